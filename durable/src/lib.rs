@@ -1,0 +1,1 @@
+//! Espalier's engine.
