@@ -6,6 +6,8 @@
 -- instead of two. Tables whose rows hold whole messages keep a rowid, because large rows make a
 -- keyed tree shallow and slow to search.
 --
+-- No CHECK constraints: a row that D1 refuses would stay in a thread's outbox for ever.
+--
 -- Times are integer milliseconds since 1970. Migrations are append-only: change nothing here.
 
 CREATE TABLE threads (
@@ -27,10 +29,11 @@ CREATE TABLE messages (
   id             TEXT    NOT NULL,
   thread_id      TEXT    NOT NULL,
   turn_id        TEXT    NOT NULL,
-  role           TEXT    NOT NULL CHECK (role IN ('user', 'assistant')),
+  role           TEXT    NOT NULL,
   content        TEXT    NOT NULL,
-  execution_tree TEXT    CHECK (execution_tree IS NULL OR json_valid(execution_tree)),
-  usage          TEXT    CHECK (usage IS NULL OR json_valid(usage)),
+  -- JSON, like usage; both are NULL on a user's message.
+  execution_tree TEXT,
+  usage          TEXT,
   finish_reason  TEXT,
   created_at     INTEGER NOT NULL,
   PRIMARY KEY (tenant, user_id, id)
@@ -74,7 +77,7 @@ CREATE TABLE tool_usage (
   turn_id     TEXT    NOT NULL,
   tool_name   TEXT    NOT NULL,
   duration_ms INTEGER NOT NULL,
-  is_error    INTEGER NOT NULL CHECK (is_error IN (0, 1)),
+  is_error    INTEGER NOT NULL,
   outcome     TEXT    NOT NULL,
   created_at  INTEGER NOT NULL,
   PRIMARY KEY (tenant, user_id, id)
@@ -96,6 +99,7 @@ CREATE TABLE error_log (
   PRIMARY KEY (tenant, user_id, id)
 ) WITHOUT ROWID;
 
+-- For the operator, who looks across tenants.
 CREATE INDEX error_log_by_time ON error_log (created_at);
 
 -- The one table that is read before a tenant is known: a key is found by the prefix that it shows,
