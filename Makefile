@@ -1,0 +1,113 @@
+# `make dev` and `make test` are the two commands; `make help` lists the rest.
+# Works with GNU make 3.81 (macOS). Each step is a file with its inputs, so nothing is done twice.
+
+.DELETE_ON_ERROR:
+.PHONY: help dev test verify e2e browser bench deploy key build clean
+
+PORT ?= 8787
+
+# Wrangler needs Node 22, which is an npm package here. A prefix rather than an exported PATH: `npm ci`
+# replaces that very node, and make 3.81 ignores an exported PATH when it starts a command itself.
+TOOLS    := PATH="$(CURDIR)/node_modules/.bin:$$PATH" WRANGLER_SEND_METRICS=false
+WRANGLER := $(TOOLS) CI=1 wrangler
+
+RUST   := .tools/rust
+NPM    := node_modules/.package-lock.json
+WORKER := build/index.js
+PAGE   := web/dist/index.html
+D1     := .wrangler/state/migrated
+
+RUST_SOURCES := $(shell find src durable/src -type f) Cargo.toml Cargo.lock durable/Cargo.toml rust-toolchain.toml
+PAGE_SOURCES := $(shell find web -type f ! -path 'web/dist/*' ! -path '*/node_modules/*' 2>/dev/null)
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+dev: $(WORKER) $(PAGE) $(D1) .dev.vars ## build what is missing and serve http://localhost:8787 (PORT=…)
+	@$(TOOLS) PORT=$(PORT) scripts/dev
+
+build: $(WORKER) $(PAGE) ## the Worker and the page, as they are deployed
+
+# ---- checks ----
+
+test: verify e2e browser ## everything that CI runs
+
+verify: $(RUST) ## the quick part: format, lints, native tests, the page's own checks
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo clippy --locked -p espalier -p espalier-durable --target wasm32-unknown-unknown -- -D warnings
+	@if cargo nextest --version >/dev/null 2>&1; then set -x; cargo nextest run --locked --workspace --lib; \
+	else set -x; cargo test --locked --workspace --lib; fi
+
+# The binary starts the fake LLM and `wrangler dev`, runs the command against them and stops both.
+E2E := $(TOOLS) ESPALIER_SKIP_BUILD=1 cargo run --locked --quiet -p espalier-test-support --bin e2e --
+
+e2e: $(WORKER) $(PAGE) ## the end-to-end tests against real workerd
+	$(E2E) cargo test --locked -p espalier --tests
+
+browser: $(WORKER) $(PAGE) ## the page in a headless Chromium
+	CHROMIUM_BIN="$$(scripts/chromium)" && export CHROMIUM_BIN && $(E2E) node tests/browser/page.mjs
+
+bench: $(WORKER) $(NPM) ## size, cold start, latency, throughput and CPU beside two floors (ARGS="--help")
+	@$(TOOLS) node tests/bench/run.mjs $(ARGS)
+
+# ---- operation ----
+
+key: $(D1) ## mint an API key, locally or with REMOTE=1 (NAME=…, TENANT=…)
+	@$(TOOLS) REMOTE=$(REMOTE) NAME="$(NAME)" TENANT="$(TENANT)" scripts/make-key
+
+deploy: $(WORKER) $(PAGE) ## migrate the real database and deploy to Cloudflare (see the README)
+	@$(TOOLS) scripts/deploy
+
+clean: ## what was built, and the local databases; keeps .dev.vars and the tools
+	rm -rf build target .wrangler web/dist
+
+# ---- steps ----
+
+# rust-toolchain.toml names version, components and target; rustup installs what it names.
+$(RUST): rust-toolchain.toml
+	@command -v rustup >/dev/null || { echo "rustup is missing: see https://rustup.rs" >&2; exit 1; }
+	rustup target add wasm32-unknown-unknown
+	cargo --version
+	@mkdir -p $(@D) && touch $@
+
+$(NPM): package.json package-lock.json .npmrc
+	@node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20)' || \
+		{ echo "Node 20 or newer is missing: see https://nodejs.org" >&2; exit 1; }
+	npm ci --no-fund --no-audit
+	@touch $@
+
+$(WORKER): $(RUST_SOURCES) $(RUST) $(NPM)
+	$(TOOLS) WASM_BINDGEN_BIN="$$(scripts/cargo-tool wasm-bindgen-cli)" \
+		WASM_OPT_BIN="$(CURDIR)/node_modules/.bin/wasm-opt" \
+		ESBUILD_BIN="$(CURDIR)/node_modules/.bin/esbuild" \
+		"$$(scripts/cargo-tool worker-build)" --release
+	@touch $@
+
+ifneq ($(wildcard web/package.json),)
+web/node_modules/.package-lock.json: web/package.json web/package-lock.json $(NPM)
+	cd web && $(TOOLS) npm ci --no-fund --no-audit
+	@touch $@
+
+$(PAGE): $(PAGE_SOURCES) web/node_modules/.package-lock.json
+	cd web && $(TOOLS) npm run build
+	@touch $@
+
+.PHONY: verify-page
+verify: verify-page
+verify-page: web/node_modules/.package-lock.json
+	cd web && $(TOOLS) npm run typecheck
+	cd web && $(TOOLS) npm test
+else
+$(PAGE):
+	@mkdir -p $(@D) && echo '<!doctype html><title>Espalier</title>' > $@
+endif
+
+$(D1): migrations/*.sql wrangler.toml $(NPM)
+	$(WRANGLER) d1 migrations apply DB --local
+	@touch $@
+
+# Made once and then yours: switches anonymous sessions on, with a secret of this machine.
+.dev.vars:
+	@umask 077; secret=$$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n'); \
+		sed "s/^SESSION_SECRET=.*/SESSION_SECRET=$$secret/" .dev.vars.example > $@
