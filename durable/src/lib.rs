@@ -1,1 +1,15 @@
-//! Espalier's engine.
+//! Espalier's engine, and the Durable Object that runs it.
+//!
+//! From the ground up: `protocol`, `model`, `profiles` ← `budget`, `memory`, `journal`, `toolbelt`, `providers` ←
+//! `ports` ← `turn`, `tools` ← `storage`, `shell`. No import runs back up. Only `shell` and `storage`, which exist on
+//! wasm32 alone, name the platform.
+
+pub mod journal;
+pub mod memory;
+pub mod model;
+pub mod ports;
+pub mod profiles;
+pub mod protocol;
+pub mod providers;
+pub mod toolbelt;
+pub mod turn;

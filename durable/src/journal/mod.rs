@@ -1,0 +1,190 @@
+//! The durable record of a turn: what happened, in order, so that the turn can be rebuilt from it.
+//!
+//! Owns the shapes. Who writes them is `turn/`, where they are kept is `storage/`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::memory::Overlay;
+use crate::model::{Message, ModelChoice, ModelError, ModelReply};
+use crate::profiles::Limits;
+use crate::protocol::{BudgetReason, ChunkKind, Event, Place, Seq, StoredMessage};
+use crate::toolbelt::ToolSpec;
+
+/// What is written together, in one transaction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Commit {
+    pub entries: Vec<Entry>,
+    /// Text that was announced as chunks and becomes durable now.
+    pub texts: Vec<TextPart>,
+    /// Events with their keys, unique within the turn: a key that is there already is not written or announced again.
+    pub events: Vec<(String, Event)>,
+    /// Present once, in the turn's last commit.
+    pub end: Option<Box<TurnEnd>>,
+}
+
+/// One row of the journal. Its key, unique within the turn, is [`Entry::key`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Which level, step and call this is about; empty for the turn itself.
+    pub at: String,
+    /// How long the turn had been running, in milliseconds, outages and parking excepted.
+    pub elapsed_ms: u64,
+    #[serde(flatten)]
+    pub fact: Fact,
+}
+
+impl Entry {
+    /// The key of the row.
+    pub fn key(&self) -> String {
+        match &self.fact {
+            Fact::ModelStarted { attempt, .. } => format!("{}:{}:{attempt}", self.fact.kind(), self.at),
+            Fact::Resumed { count, .. } => format!("{}:{count}", self.fact.kind()),
+            _ => format!("{}:{}", self.fact.kind(), self.at),
+        }
+    }
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Fact {
+    /// Entry 0: all that the turn's steps depend on.
+    Started(Box<TurnSpec>),
+    /// A model call was reserved and is about to be made.
+    ModelStarted { digest: String, attempt: u32, place: Place },
+    /// A model call has its outcome.
+    ModelEnded { digest: String, outcome: ModelOutcome, duration_ms: u64, place: Place },
+    /// A tool call was reserved and is about to run: the intent of a call that may not be repeated.
+    ToolStarted { place: Place, subtask: bool },
+    /// A tool call has its result; refusals are results too.
+    ToolEnded(ToolEnd),
+    /// The turn stops before its natural end; the first one wins.
+    Stopped(TurnStop),
+    /// The turn was taken up again after its run was lost.
+    Resumed { count: u32 },
+}
+
+impl Fact {
+    /// The row's kind, which is the tag of its JSON.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Fact::Started(_) => "started",
+            Fact::ModelStarted { .. } => "model_started",
+            Fact::ModelEnded { .. } => "model_ended",
+            Fact::ToolStarted { .. } => "tool_started",
+            Fact::ToolEnded(_) => "tool_ended",
+            Fact::Stopped(_) => "stopped",
+            Fact::Resumed { .. } => "resumed",
+        }
+    }
+}
+
+/// What a model call came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelOutcome {
+    Replied(Box<ModelReply>),
+    Failed(ModelError),
+}
+
+/// What a tool call came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolEnd {
+    /// What the model reads.
+    pub content: String,
+    #[serde(default)]
+    pub is_error: bool,
+    /// What the call (or the whole subtask) wrote to memory; merged when its round settles.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub overlay: Overlay,
+    pub duration_ms: u64,
+}
+
+/// What entry 0 freezes. A deploy or a changed configuration in mid-turn changes nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TurnSpec {
+    pub thread_id: String,
+    pub turn_id: String,
+    pub user_message_id: String,
+    pub assistant_message_id: String,
+    /// The user's message.
+    pub content: String,
+    /// `thread`, `editor` …
+    pub context_type: String,
+    pub model: ModelChoice,
+    pub limits: Limits,
+    /// The root's toolbelt, already composed and filtered by policy.
+    pub tools: Vec<ToolSpec>,
+    /// The root's system prompt.
+    pub system: String,
+    /// The messages of the thread before this turn are those up to this row of `messages`: rows are append-only, so
+    /// a reference freezes them.
+    pub history_until: i64,
+    pub created_at: u64,
+}
+
+/// Why a turn stops before its natural end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum TurnStop {
+    /// A limit would have been crossed; `observed` is what was attempted.
+    Budget { reason: BudgetReason, limit: u64, observed: u64 },
+    /// The root level made all the iterations that it may.
+    IterationLimit { limit: u32 },
+    /// A person cancelled.
+    Cancelled,
+    /// A newer request took the thread.
+    Superseded,
+    /// The root's model call failed.
+    Model { error: ModelError },
+    /// The run was lost and could not be taken up.
+    Interrupted { detail: String },
+    /// The service failed.
+    Internal { detail: String },
+}
+
+/// Streamed text of one part, from which the very same chunks can be read again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TextPart {
+    pub part_id: String,
+    pub model_call_id: String,
+    pub kind: ChunkKind,
+    #[serde(flatten)]
+    pub place: Place,
+    /// Each chunk's number and its length in bytes of `text`, in order.
+    pub chunks: Vec<(Seq, u32)>,
+    pub text: String,
+}
+
+/// The turn's last words: what the thread keeps of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TurnEnd {
+    pub message: StoredMessage,
+    /// What the turn adds to the model's view of the conversation: from the user's message on.
+    pub history: Vec<Message>,
+    pub calls: Vec<CallRecord>,
+}
+
+/// One row of telemetry.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "of", rename_all = "snake_case")]
+pub enum CallRecord {
+    /// A model call: `llm_usage`.
+    Model {
+        /// The `model_call_id`.
+        id: String,
+        provider: String,
+        model: String,
+        operation_type: String,
+        input_tokens: u64,
+        cached_tokens: u64,
+        output_tokens: u64,
+        duration_ms: u64,
+        /// `ok`, or the error's code.
+        outcome: String,
+    },
+    /// A tool call: `tool_usage`.
+    Tool { id: String, tool_name: String, duration_ms: u64, is_error: bool },
+}

@@ -1,0 +1,210 @@
+//! What the loop says to a model and hears from it. Neutral: codecs in `providers/` turn it into a provider's wire.
+
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// One call of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelRequest {
+    /// Which model to call; frozen when the turn began.
+    pub model: Rc<ModelChoice>,
+    pub system: Rc<str>,
+    /// The conversation, the system prompt excepted. Each tool call in it has exactly one result.
+    pub messages: Vec<Rc<Message>>,
+    /// Empty where the model or the level has no tools.
+    pub tools: Rc<[ToolDefinition]>,
+}
+
+/// A model with what the loop must know about it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelChoice {
+    /// The provider's name: `demo`, `openai` …
+    pub provider: String,
+    /// The provider's name of the model.
+    pub model: String,
+    pub capabilities: Capabilities,
+}
+
+/// What a model can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capabilities {
+    /// Without it the toolbelt is empty and a level is one text reply (N-170).
+    pub tools: bool,
+    /// Whether the model may emit several calls at once. The loop works either way (N-168, N-169).
+    pub parallel_tool_calls: bool,
+}
+
+impl Default for Capabilities {
+    fn default() -> Self {
+        Capabilities { tools: true, parallel_tool_calls: true }
+    }
+}
+
+/// A tool as a model sees it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolDefinition {
+    pub name: String,
+    pub description: String,
+    /// A JSON Schema of type object.
+    pub input_schema: Rc<RawValueEq>,
+}
+
+/// One message of a conversation with a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum Message {
+    User {
+        content: String,
+    },
+    Assistant {
+        /// The answer's text; empty where the model only called tools.
+        content: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<ToolCall>,
+        /// The provider's own message, which goes back byte for byte, and only to that provider (N-171).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        raw: Option<RawMessage>,
+    },
+    Tool {
+        /// [`ToolCall::call_id`] of the call that this answers.
+        call_id: String,
+        name: String,
+        content: String,
+        is_error: bool,
+    },
+}
+
+/// A call that the model made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The provider's id of the call; made up by the codec where the provider gives none.
+    pub call_id: String,
+    pub name: String,
+    /// The arguments as the model wrote them: meant to be a JSON object, not known to be one.
+    pub arguments: String,
+}
+
+/// An assistant message in its provider's own words.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RawMessage {
+    /// The provider that it came from and may go back to.
+    pub provider: String,
+    /// The JSON of the message: unknown fields, signatures and order as they came.
+    pub json: RawValueEq,
+}
+
+/// A [`RawValue`] that compares by its text.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RawValueEq(pub Box<RawValue>);
+
+impl PartialEq for RawValueEq {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.get() == other.0.get()
+    }
+}
+
+/// Tokens of one call, as the provider counted them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// All input tokens, the cached ones included.
+    pub input_tokens: u64,
+    pub cached_tokens: u64,
+    pub output_tokens: u64,
+}
+
+/// What a decoder makes of a provider's stream. A stream is complete only with its `Finished`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ModelEvent {
+    /// A piece of the answer; never empty.
+    Text(String),
+    /// A piece of reasoning; never empty.
+    Reasoning(String),
+    /// The call is complete. Nothing follows it.
+    Finished(Box<ModelReply>),
+}
+
+/// A whole reply. Its text and reasoning are what the events before it said.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelReply {
+    #[serde(default)]
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    pub finish: ReplyFinish,
+    /// Absent where the provider does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw: Option<RawMessage>,
+}
+
+/// Why a model stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplyFinish {
+    Stop,
+    ToolCalls,
+    Length,
+    ContentFilter,
+}
+
+impl ReplyFinish {
+    /// The wire's name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ReplyFinish::Stop => "stop",
+            ReplyFinish::ToolCalls => "tool_calls",
+            ReplyFinish::Length => "length",
+            ReplyFinish::ContentFilter => "content_filter",
+        }
+    }
+}
+
+/// Why a model call failed. The message is for people: never an upstream body, never a secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelError {
+    pub kind: ModelErrorKind,
+    pub message: String,
+}
+
+/// Classes of failures; each is an `error.code` on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelErrorKind {
+    Auth,
+    RateLimited,
+    Overloaded,
+    BadRequest,
+    ContextTooLong,
+    Network,
+    Protocol,
+}
+
+impl ModelErrorKind {
+    /// The wire's `error.code`.
+    pub const fn code(self) -> &'static str {
+        match self {
+            ModelErrorKind::Auth => "provider_auth",
+            ModelErrorKind::RateLimited => "provider_rate_limited",
+            ModelErrorKind::Overloaded => "provider_overloaded",
+            ModelErrorKind::BadRequest => "provider_bad_request",
+            ModelErrorKind::ContextTooLong => "provider_context_too_long",
+            ModelErrorKind::Network => "provider_network",
+            ModelErrorKind::Protocol => "provider_protocol",
+        }
+    }
+
+    /// Whether the same request may succeed later.
+    pub const fn retryable(self) -> bool {
+        matches!(
+            self,
+            ModelErrorKind::RateLimited
+                | ModelErrorKind::Overloaded
+                | ModelErrorKind::Network
+                | ModelErrorKind::Protocol
+        )
+    }
+}

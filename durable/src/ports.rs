@@ -1,0 +1,84 @@
+//! What a turn needs from outside. Object-safe, single-threaded, boxed futures: natively the tests implement them.
+
+use std::rc::Rc;
+
+use futures::future::LocalBoxFuture;
+use futures::stream::LocalBoxStream;
+
+use crate::journal::Commit;
+use crate::model::{ModelError, ModelEvent, ModelRequest};
+use crate::protocol::{Event, Seq};
+use crate::toolbelt::ToolSpec;
+
+/// The ports of one turn.
+#[derive(Clone)]
+pub struct Ports {
+    pub model: Rc<dyn Model>,
+    pub tools: Rc<dyn Tools>,
+    pub clock: Rc<dyn Clock>,
+    pub log: Rc<dyn Log>,
+}
+
+/// Calls models.
+pub trait Model {
+    /// Starts a call. Each item is what one read of the provider's stream brought, so that nothing is paid per token
+    /// that can be paid per read. Ends after [`ModelEvent::Finished`] or an error; a stream that ends otherwise was
+    /// cut. Dropping the stream aborts the request upstream.
+    fn call(&self, request: &ModelRequest) -> LocalBoxStream<'static, Result<Vec<ModelEvent>, ModelError>>;
+}
+
+/// The tools that can run, by name. Those that the loop intercepts are not among them.
+pub trait Tools {
+    /// All of them, in the order in which they are offered.
+    fn all(&self) -> &[Rc<dyn Tool>];
+}
+
+/// An atomic operation. It sees a narrow context, never the session, and has no access to the model.
+pub trait Tool {
+    /// What the tool declares about itself.
+    fn spec(&self) -> &ToolSpec;
+    /// Validates the arguments and runs. An error goes to the model, in words that it can act on.
+    fn run(
+        &self,
+        arguments: &str,
+        context: ToolContext,
+    ) -> LocalBoxFuture<'static, Result<String, ToolError>>;
+}
+
+/// What a tool may use.
+#[derive(Clone)]
+pub struct ToolContext {
+    pub clock: Rc<dyn Clock>,
+    /// The `tool_call_id`: the same when an interrupted call of an idempotent tool runs again.
+    pub operation_id: Rc<str>,
+}
+
+/// A tool's failure, told to the model (`is_error`); the model decides what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolError(pub String);
+
+/// Time, injected.
+pub trait Clock {
+    /// Milliseconds since 1970. On Workers it stands still between I/O.
+    fn now_ms(&self) -> u64;
+    /// Completes when that much time has passed; dropping it clears the timer.
+    fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()>;
+}
+
+/// The turn's one way to write.
+pub trait Log {
+    /// Writes a commit as one transaction, numbers its events and announces them. Synchronous, so commits without an
+    /// await between them are durable together. Fails when the turn is no longer this run's to write.
+    fn commit(&self, commit: Commit) -> Result<(), LogError>;
+    /// Announces a chunk at once, without writing it: its text is written with its model call's outcome.
+    fn announce(&self, chunk: Event) -> Seq;
+}
+
+/// Why nothing was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogError {
+    /// A newer run of this turn, or a deletion, owns the log: stop without a word.
+    Fenced,
+    /// The storage refused; the text is for the operator.
+    Storage(String),
+}

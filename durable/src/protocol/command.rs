@@ -1,0 +1,84 @@
+//! What the Worker tells a thread's object. It never leaves the service.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::ChatRequest;
+
+/// Whose data something is. Ids are chosen by clients, so an id alone identifies nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// Who vouches for the user: `anonymous`, `key`, later a JWT issuer's configured name. Never has a colon.
+    pub issuer: String,
+    pub tenant: String,
+    /// The issuer's own name of the user.
+    pub user: String,
+}
+
+impl Owner {
+    /// The `user_id` of D1's keys: unambiguous, since an issuer has no colon.
+    pub fn user_id(&self) -> String {
+        format!("{}:{}", self.issuer, self.user)
+    }
+
+    /// The name of a thread's object: a digest over length-prefixed parts, so that no two owners share one,
+    /// whatever ids they choose.
+    pub fn object_name(&self, thread_id: Uuid) -> String {
+        hex(&self.digest(&["thread", &thread_id.to_string()]))
+    }
+
+    /// The thread of a request that names none: the same for a blind retry of the same turn.
+    pub fn derived_thread(&self, turn_id: Uuid) -> Uuid {
+        let digest = self.digest(&["derived thread", &turn_id.to_string()]);
+        let mut bytes = [0_u8; 16];
+        for (to, from) in bytes.iter_mut().zip(digest) {
+            *to = from;
+        }
+        uuid::Builder::from_custom_bytes(bytes).into_uuid()
+    }
+
+    fn digest(&self, rest: &[&str]) -> [u8; 32] {
+        let mut hasher = Sha256::new();
+        for part in [self.issuer.as_str(), &self.tenant, &self.user].iter().chain(rest) {
+            hasher.update((part.len() as u64).to_be_bytes());
+            hasher.update(part.as_bytes());
+        }
+        hasher.finalize().into()
+    }
+}
+
+/// Lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A request to a thread's object: its body, as JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ThreadEnvelope {
+    pub owner: Owner,
+    pub thread_id: Uuid,
+    pub command: ThreadCommand,
+}
+
+/// What to do. The object answers with the response that the client gets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum ThreadCommand {
+    /// Start a turn (or find it) and stream it.
+    Chat {
+        turn_id: Uuid,
+        request: Box<ChatRequest>,
+    },
+    Detail,
+    Messages {
+        limit: u32,
+        cursor: Option<String>,
+    },
+    /// Stream the log from this number on.
+    Stream {
+        after: u64,
+    },
+    Cancel,
+    Delete,
+}

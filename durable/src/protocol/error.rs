@@ -1,0 +1,114 @@
+//! Errors as callers see them: problem bodies before a stream starts, `error` events within one.
+
+use serde::{Deserialize, Serialize};
+
+/// The stable codes of problem bodies, with their HTTP status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorCode {
+    InvalidJson,
+    InvalidRequest,
+    Unauthenticated,
+    ForbiddenOrigin,
+    RouteNotFound,
+    ThreadNotFound,
+    MethodNotAllowed,
+    TurnInProgress,
+    StaleRequestSeq,
+    BodyTooLarge,
+    UnsupportedMediaType,
+    Misconfigured,
+    Internal,
+}
+
+impl ErrorCode {
+    /// The code on the wire, its HTTP status and its title.
+    const fn row(self) -> (&'static str, u16, &'static str) {
+        match self {
+            ErrorCode::InvalidJson => ("invalid_json", 400, "The body is not valid JSON"),
+            ErrorCode::InvalidRequest => ("invalid_request", 400, "The request is not valid"),
+            ErrorCode::Unauthenticated => ("unauthenticated", 401, "A credential is needed"),
+            ErrorCode::ForbiddenOrigin => ("forbidden_origin", 403, "The origin is not allowed"),
+            ErrorCode::RouteNotFound => ("route_not_found", 404, "There is no such route"),
+            ErrorCode::ThreadNotFound => ("thread_not_found", 404, "There is no such thread"),
+            ErrorCode::MethodNotAllowed => ("method_not_allowed", 405, "The route does not have this method"),
+            ErrorCode::TurnInProgress => ("turn_in_progress", 409, "A turn is running in this thread"),
+            ErrorCode::StaleRequestSeq => ("stale_request_seq", 409, "A newer request was seen"),
+            ErrorCode::BodyTooLarge => ("body_too_large", 413, "The body is too large"),
+            ErrorCode::UnsupportedMediaType => {
+                ("unsupported_media_type", 415, "The media type is not supported")
+            }
+            ErrorCode::Misconfigured => ("misconfigured", 503, "The service is not configured"),
+            ErrorCode::Internal => ("internal", 500, "The service failed"),
+        }
+    }
+
+    /// The code on the wire.
+    pub const fn as_str(self) -> &'static str {
+        self.row().0
+    }
+
+    /// The HTTP status.
+    pub const fn status(self) -> u16 {
+        self.row().1
+    }
+
+    /// The human-readable summary of this kind of problem.
+    pub const fn title(self) -> &'static str {
+        self.row().2
+    }
+}
+
+/// A refusal: the caller's fault or the operator's, told as RFC 9457 `application/problem+json`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiError {
+    pub code: ErrorCode,
+    /// What was wrong with this request, for the caller; never a secret, SQL or an upstream body.
+    pub detail: String,
+    /// The path of the offending member of the body.
+    pub field: Option<String>,
+}
+
+impl ApiError {
+    /// An error that no single member of the body caused.
+    pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
+        ApiError { code, detail: detail.into(), field: None }
+    }
+
+    /// An `invalid_request` that names the offending member.
+    pub fn field(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        ApiError { code: ErrorCode::InvalidRequest, detail: detail.into(), field: Some(field.into()) }
+    }
+
+    /// The body that tells it.
+    pub fn problem(&self) -> Problem {
+        Problem {
+            kind: "about:blank".to_owned(),
+            title: self.code.title().to_owned(),
+            status: self.code.status(),
+            code: self.code.as_str().to_owned(),
+            detail: self.detail.clone(),
+            field: self.field.clone(),
+        }
+    }
+}
+
+impl std::fmt::Display for ApiError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.code.as_str(), self.detail)
+    }
+}
+
+impl std::error::Error for ApiError {}
+
+/// The body of an `application/problem+json` answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub title: String,
+    pub status: u16,
+    pub code: String,
+    pub detail: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+}

@@ -1,0 +1,238 @@
+//! The events of a thread's log, as clients read them over SSE.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::Usage;
+
+/// The thread-wide number of an event. Grows, may skip, is never reused.
+pub type Seq = u64;
+
+/// An event with its number and its turn: one `data:` object of the stream.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Numbered {
+    /// Repeated in the `id:` line.
+    pub seq: Seq,
+    /// The turn that caused the event.
+    pub turn_id: String,
+    /// The event itself; its tag is the member `type`.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// Where in the execution tree something happened.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    /// The `tool_call_id` of the nearest enclosing `run_subtask`, or null at the root.
+    pub parent_id: Option<String>,
+    /// 0 at the root.
+    pub depth: u32,
+}
+
+/// One event of the log. Facts are committed before they are announced; chunks are announced at once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Event {
+    /// The turn exists; the first event of each turn.
+    Session {
+        thread_id: String,
+        user_message_id: String,
+        assistant_message_id: String,
+        provider: String,
+        model: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resumed: Option<String>,
+    },
+    /// What the agent is doing now; told when it changes.
+    AgentState {
+        state: AgentState,
+        context_type: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<String>,
+    },
+    /// The border of a model call: it closes the parts that the call opened.
+    ModelCallUpdate {
+        model_call_id: String,
+        status: CallStatus,
+        model: String,
+        #[serde(flatten)]
+        place: Place,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        finish_reason: Option<String>,
+    },
+    /// A piece of streamed text.
+    Chunk {
+        content: String,
+        part_id: String,
+        model_call_id: String,
+        #[serde(flatten)]
+        place: Place,
+        /// True on the last chunk of a part, which may be empty.
+        #[serde(default, skip_serializing_if = "is_false")]
+        done: bool,
+        #[serde(default, skip_serializing_if = "ChunkKind::is_text")]
+        kind: ChunkKind,
+    },
+    /// A tool call starts or ends: exactly one of each per call, refusals included.
+    ToolCallUpdate {
+        tool_call_id: String,
+        name: String,
+        status: CallStatus,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        args: Option<serde_json::Value>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<String>,
+        #[serde(default, skip_serializing_if = "is_false")]
+        is_error: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration_ms: Option<u64>,
+        #[serde(flatten)]
+        place: Place,
+    },
+    /// The model call was cut off and is made again: its parts are void.
+    ModelCallReset {
+        model_call_id: String,
+        #[serde(flatten)]
+        place: Place,
+        reason: String,
+    },
+    /// A limit of the turn would have been crossed.
+    BudgetExceeded {
+        reason: BudgetReason,
+        limit: u64,
+        /// What was attempted, so one more than the limit for everything that is counted.
+        observed: u64,
+    },
+    /// What the turn cost; once per turn, before `done`.
+    CostSummary(CostSummary),
+    /// Why the turn did not end by itself, with advice.
+    Error { code: String, message: String, retryable: bool },
+    /// The last event of a turn.
+    Done { message_id: String, finish_reason: FinishReason },
+}
+
+impl Event {
+    /// The wire's name of this kind of event, as in the member `type`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Event::Session { .. } => "session",
+            Event::AgentState { .. } => "agent_state",
+            Event::ModelCallUpdate { .. } => "model_call_update",
+            Event::Chunk { .. } => "chunk",
+            Event::ToolCallUpdate { .. } => "tool_call_update",
+            Event::ModelCallReset { .. } => "model_call_reset",
+            Event::BudgetExceeded { .. } => "budget_exceeded",
+            Event::CostSummary(_) => "cost_summary",
+            Event::Error { .. } => "error",
+            Event::Done { .. } => "done",
+        }
+    }
+}
+
+/// The three states that a client shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentState {
+    /// A model is called or tools run.
+    Thinking,
+    /// A stored plan is being executed.
+    ExecutingPlan,
+    /// The turn is parked until a person answers.
+    WaitingOnUser,
+}
+
+/// The two borders of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallStatus {
+    /// The call is about to be made.
+    Start,
+    /// The call has its result.
+    End,
+}
+
+/// What a chunk's text is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChunkKind {
+    /// Part of the answer.
+    #[default]
+    Text,
+    /// The model's reasoning, which is not part of the answer.
+    Reasoning,
+}
+
+impl ChunkKind {
+    fn is_text(&self) -> bool {
+        *self == ChunkKind::Text
+    }
+}
+
+/// The limits whose crossing ends a turn. Depth, iterations and fan-out are not among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetReason {
+    /// `run_subtask` calls over the whole tree.
+    Subtasks,
+    /// Model calls over the whole tree.
+    LlmCalls,
+    /// Tool calls over the whole tree.
+    ToolCalls,
+    /// Milliseconds that the turn was running.
+    WallClock,
+    /// Tokens over the whole tree.
+    Tokens,
+    /// Bytes of tool results.
+    Bytes,
+}
+
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FinishReason {
+    /// The model was done.
+    Stop,
+    /// The model's answer hit its length limit.
+    Length,
+    /// The provider refused or filtered.
+    ContentFilter,
+    /// A person, or a newer request, stopped the turn.
+    Cancelled,
+    /// A limit of the turn was reached.
+    Budget,
+    /// A provider or the service failed.
+    Error,
+    /// The service lost the turn and could not bring it to its end.
+    Interrupted,
+}
+
+/// The ledger of a turn.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CostSummary {
+    pub llm_calls: u32,
+    pub tool_calls: u32,
+    pub subtasks: u32,
+    pub input_tokens: u64,
+    pub cached_tokens: u64,
+    pub output_tokens: u64,
+    /// Null where the price of a model that was used is unknown.
+    pub cost_usd: Option<f64>,
+    pub by_model: BTreeMap<String, ModelCost>,
+}
+
+/// One model's share of a turn's ledger.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ModelCost {
+    pub llm_calls: u32,
+    pub input_tokens: u64,
+    pub cached_tokens: u64,
+    pub output_tokens: u64,
+    pub cost_usd: Option<f64>,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}

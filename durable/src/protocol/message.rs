@@ -1,0 +1,75 @@
+//! Threads and messages as clients read them.
+
+use serde::{Deserialize, Serialize};
+
+use super::{CostSummary, ExecutionTree, FinishReason};
+
+/// Who said a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The person or the API client.
+    User,
+    /// The agent.
+    Assistant,
+}
+
+/// A message of a thread. The optional members stand on assistant messages only.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredMessage {
+    pub id: String,
+    pub turn_id: String,
+    pub role: Role,
+    pub content: String,
+    pub created_at: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish_reason: Option<FinishReason>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<StopNote>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<CostSummary>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution_tree: Option<ExecutionTree>,
+}
+
+/// Why a turn did not end by itself, for a person to read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StopNote {
+    /// The `code` of the turn's `error` event.
+    pub code: String,
+    pub message: String,
+}
+
+/// A page of a thread's messages, oldest first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MessageList {
+    pub messages: Vec<StoredMessage>,
+    pub next_cursor: Option<String>,
+}
+
+/// A thread as the list shows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ThreadSummary {
+    pub id: String,
+    pub title: String,
+    pub created_at: u64,
+    pub updated_at: u64,
+}
+
+/// A page of a user's threads, newest first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ThreadList {
+    pub threads: Vec<ThreadSummary>,
+    pub next_cursor: Option<String>,
+}
+
+/// A thread with what its object knows about it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ThreadDetail {
+    #[serde(flatten)]
+    pub summary: ThreadSummary,
+    /// The number of the newest event.
+    pub last_seq: u64,
+    /// Null when the thread is idle.
+    pub running_turn_id: Option<String>,
+}

@@ -1,0 +1,21 @@
+//! The wire types: what clients send, what they read, what is stored. No logic beyond checking a request.
+
+mod command;
+mod error;
+mod event;
+mod message;
+mod request;
+mod tree;
+
+pub use command::{Owner, ThreadCommand, ThreadEnvelope, hex};
+pub use error::{ApiError, ErrorCode, Problem};
+pub use event::{
+    AgentState, BudgetReason, CallStatus, ChunkKind, CostSummary, Event, FinishReason, ModelCost, Numbered,
+    Place, Seq,
+};
+pub use message::{MessageList, Role, StopNote, StoredMessage, ThreadDetail, ThreadList, ThreadSummary};
+pub use request::{ChatContext, ChatRequest, Content, ContentPart, ContextKind, MAX_CONTENT_CHARS};
+pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeNode, preview};
+
+#[cfg(test)]
+mod tests;

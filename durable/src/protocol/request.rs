@@ -1,0 +1,187 @@
+//! The body of `POST /api/chat`: its shape and the checks that need no storage.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::{ApiError, ErrorCode};
+
+/// The longest message, in characters: about a fifth of the history's 128 000 tokens (DESIGN §4).
+pub const MAX_CONTENT_CHARS: usize = 100_000;
+/// The deepest nesting of a body (DESIGN §10); serde_json itself refuses from 128 on.
+const MAX_JSON_DEPTH: usize = 64;
+/// The largest `request_seq`: the largest integer that JavaScript represents exactly.
+const MAX_SEQ: u64 = (1 << 53) - 1;
+
+/// A chat message with what the client may choose. Unknown fields are ignored; `tools` and `agent_mode` are known
+/// to older clients and mean nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChatRequest {
+    pub content: Content,
+    #[serde(default)]
+    pub thread_id: Option<Uuid>,
+    #[serde(default)]
+    pub turn_id: Option<Uuid>,
+    #[serde(default)]
+    pub request_seq: Option<u64>,
+    #[serde(default)]
+    pub chat_context: Option<ChatContext>,
+    #[serde(default)]
+    pub cancel_on_disconnect: Option<bool>,
+    #[serde(default)]
+    pub model: Option<String>,
+    #[serde(default)]
+    pub memory_enabled: Option<bool>,
+    #[serde(default)]
+    pub collections: Option<Vec<String>>,
+    #[serde(default)]
+    pub workflow_target: Option<String>,
+    #[serde(default)]
+    pub workflow_id: Option<String>,
+    #[serde(default)]
+    pub media_generation: Option<Map<String, Value>>,
+    #[serde(default)]
+    pub client_tools: Option<Vec<Map<String, Value>>>,
+    #[serde(default)]
+    pub include: Option<Vec<String>>,
+    #[serde(default)]
+    pub replaces_message_id: Option<Uuid>,
+    /// Accepted and ignored (requirements N-018, N-186): logged at debug level.
+    #[serde(default, skip_serializing)]
+    pub agent_mode: Option<Value>,
+}
+
+/// The user's message: plain text, or parts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected a string or an array of {\"type\": \"text\", \"text\"} parts")]
+pub enum Content {
+    Text(String),
+    Parts(Vec<ContentPart>),
+}
+
+/// One part of a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ContentPart {
+    Text { text: String },
+}
+
+impl Content {
+    /// The text of all parts, a blank line between two of them.
+    pub fn text(&self) -> String {
+        match self {
+            Content::Text(text) => text.clone(),
+            Content::Parts(parts) => {
+                let texts: Vec<&str> = parts.iter().map(|ContentPart::Text { text }| text.as_str()).collect();
+                texts.join("\n\n")
+            }
+        }
+    }
+}
+
+/// Where the chat happens: it decides the toolbelt and the profile.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ChatContext {
+    #[serde(default)]
+    pub kind: ContextKind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_type: Option<String>,
+    #[serde(default, alias = "workflowId", skip_serializing_if = "Option::is_none")]
+    pub workflow_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity_id: Option<String>,
+}
+
+/// The kinds of chat context; `thread` where the client says nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContextKind {
+    #[default]
+    Thread,
+    Editor,
+}
+
+impl ContextKind {
+    /// The wire's name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ContextKind::Thread => "thread",
+            ContextKind::Editor => "editor",
+        }
+    }
+}
+
+impl ChatRequest {
+    /// Reads and checks a body. The error names the first offending member.
+    pub fn parse(body: &[u8]) -> Result<ChatRequest, ApiError> {
+        if body.iter().all(u8::is_ascii_whitespace) {
+            return Err(ApiError::new(ErrorCode::InvalidJson, "the body is empty"));
+        }
+        if depth(body) > MAX_JSON_DEPTH {
+            let detail = format!("the body is nested deeper than {MAX_JSON_DEPTH} levels");
+            return Err(ApiError::new(ErrorCode::InvalidJson, detail));
+        }
+        let mut json = serde_json::Deserializer::from_slice(body);
+        let request: ChatRequest = serde_path_to_error::deserialize(&mut json).map_err(refusal)?;
+        json.end().map_err(|error| ApiError::new(ErrorCode::InvalidJson, error.to_string()))?;
+        request.check()?;
+        Ok(request)
+    }
+
+    fn check(&self) -> Result<(), ApiError> {
+        let text = self.content.text();
+        if text.trim().is_empty() {
+            return Err(ApiError::field("content", "the message is blank"));
+        }
+        if text.chars().nth(MAX_CONTENT_CHARS).is_some() {
+            let detail = format!("the message is longer than {MAX_CONTENT_CHARS} characters");
+            return Err(ApiError::field("content", detail));
+        }
+        if self.request_seq.is_some_and(|seq| seq > MAX_SEQ) {
+            return Err(ApiError::field("request_seq", format!("the largest value is {MAX_SEQ}")));
+        }
+        Ok(())
+    }
+
+    /// The kind of context, `thread` by default.
+    pub fn kind(&self) -> ContextKind {
+        self.chat_context.as_ref().map(|context| context.kind).unwrap_or_default()
+    }
+}
+
+fn refusal(error: serde_path_to_error::Error<serde_json::Error>) -> ApiError {
+    let path = error.path().to_string();
+    let inner = error.into_inner();
+    if !inner.is_data() {
+        return ApiError::new(ErrorCode::InvalidJson, inner.to_string());
+    }
+    let detail = inner.to_string();
+    // A missing member has the path of its object: the message names it, so the field does as well.
+    if let Some(missing) = detail.strip_prefix("missing field `").and_then(|rest| rest.split('`').next()) {
+        let field = if path == "." { missing.to_owned() } else { format!("{path}.{missing}") };
+        return ApiError::field(field, "this member is required");
+    }
+    if path == "." {
+        return ApiError::new(ErrorCode::InvalidRequest, detail);
+    }
+    ApiError::field(path, detail)
+}
+
+/// How deeply arrays and objects nest, without building them.
+fn depth(json: &[u8]) -> usize {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    for &byte in json {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}

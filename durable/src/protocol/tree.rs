@@ -1,0 +1,47 @@
+//! The execution tree: the compact record of a turn's tool calls that is stored with its message.
+
+use serde::{Deserialize, Serialize};
+
+/// The longest preview of arguments or of a result, in characters (requirement N-126).
+pub const PREVIEW_CHARS: usize = 500;
+
+/// A flat list of nodes in the order in which the calls started; `parent_id` gives the nesting.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExecutionTree {
+    /// Always 1.
+    pub version: u32,
+    pub nodes: Vec<TreeNode>,
+}
+
+impl Default for ExecutionTree {
+    fn default() -> Self {
+        ExecutionTree { version: 1, nodes: Vec::new() }
+    }
+}
+
+/// One tool call. A `run_subtask` node contains the calls of its level and has a title.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TreeNode {
+    /// The `tool_call_id`.
+    pub id: String,
+    /// The `tool_call_id` of the nearest enclosing `run_subtask`.
+    pub parent_id: Option<String>,
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub args_preview: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_preview: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_error: Option<bool>,
+    pub duration_ms: u64,
+}
+
+/// The first [`PREVIEW_CHARS`] characters; a text that was cut ends in an ellipsis, which is counted.
+pub fn preview(text: &str) -> String {
+    match text.char_indices().nth(PREVIEW_CHARS) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(PREVIEW_CHARS - 1).chain(['…']).collect(),
+    }
+}

@@ -1,0 +1,1 @@
+//! The wires of LLM services, sans I/O.

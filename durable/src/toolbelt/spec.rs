@@ -1,0 +1,66 @@
+//! What a tool declares about itself.
+
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{RawValueEq, ToolDefinition};
+
+/// What a tool can do to the world; policy is said in these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PermissionClass {
+    /// Pure reads: no network, no files.
+    Safe,
+    /// The turn's memory, catalogues.
+    Knowledge,
+    /// Outgoing requests.
+    Network,
+    /// Files of the workspace, reading included (CF-11).
+    WorkspaceWrite,
+    /// Changes what is open in the editor.
+    EditorMutate,
+    /// Starts or ends a subtask.
+    Subagent,
+    /// Reads or writes the user's secrets.
+    Secrets,
+}
+
+/// A tool's declaration. A tool without a class is refused, never offered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    pub name: String,
+    pub description: String,
+    /// A JSON Schema of type object.
+    pub input_schema: Rc<RawValueEq>,
+    pub permission_class: Option<PermissionClass>,
+    /// May run beside other calls of its round.
+    pub parallel_safe: bool,
+    /// Two calls with the same lock never overlap, wherever in the tree they are.
+    pub exclusive_lock: Option<String>,
+    /// May run again, with the same operation id, when an interruption lost its result.
+    pub idempotent: bool,
+    /// Milliseconds after which the call fails; none for a subtask, which has the turn's deadline.
+    pub timeout_ms: Option<u64>,
+}
+
+impl ToolSpec {
+    /// The tool as a model sees it.
+    pub fn definition(&self) -> ToolDefinition {
+        ToolDefinition {
+            name: self.name.clone(),
+            description: self.description.clone(),
+            input_schema: Rc::clone(&self.input_schema),
+        }
+    }
+
+    /// Whether calls of this tool run in the serial queue, in the model's order (N-046).
+    pub fn serial(&self) -> bool {
+        !self.parallel_safe
+            || self.exclusive_lock.is_some()
+            || matches!(
+                self.permission_class,
+                Some(PermissionClass::WorkspaceWrite | PermissionClass::EditorMutate)
+            )
+    }
+}
