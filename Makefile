@@ -72,7 +72,7 @@ $(RUST): rust-toolchain.toml
 	@mkdir -p $(@D) && touch $@
 
 $(NPM): package.json package-lock.json .npmrc
-	@node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20)' || \
+	@node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || \
 		{ echo "Node 20 or newer is missing: see https://nodejs.org" >&2; exit 1; }
 	npm ci --no-fund --no-audit
 	@touch $@
@@ -96,7 +96,7 @@ $(PAGE): $(PAGE_SOURCES) web/node_modules/.package-lock.json
 .PHONY: verify-page
 verify: verify-page
 verify-page: web/node_modules/.package-lock.json
-	cd web && $(TOOLS) npm run typecheck
+	cd web && $(TOOLS) npm run check
 	cd web && $(TOOLS) npm test
 else
 $(PAGE):
