@@ -8,7 +8,8 @@ PORT ?= 8787
 
 # Wrangler needs Node 22, which is an npm package here. A prefix rather than an exported PATH: `npm ci`
 # replaces that very node, and make 3.81 ignores an exported PATH when it starts a command itself.
-TOOLS    := PATH="$(CURDIR)/node_modules/.bin:$$PATH" WRANGLER_SEND_METRICS=false
+# The two switches keep wrangler from calling home: metrics, and a sample of `request.cf`.
+TOOLS    := PATH="$(CURDIR)/node_modules/.bin:$$PATH" WRANGLER_SEND_METRICS=false CLOUDFLARE_CF_FETCH_ENABLED=false
 WRANGLER := $(TOOLS) CI=1 wrangler
 
 RUST   := .tools/rust
