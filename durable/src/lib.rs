@@ -4,6 +4,7 @@
 //! `ports` ← `turn`, `tools` ← `storage`, `shell`. No import runs back up. Only `shell` and `storage`, which exist on
 //! wasm32 alone, name the platform.
 
+pub mod budget;
 pub mod journal;
 pub mod memory;
 pub mod model;
@@ -12,4 +13,5 @@ pub mod profiles;
 pub mod protocol;
 pub mod providers;
 pub mod toolbelt;
+pub mod tools;
 pub mod turn;

@@ -5,6 +5,110 @@
 //! writes wins depends on who was faster, live or in replay.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// What one call wrote.
 pub type Overlay = BTreeMap<String, String>;
+
+/// The longest key in bytes: a name, not a text.
+pub const MAX_KEY_BYTES: usize = 200;
+/// The longest value in bytes: that of a tool result, which is what is mostly kept here (DESIGN §4).
+pub const MAX_VALUE_BYTES: usize = 50_000;
+/// Keys that one call, a whole subtask included, may write. 200 tool calls are a turn's limit, so only a subtask's
+/// own calls come near.
+pub const MAX_OVERLAY_KEYS: usize = 256;
+
+/// What one level sees: what was there when it began, then what its own rounds brought.
+#[derive(Clone, Debug, Default)]
+pub struct AgentMemory {
+    seen: Rc<BTreeMap<String, String>>,
+    written: Overlay,
+}
+
+impl AgentMemory {
+    /// What a call of this level's current round sees. A child level starts from it, with nothing written yet.
+    pub fn fork(&self) -> AgentMemory {
+        AgentMemory { seen: Rc::clone(&self.seen), written: Overlay::new() }
+    }
+
+    /// The value of a key.
+    pub fn read(&self, key: &str) -> Option<&str> {
+        self.seen.get(key).map(String::as_str)
+    }
+
+    /// All keys with the lengths of their values in bytes, in order.
+    pub fn list(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.seen.iter().map(|(key, value)| (key.as_str(), value.len()))
+    }
+
+    /// Takes over what the calls of a settled round wrote, in the model's order.
+    pub fn merge<'a>(&mut self, overlays: impl IntoIterator<Item = &'a Overlay>) {
+        for (key, value) in overlays.into_iter().flatten() {
+            if self.written.len() >= MAX_OVERLAY_KEYS && !self.written.contains_key(key) {
+                continue;
+            }
+            Rc::make_mut(&mut self.seen).insert(key.clone(), value.clone());
+            self.written.insert(key.clone(), value.clone());
+        }
+    }
+
+    /// What this level wrote: the overlay of the call that it is.
+    pub fn into_written(self) -> Overlay {
+        self.written
+    }
+}
+
+/// Checks a write before it is taken. The text goes to the model.
+pub fn check_write(key: &str, value: &str) -> Result<(), String> {
+    if key.is_empty() || key.len() > MAX_KEY_BYTES {
+        return Err(format!("the key must have 1 to {MAX_KEY_BYTES} bytes"));
+    }
+    if value.len() > MAX_VALUE_BYTES {
+        return Err(format!("the value has {} bytes, the limit is {MAX_VALUE_BYTES}", value.len()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrote(key: &str, value: &str) -> Overlay {
+        Overlay::from([(key.to_owned(), value.to_owned())])
+    }
+
+    // N-153 N-154
+    #[test]
+    fn a_round_is_blind_to_itself_and_seen_once_it_settles() {
+        let mut level = AgentMemory::default();
+        let (first, second) = (level.fork(), level.fork());
+        assert_eq!((first.read("a"), second.read("a")), (None, None));
+        level.merge([&wrote("a", "first"), &wrote("a", "second")]);
+        assert_eq!(level.read("a"), Some("second"), "the later call of the round wins");
+        assert_eq!(first.read("a"), None, "what a call sees does not change under it");
+        assert_eq!(level.fork().read("a"), Some("second"));
+    }
+
+    // N-152
+    #[test]
+    fn what_a_child_wrote_is_its_overlay() {
+        let mut level = AgentMemory::default();
+        level.merge([&wrote("old", "1")]);
+        let mut child = level.fork();
+        child.merge([&wrote("new", "2")]);
+        assert_eq!(child.read("old"), Some("1"));
+        assert_eq!(child.into_written(), wrote("new", "2"));
+    }
+
+    #[test]
+    fn writes_are_bounded() {
+        assert!(check_write("k", &"v".repeat(MAX_VALUE_BYTES)).is_ok());
+        assert!(check_write("k", &"v".repeat(MAX_VALUE_BYTES + 1)).is_err());
+        assert!(check_write("", "v").is_err());
+        assert!(check_write(&"k".repeat(MAX_KEY_BYTES + 1), "v").is_err());
+        let mut level = AgentMemory::default();
+        let many: Overlay = (0..MAX_OVERLAY_KEYS + 1).map(|n| (format!("{n:04}"), String::new())).collect();
+        level.merge([&many]);
+        assert_eq!(level.into_written().len(), MAX_OVERLAY_KEYS);
+    }
+}

@@ -1,5 +1,54 @@
 //! The tools that a level may use: what a tool declares, who may have it.
 
+mod policy;
 mod spec;
 
+use std::rc::Rc;
+
+pub use policy::ToolPolicy;
 pub use spec::{PermissionClass, ToolSpec};
+
+use crate::model::ToolDefinition;
+
+/// The tools of one level. Only ever narrows from parent to child.
+#[derive(Clone, Debug)]
+pub struct Toolbelt {
+    specs: Rc<[Rc<ToolSpec>]>,
+}
+
+impl Toolbelt {
+    /// The root's belt, as entry 0 froze it.
+    pub fn new(specs: impl IntoIterator<Item = ToolSpec>) -> Self {
+        Toolbelt { specs: specs.into_iter().map(Rc::new).collect() }
+    }
+
+    /// The tool of that name, if the level has it.
+    pub fn find(&self, name: &str) -> Option<&Rc<ToolSpec>> {
+        self.specs.iter().find(|spec| spec.name == name)
+    }
+
+    /// The tools among these names that the level has, and the names that it has not.
+    pub fn narrowed(&self, names: &[String]) -> (Toolbelt, Vec<String>) {
+        let kept = self.specs.iter().filter(|spec| names.contains(&spec.name)).map(Rc::clone).collect();
+        let unknown = names.iter().filter(|name| self.find(name).is_none()).cloned().collect();
+        (Toolbelt { specs: kept }, unknown)
+    }
+
+    /// What the model is offered. `may_spawn` is false at the greatest depth, where a subtask would be refused.
+    pub fn definitions(&self, may_spawn: bool) -> Rc<[ToolDefinition]> {
+        let offered = self
+            .specs
+            .iter()
+            .filter(|spec| may_spawn || spec.permission_class != Some(PermissionClass::Subagent));
+        offered.map(|spec| spec.definition()).collect()
+    }
+
+    /// What a refused call is told.
+    pub fn refusal(&self, name: &str) -> String {
+        let names: Vec<&str> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
+        if names.is_empty() {
+            return format!("the tool {name:?} is not available: there are no tools here, answer in text");
+        }
+        format!("the tool {name:?} is not available; the tools here are: {}", names.join(", "))
+    }
+}

@@ -1,0 +1,77 @@
+//! The tools, one file each. Those that the loop intercepts have only a declaration here.
+
+mod calculate;
+mod current_time;
+pub mod memory;
+pub mod run_subtask;
+
+use std::rc::Rc;
+
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use crate::model::RawValueEq;
+use crate::ports::{Tool, ToolError, Tools};
+use crate::toolbelt::{PermissionClass, ToolPolicy, ToolSpec};
+
+/// The tools of every deployment.
+pub struct Standard(Vec<Rc<dyn Tool>>);
+
+impl Default for Standard {
+    fn default() -> Self {
+        Standard(vec![Rc::new(calculate::Calculate::default()), Rc::new(current_time::CurrentTime::default())])
+    }
+}
+
+impl Tools for Standard {
+    fn all(&self) -> &[Rc<dyn Tool>] {
+        &self.0
+    }
+}
+
+/// The declarations of the tools that the loop intercepts (`turn::interceptors` runs them).
+pub fn intercepted() -> Vec<ToolSpec> {
+    vec![run_subtask::spec(), memory::list_spec(), memory::read_spec(), memory::write_spec()]
+}
+
+/// The root's toolbelt: what is registered and allowed, in a stable order.
+pub fn offered(tools: &dyn Tools, policy: &ToolPolicy) -> Vec<ToolSpec> {
+    let registered = tools.all().iter().map(|tool| tool.spec().clone());
+    intercepted().into_iter().chain(registered).filter(|spec| policy.allows(spec)).collect()
+}
+
+/// Reads a tool's arguments by their Rust type. The error names the path and goes to the model. Empty arguments are
+/// those of a call without any.
+pub fn arguments<T: DeserializeOwned>(json: &str) -> Result<T, ToolError> {
+    let json = if json.trim().is_empty() { "{}" } else { json };
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let path = error.path().to_string();
+        let at = if path == "." { String::new() } else { format!(" at {path}") };
+        ToolError(format!("invalid arguments{at}: {}", error.into_inner()))
+    })?;
+    deserializer.end().map_err(|error| ToolError(format!("invalid arguments: {error}")))?;
+    Ok(value)
+}
+
+/// A declaration with the defaults: parallel-safe, idempotent, no lock, 30 s.
+fn declare(name: &str, class: PermissionClass, description: &str, schema: serde_json::Value) -> ToolSpec {
+    ToolSpec {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        input_schema: Rc::new(RawValueEq(raw(&schema))),
+        permission_class: Some(class),
+        parallel_safe: true,
+        exclusive_lock: None,
+        idempotent: true,
+        timeout_ms: Some(30_000),
+    }
+}
+
+/// JSON that was built from a value is always valid JSON: the other arm never runs, but is an honest empty schema.
+fn raw(schema: &serde_json::Value) -> Box<RawValue> {
+    RawValue::from_string(schema.to_string()).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! `run_subtask`: the declaration. There is nothing to run here: the loop enters itself one level deeper.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::declare;
+use crate::ports::ToolError;
+use crate::toolbelt::{PermissionClass, ToolSpec};
+
+pub const NAME: &str = "run_subtask";
+
+/// What the model gives a subtask.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// A short label for people.
+    pub title: String,
+    /// All that the subtask gets to know, beside the shared memory.
+    pub instructions: String,
+    /// A subset of the caller's tools; all of them where it is absent.
+    #[serde(default)]
+    pub tools: Option<Vec<String>>,
+}
+
+/// Reads and checks the arguments; the error goes to the model.
+pub fn arguments(json: &str) -> Result<Arguments, ToolError> {
+    let arguments: Arguments = super::arguments(json)?;
+    for (name, value) in [("title", &arguments.title), ("instructions", &arguments.instructions)] {
+        if value.trim().is_empty() {
+            return Err(ToolError(format!("invalid arguments at {name}: it must not be blank")));
+        }
+    }
+    Ok(arguments)
+}
+
+pub(super) fn spec() -> ToolSpec {
+    let mut spec = declare(
+        NAME,
+        PermissionClass::Subagent,
+        "Runs a subtask in a fresh context of its own and returns its final answer. The subtask sees only the \
+         instructions and the shared memory, not this conversation. Several calls in one reply run at the same time.",
+        json!({
+            "type": "object",
+            "properties": {
+                "title": {"type": "string", "description": "a short label that people see"},
+                "instructions": {"type": "string", "description": "everything that the subtask must know"},
+                "tools": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "description": "the tools that it may use, from your own; all of them if absent",
+                },
+            },
+            "required": ["title", "instructions"],
+            "additionalProperties": false,
+        }),
+    );
+    // The turn's deadline bounds a subtask, and its own calls are journaled one by one.
+    spec.timeout_ms = None;
+    spec
+}
