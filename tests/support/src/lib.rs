@@ -1,1 +1,33 @@
+//! The machinery of the end-to-end tests: a scripted LLM behind the real wire, a strict client of the service, and
+//! `e2e`, the binary that starts everything on this machine and then runs the tests.
+//!
+//! It knows the service by its wire alone (`docs/wire-protocol.md`), never by its code, so that a change of the wire
+//! breaks a test. Everything that a client may rely on is checked on every turn of every test ([`wire`]); the tests
+//! themselves then compare whole event lists ([`story`]).
 
+pub mod case;
+pub mod client;
+pub mod fake_llm;
+pub mod http;
+pub mod sse;
+pub mod stored;
+pub mod story;
+pub mod tree;
+pub mod wire;
+
+pub use case::Case;
+pub use client::Client;
+pub use fake_llm::{Cut, FakeLlm, Outcome, Script, Step, call, calls, deltas, status, text};
+pub use serde_json::{Value, json};
+pub use sse::{Event, EventStream};
+pub use story::{level, story};
+
+/// What `e2e` tells the tests.
+pub fn env(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: end-to-end tests run under `e2e`, see `make test`"))
+}
+
+/// A new id, as clients may choose them.
+pub fn new_id() -> String {
+    uuid::Uuid::new_v4().to_string()
+}

@@ -1,0 +1,27 @@
+//! A fake LLM that speaks the real OpenAI Chat Completions streaming wire, and does what the tests' scripts say.
+//!
+//! | route | |
+//! |---|---|
+//! | `POST /v1/chat/completions` | the API |
+//! | `POST /_fake/scripts` | `{MARKER: Script, …}`: registers scripts |
+//! | `POST /_fake/release` | `{"barrier": NAME}`: opens a barrier |
+//! | `GET /_fake/requests?marker=PREFIX` | `{"requests": [Record], "peak"}`: what came, and how many at once |
+//! | `DELETE /_fake/requests?marker=PREFIX` | forgets them |
+//! | `GET /_fake/wait?marker=PREFIX&count=N[&outcome=aborted]` | the same, answered when N such requests are there |
+//!
+//! Which script answers a request follows from the marker `[[fake:MARKER]]` in its last user message, which step from
+//! the number of assistant messages after that one. So the fake has no sessions, and tests that run at the same time
+//! do not meet as long as their markers differ.
+
+mod handle;
+mod history;
+mod ledger;
+mod reply;
+mod script;
+mod server;
+
+pub use handle::{FakeLlm, Requests};
+pub use history::text_of;
+pub use ledger::{Outcome, Record};
+pub use script::{Barrier, Call, Cut, Refusal, Script, Step, Usage, call, calls, deltas, status, text};
+pub use server::serve;

@@ -1,0 +1,222 @@
+//! Scripts: what the fake model says, step by step. The same types are the JSON of `POST /_fake/scripts`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// All steps of one level, in order.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Script {
+    /// The replies. Which one is meant follows from the request alone: the number of assistant messages after the last
+    /// user message. So a request that is made again, after a crash or a retry, gets the same step.
+    pub steps: Vec<Step>,
+    /// The last step again and again, with new call ids: a model that never comes to an end.
+    pub repeat: bool,
+}
+
+/// One reply of the model.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Step {
+    /// Refuse with an HTTP error instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<Refusal>,
+    /// Deltas of `reasoning_content`, before everything else.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub reasoning: Vec<String>,
+    /// Deltas of `content`.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub text: Vec<String>,
+    /// Tool calls, after the text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Call>,
+    /// The tokens to report; `Usage::default()` when it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// `tool_calls` or `stop` when it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finish_reason: Option<String>,
+    /// Places where the reply waits.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub barrier: Vec<Barrier>,
+    /// After reasoning, text and calls: nothing more, until the client goes away.
+    #[serde(skip_serializing_if = "is_false")]
+    pub hang: bool,
+    /// After reasoning, text and calls: the connection ends without `finish_reason` and `[DONE]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Cut>,
+}
+
+/// A tool call.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Call {
+    /// Made from marker, step and index when it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The tool.
+    pub name: String,
+    /// A string goes out as it is (so that it can be broken JSON), anything else as compact JSON.
+    pub arguments: Value,
+}
+
+/// The tokens of one reply, as the real API counts them: `prompt_tokens` includes the cached ones.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Usage {
+    /// Input, cached or not.
+    pub prompt_tokens: u64,
+    /// The part of the input that came from a cache.
+    #[serde(default)]
+    pub cached_tokens: u64,
+    /// Output.
+    pub completion_tokens: u64,
+}
+
+impl Default for Usage {
+    fn default() -> Self {
+        Self { prompt_tokens: 10, cached_tokens: 0, completion_tokens: 5 }
+    }
+}
+
+/// An HTTP error in place of a stream.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Refusal {
+    /// The status code.
+    pub code: u16,
+    /// An OpenAI error object when it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Value>,
+    /// Such as `retry-after`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// How often, before the rest of the step is played; always when it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<u32>,
+}
+
+/// A place where a reply waits for other requests or for the test.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Barrier {
+    /// Replies that name the same barrier wait for each other. It stays open once it has opened.
+    pub name: String,
+    /// Opens when so many replies have reached it; without a number only `POST /_fake/release` opens it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<usize>,
+    /// The reply waits after so many deltas of reasoning and text (0: before its first byte of body).
+    ///
+    /// The header of the answer is sent before the wait: a client may allow itself only a few requests that await
+    /// headers (Cloudflare allows six), and a barrier for eight must not deadlock on that.
+    #[serde(default)]
+    pub after: usize,
+}
+
+/// How a cut connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cut {
+    /// The socket closes in the middle of the chunked body.
+    Reset,
+    /// The body ends properly, only too early: what a proxy in between makes of a reset.
+    Clean,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// Accepts `x` for `[x]`.
+fn one_or_many<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: serde::de::DeserializeOwned,
+{
+    let items = match Value::deserialize(deserializer)? {
+        Value::Array(items) => items,
+        one => vec![one],
+    };
+    items.into_iter().map(|item| serde_json::from_value(item).map_err(serde::de::Error::custom)).collect()
+}
+
+/// A reply of one delta.
+pub fn text(text: &str) -> Step {
+    deltas([text])
+}
+
+/// A reply of several deltas.
+pub fn deltas<const N: usize>(deltas: [&str; N]) -> Step {
+    Step { text: deltas.map(str::to_owned).to_vec(), ..Step::default() }
+}
+
+/// A reply that calls one tool.
+pub fn call(name: &str, arguments: Value) -> Step {
+    calls([(name, arguments)])
+}
+
+/// A reply that calls several tools at once.
+pub fn calls<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Step {
+    let calls = calls
+        .into_iter()
+        .map(|(name, arguments)| Call { id: None, name: name.to_owned(), arguments })
+        .collect();
+    Step { calls, ..Step::default() }
+}
+
+/// A reply that is an HTTP error, always.
+pub fn status(code: u16) -> Step {
+    Step { status: Some(Refusal { code, body: None, headers: BTreeMap::new(), times: None }), ..Step::default() }
+}
+
+impl Step {
+    /// Says something before the tool calls.
+    pub fn saying(mut self, text: &str) -> Self {
+        self.text.insert(0, text.to_owned());
+        self
+    }
+
+    /// Thinks aloud first.
+    pub fn thinking(mut self, reasoning: &str) -> Self {
+        self.reasoning.push(reasoning.to_owned());
+        self
+    }
+
+    /// Reports these tokens.
+    pub fn using(mut self, prompt_tokens: u64, cached_tokens: u64, completion_tokens: u64) -> Self {
+        self.usage = Some(Usage { prompt_tokens, cached_tokens, completion_tokens });
+        self
+    }
+
+    /// Ends for this reason.
+    pub fn finishing(mut self, reason: &str) -> Self {
+        self.finish_reason = Some(reason.to_owned());
+        self
+    }
+
+    /// Waits before its first byte until `count` replies have reached the barrier `name`.
+    pub fn meeting(mut self, name: &str, count: usize) -> Self {
+        self.barrier.push(Barrier { name: name.to_owned(), count: Some(count), after: 0 });
+        self
+    }
+
+    /// Waits after `after` deltas until the test releases the barrier `name`.
+    pub fn waiting(mut self, name: &str, after: usize) -> Self {
+        self.barrier.push(Barrier { name: name.to_owned(), count: None, after });
+        self
+    }
+
+    /// Never ends.
+    pub fn hanging(mut self) -> Self {
+        self.hang = true;
+        self
+    }
+
+    /// Loses its connection.
+    pub fn cut(mut self, cut: Cut) -> Self {
+        self.cut = Some(cut);
+        self
+    }
+}

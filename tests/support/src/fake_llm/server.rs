@@ -1,0 +1,223 @@
+//! The HTTP side of the fake LLM.
+
+use std::collections::{BTreeMap, HashMap};
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::stream;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::{Frame, Incoming};
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+
+use super::ledger::{self, Ledger, Outcome};
+use super::reply::{self, Act, Head};
+use super::script::{Cut, Script, Step};
+use super::history;
+
+type Body = UnsyncBoxBody<Bytes, io::Error>;
+type Sender = mpsc::Sender<Result<Frame<Bytes>, io::Error>>;
+
+/// The longest that `/_fake/wait` holds a request: more than any event needs, and less than the test runner's patience.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// Serves on this socket for as long as the process lives.
+pub async fn serve(listener: TcpListener) {
+    let ledger = Arc::new(Ledger::default());
+    loop {
+        // An error of `accept` concerns one connection that never came to be.
+        let Ok((socket, _)) = listener.accept().await else { continue };
+        let _ = socket.set_nodelay(true);
+        let ledger = Arc::clone(&ledger);
+        tokio::spawn(async move {
+            let service = service_fn(|request| {
+                let ledger = Arc::clone(&ledger);
+                async move { Ok::<_, Infallible>(answer(ledger, request).await) }
+            });
+            // A broken connection is the other side's business; what it means is in the ledger.
+            let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(socket), service).await;
+        });
+    }
+}
+
+async fn answer(ledger: Arc<Ledger>, request: Request<Incoming>) -> Response<Body> {
+    let (head, body) = request.into_parts();
+    let Ok(body) = body.collect().await else {
+        return plain(400, &reply::error("the body did not arrive", "invalid_request_error"));
+    };
+    let body = body.to_bytes();
+    let query = parse_query(head.uri.query().unwrap_or_default());
+    let prefix = query.get("marker").map(String::as_str).unwrap_or_default();
+    match (head.method.as_str(), head.uri.path()) {
+        ("POST", "/v1/chat/completions") => {
+            let headers = head
+                .headers
+                .iter()
+                .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+                .collect();
+            complete(ledger, headers, &body).await
+        }
+        ("POST", "/_fake/scripts") => match serde_json::from_slice::<HashMap<String, Script>>(&body) {
+            Ok(scripts) => {
+                ledger.register(scripts);
+                plain(200, &json!({}))
+            }
+            Err(error) => plain(400, &json!({ "error": format!("not a script: {error}") })),
+        },
+        ("POST", "/_fake/release") => {
+            let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+            match body["barrier"].as_str() {
+                Some(name) => {
+                    ledger.release(name);
+                    plain(200, &json!({}))
+                }
+                None => plain(400, &json!({ "error": "which barrier?" })),
+            }
+        }
+        ("GET", "/_fake/requests") => report(&ledger, prefix, 200),
+        ("DELETE", "/_fake/requests") => {
+            ledger.forget(prefix);
+            plain(200, &json!({}))
+        }
+        ("GET", "/_fake/wait") => {
+            let count = query.get("count").and_then(|count| count.parse().ok()).unwrap_or(1);
+            let outcome = match query.get("outcome").map(|name| serde_json::from_value(json!(name))) {
+                None => None,
+                Some(Ok(outcome)) => Some(outcome),
+                Some(Err(error)) => return plain(400, &json!({ "error": error.to_string() })),
+            };
+            let waited = tokio::time::timeout(LONGEST_WAIT, ledger.wait(prefix, count, outcome)).await;
+            report(&ledger, prefix, if waited.is_ok() { 200 } else { 408 })
+        }
+        (method, path) => plain(404, &json!({ "error": format!("the fake LLM has no {method} {path}") })),
+    }
+}
+
+fn report(ledger: &Ledger, prefix: &str, status: u16) -> Response<Body> {
+    let requests = ledger.requests(prefix);
+    plain(status, &json!({ "peak": ledger::peak(&requests), "requests": requests }))
+}
+
+/// The API itself.
+async fn complete(ledger: Arc<Ledger>, headers: BTreeMap<String, String>, body: &[u8]) -> Response<Body> {
+    let parsed: Result<Value, _> = serde_json::from_slice(body);
+    let body = parsed.as_ref().cloned().unwrap_or_default();
+    let (marker, step) = history::position(&body).unwrap_or_default();
+    let bearer = headers.get("authorization").is_some_and(|value| value.starts_with("Bearer ") && value.len() > 7);
+    let id = ledger.arrive(&marker, step, headers, body.clone());
+
+    let refuse = |status: u16, message: String, kind: &str| {
+        let response = plain(status, &reply::error(&message, kind));
+        ledger.end(id, Outcome::Refused, Some(message));
+        response
+    };
+    if !bearer {
+        return refuse(401, "You didn't provide an API key.".into(), "invalid_request_error");
+    }
+    if let Err(error) = parsed {
+        return refuse(400, format!("We could not parse the JSON body of your request: {error}"), "invalid_request_error");
+    }
+    if let Err(message) = history::check(&body) {
+        return refuse(400, message, "invalid_request_error");
+    }
+    let script = match ledger.step(&marker, step) {
+        Ok(script) => script,
+        Err(message) => return refuse(400, message, "invalid_request_error"),
+    };
+    if let Some(refusal) = script.status.as_ref().filter(|refusal| ledger.fails(&marker, step, refusal)) {
+        let scripted = || reply::error(&format!("scripted status {}", refusal.code), "server_error");
+        let mut response = plain(refusal.code, &refusal.body.clone().unwrap_or_else(scripted));
+        for (name, value) in &refusal.headers {
+            if let (Ok(name), Ok(value)) = (name.parse::<hyper::header::HeaderName>(), value.parse()) {
+                response.headers_mut().insert(name, value);
+            }
+        }
+        ledger.end(id, Outcome::Failed, None);
+        return response;
+    }
+
+    // One message at a time: what has been sent has been taken, so a client that is gone is noticed at once.
+    let (sender, receiver) = mpsc::channel(1);
+    tokio::spawn(async move {
+        tokio::select! {
+            // Only one of the two can end first, and whoever does leaves its word in the ledger.
+            () = sender.closed() => ledger.end(id, Outcome::Aborted, None),
+            () = play(&ledger, id, &sender, &marker, step, &script, &body) => {}
+        }
+    });
+    let frames = stream::unfold(receiver, |mut receiver| async { Some((receiver.recv().await?, receiver)) });
+    let mut response = Response::new(BodyExt::boxed_unsync(StreamBody::new(frames)));
+    let headers = response.headers_mut();
+    headers.insert("content-type", hyper::header::HeaderValue::from_static("text/event-stream; charset=utf-8"));
+    headers.insert("cache-control", hyper::header::HeaderValue::from_static("no-cache"));
+    response
+}
+
+async fn play(ledger: &Ledger, id: usize, sender: &Sender, marker: &str, step: usize, script: &Step, body: &Value) {
+    let model = body["model"].as_str().unwrap_or_default();
+    let include_usage = body["stream_options"]["include_usage"] == Value::Bool(true);
+    let head = Head { marker, step, model, include_usage };
+    for act in reply::body(&head, script) {
+        if !perform(ledger, sender, act).await {
+            return ledger.end(id, Outcome::Aborted, None);
+        }
+    }
+    if script.hang {
+        return std::future::pending().await;
+    }
+    match script.cut {
+        Some(cut) => {
+            ledger.end(id, Outcome::Cut, None);
+            if cut == Cut::Reset {
+                let _ = sender.send(Err(io::Error::other("the script cuts the connection here"))).await;
+            }
+        }
+        None => {
+            let mut acts = reply::end(&head, script).into_iter().peekable();
+            while let Some(act) = acts.next() {
+                if acts.peek().is_none() {
+                    ledger.end(id, Outcome::Finished, None);
+                }
+                if !perform(ledger, sender, act).await {
+                    return ledger.end(id, Outcome::Aborted, None);
+                }
+            }
+        }
+    }
+}
+
+/// `false` when the client is gone.
+async fn perform(ledger: &Ledger, sender: &Sender, act: Act) -> bool {
+    match act {
+        Act::Send(bytes) => sender.send(Ok(Frame::data(bytes))).await.is_ok(),
+        Act::Wait(barrier) => {
+            ledger.pass(&barrier).await;
+            true
+        }
+    }
+}
+
+fn plain(status: u16, body: &Value) -> Response<Body> {
+    let body = Full::new(Bytes::from(body.to_string())).map_err(|never| match never {});
+    let mut response = Response::new(BodyExt::boxed_unsync(body));
+    *response.status_mut() = hyper::StatusCode::from_u16(status).unwrap_or(hyper::StatusCode::INTERNAL_SERVER_ERROR);
+    response.headers_mut().insert("content-type", hyper::header::HeaderValue::from_static("application/json"));
+    response
+}
+
+/// The queries of the tests need no escapes but `%2F`: markers are letters, digits, `-` and `/`.
+fn parse_query(query: &str) -> HashMap<String, String> {
+    query
+        .split('&')
+        .filter_map(|pair| pair.split_once('='))
+        .map(|(name, value)| (name.to_owned(), value.replace("%2F", "/")))
+        .collect()
+}

@@ -1,0 +1,55 @@
+//! What stands in D1, read past the service from the file that the local D1 keeps.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::process::Command;
+
+/// Node has SQLite built in, and node is there because wrangler needs it.
+const QUERY: &str = "
+const { DatabaseSync } = require('node:sqlite');
+const [file, sql, ...values] = process.argv.slice(1);
+const rows = new DatabaseSync(file, { readOnly: true }).prepare(sql).all(...values);
+console.log(JSON.stringify(rows));
+";
+
+/// The rows of a query on the main instance's D1.
+pub async fn d1(sql: &str, values: &[&str]) -> Vec<Value> {
+    let output = Command::new("node")
+        .args(["--no-warnings", "-e", QUERY])
+        .arg(database().await)
+        .arg(sql)
+        .args(values)
+        .output()
+        .await
+        .expect("node runs");
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{sql}: {complaint}");
+    serde_json::from_slice(&output.stdout).expect("rows as JSON")
+}
+
+async fn database() -> PathBuf {
+    let folder = PathBuf::from(crate::env("ESPALIER_STATE_DIR")).join("v3/d1/miniflare-D1DatabaseObject");
+    let mut files = tokio::fs::read_dir(&folder).await.unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    while let Some(file) = files.next_entry().await.expect("a readable folder") {
+        let path = file.path();
+        // Beside the one database lies the metadata of miniflare.
+        if path.extension().is_some_and(|extension| extension == "sqlite") && !path.ends_with("metadata.sqlite") {
+            return path;
+        }
+    }
+    panic!("no database in {}", folder.display());
+}
+
+/// Asks until the answer is there. For D1 alone, which the service writes after the turn has ended and of which no event
+/// tells: everything else in these tests waits for an event.
+pub async fn eventually<T, F: Future<Output = Option<T>>>(what: &str, ask: impl Fn() -> F) -> T {
+    for _ in 0..200 {
+        if let Some(answer) = ask().await {
+            return answer;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("not within 20 s: {what}");
+}

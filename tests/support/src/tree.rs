@@ -1,0 +1,79 @@
+//! The execution tree, built from the events that a client saw, to be compared with the one that was stored.
+//!
+//! N-121 N-123 N-124 N-125 N-126 N-129
+
+use serde_json::Value;
+
+use crate::Event;
+
+/// The longest preview, in characters.
+const LONGEST_PREVIEW: usize = 500;
+
+/// Fails unless the stored tree says of every tool call what the events said, in the order of their starts.
+pub fn assert_matches(events: &[Event], stored: &Value) {
+    assert_eq!(stored["version"], 1, "{stored:#}");
+    let nodes = stored["nodes"].as_array().unwrap_or_else(|| panic!("no nodes: {stored:#}"));
+    let calls = || events.iter().filter(|event| event.kind == "tool_call_update");
+    let starts: Vec<&Event> = calls().filter(|event| event.text("status") == "start").collect();
+    let ids = |nodes: &[Value]| nodes.iter().map(|node| node["id"].clone()).collect::<Vec<_>>();
+    let started: Vec<Value> = starts.iter().map(|start| start.data["tool_call_id"].clone()).collect();
+    assert_eq!(ids(nodes), started, "the nodes stand in the order in which the calls started");
+
+    for (node, start) in nodes.iter().zip(&starts) {
+        let id = start.text("tool_call_id");
+        let end = calls().find(|event| event.is("tool_call_update", &[("status", "end"), ("tool_call_id", id)]));
+        let end = end.unwrap_or_else(|| panic!("{id} has no end"));
+        assert_node(node, start, end);
+    }
+}
+
+fn assert_node(node: &Value, start: &Event, end: &Event) {
+    let known = ["id", "parent_id", "name", "title", "args_preview", "result_preview", "is_error", "duration_ms"];
+    for member in node.as_object().into_iter().flat_map(|node| node.keys()) {
+        assert!(known.contains(&member.as_str()), "a node has no {member}: {node:#}");
+    }
+    assert_eq!(node["parent_id"], start.data["parent_id"], "{node:#}");
+    assert!(node.as_object().is_some_and(|node| node.contains_key("parent_id")), "null is written out: {node:#}");
+    assert_eq!(node["name"], start.data["name"], "{node:#}");
+    assert_eq!(node["duration_ms"], end.data["duration_ms"], "{node:#}");
+    assert_eq!(node["is_error"] == true, end.data["is_error"] == true, "{node:#}");
+    // A call that was refused for its arguments may lack a title that can be shown.
+    if start.text("name") == "run_subtask" && start.data["args"]["title"].is_string() {
+        assert_eq!(node["title"], start.data["args"]["title"], "{node:#}");
+    }
+    assert_preview(&node["result_preview"], end.text("result"));
+    let args = node["args_preview"].as_str().unwrap_or_default();
+    match serde_json::from_str::<Value>(args) {
+        Ok(args) => assert_eq!(args, start.data["args"], "{node:#}"),
+        // Cut off: no JSON any more.
+        Err(_) => assert!(args.chars().count() <= LONGEST_PREVIEW && args.len() > 400, "{node:#}"),
+    }
+}
+
+/// The same text, or where it is too long, its beginning.
+fn assert_preview(preview: &Value, whole: &str) {
+    let preview = preview.as_str().unwrap_or_default();
+    if whole.chars().count() <= LONGEST_PREVIEW {
+        assert_eq!(preview, whole);
+    } else {
+        assert!(preview.chars().count() <= LONGEST_PREVIEW, "{} characters", preview.chars().count());
+        let beginning: String = whole.chars().take(400).collect();
+        assert!(preview.starts_with(&beginning), "{preview:?} is not the beginning of {whole:?}");
+    }
+}
+
+/// The result of a tool call, by its id.
+pub fn result<'a>(events: &'a [Event], tool_call_id: &str) -> &'a Event {
+    let end = |event: &&Event| event.is("tool_call_update", &[("status", "end"), ("tool_call_id", tool_call_id)]);
+    events.iter().find(end).unwrap_or_else(|| panic!("{tool_call_id} has no end"))
+}
+
+/// The starts of the calls of one tool, in their order.
+pub fn starts<'a>(events: &'a [Event], name: &str) -> Vec<&'a Event> {
+    events.iter().filter(|event| event.is("tool_call_update", &[("status", "start"), ("name", name)])).collect()
+}
+
+/// The ends of the calls of one tool, in their order.
+pub fn ends<'a>(events: &'a [Event], name: &str) -> Vec<&'a Event> {
+    events.iter().filter(|event| event.is("tool_call_update", &[("status", "end"), ("name", name)])).collect()
+}

@@ -1,0 +1,314 @@
+//! What holds for every event and every turn, as `docs/wire-protocol.md` says. Checked on every turn of every test.
+//!
+//! N-040 N-051 N-111 N-112 N-113 N-114 N-115 N-118 N-120 N-147 N-174
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use crate::Event;
+
+/// What a member may be.
+#[derive(Clone, Copy)]
+enum Kind {
+    Text,
+    TextOrNull,
+    Number,
+    /// A number, perhaps with a fraction, or null where the price is not known.
+    Money,
+    Flag,
+    Object,
+    OneOf(&'static [&'static str]),
+}
+use Kind::{Flag, Money, Number, Object, OneOf, Text, TextOrNull};
+
+type Members = &'static [(&'static str, Kind)];
+
+/// An event's type, the members that must be there, and those that may be.
+struct Shape(&'static str, Members, Members);
+
+const STATUS: Kind = OneOf(&["start", "end"]);
+const BUDGETS: Kind = OneOf(&["subtasks", "llm_calls", "tool_calls", "wall_clock"]);
+const FINISHES: Kind =
+    OneOf(&["stop", "length", "content_filter", "cancelled", "budget", "error", "interrupted"]);
+const ERRORS: Kind = OneOf(&[
+    "budget_exceeded",
+    "iteration_limit",
+    "cancelled",
+    "superseded",
+    "interrupted",
+    "provider_auth",
+    "provider_rate_limited",
+    "provider_overloaded",
+    "provider_bad_request",
+    "provider_context_too_long",
+    "provider_network",
+    "provider_protocol",
+    "internal",
+]);
+
+#[rustfmt::skip]
+const SHAPES: &[Shape] = &[
+    Shape("session",
+        &[("thread_id", Text), ("user_message_id", Text), ("assistant_message_id", Text), ("provider", Text), ("model", Text)],
+        &[("resumed", Flag)]),
+    Shape("agent_state",
+        &[("state", OneOf(&["thinking", "executing_plan", "waiting_on_user"])), ("context_type", OneOf(&["thread", "editor"]))],
+        &[("details", Text)]),
+    Shape("model_call_update",
+        &[("model_call_id", Text), ("status", STATUS), ("model", Text), ("parent_id", TextOrNull), ("depth", Number)],
+        &[("usage", Object), ("finish_reason", Text)]),
+    Shape("chunk",
+        &[("content", Text), ("part_id", Text), ("model_call_id", Text), ("parent_id", TextOrNull), ("depth", Number)],
+        &[("done", Flag), ("kind", OneOf(&["text", "reasoning"]))]),
+    Shape("tool_call_update",
+        &[("tool_call_id", Text), ("name", Text), ("status", STATUS), ("parent_id", TextOrNull), ("depth", Number)],
+        &[("args", Object), ("result", Text), ("is_error", Flag), ("duration_ms", Number)]),
+    Shape("model_call_reset",
+        &[("model_call_id", Text), ("parent_id", TextOrNull), ("depth", Number), ("reason", Text)], &[]),
+    Shape("budget_exceeded", &[("reason", BUDGETS), ("limit", Number), ("observed", Number)], &[]),
+    Shape("cost_summary",
+        &[("llm_calls", Number), ("tool_calls", Number), ("subtasks", Number), ("input_tokens", Number),
+          ("cached_tokens", Number), ("output_tokens", Number), ("cost_usd", Money), ("by_model", Object)], &[]),
+    Shape("error", &[("code", ERRORS), ("message", Text), ("retryable", Flag)], &[]),
+    Shape("done", &[("message_id", Text), ("finish_reason", FINISHES)], &[]),
+];
+
+const EVERYWHERE: Members = &[("type", Text), ("seq", Number), ("turn_id", Text)];
+const USAGE: Members = &[("input_tokens", Number), ("cached_tokens", Number), ("output_tokens", Number)];
+#[rustfmt::skip]
+const BY_MODEL: Members = &[("llm_calls", Number), ("input_tokens", Number), ("cached_tokens", Number), ("output_tokens", Number), ("cost_usd", Money)];
+
+/// One event by itself: no member is missing, none is of another type, none is unknown.
+pub fn check_event(event: &Event) -> Result<(), String> {
+    let Shape(_, required, optional) = SHAPES
+        .iter()
+        .find(|shape| shape.0 == event.kind)
+        .ok_or_else(|| format!("the wire has no event {:?}", event.kind))?;
+    let data = event.data.as_object().ok_or("data is not an object")?;
+    check_members(data, &[EVERYWHERE, required], optional)?;
+    if let Some(usage) = data.get("usage").and_then(Value::as_object) {
+        check_members(usage, &[USAGE], &[])?;
+    }
+    for model in data.get("by_model").and_then(Value::as_object).into_iter().flat_map(Map::values) {
+        check_members(model.as_object().ok_or("by_model holds objects")?, &[BY_MODEL], &[])?;
+    }
+    match (event.kind.as_str(), event.text("status")) {
+        ("tool_call_update", "start") => expect_members(data, &["args"], &["result", "is_error", "duration_ms"]),
+        ("tool_call_update", _) => expect_members(data, &["result", "duration_ms"], &["args"]),
+        ("model_call_update", "start") => expect_members(data, &[], &["usage", "finish_reason"]),
+        ("error", _) if event.text("message").is_empty() => Err("an error without a message".into()),
+        _ => Ok(()),
+    }
+}
+
+fn check_members(object: &Map<String, Value>, required: &[Members], optional: Members) -> Result<(), String> {
+    for (name, _) in required.iter().copied().flatten() {
+        if !object.contains_key(*name) {
+            return Err(format!("{name} is missing"));
+        }
+    }
+    for (name, value) in object {
+        let known = required.iter().copied().flatten().chain(optional).find(|(known, _)| known == name);
+        let (_, kind) = known.ok_or_else(|| format!("the wire has no member {name:?} here"))?;
+        let fits = match kind {
+            Text => value.is_string(),
+            TextOrNull => value.is_string() || value.is_null(),
+            Number => value.is_u64(),
+            Money => value.is_number() || value.is_null(),
+            Flag => value.is_boolean(),
+            Object => value.is_object(),
+            OneOf(words) => value.as_str().is_some_and(|word| words.contains(&word)),
+        };
+        if !fits {
+            return Err(format!("{name} is {value}"));
+        }
+    }
+    Ok(())
+}
+
+fn expect_members(object: &Map<String, Value>, there: &[&str], not_there: &[&str]) -> Result<(), String> {
+    if let Some(name) = there.iter().find(|name| !object.contains_key(**name)) {
+        return Err(format!("{name} is missing"));
+    }
+    match not_there.iter().find(|name| object.contains_key(**name)) {
+        Some(name) => Err(format!("{name} does not belong here")),
+        None => Ok(()),
+    }
+}
+
+/// One whole turn: its frame, and the nesting of what happens in it.
+pub fn check_turn(events: &[Event]) -> Result<(), String> {
+    check_frame(events)?;
+    let finish = events.last().map(|done| done.text("finish_reason")).unwrap_or_default();
+    let mut calls = Calls::default();
+    for event in events {
+        calls.take(event).map_err(|error| format!("{error}, at seq {}", event.seq))?;
+    }
+    calls.finish(finish == "stop")
+}
+
+/// `session` first, `agent_state` second; at the end, in this order, what there is of `budget_exceeded`, `error`, and
+/// always `cost_summary` and `done`; each of them at most once.
+fn check_frame(events: &[Event]) -> Result<(), String> {
+    let kinds: Vec<&str> = events.iter().map(|event| event.kind.as_str()).collect();
+    if !kinds.starts_with(&["session", "agent_state"]) {
+        return Err("a turn begins with session and agent_state".into());
+    }
+    if !kinds.ends_with(&["cost_summary", "done"]) {
+        return Err("a turn ends with cost_summary and done".into());
+    }
+    for once in ["session", "budget_exceeded", "error", "cost_summary", "done"] {
+        if kinds.iter().filter(|kind| **kind == once).count() > 1 {
+            return Err(format!("{once} twice"));
+        }
+    }
+    let finish = events.last().map(|done| done.text("finish_reason")).unwrap_or_default();
+    let stopped = !matches!(finish, "stop" | "length" | "content_filter");
+    if kinds.contains(&"error") != stopped {
+        return Err(format!("finish_reason {finish:?}, but an error event: {}", kinds.contains(&"error")));
+    }
+    if stopped && kinds.iter().rev().nth(2) != Some(&"error") {
+        return Err("error stands right before cost_summary".into());
+    }
+    if kinds.contains(&"budget_exceeded") != (finish == "budget") {
+        return Err(format!("finish_reason {finish:?}, and budget_exceeded: {}", kinds.contains(&"budget_exceeded")));
+    }
+    if events.first().map(|session| session.text("assistant_message_id")) != events.last().map(|done| done.text("message_id")) {
+        return Err("session and done name different assistant messages".into());
+    }
+    Ok(())
+}
+
+/// What is open while a turn is read.
+#[derive(Default)]
+struct Calls {
+    tools: HashMap<String, Tool>,
+    models: HashMap<String, Model>,
+    parts: HashMap<String, Part>,
+}
+
+struct Tool {
+    name: String,
+    parent: Value,
+    depth: u64,
+    open: bool,
+}
+
+struct Model {
+    parent: Value,
+    depth: u64,
+    open: bool,
+}
+
+struct Part {
+    model: String,
+    kind: String,
+    done: bool,
+}
+
+impl Calls {
+    fn take(&mut self, event: &Event) -> Result<(), String> {
+        let (parent, depth) = (event.data["parent_id"].clone(), event.data["depth"].as_u64().unwrap_or_default());
+        if event.data.get("depth").is_some() {
+            self.check_parent(&parent, depth)?;
+        }
+        let status = event.text("status");
+        match event.kind.as_str() {
+            "tool_call_update" if status == "start" => {
+                if self.models.values().any(|model| model.open && model.parent == parent) {
+                    return Err("a tool starts while its level's model call is open".into());
+                }
+                let tool = Tool { name: event.text("name").into(), parent, depth, open: true };
+                match self.tools.insert(event.text("tool_call_id").into(), tool) {
+                    Some(_) => Err("a tool call starts twice".into()),
+                    None => Ok(()),
+                }
+            }
+            "tool_call_update" => {
+                let id = event.text("tool_call_id");
+                if self.tools.values().any(|tool| tool.open && tool.parent == id) {
+                    return Err("a subtask ends before its own tools".into());
+                }
+                let tool = self.tools.get_mut(id).filter(|tool| tool.open).ok_or("an end without its start")?;
+                tool.open = false;
+                let same = tool.name == event.text("name") && tool.parent == parent && tool.depth == depth;
+                same.then_some(()).ok_or_else(|| "start and end of a tool call differ".to_owned())
+            }
+            "model_call_update" if status == "start" => {
+                if self.models.values().any(|model| model.open && model.parent == parent) {
+                    return Err("two model calls of one level at once".into());
+                }
+                match self.models.insert(event.text("model_call_id").into(), Model { parent, depth, open: true }) {
+                    Some(_) => Err("a model call starts twice".into()),
+                    None => Ok(()),
+                }
+            }
+            "model_call_update" => {
+                let model = self.open_model(event.text("model_call_id"), &parent, depth)?;
+                model.open = false;
+                let id = event.text("model_call_id");
+                match self.parts.values().any(|part| part.model == id && !part.done) {
+                    true => Err("a model call ends with a part that is not done".into()),
+                    false => Ok(()),
+                }
+            }
+            "model_call_reset" => {
+                let id = event.text("model_call_id");
+                self.open_model(id, &parent, depth)?;
+                self.parts.retain(|_, part| part.model != id);
+                Ok(())
+            }
+            "chunk" => self.chunk(event, &parent, depth),
+            _ => Ok(()),
+        }
+    }
+
+    /// The parent is a `run_subtask` one level above that has begun and not ended (N-057, N-112).
+    fn check_parent(&self, parent: &Value, depth: u64) -> Result<(), String> {
+        let Some(id) = parent.as_str() else {
+            return (depth == 0).then_some(()).ok_or_else(|| format!("depth {depth} without a parent"));
+        };
+        let parent = self.tools.get(id).ok_or("an unknown parent")?;
+        if parent.name != "run_subtask" || parent.depth + 1 != depth {
+            return Err(format!("{} at depth {} is the parent of depth {depth}", parent.name, parent.depth));
+        }
+        parent.open.then_some(()).ok_or_else(|| "a subtask has ended, and still something happens in it".to_owned())
+    }
+
+    fn open_model(&mut self, id: &str, parent: &Value, depth: u64) -> Result<&mut Model, String> {
+        let model = self.models.get_mut(id).filter(|model| model.open).ok_or("no such model call is open")?;
+        if model.parent != *parent || model.depth != depth {
+            return Err("a model call changes its level".into());
+        }
+        Ok(model)
+    }
+
+    fn chunk(&mut self, event: &Event, parent: &Value, depth: u64) -> Result<(), String> {
+        self.open_model(event.text("model_call_id"), parent, depth)?;
+        let done = event.data["done"] == Value::Bool(true);
+        let kind = if event.text("kind").is_empty() { "text" } else { event.text("kind") };
+        if event.text("content").is_empty() && !done {
+            return Err("an empty chunk that closes nothing".into());
+        }
+        let model = event.text("model_call_id");
+        let new = || Part { model: model.into(), kind: kind.into(), done: false };
+        let part = self.parts.entry(event.text("part_id").into()).or_insert_with(new);
+        if part.done || part.model != model || part.kind != kind {
+            return Err("a part goes on elsewhere, or after its end".into());
+        }
+        part.done = done;
+        Ok(())
+    }
+
+    /// Every tool call has its end, whatever happened; a model call that was stopped may lack it.
+    fn finish(&self, complete: bool) -> Result<(), String> {
+        if let Some((id, tool)) = self.tools.iter().find(|(_, tool)| tool.open) {
+            return Err(format!("the tool call {id} ({}) never ended", tool.name));
+        }
+        if complete && self.models.values().any(|model| model.open) {
+            return Err("a model call never ended".into());
+        }
+        Ok(())
+    }
+}
