@@ -1,0 +1,66 @@
+// Follows one turn to its `done`, over as many connections as that takes. Knows no URLs, no clock
+// and no page: what it needs of them is passed in, so that the tests can cut the line anywhere.
+
+import type { TurnEvent } from "../wire";
+import { Refusal, isAbort } from "./http";
+import { readEvents } from "./events";
+
+export interface Line {
+  turnId: string;
+  /** Starts the turn, or finds it: the same `turn_id` never starts a second one. Null: it runs. */
+  start: (() => Promise<Response>) | null;
+  /** Reads the thread's events from the one after `after` on. */
+  resume: (after: number) => Promise<Response>;
+  onEvent: (event: TurnEvent) => void;
+  onCut: () => void;
+  onOpen: () => void;
+  /** Resolves after about that time, or earlier when trying again makes sense. */
+  pause: (ms: number) => Promise<void>;
+  signal: AbortSignal;
+}
+
+/** `gone`: the service is idle and has nothing newer, so what became of the turn is in its messages. */
+export type Ending = "done" | "gone" | "aborted";
+
+/** How often a request that got no answer at all is made again before the person is asked. */
+const START_ATTEMPTS = 3;
+
+export async function followTurn(line: Line): Promise<Ending> {
+  let begun = line.start === null;
+  let cursor = 0;
+  let failures = 0;
+  for (;;) {
+    try {
+      const response = begun || !line.start ? await line.resume(cursor) : await line.start();
+      if (response.status === 204) return "gone";
+      line.onOpen();
+      for await (const event of readEvents(response)) {
+        if (event.seq <= cursor) continue;
+        cursor = event.seq;
+        begun = true;
+        failures = 0;
+        if (event.turn_id !== line.turnId) continue;
+        line.onEvent(event);
+        if (event.type === "done") return "done";
+      }
+    } catch (error) {
+      if (line.signal.aborted || isAbort(error)) return "aborted";
+      if (error instanceof Refusal && !(begun && passes(error))) throw error;
+      if (!begun && failures + 1 >= START_ATTEMPTS) throw error;
+    }
+    if (line.signal.aborted) return "aborted";
+    failures += 1;
+    line.onCut();
+    await line.pause(backoff(failures));
+  }
+}
+
+/** A refusal that says nothing about the turn, only about the moment. */
+function passes(refusal: Refusal): boolean {
+  return refusal.status === 429 || refusal.status >= 500;
+}
+
+/** 0.4 s, 0.8 s, … at most 15 s. */
+export function backoff(failures: number): number {
+  return Math.min(15_000, 200 * 2 ** Math.min(failures, 10));
+}

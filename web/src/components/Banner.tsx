@@ -1,0 +1,22 @@
+// Something the reader should know, above the composer, until they put it away.
+
+import type { ReactNode } from "react";
+import { CloseIcon } from "./Icons";
+
+interface Props {
+  tone: "error" | "notice";
+  onDismiss: () => void;
+  children: ReactNode;
+}
+
+export function Banner({ tone, onDismiss, children }: Props) {
+  return (
+    <div className="banner" data-tone={tone} data-testid="banner" role={tone === "error" ? "alert" : "status"}>
+      <p>{children}</p>
+      <button type="button" className="icon-button small" onClick={onDismiss} title="Dismiss">
+        <CloseIcon />
+        <span className="visually-hidden">Dismiss</span>
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,24 @@
+import { useState } from "react";
+import { CheckIcon, CopyIcon } from "./Icons";
+
+const THANKS_MS = 1500;
+
+export function CopyButton({ text }: { text: string }) {
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      // The browser forbids it: the text can still be selected.
+      return;
+    }
+    setCopied(true);
+    setTimeout(() => setCopied(false), THANKS_MS);
+  };
+  return (
+    <button type="button" className="icon-button small" title="Copy the answer" onClick={copy}>
+      {copied ? <CheckIcon /> : <CopyIcon />}
+      <span className="visually-hidden">{copied ? "Copied" : "Copy the answer"}</span>
+    </button>
+  );
+}

@@ -1,0 +1,51 @@
+// A call's arguments: named values where they are an object, else as they came (a stored preview
+// may be cut off in the middle and then is not JSON any more).
+
+import type { ToolEntry } from "../turn/view";
+import { isSubtask } from "../turn/view";
+
+type Args = ToolEntry["args"];
+
+export function argFields(args: Args): [string, string][] | null {
+  const object = typeof args === "string" ? parsed(args) : args;
+  if (object === null) return null;
+  return Object.entries(object).map(([name, value]) => [
+    name,
+    typeof value === "string" ? value : JSON.stringify(value, null, 2),
+  ]);
+}
+
+function parsed(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What a folded card says about its arguments in a few words. */
+export function argsGist(call: ToolEntry): string {
+  if (isSubtask(call)) return "";
+  const first = argFields(call.args)?.[0];
+  return first ? first[1].replace(/\s+/g, " ").slice(0, 120) : "";
+}
+
+export function ToolArgs({ call }: { call: ToolEntry }) {
+  const fields = argFields(call.args);
+  if (fields === null) return <pre tabIndex={0}>{String(call.args)}</pre>;
+  const shown = fields.filter(([name]) => !(name === "title" && call.title !== null));
+  if (shown.length === 0) return <p className="tool-none">none</p>;
+  return (
+    <dl className="tool-args">
+      {shown.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,30 @@
+import type { Status } from "../turn/status";
+import { MenuIcon } from "./Icons";
+import { StatusChip } from "./StatusChip";
+
+interface Props {
+  title: string;
+  status: Status;
+  menuOpen: boolean;
+  onMenu: () => void;
+}
+
+export function TopBar({ title, status, menuOpen, onMenu }: Props) {
+  return (
+    <header className="top-bar">
+      <button
+        type="button"
+        className="icon-button menu-button"
+        aria-expanded={menuOpen}
+        aria-controls="sidebar"
+        onClick={onMenu}
+        title="Chats"
+      >
+        <MenuIcon />
+        <span className="visually-hidden">Chats</span>
+      </button>
+      <h2 className="top-title">{title}</h2>
+      <StatusChip status={status} />
+    </header>
+  );
+}

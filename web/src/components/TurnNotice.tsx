@@ -1,0 +1,26 @@
+import type { Notice } from "../turn/status";
+
+interface Props {
+  notice: Notice;
+  onRetry: (() => void) | null;
+}
+
+export function TurnNotice({ notice, onRetry }: Props) {
+  return (
+    <div
+      className="turn-notice"
+      data-testid="turn-error"
+      data-code={notice.code}
+      data-tone={notice.tone}
+    >
+      <p>
+        <strong>{notice.title}</strong> {notice.text}
+      </p>
+      {onRetry && (
+        <button type="button" className="link-button" onClick={onRetry}>
+          Ask again
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,51 @@
+// Keeps the end in view while it grows, but only for a reader who is there. Whoever scrolled up, or
+// just opened a card, is reading: the page must not move under them.
+
+import { useCallback, useEffect, useRef, useState } from "react";
+
+/** Near enough to the end to count as there. */
+const SLACK_PX = 48;
+
+export function useStickToBottom(chat: string) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
+  const stuck = useRef(true);
+  const [away, setAway] = useState(false);
+
+  const toBottom = useCallback(() => {
+    stuck.current = true;
+    setAway(false);
+    scroller.current?.scrollTo({ top: scroller.current.scrollHeight });
+  }, []);
+
+  useEffect(() => {
+    const box = scroller.current;
+    if (!box || !content.current) return;
+    const distance = () => box.scrollHeight - box.clientHeight - box.scrollTop;
+    const onScroll = () => {
+      stuck.current = distance() < SLACK_PX;
+      setAway(!stuck.current);
+    };
+    const onClick = (event: MouseEvent) => {
+      if ((event.target as Element).closest("[aria-expanded]")) stuck.current = false;
+    };
+    const observer = new ResizeObserver(() => {
+      if (stuck.current) box.scrollTop = box.scrollHeight;
+      else setAway(distance() >= SLACK_PX);
+    });
+    observer.observe(content.current);
+    observer.observe(box);
+    box.addEventListener("scroll", onScroll, { passive: true });
+    box.addEventListener("click", onClick);
+    return () => {
+      observer.disconnect();
+      box.removeEventListener("scroll", onScroll);
+      box.removeEventListener("click", onClick);
+    };
+  }, []);
+
+  // Another chat is opened at its end.
+  useEffect(toBottom, [chat, toBottom]);
+
+  return { scroller, content, away, toBottom };
+}

@@ -1,0 +1,27 @@
+// A value that can be watched. All asynchronous work happens in classes that own one of these, in
+// plain TypeScript; components only read the value and call methods.
+
+import { useSyncExternalStore } from "react";
+
+export class Store<T> {
+  readonly #listeners = new Set<() => void>();
+
+  constructor(private value: T) {}
+
+  get = (): T => this.value;
+
+  set(change: Partial<T> | ((value: T) => Partial<T>)): void {
+    const part = typeof change === "function" ? change(this.value) : change;
+    this.value = { ...this.value, ...part };
+    for (const listener of this.#listeners) listener();
+  }
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+}
+
+export function useStore<T>(store: Store<T>): T {
+  return useSyncExternalStore(store.subscribe, store.get);
+}

@@ -1,0 +1,124 @@
+// events → TurnView. Pure: the same events give the same view, however often the connection was
+// cut in between, since repeated events are recognised by their sequence number.
+
+import type { ChunkEvent, ToolCallUpdateEvent, TurnEvent } from "../wire";
+import type { TextEntry, ToolEntry, TurnEntry, TurnView } from "./view";
+
+export function reduceTurn(view: TurnView, event: TurnEvent): TurnView {
+  if (event.turn_id !== view.turnId || event.seq <= view.lastSeq) return view;
+  return { ...apply(view, event), lastSeq: event.seq };
+}
+
+function apply(view: TurnView, event: TurnEvent): TurnView {
+  switch (event.type) {
+    case "agent_state":
+      return { ...view, agent: { state: event.state, details: event.details ?? null } };
+    case "chunk":
+      return { ...view, entries: withChunk(view.entries, event) };
+    case "tool_call_update":
+      return { ...view, entries: withToolCall(view.entries, event) };
+    case "model_call_update":
+      return event.status === "end"
+        ? { ...view, entries: view.entries.map((entry) => closed(entry, event.model_call_id)) }
+        : view;
+    case "model_call_reset":
+      return {
+        ...view,
+        entries: view.entries.filter(
+          (entry) => entry.kind === "tool" || entry.modelCallId !== event.model_call_id,
+        ),
+      };
+    case "budget_exceeded": {
+      const { reason, limit, observed } = event;
+      return { ...view, budget: { reason, limit, observed } };
+    }
+    case "error": {
+      const { code, message, retryable } = event;
+      return { ...view, failure: { code, message, retryable } };
+    }
+    case "cost_summary":
+      return { ...view, cost: event };
+    case "done":
+      return {
+        ...view,
+        agent: null,
+        finishReason: event.finish_reason,
+        entries: view.entries.map(settled),
+      };
+    default:
+      // `session` has nothing to draw; types of a later version are none of our business.
+      return view;
+  }
+}
+
+function withChunk(entries: TurnEntry[], event: ChunkEvent): TurnEntry[] {
+  const id = `${event.model_call_id}/${event.part_id}`;
+  const at = entries.findLastIndex((entry) => entry.id === id);
+  const known = entries[at];
+  if (known && known.kind !== "tool") {
+    return entries.with(at, {
+      ...known,
+      content: known.content + event.content,
+      done: known.done || event.done === true,
+    });
+  }
+  // The empty chunk that closes a part without text opens nothing.
+  if (event.content === "") return entries;
+  const part: TextEntry = {
+    kind: event.kind === "reasoning" ? "reasoning" : "text",
+    id,
+    parentId: event.parent_id ?? null,
+    depth: event.depth ?? 0,
+    modelCallId: event.model_call_id,
+    content: event.content,
+    done: event.done === true,
+  };
+  return [...entries, part];
+}
+
+function withToolCall(entries: TurnEntry[], event: ToolCallUpdateEvent): TurnEntry[] {
+  const at = entries.findLastIndex((entry) => entry.id === event.tool_call_id);
+  const known = entries[at];
+  const call: ToolEntry =
+    known?.kind === "tool"
+      ? known
+      : {
+          kind: "tool",
+          id: event.tool_call_id,
+          parentId: event.parent_id ?? null,
+          depth: event.depth ?? 0,
+          name: event.name,
+          title: titleOf(event.args),
+          status: "running",
+          args: event.args ?? null,
+          result: null,
+          durationMs: null,
+        };
+  const next: ToolEntry =
+    event.status === "start"
+      ? call
+      : {
+          ...call,
+          status: event.is_error ? "error" : "done",
+          result: event.result ?? null,
+          durationMs: event.duration_ms ?? null,
+        };
+  return at === -1 ? [...entries, next] : entries.with(at, next);
+}
+
+function titleOf(args: Record<string, unknown> | undefined): string | null {
+  const title = args?.["title"];
+  return typeof title === "string" && title.trim() !== "" ? title : null;
+}
+
+function closed(entry: TurnEntry, modelCallId: string): TurnEntry {
+  return entry.kind !== "tool" && entry.modelCallId === modelCallId && !entry.done
+    ? { ...entry, done: true }
+    : entry;
+}
+
+/** Nothing goes on after `done`: a spinner that turned for ever would be a lie. */
+function settled(entry: TurnEntry): TurnEntry {
+  if (entry.kind !== "tool") return entry.done ? entry : { ...entry, done: true };
+  return entry.status === "running" ? { ...entry, status: "error" } : entry;
+}

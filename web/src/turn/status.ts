@@ -1,0 +1,145 @@
+// The words for what a turn is doing and for how it ended.
+
+import type { Usage } from "../wire";
+import type { TurnView } from "./view";
+
+export interface Status {
+  key: "idle" | "thinking" | "tool" | "plan" | "waiting" | "reconnecting" | "stopping";
+  label: string;
+}
+
+export type Connection = "open" | "reconnecting";
+
+export const IDLE: Status = { key: "idle", label: "Idle" };
+
+const EXECUTING_TOOL = "executing_tool:";
+
+export function statusOf(view: TurnView, connection: Connection, stopping: boolean): Status {
+  if (view.finishReason !== null) return IDLE;
+  if (connection === "reconnecting") return { key: "reconnecting", label: "Reconnecting…" };
+  if (stopping) return { key: "stopping", label: "Stopping…" };
+  const details = view.agent?.details ?? "";
+  if (details.startsWith(EXECUTING_TOOL)) {
+    return { key: "tool", label: `Running ${details.slice(EXECUTING_TOOL.length)}` };
+  }
+  switch (view.agent?.state) {
+    case "executing_plan":
+      return { key: "plan", label: "Executing plan" };
+    case "waiting_on_user":
+      return { key: "waiting", label: "Waiting on you" };
+    default:
+      return { key: "thinking", label: "Thinking" };
+  }
+}
+
+export interface Notice {
+  code: string;
+  tone: "quiet" | "warning" | "error";
+  title: string;
+  text: string;
+  retryable: boolean;
+}
+
+const BUDGETS: Record<string, string> = {
+  subtasks: "subtasks",
+  llm_calls: "model calls",
+  tool_calls: "tool calls",
+  wall_clock: "running time",
+};
+
+/** Why a turn did not end as a finished answer, and what one may do about it; null when it did. */
+export function noticeOf(view: TurnView): Notice | null {
+  const { finishReason, failure, budget } = view;
+  // Not yet ended, but the reason is known already: say it, the end follows at once.
+  if (finishReason === null && failure === null) return null;
+  if (finishReason === "stop" && failure === null) return null;
+  const code = failure?.code ?? finishReason ?? "error";
+  const retryable = failure?.retryable ?? finishReason === "interrupted";
+  const text = failure?.message ?? "";
+  if (finishReason === "cancelled" || code === "cancelled") {
+    return {
+      code,
+      tone: "quiet",
+      title: "Stopped.",
+      text: "What was done until then is kept.",
+      retryable,
+    };
+  }
+  if (code === "superseded") {
+    return { code, tone: "quiet", title: "Replaced by a newer message.", text: "", retryable };
+  }
+  if (finishReason === "budget" || code === "budget_exceeded") {
+    return { code, tone: "warning", title: budgetTitle(view), text: text || NARROWER, retryable };
+  }
+  if (finishReason === "length") {
+    return {
+      code,
+      tone: "warning",
+      title: "The answer was cut off at the model's length limit.",
+      text: text || "Ask it to go on from there.",
+      retryable,
+    };
+  }
+  if (finishReason === "content_filter") {
+    return {
+      code,
+      tone: "warning",
+      title: "The model's provider withheld the rest of this answer.",
+      text: text || "Put the question another way.",
+      retryable,
+    };
+  }
+  if (finishReason === "interrupted" || code === "interrupted") {
+    return {
+      code,
+      tone: "warning",
+      title: "This turn was interrupted.",
+      text: text || "What was done until then is kept. Ask again to go on.",
+      retryable,
+    };
+  }
+  return {
+    code,
+    tone: "error",
+    title: "This turn failed.",
+    text: text || (budget ? NARROWER : "Ask again; if it keeps failing, the service's operator should look at its logs."),
+    retryable,
+  };
+}
+
+const NARROWER = "Ask for less at once, or go on from here in a new message.";
+
+function budgetTitle({ budget }: TurnView): string {
+  if (!budget) return "This turn used up its budget.";
+  const limit =
+    budget.reason === "wall_clock" ? durationText(budget.limit) : budget.limit.toLocaleString("en");
+  return `This turn reached its limit of ${limit} ${BUDGETS[budget.reason] ?? budget.reason}.`;
+}
+
+export function durationText(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  const rest = seconds % 60 === 0 ? "" : ` ${seconds % 60} s`;
+  return `${Math.floor(seconds / 60)} min${rest}`;
+}
+
+/** The parts of the footer line: calls, tokens, and money where the price is known. */
+export function costParts(cost: Usage): string[] {
+  const parts = [count(cost.llm_calls, "model call")];
+  if (cost.tool_calls > 0) parts.push(count(cost.tool_calls, "tool call"));
+  if (cost.subtasks > 0) parts.push(count(cost.subtasks, "subtask"));
+  const tokens = cost.input_tokens + cost.output_tokens;
+  if (tokens > 0) parts.push(count(tokens, "token"));
+  if (cost.cost_usd !== null && cost.cost_usd !== undefined) parts.push(money(cost.cost_usd));
+  return parts;
+}
+
+function count(n: number, noun: string): string {
+  return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+}
+
+function money(usd: number): string {
+  if (usd > 0 && usd < 0.0001) return "< $0.0001";
+  return `$${usd.toFixed(usd < 0.1 ? 4 : 2)}`;
+}

@@ -1,0 +1,97 @@
+// What the page knows about one turn. The same shape is made from live events (reduce.ts) and from
+// a stored message (stored.ts), so there is one renderer and a reload shows what was there before.
+//
+// `entries` is flat and in order of appearance; who stands inside whom is said by `parentId` alone
+// and worked out when it is drawn (outline.ts).
+
+import type { FinishReason, Usage } from "../wire";
+
+interface Entry {
+  /** Unique within the turn. */
+  id: string;
+  /** The `tool_call_id` of the subtask this belongs to; null at the root. */
+  parentId: string | null;
+  depth: number;
+}
+
+export interface TextEntry extends Entry {
+  kind: "text" | "reasoning";
+  /** A reset drops all the parts of one model call. Null in stored text. */
+  modelCallId: string | null;
+  content: string;
+  done: boolean;
+}
+
+export type ToolStatus = "running" | "done" | "error";
+
+export interface ToolEntry extends Entry {
+  kind: "tool";
+  name: string;
+  title: string | null;
+  status: ToolStatus;
+  /** Live: the arguments. Stored: their preview, which may be cut off in the middle. */
+  args: Record<string, unknown> | string | null;
+  result: string | null;
+  durationMs: number | null;
+}
+
+export type TurnEntry = TextEntry | ToolEntry;
+
+export interface AgentState {
+  state: "thinking" | "executing_plan" | "waiting_on_user";
+  details: string | null;
+}
+
+export interface BudgetStop {
+  reason: string;
+  limit: number;
+  observed: number;
+}
+
+export interface TurnFailure {
+  code: string;
+  message: string;
+  retryable: boolean;
+}
+
+export interface TurnView {
+  turnId: string;
+  /** The highest event applied; anything up to it that comes again is a repetition. */
+  lastSeq: number;
+  entries: TurnEntry[];
+  agent: AgentState | null;
+  budget: BudgetStop | null;
+  failure: TurnFailure | null;
+  cost: Usage | null;
+  /** Null while the turn runs. */
+  finishReason: FinishReason | null;
+}
+
+export function newTurn(turnId: string): TurnView {
+  return {
+    turnId,
+    lastSeq: 0,
+    entries: [],
+    agent: null,
+    budget: null,
+    failure: null,
+    cost: null,
+    finishReason: null,
+  };
+}
+
+/** The tool whose calls contain others. The wire nests by it, so the page has to know it too. */
+const SUBTASK_TOOL = "run_subtask";
+
+export function isSubtask(entry: ToolEntry): boolean {
+  return entry.name === SUBTASK_TOOL;
+}
+
+/** The answer as plain text, for the clipboard. */
+export function answerText(view: TurnView): string {
+  return view.entries
+    .filter((entry) => entry.kind === "text" && entry.parentId === null)
+    .map((entry) => (entry as TextEntry).content.trim())
+    .filter(Boolean)
+    .join("\n\n");
+}
