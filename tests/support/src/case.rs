@@ -114,7 +114,11 @@ impl Case {
         assert_eq!(message["role"], "assistant", "{message:#}");
         assert_eq!(message["finish_reason"], done.data["finish_reason"], "{message:#}");
         let stopped = events.iter().find(|event| event.kind == "error");
-        assert_eq!(message["stop"]["code"], stopped.map_or(Value::Null, |error| error.data["code"].clone()), "{message:#}");
+        assert_eq!(
+            message["stop"]["code"],
+            stopped.map_or(Value::Null, |error| error.data["code"].clone()),
+            "{message:#}"
+        );
 
         let mut cost = first(events, "cost_summary").data.clone();
         for frame in ["type", "seq", "turn_id"] {

@@ -75,7 +75,8 @@ impl Reply {
     pub async fn json(self) -> Value {
         let status = self.status;
         let body = self.text().await;
-        serde_json::from_str(&body).unwrap_or_else(|error| panic!("{status} with a body that is not JSON ({error}): {body}"))
+        serde_json::from_str(&body)
+            .unwrap_or_else(|error| panic!("{status} with a body that is not JSON ({error}): {body}"))
     }
 }
 
@@ -112,7 +113,8 @@ pub async fn try_send(
 
 /// `http://127.0.0.1:8787/api/chat` → (`127.0.0.1:8787`, `/api/chat`).
 fn split(url: &str) -> (&str, &str) {
-    let rest = url.strip_prefix("http://").unwrap_or_else(|| panic!("the tests speak plain http only: {url}"));
+    let rest =
+        url.strip_prefix("http://").unwrap_or_else(|| panic!("the tests speak plain http only: {url}"));
     match rest.find('/') {
         Some(slash) => rest.split_at(slash),
         None => (rest, "/"),

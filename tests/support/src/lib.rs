@@ -24,7 +24,8 @@ pub use story::{level, story};
 
 /// What `e2e` tells the tests.
 pub fn env(name: &str) -> String {
-    std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: end-to-end tests run under `e2e`, see `make test`"))
+    std::env::var(name)
+        .unwrap_or_else(|_| panic!("{name} is not set: end-to-end tests run under `e2e`, see `make test`"))
 }
 
 /// A new id, as clients may choose them.

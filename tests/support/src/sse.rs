@@ -67,10 +67,16 @@ impl EventStream {
                 Err(_) => panic!("no event for {PATIENCE:?} after:\n{}", story(&self.seen).join("\n")),
                 Ok(Ok(Some(bytes))) => self.buffer.extend_from_slice(&bytes),
                 Ok(Ok(None)) => {
-                    assert!(self.buffer.is_empty(), "half an event: {:?}", String::from_utf8_lossy(&self.buffer));
+                    assert!(
+                        self.buffer.is_empty(),
+                        "half an event: {:?}",
+                        String::from_utf8_lossy(&self.buffer)
+                    );
                     return None;
                 }
-                Ok(Err(error)) => panic!("the stream broke ({error}) after:\n{}", story(&self.seen).join("\n")),
+                Ok(Err(error)) => {
+                    panic!("the stream broke ({error}) after:\n{}", story(&self.seen).join("\n"))
+                }
             }
         }
     }
@@ -127,7 +133,9 @@ fn parse(block: &str) -> Result<Event, String> {
     let mut lines = block.lines();
     let mut field = |name: &str| {
         let line = lines.next().ok_or_else(|| format!("no {name}"))?;
-        line.strip_prefix(name).and_then(|rest| rest.strip_prefix(": ")).ok_or_else(|| format!("{line:?} is not {name}"))
+        line.strip_prefix(name)
+            .and_then(|rest| rest.strip_prefix(": "))
+            .ok_or_else(|| format!("{line:?} is not {name}"))
     };
     let id = field("id")?;
     let kind = field("event")?;

@@ -31,11 +31,14 @@ pub async fn d1(sql: &str, values: &[&str]) -> Vec<Value> {
 
 async fn database() -> PathBuf {
     let folder = PathBuf::from(crate::env("ESPALIER_STATE_DIR")).join("v3/d1/miniflare-D1DatabaseObject");
-    let mut files = tokio::fs::read_dir(&folder).await.unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files =
+        tokio::fs::read_dir(&folder).await.unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     while let Some(file) = files.next_entry().await.expect("a readable folder") {
         let path = file.path();
         // Beside the one database lies the metadata of miniflare.
-        if path.extension().is_some_and(|extension| extension == "sqlite") && !path.ends_with("metadata.sqlite") {
+        if path.extension().is_some_and(|extension| extension == "sqlite")
+            && !path.ends_with("metadata.sqlite")
+        {
             return path;
         }
     }

@@ -107,16 +107,25 @@ fn line(labels: &mut Labels, event: &Event) -> Option<String> {
             let name = event.text("name");
             match event.text("status") {
                 "start" => format!("{}{call} start {name} {}", at(labels, event), data["args"]),
-                _ if data["is_error"] == Value::Bool(true) => format!("{}{call} end {name} failed", at(labels, event)),
+                _ if data["is_error"] == Value::Bool(true) => {
+                    format!("{}{call} end {name} failed", at(labels, event))
+                }
                 _ => format!("{}{call} end {name} {}", at(labels, event), data["result"]),
             }
         }
         "budget_exceeded" => {
-            format!("budget_exceeded {} limit={} observed={}", event.text("reason"), data["limit"], data["observed"])
+            format!(
+                "budget_exceeded {} limit={} observed={}",
+                event.text("reason"),
+                data["limit"],
+                data["observed"]
+            )
         }
         "cost_summary" => cost(data),
         "error" => format!("error {} retryable={}", event.text("code"), data["retryable"]),
-        "done" => format!("done {} {}", labels.of("message", event, "message_id"), event.text("finish_reason")),
+        "done" => {
+            format!("done {} {}", labels.of("message", event, "message_id"), event.text("finish_reason"))
+        }
         other => format!("{other} {data}"),
     };
     Some(line)
@@ -134,15 +143,21 @@ fn at(labels: &mut Labels, event: &Event) -> String {
 fn usage(usage: &Value) -> String {
     match usage {
         Value::Null => "no usage".into(),
-        usage => format!("in={} cached={} out={}", usage["input_tokens"], usage["cached_tokens"], usage["output_tokens"]),
+        usage => format!(
+            "in={} cached={} out={}",
+            usage["input_tokens"], usage["cached_tokens"], usage["output_tokens"]
+        ),
     }
 }
 
 fn cost(data: &Value) -> String {
-    let counts = format!("llm={} tools={} subtasks={}", data["llm_calls"], data["tool_calls"], data["subtasks"]);
+    let counts =
+        format!("llm={} tools={} subtasks={}", data["llm_calls"], data["tool_calls"], data["subtasks"]);
     let models = data["by_model"].as_object().into_iter().flatten();
     let models: Vec<String> = models
-        .map(|(model, row)| format!(" {model}: llm={} {} usd={}", row["llm_calls"], usage(row), row["cost_usd"]))
+        .map(|(model, row)| {
+            format!(" {model}: llm={} {} usd={}", row["llm_calls"], usage(row), row["cost_usd"])
+        })
         .collect();
     format!("cost_summary {counts} {} usd={};{}", usage(data), data["cost_usd"], models.concat())
 }

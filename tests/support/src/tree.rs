@@ -21,19 +21,24 @@ pub fn assert_matches(events: &[Event], stored: &Value) {
 
     for (node, start) in nodes.iter().zip(&starts) {
         let id = start.text("tool_call_id");
-        let end = calls().find(|event| event.is("tool_call_update", &[("status", "end"), ("tool_call_id", id)]));
+        let end =
+            calls().find(|event| event.is("tool_call_update", &[("status", "end"), ("tool_call_id", id)]));
         let end = end.unwrap_or_else(|| panic!("{id} has no end"));
         assert_node(node, start, end);
     }
 }
 
 fn assert_node(node: &Value, start: &Event, end: &Event) {
-    let known = ["id", "parent_id", "name", "title", "args_preview", "result_preview", "is_error", "duration_ms"];
+    let known =
+        ["id", "parent_id", "name", "title", "args_preview", "result_preview", "is_error", "duration_ms"];
     for member in node.as_object().into_iter().flat_map(|node| node.keys()) {
         assert!(known.contains(&member.as_str()), "a node has no {member}: {node:#}");
     }
     assert_eq!(node["parent_id"], start.data["parent_id"], "{node:#}");
-    assert!(node.as_object().is_some_and(|node| node.contains_key("parent_id")), "null is written out: {node:#}");
+    assert!(
+        node.as_object().is_some_and(|node| node.contains_key("parent_id")),
+        "null is written out: {node:#}"
+    );
     assert_eq!(node["name"], start.data["name"], "{node:#}");
     assert_eq!(node["duration_ms"], end.data["duration_ms"], "{node:#}");
     assert_eq!(node["is_error"] == true, end.data["is_error"] == true, "{node:#}");
@@ -64,13 +69,17 @@ fn assert_preview(preview: &Value, whole: &str) {
 
 /// The result of a tool call, by its id.
 pub fn result<'a>(events: &'a [Event], tool_call_id: &str) -> &'a Event {
-    let end = |event: &&Event| event.is("tool_call_update", &[("status", "end"), ("tool_call_id", tool_call_id)]);
+    let end =
+        |event: &&Event| event.is("tool_call_update", &[("status", "end"), ("tool_call_id", tool_call_id)]);
     events.iter().find(end).unwrap_or_else(|| panic!("{tool_call_id} has no end"))
 }
 
 /// The starts of the calls of one tool, in their order.
 pub fn starts<'a>(events: &'a [Event], name: &str) -> Vec<&'a Event> {
-    events.iter().filter(|event| event.is("tool_call_update", &[("status", "start"), ("name", name)])).collect()
+    events
+        .iter()
+        .filter(|event| event.is("tool_call_update", &[("status", "start"), ("name", name)]))
+        .collect()
 }
 
 /// The ends of the calls of one tool, in their order.

@@ -94,7 +94,9 @@ pub fn check_event(event: &Event) -> Result<(), String> {
         check_members(model.as_object().ok_or("by_model holds objects")?, &[BY_MODEL], &[])?;
     }
     match (event.kind.as_str(), event.text("status")) {
-        ("tool_call_update", "start") => expect_members(data, &["args"], &["result", "is_error", "duration_ms"]),
+        ("tool_call_update", "start") => {
+            expect_members(data, &["args"], &["result", "is_error", "duration_ms"])
+        }
         ("tool_call_update", _) => expect_members(data, &["result", "duration_ms"], &["args"]),
         ("model_call_update", "start") => expect_members(data, &[], &["usage", "finish_reason"]),
         ("error", _) if event.text("message").is_empty() => Err("an error without a message".into()),
@@ -172,9 +174,14 @@ fn check_frame(events: &[Event]) -> Result<(), String> {
         return Err("error stands right before cost_summary".into());
     }
     if kinds.contains(&"budget_exceeded") != (finish == "budget") {
-        return Err(format!("finish_reason {finish:?}, and budget_exceeded: {}", kinds.contains(&"budget_exceeded")));
+        return Err(format!(
+            "finish_reason {finish:?}, and budget_exceeded: {}",
+            kinds.contains(&"budget_exceeded")
+        ));
     }
-    if events.first().map(|session| session.text("assistant_message_id")) != events.last().map(|done| done.text("message_id")) {
+    if events.first().map(|session| session.text("assistant_message_id"))
+        != events.last().map(|done| done.text("message_id"))
+    {
         return Err("session and done name different assistant messages".into());
     }
     Ok(())
@@ -209,7 +216,8 @@ struct Part {
 
 impl Calls {
     fn take(&mut self, event: &Event) -> Result<(), String> {
-        let (parent, depth) = (event.data["parent_id"].clone(), event.data["depth"].as_u64().unwrap_or_default());
+        let (parent, depth) =
+            (event.data["parent_id"].clone(), event.data["depth"].as_u64().unwrap_or_default());
         if event.data.get("depth").is_some() {
             self.check_parent(&parent, depth)?;
         }
@@ -230,7 +238,8 @@ impl Calls {
                 if self.tools.values().any(|tool| tool.open && tool.parent == id) {
                     return Err("a subtask ends before its own tools".into());
                 }
-                let tool = self.tools.get_mut(id).filter(|tool| tool.open).ok_or("an end without its start")?;
+                let tool =
+                    self.tools.get_mut(id).filter(|tool| tool.open).ok_or("an end without its start")?;
                 tool.open = false;
                 let same = tool.name == event.text("name") && tool.parent == parent && tool.depth == depth;
                 same.then_some(()).ok_or_else(|| "start and end of a tool call differ".to_owned())
@@ -239,7 +248,10 @@ impl Calls {
                 if self.models.values().any(|model| model.open && model.parent == parent) {
                     return Err("two model calls of one level at once".into());
                 }
-                match self.models.insert(event.text("model_call_id").into(), Model { parent, depth, open: true }) {
+                match self
+                    .models
+                    .insert(event.text("model_call_id").into(), Model { parent, depth, open: true })
+                {
                     Some(_) => Err("a model call starts twice".into()),
                     None => Ok(()),
                 }
@@ -273,7 +285,10 @@ impl Calls {
         if parent.name != "run_subtask" || parent.depth + 1 != depth {
             return Err(format!("{} at depth {} is the parent of depth {depth}", parent.name, parent.depth));
         }
-        parent.open.then_some(()).ok_or_else(|| "a subtask has ended, and still something happens in it".to_owned())
+        parent
+            .open
+            .then_some(())
+            .ok_or_else(|| "a subtask has ended, and still something happens in it".to_owned())
     }
 
     fn open_model(&mut self, id: &str, parent: &Value, depth: u64) -> Result<&mut Model, String> {

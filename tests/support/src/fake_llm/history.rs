@@ -42,7 +42,9 @@ fn check_tools(body: &Value) -> Result<bool, String> {
         let name = tool["function"]["name"].as_str().unwrap_or_default();
         let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if name.is_empty() || name.len() > 64 || !name.chars().all(allowed) {
-            return Err(format!("Invalid '{at}.function.name': '{name}' does not match '^[a-zA-Z0-9_-]{{1,64}}$'"));
+            return Err(format!(
+                "Invalid '{at}.function.name': '{name}' does not match '^[a-zA-Z0-9_-]{{1,64}}$'"
+            ));
         }
         if !names.insert(name) {
             return Err(format!("Invalid '{at}.function.name': '{name}' is not unique"));
@@ -117,7 +119,9 @@ fn check_assistant<'a>(message: &'a Value, at: &str) -> Result<Vec<&'a str>, Str
             return Ok(Vec::new());
         }
         Value::Array(calls) if calls.is_empty() => {
-            return Err(format!("Invalid '{at}.tool_calls': empty array. Expected an array with minimum length 1"));
+            return Err(format!(
+                "Invalid '{at}.tool_calls': empty array. Expected an array with minimum length 1"
+            ));
         }
         Value::Array(calls) => calls,
         _ => return Err(format!("Invalid type for '{at}.tool_calls': expected an array")),

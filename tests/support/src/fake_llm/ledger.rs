@@ -100,7 +100,8 @@ impl Ledger {
     /// What to play for a request; `Err` says what is missing.
     pub fn step(&self, marker: &str, step: usize) -> Result<Step, String> {
         let state = self.lock();
-        let script = state.scripts.get(marker).ok_or_else(|| format!("no script is registered for '{marker}'"))?;
+        let script =
+            state.scripts.get(marker).ok_or_else(|| format!("no script is registered for '{marker}'"))?;
         let last = script.steps.last().filter(|_| script.repeat);
         Ok(script.steps.get(step).or(last).cloned().unwrap_or_else(|| {
             let steps = script.steps.len();
@@ -126,7 +127,17 @@ impl Ledger {
         state.clock += 1;
         let (id, arrived, marker) = (state.requests.len(), state.clock, marker.to_owned());
         let outcome = Outcome::Running;
-        state.requests.push(Record { id, marker, step, headers, body, arrived, ended: None, outcome, error: None });
+        state.requests.push(Record {
+            id,
+            marker,
+            step,
+            headers,
+            body,
+            arrived,
+            ended: None,
+            outcome,
+            error: None,
+        });
         drop(state);
         self.announce();
         id

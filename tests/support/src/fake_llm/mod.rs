@@ -19,6 +19,8 @@ mod ledger;
 mod reply;
 mod script;
 mod server;
+#[cfg(test)]
+mod tests;
 
 pub use handle::{FakeLlm, Requests};
 pub use history::text_of;

@@ -52,7 +52,10 @@ impl Head<'_> {
     }
 
     fn delta(&self, delta: Value, finish_reason: Option<&str>) -> Act {
-        self.chunk(json!([{ "index": 0, "delta": delta, "logprobs": null, "finish_reason": finish_reason }]), None)
+        self.chunk(
+            json!([{ "index": 0, "delta": delta, "logprobs": null, "finish_reason": finish_reason }]),
+            None,
+        )
     }
 
     /// Deterministic, and different for each step: a script that repeats itself calls anew each time.
@@ -97,7 +100,8 @@ pub fn end(head: &Head<'_>, step: &Step) -> Vec<Act> {
 /// First the head of the call with empty arguments, then the arguments in pieces, as the real API does.
 fn call_deltas(head: &Head<'_>, call: &Call, index: usize, acts: &mut Vec<Act>) {
     let function = json!({ "name": call.name, "arguments": "" });
-    let first = json!({ "index": index, "id": head.call_id(call, index), "type": "function", "function": function });
+    let first =
+        json!({ "index": index, "id": head.call_id(call, index), "type": "function", "function": function });
     acts.push(head.delta(json!({ "tool_calls": [first] }), None));
 
     let arguments = match &call.arguments {

@@ -168,7 +168,10 @@ pub fn calls<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Step {
 
 /// A reply that is an HTTP error, always.
 pub fn status(code: u16) -> Step {
-    Step { status: Some(Refusal { code, body: None, headers: BTreeMap::new(), times: None }), ..Step::default() }
+    Step {
+        status: Some(Refusal { code, body: None, headers: BTreeMap::new(), times: None }),
+        ..Step::default()
+    }
 }
 
 impl Step {

@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
+use super::history;
 use super::ledger::{self, Ledger, Outcome};
 use super::reply::{self, Act, Head};
 use super::script::{Cut, Script, Step};
-use super::history;
 
 type Body = UnsyncBoxBody<Bytes, io::Error>;
 type Sender = mpsc::Sender<Result<Frame<Bytes>, io::Error>>;
@@ -43,7 +43,9 @@ pub async fn serve(listener: TcpListener) {
                 async move { Ok::<_, Infallible>(answer(ledger, request).await) }
             });
             // A broken connection is the other side's business; what it means is in the ledger.
-            let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(socket), service).await;
+            let _ = hyper::server::conn::http1::Builder::new()
+                .serve_connection(TokioIo::new(socket), service)
+                .await;
         });
     }
 }
@@ -61,7 +63,9 @@ async fn answer(ledger: Arc<Ledger>, request: Request<Incoming>) -> Response<Bod
             let headers = head
                 .headers
                 .iter()
-                .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+                .map(|(name, value)| {
+                    (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+                })
                 .collect();
             complete(ledger, headers, &body).await
         }
@@ -111,7 +115,8 @@ async fn complete(ledger: Arc<Ledger>, headers: BTreeMap<String, String>, body: 
     let parsed: Result<Value, _> = serde_json::from_slice(body);
     let body = parsed.as_ref().cloned().unwrap_or_default();
     let (marker, step) = history::position(&body).unwrap_or_default();
-    let bearer = headers.get("authorization").is_some_and(|value| value.starts_with("Bearer ") && value.len() > 7);
+    let bearer =
+        headers.get("authorization").is_some_and(|value| value.starts_with("Bearer ") && value.len() > 7);
     let id = ledger.arrive(&marker, step, headers, body.clone());
 
     let refuse = |status: u16, message: String, kind: &str| {
@@ -123,7 +128,11 @@ async fn complete(ledger: Arc<Ledger>, headers: BTreeMap<String, String>, body: 
         return refuse(401, "You didn't provide an API key.".into(), "invalid_request_error");
     }
     if let Err(error) = parsed {
-        return refuse(400, format!("We could not parse the JSON body of your request: {error}"), "invalid_request_error");
+        return refuse(
+            400,
+            format!("We could not parse the JSON body of your request: {error}"),
+            "invalid_request_error",
+        );
     }
     if let Err(message) = history::check(&body) {
         return refuse(400, message, "invalid_request_error");
@@ -156,12 +165,21 @@ async fn complete(ledger: Arc<Ledger>, headers: BTreeMap<String, String>, body: 
     let frames = stream::unfold(receiver, |mut receiver| async { Some((receiver.recv().await?, receiver)) });
     let mut response = Response::new(BodyExt::boxed_unsync(StreamBody::new(frames)));
     let headers = response.headers_mut();
-    headers.insert("content-type", hyper::header::HeaderValue::from_static("text/event-stream; charset=utf-8"));
+    headers
+        .insert("content-type", hyper::header::HeaderValue::from_static("text/event-stream; charset=utf-8"));
     headers.insert("cache-control", hyper::header::HeaderValue::from_static("no-cache"));
     response
 }
 
-async fn play(ledger: &Ledger, id: usize, sender: &Sender, marker: &str, step: usize, script: &Step, body: &Value) {
+async fn play(
+    ledger: &Ledger,
+    id: usize,
+    sender: &Sender,
+    marker: &str,
+    step: usize,
+    script: &Step,
+    body: &Value,
+) {
     let model = body["model"].as_str().unwrap_or_default();
     let include_usage = body["stream_options"]["include_usage"] == Value::Bool(true);
     let head = Head { marker, step, model, include_usage };
@@ -208,8 +226,11 @@ async fn perform(ledger: &Ledger, sender: &Sender, act: Act) -> bool {
 fn plain(status: u16, body: &Value) -> Response<Body> {
     let body = Full::new(Bytes::from(body.to_string())).map_err(|never| match never {});
     let mut response = Response::new(BodyExt::boxed_unsync(body));
-    *response.status_mut() = hyper::StatusCode::from_u16(status).unwrap_or(hyper::StatusCode::INTERNAL_SERVER_ERROR);
-    response.headers_mut().insert("content-type", hyper::header::HeaderValue::from_static("application/json"));
+    *response.status_mut() =
+        hyper::StatusCode::from_u16(status).unwrap_or(hyper::StatusCode::INTERNAL_SERVER_ERROR);
+    response
+        .headers_mut()
+        .insert("content-type", hyper::header::HeaderValue::from_static("application/json"));
     response
 }
 

@@ -1,1 +1,155 @@
-fn main(){}
+//! Starts everything that the end-to-end tests need, runs a command against it, and leaves nothing behind.
+//!
+//! ```text
+//! e2e [--wrangler COMMAND] [--instances main,closed,demo] -- COMMAND [ARGUMENT…]
+//! ```
+//!
+//! In this process: the fake LLM. Beside it, each on a port and with a state of its own, three `wrangler dev`:
+//!
+//! | instance | address in | |
+//! |---|---|---|
+//! | `main` | `ESPALIER_URL` | anonymous users, the fake LLM, 20 s wall clock |
+//! | `closed` | `ESPALIER_CLOSED_URL` | the same without anonymous users, as in production |
+//! | `demo` | `ESPALIER_DEMO_URL` | anonymous users, nothing configured: the demo provider |
+//!
+//! The command also gets `ESPALIER_FAKE_LLM_URL` and `ESPALIER_STATE_DIR` (where the main instance keeps its D1). Its
+//! exit code is ours. The Worker must have been built (`make build`): the instances do not build it. Runs in the root
+//! of the repository; logs go to `target/e2e/`.
+
+mod instance;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use espalier_test_support::FakeLlm;
+use instance::{Instance, Plan, World};
+use tokio::process::Command;
+use tokio::signal::unix::{SignalKind, signal};
+
+const LOGS: &str = "target/e2e";
+
+/// What the command line says.
+struct Arguments {
+    wrangler: Vec<String>,
+    instances: Vec<String>,
+    command: Vec<String>,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments = match parse(std::env::args().skip(1)) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            eprintln!(
+                "e2e: {error}\nusage: e2e [--wrangler COMMAND] [--instances main,closed,demo] -- COMMAND [ARGUMENT…]"
+            );
+            return ExitCode::from(2);
+        }
+    };
+    let state = std::env::temp_dir().join(format!("espalier-e2e-{}", std::process::id()));
+    let mut instances = Vec::new();
+    // Whatever happens, an interrupt included, we come back here and clean up.
+    let result = tokio::select! {
+        result = run(&arguments, &state, &mut instances) => result,
+        () = interrupted() => Err("interrupted".into()),
+    };
+    if !matches!(result, Ok(0)) {
+        instances.iter().for_each(print_tail);
+    }
+    for instance in instances {
+        instance.stop().await;
+    }
+    let _ = std::fs::remove_dir_all(&state);
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("e2e: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
+    let mut wrangler = vec!["node_modules/.bin/wrangler".to_owned()];
+    let mut instances: Vec<String> = ["main", "closed", "demo"].map(str::to_owned).to_vec();
+    let mut command = Vec::new();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("{word} wants a value"));
+        match word.as_str() {
+            "--wrangler" => wrangler = value()?.split_whitespace().map(str::to_owned).collect(),
+            "--instances" => instances = value()?.split(',').map(str::to_owned).collect(),
+            "--" => command = words.by_ref().collect(),
+            // The first word that is none of ours begins the command.
+            _ if !word.starts_with('-') => command = std::iter::once(word).chain(words.by_ref()).collect(),
+            _ => return Err(format!("what is {word}?")),
+        }
+    }
+    if command.is_empty() {
+        return Err("no command to run".into());
+    }
+    Ok(Arguments { wrangler, instances, command })
+}
+
+/// The exit code of the command.
+async fn run(arguments: &Arguments, state: &Path, instances: &mut Vec<Instance>) -> Result<u8, String> {
+    let root = std::env::current_dir().map_err(|error| error.to_string())?;
+    if !root.join("wrangler.toml").exists() {
+        return Err("no wrangler.toml here: run me in the root of the repository".into());
+    }
+    std::fs::create_dir_all(LOGS).map_err(|error| format!("{LOGS}: {error}"))?;
+    let llm = FakeLlm::start().await;
+    let world = World {
+        wrangler: arguments.wrangler.clone(),
+        root,
+        state: state.to_owned(),
+        llm: llm.url().to_owned(),
+        secret: espalier_test_support::new_id(),
+    };
+    let plans =
+        arguments.instances.iter().map(|name| Plan::of(name, &world)).collect::<Result<Vec<_>, _>>()?;
+    instance::prepare(&plans, &world).await?;
+    for plan in plans {
+        instances.push(plan.start(&world)?);
+    }
+    futures::future::try_join_all(instances.iter().map(Instance::ready)).await?;
+
+    let [program, words @ ..] = arguments.command.as_slice() else { return Err("no command".into()) };
+    let mut command = Command::new(program);
+    command.args(words).env("PATH", path_with_tools(&world.root)).env("ESPALIER_FAKE_LLM_URL", llm.url());
+    for instance in instances.iter() {
+        command.env(instance.url_variable, &instance.url);
+        if instance.name == "main" {
+            command.env("ESPALIER_STATE_DIR", &instance.state);
+        }
+    }
+    let status = command.kill_on_drop(true).status().await.map_err(|error| format!("{program}: {error}"))?;
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}
+
+/// Wrangler needs a newer Node than most machines have; it is an npm package of ours.
+fn path_with_tools(root: &Path) -> String {
+    let tools: PathBuf = root.join("node_modules/.bin");
+    format!("{}:{}", tools.display(), std::env::var("PATH").unwrap_or_default())
+}
+
+/// Ctrl-C, or the end of the job that we are part of.
+async fn interrupted() {
+    let (Ok(mut interrupt), Ok(mut terminate)) =
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+fn print_tail(instance: &Instance) {
+    let path = instance::log_path(instance.name);
+    let log = std::fs::read_to_string(&path).unwrap_or_default();
+    let lines: Vec<&str> = log.lines().collect();
+    let tail = &lines[lines.len().saturating_sub(40)..];
+    eprintln!("---- {}, the last {} of {} lines ----", path.display(), tail.len(), lines.len());
+    eprintln!("{}", tail.join("\n"));
+}

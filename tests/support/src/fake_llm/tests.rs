@@ -1,8 +1,8 @@
 //! The fake LLM, asked over its wire: what the end-to-end tests rely on when they blame the service.
 
-use espalier_test_support::fake_llm::{Barrier, Refusal};
-use espalier_test_support::http::{self, Reply};
-use espalier_test_support::{Cut, FakeLlm, Outcome, Script, Step, Value, call, calls, deltas, json, status, text};
+use crate::fake_llm::{Barrier, Refusal};
+use crate::http::{self, Reply};
+use crate::{Cut, FakeLlm, Outcome, Script, Step, Value, call, calls, deltas, json, status, text};
 
 async fn scripted(steps: impl IntoIterator<Item = Step>) -> FakeLlm {
     let llm = FakeLlm::start().await;
@@ -49,12 +49,14 @@ async fn a_text_streams_as_the_real_api_streams_it() {
 #[tokio::test]
 async fn calls_come_in_pieces_by_index_and_the_step_follows_from_the_history() {
     let (first, second) = (json!({ "expression": "1+1" }), json!({ "key": "ä" }));
-    let llm = scripted([calls([("calculate", first.clone()), ("memory_read", second.clone())]), text("2")]).await;
+    let llm =
+        scripted([calls([("calculate", first.clone()), ("memory_read", second.clone())]), text("2")]).await;
     let chunks = data(&ask(&llm, json!([user()])).await.text().await);
     let mut arguments = [String::new(), String::new()];
     let mut ids = Vec::new();
     for delta in chunks.iter().filter_map(|chunk| chunk["choices"][0]["delta"]["tool_calls"].get(0)) {
-        arguments[delta["index"].as_u64().unwrap() as usize] += delta["function"]["arguments"].as_str().unwrap();
+        arguments[delta["index"].as_u64().unwrap() as usize] +=
+            delta["function"]["arguments"].as_str().unwrap();
         ids.extend(delta["id"].as_str().map(str::to_owned));
     }
     assert_eq!(arguments, [first.to_string(), second.to_string()]);

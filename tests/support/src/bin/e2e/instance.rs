@@ -1,0 +1,222 @@
+//! One `wrangler dev`: how it is configured, started, awaited and ended.
+
+use std::fs::{self, File};
+use std::io;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use espalier_test_support::http;
+use tokio::process::{Child, Command};
+
+use crate::{LOGS, path_with_tools};
+
+/// The longest start that we wait for. Three servers on two slow cores need about 20 s.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Wrangler in the background of a shell that waits for its standard input to end, then kills the whole group.
+///
+/// That input is a pipe which we hold: when we go, however we go, it ends. And the group, because workerd would outlive
+/// a wrangler that is killed.
+const KEEPER: &str = r#"("$@" </dev/null; echo "[e2e] wrangler ended with $?") & read -r _; kill -9 0"#;
+
+/// The line of [`KEEPER`] that means that there is no use in waiting.
+const ENDED: &str = "[e2e] wrangler ended";
+
+/// What all instances have in common.
+pub struct World {
+    /// The command.
+    pub wrangler: Vec<String>,
+    /// The root of the repository.
+    pub root: PathBuf,
+    /// The folder for their data.
+    pub state: PathBuf,
+    /// The fake LLM.
+    pub llm: String,
+    /// Signs the sessions. It is the same everywhere, so that configuration alone keeps a user of `main` out of
+    /// `closed`.
+    pub secret: String,
+}
+
+/// How to start an instance.
+pub struct Plan {
+    /// `main`, `closed` or `demo`.
+    pub name: &'static str,
+    /// The environment variable in which the tests find it.
+    pub url_variable: &'static str,
+    /// Its address.
+    pub url: String,
+    /// Where it keeps its data.
+    pub state: PathBuf,
+    vars: Vec<String>,
+    // Bound until the last moment, so that no two instances are given the same ones.
+    ports: [TcpListener; 2],
+}
+
+/// An instance that runs.
+pub struct Instance {
+    /// How it was started.
+    pub name: &'static str,
+    /// See [`Plan`].
+    pub url_variable: &'static str,
+    /// See [`Plan`].
+    pub url: String,
+    /// See [`Plan`].
+    pub state: PathBuf,
+    keeper: Child,
+}
+
+impl Plan {
+    /// The plan for the instance of this name.
+    pub fn of(name: &str, world: &World) -> Result<Self, String> {
+        let anonymous = "AUTH_ANONYMOUS:true".to_owned();
+        let session = format!("SESSION_SECRET:{}", world.secret);
+        let provider = [
+            "LLM_PROVIDER:openai".to_owned(),
+            format!("LLM_BASE_URL:{}/v1", world.llm),
+            "LLM_API_KEY:test-key".to_owned(),
+            "LLM_MODEL:fake-1".to_owned(),
+            // Long enough for every test on a slow machine, short enough for the test that reaches it.
+            r#"LIMITS:{"wall_clock_ms":20000}"#.to_owned(),
+        ];
+        let (name, url_variable, vars) = match name {
+            "main" => ("main", "ESPALIER_URL", [vec![anonymous, session], provider.to_vec()].concat()),
+            "closed" => ("closed", "ESPALIER_CLOSED_URL", [vec![session], provider.to_vec()].concat()),
+            "demo" => ("demo", "ESPALIER_DEMO_URL", vec![anonymous, session]),
+            other => return Err(format!("there is no instance {other}")),
+        };
+        let ports = [free_port()?, free_port()?];
+        let url = format!("http://127.0.0.1:{}", port(&ports[0])?);
+        Ok(Self { name, url_variable, url, state: world.state.join(name), vars, ports })
+    }
+
+    /// Starts it; [`Instance::ready`] waits for it.
+    pub fn start(self, world: &World) -> Result<Instance, String> {
+        let Plan { name, url_variable, url, state, vars, ports } = self;
+        let (port, inspector) = (port(&ports[0])?, port(&ports[1])?);
+        drop(ports);
+        let log = File::create(log_path(name)).map_err(|error| error.to_string())?;
+        let errors = log.try_clone().map_err(|error| error.to_string())?;
+
+        let mut keeper = Command::new("sh");
+        keeper.args(["-c", KEEPER, "keeper"]).args(&world.wrangler).args(["dev", "--ip", "127.0.0.1"]);
+        keeper.args(["--port", &port.to_string(), "--inspector-port", &inspector.to_string()]);
+        keeper.arg("--persist-to").arg(&state).args(["--show-interactive-dev-session", "false"]);
+        // An empty file of variables keeps wrangler from reading the developer's own `.dev.vars`.
+        keeper.args(["--env-file", "/dev/null"]);
+        for var in &vars {
+            keeper.args(["--var", var]);
+        }
+        environment(&mut keeper, world, &state);
+        keeper.stdin(Stdio::piped()).stdout(log).stderr(errors).process_group(0);
+        let keeper = keeper.spawn().map_err(|error| format!("{name}: {error}"))?;
+        Ok(Instance { name, url_variable, url, state, keeper })
+    }
+}
+
+impl Instance {
+    /// Returns when it answers.
+    pub async fn ready(&self) -> Result<(), String> {
+        let url = format!("{}/api/health", self.url);
+        let answered = tokio::time::timeout(PATIENCE, async {
+            loop {
+                if let Ok(reply) = http::try_send("GET", &url, &[], "").await {
+                    let status = reply.status;
+                    let body = reply.text().await;
+                    match status {
+                        200 => return Ok(()),
+                        // It says itself what is wrong; nobody will mend it while we wait.
+                        503 if body.contains("misconfigured") => {
+                            return Err(format!("{}: {body}", self.name));
+                        }
+                        _ => {}
+                    }
+                }
+                if fs::read_to_string(log_path(self.name)).is_ok_and(|log| log.contains(ENDED)) {
+                    return Err(format!("{}: wrangler has ended", self.name));
+                }
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+        });
+        answered
+            .await
+            .unwrap_or_else(|_| Err(format!("{}: no answer from {url} for {PATIENCE:?}", self.name)))
+    }
+
+    /// Ends it and everything that it started.
+    pub async fn stop(mut self) {
+        drop(self.keeper.stdin.take());
+        let _ = self.keeper.wait().await;
+    }
+}
+
+/// Gives each instance an empty D1 with all migrations: applied once, then copied, because each start of wrangler
+/// takes seconds.
+pub async fn prepare(plans: &[Plan], world: &World) -> Result<(), String> {
+    let Some((first, others)) = plans.split_first() else { return Ok(()) };
+    fs::create_dir_all(&first.state).map_err(|error| error.to_string())?;
+    let [program, words @ ..] = world.wrangler.as_slice() else { return Err("an empty --wrangler".into()) };
+    let mut migrate = Command::new(program);
+    migrate
+        .args(words)
+        .args(["d1", "migrations", "apply", "DB", "--local", "--persist-to"])
+        .arg(&first.state);
+    environment(&mut migrate, world, &first.state);
+    let output = migrate
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await
+        .map_err(|error| format!("{program}: {error}"))?;
+    if !output.status.success() {
+        let text = [output.stdout, output.stderr].concat();
+        return Err(format!("the migrations failed:\n{}", String::from_utf8_lossy(&text)));
+    }
+    others
+        .iter()
+        .try_for_each(|other| copy(&first.state, &other.state))
+        .map_err(|error| format!("copying {}: {error}", first.state.display()))
+}
+
+fn environment(command: &mut Command, world: &World, state: &Path) {
+    command
+        .current_dir(&world.root)
+        .env("PATH", path_with_tools(&world.root))
+        .env("CI", "1")
+        .env("NO_COLOR", "1")
+        .env("ESPALIER_SKIP_BUILD", "1")
+        // No calls home: these tests run without a network.
+        .env("WRANGLER_SEND_METRICS", "false")
+        .env("CLOUDFLARE_CF_FETCH_ENABLED", "false")
+        // Instances of the same Worker would find each other in the shared registry.
+        .env("WRANGLER_REGISTRY_PATH", state.join("registry"))
+        .env("WRANGLER_LOG_PATH", state.join("logs"));
+}
+
+/// Where an instance's output goes.
+pub fn log_path(name: &str) -> PathBuf {
+    Path::new(LOGS).join(format!("{name}.log"))
+}
+
+fn free_port() -> Result<TcpListener, String> {
+    TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())
+}
+
+fn port(listener: &TcpListener) -> Result<u16, String> {
+    listener.local_addr().map(|address| address.port()).map_err(|error| error.to_string())
+}
+
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
