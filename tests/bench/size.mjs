@@ -1,0 +1,95 @@
+// What is uploaded, and which crates the wasm is made of.
+
+import { existsSync, readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+
+export function sizes() {
+  return ["build/index_bg.wasm", "build/index.js"].map((path) => {
+    const bytes = readFileSync(path);
+    return { path, bytes: bytes.length, gzip: gzipSync(bytes, { level: 9 }).length };
+  });
+}
+
+// Bytes of code by crate, from the linker's output before wasm-bindgen and wasm-opt (which shrink it by about a
+// quarter, and drop the names). An instance of a generic function counts for the crate that defines the function.
+// Null if the profile has stripped the names already.
+export function codeByCrate(path = "target/wasm32-unknown-unknown/release/espalier.wasm") {
+  if (!existsSync(path)) return null;
+  const { bodies, names, imports } = parse(readFileSync(path));
+  if (names.size === 0) return null;
+  const crates = new Map();
+  bodies.forEach((size, i) => {
+    const crate = crateOf(names.get(imports + i) ?? "");
+    crates.set(crate, (crates.get(crate) ?? 0) + size);
+  });
+  return [...crates].sort((a, b) => b[1] - a[1]);
+}
+
+// `<&mut serde_json::Deserializer<R> as serde::Deserializer>::visit` belongs to serde_json.
+function crateOf(name) {
+  const path = /^(?:<|&|mut |dyn |\[|\()*([A-Za-z_][A-Za-z0-9_]*)(?:\[[0-9a-f]+\])?::/.exec(name);
+  return path ? path[1] : "(other)";
+}
+
+function parse(bytes) {
+  let at = 8;
+  const leb = () => {
+    for (let value = 0, shift = 0; ; shift += 7) {
+      const byte = bytes[at++];
+      value += (byte & 127) * 2 ** shift;
+      if (byte < 128) return value;
+    }
+  };
+  const text = () => {
+    const length = leb();
+    at += length;
+    return bytes.toString("utf8", at - length, at);
+  };
+  const bodies = [];
+  const names = new Map();
+  let imports = 0;
+  while (at < bytes.length) {
+    const id = bytes[at++];
+    const end = leb() + at;
+    if (id === 2) imports = countFunctionImports(leb, text, () => bytes[at++]);
+    if (id === 10) {
+      for (let left = leb(); left > 0; left--) {
+        const size = leb();
+        bodies.push(size);
+        at += size;
+      }
+    }
+    if (id === 0 && text() === "name") {
+      while (at < end) {
+        const kind = bytes[at++];
+        const stop = leb() + at;
+        if (kind === 1) for (let left = leb(); left > 0; left--) names.set(leb(), text());
+        at = stop;
+      }
+    }
+    at = end;
+  }
+  return { bodies, names, imports };
+}
+
+function countFunctionImports(leb, text, byte) {
+  let functions = 0;
+  for (let left = leb(); left > 0; left--) {
+    text();
+    text();
+    const kind = byte();
+    if (kind === 0) {
+      leb();
+      functions++;
+    } else if (kind === 3) {
+      byte();
+      byte();
+    } else {
+      if (kind === 1) byte();
+      const limits = byte();
+      leb();
+      if (limits & 1) leb();
+    }
+  }
+  return functions;
+}
