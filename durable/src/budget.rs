@@ -72,7 +72,11 @@ impl TurnBudget {
     /// What is exceeded once the turn has been running for so long.
     pub fn wall_clock(&self, elapsed_ms: u64) -> Option<Exceeded> {
         let limit = self.limits.wall_clock_ms;
-        (elapsed_ms >= limit).then_some(Exceeded { reason: BudgetReason::WallClock, limit, observed: elapsed_ms })
+        (elapsed_ms >= limit).then_some(Exceeded {
+            reason: BudgetReason::WallClock,
+            limit,
+            observed: elapsed_ms,
+        })
     }
 }
 
@@ -95,10 +99,7 @@ mod tests {
                 budget.count(what);
             }
             let observed = u64::from(limit) + 1;
-            assert_eq!(
-                budget.exceeded_by(what, 1),
-                Some(Exceeded { reason, limit: limit.into(), observed })
-            );
+            assert_eq!(budget.exceeded_by(what, 1), Some(Exceeded { reason, limit: limit.into(), observed }));
             assert_eq!(budget.used(what), limit);
         }
     }

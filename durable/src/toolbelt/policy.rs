@@ -53,8 +53,16 @@ mod tests {
             (Some(Secrets), false, false),
             (None, false, false),
         ] {
-            assert_eq!(ToolPolicy::of(ContextKind::Thread).allows(&spec(class)), thread, "{class:?} in a thread");
-            assert_eq!(ToolPolicy::of(ContextKind::Editor).allows(&spec(class)), editor, "{class:?} in the editor");
+            assert_eq!(
+                ToolPolicy::of(ContextKind::Thread).allows(&spec(class)),
+                thread,
+                "{class:?} in a thread"
+            );
+            assert_eq!(
+                ToolPolicy::of(ContextKind::Editor).allows(&spec(class)),
+                editor,
+                "{class:?} in the editor"
+            );
         }
     }
 }

@@ -19,7 +19,10 @@ pub struct Standard(Vec<Rc<dyn Tool>>);
 
 impl Default for Standard {
     fn default() -> Self {
-        Standard(vec![Rc::new(calculate::Calculate::default()), Rc::new(current_time::CurrentTime::default())])
+        Standard(vec![
+            Rc::new(calculate::Calculate::default()),
+            Rc::new(current_time::CurrentTime::default()),
+        ])
     }
 }
 

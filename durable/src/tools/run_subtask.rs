@@ -58,3 +58,12 @@ pub(super) fn spec() -> ToolSpec {
     spec.timeout_ms = None;
     spec
 }
+
+/// The label of a call, whatever else is wrong with its arguments: its node in the tree has a title in any case.
+pub fn title(json: &str) -> String {
+    #[derive(Deserialize)]
+    struct Titled {
+        title: String,
+    }
+    serde_json::from_str(json).map(|Titled { title }| title).unwrap_or_else(|_| NAME.to_owned())
+}

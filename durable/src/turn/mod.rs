@@ -1,36 +1,276 @@
 //! The turn engine: one loop, driven through ports, rebuilt from its journal.
+//!
+//! `machine` decides, `drive` awaits, `dispatch` runs a round's calls, `subtask` enters the loop one level deeper,
+//! `record` is what the journal adds up to, `ending` says the last words. Nothing here knows SSE, SQL or the
+//! platform.
 
+mod dispatch;
+mod drive;
+mod ending;
+mod interceptors;
+mod keys;
+mod machine;
+pub mod prompt;
+mod prune;
+mod record;
+mod replay;
+mod subtask;
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::task::Poll;
 
-use crate::journal::{Entry, TurnSpec, TurnStop};
-use crate::model::Message;
+use futures::future::{Either, poll_fn, select};
+use futures::lock::Mutex;
+use futures::task::AtomicWaker;
+use futures::{FutureExt, pin_mut};
+
+use self::keys::{Digest, LevelPath, WireIds};
+use self::machine::{Level, LevelStart};
+use self::record::Record;
+use self::replay::Replay;
+use crate::budget::{Counted, Exceeded};
+use crate::journal::{Commit, Entry, Fact, TurnSpec, TurnStop};
+use crate::memory::AgentMemory;
+use crate::model::{Message, ModelChoice};
 use crate::ports::{LogError, Ports};
+use crate::protocol::{AgentState, Event, Place};
+use crate::toolbelt::Toolbelt;
+
+/// Resumptions of one turn without progress between them, and in all (DESIGN §5): peers who had no such limit paid
+/// for the same model call for ever.
+const MAX_FRUITLESS_RESUMPTIONS: u32 = 3;
+const MAX_RESUMPTIONS: u32 = 20;
 
 /// One turn, from entry 0 to `done`.
-pub struct Turn {}
+pub struct Turn {
+    spec: TurnSpec,
+    model: Rc<ModelChoice>,
+    ids: WireIds,
+    history: Vec<Rc<Message>>,
+    ports: Ports,
+    replay: Replay,
+    record: RefCell<Record>,
+    /// Wakes `run` when the turn is stopped.
+    stopped: AtomicWaker,
+    ended: Cell<bool>,
+    /// When this run began, and how long earlier runs had been running.
+    began_ms: u64,
+    earlier_ms: u64,
+    /// Named locks hold over the whole tree, sibling subtasks included (N-095).
+    locks: RefCell<BTreeMap<String, Rc<Mutex<()>>>>,
+}
+
+/// Why a level does not go on. The turn's end is then said by `ending`, not by the level.
+#[derive(Clone, Debug, PartialEq)]
+enum Halt {
+    /// The turn was stopped; the reason stands in its record.
+    Stopped,
+    /// Nothing can be written.
+    Log(LogError),
+}
+
+impl From<LogError> for Halt {
+    fn from(error: LogError) -> Self {
+        Halt::Log(error)
+    }
+}
 
 impl Turn {
     /// Commits entry 0 with the turn's first events. `history` is the conversation before this turn. Synchronous: the
     /// caller's own writes (the user's message, the running mark) are durable with it if no await stands between.
-    pub fn begin(_spec: TurnSpec, _history: Vec<Message>, _ports: Ports) -> Result<Rc<Turn>, LogError> {
-        Err(LogError::Fenced)
+    pub fn begin(spec: TurnSpec, history: Vec<Message>, ports: Ports) -> Result<Rc<Turn>, LogError> {
+        let session = Event::Session {
+            thread_id: spec.thread_id.clone(),
+            user_message_id: spec.user_message_id.clone(),
+            assistant_message_id: spec.assistant_message_id.clone(),
+            provider: spec.model.provider.clone(),
+            model: spec.model.model.clone(),
+            resumed: None,
+        };
+        let started = Fact::Started(Box::new(spec.clone()));
+        let turn = Turn::new(spec, history, ports, Replay::default(), 0);
+        let thinking = ("state".to_owned(), turn.agent_state(None));
+        let events = vec![("session".to_owned(), session), thinking];
+        turn.write(Commit { entries: vec![turn.entry("", started)], events, ..Commit::default() })?;
+        Ok(Rc::new(turn))
     }
 
-    /// Rebuilds a turn whose run was lost from its journal, in the order in which it was written. `run` goes on.
-    pub fn resume(_entries: Vec<Entry>, _history: Vec<Message>, _ports: Ports) -> Result<Rc<Turn>, LogError> {
-        Err(LogError::Fenced)
+    /// Rebuilds a turn whose run was lost from its journal, in the order in which it was written. `run` goes on, or
+    /// ends the turn if it was resumed too often.
+    pub fn resume(entries: Vec<Entry>, history: Vec<Message>, ports: Ports) -> Result<Rc<Turn>, LogError> {
+        let spec = entries.iter().find_map(|entry| match &entry.fact {
+            Fact::Started(spec) => Some(TurnSpec::clone(spec)),
+            _ => None,
+        });
+        let spec = spec.ok_or_else(|| LogError::Storage("the journal has no entry 0".to_owned()))?;
+        let earlier_ms = entries.iter().map(|entry| entry.elapsed_ms).max().unwrap_or(0);
+        let mut record = Record::new(spec.limits, WireIds::new(&spec.turn_id), spec.model.clone());
+        entries.iter().for_each(|entry| record.apply(entry));
+        let replay = Replay::new(entries);
+        let (all, fruitless) = replay.resumptions();
+        let mut turn = Turn::new(spec, history, ports, replay, earlier_ms);
+        turn.record = RefCell::new(record);
+        turn.write(Commit {
+            entries: vec![turn.entry("", Fact::Resumed { count: all + 1 })],
+            ..Commit::default()
+        })?;
+        if all >= MAX_RESUMPTIONS || fruitless >= MAX_FRUITLESS_RESUMPTIONS {
+            turn.stop(TurnStop::Interrupted { detail: format!("its run was lost {} times", all + 1) })?;
+        }
+        Ok(Rc::new(turn))
     }
 
-    /// Runs until the turn's end is committed, whatever that end is, or until the log is fenced.
-    pub async fn run(&self) {}
+    fn new(spec: TurnSpec, history: Vec<Message>, ports: Ports, replay: Replay, earlier_ms: u64) -> Self {
+        let ids = WireIds::new(&spec.turn_id);
+        Turn {
+            record: RefCell::new(Record::new(spec.limits, ids.clone(), spec.model.clone())),
+            model: Rc::new(spec.model.clone()),
+            history: history.into_iter().map(Rc::new).collect(),
+            began_ms: ports.clock.now_ms(),
+            earlier_ms,
+            ids,
+            replay,
+            stopped: AtomicWaker::new(),
+            ended: Cell::new(false),
+            locks: RefCell::default(),
+            ports,
+            spec,
+        }
+    }
+
+    /// Runs until the turn's end is committed, whatever that end is. An error means that nothing could be written:
+    /// the log is somebody else's, or the storage refused; what is journaled can be resumed.
+    pub async fn run(&self) -> Result<(), LogError> {
+        let mut root = self.root();
+        let end = {
+            let driving = drive::drive(self, &mut root);
+            let ending = self.ending_early();
+            pin_mut!(ending);
+            // Everything that a level awaits is dropped here when the turn is stopped, which aborts it: one race
+            // covers each await of the whole tree.
+            match select(driving, ending).await {
+                Either::Left((end, _)) => end,
+                Either::Right((halt, _)) => Err(halt),
+            }
+        };
+        match end {
+            Err(Halt::Log(error)) => Err(error),
+            Err(Halt::Stopped) => ending::stopped(self, &root),
+            Ok(end) => ending::finished(self, &root, end),
+        }
+    }
 
     /// Stops the turn: journaled at once, the first reason wins. `run` then commits the end and returns.
-    pub fn stop(&self, _why: TurnStop) -> Result<(), LogError> {
-        Err(LogError::Fenced)
+    pub fn stop(&self, why: TurnStop) -> Result<(), LogError> {
+        if self.ended.get() || self.record.borrow().stop.is_some() {
+            return Ok(());
+        }
+        self.write(Commit { entries: vec![self.entry("", Fact::Stopped(why))], ..Commit::default() })?;
+        self.stopped.wake();
+        Ok(())
     }
 
     /// What entry 0 froze.
-    pub fn spec(&self) -> Option<&TurnSpec> {
-        None
+    pub fn spec(&self) -> &TurnSpec {
+        &self.spec
+    }
+
+    fn root(&self) -> Level {
+        let start = LevelStart {
+            path: LevelPath::default(),
+            place: Place::default(),
+            model: Rc::clone(&self.model),
+            system: self.spec.system.as_str().into(),
+            history: self.history.clone(),
+            instructions: self.spec.content.clone(),
+            belt: Toolbelt::new(self.spec.tools.iter().cloned()),
+            memory: AgentMemory::default(),
+            digest: Digest::new().with(&self.spec.turn_id).with(&self.spec.model.model),
+        };
+        Level::new(start, self.spec.limits)
+    }
+
+    /// Completes when the turn is stopped, or by stopping it at its deadline.
+    async fn ending_early(&self) -> Halt {
+        let stopped = poll_fn(|context| {
+            self.stopped.register(context.waker());
+            if self.record.borrow().stop.is_some() { Poll::Ready(()) } else { Poll::Pending }
+        });
+        let deadline = async {
+            loop {
+                let left = self.spec.limits.wall_clock_ms.saturating_sub(self.elapsed_ms());
+                self.ports.clock.sleep(left).await;
+                if let Err(halt) = self.check() {
+                    return halt;
+                }
+            }
+        };
+        match select(stopped, deadline.boxed_local()).await {
+            Either::Left(_) => Halt::Stopped,
+            Either::Right((halt, _)) => halt,
+        }
+    }
+
+    /// How long the turn has been running, in milliseconds; outages between its runs are not charged to it.
+    fn elapsed_ms(&self) -> u64 {
+        self.earlier_ms + self.ports.clock.now_ms().saturating_sub(self.began_ms)
+    }
+
+    fn entry(&self, at: &str, fact: Fact) -> Entry {
+        Entry { at: at.to_owned(), elapsed_ms: self.elapsed_ms(), fact }
+    }
+
+    /// Writes and applies, whatever state the turn is in.
+    fn write(&self, commit: Commit) -> Result<(), LogError> {
+        let entries = commit.entries.clone();
+        self.ports.log.commit(commit)?;
+        let mut record = self.record.borrow_mut();
+        entries.iter().for_each(|entry| record.apply(entry));
+        Ok(())
+    }
+
+    /// Writes and applies, unless the turn was stopped: nothing of a level is written after that.
+    fn commit(&self, commit: Commit) -> Result<(), Halt> {
+        self.alive()?;
+        self.write(commit).map_err(Halt::from)
+    }
+
+    fn alive(&self) -> Result<(), Halt> {
+        if self.record.borrow().stop.is_some() { Err(Halt::Stopped) } else { Ok(()) }
+    }
+
+    /// Refuses when the turn was stopped or its time is up (N-039, N-144).
+    fn check(&self) -> Result<(), Halt> {
+        self.alive()?;
+        let exceeded = self.record.borrow().budget.wall_clock(self.elapsed_ms());
+        exceeded.map_or(Ok(()), |exceeded| self.exceed(exceeded))
+    }
+
+    /// Refuses a reservation that would cross a limit, and stops the turn over it (N-147, N-179).
+    fn reserve(&self, what: Counted, more: u32) -> Result<(), Halt> {
+        let exceeded = self.record.borrow().budget.exceeded_by(what, more);
+        exceeded.map_or(Ok(()), |exceeded| self.exceed(exceeded))
+    }
+
+    fn exceed(&self, Exceeded { reason, limit, observed }: Exceeded) -> Result<(), Halt> {
+        self.stop(TurnStop::Budget { reason, limit, observed })?;
+        Err(Halt::Stopped)
+    }
+
+    fn agent_state(&self, tool: Option<&str>) -> Event {
+        Event::AgentState {
+            state: AgentState::Thinking,
+            context_type: self.spec.context_type.clone(),
+            details: tool.map(|name| format!("executing_tool:{name}")),
+        }
+    }
+
+    fn lock(&self, name: &str) -> Rc<Mutex<()>> {
+        Rc::clone(self.locks.borrow_mut().entry(name.to_owned()).or_default())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,204 @@
+//! The one loop, and the only place of it that awaits: asks a level for its next step, obtains the outcome (from the
+//! journal, else through a port), commits it, applies it.
+
+use std::mem;
+
+use futures::future::LocalBoxFuture;
+use futures::{FutureExt, StreamExt};
+
+use super::machine::{Level, LevelEnd, Step};
+use super::{Halt, Turn, dispatch};
+use crate::budget::Counted;
+use crate::journal::{Commit, Fact, ModelOutcome, TextPart, TurnStop};
+use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest};
+use crate::protocol::{CallStatus, ChunkKind, Event};
+
+/// Runs a level to its end. The same at every depth: a subtask is a level inside a call of its parent's batch.
+pub(super) fn drive<'a>(turn: &'a Turn, level: &'a mut Level) -> LocalBoxFuture<'a, Result<LevelEnd, Halt>> {
+    async move {
+        loop {
+            match level.next() {
+                Step::CallModel(request) => {
+                    let outcome = call_model(turn, level, &request).await?;
+                    level.apply_model(outcome);
+                }
+                Step::CallTools(calls) => {
+                    let results = dispatch::round(turn, level, &calls).await?;
+                    level.apply_tools(&results);
+                }
+                Step::Finish(end) => return Ok(end),
+            }
+        }
+    }
+    .boxed_local()
+}
+
+async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Result<ModelOutcome, Halt> {
+    let at = level.step_key();
+    let digest = level.digest().hex();
+    if let Some((answered, outcome)) = turn.replay.model(&at) {
+        if *answered == digest {
+            return Ok(outcome.clone());
+        }
+        let detail = "its journal belongs to other steps".to_owned();
+        turn.stop(TurnStop::Interrupted { detail })?;
+        return Err(Halt::Stopped);
+    }
+    turn.check()?;
+    turn.reserve(Counted::LlmCall, 1)?;
+    let attempt = turn.replay.attempts(&at);
+    start(turn, level, &at, &digest, attempt)?;
+    let began_ms = turn.ports.clock.now_ms();
+    let outcome = match stream(turn, level, &at, attempt, request).await {
+        Ok(reply) => ModelOutcome::Replied(reply),
+        Err(error) => ModelOutcome::Failed(error),
+    };
+    let duration_ms = turn.ports.clock.now_ms().saturating_sub(began_ms);
+    end(turn, level, &at, digest, &outcome, duration_ms)?;
+    Ok(outcome)
+}
+
+fn start(turn: &Turn, level: &Level, at: &str, digest: &str, attempt: u32) -> Result<(), Halt> {
+    let place = level.place.clone();
+    let model_call_id = turn.ids.model_call(at);
+    let mut events = Vec::new();
+    if level.place.depth == 0 && !level.is_first_step() {
+        events.push((format!("state:{at}"), turn.agent_state(None)));
+    }
+    events.push((
+        format!("model_start:{at}"),
+        Event::ModelCallUpdate {
+            model_call_id: model_call_id.clone(),
+            status: CallStatus::Start,
+            model: turn.spec.model.model.clone(),
+            place: place.clone(),
+            usage: None,
+            finish_reason: None,
+        },
+    ));
+    if attempt > 0 {
+        let reason = "interrupted".to_owned();
+        let reset = Event::ModelCallReset { model_call_id, place: place.clone(), reason };
+        events.push((format!("model_reset:{at}:{attempt}"), reset));
+    }
+    let started = Fact::ModelStarted { digest: digest.to_owned(), attempt, place };
+    turn.commit(Commit { entries: vec![turn.entry(at, started)], events, ..Commit::default() })?;
+    if let Some(open) = turn.record.borrow_mut().models.get_mut(at) {
+        open.live = true;
+    }
+    Ok(())
+}
+
+async fn stream(
+    turn: &Turn,
+    level: &Level,
+    at: &str,
+    attempt: u32,
+    request: &ModelRequest,
+) -> Result<Box<ModelReply>, ModelError> {
+    let mut reads = turn.ports.model.call(request);
+    let mut text = String::new();
+    while let Some(read) = reads.next().await {
+        for event in read? {
+            match event {
+                ModelEvent::Text(content) => {
+                    text.push_str(&content);
+                    announce(turn, level, at, attempt, ChunkKind::Text, content);
+                }
+                ModelEvent::Reasoning(content) => {
+                    announce(turn, level, at, attempt, ChunkKind::Reasoning, content);
+                }
+                ModelEvent::Finished(mut reply) => {
+                    reply.text = text;
+                    return Ok(reply);
+                }
+            }
+        }
+    }
+    let message = "the provider's stream ended before the reply was complete".to_owned();
+    Err(ModelError { kind: ModelErrorKind::Protocol, message })
+}
+
+/// Announces a piece of text at once. It becomes durable with its model call's outcome.
+fn announce(turn: &Turn, level: &Level, at: &str, attempt: u32, kind: ChunkKind, content: String) {
+    let mut record = turn.record.borrow_mut();
+    let Some(open) = record.models.get_mut(at).filter(|_| !content.is_empty()) else { return };
+    if open.parts.last().is_none_or(|part| part.kind != kind) {
+        open.parts.last_mut().into_iter().for_each(|part| close(turn, part));
+        // The parts of a call that was made again are other parts: clients have dropped the first ones.
+        let made = if attempt == 0 { at.to_owned() } else { format!("{at}r{attempt}") };
+        open.parts.push(TextPart {
+            part_id: turn.ids.part(&made, open.parts.len()),
+            model_call_id: turn.ids.model_call(at),
+            kind,
+            place: level.place.clone(),
+            chunks: Vec::new(),
+            text: String::new(),
+        });
+    }
+    if let Some(part) = open.parts.last_mut() {
+        append(turn, part, content, false);
+    }
+}
+
+fn append(turn: &Turn, part: &mut TextPart, content: String, done: bool) {
+    let length = u32::try_from(content.len()).unwrap_or(u32::MAX);
+    part.text.push_str(&content);
+    let seq = turn.ports.log.announce(Event::Chunk {
+        content,
+        part_id: part.part_id.clone(),
+        model_call_id: part.model_call_id.clone(),
+        place: part.place.clone(),
+        done,
+        kind: part.kind,
+    });
+    part.chunks.push((seq, length));
+}
+
+/// Closes a part with an empty chunk that says so.
+pub(super) fn close(turn: &Turn, part: &mut TextPart) {
+    append(turn, part, String::new(), true);
+}
+
+/// The parts that a model call has announced, all closed.
+pub(super) fn take_parts(turn: &Turn, at: &str) -> Vec<TextPart> {
+    let mut record = turn.record.borrow_mut();
+    let mut parts = record.models.get_mut(at).map(|open| mem::take(&mut open.parts)).unwrap_or_default();
+    parts.last_mut().into_iter().for_each(|part| close(turn, part));
+    parts
+}
+
+fn end(
+    turn: &Turn,
+    level: &Level,
+    at: &str,
+    digest: String,
+    outcome: &ModelOutcome,
+    duration_ms: u64,
+) -> Result<(), Halt> {
+    turn.alive()?;
+    let (usage, finish_reason) = match outcome {
+        ModelOutcome::Replied(reply) => (reply.usage, reply.finish.as_str()),
+        ModelOutcome::Failed(error) => (None, error.kind.code()),
+    };
+    let texts = take_parts(turn, at);
+    let place = level.place.clone();
+    let mut events = vec![(
+        format!("model_end:{at}"),
+        Event::ModelCallUpdate {
+            model_call_id: turn.ids.model_call(at),
+            status: CallStatus::End,
+            model: turn.spec.model.model.clone(),
+            place: place.clone(),
+            usage,
+            finish_reason: Some(finish_reason.to_owned()),
+        },
+    )];
+    if let (0, ModelOutcome::Replied(reply)) = (place.depth, outcome)
+        && let Some(call) = reply.tool_calls.first()
+    {
+        events.push((format!("state:{at}:tools"), turn.agent_state(Some(&call.name))));
+    }
+    let ended = Fact::ModelEnded { digest, outcome: outcome.clone(), duration_ms, place };
+    turn.commit(Commit { entries: vec![turn.entry(at, ended)], texts, events, end: None })
+}

@@ -1,0 +1,223 @@
+//! A turn's last words. However it ends: every open call gets its end, the partial text and the tree are kept, and
+//! `cost_summary` and `done` come once, last, in one commit with the stored message.
+
+use super::Turn;
+use super::dispatch::{end_event, failed, start_event};
+use super::drive::take_parts;
+use super::machine::{Level, LevelEnd, answer};
+use crate::journal::{Commit, ToolEnd, TurnEnd, TurnStop};
+use crate::model::{Message, ReplyFinish, Usage};
+use crate::ports::LogError;
+use crate::protocol::{
+    BudgetReason, CallStatus, ChunkKind, Event, FinishReason, Role, StopNote, StoredMessage,
+};
+
+/// The root level came to its end by itself.
+pub(super) fn finished(turn: &Turn, root: &Level, end: LevelEnd) -> Result<(), LogError> {
+    let why = match end {
+        LevelEnd::Text { finish, .. } => {
+            let reason = match finish {
+                ReplyFinish::Stop | ReplyFinish::ToolCalls => FinishReason::Stop,
+                ReplyFinish::Length => FinishReason::Length,
+                ReplyFinish::ContentFilter => FinishReason::ContentFilter,
+            };
+            return last_words(turn, Commit::default(), reason, None, root.own_messages());
+        }
+        LevelEnd::ModelFailed(error) => TurnStop::Model { error },
+        LevelEnd::IterationLimit(limit) => TurnStop::IterationLimit { limit },
+    };
+    turn.stop(why)?;
+    stopped(turn, root)
+}
+
+/// The turn was stopped, wherever in the tree it was.
+pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
+    let Some(why) = turn.record.borrow().stop.clone() else { return Ok(()) };
+    let note = note(&why);
+    let mut commit = Commit::default();
+    close_model_calls(turn, &mut commit);
+    let mut history = root.own_messages();
+    close_tool_calls(turn, root, &note.message, &mut commit, &mut history);
+    let (partial, mark) = (partial_text(&commit), format!("[This turn was stopped: {}]", note.message));
+    let content = if partial.is_empty() { mark } else { format!("{partial}\n\n{mark}") };
+    history.push(Message::Assistant { content, tool_calls: Vec::new(), raw: None });
+    if !partial.is_empty() {
+        turn.record.borrow_mut().root_texts.push(partial);
+    }
+    if let TurnStop::Budget { reason, limit, observed } = why {
+        let exceeded = Event::BudgetExceeded { reason, limit, observed };
+        commit.events.push(("budget_exceeded".to_owned(), exceeded));
+    }
+    let error =
+        Event::Error { code: note.code.clone(), message: note.message.clone(), retryable: retryable(&why) };
+    commit.events.push(("error".to_owned(), error));
+    last_words(turn, commit, finish_reason(&why), Some(note), history)
+}
+
+/// Model calls that have no outcome: what they said so far is kept, and their parts are closed.
+fn close_model_calls(turn: &Turn, commit: &mut Commit) {
+    let open: Vec<_> =
+        turn.record.borrow().models.iter().map(|(at, open)| (at.clone(), open.clone())).collect();
+    for (at, call) in open {
+        let model_call_id = turn.ids.model_call(&at);
+        commit.texts.extend(take_parts(turn, &at));
+        if !call.live {
+            // Its run was lost, and with it what clients may have seen of it.
+            let (place, reason) = (call.place.clone(), "interrupted".to_owned());
+            let reset = Event::ModelCallReset { model_call_id: model_call_id.clone(), place, reason };
+            commit.events.push((format!("model_reset:{at}:end"), reset));
+        }
+        let duration_ms = turn.elapsed_ms().saturating_sub(call.since_ms);
+        turn.record.borrow_mut().model_row(&at, "aborted", Usage::default(), duration_ms);
+        let end = Event::ModelCallUpdate {
+            model_call_id,
+            status: CallStatus::End,
+            model: turn.spec.model.model.clone(),
+            place: call.place,
+            usage: None,
+            finish_reason: Some("aborted".to_owned()),
+        };
+        commit.events.push((format!("model_end:{at}"), end));
+    }
+}
+
+/// Calls that have no result: each gets one, the deepest first, so that no call ends before those within it.
+fn close_tool_calls(turn: &Turn, root: &Level, why: &str, commit: &mut Commit, history: &mut Vec<Message>) {
+    let mut open = std::mem::take(&mut turn.record.borrow_mut().pending);
+    open.sort_by_key(|pending| std::cmp::Reverse(pending.place.depth));
+    let mut ends = Vec::new();
+    for pending in &open {
+        let text = if pending.started {
+            format!("The call was stopped and its result is unknown; it may have run. {why}")
+        } else {
+            format!("The call was not made. {why}")
+        };
+        let end = failed(text, 0);
+        if !pending.started {
+            let event = start_event(pending.id.clone(), &pending.call, &pending.place);
+            commit.events.push((format!("tool_start:{}", pending.key), event));
+        }
+        let event = end_event(pending.id.clone(), &pending.call, &pending.place, &end);
+        commit.events.push((format!("tool_end:{}", pending.key), event));
+        turn.record.borrow_mut().tool_ended(pending, &end);
+        ends.push((pending.key.clone(), end));
+    }
+    let step_key = root.step_key();
+    for (index, call) in root.pending().iter().enumerate() {
+        let key = super::keys::call_key(&step_key, index);
+        let known = ends.iter().find(|(ended, _)| *ended == key).map(|(_, end)| end.clone());
+        let known = known.or_else(|| turn.record.borrow().round_result(&key));
+        let ToolEnd { content, is_error, .. } =
+            known.unwrap_or_else(|| failed(format!("The call was not made. {why}"), 0));
+        history.push(answer(call, content, is_error));
+    }
+}
+
+/// What the root had said of the reply that was cut off.
+fn partial_text(commit: &Commit) -> String {
+    let root = commit.texts.iter().filter(|part| part.place.depth == 0);
+    let texts: Vec<&str> =
+        root.filter(|part| part.kind == ChunkKind::Text).map(|part| part.text.as_str()).collect();
+    texts.join("\n\n")
+}
+
+fn last_words(
+    turn: &Turn,
+    mut commit: Commit,
+    finish_reason: FinishReason,
+    stop: Option<StopNote>,
+    history: Vec<Message>,
+) -> Result<(), LogError> {
+    let message_id = turn.spec.assistant_message_id.clone();
+    {
+        let record = turn.record.borrow();
+        let costs = record.costs();
+        commit.events.push(("cost_summary".to_owned(), Event::CostSummary(costs.clone())));
+        commit
+            .events
+            .push(("done".to_owned(), Event::Done { message_id: message_id.clone(), finish_reason }));
+        commit.end = Some(Box::new(TurnEnd {
+            message: StoredMessage {
+                id: message_id,
+                turn_id: turn.spec.turn_id.clone(),
+                role: Role::Assistant,
+                content: record.root_texts.join("\n\n"),
+                created_at: turn.ports.clock.now_ms(),
+                finish_reason: Some(finish_reason),
+                stop,
+                usage: Some(costs),
+                execution_tree: Some(record.tree()),
+            },
+            history,
+            calls: record.calls.clone(),
+        }));
+    }
+    turn.write(commit)?;
+    turn.ended.set(true);
+    Ok(())
+}
+
+/// Why a turn stopped, for people, with advice.
+fn note(why: &TurnStop) -> StopNote {
+    let (code, message) = match why {
+        TurnStop::Budget { reason, limit, .. } => (
+            "budget_exceeded",
+            format!(
+                "This turn reached its limit of {}. What was done so far is kept; ask for less at once, or send a new \
+                 message to go on.",
+                limit_in_words(*reason, *limit)
+            ),
+        ),
+        TurnStop::IterationLimit { limit } => (
+            "iteration_limit",
+            format!(
+                "The agent called the model {limit} times without coming to an answer. Ask for less at once, or send \
+                 a new message to go on."
+            ),
+        ),
+        TurnStop::Cancelled => ("cancelled", "It was cancelled. Send a new message to go on.".to_owned()),
+        TurnStop::Superseded => ("superseded", "A newer message took its place.".to_owned()),
+        TurnStop::Model { error } => (error.kind.code(), error.message.clone()),
+        TurnStop::Interrupted { detail } => (
+            "interrupted",
+            format!(
+                "The service lost this turn and could not take it up again: {detail}. Send the message again."
+            ),
+        ),
+        TurnStop::Internal { detail } => ("internal", format!("The service failed: {detail}.")),
+    };
+    StopNote { code: code.to_owned(), message }
+}
+
+fn limit_in_words(reason: BudgetReason, limit: u64) -> String {
+    match reason {
+        BudgetReason::Subtasks => format!("{limit} subtasks"),
+        BudgetReason::LlmCalls => format!("{limit} model calls"),
+        BudgetReason::ToolCalls => format!("{limit} tool calls"),
+        BudgetReason::WallClock => format!("{} seconds", limit / 1000),
+        BudgetReason::Tokens => format!("{limit} tokens"),
+        BudgetReason::Bytes => format!("{limit} bytes"),
+    }
+}
+
+fn finish_reason(why: &TurnStop) -> FinishReason {
+    match why {
+        TurnStop::Budget { .. } => FinishReason::Budget,
+        TurnStop::Cancelled | TurnStop::Superseded => FinishReason::Cancelled,
+        TurnStop::Interrupted { .. } => FinishReason::Interrupted,
+        TurnStop::IterationLimit { .. } | TurnStop::Model { .. } | TurnStop::Internal { .. } => {
+            FinishReason::Error
+        }
+    }
+}
+
+fn retryable(why: &TurnStop) -> bool {
+    match why {
+        TurnStop::Model { error } => error.kind.retryable(),
+        TurnStop::Interrupted { .. } | TurnStop::Internal { .. } => true,
+        TurnStop::Budget { .. }
+        | TurnStop::IterationLimit { .. }
+        | TurnStop::Cancelled
+        | TurnStop::Superseded => false,
+    }
+}

@@ -1,0 +1,64 @@
+//! The calls that the loop answers itself, because they act on the turn: the one list of them.
+
+use crate::memory::{AgentMemory, Overlay};
+use crate::ports::ToolError;
+use crate::tools::{memory, run_subtask};
+
+/// A tool that never reaches the `Tools` port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Interceptor {
+    RunSubtask,
+    Memory(MemoryCall),
+}
+
+/// The memory tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MemoryCall {
+    List,
+    Read,
+    Write,
+}
+
+impl Interceptor {
+    const ALL: [(&'static str, Interceptor); 4] = [
+        (run_subtask::NAME, Interceptor::RunSubtask),
+        (memory::LIST, Interceptor::Memory(MemoryCall::List)),
+        (memory::READ, Interceptor::Memory(MemoryCall::Read)),
+        (memory::WRITE, Interceptor::Memory(MemoryCall::Write)),
+    ];
+
+    pub(super) fn of(name: &str) -> Option<Interceptor> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, interceptor)| *interceptor)
+    }
+}
+
+impl MemoryCall {
+    /// Answers from what the call sees; what it writes goes to its overlay.
+    pub(super) fn run(
+        self,
+        arguments: &str,
+        seen: &AgentMemory,
+        overlay: &mut Overlay,
+    ) -> Result<String, ToolError> {
+        match self {
+            MemoryCall::List => memory::list(arguments, seen),
+            MemoryCall::Read => memory::read(arguments, seen),
+            MemoryCall::Write => memory::write(arguments, overlay),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools;
+
+    // N-076
+    #[test]
+    fn the_list_and_the_declarations_name_the_same_tools() {
+        let declared: Vec<String> = tools::intercepted().into_iter().map(|spec| spec.name).collect();
+        let listed: Vec<&str> = Interceptor::ALL.iter().map(|(name, _)| *name).collect();
+        assert_eq!(listed, ["run_subtask", "memory_list", "memory_read", "memory_write"]);
+        assert_eq!(declared, listed);
+    }
+}

@@ -1,0 +1,210 @@
+//! What a turn's journal entries add up to: counters, ledger, execution tree, what is open. Live and in replay the
+//! same entries go through [`Record::apply`], so a rebuilt turn stands where the lost one stood.
+
+use std::collections::BTreeMap;
+
+use super::keys::{WireIds, call_key};
+use crate::budget::{Counted, TurnBudget};
+use crate::journal::{CallRecord, Entry, Fact, ModelOutcome, TextPart, ToolEnd, TurnStop};
+use crate::model::{ModelChoice, ToolCall, Usage};
+use crate::profiles::Limits;
+use crate::protocol::{CostSummary, ExecutionTree, Place, TreeNode, preview};
+use crate::tools::run_subtask;
+
+/// A call of a round that has no result yet, in the order in which the model made them.
+#[derive(Clone, Debug)]
+pub(super) struct PendingCall {
+    pub(super) key: String,
+    pub(super) id: String,
+    pub(super) call: ToolCall,
+    pub(super) place: Place,
+    pub(super) started: bool,
+}
+
+/// A model call that has no outcome yet.
+#[derive(Clone, Debug)]
+pub(super) struct OpenModelCall {
+    pub(super) place: Place,
+    /// Elapsed running time of the turn when it began.
+    pub(super) since_ms: u64,
+    /// What was announced so far. A call whose run was lost has lost it as well, and `live` is false.
+    pub(super) parts: Vec<TextPart>,
+    pub(super) live: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) budget: TurnBudget,
+    pub(super) stop: Option<TurnStop>,
+    pub(super) pending: Vec<PendingCall>,
+    pub(super) models: BTreeMap<String, OpenModelCall>,
+    pub(super) calls: Vec<CallRecord>,
+    /// The texts of the root's replies: what a person reads of the turn.
+    pub(super) root_texts: Vec<String>,
+    /// The results of the root's current round, which has not settled yet.
+    round: BTreeMap<String, ToolEnd>,
+    tree: ExecutionTree,
+    node_of: BTreeMap<String, usize>,
+    costs: CostSummary,
+    ids: WireIds,
+    model: ModelChoice,
+}
+
+impl Record {
+    pub(super) fn new(limits: Limits, ids: WireIds, model: ModelChoice) -> Self {
+        Record {
+            budget: TurnBudget::new(limits),
+            stop: None,
+            pending: Vec::new(),
+            models: BTreeMap::new(),
+            calls: Vec::new(),
+            root_texts: Vec::new(),
+            round: BTreeMap::new(),
+            tree: ExecutionTree::default(),
+            node_of: BTreeMap::new(),
+            costs: CostSummary::default(),
+            ids,
+            model,
+        }
+    }
+
+    pub(super) fn tree(&self) -> ExecutionTree {
+        self.tree.clone()
+    }
+
+    /// The result of a call of the root's current round.
+    pub(super) fn round_result(&self, key: &str) -> Option<ToolEnd> {
+        self.round.get(key).cloned()
+    }
+
+    pub(super) fn costs(&self) -> CostSummary {
+        CostSummary {
+            llm_calls: self.budget.used(Counted::LlmCall),
+            tool_calls: self.budget.used(Counted::ToolCall),
+            subtasks: self.budget.used(Counted::Subtask),
+            ..self.costs.clone()
+        }
+    }
+
+    pub(super) fn apply(&mut self, entry: &Entry) {
+        match &entry.fact {
+            Fact::Started(_) | Fact::Resumed { .. } => {}
+            Fact::Stopped(why) => self.stop = self.stop.take().or_else(|| Some(why.clone())),
+            Fact::ModelStarted { place, .. } => {
+                self.budget.count(Counted::LlmCall);
+                self.costs.by_model.entry(self.model.model.clone()).or_default().llm_calls += 1;
+                let open = OpenModelCall {
+                    place: place.clone(),
+                    since_ms: entry.elapsed_ms,
+                    parts: Vec::new(),
+                    live: false,
+                };
+                self.models.insert(entry.at.clone(), open);
+            }
+            Fact::ModelEnded { outcome, duration_ms, place, .. } => {
+                self.models.remove(&entry.at);
+                self.model_ended(&entry.at, outcome, *duration_ms, place);
+            }
+            Fact::ToolStarted { subtask, .. } => {
+                self.budget.count(Counted::ToolCall);
+                if *subtask {
+                    self.budget.count(Counted::Subtask);
+                }
+                if let Some(pending) = self.pending.iter_mut().find(|pending| pending.key == entry.at) {
+                    pending.started = true;
+                    let pending = pending.clone();
+                    self.add_node(&pending);
+                }
+            }
+            Fact::ToolEnded(end) => {
+                if let Some(index) = self.pending.iter().position(|pending| pending.key == entry.at) {
+                    let pending = self.pending.remove(index);
+                    self.tool_ended(&pending, end);
+                    if pending.place.depth == 0 {
+                        self.round.insert(entry.at.clone(), end.clone());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Closes a call in the tree and in the telemetry; a refused one gets its node only now.
+    pub(super) fn tool_ended(&mut self, pending: &PendingCall, end: &ToolEnd) {
+        if !pending.started {
+            self.add_node(pending);
+        }
+        let index = self.node_of.get(&pending.id).copied();
+        if let Some(node) = index.and_then(|index| self.tree.nodes.get_mut(index)) {
+            node.result_preview = Some(preview(&end.content));
+            node.is_error = end.is_error.then_some(true);
+            node.duration_ms = end.duration_ms;
+        }
+        self.calls.push(CallRecord::Tool {
+            id: pending.id.clone(),
+            tool_name: pending.call.name.clone(),
+            duration_ms: end.duration_ms,
+            is_error: end.is_error,
+        });
+    }
+
+    /// Leaves the telemetry of a model call: one row each, however it ended.
+    pub(super) fn model_row(&mut self, at: &str, outcome: &str, usage: Usage, duration_ms: u64) {
+        let attempt = self.calls.iter().filter(|row| matches!(row, CallRecord::Model { .. })).count();
+        self.calls.push(CallRecord::Model {
+            id: format!("{}_{attempt}", self.ids.model_call(at)),
+            provider: self.model.provider.clone(),
+            model: self.model.model.clone(),
+            operation_type: "chat".to_owned(),
+            input_tokens: usage.input_tokens,
+            cached_tokens: usage.cached_tokens,
+            output_tokens: usage.output_tokens,
+            duration_ms,
+            outcome: outcome.to_owned(),
+        });
+    }
+
+    fn model_ended(&mut self, at: &str, outcome: &ModelOutcome, duration_ms: u64, place: &Place) {
+        let reply = match outcome {
+            ModelOutcome::Failed(error) => {
+                self.model_row(at, error.kind.code(), Usage::default(), duration_ms);
+                return;
+            }
+            ModelOutcome::Replied(reply) => reply,
+        };
+        let usage = reply.usage.unwrap_or_default();
+        self.model_row(at, "ok", usage, duration_ms);
+        self.costs.input_tokens += usage.input_tokens;
+        self.costs.cached_tokens += usage.cached_tokens;
+        self.costs.output_tokens += usage.output_tokens;
+        let share = self.costs.by_model.entry(self.model.model.clone()).or_default();
+        share.input_tokens += usage.input_tokens;
+        share.cached_tokens += usage.cached_tokens;
+        share.output_tokens += usage.output_tokens;
+        if place.depth == 0 {
+            self.round.clear();
+            self.root_texts.extend((!reply.text.is_empty()).then(|| reply.text.clone()));
+        }
+        self.pending.extend(reply.tool_calls.iter().enumerate().map(|(index, call)| {
+            let key = call_key(at, index);
+            let id = self.ids.tool_call(&key);
+            PendingCall { key, id, call: call.clone(), place: place.clone(), started: false }
+        }));
+    }
+
+    fn add_node(&mut self, pending: &PendingCall) {
+        let PendingCall { id, call, place, .. } = pending;
+        let title = match call.name == run_subtask::NAME {
+            true => Some(run_subtask::title(&call.arguments)),
+            false => None,
+        };
+        self.node_of.insert(id.clone(), self.tree.nodes.len());
+        self.tree.nodes.push(TreeNode {
+            id: id.clone(),
+            parent_id: place.parent_id.clone(),
+            name: call.name.clone(),
+            title,
+            args_preview: Some(preview(&call.arguments)),
+            ..TreeNode::default()
+        });
+    }
+}

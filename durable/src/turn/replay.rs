@@ -1,0 +1,75 @@
+//! What a lost run had already journaled, by key: an outcome that is here is never obtained again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::journal::{Entry, Fact, ModelOutcome, ToolEnd};
+
+/// The outcomes of earlier runs of a turn. Empty in its first run, and never added to: what this run obtains, it
+/// applies at once.
+#[derive(Debug, Default)]
+pub(super) struct Replay {
+    models: BTreeMap<String, (String, ModelOutcome)>,
+    attempts: BTreeMap<String, u32>,
+    ended: BTreeMap<String, ToolEnd>,
+    started: BTreeSet<String>,
+    resumptions: u32,
+    /// Resumptions since the last entry that was progress.
+    fruitless: u32,
+}
+
+impl Replay {
+    pub(super) fn new(entries: Vec<Entry>) -> Self {
+        let mut replay = Replay::default();
+        for Entry { at, fact, .. } in entries {
+            match fact {
+                Fact::Resumed { .. } => {
+                    replay.resumptions += 1;
+                    replay.fruitless += 1;
+                    continue;
+                }
+                Fact::ModelStarted { .. } => {
+                    // Not progress: it is what a turn that dies in its model call does each time.
+                    *replay.attempts.entry(at).or_default() += 1;
+                    continue;
+                }
+                Fact::ModelEnded { digest, outcome, .. } => {
+                    replay.models.insert(at, (digest, outcome));
+                }
+                Fact::ToolStarted { .. } => {
+                    replay.started.insert(at);
+                }
+                Fact::ToolEnded(end) => {
+                    replay.ended.insert(at, end);
+                }
+                Fact::Started(_) | Fact::Stopped(_) => {}
+            }
+            replay.fruitless = 0;
+        }
+        replay
+    }
+
+    /// A model call's outcome with the digest of the step that it answers.
+    pub(super) fn model(&self, at: &str) -> Option<&(String, ModelOutcome)> {
+        self.models.get(at)
+    }
+
+    /// How often a model call was begun.
+    pub(super) fn attempts(&self, at: &str) -> u32 {
+        self.attempts.get(at).copied().unwrap_or(0)
+    }
+
+    /// A tool call's result.
+    pub(super) fn tool(&self, key: &str) -> Option<&ToolEnd> {
+        self.ended.get(key)
+    }
+
+    /// Whether a tool call had begun.
+    pub(super) fn tool_started(&self, key: &str) -> bool {
+        self.started.contains(key)
+    }
+
+    /// Resumptions in all, and since the last progress.
+    pub(super) fn resumptions(&self) -> (u32, u32) {
+        (self.resumptions, self.fruitless)
+    }
+}

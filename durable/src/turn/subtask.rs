@@ -1,0 +1,69 @@
+//! `run_subtask`: the loop, one level deeper, inside a call of its parent's round.
+
+use std::rc::Rc;
+
+use serde_json::json;
+
+use super::drive::drive;
+use super::keys::LevelPath;
+use super::machine::{Level, LevelEnd, LevelStart};
+use super::{Halt, Turn, prompt};
+use crate::memory::Overlay;
+use crate::ports::ToolError;
+use crate::protocol::Place;
+use crate::tools::run_subtask;
+
+/// Runs a subtask to its end. A failure of its level is an error result for the parent, not the turn's (N-177,
+/// CF-13). What the level wrote to memory becomes the call's overlay, its result under `task:ID` included.
+pub(super) async fn run(
+    turn: &Turn,
+    parent: &Level,
+    key: &str,
+    arguments: &str,
+    overlay: &mut Overlay,
+) -> Result<Result<String, ToolError>, Halt> {
+    let arguments = match run_subtask::arguments(arguments) {
+        Ok(arguments) => arguments,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let id = turn.ids.tool_call(key);
+    let (belt, unknown) = match &arguments.tools {
+        Some(names) => parent.belt.narrowed(names),
+        None => (parent.belt.clone(), Vec::new()),
+    };
+    let depth = parent.place.depth + 1;
+    let start = LevelStart {
+        path: LevelPath::child(key),
+        place: Place { parent_id: Some(id.clone()), depth },
+        model: Rc::clone(&turn.model),
+        system: prompt::subtask(depth, &turn.spec.limits),
+        history: Vec::new(),
+        instructions: arguments.instructions,
+        belt,
+        memory: parent.memory.fork(),
+        digest: parent.digest().with(key),
+    };
+    let mut level = Level::new(start, turn.spec.limits);
+    let end = drive(turn, &mut level).await?;
+    *overlay = level.into_written();
+    let result = match end {
+        LevelEnd::Text { text, .. } => {
+            overlay.insert(format!("task:{id}"), text.clone());
+            Ok(with_note(text, &unknown))
+        }
+        LevelEnd::IterationLimit(limit) => Err(json!({
+            "error": "iteration_limit",
+            "limit": limit,
+            "message": "The subtask made all the model calls that it may without coming to an answer.",
+        })),
+        LevelEnd::ModelFailed(error) => Err(json!({"error": error.kind.code(), "message": error.message})),
+    };
+    Ok(result.map_err(|error| ToolError(error.to_string())))
+}
+
+fn with_note(text: String, unknown: &[String]) -> String {
+    if unknown.is_empty() {
+        return text;
+    }
+    format!("{text}\n\n[These tools are not yours to give and were left out: {}]", unknown.join(", "))
+}
