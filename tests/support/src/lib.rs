@@ -15,6 +15,9 @@ pub mod story;
 pub mod tree;
 pub mod wire;
 
+#[cfg(test)]
+mod tests;
+
 pub use case::Case;
 pub use client::Client;
 pub use fake_llm::{Cut, FakeLlm, Outcome, Script, Step, call, calls, deltas, status, text};

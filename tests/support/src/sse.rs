@@ -34,13 +34,77 @@ impl Event {
     }
 }
 
+/// Bytes to events.
+#[derive(Default)]
+pub struct Reader {
+    buffer: Vec<u8>,
+    seen: Vec<Event>,
+    comments: usize,
+}
+
+impl Reader {
+    /// The next event of what was pushed, if it is complete; `Err` says how the wire was broken.
+    pub fn next_event(&mut self) -> Result<Option<Event>, String> {
+        while let Some(end) = self.buffer.windows(2).position(|pair| pair == b"\n\n") {
+            let block: Vec<u8> = self.buffer.drain(..end + 2).collect();
+            let block = String::from_utf8(block).map_err(|error| error.to_string())?;
+            let block = block.trim_end_matches('\n');
+            if block.starts_with(':') && !block.contains('\n') {
+                self.comments += 1;
+                continue;
+            }
+            let event = self.take(block).map_err(|error| format!("{error} in {block}"))?;
+            self.seen.push(event.clone());
+            return Ok(Some(event));
+        }
+        Ok(None)
+    }
+
+    fn take(&self, block: &str) -> Result<Event, String> {
+        let event = parse(block)?;
+        wire::check_event(&event)?;
+        match self.seen.last() {
+            Some(last) if last.kind == "done" => Err("something after done".into()),
+            Some(last) if last.seq >= event.seq => Err(format!("seq does not grow after {}", last.seq)),
+            Some(last) if last.data["turn_id"] != event.data["turn_id"] => Err("another turn".into()),
+            _ => Ok(event),
+        }
+    }
+
+    /// More bytes, split wherever the network likes.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+}
+
+/// Exactly `id:`, `event:` and `data:`, in this order, and in agreement with the data.
+fn parse(block: &str) -> Result<Event, String> {
+    let mut lines = block.lines();
+    let mut field = |name: &str| {
+        let line = lines.next().ok_or_else(|| format!("no {name}"))?;
+        let value = line.strip_prefix(name).and_then(|rest| rest.strip_prefix(": "));
+        value.ok_or_else(|| format!("{line:?} is not {name}"))
+    };
+    let id = field("id")?;
+    let kind = field("event")?;
+    let data: Value = serde_json::from_str(field("data")?).map_err(|error| error.to_string())?;
+    if let Some(more) = lines.next() {
+        return Err(format!("{more:?} is one line too many"));
+    }
+    let seq: u64 = id.parse().map_err(|_| format!("id {id:?} is not a number"))?;
+    if data["seq"] != seq {
+        return Err(format!("id {seq}, but seq {}", data["seq"]));
+    }
+    if data["type"] != kind {
+        return Err(format!("event {kind}, but type {}", data["type"]));
+    }
+    Ok(Event { seq, kind: kind.to_owned(), data })
+}
+
 /// A stream of events, live.
 pub struct EventStream {
     reply: Reply,
-    buffer: Vec<u8>,
-    seen: Vec<Event>,
-    /// Comment lines, which keep connections alive.
-    pub comments: usize,
+    reader: Reader,
 }
 
 impl EventStream {
@@ -49,34 +113,26 @@ impl EventStream {
         let reply = reply.expect(200).await;
         let kind = reply.header("content-type");
         assert!(kind.starts_with("text/event-stream"), "content-type: {kind}");
-        Self { reply, buffer: Vec::new(), seen: Vec::new(), comments: 0 }
+        Self { reply, reader: Reader::default() }
     }
 
     /// The next event, or `None` when the server ended the stream.
     pub async fn next(&mut self) -> Option<Event> {
         loop {
-            while let Some(end) = find(&self.buffer, b"\n\n") {
-                let block: Vec<u8> = self.buffer.drain(..end + 2).collect();
-                let block = std::str::from_utf8(&block).expect("a stream in UTF-8");
-                if let Some(event) = self.take(block.trim_end_matches('\n')) {
-                    return Some(event);
-                }
+            match self.reader.next_event() {
+                Ok(Some(event)) => return Some(event),
+                Ok(None) => {}
+                Err(error) => panic!("{error}\nafter:\n{}", self.so_far()),
             }
-            let read = tokio::time::timeout(PATIENCE, self.reply.read()).await;
-            match read {
-                Err(_) => panic!("no event for {PATIENCE:?} after:\n{}", story(&self.seen).join("\n")),
-                Ok(Ok(Some(bytes))) => self.buffer.extend_from_slice(&bytes),
+            match tokio::time::timeout(PATIENCE, self.reply.read()).await {
+                Err(_) => panic!("no event for {PATIENCE:?} after:\n{}", self.so_far()),
+                Ok(Ok(Some(bytes))) => self.reader.push(&bytes),
                 Ok(Ok(None)) => {
-                    assert!(
-                        self.buffer.is_empty(),
-                        "half an event: {:?}",
-                        String::from_utf8_lossy(&self.buffer)
-                    );
+                    let rest = String::from_utf8_lossy(&self.reader.buffer);
+                    assert!(rest.is_empty(), "half an event: {rest:?}");
                     return None;
                 }
-                Ok(Err(error)) => {
-                    panic!("the stream broke ({error}) after:\n{}", story(&self.seen).join("\n"))
-                }
+                Ok(Err(error)) => panic!("the stream broke ({error}) after:\n{}", self.so_far()),
             }
         }
     }
@@ -88,13 +144,13 @@ impl EventStream {
                 return event;
             }
         }
-        panic!("the stream ended without the event that was waited for:\n{}", story(&self.seen).join("\n"));
+        panic!("the stream ended without the event that was waited for:\n{}", self.so_far());
     }
 
     /// Reads to the end. Returns what this stream has carried since it was opened.
     pub async fn rest(mut self) -> Vec<Event> {
         while self.next().await.is_some() {}
-        self.seen
+        self.reader.seen
     }
 
     /// Reads a turn to its end, from its first event on, and checks the rules that hold for every turn.
@@ -106,53 +162,15 @@ impl EventStream {
 
     /// What has come so far.
     pub fn seen(&self) -> &[Event] {
-        &self.seen
+        &self.reader.seen
     }
 
-    /// One block between blank lines; `None` for a comment.
-    fn take(&mut self, block: &str) -> Option<Event> {
-        if block.starts_with(':') {
-            assert!(!block.contains('\n'), "a comment and something else in one block: {block:?}");
-            self.comments += 1;
-            return None;
-        }
-        let event = parse(block).unwrap_or_else(|error| panic!("{error} in {block:?}"));
-        wire::check_event(&event).unwrap_or_else(|error| panic!("{error} in {block}"));
-        if let Some(last) = self.seen.last() {
-            assert!(last.kind != "done", "after done came {block}");
-            assert!(last.seq < event.seq, "seq does not grow: {} and then {block}", last.seq);
-            assert_eq!(last.data["turn_id"], event.data["turn_id"], "two turns in one stream: {block}");
-        }
-        self.seen.push(event.clone());
-        Some(event)
+    /// Comment lines, which keep connections alive.
+    pub fn comments(&self) -> usize {
+        self.reader.comments
     }
-}
 
-/// Exactly `id:`, `event:` and `data:`, in this order, and in agreement with the data.
-fn parse(block: &str) -> Result<Event, String> {
-    let mut lines = block.lines();
-    let mut field = |name: &str| {
-        let line = lines.next().ok_or_else(|| format!("no {name}"))?;
-        line.strip_prefix(name)
-            .and_then(|rest| rest.strip_prefix(": "))
-            .ok_or_else(|| format!("{line:?} is not {name}"))
-    };
-    let id = field("id")?;
-    let kind = field("event")?;
-    let data: Value = serde_json::from_str(field("data")?).map_err(|error| error.to_string())?;
-    if let Some(more) = lines.next() {
-        return Err(format!("{more:?} is one line too many"));
+    fn so_far(&self) -> String {
+        story(self.seen()).join("\n")
     }
-    let seq = id.parse().map_err(|_| format!("id {id:?} is not a number"))?;
-    if data["seq"] != seq {
-        return Err(format!("id {seq}, but seq {}", data["seq"]));
-    }
-    if data["type"] != kind {
-        return Err(format!("event {kind}, but type {}", data["type"]));
-    }
-    Ok(Event { seq, kind: kind.to_owned(), data })
-}
-
-fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    haystack.windows(needle.len()).position(|window| window == needle)
 }
