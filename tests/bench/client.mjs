@@ -42,13 +42,14 @@ export async function session(worker) {
 }
 
 export async function turn(worker, scenario, threadId) {
-  const { name, tools, words } = scenario;
-  const body = { thread_id: threadId, content: `bench:${name}` };
+  const { name, tools, words, replies } = scenario;
+  // `replies` is for the pipe, which cannot know when to stop; the others ignore it.
+  const body = { thread_id: threadId, content: `bench:${name}`, replies };
   const answer = await post(`${worker.url}api/chat`, body, worker.credentials);
 
   // A turn that went wrong must not count as a fast one.
   const said = (answer.text.match(/word\d+ /g) ?? []).length;
-  const ended = worker.name === "pipe" ? answer.text.includes("[DONE]") : /"finish_reason":"stop"\}?\n\n$/.test(answer.text);
+  const ended = worker.name === "pipe" ? answer.text.endsWith("[DONE]\n\n") : /"finish_reason":"stop"\}?\n\n$/.test(answer.text);
   const ran = (answer.text.match(/"status":"end"[^\n]*"result"|"result"[^\n]*"status":"end"/g) ?? []).length;
   if (answer.status !== 200 || !ended || said !== words || (worker.name !== "pipe" && ran !== tools)) {
     throw new Error(`${worker.name}, ${name}: ${answer.status}, ${said} words, ${ran} tools\n${answer.text.slice(-2000)}`);

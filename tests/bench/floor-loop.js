@@ -1,6 +1,7 @@
 // Floor 2: the agent loop that one would write by hand in an afternoon. It speaks our wire (the same events with the
 // same fields), runs tool calls in parallel, keeps the thread's messages in memory, and stores nothing: no journal, no
-// budget, no resuming, no credentials. Idiomatic rather than tuned: one enqueue per event.
+// budget, no resuming, no credentials. Idiomatic rather than tuned: one enqueue per event (the same through an
+// IdentityTransformStream is dearer).
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -107,7 +108,10 @@ class Turn {
     const reply = { text: "", calls: [], finish_reason: "stop" };
     let usage = null;
     let rest = "";
-    for await (const bytes of response.body) {
+    const reader = response.body.getReader(); // "for await" costs a third more
+    for (;;) {
+      const { value: bytes, done } = await reader.read();
+      if (done) break;
       rest += decoder.decode(bytes, { stream: true });
       const blocks = rest.split("\n\n");
       rest = blocks.pop();

@@ -5,12 +5,11 @@
 import { spawn, fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, rmSync } from "node:fs";
-import http from "node:http";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { session, turn } from "./client.mjs";
 import { codeByCrate, sizes } from "./size.mjs";
-import { cpuMs, migrate, startWorker } from "./workers.mjs";
+import { cpuMs, migrate, startWorker, timeToFirstAnswer } from "./workers.mjs";
 
 const { values: options } = parseArgs({
   options: {
@@ -18,6 +17,7 @@ const { values: options } = parseArgs({
     rounds: { type: "string", default: "5" },
     scale: { type: "string", default: "1" },
     pace: { type: "string", default: "0" },
+    fresh: { type: "boolean" },
     fsync: { type: "boolean" },
     "size-only": { type: "boolean" },
     "floors-only": { type: "boolean" },
@@ -28,6 +28,7 @@ if (options.help) {
   --rounds N      interleaved rounds (5)
   --scale N       turns per round, times N (1)
   --pace MS       time between the model's chunks (0)
+  --fresh         a new thread for every turn
   --fsync         count fsync and fdatasync per turn (needs strace)
   --size-only     sizes, and no runs
   --floors-only   without Espalier`);
@@ -35,9 +36,9 @@ if (options.help) {
 }
 
 const SCENARIOS = [
-  { name: "direct", title: "50 chunks, no tools", words: 50, tools: 0, turns: { 1: 24, 16: 96 } },
-  { name: "parallel", title: "8 parallel tool calls", words: 5, tools: 8, turns: { 1: 16, 16: 64 } },
-  { name: "sequential", title: "10 tool rounds, one after another", words: 5, tools: 10, turns: { 1: 8, 16: 32 } },
+  { name: "direct", title: "50 chunks, no tools", words: 50, tools: 0, replies: 1, turns: { 1: 24, 16: 96 } },
+  { name: "parallel", title: "8 parallel tool calls", words: 5, tools: 8, replies: 2, turns: { 1: 16, 16: 64 } },
+  { name: "sequential", title: "10 tool rounds, one after another", words: 5, tools: 10, replies: 11, turns: { 1: 8, 16: 32 } },
 ];
 const NAMES = options["floors-only"] ? ["loop", "pipe"] : ["espalier", "loop", "pipe"];
 const DIRECTORY = ".wrangler/bench";
@@ -47,6 +48,8 @@ const median = (values) => {
   const middle = sorted.length >> 1;
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 };
+const least = (values) => Math.min(...values);
+const most = (values) => Math.max(...values);
 const fixed = (value, digits = 2) => (Number.isFinite(value) ? value.toFixed(digits) : "–");
 const kilobytes = (bytes) => `${fixed(bytes / 1000, 1)} kB`;
 
@@ -98,39 +101,31 @@ async function start(name, llm) {
   return startWorker(name, llm.port, directory);
 }
 
-const answered = (url) =>
-  new Promise((resolve, reject) => {
-    http.get(url, (response) => response.resume().on("end", resolve)).on("error", reject);
-  });
-
 // ---- cold start ----
 
-// From the moment a workerd process is asked for to the end of its first answer, and on to the first event of its first
-// turn. That contains starting workerd itself, which is the same for all: the difference to a floor is what our code adds.
-async function coldStart(llm) {
-  const seen = new Map(NAMES.map((name) => [name, { answer: [], event: [] }]));
-  for (let round = 0; round < Number(options.rounds); round++) {
+// From the start of a bare workerd process (no Node, no wrangler) that holds this Worker alone to the end of its first
+// answer, GET /api/health. Starting workerd itself is in it, the same for all: the difference to a floor is what our
+// code adds. At the edge the runtime is there already, and only that difference counts.
+async function coldStart() {
+  const seen = new Map(NAMES.map((name) => [name, []]));
+  for (let round = 0; round < 2 * Number(options.rounds); round++) {
     for (const name of NAMES) {
-      const worker = await start(name, llm);
-      await answered(`${worker.url}api/health`);
-      seen.get(name).answer.push(performance.now() - worker.spawned);
-      if (name === "espalier") await migrate(worker);
-      worker.credentials = await session(worker);
-      seen.get(name).event.push((await turn(worker, SCENARIOS[0], crypto.randomUUID())).firstEvent);
-      await worker.miniflare.dispose();
+      const directory = `${DIRECTORY}/cold`;
+      mkdirSync(directory, { recursive: true });
+      seen.get(name).push(await timeToFirstAnswer(name, directory));
     }
   }
-  console.log("\nCold start, median ms");
+  console.log("\nCold start: bare workerd to its first answer, ms");
   table([
-    ["", "process start to first answer", "first turn's first event"],
-    ...NAMES.map((name) => [name, fixed(median(seen.get(name).answer), 0), fixed(median(seen.get(name).event), 1)]),
+    ["", "median", "lowest", "highest"],
+    ...NAMES.map((name) => [name, ...[median, least, most].map((of) => fixed(of(seen.get(name)), 1))]),
   ]);
 }
 
 // ---- turns ----
 
 // One batch: `concurrency` clients, each with a thread of its own that has had one turn before the clock starts, so that
-// creating an object is not in the numbers (it is in the cold start's).
+// creating an object is not in the numbers. With --fresh every turn begins a thread.
 async function batch(worker, scenario, concurrency) {
   const threads = Array.from({ length: concurrency }, () => crypto.randomUUID());
   await Promise.all(threads.map((thread) => turn(worker, scenario, thread)));
@@ -143,7 +138,8 @@ async function batch(worker, scenario, concurrency) {
   await Promise.all(
     threads.map(async (thread) => {
       while (left-- > 0) {
-        const { firstEvent, firstText } = await turn(worker, scenario, thread);
+        const id = options.fresh ? crypto.randomUUID() : thread;
+        const { firstEvent, firstText } = await turn(worker, scenario, id);
         events.push(firstEvent);
         texts.push(firstText);
       }
@@ -158,12 +154,11 @@ async function batch(worker, scenario, concurrency) {
 }
 
 async function measure(workers, scenario, concurrency) {
-  const taking = workers.filter(({ name }) => name !== "pipe" || scenario.tools === 0);
-  const seen = new Map(taking.map(({ name }) => [name, []]));
+  const seen = new Map(workers.map(({ name }) => [name, []]));
   for (let round = 0; round < Number(options.rounds); round++) {
     // Another one goes first each time.
-    for (let i = 0; i < taking.length; i++) {
-      const worker = taking[(i + round) % taking.length];
+    for (let i = 0; i < workers.length; i++) {
+      const worker = workers[(i + round) % workers.length];
       seen.get(worker.name).push(await batch(worker, scenario, concurrency));
     }
   }
@@ -172,16 +167,17 @@ async function measure(workers, scenario, concurrency) {
   const ratio = (name, field) => {
     if (name === NAMES[0]) return "";
     const ratios = of(name, field).map((value, round) => first[round][field] / value);
-    return `${fixed(median(ratios))}× (${fixed(Math.min(...ratios))}–${fixed(Math.max(...ratios))})`;
+    return `${fixed(median(ratios))}× (${fixed(least(ratios))}–${fixed(most(ratios))})`;
   };
-  console.log(`\n${scenario.title}; ${concurrency} at a time. Ratios: ${NAMES[0]} to that floor, lowest to highest round`);
+  console.log(`\n${scenario.title}; ${concurrency} at a time. Ratios: ${NAMES[0]} to that floor, in brackets lowest and highest round`);
   table([
-    ["", "first event ms", "", "first text ms", "turns/s", "", "CPU ms/turn", ""],
-    ...taking.map(({ name }) => [
+    ["", "first event ms", "", "first text ms", "", "turns/s", "", "CPU ms/turn", ""],
+    ...workers.map(({ name }) => [
       name,
       fixed(median(of(name, "event"))),
       ratio(name, "event"),
       fixed(median(of(name, "text"))),
+      ratio(name, "text"),
       fixed(median(of(name, "rate")), 1),
       ratio(name, "rate"),
       fixed(median(of(name, "cpu"))),
@@ -223,7 +219,7 @@ if (options["size-only"]) process.exit();
 const llm = await startLlm();
 try {
   console.log(`\n${cpus().length} × ${cpus()[0].model.trim()}, ${process.platform}, Node ${process.version}`);
-  await coldStart(llm);
+  await coldStart();
   const workers = [];
   for (const name of NAMES) {
     const worker = await start(name, llm);
