@@ -12,7 +12,7 @@ export function EmptyState({ demo }: { demo: boolean }) {
   return (
     <div className="empty">
       <Logo className="logo empty-logo" />
-      <h1>What shall we work out?</h1>
+      <h2>What shall we work out?</h2>
       <p className="empty-lead">
         Espalier is an agent that answers, uses tools, or divides the work into subtasks, as each
         question needs, and shows you every step.

@@ -4,7 +4,7 @@ import { memo, useMemo } from "react";
 import { childrenOf, outlineOf } from "../turn/outline";
 import { noticeOf, type Notice } from "../turn/status";
 import type { Exchange } from "../turn/stored";
-import { answerText, type TurnView } from "../turn/view";
+import { answerText, type TurnEntry, type TurnView } from "../turn/view";
 import { CopyButton } from "./CopyButton";
 import { CostSummary } from "./CostSummary";
 import { Entries } from "./Entries";
@@ -32,12 +32,12 @@ export const ExchangeView = memo(function ExchangeView({ exchange, onAgain }: Pr
     <section className="exchange">
       {question !== "" && (
         <div className="question" data-testid="message-user">
-          <h3 className="visually-hidden">You</h3>
+          <h2 className="visually-hidden">You</h2>
           {question}
         </div>
       )}
       <div className="answer" data-testid="message-assistant" aria-busy={isRunning(answer)}>
-        <h3 className="visually-hidden">Espalier</h3>
+        <h2 className="visually-hidden">Espalier</h2>
         {answer && <Answer view={answer} />}
         {notice && <TurnNotice notice={notice} onRetry={again} />}
         {answer && <Footer view={answer} />}
@@ -52,12 +52,12 @@ function isRunning(view: TurnView | null): boolean {
 
 function Answer({ view }: { view: TurnView }) {
   const outline = useMemo(() => outlineOf(view.entries), [view.entries]);
-  const last = view.entries.at(-1);
-  // Between a sign of life and the next there is nothing to draw: show that it goes on.
-  const quiet = isRunning(view) && (!last || last.kind === "tool" || last.done);
+  const root = childrenOf(outline, null);
+  // Between one sign of life and the next there is nothing to draw: show that it goes on.
+  const quiet = isRunning(view) && !root.some(isMoving);
   return (
     <>
-      <Entries entries={childrenOf(outline, null)} outline={outline} />
+      <Entries entries={root} outline={outline} />
       {quiet && (
         <div className="pending" aria-hidden="true">
           <i />
@@ -67,6 +67,10 @@ function Answer({ view }: { view: TurnView }) {
       )}
     </>
   );
+}
+
+function isMoving(entry: TurnEntry): boolean {
+  return entry.kind === "tool" ? entry.status === "running" : !entry.done;
 }
 
 function Footer({ view }: { view: TurnView }) {

@@ -68,7 +68,7 @@ function Confirm({ title, onCancel, onDelete }: ConfirmProps) {
         onCancel();
       }}
     >
-      <span>Delete this chat?</span>
+      <span>Delete it?</span>
       <button
         type="button"
         className="link-button danger"

@@ -7,9 +7,11 @@ import { useId, useState } from "react";
 import { childrenOf, type Outline } from "../turn/outline";
 import { durationText } from "../turn/status";
 import { isSubtask, type ToolEntry, type ToolStatus, type TurnEntry } from "../turn/view";
+import { Clamp } from "./Clamp";
 import { Disclosure } from "./Disclosure";
 import { Entries } from "./Entries";
 import { CheckIcon, ChevronIcon, CloseIcon } from "./Icons";
+import { Markdown } from "./Markdown";
 import { argsGist, ToolArgs } from "./ToolArgs";
 
 const STATUS_WORDS: Record<ToolStatus, string> = {
@@ -57,7 +59,7 @@ export function ToolCallCard({ call, outline }: { call: ToolEntry; outline: Outl
             <SubtaskBody call={call} outline={outline} />
           ) : (
             <>
-              <h4>Arguments</h4>
+              <h3>Arguments</h3>
               <ToolArgs call={call} />
               <Result call={call} />
             </>
@@ -96,8 +98,21 @@ function SubtaskBody({ call, outline }: { call: ToolEntry; outline: Outline }) {
         <ToolArgs call={call} />
       </Disclosure>
       <Entries entries={inside} outline={outline} clamped />
-      {!repeated && <Result call={call} />}
+      {!repeated && (isProse(call) ? <WrittenResult text={call.result ?? ""} /> : <Result call={call} />)}
     </>
+  );
+}
+
+/** A subtask answers in words, unless it was asked for a structure or failed. */
+function isProse(call: ToolEntry): boolean {
+  return call.status === "done" && !/^\s*([[{]|$)/.test(call.result ?? "");
+}
+
+function WrittenResult({ text }: { text: string }) {
+  return (
+    <Clamp growing={false}>
+      <Markdown text={text} />
+    </Clamp>
   );
 }
 
@@ -110,7 +125,7 @@ function Result({ call }: { call: ToolEntry }) {
   const cut = result.length > RESULT_CHARS;
   return (
     <>
-      <h4>{call.status === "error" ? "Error" : "Result"}</h4>
+      <h3>{call.status === "error" ? "Error" : "Result"}</h3>
       {result === "" ? (
         <p className="tool-none">{call.status === "error" ? "It did not finish." : "empty"}</p>
       ) : (

@@ -23,7 +23,7 @@ export function TopBar({ title, status, menuOpen, onMenu }: Props) {
         <MenuIcon />
         <span className="visually-hidden">Chats</span>
       </button>
-      <h2 className="top-title">{title}</h2>
+      <h1 className="top-title">{title}</h1>
       <StatusChip status={status} />
     </header>
   );

@@ -13,12 +13,17 @@ interface Props {
 
 export function Transcript({ state, demo }: Props) {
   const { threadId, phase, exchanges, running } = state;
-  const { scroller, content, away, toBottom } = useStickToBottom(`${threadId} ${phase}`);
+  const { scroller, content, away, toBottom } = useStickToBottom(
+    `${threadId} ${phase}`,
+    exchanges.length > 0,
+  );
   const again = useCallback((question: string) => void conversation.send(question), []);
 
   // What one has just sent is always shown, wherever one was reading.
   const lastTurn = exchanges.at(-1)?.turnId;
-  useEffect(toBottom, [lastTurn, toBottom]);
+  useEffect(() => {
+    if (lastTurn) toBottom();
+  }, [lastTurn, toBottom]);
 
   return (
     <div className="transcript-frame">
@@ -35,7 +40,7 @@ export function Transcript({ state, demo }: Props) {
           ))}
         </div>
       </div>
-      {away && (
+      {away && exchanges.length > 0 && (
         <button type="button" className="to-bottom" onClick={toBottom}>
           <ArrowDownIcon />
           <span className="visually-hidden">Go to the end</span>

@@ -6,7 +6,7 @@ import { useCallback, useEffect, useRef, useState } from "react";
 /** Near enough to the end to count as there. */
 const SLACK_PX = 48;
 
-export function useStickToBottom(chat: string) {
+export function useStickToBottom(chat: string, enabled: boolean) {
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const stuck = useRef(true);
@@ -22,8 +22,13 @@ export function useStickToBottom(chat: string) {
     const box = scroller.current;
     if (!box || !content.current) return;
     const distance = () => box.scrollHeight - box.clientHeight - box.scrollTop;
+    let lastTop = box.scrollTop;
     const onScroll = () => {
-      stuck.current = distance() < SLACK_PX;
+      // Only a way up lets go. Text that grew since the last frame also leaves a distance, and says
+      // nothing about the reader.
+      if (distance() < SLACK_PX) stuck.current = true;
+      else if (box.scrollTop < lastTop) stuck.current = false;
+      lastTop = box.scrollTop;
       setAway(!stuck.current);
     };
     const onClick = (event: MouseEvent) => {
@@ -44,8 +49,11 @@ export function useStickToBottom(chat: string) {
     };
   }, []);
 
-  // Another chat is opened at its end.
-  useEffect(toBottom, [chat, toBottom]);
+  // Another chat is opened at its end; what is not a chat yet, at its beginning.
+  useEffect(() => {
+    if (enabled) toBottom();
+    else stuck.current = false;
+  }, [chat, enabled, toBottom]);
 
   return { scroller, content, away, toBottom };
 }

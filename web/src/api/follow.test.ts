@@ -1,0 +1,109 @@
+// A turn is followed to its `done`, wherever the line is cut.
+
+import { describe, expect, it } from "vitest";
+import type { TurnEvent } from "../wire";
+import { followTurn, type Line } from "./follow";
+import { Refusal, Unreachable } from "./http";
+
+const TURN = "t";
+
+const event = (seq: number, type: string, turn_id = TURN) => ({ seq, type, turn_id });
+
+/** A response that carries these events and ends; `split` cuts its bytes into small pieces. */
+function streamOf(events: object[], { broken = false, split = 7 } = {}): Response {
+  const text = events.map((e) => `: alive\n\nevent: x\ndata: ${JSON.stringify(e)}\n\n`).join("");
+  const bytes = new TextEncoder().encode(text);
+  let at = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (at < bytes.length) controller.enqueue(bytes.slice(at, (at += split)));
+      else if (broken) controller.error(new TypeError("network error"));
+      else controller.close();
+    },
+  });
+  return new Response(body);
+}
+
+/** Plays a script of answers: the first to the POST, the others to the resuming GETs. */
+async function follow(answers: (Response | Error)[], change: Partial<Line> = {}) {
+  const seen: number[] = [];
+  const resumedAfter: number[] = [];
+  let cuts = 0;
+  let starts = 0;
+  const next = async () => {
+    const answer = answers.shift();
+    if (!answer) throw new Error("the script is over");
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+  const ending = followTurn({
+    turnId: TURN,
+    start: () => {
+      starts += 1;
+      return next();
+    },
+    resume: (after) => {
+      resumedAfter.push(after);
+      return next();
+    },
+    onEvent: (e: TurnEvent) => seen.push(e.seq),
+    onOpen: () => {},
+    onCut: () => {
+      cuts += 1;
+    },
+    pause: async () => {},
+    signal: new AbortController().signal,
+    ...change,
+  });
+  const result = await ending.catch((error: unknown) => error);
+  return { result, seen, resumedAfter, cuts, starts };
+}
+
+describe("following a turn", () => {
+  it("reads one stream to its end, and not beyond", async () => {
+    const run = await follow([streamOf([event(1, "session"), event(2, "done"), event(3, "session", "u")])]);
+    expect(run).toMatchObject({ result: "done", seen: [1, 2], cuts: 0 });
+  });
+
+  it("resumes after the last event it has, and applies none twice", async () => {
+    const run = await follow([
+      streamOf([event(1, "session"), event(5, "chunk")], { broken: true }),
+      streamOf([event(5, "chunk"), event(6, "chunk")]),
+      new Unreachable(),
+      new Refusal(503, "misconfigured", ""),
+      streamOf([event(9, "done")]),
+    ]);
+    expect(run.result).toBe("done");
+    expect(run.seen).toEqual([1, 5, 6, 9]);
+    expect(run.resumedAfter).toEqual([5, 6, 6, 6]);
+  });
+
+  it("passes over the other turns in the log", async () => {
+    const log = [event(1, "session", "old"), event(2, "done", "old"), event(3, "session"), event(4, "done")];
+    const run = await follow([streamOf(log)], { start: null });
+    expect(run).toMatchObject({ result: "done", seen: [3, 4], resumedAfter: [0] });
+  });
+
+  it("ends when the service has nothing more to tell", async () => {
+    const run = await follow([new Response(null, { status: 204 })], { start: null });
+    expect(run.result).toBe("gone");
+  });
+
+  it("repeats a start that got no answer, a few times", async () => {
+    const late = await follow([new Unreachable(), streamOf([event(1, "done")])]);
+    expect(late).toMatchObject({ result: "done", starts: 2 });
+    const never = await follow([new Unreachable(), new Unreachable(), new Unreachable()]);
+    expect(never.result).toBeInstanceOf(Unreachable);
+  });
+
+  it("does not repeat a start that was refused", async () => {
+    const run = await follow([new Refusal(500, "internal", "")]);
+    expect(run.result).toBeInstanceOf(Refusal);
+    expect(run.starts).toBe(1);
+  });
+
+  it("gives up reading on when the thread is gone", async () => {
+    const run = await follow([streamOf([event(1, "session")]), new Refusal(404, "thread_not_found", "")]);
+    expect(run.result).toBeInstanceOf(Refusal);
+  });
+});

@@ -1,0 +1,35 @@
+// Covers N-014 and N-134: what is open before anybody touched it.
+
+import { renderToStaticMarkup } from "react-dom/server";
+import { expect, it } from "vitest";
+import { childrenOf, outlineOf } from "../turn/outline";
+import { callsOf } from "../turn/stored";
+import { Entries } from "./Entries";
+
+function drawn(...nodes: [id: string, parent: string | null, name: string][]): string[] {
+  const calls = callsOf({
+    version: 1,
+    nodes: nodes.map(([id, parent_id, name]) => ({ id, parent_id, name, duration_ms: 1 })),
+  });
+  const outline = outlineOf(calls);
+  const html = renderToStaticMarkup(
+    <Entries entries={childrenOf(outline, null)} outline={outline} />,
+  );
+  return [...html.matchAll(/data-tool-call-id="(\w+)" data-depth="(\d)".*?aria-expanded="(\w+)"/g)].map(
+    ([, id, depth, open]) => `${id} ${depth} ${open}`,
+  );
+}
+
+it("opens a subtask at the root, so that the headers of its cards are seen", () => {
+  expect(drawn(["a", null, "run_subtask"], ["b", "a", "calculate"])).toEqual(["a 0 true", "b 1 false"]);
+});
+
+it("starts collapsed below the root: what is inside is not even drawn", () => {
+  expect(
+    drawn(["a", null, "run_subtask"], ["b", "a", "run_subtask"], ["c", "b", "calculate"]),
+  ).toEqual(["a 0 true", "b 1 false"]);
+});
+
+it("folds a plain call behind its header, at the root too", () => {
+  expect(drawn(["a", null, "calculate"])).toEqual(["a 0 false"]);
+});

@@ -1,0 +1,139 @@
+// Covers N-003 (what a request carries) and that typed words survive every failure.
+
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Conversation } from "./conversation";
+import { drafts, NEW_CHAT } from "./drafts";
+
+type Answer = (request: { url: string; method: string; body: Record<string, string> }) => Response | Error;
+
+let answer: Answer;
+const requests: { url: string; method: string; body: Record<string, string> }[] = [];
+
+beforeEach(() => {
+  requests.length = 0;
+  drafts.set(Object.fromEntries(Object.keys(drafts.get()).map((chat) => [chat, ""])));
+  vi.stubGlobal("fetch", async (url: string, init: RequestInit) => {
+    const body = init.body ? (JSON.parse(String(init.body)) as Record<string, string>) : {};
+    const request = { url, method: init.method ?? "GET", body };
+    requests.push(request);
+    const given = answer(request);
+    if (given instanceof Error) throw given;
+    return given;
+  });
+  // The pauses between attempts listen to the browser for a reason to end early.
+  vi.stubGlobal("window", new EventTarget());
+  vi.stubGlobal("document", new EventTarget());
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+const problem = (status: number, code: string, detail: string) =>
+  Response.json({ status, code, detail }, { status });
+
+function finished(turn_id: string): Response {
+  const events = [
+    { type: "session", seq: 1, turn_id },
+    { type: "chunk", seq: 2, turn_id, content: "Hello", part_id: "p", model_call_id: "m" },
+    { type: "done", seq: 3, turn_id, message_id: "a", finish_reason: "stop" },
+  ];
+  return new Response(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
+}
+
+function opened() {
+  const began: string[] = [];
+  const conversation = new Conversation({ began: (id) => began.push(id), ended: () => {} });
+  const send = async (content: string) => {
+    const sending = conversation.send(content);
+    await vi.runAllTimersAsync();
+    await sending;
+    return conversation.store.get();
+  };
+  return { conversation, began, send };
+}
+
+describe("sending", () => {
+  it("carries the words and two ids, and nothing about modes or tools", async () => {
+    answer = ({ body }) => finished(body["turn_id"]!);
+    const { send, began } = opened();
+    const state = await send("Hi");
+    expect(requests.map(({ url, body }) => [url, Object.keys(body).sort()])).toEqual([
+      ["/api/chat", ["content", "thread_id", "turn_id"]],
+    ]);
+    expect(began).toEqual([requests[0]!.body["thread_id"]]);
+    expect(state.running).toBeNull();
+    expect(state.exchanges).toMatchObject([
+      { question: "Hi", answer: { finishReason: "stop", entries: [{ content: "Hello" }] } },
+    ]);
+  });
+
+  it("gives refused words back, with the service's reason", async () => {
+    answer = () => problem(503, "misconfigured", "No model.");
+    const { send, began } = opened();
+    const state = await send("Hi");
+    expect(state).toMatchObject({ threadId: null, running: null, problem: "No model.", exchanges: [] });
+    expect(drafts.get()[NEW_CHAT]).toBe("Hi");
+    expect(began).toEqual([]);
+  });
+
+  it("uses the same ids for the same words when nobody knows whether they arrived", async () => {
+    answer = () => new TypeError("fetch failed");
+    const { send } = opened();
+    const state = await send("Hi");
+    expect(state.problem).toContain("cannot be reached");
+    expect(drafts.get()[NEW_CHAT]).toBe("Hi");
+    answer = ({ body }) => finished(body["turn_id"]!);
+    await send("Hi");
+    expect(requests.length).toBe(4);
+    expect(new Set(requests.map(({ body }) => body["turn_id"])).size).toBe(1);
+    await send("Hi");
+    expect(new Set(requests.map(({ body }) => body["turn_id"])).size).toBe(2);
+  });
+
+  it("renews a lost session once and asks again", async () => {
+    let known = false;
+    answer = ({ url, body }) => {
+      if (url === "/api/session") {
+        known = true;
+        return Response.json({ user_id: "u", expires_at: 0 });
+      }
+      return known ? finished(body["turn_id"]!) : problem(401, "unauthenticated", "Who are you?");
+    };
+    const { send } = opened();
+    const state = await send("Hi");
+    expect(requests.map(({ url }) => url)).toEqual(["/api/chat", "/api/session", "/api/chat"]);
+    expect(state.problem).toBeNull();
+    expect(state.exchanges).toHaveLength(1);
+  });
+});
+
+describe("opening", () => {
+  it("reads on from a turn that runs", async () => {
+    const details = { id: "T", title: "", created_at: 0, updated_at: 0, last_seq: 2, running_turn_id: "r" };
+    const asked = { id: "u", turn_id: "r", role: "user", content: "Still there?", created_at: 0 };
+    answer = ({ url }) => {
+      if (url.endsWith("/stream")) return finished("r");
+      if (url.includes("/messages")) return Response.json({ messages: [asked], next_cursor: null });
+      return Response.json(details);
+    };
+    const { conversation } = opened();
+    const opening = conversation.open("T");
+    await vi.runAllTimersAsync();
+    await opening;
+    expect(conversation.store.get()).toMatchObject({
+      phase: "ready",
+      running: null,
+      exchanges: [{ question: "Still there?", answer: { finishReason: "stop" } }],
+    });
+  });
+
+  it("says when a chat is not there", async () => {
+    answer = () => problem(404, "thread_not_found", "No such thread.");
+    const { conversation } = opened();
+    await conversation.open("T");
+    expect(conversation.store.get().phase).toBe("missing");
+  });
+});

@@ -1,0 +1,166 @@
+// Covers N-117, N-132 and the page's side of N-111…N-120, B-099.
+
+import { describe, expect, it } from "vitest";
+import type { TurnEvent } from "../wire";
+import { childrenOf, outlineOf } from "./outline";
+import { reduceTurn } from "./reduce";
+import { newTurn, type TurnView } from "./view";
+
+const TURN = "turn";
+
+type Body<E = TurnEvent> = E extends TurnEvent ? Omit<E, "seq" | "turn_id"> : never;
+
+/** Numbers the events as the service would, and applies them. */
+function played(...bodies: Body[]): TurnView {
+  return numbered(bodies).reduce(reduceTurn, newTurn(TURN));
+}
+
+function numbered(bodies: Body[]): TurnEvent[] {
+  return bodies.map((body, index) => ({ ...body, seq: (index + 1) * 10, turn_id: TURN }) as TurnEvent);
+}
+
+const chunk = (content: string, part = "p1", call = "m1", parent: string | null = null): Body => ({
+  type: "chunk",
+  content,
+  part_id: part,
+  model_call_id: call,
+  parent_id: parent,
+  depth: parent === null ? 0 : 1,
+});
+
+const started = (id: string, name: string, parent: string | null = null, depth = 0): Body => ({
+  type: "tool_call_update",
+  tool_call_id: id,
+  name,
+  status: "start",
+  args: name === "run_subtask" ? { title: `Task ${id}`, instructions: "…" } : { expression: "1+1" },
+  parent_id: parent,
+  depth,
+});
+
+const ended = (id: string, name: string, change: object = {}): Body => ({
+  type: "tool_call_update",
+  tool_call_id: id,
+  name,
+  status: "end",
+  result: "2",
+  duration_ms: 5,
+  ...change,
+});
+
+const done = (finish_reason: "stop" | "cancelled" | "budget" = "stop"): Body => ({
+  type: "done",
+  message_id: "a",
+  finish_reason,
+});
+
+/** The nesting in one line a level: what a reader sees. */
+function sketch(view: TurnView, parent: string | null = null): unknown[] {
+  const outline = outlineOf(view.entries);
+  return childrenOf(outline, parent).map((entry) =>
+    entry.kind === "tool"
+      ? [entry.title ?? entry.name, entry.status, ...sketch(view, entry.id)]
+      : entry.content,
+  );
+}
+
+describe("text", () => {
+  it("grows part by part, in the order in which the parts began", () => {
+    const view = played(chunk("Hel"), chunk("lo"), started("t", "calculate"), chunk("2", "p1", "m2"));
+    expect(sketch(view)).toEqual(["Hello", ["calculate", "running"], "2"]);
+  });
+
+  it("keeps reasoning apart", () => {
+    const view = played({ ...chunk("Hm"), kind: "reasoning" } as Body, chunk("Yes", "p2"));
+    expect(view.entries.map((entry) => entry.kind)).toEqual(["reasoning", "text"]);
+  });
+
+  it("is closed by the end of its model call, and an empty last chunk opens nothing", () => {
+    const view = played(
+      chunk("a"),
+      { ...chunk("", "p2"), done: true } as Body,
+      { type: "model_call_update", model_call_id: "m1", status: "end", model: "x" },
+    );
+    expect(view.entries).toMatchObject([{ content: "a", done: true }]);
+  });
+
+  it("of a call that is made again is dropped, and only that", () => {
+    const view = played(
+      chunk("kept", "p1", "m0"),
+      chunk("half a sen", "p1", "m1"),
+      { type: "model_call_reset", model_call_id: "m1", reason: "resumed" },
+      chunk("a whole sentence", "p1", "m1"),
+    );
+    expect(sketch(view)).toEqual(["kept", "a whole sentence"]);
+  });
+});
+
+describe("tool calls", () => {
+  it("nest by parent_id, streamed text included, over three levels", () => {
+    const view = played(
+      started("a", "run_subtask"),
+      started("b", "run_subtask"),
+      chunk("in a", "p", "ma", "a"),
+      started("c", "run_subtask", "a", 1),
+      chunk("in b", "p", "mb", "b"),
+      started("d", "calculate", "c", 2),
+      ended("d", "calculate"),
+      chunk(", still", "p", "ma", "a"),
+    );
+    expect(sketch(view)).toEqual([
+      ["Task a", "running", "in a, still", ["Task c", "running", ["calculate", "done"]]],
+      ["Task b", "running", "in b"],
+    ]);
+  });
+
+  it("keep their arguments when the end brings none", () => {
+    const view = played(started("t", "calculate"), ended("t", "calculate", { is_error: true }));
+    expect(view.entries[0]).toMatchObject({
+      args: { expression: "1+1" },
+      status: "error",
+      result: "2",
+      durationMs: 5,
+    });
+  });
+
+  it("stand at the root when their subtask is unknown", () => {
+    const view = played(started("t", "calculate", "nobody", 1));
+    expect(sketch(view)).toEqual([["calculate", "running"]]);
+  });
+
+  it("run no longer than their turn", () => {
+    const view = played(started("t", "calculate"), done("cancelled"));
+    expect(sketch(view)).toEqual([["calculate", "error"]]);
+  });
+});
+
+describe("the turn", () => {
+  it("tells its state, and none after its end", () => {
+    const thinking: Body = { type: "agent_state", state: "thinking", context_type: "thread" };
+    expect(played(thinking).agent).toEqual({ state: "thinking", details: null });
+    expect(played(thinking, done()).agent).toBeNull();
+  });
+
+  it("keeps why it was stopped", () => {
+    const view = played(
+      { type: "budget_exceeded", reason: "llm_calls", limit: 60, observed: 61 },
+      { type: "error", code: "budget_exceeded", message: "Enough.", retryable: false },
+      done("budget"),
+    );
+    expect(view).toMatchObject({
+      budget: { reason: "llm_calls", limit: 60, observed: 61 },
+      failure: { code: "budget_exceeded" },
+      finishReason: "budget",
+    });
+  });
+
+  it("ignores what it has seen, what is another turn's, and what it does not know", () => {
+    const events = numbered([chunk("a"), chunk("b"), chunk("c")]);
+    const twice = [...events.slice(0, 2), ...events].reduce(reduceTurn, newTurn(TURN));
+    expect(sketch(twice)).toEqual(["abc"]);
+    const other = reduceTurn(twice, { ...numbered([chunk("x")])[0]!, seq: 99, turn_id: "other" });
+    expect(other).toBe(twice);
+    const odd = reduceTurn(twice, { type: "later", seq: 99, turn_id: TURN } as unknown as TurnEvent);
+    expect(sketch(odd)).toEqual(["abc"]);
+  });
+});

@@ -1,0 +1,65 @@
+// Covers B-099 (the chip's words) and the words for every way a turn can end.
+
+import { describe, expect, it } from "vitest";
+import { costParts, durationText, noticeOf, statusOf } from "./status";
+import { newTurn, type TurnView } from "./view";
+
+const turn = (change: Partial<TurnView>): TurnView => ({ ...newTurn("t"), ...change });
+const agent = (state: "thinking" | "executing_plan" | "waiting_on_user", details: string | null = null) =>
+  turn({ agent: { state, details } });
+
+describe("the status chip", () => {
+  it.each([
+    [agent("thinking"), "Thinking"],
+    [agent("thinking", "executing_tool:calculate"), "Running calculate"],
+    [agent("executing_plan"), "Executing plan"],
+    [agent("waiting_on_user"), "Waiting on you"],
+    [turn({ finishReason: "stop" }), "Idle"],
+  ])("%#: %s", (view, label) => {
+    expect(statusOf(view, "open", false).label).toBe(label);
+  });
+
+  it("puts the connection and the stopping first", () => {
+    expect(statusOf(agent("thinking"), "reconnecting", true).key).toBe("reconnecting");
+    expect(statusOf(agent("thinking"), "open", true).key).toBe("stopping");
+  });
+});
+
+describe("the notice at the end", () => {
+  it("is absent when the turn ended by itself", () => {
+    expect(noticeOf(turn({ finishReason: "stop" }))).toBeNull();
+    expect(noticeOf(turn({}))).toBeNull();
+  });
+
+  it.each([
+    ["length", "The answer was cut off at the model's length limit."],
+    ["content_filter", "The model's provider withheld the rest of this answer."],
+    ["cancelled", "Stopped."],
+    ["interrupted", "This turn was interrupted."],
+    ["error", "This turn failed."],
+  ] as const)("%s: %s", (finishReason, title) => {
+    expect(noticeOf(turn({ finishReason }))?.title).toBe(title);
+  });
+
+  it("names the limit that was reached", () => {
+    const limit = (reason: string, limit: number) =>
+      noticeOf(turn({ finishReason: "budget", budget: { reason, limit, observed: limit + 1 } }))?.title;
+    expect(limit("llm_calls", 60)).toBe("This turn reached its limit of 60 model calls.");
+    expect(limit("wall_clock", 180_000)).toBe("This turn reached its limit of 3 min running time.");
+  });
+});
+
+it("says durations and costs as one would", () => {
+  expect([0, 340, 2449, 65_000].map(durationText)).toEqual(["0 ms", "340 ms", "2.4 s", "1 min 5 s"]);
+  const cost = {
+    llm_calls: 1,
+    tool_calls: 2,
+    subtasks: 0,
+    input_tokens: 1000,
+    cached_tokens: 0,
+    output_tokens: 234,
+    cost_usd: null,
+  };
+  expect(costParts(cost)).toEqual(["1 model call", "2 tool calls", "1,234 tokens"]);
+  expect(costParts({ ...cost, cost_usd: 0.0031 }).at(-1)).toBe("$0.0031");
+});
