@@ -2,6 +2,7 @@
 # Works with GNU make 3.81 (macOS). Each step is a file with its inputs, so nothing is done twice.
 
 .DELETE_ON_ERROR:
+.NOTPARALLEL:
 .PHONY: help dev test verify e2e browser bench deploy key build clean
 
 PORT ?= 8787
@@ -18,8 +19,11 @@ WORKER := build/index.js
 PAGE   := web/dist/index.html
 D1     := .wrangler/state/migrated
 
-RUST_SOURCES := $(shell find src durable/src -type f) Cargo.toml Cargo.lock durable/Cargo.toml rust-toolchain.toml
-PAGE_SOURCES := $(shell find web -type f ! -path 'web/dist/*' ! -path '*/node_modules/*' 2>/dev/null)
+PAGE_NPM := web/node_modules/.package-lock.json
+
+RUST_SOURCES := $(shell find src durable/src -type f ! -name tests.rs ! -path '*/tests/*') \
+	Cargo.toml Cargo.lock durable/Cargo.toml rust-toolchain.toml
+PAGE_SOURCES := $(shell find web -type f ! -path 'web/dist/*' ! -path '*/node_modules/*')
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,12 +37,13 @@ build: $(WORKER) $(PAGE) ## the Worker and the page, as they are deployed
 
 test: verify e2e browser ## everything that CI runs
 
-verify: $(RUST) ## the quick part: format, lints, native tests, the page's own checks
+verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the page's own checks
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo clippy --locked -p espalier -p espalier-durable --target wasm32-unknown-unknown -- -D warnings
 	@if cargo nextest --version >/dev/null 2>&1; then set -x; cargo nextest run --locked --workspace --lib; \
 	else set -x; cargo test --locked --workspace --lib; fi
+	cd web && $(TOOLS) npm run check && $(TOOLS) npm test
 
 # The binary starts the fake LLM and `wrangler dev`, runs the command against them and stops both.
 E2E := $(TOOLS) ESPALIER_SKIP_BUILD=1 cargo run --locked --quiet -p espalier-test-support --bin e2e --
@@ -85,24 +90,13 @@ $(WORKER): $(RUST_SOURCES) $(RUST) $(NPM)
 		"$$(scripts/cargo-tool worker-build)" --release
 	@touch $@
 
-ifneq ($(wildcard web/package.json),)
-web/node_modules/.package-lock.json: web/package.json web/package-lock.json $(NPM)
+$(PAGE_NPM): web/package.json web/package-lock.json $(NPM)
 	cd web && $(TOOLS) npm ci --no-fund --no-audit
 	@touch $@
 
-$(PAGE): $(PAGE_SOURCES) web/node_modules/.package-lock.json
+$(PAGE): $(PAGE_SOURCES) $(PAGE_NPM)
 	cd web && $(TOOLS) npm run build
 	@touch $@
-
-.PHONY: verify-page
-verify: verify-page
-verify-page: web/node_modules/.package-lock.json
-	cd web && $(TOOLS) npm run check
-	cd web && $(TOOLS) npm test
-else
-$(PAGE):
-	@mkdir -p $(@D) && echo '<!doctype html><title>Espalier</title>' > $@
-endif
 
 $(D1): migrations/*.sql wrangler.toml $(NPM)
 	$(WRANGLER) d1 migrations apply DB --local
