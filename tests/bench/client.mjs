@@ -49,7 +49,8 @@ export async function turn(worker, scenario, threadId) {
 
   // A turn that went wrong must not count as a fast one.
   const said = (answer.text.match(/word\d+ /g) ?? []).length;
-  const ended = worker.name === "pipe" ? answer.text.endsWith("[DONE]\n\n") : /"finish_reason":"stop"\}?\n\n$/.test(answer.text);
+  const last = answer.text.trimEnd().split("\n\n").at(-1);
+  const ended = worker.name === "pipe" ? last === "data: [DONE]" : /"type":"done".*"finish_reason":"stop"/.test(last);
   const ran = (answer.text.match(/"status":"end"[^\n]*"result"|"result"[^\n]*"status":"end"/g) ?? []).length;
   if (answer.status !== 200 || !ended || said !== words || (worker.name !== "pipe" && ran !== tools)) {
     throw new Error(`${worker.name}, ${name}: ${answer.status}, ${said} words, ${ran} tools\n${answer.text.slice(-2000)}`);
