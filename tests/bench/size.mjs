@@ -19,16 +19,29 @@ export function codeByCrate(path = "target/wasm32-unknown-unknown/release/espali
   if (names.size === 0) return null;
   const crates = new Map();
   bodies.forEach((size, i) => {
-    const crate = crateOf(names.get(imports + i) ?? "");
+    const name = names.get(imports + i) ?? "";
+    if (/WasmDescribe|_describe_|8describe17h/.test(name)) return; // tells wasm-bindgen of a signature, and goes
+    const crate = crateOf(name);
     crates.set(crate, (crates.get(crate) ?? 0) + size);
   });
   return [...crates].sort((a, b) => b[1] - a[1]);
 }
 
-// `<&mut serde_json::Deserializer<R> as serde::Deserializer>::visit` belongs to serde_json.
-function crateOf(name) {
-  const path = /^(?:<|&|mut |dyn |\[|\()*([A-Za-z_][A-Za-z0-9_]*)(?:\[[0-9a-f]+\])?::/.exec(name);
-  return path ? path[1] : "(other)";
+// Symbols are mangled the old way (`_ZN` and components with their lengths) or the new (`_R…C<len><crate>…`).
+// `<&mut serde_json::Deserializer<R> as serde::Deserializer>::visit` belongs to serde_json; where the type is a
+// parameter, `<T as serde::Expected>`, to the trait's crate.
+function crateOf(symbol) {
+  const v0 = /^_R.*?C(?:s[0-9A-Za-z]*_)?(\d+)_?([A-Za-z_]\w*)/.exec(symbol);
+  if (v0) return v0[2].slice(0, Number(v0[1]));
+  const old = /^_ZN(\d+)(.*)$/.exec(symbol);
+  if (!old) return "(exports and intrinsics)";
+  const escapes = { LT: "<", GT: ">", RF: "&", BP: "*", C: ",", LP: "(", RP: ")", u20: " ", u5b: "[", u5d: "]" };
+  const first = old[2]
+    .slice(0, Number(old[1]))
+    .replace(/\$(\w+?)\$/g, (_, name) => escapes[name] ?? "")
+    .replaceAll("..", "::");
+  if (!first.includes("<")) return first;
+  return /([a-z_]\w*)::/.exec(first.replace(/^_/, ""))?.[1] ?? "(other)";
 }
 
 function parse(bytes) {
