@@ -13,16 +13,8 @@ import { IDLE, statusOf, type Status } from "./turn/status";
 export function App() {
   const { phase, demo, problem, notice } = useStore(page);
   const state = useStore(conversation.store);
-  const title = useTitle(state.threadId);
-  const [menuOpen, setMenuOpen] = useState(false);
-
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key === "Escape") setMenuOpen(false);
-    };
-    window.addEventListener("keydown", onKey);
-    return () => window.removeEventListener("keydown", onKey);
-  }, []);
+  const title = useTitle(state);
+  const [menuOpen, setMenuOpen] = useDrawer();
 
   if (phase === "failed") {
     return (
@@ -36,7 +28,7 @@ export function App() {
     <div className="app">
       <Sidebar currentId={state.threadId} open={menuOpen} onClose={() => setMenuOpen(false)} />
       {menuOpen && <div className="scrim" onClick={() => setMenuOpen(false)} />}
-      <main className="main">
+      <main className="main" inert={menuOpen}>
         <TopBar
           title={title}
           status={currentStatus(state)}
@@ -68,6 +60,25 @@ export function App() {
   );
 }
 
+/** The sidebar as a drawer: Escape closes it, and so does a window that has room for both. */
+function useDrawer() {
+  const [open, setOpen] = useState(false);
+  useEffect(() => {
+    const close = () => setOpen(false);
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key === "Escape") close();
+    };
+    const wide = window.matchMedia("(min-width: 52rem)");
+    window.addEventListener("keydown", onKey);
+    wide.addEventListener("change", close);
+    return () => {
+      window.removeEventListener("keydown", onKey);
+      wide.removeEventListener("change", close);
+    };
+  }, []);
+  return [open, setOpen] as const;
+}
+
 function NotShown({ state }: { state: ConversationState }) {
   return state.phase === "missing" ? (
     <Unavailable title="This chat is not here" action="Start a new chat" onAction={() => goTo(null)}>
@@ -85,11 +96,13 @@ function currentStatus({ running, exchanges }: ConversationState): Status {
   return running && answer ? statusOf(answer, running.connection, running.stopping) : IDLE;
 }
 
-function useTitle(threadId: string | null): string {
+/** The list knows titles; until it knows this one, the first words stand for it. */
+function useTitle({ threadId, exchanges }: ConversationState): string {
   const list = useStore(threads.store).threads;
-  const title = list.find((thread) => thread.id === threadId)?.title.trim();
+  const listed = list.find((thread) => thread.id === threadId)?.title.trim();
+  const title = listed || exchanges[0]?.question.trim().split("\n", 1)[0]?.slice(0, 80);
   useEffect(() => {
     document.title = title ? `${title} · Espalier` : "Espalier";
   }, [title]);
-  return title ?? (threadId === null ? "New chat" : "");
+  return title || (threadId === null ? "New chat" : "");
 }

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "react";
 import { goTo, removeThread, threads } from "../state/page";
 import { addressOf } from "../state/route";
 import { useStore } from "../state/store";
@@ -13,6 +14,10 @@ interface Props {
 
 export function Sidebar({ currentId, open, onClose }: Props) {
   const { phase, threads: list, nextCursor, problem } = useStore(threads.store);
+  const close = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (open) close.current?.focus();
+  }, [open]);
   const go = (id: string | null) => {
     goTo(id);
     onClose();
@@ -31,7 +36,7 @@ export function Sidebar({ currentId, open, onClose }: Props) {
           <Logo className="logo" />
           Espalier
         </a>
-        <button type="button" className="icon-button sidebar-close" onClick={onClose} title="Close">
+        <button ref={close} type="button" className="icon-button sidebar-close" onClick={onClose} title="Close">
           <CloseIcon />
           <span className="visually-hidden">Close the list of chats</span>
         </button>

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "react";
 import type { Status } from "../turn/status";
 import { MenuIcon } from "./Icons";
 import { StatusChip } from "./StatusChip";
@@ -10,9 +11,18 @@ interface Props {
 }
 
 export function TopBar({ title, status, menuOpen, onMenu }: Props) {
+  const menu = useRef<HTMLButtonElement>(null);
+  const wasOpen = useRef(false);
+  // The focus comes back from the drawer to where it went in.
+  useEffect(() => {
+    if (wasOpen.current && !menuOpen) menu.current?.focus();
+    wasOpen.current = menuOpen;
+  }, [menuOpen]);
+
   return (
     <header className="top-bar">
       <button
+        ref={menu}
         type="button"
         className="icon-button menu-button"
         aria-expanded={menuOpen}

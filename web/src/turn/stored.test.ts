@@ -64,6 +64,11 @@ describe("an execution tree", () => {
     expect(callsOf({ version: 2, nodes })).toEqual([]);
   });
 
+  it("marks a result that was cut off", () => {
+    const [call] = callsOf(tree(node("a", null, { result_preview: "x".repeat(500) })));
+    expect(call?.result?.slice(-2)).toBe("x…");
+  });
+
   it("gives each card its saved previews", () => {
     const [call] = callsOf(
       tree(node("a", null, { title: "T", args_preview: "{", result_preview: "r", is_error: true })),

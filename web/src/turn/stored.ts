@@ -81,10 +81,18 @@ export function callsOf(tree: ExecutionTree | null | undefined): ToolEntry[] {
       title: node.title ?? null,
       status: node.is_error ? "error" : "done",
       args: node.args_preview ?? null,
-      result: node.result_preview ?? null,
+      result: cutMarked(node.result_preview ?? null),
       durationMs: node.duration_ms,
     };
   });
+}
+
+/** Previews end at this length, in the middle of a word if need be (docs/wire-protocol.md). */
+const PREVIEW_CHARS = 500;
+
+function cutMarked(preview: string | null): string | null {
+  if (preview === null || preview.endsWith("…")) return preview;
+  return [...preview].length >= PREVIEW_CHARS ? `${preview}…` : preview;
 }
 
 function depthOf(node: ExecutionNode, nodes: ReadonlyMap<string, ExecutionNode>): number {
