@@ -6,6 +6,8 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/layout.css";
 import "./styles/transcript.css";
+import "./styles/prose.css";
+import "./styles/empty.css";
 import "./styles/cards.css";
 import "./styles/composer.css";
 

@@ -1,8 +1,6 @@
 // The wire as the service speaks it (docs/wire-protocol.md), and nothing else: names are spelt as
 // they are there. Whatever is added there later is ignored here.
 
-export type Depth = number;
-
 interface EventBase {
   seq: number;
   turn_id: string;
@@ -11,7 +9,7 @@ interface EventBase {
 /** Where an event belongs: inside the `run_subtask` call `parent_id`, or at the root. */
 interface Placed {
   parent_id?: string | null;
-  depth?: Depth;
+  depth?: number;
 }
 
 export interface SessionEvent extends EventBase {
