@@ -23,7 +23,7 @@ pub use client::Client;
 pub use fake_llm::{Cut, FakeLlm, Outcome, Script, Step, call, calls, deltas, status, text};
 pub use serde_json::{Value, json};
 pub use sse::{Event, EventStream};
-pub use story::{level, story};
+pub use story::{cost_line, level, story};
 
 /// What `e2e` tells the tests.
 pub fn env(name: &str) -> String {

@@ -113,6 +113,13 @@ fn line(labels: &mut Labels, event: &Event) -> Option<String> {
                 _ => format!("{}{call} end {name} {}", at(labels, event), data["result"]),
             }
         }
+        // How late the clock was looked at is nobody's promise, only that it was not too early.
+        "budget_exceeded"
+            if event.text("reason") == "wall_clock"
+                && data["observed"].as_u64() >= data["limit"].as_u64() =>
+        {
+            format!("budget_exceeded wall_clock limit={}", data["limit"])
+        }
         "budget_exceeded" => {
             format!(
                 "budget_exceeded {} limit={} observed={}",
@@ -148,6 +155,15 @@ fn usage(usage: &Value) -> String {
             usage["input_tokens"], usage["cached_tokens"], usage["output_tokens"]
         ),
     }
+}
+
+/// The line of a `cost_summary` whose model calls all reported the fake LLM's usual tokens.
+pub fn cost_line(llm_calls: u64, tool_calls: u64, subtasks: u64) -> String {
+    let tokens = format!("in={} cached=0 out={}", 10 * llm_calls, 5 * llm_calls);
+    format!(
+        "cost_summary llm={llm_calls} tools={tool_calls} subtasks={subtasks} {tokens} usd=null; \
+         fake-1: llm={llm_calls} {tokens} usd=null"
+    )
 }
 
 fn cost(data: &Value) -> String {

@@ -51,7 +51,7 @@ const ERRORS: Kind = OneOf(&[
 const SHAPES: &[Shape] = &[
     Shape("session",
         &[("thread_id", Text), ("user_message_id", Text), ("assistant_message_id", Text), ("provider", Text), ("model", Text)],
-        &[("resumed", Flag)]),
+        &[("resumed", Text)]),
     Shape("agent_state",
         &[("state", OneOf(&["thinking", "executing_plan", "waiting_on_user"])), ("context_type", OneOf(&["thread", "editor"]))],
         &[("details", Text)]),

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::watch;
 
+use super::history::text_of;
 use super::script::{Barrier, Refusal, Script, Step};
 
 /// One request to the fake.
@@ -35,6 +36,35 @@ pub struct Record {
     /// What was wrong with a request that was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+}
+
+impl Record {
+    /// The conversation that the model was given.
+    pub fn messages(&self) -> &[Value] {
+        self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Who speaks in it.
+    pub fn roles(&self) -> Vec<&str> {
+        self.messages().iter().map(|message| message["role"].as_str().unwrap_or_default()).collect()
+    }
+
+    /// What was said in it, tool results included.
+    pub fn contents(&self) -> Vec<String> {
+        self.messages().iter().map(|message| text_of(&message["content"])).collect()
+    }
+
+    /// The results of its last round, in their order.
+    pub fn results(&self) -> Vec<String> {
+        let last = self.roles().iter().rposition(|role| *role != "tool").map_or(0, |index| index + 1);
+        self.contents().split_off(last)
+    }
+
+    /// The tools that the model was offered.
+    pub fn tools(&self) -> Vec<&str> {
+        let tools = self.body["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
+        tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap_or_default()).collect()
+    }
 }
 
 /// How a request ended.

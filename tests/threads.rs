@@ -1,0 +1,172 @@
+//! Threads as resources: list, details, messages, deletion, and the walls between users.
+//!
+//! N-036 N-122 N-150 (rows of storage), and the isolation that `docs/wire-protocol.md` promises.
+
+use espalier_test_support::case::first;
+use espalier_test_support::client::assert_problem;
+use espalier_test_support::{Case, Client, Event, Outcome, Value, deltas, json, new_id, stored, text};
+
+fn thread_of(events: &[Event]) -> String {
+    first(events, "session").text("thread_id").to_owned()
+}
+
+/// The thread's entry in the user's list, once the index has it.
+async fn listed(client: &Client, thread: &str) -> Value {
+    stored::eventually("the thread is listed", || async {
+        client.threads().await.into_iter().find(|entry| entry["id"] == *thread)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_thread_has_details_messages_and_an_entry_in_the_list() {
+    let case = Case::new().await;
+    case.script("", [text("4")]).await;
+    let events = case.chat("What is 2+2?").await;
+    let thread = thread_of(&events);
+
+    let details = case.client.thread(&thread).await;
+    assert_eq!(details["id"], thread);
+    assert_eq!(details["last_seq"], events.last().expect("a turn has events").seq);
+    assert_eq!(details["running_turn_id"], Value::Null);
+    assert!(details["title"].as_str().is_some_and(|title| title.contains("2+2")), "{details}");
+    assert!(details["created_at"].as_u64() <= details["updated_at"].as_u64(), "{details}");
+
+    let messages = case.client.messages(&thread).await;
+    let session = first(&events, "session");
+    assert_eq!(messages.len(), 2);
+    assert_eq!(messages[0]["id"], session.data["user_message_id"]);
+    assert_eq!(messages[0]["role"], "user");
+    assert_eq!(messages[0]["content"], case.said("What is 2+2?", ""));
+    assert_eq!(messages[1]["id"], session.data["assistant_message_id"]);
+    assert_eq!(messages[1]["content"], "4");
+    assert!(messages.iter().all(|message| message["turn_id"] == session.data["turn_id"]));
+
+    let entry = listed(&case.client, &thread).await;
+    for member in ["id", "title", "created_at"] {
+        assert_eq!(entry[member], details[member], "{entry}");
+    }
+}
+
+#[tokio::test]
+async fn lists_come_in_pages_that_neither_skip_nor_repeat() {
+    let case = Case::new().await;
+    case.script("", [text("1")]).await;
+    let mut threads = Vec::new();
+    for _ in 0..3 {
+        let thread = thread_of(&case.chat("Hello").await);
+        // One after the other, so that their order is known.
+        listed(&case.client, &thread).await;
+        threads.push(thread);
+    }
+    threads.reverse();
+    assert_eq!(pages(&case.client, "/api/threads", "threads", "id").await, threads, "newest first");
+
+    let thread = &threads[0];
+    for turn in ["2", "3"] {
+        case.script(turn, [text(turn)]).await;
+        case.chat_with(&json!({ "thread_id": thread, "content": case.said("More", turn) })).await;
+    }
+    let path = format!("/api/threads/{thread}/messages");
+    let said = pages(&case.client, &path, "messages", "content").await;
+    let answers: Vec<&String> = said.iter().skip(1).step_by(2).collect();
+    assert_eq!(answers, ["1", "2", "3"], "oldest first");
+}
+
+/// One member of all items, read two at a time.
+async fn pages(client: &Client, path: &str, list: &str, member: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut query = "limit=2".to_owned();
+    loop {
+        let page = client.read(&format!("{path}?{query}")).await;
+        let items = page[list].as_array().unwrap_or_else(|| panic!("no {list}: {page}"));
+        assert!(items.len() <= 2 && !(items.is_empty() && page["next_cursor"].is_string()), "{page}");
+        all.extend(items.iter().map(|item| item[member].as_str().unwrap_or_default().to_owned()));
+        match page["next_cursor"].as_str() {
+            Some(cursor) => query = format!("limit=2&cursor={cursor}"),
+            None => return all,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_thread_is_gone_for_good() {
+    let case = Case::new().await;
+    case.script("", [text("4")]).await;
+    let thread = thread_of(&case.chat("What is 2+2?").await);
+    listed(&case.client, &thread).await;
+    case.client.delete(&thread).await;
+
+    assert_gone(&case.client, &thread).await;
+    let again = json!({ "thread_id": thread, "content": case.said("Again", "") });
+    assert_problem(case.client.post("/api/chat", &again).await, 404, "thread_not_found", None).await;
+    stored::eventually("the thread has left the list", || async {
+        let threads = case.client.threads().await;
+        (!threads.iter().any(|entry| entry["id"] == *thread)).then_some(())
+    })
+    .await;
+    let rows = || async { stored::d1("SELECT id FROM messages WHERE thread_id = ?", &[&thread]).await };
+    stored::eventually("its messages have left D1", || async { rows().await.is_empty().then_some(()) }).await;
+}
+
+#[tokio::test]
+async fn deleting_a_thread_stops_its_turn() {
+    let case = Case::new().await;
+    case.script("", [deltas(["I shall ", "go on"]).hanging()]).await;
+    let mut stream = case.client.chat(&case.says("Go on")).await;
+    let chunk = stream.until(|event| event.text("content") == "go on").await;
+    let thread = thread_of(stream.seen());
+    assert_eq!(case.client.thread(&thread).await["running_turn_id"], chunk.data["turn_id"]);
+    case.client.delete(&thread).await;
+    case.llm.wait_for(&case.marker(""), 1, Outcome::Aborted).await;
+    assert_gone(&case.client, &thread).await;
+}
+
+/// No route finds the thread.
+async fn assert_gone(client: &Client, thread: &str) {
+    for (method, path) in [
+        ("GET", String::new()),
+        ("GET", "/messages".into()),
+        ("GET", "/stream".into()),
+        ("POST", "/cancel".into()),
+        ("DELETE", String::new()),
+    ] {
+        let reply = client.send(method, &format!("/api/threads/{thread}{path}"), "").await;
+        assert_problem(reply, 404, "thread_not_found", None).await;
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_thread_is_found_by_no_route() {
+    let client = Client::anonymous().await;
+    assert_gone(&client, &new_id()).await;
+    assert_eq!(client.threads().await, Vec::<Value>::new());
+}
+
+// Ids are chosen by clients, so another user may choose the same: it names another thread.
+#[tokio::test]
+async fn the_same_ids_chosen_by_another_user_lead_to_nothing() {
+    let (case, other) = (Case::new().await, Case::new().await);
+    let (thread, turn) = (new_id(), new_id());
+    case.script("", [text("The password is swordfish.")]).await;
+    let body = json!({ "thread_id": thread, "turn_id": turn, "content": case.said("Tell me", "") });
+    let events = case.chat_with(&body).await;
+    assert_eq!(thread_of(&events), thread);
+    listed(&case.client, &thread).await;
+
+    assert_gone(&other.client, &thread).await;
+    assert_eq!(other.client.threads().await, Vec::<Value>::new());
+
+    // The same thread and the same turn of another user begin anew.
+    other.script("", [text("Nothing.")]).await;
+    let body = json!({ "thread_id": thread, "turn_id": turn, "content": other.said("What was it?", "") });
+    other.chat_with(&body).await;
+    let requests = other.all_requests().await.requests;
+    assert_eq!(requests[0].roles(), ["system", "user"]);
+    assert!(!requests[0].body.to_string().contains("swordfish"));
+
+    // What one user deletes, the other keeps, in the object and in the index.
+    other.client.delete(&thread).await;
+    assert_eq!(case.client.messages(&thread).await.len(), 2);
+    listed(&case.client, &thread).await;
+}
