@@ -2,6 +2,9 @@
 //!
 //! The rows of `docs/wire-protocol.md`, "Errors before the stream".
 
+// A helper may fail as its test does; clippy allows that in `#[test]` functions only.
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::{Case, Client, Value, json, new_id, text};
 

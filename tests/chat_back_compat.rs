@@ -2,6 +2,9 @@
 //!
 //! N-006 N-018 N-024 N-025 N-026 N-027 N-110 N-111 N-115 N-116 N-117 N-205 N-220
 
+// A helper may fail as its test does; clippy allows that in `#[test]` functions only.
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+
 use espalier_test_support::{Case, Event, Value, call, calls, json, story, text};
 
 /// The same conversation with other members beside the content: what the clients and the provider saw of it.

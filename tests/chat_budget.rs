@@ -3,6 +3,9 @@
 //! N-034 N-039 N-053 N-118 N-119 N-120 N-130 N-136 N-137 N-139 N-141 N-142 N-143 N-144 N-147 N-148 N-174 N-194 N-195
 //! N-197 N-204 N-224
 
+// A helper may fail as its test does; clippy allows that in `#[test]` functions only.
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+
 use espalier_test_support::case::first;
 use espalier_test_support::{
     Case, Event, Outcome, Step, call, calls, cost_line, deltas, json, level, story, text, tree,

@@ -3,6 +3,9 @@
 //! N-001 N-011 N-013 N-037 N-042 N-045 N-048 N-049 N-050 N-052 N-054 N-055 N-056 N-057 N-059 N-064 N-065 N-066 N-067
 //! N-074 N-112 N-113 N-114 N-120 N-125 N-126 N-127 N-138 N-140 N-150 N-151 N-191 N-192 N-193 N-198 N-202 N-222 N-223
 
+// A helper may fail as its test does; clippy allows that in `#[test]` functions only.
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+
 use espalier_test_support::case::first;
 use espalier_test_support::{
     Case, Event, Outcome, call, calls, cost_line, json, level, status, stored, story, text, tree,

@@ -2,6 +2,9 @@
 //!
 //! N-033 N-058 N-063 N-152 N-153 N-154 N-198
 
+// A helper may fail as its test does; clippy allows that in `#[test]` functions only.
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+
 use espalier_test_support::case::first;
 use espalier_test_support::{Case, Event, Script, call, calls, json, text, tree};
 

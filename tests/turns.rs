@@ -2,6 +2,9 @@
 //!
 //! N-036 N-121 N-130 N-147 N-148 N-174 N-197
 
+// A helper may fail as its test does; clippy allows that in `#[test]` functions only.
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+
 use espalier_test_support::case::first;
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::{
