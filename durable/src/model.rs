@@ -51,9 +51,10 @@ pub struct ToolDefinition {
     pub input_schema: Rc<RawValueEq>,
 }
 
-/// One message of a conversation with a model.
+/// One message of a conversation with a model. Tagged from outside, since raw JSON within does not survive serde's
+/// buffering of inner tags.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "role", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Message {
     User {
         content: String,

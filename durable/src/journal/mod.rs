@@ -31,7 +31,6 @@ pub struct Entry {
     pub at: String,
     /// How long the turn had been running, in milliseconds, outages and parking excepted.
     pub elapsed_ms: u64,
-    #[serde(flatten)]
     pub fact: Fact,
 }
 
@@ -46,9 +45,9 @@ impl Entry {
     }
 }
 
-/// What happened.
+/// What happened. Tagged from outside, since raw JSON within does not survive serde's buffering of inner tags.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Fact {
     /// Entry 0: all that the turn's steps depend on.
     Started(Box<TurnSpec>),
@@ -86,7 +85,11 @@ impl Fact {
 #[serde(rename_all = "snake_case")]
 pub enum ModelOutcome {
     Replied(Box<ModelReply>),
-    Failed(ModelError),
+    /// What was said before the failure is kept.
+    Failed {
+        error: ModelError,
+        said: String,
+    },
 }
 
 /// What a tool call came to.

@@ -264,6 +264,3 @@ fn truncated(text: String, limit: usize) -> String {
     text.truncate(kept);
     text + &mark
 }
-
-#[cfg(test)]
-mod tests;

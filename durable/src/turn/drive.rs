@@ -49,9 +49,10 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
     let attempt = turn.replay.attempts(&at);
     start(turn, level, &at, &digest, attempt)?;
     let began_ms = turn.ports.clock.now_ms();
-    let outcome = match stream(turn, level, &at, attempt, request).await {
-        Ok(reply) => ModelOutcome::Replied(reply),
-        Err(error) => ModelOutcome::Failed(error),
+    let mut said = String::new();
+    let outcome = match stream(turn, level, &at, attempt, request, &mut said).await {
+        Ok(reply) => ModelOutcome::Replied(Box::new(ModelReply { text: said, ..*reply })),
+        Err(error) => ModelOutcome::Failed { error, said },
     };
     let duration_ms = turn.ports.clock.now_ms().saturating_sub(began_ms);
     end(turn, level, &at, digest, &outcome, duration_ms)?;
@@ -95,23 +96,20 @@ async fn stream(
     at: &str,
     attempt: u32,
     request: &ModelRequest,
+    said: &mut String,
 ) -> Result<Box<ModelReply>, ModelError> {
     let mut reads = turn.ports.model.call(request);
-    let mut text = String::new();
     while let Some(read) = reads.next().await {
         for event in read? {
             match event {
                 ModelEvent::Text(content) => {
-                    text.push_str(&content);
+                    said.push_str(&content);
                     announce(turn, level, at, attempt, ChunkKind::Text, content);
                 }
                 ModelEvent::Reasoning(content) => {
                     announce(turn, level, at, attempt, ChunkKind::Reasoning, content);
                 }
-                ModelEvent::Finished(mut reply) => {
-                    reply.text = text;
-                    return Ok(reply);
-                }
+                ModelEvent::Finished(reply) => return Ok(reply),
             }
         }
     }
@@ -179,7 +177,7 @@ fn end(
     turn.alive()?;
     let (usage, finish_reason) = match outcome {
         ModelOutcome::Replied(reply) => (reply.usage, reply.finish.as_str()),
-        ModelOutcome::Failed(error) => (None, error.kind.code()),
+        ModelOutcome::Failed { error, .. } => (None, error.kind.code()),
     };
     let texts = take_parts(turn, at);
     let place = level.place.clone();

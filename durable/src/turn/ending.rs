@@ -38,9 +38,8 @@ pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
     close_model_calls(turn, &mut commit);
     let mut history = root.own_messages();
     close_tool_calls(turn, root, &note.message, &mut commit, &mut history);
-    let (partial, mark) = (partial_text(&commit), format!("[This turn was stopped: {}]", note.message));
-    let content = if partial.is_empty() { mark } else { format!("{partial}\n\n{mark}") };
-    history.push(Message::Assistant { content, tool_calls: Vec::new(), raw: None });
+    let partial = partial_text(&commit);
+    say_why(&mut history, &partial, &note.message);
     if !partial.is_empty() {
         turn.record.borrow_mut().root_texts.push(partial);
     }
@@ -110,6 +109,22 @@ fn close_tool_calls(turn: &Turn, root: &Level, why: &str, commit: &mut Commit, h
         let ToolEnd { content, is_error, .. } =
             known.unwrap_or_else(|| failed(format!("The call was not made. {why}"), 0));
         history.push(answer(call, content, is_error));
+    }
+}
+
+/// The model's view of a turn that was stopped ends with what it had said and why it stopped, so that the next turn's
+/// model does not take it for a finished answer.
+fn say_why(history: &mut Vec<Message>, partial: &str, why: &str) {
+    let mark = format!("[This turn was stopped: {why}]");
+    match history.last_mut() {
+        Some(Message::Assistant { content, tool_calls, .. }) if tool_calls.is_empty() => {
+            content.push_str("\n\n");
+            content.push_str(&mark);
+        }
+        _ => {
+            let content = if partial.is_empty() { mark } else { format!("{partial}\n\n{mark}") };
+            history.push(Message::Assistant { content, tool_calls: Vec::new(), raw: None });
+        }
     }
 }
 

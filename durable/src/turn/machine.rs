@@ -121,7 +121,10 @@ impl Level {
     pub(super) fn apply_model(&mut self, outcome: ModelOutcome) {
         self.iterations += 1;
         let reply = match outcome {
-            ModelOutcome::Failed(error) => {
+            ModelOutcome::Failed { error, said } => {
+                if !said.is_empty() {
+                    self.push(Message::Assistant { content: said, tool_calls: Vec::new(), raw: None });
+                }
                 self.state = State::Done(LevelEnd::ModelFailed(error));
                 return;
             }

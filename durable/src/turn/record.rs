@@ -165,8 +165,11 @@ impl Record {
 
     fn model_ended(&mut self, at: &str, outcome: &ModelOutcome, duration_ms: u64, place: &Place) {
         let reply = match outcome {
-            ModelOutcome::Failed(error) => {
+            ModelOutcome::Failed { error, said } => {
                 self.model_row(at, error.kind.code(), Usage::default(), duration_ms);
+                if place.depth == 0 {
+                    self.root_texts.extend((!said.is_empty()).then(|| said.clone()));
+                }
                 return;
             }
             ModelOutcome::Replied(reply) => reply,

@@ -1,0 +1,72 @@
+//! The order of a round.
+
+use serde_json::{Value, json};
+
+use super::support::*;
+
+fn starts(case: &Case) -> Vec<String> {
+    case.lines()
+        .iter()
+        .filter(|line| line.starts_with("tool ") && !line.contains("run_subtask"))
+        .map(|line| line.split(' ').take(4).collect::<Vec<_>>().join(" "))
+        .collect()
+}
+
+fn echoes(count: usize) -> Vec<(&'static str, Value)> {
+    (0..count).map(|n| ("echo", json!({ "n": n }))).collect()
+}
+
+fn one_round(calls: Vec<(&'static str, Value)>) -> Case {
+    Case::new(script(&[("go", vec![Reply::Calls(calls), Reply::Text("Done.")])])).run()
+}
+
+// N-043 N-046 N-047 N-048 N-049 N-140
+#[test]
+fn eight_together_then_the_serial_ones_then_the_surplus() {
+    let calls = [vec![("write", json!({}))], echoes(10)].concat();
+    let case = one_round(calls);
+    assert_eq!(case.tools.peak.get(), 8);
+    let together = (1..9).map(|n| format!("tool 0.{n} echo Start"));
+    let ended = (1..9).map(|n| format!("tool 0.{n} echo End"));
+    let rest = [(0, "write"), (9, "echo"), (10, "echo")]
+        .into_iter()
+        .flat_map(|(n, name)| [format!("tool 0.{n} {name} Start"), format!("tool 0.{n} {name} End")]);
+    assert_eq!(starts(&case), together.chain(ended).chain(rest).collect::<Vec<_>>());
+}
+
+// N-046 N-095
+#[test]
+fn a_lock_holds_across_sibling_subtasks() {
+    let child = vec![Reply::Calls(vec![("locked", json!({})), ("locked", json!({}))]), Reply::Text("ok")];
+    let case = Case::new(script(&[
+        ("go", vec![Reply::Calls(vec![subtask("a"), subtask("b")]), Reply::Text("Done.")]),
+        ("a", child.clone()),
+        ("b", child),
+    ]))
+    .run();
+    assert_eq!(case.tools.ran.borrow().len(), 4);
+    assert_eq!(case.tools.peak.get(), 1);
+}
+
+// N-045
+#[test]
+fn a_tool_that_hangs_times_out_and_its_siblings_do_not_care() {
+    let case = one_round(vec![("hang", json!({})), ("echo", json!({}))]);
+    let lines = case.lines().join("\n");
+    assert!(lines.contains("tool 0.0 hang End error \"timed out after 30000 ms"), "{lines}");
+    assert!(lines.contains("tool 0.1 echo End \"echo {}\""), "{lines}");
+}
+
+// N-145
+#[test]
+fn a_long_result_is_cut_at_a_characters_border() {
+    let long = "ä".repeat(40_000);
+    let calls = vec![("echo", json!({ "text": long }))];
+    let case = one_round(calls);
+    let requests = case.model.requests.borrow();
+    let crate::model::Message::Tool { content, .. } = &**requests[1].messages.last().unwrap() else {
+        panic!()
+    };
+    assert!(content.len() <= 50_000 && content.len() > 49_900);
+    assert!(content.ends_with("bytes in all]"));
+}

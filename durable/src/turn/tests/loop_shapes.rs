@@ -1,0 +1,124 @@
+//! The shapes of a turn: a direct answer, a tool call, several at once; and what each level is sent.
+
+use serde_json::json;
+
+use super::support::*;
+use crate::model::{Capabilities, Message};
+use crate::protocol::FinishReason;
+
+// N-001 N-008 N-035 N-040 N-041 N-188 N-221 N-174
+#[test]
+fn a_direct_answer() {
+    let case = Case::new(script(&[("go", vec![Reply::Text("It is four.")])])).run();
+    assert_eq!(
+        case.lines(),
+        [
+            "session",
+            "state thinking",
+            "model 0 start",
+            "chunk 0.0 \"It \"",
+            "chunk 0.0 \"is \"",
+            "chunk 0.0 \"four.\"",
+            "chunk 0.0 \"\" done",
+            "model 0 End stop",
+            "cost 1 llm 0 tools 0 subtasks",
+            "done Stop",
+        ]
+    );
+    let end = case.end();
+    assert_eq!(end.message.content, "It is four.");
+    assert_eq!(end.message.finish_reason, Some(FinishReason::Stop));
+    assert_eq!(end.message.stop, None);
+    assert_eq!(case.disk.commits.get(), 4, "start, model call, outcome, end: two of them share an instant");
+}
+
+// N-029 N-030 N-050 N-051 N-171 N-189
+#[test]
+fn one_tool_call_then_the_answer() {
+    let calls = vec![("echo", json!({"a": 1}))];
+    let replies = vec![Reply::TextAndCalls("Let me look. ", calls), Reply::Text("Done.")];
+    let mut case = Case::new(script(&[("go", replies)]));
+    case.history = vec![Message::User { content: "earlier".to_owned() }];
+    let case = case.run();
+    assert_eq!(
+        case.lines()[2..],
+        [
+            "model 0 start",
+            "chunk 0.0 \"Let \"",
+            "chunk 0.0 \"me \"",
+            "chunk 0.0 \"look. \"",
+            "chunk 0.0 \"\" done",
+            "model 0 End tool_calls",
+            "state executing_tool:echo",
+            "tool 0.0 echo Start",
+            "tool 0.0 echo End \"echo {\\\"a\\\":1}\"",
+            "state thinking",
+            "model 1 start",
+            "chunk 1.0 \"Done.\"",
+            "chunk 1.0 \"\" done",
+            "model 1 End stop",
+            "cost 2 llm 1 tools 0 subtasks",
+            "done Stop",
+        ]
+    );
+    let requests = case.model.requests.borrow();
+    let sent: Vec<Message> = requests[1].messages.iter().map(|message| Message::clone(message)).collect();
+    let history = case.end().history;
+    assert_eq!(sent[0], Message::User { content: "earlier".to_owned() });
+    assert_eq!(sent[1..], history[..3], "what is stored is what was sent");
+    assert_eq!(history.len(), 4);
+    assert!(matches!(&history[2], Message::Tool { call_id, is_error: false, .. } if call_id == "p0.0"));
+    assert_eq!(case.end().message.content, "Let me look. \n\nDone.");
+    let names: Vec<&str> = requests[0].tools.iter().map(|tool| tool.name.as_str()).collect();
+    let belt = ["run_subtask", "memory_list", "memory_read", "memory_write", "echo", "fail", "hang", "write"];
+    assert_eq!(names, [&belt[..], &["locked", "once"]].concat(), "no secrets, nothing without a class");
+}
+
+// N-013 N-044 N-045 N-052 N-176 N-190 N-191
+#[test]
+fn parallel_calls_and_one_that_fails() {
+    let calls = vec![("echo", json!({"n": 0})), ("fail", json!({"n": 1})), ("echo", json!({"n": 2}))];
+    let case = Case::new(script(&[("go", vec![Reply::Calls(calls), Reply::Text("So.")])])).run();
+    assert_eq!(case.tools.peak.get(), 3, "all three were in flight at once");
+    let results: Vec<(String, bool)> = case
+        .end()
+        .history
+        .iter()
+        .filter_map(|message| match message {
+            Message::Tool { content, is_error, .. } => Some((content.clone(), *is_error)),
+            _ => None,
+        })
+        .collect();
+    let expected = [("echo {\"n\":0}", false), ("fail {\"n\":1} failed", true), ("echo {\"n\":2}", false)];
+    assert_eq!(results, expected.map(|(text, is_error)| (text.to_owned(), is_error)));
+}
+
+// N-017 N-094
+#[test]
+fn what_is_not_offered_is_refused_and_never_runs() {
+    let calls = vec![("secret", json!({})), ("classless", json!({})), ("nonsense", json!("not json"))];
+    let case = Case::new(script(&[("go", vec![Reply::Calls(calls), Reply::Text("Well.")])])).run();
+    assert!(case.tools.ran.borrow().is_empty());
+    let refusals = case.lines().iter().filter(|line| line.contains("End error \"the tool")).count();
+    assert_eq!(refusals, 3);
+    assert_eq!(case.end().message.usage.unwrap().tool_calls, 0, "a refusal costs no budget");
+}
+
+// N-170
+#[test]
+fn a_model_without_tools_gets_none() {
+    let mut case = Case::new(script(&[("go", vec![Reply::Text("Plain.")])]));
+    case.capabilities = Capabilities { tools: false, parallel_tool_calls: false };
+    let case = case.run();
+    assert!(case.model.requests.borrow()[0].tools.is_empty());
+}
+
+// N-033 N-034
+#[test]
+fn invalid_arguments_come_back_to_the_model() {
+    let calls = vec![("memory_write", json!({"key": "k"})), ("memory_read", json!("{broken"))];
+    let case = Case::new(script(&[("go", vec![Reply::Calls(calls), Reply::Text("Oh.")])])).run();
+    let lines = case.lines().join("\n");
+    assert!(lines.contains("missing field `value`"), "{lines}");
+    assert!(lines.contains("invalid arguments"), "{lines}");
+}

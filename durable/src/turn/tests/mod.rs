@@ -1,0 +1,12 @@
+//! The engine against a scripted model, an injected clock and a log in memory: whole event lists, natively, in
+//! milliseconds.
+
+mod budget;
+mod dispatch;
+mod faults;
+mod loop_shapes;
+mod memory;
+mod property;
+mod stops;
+mod subtasks;
+mod support;
