@@ -1,1 +1,32 @@
-//! The Worker.
+//! The Worker: credentials, validation, routing. It holds no state of its own and knows nothing of the loop; a turn
+//! belongs to the thread's object, whose answer passes through here as it is.
+//!
+//! Only `serve` and `routes` name the platform, and exist on wasm32 alone; what they decide by is in the modules
+//! beside them, which are pure and tested natively. The panic hook is the one that `worker` installs at start: it
+//! logs the panic and has the instance rebuilt, which a hook of our own would replace.
+
+pub mod auth;
+pub mod body;
+pub mod cursor;
+pub mod ids;
+pub mod origin;
+pub mod problem;
+pub mod query;
+pub mod reply;
+pub mod router;
+pub mod settings;
+
+#[cfg(target_arch = "wasm32")]
+mod routes;
+#[cfg(target_arch = "wasm32")]
+mod serve;
+
+#[cfg(target_arch = "wasm32")]
+#[worker::event(fetch)]
+async fn fetch(
+    request: worker::Request,
+    env: worker::Env,
+    _context: worker::Context,
+) -> worker::Result<worker::web_sys::Response> {
+    serve::answer(request, env).await
+}

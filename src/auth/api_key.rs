@@ -1,0 +1,156 @@
+//! API keys: `espk_<prefix>_<secret>`. A key is found by its prefix and proved by the SHA-256 of the whole; the key
+//! itself is stored nowhere.
+
+use espalier_durable::protocol::{Owner, hex};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use super::{Method, Principal};
+
+/// The issuer of users known by a key; `user_id` is `key:<user>`.
+const ISSUER: &str = "key";
+
+/// The digest of a whole key.
+pub type KeyDigest = [u8; 32];
+
+/// A key as presented: well-formed, not yet verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ApiKey<'a> {
+    whole: &'a str,
+    pub prefix: &'a str,
+}
+
+impl<'a> ApiKey<'a> {
+    /// Reads a key. The lengths bound what reaches the database, with room for keys longer than today's.
+    pub fn parse(whole: &'a str) -> Option<Self> {
+        let (prefix, secret) = whole.strip_prefix("espk_")?.split_once('_')?;
+        let plain = |byte: u8| byte.is_ascii_alphanumeric();
+        let fits = (4..=32).contains(&prefix.len()) && (32..=128).contains(&secret.len());
+        (fits && prefix.bytes().all(plain) && secret.bytes().all(plain)).then_some(ApiKey { whole, prefix })
+    }
+
+    /// What proves the key.
+    pub fn digest(&self) -> KeyDigest {
+        Sha256::digest(self.whole.as_bytes()).into()
+    }
+}
+
+/// A row of `api_keys`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct KeyRow {
+    /// Lower-case hexadecimal.
+    pub hash: String,
+    pub tenant: String,
+    pub user_id: String,
+    pub expires_at: Option<u64>,
+    pub revoked_at: Option<u64>,
+}
+
+/// A key that was verified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifiedKey {
+    pub principal: Principal,
+    pub expires_at: Option<u64>,
+}
+
+impl VerifiedKey {
+    /// Whether the key is over.
+    pub fn expired(&self, now: u64) -> bool {
+        self.expires_at.is_some_and(|at| at <= now)
+    }
+}
+
+/// Judges a key by its row; `None` refuses it. A row whose user is not of this issuer proves nothing either.
+pub fn verify(row: KeyRow, digest: &KeyDigest, now: u64) -> Option<VerifiedKey> {
+    if !same(row.hash.as_bytes(), hex(digest).as_bytes()) || row.revoked_at.is_some() {
+        return None;
+    }
+    let user = row.user_id.strip_prefix(ISSUER)?.strip_prefix(':').filter(|user| !user.is_empty())?;
+    let owner = Owner { issuer: ISSUER.to_owned(), tenant: row.tenant, user: user.to_owned() };
+    let verified =
+        VerifiedKey { principal: Principal { owner, method: Method::ApiKey }, expires_at: row.expires_at };
+    (!verified.expired(now)).then_some(verified)
+}
+
+/// Compares without stopping at the first difference, so that time tells nothing about where it is.
+fn same(left: &[u8], right: &[u8]) -> bool {
+    let differences = left.iter().zip(right).fold(0_u8, |so_far, (l, r)| std::hint::black_box(so_far | (l ^ r)));
+    left.len() == right.len() && differences == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ApiKey, KeyRow, same, verify};
+    use espalier_durable::protocol::hex;
+
+    fn key(secret: char) -> String {
+        format!("espk_0a1b2c3d_{}", secret.to_string().repeat(64))
+    }
+
+    fn row(key: &str) -> KeyRow {
+        KeyRow {
+            hash: hex(&ApiKey::parse(key).unwrap().digest()),
+            tenant: "acme".to_owned(),
+            user_id: "key:0a1b2c3d".to_owned(),
+            expires_at: None,
+            revoked_at: None,
+        }
+    }
+
+    #[test]
+    fn a_key_has_a_prefix_and_a_secret() {
+        assert_eq!(ApiKey::parse(&key('f')).unwrap().prefix, "0a1b2c3d");
+        let long = format!("espk_{}_{}", "a".repeat(33), "b".repeat(64));
+        let endless = format!("espk_abcd_{}", "b".repeat(129));
+        let bad = [
+            "",
+            "espk_",
+            "espk__",
+            "espk_0a1b2c3d",
+            "espk_0a1b2c3d_",
+            "espk_0a1b2c3d_short",
+            "ESPK_0a1b2c3d_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+            "sk_0a1b2c3d_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+            "espk_0a1b'--_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+            "espk_0a1b2c3d_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa aaaa",
+            "espk_é1b2_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+            &long,
+            &endless,
+        ];
+        for text in bad {
+            assert_eq!(ApiKey::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_proved_by_its_row() {
+        let (mine, other) = (key('a'), key('b'));
+        let digest = ApiKey::parse(&mine).unwrap().digest();
+        let good = row(&mine);
+        let verified = verify(good.clone(), &digest, 1_000).unwrap();
+        assert_eq!(verified.principal.owner.user_id(), "key:0a1b2c3d");
+        assert_eq!(verified.principal.owner.tenant, "acme");
+
+        let cases = [
+            ("same prefix, another secret", row(&other), false),
+            ("no hash", KeyRow { hash: String::new(), ..good.clone() }, false),
+            ("half a hash", KeyRow { hash: good.hash.chars().take(32).collect(), ..good.clone() }, false),
+            ("expired", KeyRow { expires_at: Some(1_000), ..good.clone() }, false),
+            ("not yet expired", KeyRow { expires_at: Some(1_001), ..good.clone() }, true),
+            ("revoked", KeyRow { revoked_at: Some(1), ..good.clone() }, false),
+            ("a user of another issuer", KeyRow { user_id: "anonymous:x".to_owned(), ..good.clone() }, false),
+            ("no issuer", KeyRow { user_id: "0a1b2c3d".to_owned(), ..good.clone() }, false),
+            ("no user", KeyRow { user_id: "key:".to_owned(), ..good }, false),
+        ];
+        for (case, row, passes) in cases {
+            assert_eq!(verify(row, &digest, 1_000).is_some(), passes, "{case}");
+        }
+    }
+
+    #[test]
+    fn comparison_is_equality() {
+        for (left, right, equal) in [("", "", true), ("ab", "ab", true), ("ab", "aB", false), ("ab", "abc", false)] {
+            assert_eq!(same(left.as_bytes(), right.as_bytes()), equal, "{left} {right}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! API keys that this isolate has verified lately, so that a request costs no query, and that a database which is
+//! down does not stop those who were in.
+
+use std::collections::BTreeMap;
+
+use super::Principal;
+use super::api_key::{KeyDigest, VerifiedKey};
+
+/// How long a key is taken without asking again: the longest that a revocation takes to be noticed.
+const FRESH_MS: u64 = 60_000;
+/// How long a key is taken when the database cannot be asked: the outage that chat is to survive (DESIGN §5).
+const GRACE_MS: u64 = 3_600_000;
+/// About 300 bytes each: a fraction of a megabyte of the isolate's 128.
+const CAPACITY: usize = 1_000;
+
+/// The keys, by the digest of the whole key: only who presents it again finds it.
+#[derive(Debug, Default)]
+pub struct SeenKeys(BTreeMap<KeyDigest, (u64, VerifiedKey)>);
+
+impl SeenKeys {
+    /// An empty cache.
+    pub const fn new() -> Self {
+        SeenKeys(BTreeMap::new())
+    }
+
+    /// Who this is, if the key was verified a moment ago.
+    pub fn fresh(&self, digest: &KeyDigest, now: u64) -> Option<Principal> {
+        self.within(FRESH_MS, digest, now)
+    }
+
+    /// Who this was, for when nobody can be asked.
+    pub fn in_grace(&self, digest: &KeyDigest, now: u64) -> Option<Principal> {
+        self.within(GRACE_MS, digest, now)
+    }
+
+    fn within(&self, age: u64, digest: &KeyDigest, now: u64) -> Option<Principal> {
+        let (at, key) = self.0.get(digest)?;
+        (now.saturating_sub(*at) < age && !key.expired(now)).then(|| key.principal.clone())
+    }
+
+    /// Remembers a key that was just verified, in place of the one that was verified longest ago.
+    pub fn remember(&mut self, digest: KeyDigest, key: VerifiedKey, now: u64) {
+        if self.0.len() >= CAPACITY && !self.0.contains_key(&digest) {
+            let oldest = self.0.iter().min_by_key(|(_, (at, _))| *at).map(|(digest, _)| *digest);
+            oldest.and_then(|oldest| self.0.remove(&oldest));
+        }
+        self.0.insert(digest, (now, key));
+    }
+
+    /// Forgets a key that turned out to be none, or none any more.
+    pub fn forget(&mut self, digest: &KeyDigest) {
+        self.0.remove(digest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CAPACITY, SeenKeys};
+    use crate::auth::api_key::VerifiedKey;
+    use crate::auth::{Method, Principal};
+    use espalier_durable::protocol::Owner;
+
+    fn key(user: &str, expires_at: Option<u64>) -> VerifiedKey {
+        let owner = Owner { issuer: "key".to_owned(), tenant: "acme".to_owned(), user: user.to_owned() };
+        VerifiedKey { principal: Principal { owner, method: Method::ApiKey }, expires_at }
+    }
+
+    fn digest(of: usize) -> [u8; 32] {
+        let mut digest = [0; 32];
+        digest[..8].copy_from_slice(&of.to_be_bytes());
+        digest
+    }
+
+    #[test]
+    fn a_key_is_fresh_for_a_minute_and_graced_for_an_hour() {
+        let mut seen = SeenKeys::new();
+        seen.remember(digest(1), key("ada", None), 1_000);
+        for (now, fresh, in_grace) in
+            [(1_000, true, true), (60_999, true, true), (61_000, false, true), (3_600_999, false, true), (3_601_000, false, false)]
+        {
+            assert_eq!(seen.fresh(&digest(1), now).is_some(), fresh, "{now}");
+            assert_eq!(seen.in_grace(&digest(1), now).is_some(), in_grace, "{now}");
+        }
+        assert_eq!(seen.fresh(&digest(2), 1_000), None);
+    }
+
+    #[test]
+    fn neither_outlives_the_key_nor_its_refusal() {
+        let mut seen = SeenKeys::new();
+        seen.remember(digest(1), key("ada", Some(5_000)), 1_000);
+        assert!(seen.fresh(&digest(1), 4_999).is_some());
+        assert_eq!(seen.fresh(&digest(1), 5_000), None);
+        assert_eq!(seen.in_grace(&digest(1), 5_000), None);
+        seen.remember(digest(2), key("bob", None), 1_000);
+        seen.forget(&digest(2));
+        assert_eq!(seen.in_grace(&digest(2), 1_000), None);
+    }
+
+    #[test]
+    fn the_oldest_makes_room() {
+        let mut seen = SeenKeys::new();
+        for n in 0..=CAPACITY {
+            seen.remember(digest(n), key("ada", None), n as u64);
+        }
+        assert_eq!(seen.0.len(), CAPACITY);
+        assert_eq!(seen.fresh(&digest(0), 1), None);
+        assert!(seen.fresh(&digest(CAPACITY), CAPACITY as u64).is_some());
+        seen.remember(digest(CAPACITY), key("ada", None), 9_999);
+        assert_eq!(seen.0.len(), CAPACITY);
+    }
+}

@@ -1,0 +1,132 @@
+//! Anonymous sessions: a cookie that says who the visitor is, and is signed. Nothing is stored.
+//!
+//! The token is `<key id>.<payload>.<mac>`: the payload is user id, start and end (16 + 8 + 8 bytes, big-endian), the
+//! mac is HMAC-SHA-256 over all that stands before it. The key id is derived from the secret, so that a later
+//! version can hold several secrets and know which one to check by.
+
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use espalier_durable::protocol::{Owner, hex};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::{Method, Principal};
+
+/// The cookie's name.
+pub const COOKIE: &str = "espalier_session";
+/// Thirty days, from the last visit at which the cookie was renewed.
+const LIFETIME_MS: u64 = 30 * 24 * 3_600_000;
+/// A secret shorter than the digest would be the weakest part of the signature (RFC 2104 §3).
+const MIN_SECRET_BYTES: usize = 32;
+/// No other use of the same secret can produce a mac that is valid here.
+const PURPOSE: &[u8] = b"espalier session v1\0";
+
+/// An anonymous visitor's session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Session {
+    pub user: Uuid,
+    pub issued_at: u64,
+    pub expires_at: u64,
+}
+
+impl Session {
+    /// A session that begins now.
+    pub fn begin(user: Uuid, now: u64) -> Self {
+        Session { user, issued_at: now, expires_at: now.saturating_add(LIFETIME_MS) }
+    }
+
+    /// The same visitor, with a new term once half of the old one is over: who comes back keeps their threads.
+    pub fn renewed(self, now: u64) -> Self {
+        let left = self.expires_at.saturating_sub(now);
+        if left < LIFETIME_MS / 2 { Session::begin(self.user, now) } else { self }
+    }
+
+    /// Whom the session stands for.
+    pub fn principal(&self) -> Principal {
+        let owner = Owner {
+            issuer: "anonymous".to_owned(),
+            tenant: "public".to_owned(),
+            user: self.user.to_string(),
+        };
+        Principal { owner, method: Method::Cookie }
+    }
+}
+
+/// A secret that signs sessions.
+#[derive(Clone)]
+pub struct SessionKey {
+    id: String,
+    mac: Hmac<Sha256>,
+}
+
+impl SessionKey {
+    /// A key from `SESSION_SECRET`; `None` when that is too short.
+    pub fn from_secret(secret: &str) -> Option<Self> {
+        if secret.len() < MIN_SECRET_BYTES {
+            return None;
+        }
+        let digest = Sha256::new().chain_update(b"espalier session key id\0").chain_update(secret).finalize();
+        let mac = Hmac::new_from_slice(secret.as_bytes()).ok()?.chain_update(PURPOSE);
+        Some(SessionKey { id: hex(&digest).chars().take(8).collect(), mac })
+    }
+
+    /// The token for a session.
+    pub fn sign(&self, session: &Session) -> String {
+        let mut payload = [0_u8; 32];
+        let fields = session
+            .user
+            .into_bytes()
+            .into_iter()
+            .chain(session.issued_at.to_be_bytes())
+            .chain(session.expires_at.to_be_bytes());
+        for (to, from) in payload.iter_mut().zip(fields) {
+            *to = from;
+        }
+        let signed = format!("{}.{}", self.id, BASE64_URL_SAFE_NO_PAD.encode(payload));
+        let mac = self.mac.clone().chain_update(&signed).finalize().into_bytes();
+        format!("{signed}.{}", BASE64_URL_SAFE_NO_PAD.encode(mac))
+    }
+
+    /// The session of a token; `None` for what this key did not sign, and for what is over.
+    pub fn verify(&self, token: &str, now: u64) -> Option<Session> {
+        let (signed, mac) = token.rsplit_once('.')?;
+        let (id, payload) = signed.split_once('.')?;
+        let mac = BASE64_URL_SAFE_NO_PAD.decode(mac).ok()?;
+        if id != self.id || self.mac.clone().chain_update(signed).verify_slice(&mac).is_err() {
+            return None;
+        }
+        let payload: [u8; 32] = BASE64_URL_SAFE_NO_PAD.decode(payload).ok()?.try_into().ok()?;
+        let (user, times) = payload.split_first_chunk::<16>()?;
+        let (issued_at, expires_at) = times.split_first_chunk::<8>()?;
+        let session = Session {
+            user: Uuid::from_bytes(*user),
+            issued_at: u64::from_be_bytes(*issued_at),
+            expires_at: u64::from_be_bytes(expires_at.try_into().ok()?),
+        };
+        (session.expires_at > now).then_some(session)
+    }
+}
+
+// The secret and what is derived from it stay out of every log.
+impl std::fmt::Debug for SessionKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SessionKey({})", self.id)
+    }
+}
+
+/// The value of `Set-Cookie`. `Secure` only over https: browsers would drop the cookie on a local http address.
+pub fn set_cookie(token: &str, session: &Session, now: u64, https: bool) -> String {
+    let seconds = session.expires_at.saturating_sub(now) / 1_000;
+    let secure = if https { "; Secure" } else { "" };
+    format!("{COOKIE}={token}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
+}
+
+/// The session's token in a `Cookie` header.
+pub fn token_in(cookies: &str) -> Option<&str> {
+    let mut pairs = cookies.split(';').filter_map(|pair| pair.trim().split_once('='));
+    pairs.find_map(|(name, value)| (name == COOKIE).then_some(value))
+}
+
+#[cfg(test)]
+mod tests;

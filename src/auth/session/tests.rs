@@ -1,0 +1,114 @@
+use super::{BASE64_URL_SAFE_NO_PAD, Engine, LIFETIME_MS, Session, SessionKey, set_cookie, token_in};
+use uuid::Uuid;
+
+const NOW: u64 = 1_763_000_000_000;
+const DAY: u64 = 24 * 3_600_000;
+
+fn key(secret: char) -> SessionKey {
+    SessionKey::from_secret(&secret.to_string().repeat(32)).unwrap()
+}
+
+fn session() -> Session {
+    Session::begin(Uuid::from_u128(0x0190_a0a0), NOW)
+}
+
+#[test]
+fn a_token_proves_its_session_until_it_is_over() {
+    let token = key('a').sign(&session());
+    assert_eq!(key('a').verify(&token, NOW), Some(session()));
+    assert_eq!(key('a').verify(&token, NOW + LIFETIME_MS - 1), Some(session()));
+    assert_eq!(key('a').verify(&token, NOW + LIFETIME_MS), None);
+    assert_eq!(key('b').verify(&token, NOW), None, "another secret");
+}
+
+#[test]
+fn whoever_changes_a_token_breaks_it() {
+    let token = key('a').sign(&session());
+    for end in 0..token.len() {
+        assert_eq!(key('a').verify(&token[..end], NOW), None, "cut after {end}");
+    }
+    for at in 0..token.len() {
+        let mut bytes = token.clone().into_bytes();
+        bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
+        let changed = String::from_utf8(bytes).unwrap();
+        assert_eq!(key('a').verify(&changed, NOW), None, "changed at {at}");
+    }
+}
+
+#[test]
+fn forged_tokens_are_refused() {
+    let [id, payload, mac]: [String; 3] =
+        key('a').sign(&session()).split('.').map(str::to_owned).collect::<Vec<_>>().try_into().unwrap();
+    let foreign = key('b').sign(&session());
+    let (_, foreign) = foreign.split_once('.').unwrap();
+    let longer = Session { expires_at: NOW + 10 * LIFETIME_MS, ..session() };
+    let longer = key('b').sign(&longer);
+    let longer = longer.split('.').nth(1).unwrap();
+    let empty_mac = BASE64_URL_SAFE_NO_PAD.encode([]);
+    let zero_mac = BASE64_URL_SAFE_NO_PAD.encode([0; 32]);
+    let forged = [
+        String::new(),
+        ".".to_owned(),
+        "..".to_owned(),
+        "...".to_owned(),
+        format!("{payload}.{mac}"),
+        format!("{id}.{payload}"),
+        format!("{id}.{payload}.{empty_mac}"),
+        format!("{id}.{payload}.{zero_mac}"),
+        format!("{id}.{longer}.{mac}"),
+        format!("{id}.{foreign}"),
+        format!("{id}.{payload}.{mac}.{mac}"),
+        format!("{id}.{payload}.{mac}="),
+        format!(" {id}.{payload}.{mac}"),
+        format!("{}.{payload}.{mac}", id.to_uppercase() + "x"),
+        format!("{id}.{payload}.é"),
+        "x".repeat(100_000),
+    ];
+    for token in forged {
+        assert_eq!(key('a').verify(&token, NOW), None, "{token:.80}");
+    }
+}
+
+#[test]
+fn a_secret_has_32_bytes() {
+    assert!(SessionKey::from_secret(&"x".repeat(31)).is_none());
+    assert!(SessionKey::from_secret(&"x".repeat(32)).is_some());
+    assert!(!format!("{:?}", key('q')).contains("qqq"));
+}
+
+#[test]
+fn the_cookie_is_renewed_in_the_second_half_of_its_life() {
+    for (day, renewed) in [(0, false), (14, false), (15, false), (16, true), (29, true)] {
+        let now = NOW + day * DAY;
+        let next = session().renewed(now);
+        assert_eq!(next.user, session().user);
+        assert_eq!(next.expires_at, if renewed { now + LIFETIME_MS } else { session().expires_at }, "{day}");
+    }
+}
+
+#[test]
+fn the_cookie_is_kept_from_scripts_and_other_sites() {
+    assert_eq!(
+        set_cookie("t", &session(), NOW, false),
+        "espalier_session=t; Path=/; Max-Age=2592000; HttpOnly; SameSite=Lax"
+    );
+    assert!(set_cookie("t", &session(), NOW, true).ends_with("; SameSite=Lax; Secure"));
+    assert!(set_cookie("t", &session(), NOW + DAY, true).contains("Max-Age=2505600;"));
+}
+
+#[test]
+fn the_token_is_found_among_other_cookies() {
+    let table = [
+        ("espalier_session=t", Some("t")),
+        ("a=1; espalier_session=t; b=2", Some("t")),
+        ("a=1;espalier_session=t", Some("t")),
+        ("espalier_session=first; espalier_session=second", Some("first")),
+        ("a=espalier_session=t", None),
+        ("ESPALIER_SESSION=t", None),
+        ("espalier_session", None),
+        ("", None),
+    ];
+    for (cookies, token) in table {
+        assert_eq!(token_in(cookies), token, "{cookies}");
+    }
+}

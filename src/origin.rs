@@ -1,0 +1,86 @@
+//! Which web pages may use a visitor's cookie, and which may read an answer.
+//!
+//! A browser sends the cookie whoever wrote the page, and says in `Origin` who did. A client that is no browser has
+//! no ambient credential to abuse; it is known by the absence of `Sec-Fetch-*`, which pages cannot suppress.
+
+use espalier_durable::protocol::{ApiError, ErrorCode};
+
+/// Headers that browsers alone send, and that no page can set or remove (W3C Fetch Metadata).
+pub const FETCH_METADATA: [&str; 4] = ["sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "sec-fetch-user"];
+
+/// Chromium caps what a preflight is remembered for at two hours.
+const PREFLIGHT_SECONDS: &str = "7200";
+
+/// The origins that are allowed beside the service's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AllowedOrigins(Vec<String>);
+
+impl AllowedOrigins {
+    /// Reads `ALLOWED_ORIGINS`. What is no http(s) origin is dropped, `*` and `null` above all: neither can be
+    /// trusted with a visitor's cookie.
+    pub fn parse(list: &str) -> Self {
+        let origins = list.split(',').map(|entry| entry.trim().trim_end_matches('/').to_ascii_lowercase());
+        AllowedOrigins(origins.filter(|origin| of_url(origin).is_some_and(|of| of == origin)).collect())
+    }
+
+    fn contains(&self, origin: &str) -> bool {
+        self.0.iter().any(|allowed| allowed == origin)
+    }
+}
+
+/// The origin of an absolute http(s) URL, as the URL spells it.
+pub fn of_url(url: &str) -> Option<&str> {
+    let (scheme, rest) = url.split_once("://")?;
+    let host = rest.split(['/', '?', '#']).next().filter(|host| !host.is_empty())?;
+    matches!(scheme, "http" | "https").then_some(())?;
+    url.get(..scheme.len() + "://".len() + host.len())
+}
+
+/// What a request says about where it comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Provenance<'a> {
+    /// The origin that the request was sent to.
+    pub own: &'a str,
+    /// The header `Origin`.
+    pub origin: Option<&'a str>,
+    /// Whether any header of [`FETCH_METADATA`] is there.
+    pub from_browser: bool,
+}
+
+impl Provenance<'_> {
+    /// The rule for a request that changes state with the authority of a cookie (or gets one).
+    pub fn may_change_state(&self, allowed: &AllowedOrigins) -> Result<(), ApiError> {
+        match self.origin {
+            Some(origin) if origin == self.own || allowed.contains(origin) => Ok(()),
+            Some(_) => Err(ApiError::new(ErrorCode::ForbiddenOrigin, "this origin is not in ALLOWED_ORIGINS")),
+            None if self.from_browser => {
+                Err(ApiError::new(ErrorCode::ForbiddenOrigin, "a browser must say its origin"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The headers that let the page read the answer; none for the service's own page, which needs none.
+    pub fn cors(&self, allowed: &AllowedOrigins) -> Vec<(&'static str, String)> {
+        match self.origin {
+            Some(origin) if origin != self.own && allowed.contains(origin) => vec![
+                ("access-control-allow-origin", origin.to_owned()),
+                ("access-control-allow-credentials", "true".to_owned()),
+                ("vary", "Origin".to_owned()),
+            ],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// What an allowed page is told before it sends a request that is not simple, beside [`Provenance::cors`].
+pub fn preflight(allow: &str) -> [(&'static str, String); 3] {
+    [
+        ("access-control-allow-methods", allow.to_owned()),
+        ("access-control-allow-headers", "authorization, content-type, last-event-id".to_owned()),
+        ("access-control-max-age", PREFLIGHT_SECONDS.to_owned()),
+    ]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+//! Errors as `application/problem+json` (RFC 9457). What is the operator's to know is logged, redacted, and never
+//! told to the caller.
+
+use std::fmt::Display;
+
+use espalier_durable::protocol::{ApiError, ErrorCode};
+use uuid::Uuid;
+
+use crate::reply::Reply;
+
+/// Why a request got no answer of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The caller's to mend, or the configuration's.
+    Refused(ApiError),
+    /// The path has other methods: the value of `Allow`.
+    WrongMethod { allow: String },
+    /// The service's own fault, for its log: what it was doing, and what went wrong.
+    Internal { doing: &'static str, error: String },
+}
+
+impl From<ApiError> for Failure {
+    fn from(error: ApiError) -> Self {
+        Failure::Refused(error)
+    }
+}
+
+impl Failure {
+    /// For `map_err`: an internal failure, with what was being done.
+    pub fn internal<E: Display>(doing: &'static str) -> impl FnOnce(E) -> Self {
+        move |error| Failure::Internal { doing, error: error.to_string() }
+    }
+
+    /// The line for the operator's log.
+    pub fn log_line(&self) -> Option<String> {
+        match self {
+            Failure::Internal { doing, error } => Some(format!("{doing}: {}", redacted(error))),
+            Failure::Refused(_) | Failure::WrongMethod { .. } => None,
+        }
+    }
+
+    /// What the caller gets.
+    pub fn reply(&self) -> Reply {
+        match self {
+            Failure::Refused(error) if error.code == ErrorCode::Unauthenticated => {
+                problem(error).with("www-authenticate", "Bearer realm=\"espalier\"")
+            }
+            Failure::Refused(error) => problem(error),
+            Failure::WrongMethod { allow } => {
+                let error = ApiError::new(ErrorCode::MethodNotAllowed, format!("this path has {allow}"));
+                problem(&error).with("allow", allow.as_str())
+            }
+            Failure::Internal { .. } => {
+                problem(&ApiError::new(ErrorCode::Internal, "something went wrong here; try again later"))
+            }
+        }
+    }
+}
+
+fn problem(error: &ApiError) -> Reply {
+    let body = serde_json::to_vec(&error.problem()).unwrap_or_default();
+    Reply::bytes(error.code.status(), "application/problem+json", body)
+}
+
+/// The longest line that an error may put into the log.
+const MAX_LOG_CHARS: usize = 500;
+/// Keys, tokens and digests are at least this long without a break; words are not.
+const SECRET_CHARS: usize = 24;
+
+/// A text without what looks like a credential, of bounded length and on one line. Ids remain.
+pub fn redacted(text: &str) -> String {
+    let is_secret_char = |c: char| c.is_ascii_alphanumeric() || "_-+/=.".contains(c);
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let in_run = is_secret_char(first);
+        let end = rest.find(|c| is_secret_char(c) != in_run).unwrap_or(rest.len());
+        let (run, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        let secret = run.starts_with("espk_") || (run.len() >= SECRET_CHARS && Uuid::try_parse(run).is_err());
+        if in_run && secret {
+            out.push_str("[redacted]");
+        } else {
+            out.extend(run.chars().map(|c| if c.is_control() { ' ' } else { c }));
+        }
+        rest = after;
+    }
+    out.chars().take(MAX_LOG_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ApiError, ErrorCode, Failure, redacted};
+
+    fn body(failure: &Failure) -> serde_json::Value {
+        serde_json::from_slice(&failure.reply().body.unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_refusal_is_told_as_a_problem() {
+        let failure = Failure::from(ApiError::field("content", "the message is blank"));
+        let reply = failure.reply();
+        assert_eq!(reply.status, 400);
+        assert_eq!(reply.headers, [("content-type", "application/problem+json".to_owned())]);
+        let expected = serde_json::json!({
+            "type": "about:blank", "title": "The request is not valid", "status": 400,
+            "code": "invalid_request", "detail": "the message is blank", "field": "content",
+        });
+        assert_eq!(body(&failure), expected);
+        assert_eq!(failure.log_line(), None);
+    }
+
+    #[test]
+    fn some_statuses_have_a_header_of_their_own() {
+        let wrong = Failure::WrongMethod { allow: "POST, OPTIONS".to_owned() };
+        assert_eq!(wrong.reply().status, 405);
+        assert!(wrong.reply().headers.contains(&("allow", "POST, OPTIONS".to_owned())));
+        let nobody = Failure::from(ApiError::new(ErrorCode::Unauthenticated, "no credential"));
+        assert_eq!(nobody.reply().status, 401);
+        assert!(nobody.reply().headers.iter().any(|(name, _)| *name == "www-authenticate"));
+    }
+
+    #[test]
+    fn an_internal_failure_is_logged_and_not_told() {
+        let failure = Failure::internal("looking up a key")("D1_ERROR: no such table: api_keys");
+        assert_eq!(failure.log_line().as_deref(), Some("looking up a key: D1_ERROR: no such table: api_keys"));
+        assert_eq!(failure.reply().status, 500);
+        assert!(!body(&failure).to_string().contains("api_keys"));
+    }
+
+    #[test]
+    fn logs_have_no_credentials() {
+        let hash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+        let table = [
+            (format!("key {hash} refused"), "key [redacted] refused".to_owned()),
+            ("espk_1a2b_x".to_owned(), "[redacted]".to_owned()),
+            (format!("cookie espalier_session={hash}.{hash}; x"), "cookie [redacted]; x".to_owned()),
+            ("two\nlines\r\u{1b}[31m".to_owned(), "two lines  [31m".to_owned()),
+            ("ordinary words, short".to_owned(), "ordinary words, short".to_owned()),
+            ("id 0190a0a0-0000-7000-8000-000000000001".to_owned(), "id 0190a0a0-0000-7000-8000-000000000001".to_owned()),
+            ("é".repeat(600), "é".repeat(500)),
+        ];
+        for (text, expected) in table {
+            assert_eq!(redacted(&text), expected);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Query strings. An empty value is the same as none: `?cursor=` asks for the first page.
+
+use std::borrow::Cow;
+
+use espalier_durable::protocol::ApiError;
+
+const DEFAULT_LIMIT: u32 = 50;
+const MAX_LIMIT: u32 = 200;
+/// The largest sequence number: the largest integer that JavaScript represents exactly.
+const MAX_SEQ: u64 = (1 << 53) - 1;
+
+/// Which part of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    pub limit: u32,
+    pub cursor: Option<String>,
+}
+
+/// The `limit` and `cursor` of a list.
+pub fn page(query: &str) -> Result<Page, ApiError> {
+    let limit = match value(query, "limit") {
+        None => DEFAULT_LIMIT,
+        Some(text) => match digits(&text).and_then(|limit| u32::try_from(limit).ok()) {
+            Some(limit) if (1..=MAX_LIMIT).contains(&limit) => limit,
+            _ => return Err(ApiError::field("limit", format!("expected an integer from 1 to {MAX_LIMIT}"))),
+        },
+    };
+    Ok(Page { limit, cursor: value(query, "cursor").map(Cow::into_owned) })
+}
+
+/// After which event a stream goes on; 0 is the beginning. The header wins, because a browser that reconnects sends
+/// it along with the URL that it first used.
+pub fn after(query: &str, last_event_id: Option<&str>) -> Result<u64, ApiError> {
+    let (field, text) = match last_event_id.filter(|text| !text.is_empty()) {
+        Some(text) => ("Last-Event-ID", Some(Cow::Borrowed(text))),
+        None => ("after", value(query, "after")),
+    };
+    let Some(text) = text else { return Ok(0) };
+    match digits(&text) {
+        Some(seq) if seq <= MAX_SEQ => Ok(seq),
+        _ => Err(ApiError::field(field, "expected the number of an event")),
+    }
+}
+
+/// Digits alone: `u64::from_str` would take a sign as well.
+fn digits(text: &str) -> Option<u64> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
+fn value<'a>(query: &'a str, name: &str) -> Option<Cow<'a, str>> {
+    let mut pairs = form_urlencoded::parse(query.as_bytes());
+    pairs.find_map(|(key, value)| (key == name && !value.is_empty()).then_some(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Page, after, page};
+
+    #[test]
+    fn limit_and_cursor_are_read() {
+        let table = [
+            ("", 50, None),
+            ("limit=&cursor=", 50, None),
+            ("limit=1", 1, None),
+            ("limit=200&cursor=abc", 200, Some("abc")),
+            ("cursor=a%2Bb%20c&other=1", 50, Some("a+b c")),
+            ("limit=7&limit=8", 7, None),
+        ];
+        for (query, limit, cursor) in table {
+            let expected = Page { limit, cursor: cursor.map(str::to_owned) };
+            assert_eq!(page(query), Ok(expected), "{query}");
+        }
+    }
+
+    #[test]
+    fn a_bad_limit_is_named() {
+        for limit in ["0", "201", "-1", "+5", "1.0", "ten", " 5", "99999999999999999999", "0x10", "٣"] {
+            let error = page(&format!("limit={limit}")).unwrap_err();
+            assert_eq!(error.field.as_deref(), Some("limit"), "{limit}");
+        }
+    }
+
+    #[test]
+    fn a_stream_goes_on_after_the_header_or_the_query() {
+        let table = [
+            ("", None, Ok(0)),
+            ("after=17", None, Ok(17)),
+            ("after=17", Some("42"), Ok(42)),
+            ("after=17", Some(""), Ok(17)),
+            ("after=", None, Ok(0)),
+            ("after=9007199254740991", None, Ok(9_007_199_254_740_991)),
+            ("after=9007199254740992", None, Err("after")),
+            ("after=-1", None, Err("after")),
+            ("after=1e3", None, Err("after")),
+            ("after=x", Some("3"), Ok(3)),
+            ("", Some("3\r\nX: y"), Err("Last-Event-ID")),
+            ("", Some("abc"), Err("Last-Event-ID")),
+            ("", Some(" 3"), Err("Last-Event-ID")),
+            ("", Some("3, 4"), Err("Last-Event-ID")),
+        ];
+        for (query, header, expected) in table {
+            let found = after(query, header).map_err(|error| error.field.unwrap_or_default());
+            assert_eq!(found, expected.map_err(str::to_owned), "{query} {header:?}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The answers that the Worker makes itself; those of a thread's object pass through.
+
+use serde::Serialize;
+
+/// Headers of every answer. Nothing here may be cached: all of it is somebody's own, or changes.
+pub const ALWAYS: [(&str, &str); 3] =
+    [("cache-control", "no-store"), ("x-content-type-options", "nosniff"), ("referrer-policy", "no-referrer")];
+
+/// An answer, before it becomes the platform's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    pub status: u16,
+    /// Beside [`ALWAYS`].
+    pub headers: Vec<(&'static str, String)>,
+    /// `None` where the status allows no body.
+    pub body: Option<Vec<u8>>,
+}
+
+impl Reply {
+    /// A JSON answer. Our types serialize without fail: no map of theirs has keys that are not strings.
+    pub fn json(status: u16, body: &impl Serialize) -> Self {
+        Reply::bytes(status, "application/json", serde_json::to_vec(body).unwrap_or_default())
+    }
+
+    /// An answer of some media type.
+    pub fn bytes(status: u16, content_type: &str, body: Vec<u8>) -> Self {
+        let headers = vec![("content-type", content_type.to_owned())];
+        Reply { status, headers, body: Some(body) }
+    }
+
+    /// 204.
+    pub fn empty() -> Self {
+        Reply { status: 204, headers: Vec::new(), body: None }
+    }
+
+    /// With one more header.
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+}

@@ -1,0 +1,86 @@
+use super::{Found, Route, find};
+
+fn allow(text: &str) -> String {
+    text.to_owned()
+}
+
+#[test]
+fn every_route_is_found_by_its_method_and_path() {
+    let id = "0190a0a0-0000-7000-8000-000000000001";
+    let thread = format!("/api/threads/{id}");
+    let messages = format!("{thread}/messages");
+    let stream = format!("{thread}/stream");
+    let cancel = format!("{thread}/cancel");
+    let table: [(&str, &str, Route); 12] = [
+        ("GET", "/api/health", Route::Health),
+        ("HEAD", "/api/health", Route::Health),
+        ("POST", "/api/session", Route::Session),
+        ("POST", "/api/chat", Route::Chat),
+        ("GET", "/api/threads", Route::Threads),
+        ("GET", &thread, Route::Thread { id }),
+        ("HEAD", &thread, Route::Thread { id }),
+        ("DELETE", &thread, Route::DeleteThread { id }),
+        ("GET", &messages, Route::Messages { id }),
+        ("GET", &stream, Route::Stream { id }),
+        ("POST", &cancel, Route::Cancel { id }),
+        ("GET", "/api/threads/not-a-uuid", Route::Thread { id: "not-a-uuid" }),
+    ];
+    for (method, path, route) in table {
+        assert_eq!(find(method, path), Found::Route(route), "{method} {path}");
+    }
+}
+
+#[test]
+fn a_known_path_with_another_method_names_those_it_has() {
+    let table = [
+        ("PUT", "/api/chat", "POST, OPTIONS"),
+        ("GET", "/api/chat", "POST, OPTIONS"),
+        ("HEAD", "/api/chat", "POST, OPTIONS"),
+        ("POST", "/api/health", "GET, HEAD, OPTIONS"),
+        ("GET", "/api/session", "POST, OPTIONS"),
+        ("DELETE", "/api/threads", "GET, HEAD, OPTIONS"),
+        ("PATCH", "/api/threads/x", "GET, HEAD, DELETE, OPTIONS"),
+        ("POST", "/api/threads/x", "GET, HEAD, DELETE, OPTIONS"),
+        ("GET", "/api/threads/x/cancel", "POST, OPTIONS"),
+        ("get", "/api/health", "GET, HEAD, OPTIONS"),
+        ("", "/api/health", "GET, HEAD, OPTIONS"),
+    ];
+    for (method, path, expected) in table {
+        assert_eq!(find(method, path), Found::WrongMethod { allow: allow(expected) }, "{method} {path}");
+    }
+}
+
+#[test]
+fn options_is_answered_on_every_path_that_exists() {
+    assert_eq!(find("OPTIONS", "/api/chat"), Found::Options { allow: allow("POST, OPTIONS") });
+    assert_eq!(
+        find("OPTIONS", "/api/threads/x"),
+        Found::Options { allow: allow("GET, HEAD, DELETE, OPTIONS") }
+    );
+    assert_eq!(find("OPTIONS", "/api/nowhere"), Found::Nothing);
+}
+
+#[test]
+fn other_paths_lead_nowhere() {
+    let paths = [
+        "",
+        "/",
+        "/api",
+        "/api/",
+        "/api/chat/",
+        "/api/Chat",
+        "/API/chat",
+        "//api/chat",
+        "/api/chats",
+        "/api/threads/",
+        "/api/threads//messages",
+        "/api/threads/messages/x/y",
+        "/api/threads/a/b/messages",
+        "/api/threads/x/unknown",
+        "/api/threads/x/messages/",
+        "/openapi.json",
+    ];
+    for path in paths {
+        assert_eq!(find("GET", path), Found::Nothing, "{path}");
+    }
+}
