@@ -39,7 +39,9 @@ pub fn presented<'a>(
 ) -> Result<Credential<'a>, ApiError> {
     if let Some(authorization) = authorization {
         let key = bearer(authorization).and_then(ApiKey::parse);
-        return key.map(Credential::ApiKey).ok_or_else(|| unauthenticated("expected Authorization: Bearer espk_…"));
+        return key
+            .map(Credential::ApiKey)
+            .ok_or_else(|| unauthenticated("expected Authorization: Bearer espk_…"));
     }
     let token = cookies.and_then(session::token_in);
     token.map(Credential::Session).ok_or_else(|| unauthenticated("neither an API key nor a session"))

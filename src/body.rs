@@ -90,11 +90,13 @@ mod tests {
 
     #[test]
     fn only_json_is_taken() {
-        for json in ["application/json", "Application/JSON", "application/json; charset=utf-8", " application/json "]
+        for json in
+            ["application/json", "Application/JSON", "application/json; charset=utf-8", " application/json "]
         {
             assert!(require_json(Some(json)).is_ok(), "{json}");
         }
-        let others = ["", "text/plain", "application/jsonp", "text/plain; application/json", "application/json,x"];
+        let others =
+            ["", "text/plain", "application/jsonp", "text/plain; application/json", "application/json,x"];
         for other in others.into_iter().map(Some).chain([None]) {
             assert_eq!(require_json(other).unwrap_err().code.as_str(), "unsupported_media_type", "{other:?}");
         }

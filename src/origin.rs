@@ -6,7 +6,8 @@
 use espalier_durable::protocol::{ApiError, ErrorCode};
 
 /// Headers that browsers alone send, and that no page can set or remove (W3C Fetch Metadata).
-pub const FETCH_METADATA: [&str; 4] = ["sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "sec-fetch-user"];
+pub const FETCH_METADATA: [&str; 4] =
+    ["sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "sec-fetch-user"];
 
 /// Chromium caps what a preflight is remembered for at two hours.
 const PREFLIGHT_SECONDS: &str = "7200";
@@ -52,7 +53,9 @@ impl Provenance<'_> {
     pub fn may_change_state(&self, allowed: &AllowedOrigins) -> Result<(), ApiError> {
         match self.origin {
             Some(origin) if origin == self.own || allowed.contains(origin) => Ok(()),
-            Some(_) => Err(ApiError::new(ErrorCode::ForbiddenOrigin, "this origin is not in ALLOWED_ORIGINS")),
+            Some(_) => {
+                Err(ApiError::new(ErrorCode::ForbiddenOrigin, "this origin is not in ALLOWED_ORIGINS"))
+            }
             None if self.from_browser => {
                 Err(ApiError::new(ErrorCode::ForbiddenOrigin, "a browser must say its origin"))
             }

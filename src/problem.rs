@@ -122,7 +122,10 @@ mod tests {
     #[test]
     fn an_internal_failure_is_logged_and_not_told() {
         let failure = Failure::internal("looking up a key")("D1_ERROR: no such table: api_keys");
-        assert_eq!(failure.log_line().as_deref(), Some("looking up a key: D1_ERROR: no such table: api_keys"));
+        assert_eq!(
+            failure.log_line().as_deref(),
+            Some("looking up a key: D1_ERROR: no such table: api_keys")
+        );
         assert_eq!(failure.reply().status, 500);
         assert!(!body(&failure).to_string().contains("api_keys"));
     }
@@ -136,7 +139,10 @@ mod tests {
             (format!("cookie espalier_session={hash}.{hash}; x"), "cookie [redacted]; x".to_owned()),
             ("two\nlines\r\u{1b}[31m".to_owned(), "two lines  [31m".to_owned()),
             ("ordinary words, short".to_owned(), "ordinary words, short".to_owned()),
-            ("id 0190a0a0-0000-7000-8000-000000000001".to_owned(), "id 0190a0a0-0000-7000-8000-000000000001".to_owned()),
+            (
+                "id 0190a0a0-0000-7000-8000-000000000001".to_owned(),
+                "id 0190a0a0-0000-7000-8000-000000000001".to_owned(),
+            ),
             ("é".repeat(600), "é".repeat(500)),
         ];
         for (text, expected) in table {

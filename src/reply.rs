@@ -3,8 +3,11 @@
 use serde::Serialize;
 
 /// Headers of every answer. Nothing here may be cached: all of it is somebody's own, or changes.
-pub const ALWAYS: [(&str, &str); 3] =
-    [("cache-control", "no-store"), ("x-content-type-options", "nosniff"), ("referrer-policy", "no-referrer")];
+pub const ALWAYS: [(&str, &str); 3] = [
+    ("cache-control", "no-store"),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+];
 
 /// An answer, before it becomes the platform's.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -23,9 +23,8 @@ impl Settings {
     /// Reads it from the environment. Whatever is missing or odd closes the service, never opens it.
     pub fn read(var: impl Fn(&str) -> Option<String>) -> Self {
         let anonymous = match var("AUTH_ANONYMOUS").as_deref() {
-            Some("true") => {
-                SessionKey::from_secret(&var("SESSION_SECRET").unwrap_or_default()).map_or(Anonymous::NoSecret, Anonymous::On)
-            }
+            Some("true") => SessionKey::from_secret(&var("SESSION_SECRET").unwrap_or_default())
+                .map_or(Anonymous::NoSecret, Anonymous::On),
             _ => Anonymous::Off,
         };
         let allowed_origins = AllowedOrigins::parse(&var("ALLOWED_ORIGINS").unwrap_or_default());
@@ -39,7 +38,8 @@ impl Settings {
                 vec!["AUTH_ANONYMOUS is true, but SESSION_SECRET has fewer than 32 bytes".to_owned()]
             }
             Anonymous::Off if !has_keys => vec![
-                "nobody can come in: AUTH_ANONYMOUS is off, and the D1 binding DB for API keys is missing".to_owned(),
+                "nobody can come in: AUTH_ANONYMOUS is off, and the D1 binding DB for API keys is missing"
+                    .to_owned(),
             ],
             Anonymous::Off | Anonymous::On(_) => Vec::new(),
         }

@@ -74,7 +74,8 @@ pub fn verify(row: KeyRow, digest: &KeyDigest, now: u64) -> Option<VerifiedKey> 
 
 /// Compares without stopping at the first difference, so that time tells nothing about where it is.
 fn same(left: &[u8], right: &[u8]) -> bool {
-    let differences = left.iter().zip(right).fold(0_u8, |so_far, (l, r)| std::hint::black_box(so_far | (l ^ r)));
+    let differences =
+        left.iter().zip(right).fold(0_u8, |so_far, (l, r)| std::hint::black_box(so_far | (l ^ r)));
     left.len() == right.len() && differences == 0
 }
 
@@ -149,7 +150,9 @@ mod tests {
 
     #[test]
     fn comparison_is_equality() {
-        for (left, right, equal) in [("", "", true), ("ab", "ab", true), ("ab", "aB", false), ("ab", "abc", false)] {
+        for (left, right, equal) in
+            [("", "", true), ("ab", "ab", true), ("ab", "aB", false), ("ab", "abc", false)]
+        {
             assert_eq!(same(left.as_bytes(), right.as_bytes()), equal, "{left} {right}");
         }
     }

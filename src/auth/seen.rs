@@ -75,9 +75,13 @@ mod tests {
     fn a_key_is_fresh_for_a_minute_and_graced_for_an_hour() {
         let mut seen = SeenKeys::new();
         seen.remember(digest(1), key("ada", None), 1_000);
-        for (now, fresh, in_grace) in
-            [(1_000, true, true), (60_999, true, true), (61_000, false, true), (3_600_999, false, true), (3_601_000, false, false)]
-        {
+        for (now, fresh, in_grace) in [
+            (1_000, true, true),
+            (60_999, true, true),
+            (61_000, false, true),
+            (3_600_999, false, true),
+            (3_601_000, false, false),
+        ] {
             assert_eq!(seen.fresh(&digest(1), now).is_some(), fresh, "{now}");
             assert_eq!(seen.in_grace(&digest(1), now).is_some(), in_grace, "{now}");
         }

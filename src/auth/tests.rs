@@ -15,7 +15,11 @@ fn the_cookie_counts_only_without_authorization() {
     let cookies = Some("espalier_session=token");
     assert_eq!(presented(None, cookies), Ok(Credential::Session("token")));
     for header in ["", "Bearer", "Bearer ", "Bearer token", "Basic dXNlcjpwYXNz", KEY, "Bearer espk_x"] {
-        assert_eq!(presented(Some(header), cookies).unwrap_err().code.as_str(), "unauthenticated", "{header}");
+        assert_eq!(
+            presented(Some(header), cookies).unwrap_err().code.as_str(),
+            "unauthenticated",
+            "{header}"
+        );
     }
 }
 

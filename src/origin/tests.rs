@@ -60,7 +60,9 @@ fn only_allowed_origins_may_read_answers() {
 #[test]
 fn the_list_takes_origins_and_nothing_else() {
     let nothing = AllowedOrigins::default();
-    for list in ["", " ", ",,", "*", "null", "app.example.com", "https://", "file:///x", "https://a.example/path"] {
+    for list in
+        ["", " ", ",,", "*", "null", "app.example.com", "https://", "file:///x", "https://a.example/path"]
+    {
         assert_eq!(AllowedOrigins::parse(list), nothing, "{list}");
     }
     assert_eq!(AllowedOrigins::parse("*,https://a.example"), AllowedOrigins::parse("https://a.example/"));

@@ -25,7 +25,8 @@ fn a_token_proves_its_session_until_it_is_over() {
 fn whoever_changes_a_token_breaks_it() {
     let token = key('a').sign(&session());
     for end in 0..token.len() {
-        assert_eq!(key('a').verify(&token[..end], NOW), None, "cut after {end}");
+        let cut: String = token.chars().take(end).collect();
+        assert_eq!(key('a').verify(&cut, NOW), None, "cut after {end}");
     }
     for at in 0..token.len() {
         let mut bytes = token.clone().into_bytes();

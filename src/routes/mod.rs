@@ -1,0 +1,54 @@
+//! What the routes do: one file a resource. Whoever asks is known before anything else is looked at, so that without
+//! a credential nothing can be learned, not even which ids are well-formed.
+
+mod chat;
+mod credentials;
+mod health;
+mod object;
+mod session;
+mod threads;
+
+use espalier_durable::protocol::ThreadCommand;
+
+use crate::problem::Failure;
+use crate::query;
+use crate::router::Route;
+use crate::serve::{Answer, Call};
+
+/// Does what a route asks for.
+pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failure> {
+    match route {
+        Route::Health => Ok(Answer::Ours(health::report(call))),
+        Route::Session => session::open(call).map(Answer::Ours),
+        Route::Chat => {
+            let owner = credentials::to_change(call).await?;
+            chat::start(call, owner).await.map(Answer::Object)
+        }
+        Route::Threads => {
+            let owner = credentials::to_read(call).await?;
+            threads::list(call, &owner).await.map(Answer::Ours)
+        }
+        Route::Thread { id } => {
+            let owner = credentials::to_read(call).await?;
+            threads::ask(call, owner, id, ThreadCommand::Detail).await
+        }
+        Route::DeleteThread { id } => {
+            let owner = credentials::to_change(call).await?;
+            threads::ask(call, owner, id, ThreadCommand::Delete).await
+        }
+        Route::Messages { id } => {
+            let owner = credentials::to_read(call).await?;
+            let query::Page { limit, cursor } = query::page(call.query())?;
+            threads::ask(call, owner, id, ThreadCommand::Messages { limit, cursor }).await
+        }
+        Route::Stream { id } => {
+            let owner = credentials::to_read(call).await?;
+            let after = query::after(call.query(), call.header("last-event-id").as_deref())?;
+            threads::ask(call, owner, id, ThreadCommand::Stream { after }).await
+        }
+        Route::Cancel { id } => {
+            let owner = credentials::to_change(call).await?;
+            threads::ask(call, owner, id, ThreadCommand::Cancel).await
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! One request from the platform and back: finds its route, turns whatever happens into an answer, and puts on it
+//! the headers that every answer has.
+
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+use espalier_durable::protocol::{ApiError, ErrorCode};
+use worker::js_sys::Uint8Array;
+use worker::web_sys::{Response, ResponseInit};
+use worker::{Env, Headers, Request, console_error};
+
+use crate::origin::{self, FETCH_METADATA, Provenance};
+use crate::problem::Failure;
+use crate::reply::{ALWAYS, Reply};
+use crate::router::{self, Found};
+use crate::routes;
+use crate::settings::Settings;
+
+thread_local! {
+    static SETTINGS: OnceCell<Rc<Settings>> = const { OnceCell::new() };
+}
+
+/// A request that is being answered.
+pub struct Call {
+    pub request: Request,
+    pub env: Env,
+    pub settings: Rc<Settings>,
+    pub now: u64,
+    url: String,
+    origin: Option<String>,
+}
+
+impl Call {
+    /// A header's value.
+    pub fn header(&self, name: &str) -> Option<String> {
+        self.request.headers().get(name).ok().flatten()
+    }
+
+    /// What stands behind the question mark.
+    pub fn query(&self) -> &str {
+        self.url.split_once('?').map_or("", |(_, query)| query)
+    }
+
+    /// Whether the client speaks https with us.
+    pub fn is_https(&self) -> bool {
+        self.url.starts_with("https:")
+    }
+
+    /// Where the request says it comes from.
+    pub fn provenance(&self) -> Provenance<'_> {
+        let headers = self.request.headers();
+        Provenance {
+            // A request without a host of its own matches no origin.
+            own: origin::of_url(&self.url).unwrap_or_default(),
+            origin: self.origin.as_deref(),
+            from_browser: FETCH_METADATA.iter().any(|name| headers.has(name).unwrap_or(true)),
+        }
+    }
+}
+
+/// An answer: made here, or a thread object's, which passes through as it is.
+pub enum Answer {
+    Ours(Reply),
+    Object(Response),
+}
+
+/// Answers a request. Fails only when the platform refuses to build a response.
+pub async fn answer(request: Request, env: Env) -> worker::Result<Response> {
+    let method = request.inner().method();
+    let path = request.path();
+    let mut call = Call {
+        settings: settings(&env),
+        now: worker::Date::now().as_millis(),
+        url: request.inner().url(),
+        origin: request.headers().get("origin").ok().flatten(),
+        request,
+        env,
+    };
+    let answer = match router::find(&method, &path) {
+        Found::Route(route) => routes::dispatch(&mut call, route).await,
+        Found::Options { allow } => Ok(Answer::Ours(options(&call, allow))),
+        Found::WrongMethod { allow } => Err(Failure::WrongMethod { allow }),
+        Found::Nothing => Err(ApiError::new(ErrorCode::RouteNotFound, "there is no such route").into()),
+    };
+    let answer = answer.unwrap_or_else(|failure| {
+        if let Some(line) = failure.log_line() {
+            console_error!("{line}");
+        }
+        Answer::Ours(failure.reply())
+    });
+    let cors = call.provenance().cors(&call.settings.allowed_origins);
+    match answer {
+        Answer::Ours(reply) => ours(reply, &cors, method == "HEAD"),
+        Answer::Object(response) => objects(response, &cors, method == "HEAD"),
+    }
+}
+
+fn settings(env: &Env) -> Rc<Settings> {
+    SETTINGS.with(|settings| {
+        let read = || Rc::new(Settings::read(|name| env.var(name).ok().map(|value| value.to_string())));
+        Rc::clone(settings.get_or_init(read))
+    })
+}
+
+fn options(call: &Call, allow: String) -> Reply {
+    let mut reply = Reply::empty();
+    if !call.provenance().cors(&call.settings.allowed_origins).is_empty() {
+        reply.headers.extend(origin::preflight(&allow));
+    }
+    reply.with("allow", allow)
+}
+
+fn ours(reply: Reply, cors: &[(&str, String)], head: bool) -> worker::Result<Response> {
+    let headers = Headers::new();
+    for (name, value) in ALWAYS {
+        headers.set(name, value)?;
+    }
+    for (name, value) in reply.headers.iter().chain(cors) {
+        headers.set(name, value)?;
+    }
+    let init = ResponseInit::new();
+    init.set_status(reply.status);
+    init.set_headers(&headers.0);
+    let body = reply.body.filter(|_| !head).map(|body| Uint8Array::from(body.as_slice()));
+    Ok(Response::new_with_opt_js_u8_array_and_init(body.as_ref(), &init)?)
+}
+
+/// A stream goes to the client natively, without a byte of it passing through here. Its response is rebuilt, around
+/// the same stream, only where a header is missing: those of fetched responses cannot be changed.
+fn objects(response: Response, cors: &[(&str, String)], head: bool) -> worker::Result<Response> {
+    let given = Headers(response.headers());
+    let missing: Vec<_> = ALWAYS.into_iter().filter(|(name, _)| !given.has(name).unwrap_or(false)).collect();
+    if missing.is_empty() && cors.is_empty() && !head {
+        return Ok(response);
+    }
+    let headers = given.clone();
+    for (name, value) in missing {
+        headers.set(name, value)?;
+    }
+    for (name, value) in cors {
+        headers.set(name, value)?;
+    }
+    let init = ResponseInit::new();
+    init.set_status(response.status());
+    init.set_headers(&headers.0);
+    let body = response.body();
+    if head {
+        // Nobody will read it: the object should know.
+        let _ = body.map(|body| body.cancel());
+        return Ok(Response::new_with_opt_readable_stream_and_init(None, &init)?);
+    }
+    Ok(Response::new_with_opt_readable_stream_and_init(body.as_ref(), &init)?)
+}
