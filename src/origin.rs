@@ -41,10 +41,10 @@ pub fn of_url(url: &str) -> Option<&str> {
 #[derive(Clone, Copy, Debug)]
 pub struct Provenance<'a> {
     /// The origin that the request was sent to.
-    pub own: &'a str,
+    pub own: Option<&'a str>,
     /// The header `Origin`.
     pub origin: Option<&'a str>,
-    /// Whether any header of [`FETCH_METADATA`] is there.
+    /// Whether any header of [`FETCH_METADATA`] is there. Means nothing where there is an `Origin`.
     pub from_browser: bool,
 }
 
@@ -52,7 +52,7 @@ impl Provenance<'_> {
     /// The rule for a request that changes state with the authority of a cookie (or gets one).
     pub fn may_change_state(&self, allowed: &AllowedOrigins) -> Result<(), ApiError> {
         match self.origin {
-            Some(origin) if origin == self.own || allowed.contains(origin) => Ok(()),
+            Some(origin) if self.own == Some(origin) || allowed.contains(origin) => Ok(()),
             Some(_) => {
                 Err(ApiError::new(ErrorCode::ForbiddenOrigin, "this origin is not in ALLOWED_ORIGINS"))
             }
@@ -62,21 +62,21 @@ impl Provenance<'_> {
             None => Ok(()),
         }
     }
-
-    /// The headers that let the page read the answer; none for the service's own page, which needs none.
-    pub fn cors(&self, allowed: &AllowedOrigins) -> Vec<(&'static str, String)> {
-        match self.origin {
-            Some(origin) if origin != self.own && allowed.contains(origin) => vec![
-                ("access-control-allow-origin", origin.to_owned()),
-                ("access-control-allow-credentials", "true".to_owned()),
-                ("vary", "Origin".to_owned()),
-            ],
-            _ => Vec::new(),
-        }
-    }
 }
 
-/// What an allowed page is told before it sends a request that is not simple, beside [`Provenance::cors`].
+/// The headers that let a page of this origin read the answer; none for the service's own page, which needs none.
+pub fn cors(own: Option<&str>, origin: &str, allowed: &AllowedOrigins) -> Vec<(&'static str, String)> {
+    if own == Some(origin) || !allowed.contains(origin) {
+        return Vec::new();
+    }
+    vec![
+        ("access-control-allow-origin", origin.to_owned()),
+        ("access-control-allow-credentials", "true".to_owned()),
+        ("vary", "Origin".to_owned()),
+    ]
+}
+
+/// What an allowed page is told before it sends a request that is not simple, beside [`cors`].
 pub fn preflight(allow: &str) -> [(&'static str, String); 3] {
     [
         ("access-control-allow-methods", allow.to_owned()),

@@ -48,13 +48,22 @@ impl Call {
 
     /// Where the request says it comes from.
     pub fn provenance(&self) -> Provenance<'_> {
-        let headers = self.request.headers();
+        let sent = |name: &&str| self.request.headers().has(name).unwrap_or(true);
+        let origin = self.origin.as_deref();
         Provenance {
-            // A request without a host of its own matches no origin.
-            own: origin::of_url(&self.url).unwrap_or_default(),
-            origin: self.origin.as_deref(),
-            from_browser: FETCH_METADATA.iter().any(|name| headers.has(name).unwrap_or(true)),
+            own: self.own_origin(),
+            origin,
+            from_browser: origin.is_none() && FETCH_METADATA.iter().any(sent),
         }
+    }
+
+    fn cors(&self) -> Vec<(&'static str, String)> {
+        let Some(origin) = self.origin.as_deref() else { return Vec::new() };
+        origin::cors(self.own_origin(), origin, &self.settings.allowed_origins)
+    }
+
+    fn own_origin(&self) -> Option<&str> {
+        origin::of_url(&self.url)
     }
 }
 
@@ -88,7 +97,7 @@ pub async fn answer(request: Request, env: Env) -> worker::Result<Response> {
         }
         Answer::Ours(failure.reply())
     });
-    let cors = call.provenance().cors(&call.settings.allowed_origins);
+    let cors = call.cors();
     match answer {
         Answer::Ours(reply) => ours(reply, &cors, method == "HEAD"),
         Answer::Object(response) => objects(response, &cors, method == "HEAD"),
@@ -104,7 +113,7 @@ fn settings(env: &Env) -> Rc<Settings> {
 
 fn options(call: &Call, allow: String) -> Reply {
     let mut reply = Reply::empty();
-    if !call.provenance().cors(&call.settings.allowed_origins).is_empty() {
+    if !call.cors().is_empty() {
         reply.headers.extend(origin::preflight(&allow));
     }
     reply.with("allow", allow)

@@ -1,6 +1,7 @@
-use super::{AllowedOrigins, Provenance, of_url};
+use super::{AllowedOrigins, Provenance, cors, of_url};
 
 const OWN: &str = "https://chat.example.com";
+const HERE: Option<&str> = Some(OWN);
 
 fn allowed() -> AllowedOrigins {
     AllowedOrigins::parse("https://app.example.com, http://localhost:5173/ ,HTTPS://Upper.example.com")
@@ -31,7 +32,7 @@ fn a_cookie_changes_state_only_from_a_known_origin() {
         (Some("http://localhost:5174"), true, false),
     ];
     for (origin, from_browser, passes) in table {
-        let provenance = Provenance { own: OWN, origin, from_browser };
+        let provenance = Provenance { own: HERE, origin, from_browser };
         let verdict = provenance.may_change_state(&allowed());
         assert_eq!(verdict.is_ok(), passes, "{origin:?} {from_browser}");
         if let Err(error) = verdict {
@@ -41,9 +42,14 @@ fn a_cookie_changes_state_only_from_a_known_origin() {
 }
 
 #[test]
+fn a_request_without_an_origin_of_its_own_matches_none() {
+    let provenance = Provenance { own: of_url(""), origin: Some(""), from_browser: false };
+    assert!(provenance.may_change_state(&allowed()).is_err());
+}
+
+#[test]
 fn only_allowed_origins_may_read_answers() {
-    let cors = |origin| Provenance { own: OWN, origin, from_browser: true }.cors(&allowed());
-    let headers = cors(Some("https://app.example.com"));
+    let headers = cors(HERE, "https://app.example.com", &allowed());
     assert_eq!(
         headers,
         [
@@ -52,8 +58,8 @@ fn only_allowed_origins_may_read_answers() {
             ("vary", "Origin".to_owned()),
         ]
     );
-    for origin in [None, Some(OWN), Some("null"), Some("*"), Some("https://evil.example")] {
-        assert_eq!(cors(origin), [], "{origin:?}");
+    for origin in ["", OWN, "null", "*", "https://evil.example"] {
+        assert_eq!(cors(HERE, origin, &allowed()), [], "{origin:?}");
     }
 }
 
