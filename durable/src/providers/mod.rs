@@ -1,1 +1,12 @@
-//! The wires of LLM services, sans I/O.
+//! The wires of LLM services, sans I/O: a [`Codec`] turns a request into bytes and bytes, in any split, into events.
+//!
+//! What a provider said beyond our own words (ids, signatures, reasoning) goes back to it, and only to it, in
+//! [`RawMessage`](crate::model::RawMessage); what it said in an error goes nowhere. Who sends the bytes, waits and
+//! gives up is the shell's business.
+
+mod codec;
+pub mod failure;
+pub mod openai_chat;
+pub mod sse;
+
+pub use codec::{Codec, Decoder, HttpRequest, Secret};

@@ -1,0 +1,83 @@
+use super::*;
+
+use ModelErrorKind::*;
+
+#[test]
+fn refusals_by_status() {
+    let table = [
+        (301, BadRequest),
+        (400, BadRequest),
+        (401, Auth),
+        (402, Auth),
+        (403, Auth),
+        (404, BadRequest),
+        (408, Overloaded),
+        (409, Overloaded),
+        (413, ContextTooLong),
+        (422, BadRequest),
+        (429, RateLimited),
+        (500, Overloaded),
+        (502, Overloaded),
+        (503, Overloaded),
+        (504, Overloaded),
+        (529, Overloaded),
+        (199, Protocol),
+        (999, Protocol),
+    ];
+    for (status, kind) in table {
+        for body in [&b""[..], b"<html>", b"null", b"[]", b"{}", b"\xff", br#"{"error":null}"#] {
+            assert_eq!(Complaint::from_body(body).refused(status).kind, kind, "{status}");
+        }
+    }
+}
+
+#[test]
+fn too_long_in_the_words_of_each_provider() {
+    let bodies = [
+        r#"{"error":{"message":"…","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}"#,
+        r#"{"object":"error","message":"This model's maximum context length is 4096 tokens.","type":"BadRequestError","code":400}"#,
+        r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error","n_ctx":4096}}"#,
+        r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#,
+        r#"[{"error":{"code":400,"message":"The input token count exceeds the maximum number of tokens allowed","status":"INVALID_ARGUMENT"}}]"#,
+        r#"{"errors":[{"message":"AiError: exceeded this model context window limit","code":5021}],"success":false}"#,
+        r#"{"error":"context window exceeded"}"#,
+    ];
+    for body in bodies {
+        assert_eq!(Complaint::from_body(body.as_bytes()).refused(400).kind, ContextTooLong, "{body}");
+    }
+    let limited = br#"{"error":{"message":"Rate limit: tokens of this context length per minute"}}"#;
+    assert_eq!(Complaint::from_body(limited).refused(429).kind, RateLimited);
+}
+
+#[test]
+fn errors_in_the_stream() {
+    let table = [
+        (r#"{"code":400,"message":"Token limit reached"}"#, BadRequest),
+        (r#"{"code":500,"message":"…","type":"server_error"}"#, Overloaded),
+        (r#"{"code":429}"#, RateLimited),
+        (r#"{"type":"overloaded_error"}"#, Overloaded),
+        (r#"{"type":"authentication_error"}"#, Auth),
+        (r#"{"code":"invalid_api_key","type":"invalid_request_error"}"#, Auth),
+        (r#"{"code":"rate_limit_exceeded"}"#, RateLimited),
+        (r#"{"type":"insufficient_quota"}"#, RateLimited),
+        (r#"{"type":"invalid_request_error"}"#, BadRequest),
+        (r#"{"code":"context_length_exceeded"}"#, ContextTooLong),
+        (r#""something""#, Overloaded),
+        (r#"{"code":12}"#, Overloaded),
+        ("17", Overloaded),
+    ];
+    for (body, kind) in table {
+        assert_eq!(Complaint::from_body(body.as_bytes()).in_stream().kind, kind, "{body}");
+    }
+}
+
+#[test]
+fn no_word_of_the_provider_is_shown() {
+    let body = br#"{"error":{"message":"key sk-SECRET is wrong","type":"SECRET","code":"SECRET"}}"#;
+    for status in 100..=999 {
+        let shown = format!("{:?}", Complaint::from_body(body).refused(status));
+        assert!(!shown.to_lowercase().contains("secret"), "{shown}");
+    }
+    let shown = format!("{:?}", Complaint::from_body(body).in_stream());
+    assert!(!shown.to_lowercase().contains("secret"), "{shown}");
+}

@@ -1,0 +1,172 @@
+//! A chunk of the stream as it stands on the wire. Borrows from the read that brought it; what has no meaning here is
+//! kept as raw JSON where it belongs to the message, and skipped elsewhere.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+#[derive(Debug, Deserialize)]
+pub struct Chunk<'a> {
+    /// Absent or empty in chunks that bring usage, filter results or an error only.
+    #[serde(borrow, default)]
+    pub choices: Option<Vec<Choice<'a>>>,
+    /// Raw, so that a usage of unknown shape costs the usage and not the reply.
+    #[serde(borrow, default)]
+    pub usage: Option<&'a RawValue>,
+    /// An error in the middle of the stream (llama.cpp, OpenRouter, vLLM …).
+    #[serde(borrow, default)]
+    pub error: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Choice<'a> {
+    #[serde(default)]
+    pub index: Option<u64>,
+    #[serde(borrow, default)]
+    pub delta: Option<Delta<'a>>,
+    #[serde(borrow, default)]
+    pub finish_reason: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub error: Option<&'a RawValue>,
+}
+
+/// Members that the codec does not know, in the order in which they came.
+pub type Unknown<'a> = Vec<(Text<'a>, &'a RawValue)>;
+
+/// A piece of the assistant's message.
+#[derive(Debug, Default)]
+pub struct Delta<'a> {
+    pub content: Option<Text<'a>>,
+    pub refusal: Option<Text<'a>>,
+    /// DeepSeek's name for it; also GLM, Kimi, llama.cpp.
+    pub reasoning_content: Option<Text<'a>>,
+    /// OpenRouter's name for it; also Groq, Ollama, vLLM.
+    pub reasoning: Option<Text<'a>>,
+    pub tool_calls: Option<Vec<CallDelta<'a>>>,
+    pub unknown: Unknown<'a>,
+}
+
+/// A piece of a tool call.
+#[derive(Debug, Default)]
+pub struct CallDelta<'a> {
+    pub index: Option<u64>,
+    pub id: Option<Text<'a>>,
+    pub function: Option<FunctionDelta<'a>>,
+    pub unknown: Unknown<'a>,
+}
+
+#[derive(Debug, Default)]
+pub struct FunctionDelta<'a> {
+    pub name: Option<Text<'a>>,
+    /// A string by the book; some servers send the object itself.
+    pub arguments: Option<&'a RawValue>,
+    pub unknown: Unknown<'a>,
+}
+
+/// A string, borrowed where it has no escapes. (A bare `Option<Cow<str>>` never borrows in serde.)
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text<'a>(pub Cow<'a, str>);
+
+impl Text<'_> {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextVisitor;
+        impl<'de> Visitor<'de> for TextVisitor {
+            type Value = Text<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Owned(text.into())))
+            }
+        }
+        deserializer.deserialize_str(TextVisitor)
+    }
+}
+
+/// Deserializes an object member by member: `known` takes the member of that name, or leaves it to `unknown`.
+macro_rules! object {
+    ($type:ident, known: { $($name:literal => $field:ident),* }, dropped: [$($dropped:literal),*]) => {
+        impl<'de: 'a, 'a> Deserialize<'de> for $type<'a> {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct ObjectVisitor;
+                impl<'de> Visitor<'de> for ObjectVisitor {
+                    type Value = $type<'de>;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str("an object")
+                    }
+                    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+                        let mut value = $type::default();
+                        while let Some(name) = map.next_key::<Text<'de>>()? {
+                            match name.as_str() {
+                                $($name => value.$field = map.next_value()?,)*
+                                $($dropped => {
+                                    map.next_value::<IgnoredAny>()?;
+                                })*
+                                _ => {
+                                    let raw = map.next_value::<&'de RawValue>()?;
+                                    value.unknown.push((name, raw));
+                                }
+                            }
+                        }
+                        Ok(value)
+                    }
+                }
+                deserializer.deserialize_map(ObjectVisitor)
+            }
+        }
+    };
+}
+
+// Dropped is what belongs to the stream and not to the message: Mistral numbers the delta itself; `function_call` is
+// the forerunner of `tool_calls`, which nobody sends who is not asked for it.
+object!(Delta, known: {
+    "content" => content,
+    "refusal" => refusal,
+    "reasoning_content" => reasoning_content,
+    "reasoning" => reasoning,
+    "tool_calls" => tool_calls
+}, dropped: ["role", "index", "function_call"]);
+
+object!(CallDelta, known: { "index" => index, "id" => id, "function" => function }, dropped: ["type"]);
+
+object!(FunctionDelta, known: { "name" => name, "arguments" => arguments }, dropped: []);
+
+/// An object of which nothing is known.
+#[derive(Debug, Default)]
+pub struct Object<'a> {
+    pub unknown: Unknown<'a>,
+}
+
+object!(Object, known: {}, dropped: []);
+
+/// What a chunk says of tokens. Counts that are absent or of another type are unknown, never an error.
+#[derive(Debug, Deserialize)]
+pub struct UsageCounts {
+    #[serde(default)]
+    pub prompt_tokens: Option<u64>,
+    #[serde(default)]
+    pub completion_tokens: Option<u64>,
+    #[serde(default)]
+    pub prompt_tokens_details: Option<PromptDetails>,
+    /// DeepSeek's own name for cached tokens.
+    #[serde(default)]
+    pub prompt_cache_hit_tokens: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct PromptDetails {
+    #[serde(default)]
+    pub cached_tokens: Option<u64>,
+}

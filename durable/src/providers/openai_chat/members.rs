@@ -1,0 +1,182 @@
+//! Members of a message that the codec does not know (thought signatures, reasoning details …), put together from
+//! their pieces so that they can go back to the provider as they came.
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use serde_json::value::RawValue;
+
+use super::chunk::{Object, Text, Unknown};
+
+/// Members by name, in the order in which they first came.
+#[derive(Debug, Default)]
+pub struct Members(Vec<(String, Member)>);
+
+/// What came once is kept as it stands on the wire; only what comes in pieces is taken apart, and only one level
+/// deep: nesting is the provider's choice, our stack is not.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Member {
+    Once(Box<RawValue>),
+    /// Strings are joined.
+    Text(String),
+    /// Lists are joined.
+    List(Vec<Element>),
+}
+
+/// An element of a joined list. OpenRouter cuts one block of `reasoning_details` into elements that carry the same
+/// `index` and `type`: those become one element again, or its signature would not match its text.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Element {
+    Whole(Box<RawValue>),
+    Pieces(Members),
+}
+
+/// Strings that are repeated with each piece of an element, not continued.
+const REPEATED: [&str; 5] = ["type", "id", "index", "format", "signature"];
+
+impl Members {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Takes a delta's members in. Returns how many bytes they brought. Null says nothing: it is what most servers send
+    /// for what a piece does not bring.
+    pub fn take(&mut self, unknown: &Unknown<'_>) -> usize {
+        let mut bytes = 0;
+        for (name, raw) in unknown.iter().filter(|(_, raw)| raw.get() != "null") {
+            bytes += name.as_str().len() + raw.get().len();
+            match self.find(name.as_str()) {
+                Some(member) => member.join(raw),
+                None => self.add(name.as_str(), Member::Once((*raw).to_owned())),
+            }
+        }
+        bytes
+    }
+
+    /// Adds to a member that is a string, without a detour over JSON.
+    pub fn push_text(&mut self, name: &str, piece: &str) {
+        match self.find(name) {
+            Some(Member::Text(text)) => text.push_str(piece),
+            Some(other) => *other = Member::Text(piece.into()),
+            None => self.add(name, Member::Text(piece.into())),
+        }
+    }
+
+    /// Leaves out a string that is empty.
+    pub fn drop_if_empty(&mut self, name: &str) {
+        self.0.retain(|(known, member)| {
+            known != name || !matches!(member, Member::Text(text) if text.is_empty())
+        });
+    }
+
+    /// Writes the members into a map that is being serialized.
+    pub fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        self.0.iter().try_for_each(|(name, member)| map.serialize_entry(name, member))
+    }
+
+    fn find(&mut self, name: &str) -> Option<&mut Member> {
+        self.0.iter_mut().find(|(known, _)| known == name).map(|(_, member)| member)
+    }
+
+    fn add(&mut self, name: &str, member: Member) {
+        self.0.push((name.into(), member));
+    }
+
+    fn once(&self, name: &str) -> Option<&str> {
+        match self.0.iter().find(|(known, _)| known == name) {
+            Some((_, Member::Once(raw))) => Some(raw.get()),
+            _ => None,
+        }
+    }
+
+    fn of_element(raw: &RawValue) -> Option<Members> {
+        let object: Object<'_> = serde_json::from_str(raw.get()).ok()?;
+        let member =
+            |(name, raw): &(Text<'_>, &RawValue)| (name.as_str().into(), Member::Once((*raw).to_owned()));
+        let members = Members(object.unknown.iter().map(member).collect());
+        members.once("index")?;
+        Some(members)
+    }
+
+    /// Continues an element with its next piece.
+    fn continue_with(&mut self, piece: Members) {
+        for (name, member) in piece.0 {
+            match (self.find(&name), member) {
+                (None, member) => self.0.push((name, member)),
+                (Some(_), Member::Once(raw)) if raw.get() == "null" => {}
+                (Some(known), Member::Once(raw)) if !REPEATED.contains(&name.as_str()) => {
+                    known.join_text(&raw)
+                }
+                (Some(known), member) => *known = member,
+            }
+        }
+    }
+}
+
+impl Serialize for Members {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.write(&mut map)?;
+        map.end()
+    }
+}
+
+impl Member {
+    fn join(&mut self, raw: &RawValue) {
+        if let Member::Once(first) = self
+            && first.get().starts_with('[')
+            && raw.get().starts_with('[')
+        {
+            let mut list = vec![];
+            join_list(&mut list, first);
+            *self = Member::List(list);
+        }
+        match self {
+            Member::List(list) => join_list(list, raw),
+            Member::Once(_) | Member::Text(_) => self.join_text(raw),
+        }
+    }
+
+    /// Joins two strings. Of anything else a later one is a newer state of the same thing.
+    fn join_text(&mut self, raw: &RawValue) {
+        let piece = match raw.get().starts_with('"') {
+            true => serde_json::from_str::<String>(raw.get()).ok(),
+            false => None,
+        };
+        let Some(piece) = piece else {
+            *self = Member::Once(raw.to_owned());
+            return;
+        };
+        if let Member::Once(first) = self {
+            *self = Member::Text(serde_json::from_str(first.get()).unwrap_or_default());
+        }
+        if let Member::Text(text) = self {
+            text.push_str(&piece);
+        }
+    }
+}
+
+fn join_list(list: &mut Vec<Element>, raw: &RawValue) {
+    let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(raw.get()) else { return };
+    for raw in elements {
+        let Some(piece) = Members::of_element(raw) else {
+            list.push(Element::Whole(raw.to_owned()));
+            continue;
+        };
+        let same =
+            |known: &Members| ["index", "type"].iter().all(|name| known.once(name) == piece.once(name));
+        match list.last_mut() {
+            Some(Element::Pieces(known)) if same(known) => known.continue_with(piece),
+            Some(Element::Whole(whole)) if Members::of_element(whole).as_ref().is_some_and(same) => {
+                // Cannot fail: the guard has just read it.
+                if let Some(mut known) = Members::of_element(whole) {
+                    known.continue_with(piece);
+                    list.pop();
+                    list.push(Element::Pieces(known));
+                }
+            }
+            _ => list.push(Element::Whole(raw.to_owned())),
+        }
+    }
+}

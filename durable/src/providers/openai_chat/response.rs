@@ -1,0 +1,258 @@
+//! The reply, from the first byte to `[DONE]`.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::model::{
+    ModelError, ModelEvent, ModelReply, RawMessage, RawValueEq, ReplyFinish, ToolCall, Usage,
+};
+use crate::providers::Decoder;
+use crate::providers::failure::{Complaint, protocol};
+use crate::providers::sse::{SseDecoder, SseEvent};
+
+use super::calls::{Call, Calls};
+use super::chunk::{Choice, Chunk, Delta, Text, UsageCounts};
+use super::members::Members;
+
+/// Text, reasoning and arguments of one reply, in bytes. A reply is one row of the journal, text and raw message
+/// both, escaped as JSON, and SQLite in a Durable Object takes rows of 2 MB:
+/// <https://developers.cloudflare.com/durable-objects/platform/limits/>. It is about 130 000 tokens.
+pub const MAX_REPLY_BYTES: usize = 512 * 1024;
+
+/// One event: a whole reply may come in it (servers that do not really stream), escaped and with its frame.
+const MAX_EVENT_BYTES: usize = 4 * MAX_REPLY_BYTES;
+
+/// Decodes one reply.
+#[derive(Debug)]
+pub struct ChatDecoder {
+    sse: SseDecoder,
+    reply: Option<Reply>,
+}
+
+/// What has come of the reply.
+#[derive(Debug)]
+struct Reply {
+    provider: String,
+    first_call: usize,
+    bytes: usize,
+    text: String,
+    refused: bool,
+    calls: Calls,
+    members: Members,
+    finish: Option<Finish>,
+    usage: Option<Usage>,
+}
+
+/// A `finish_reason`, or the failure that some servers tell in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Finish {
+    Reason(ReplyFinish),
+    Failure,
+}
+
+impl ChatDecoder {
+    /// `provider` is who the raw message may go back to; `first_call` numbers the ids that must be made up.
+    pub fn new(provider: &str, first_call: usize) -> Self {
+        let reply = Reply {
+            provider: provider.into(),
+            first_call,
+            bytes: 0,
+            text: String::new(),
+            refused: false,
+            calls: Calls::default(),
+            members: Members::default(),
+            finish: None,
+            usage: None,
+        };
+        ChatDecoder { sse: SseDecoder::new(MAX_EVENT_BYTES), reply: Some(reply) }
+    }
+}
+
+impl Decoder for ChatDecoder {
+    fn feed(&mut self, bytes: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        if self.reply.is_none() {
+            return Ok(());
+        }
+        let reply = &mut self.reply;
+        self.sse.feed(bytes, |event| {
+            if event.data.trim_ascii() == "[DONE]" {
+                // A second one, or what comes after it, says nothing.
+                return reply.take().map_or(Ok(()), |reply| reply.complete(events));
+            }
+            reply.as_mut().map_or(Ok(()), |reply| reply.take(event, events))
+        })
+    }
+
+    fn finish(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        match self.reply.take() {
+            None => Ok(()),
+            // Not every server says [DONE], but each gives a reason with its last choice.
+            Some(reply) if reply.finish.is_some() => reply.complete(events),
+            Some(_) => Err(protocol("The model provider's stream ended before the reply was complete.")),
+        }
+    }
+}
+
+impl Reply {
+    fn take(&mut self, event: SseEvent<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        if event.event == "error" {
+            return Err(complaint(event.data));
+        }
+        if event.data.trim_ascii().is_empty() {
+            return Ok(());
+        }
+        let chunk: Chunk<'_> = serde_json::from_str(event.data)
+            .map_err(|_| protocol("The model provider sent a chunk that cannot be read."))?;
+        if let Some(error) = chunk.error {
+            return Err(complaint(error.get()));
+        }
+        if let Some(usage) = chunk.usage.and_then(read_usage) {
+            // The last one counts: some servers send a running total with every chunk.
+            self.usage = Some(usage);
+        }
+        for choice in chunk.choices.into_iter().flatten() {
+            if choice.index.unwrap_or(0) == 0 {
+                self.take_choice(choice, events)?;
+            }
+        }
+        if self.bytes > MAX_REPLY_BYTES {
+            return Err(protocol("The model's reply is too large."));
+        }
+        Ok(())
+    }
+
+    fn take_choice(&mut self, choice: Choice<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        if let Some(error) = choice.error {
+            return Err(complaint(error.get()));
+        }
+        if let Some(delta) = choice.delta {
+            self.take_delta(delta, events)?;
+        }
+        if let Some(reason) = choice.finish_reason {
+            self.finish = Some(finish(reason.as_str()));
+        }
+        Ok(())
+    }
+
+    fn take_delta(&mut self, delta: Delta<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        self.bytes += self.members.take(&delta.unknown);
+        // Gateways send the same reasoning under both names; it is told once, and both go back.
+        let mut told = false;
+        for (name, piece) in [("reasoning_content", delta.reasoning_content), ("reasoning", delta.reasoning)]
+        {
+            let Some(piece) = piece else { continue };
+            self.members.push_text(name, piece.as_str());
+            self.bytes += piece.as_str().len();
+            if !told && !piece.as_str().is_empty() {
+                told = true;
+                events.push(ModelEvent::Reasoning(piece.0.into_owned()));
+            }
+        }
+        if let Some(content) = delta.content {
+            self.take_text(content, events);
+        }
+        if let Some(refusal) = delta.refusal {
+            self.refused |= !refusal.as_str().is_empty();
+            self.take_text(refusal, events);
+        }
+        for call in delta.tool_calls.into_iter().flatten() {
+            self.bytes += self.calls.take(call)?;
+        }
+        Ok(())
+    }
+
+    fn take_text(&mut self, piece: Text<'_>, events: &mut Vec<ModelEvent>) {
+        if !piece.as_str().is_empty() {
+            self.bytes += piece.as_str().len();
+            self.text.push_str(piece.as_str());
+            events.push(ModelEvent::Text(piece.0.into_owned()));
+        }
+    }
+
+    fn complete(mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        let has_calls = !self.calls.is_empty();
+        let finish = match self.finish {
+            // [DONE] without a reason: it is the terminator, and a reason can be told from the reply.
+            None | Some(Finish::Reason(ReplyFinish::Stop | ReplyFinish::ToolCalls)) => match has_calls {
+                // Ollama, Gemini and others say `stop` after tool calls.
+                true => ReplyFinish::ToolCalls,
+                false => ReplyFinish::Stop,
+            },
+            Some(Finish::Reason(reason)) => reason,
+            Some(Finish::Failure) => return Err(Complaint::default().in_stream()),
+        };
+        if !has_calls {
+            // Beside calls an empty one goes back: DeepSeek refuses a call that comes back without its reasoning.
+            self.members.drop_if_empty("reasoning_content");
+            self.members.drop_if_empty("reasoning");
+        }
+        let has_members = !self.members.is_empty() || self.calls.has_members();
+        let calls = self.calls.complete(self.first_call);
+        let tool_calls: Vec<ToolCall> = calls.iter().map(Call::to_tool_call).collect();
+        let raw = match has_members {
+            true => Some(RawMessage {
+                json: raw_message(&self.text, &self.members, &calls)?,
+                provider: self.provider,
+            }),
+            false => None,
+        };
+        let finish = if self.refused { ReplyFinish::ContentFilter } else { finish };
+        let reply = ModelReply { text: self.text, tool_calls, finish, usage: self.usage, raw };
+        events.push(ModelEvent::Finished(Box::new(reply)));
+        Ok(())
+    }
+}
+
+fn finish(reason: &str) -> Finish {
+    match reason {
+        "length" | "max_tokens" | "model_length" | "model_context_window_exceeded" => {
+            Finish::Reason(ReplyFinish::Length)
+        }
+        "tool_calls" | "function_call" => Finish::Reason(ReplyFinish::ToolCalls),
+        // `sensitive` is GLM's.
+        "content_filter" | "safety" | "sensitive" => Finish::Reason(ReplyFinish::ContentFilter),
+        // OpenRouter, GLM, DeepSeek: what came is not the answer.
+        "error" | "network_error" | "insufficient_system_resource" => Finish::Failure,
+        // `stop`, `eos`, `end_turn` and whatever else a server calls it: the model stopped.
+        _ => Finish::Reason(ReplyFinish::Stop),
+    }
+}
+
+fn complaint(json: &str) -> ModelError {
+    serde_json::from_str::<Value>(json)
+        .map(|value| Complaint::from_json(&value))
+        .unwrap_or_default()
+        .in_stream()
+}
+
+fn read_usage(raw: &RawValue) -> Option<Usage> {
+    let counts: UsageCounts = serde_json::from_str(raw.get()).ok()?;
+    let details = counts.prompt_tokens_details.and_then(|details| details.cached_tokens);
+    Some(Usage {
+        input_tokens: counts.prompt_tokens?,
+        cached_tokens: details.or(counts.prompt_cache_hit_tokens).unwrap_or(0),
+        output_tokens: counts.completion_tokens.unwrap_or(0),
+    })
+}
+
+/// The message as the provider would send it whole.
+fn raw_message(text: &str, members: &Members, calls: &[Call]) -> Result<RawValueEq, ModelError> {
+    struct Whole<'a>(&'a str, &'a Members, &'a [Call]);
+    impl Serialize for Whole<'_> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let Whole(text, members, calls) = self;
+            let mut map = serializer.serialize_map(None)?;
+            map.serialize_entry("role", "assistant")?;
+            map.serialize_entry("content", &(!text.is_empty() || calls.is_empty()).then_some(text))?;
+            members.write(&mut map)?;
+            if !calls.is_empty() {
+                map.serialize_entry("tool_calls", calls)?;
+            }
+            map.end()
+        }
+    }
+    to_raw_value(&Whole(text, members, calls))
+        .map(RawValueEq)
+        .map_err(|_| protocol("The model provider's message cannot be kept."))
+}

@@ -1,0 +1,223 @@
+//! Server-sent events as a client reads them, after the WHATWG's "Interpreting an event stream", in any split.
+//!
+//! Owns the framing only: lines, fields, events. What `data` means is its caller's business, and so is the end of the
+//! stream: an event that no blank line closed is dropped, as the standard says.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr2};
+
+#[cfg(test)]
+mod tests;
+
+/// One event. `data` of a single line is borrowed from the read that brought it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SseEvent<'a> {
+    /// The event's type; empty where the stream names none (the standard's `message`).
+    pub event: &'a str,
+    /// The data lines, joined by LF.
+    pub data: &'a str,
+    /// The last id that the stream named.
+    pub last_id: &'a str,
+}
+
+/// Why a stream cannot be read on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SseError {
+    /// A line, or the data of one event, is longer than the decoder's limit.
+    TooLarge,
+}
+
+/// Reads an event stream piece by piece. After an error it must not be fed again.
+#[derive(Debug)]
+pub struct SseDecoder {
+    /// Bytes that one line, and the data of one event, may have.
+    limit: usize,
+    /// The beginning of a line that the end of a read cut.
+    line: Vec<u8>,
+    /// Data of the open event that could not stay borrowed.
+    data: Vec<u8>,
+    /// Whether `data` holds a line, which may be an empty one.
+    has_data: bool,
+    event: String,
+    last_id: String,
+    /// How much of a byte order mark has been seen; its length when the question is settled.
+    bom: usize,
+    /// The last line ended with CR, so an LF that comes next belongs to it.
+    after_cr: bool,
+}
+
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+impl SseDecoder {
+    pub fn new(limit: usize) -> Self {
+        SseDecoder {
+            limit,
+            line: Vec::new(),
+            data: Vec::new(),
+            has_data: false,
+            event: String::new(),
+            last_id: String::new(),
+            bom: 0,
+            after_cr: false,
+        }
+    }
+
+    /// Reads on. `on_event` is called for every event that these bytes complete; its error ends the reading.
+    pub fn feed<E: From<SseError>>(
+        &mut self,
+        bytes: &[u8],
+        mut on_event: impl FnMut(SseEvent<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut rest = self.skip_bom(bytes);
+        if self.after_cr && !rest.is_empty() {
+            self.after_cr = false;
+            rest = rest.strip_prefix(b"\n").unwrap_or(rest);
+        }
+        // The open event's only data line, while this read holds it: most events are never copied.
+        let mut borrowed: Option<&[u8]> = None;
+        while let Some(end) = memchr2(b'\n', b'\r', rest) {
+            let (line, tail) = rest.split_at(end);
+            rest = self.skip_line_end(tail);
+            if self.line.is_empty() {
+                match self.parse(line)? {
+                    Line::Blank => self.dispatch(borrowed.take(), &mut on_event)?,
+                    Line::Data(value) if borrowed.is_none() && !self.has_data => borrowed = Some(value),
+                    Line::Data(value) => {
+                        self.keep(borrowed.take())?;
+                        self.keep(Some(value))?;
+                    }
+                    Line::Event(value) => set_lossy(&mut self.event, value),
+                    Line::Id(value) => set_lossy(&mut self.last_id, value),
+                    Line::Ignored => {}
+                }
+            } else {
+                // Only the first line of a read can have begun in an earlier one, so nothing is borrowed yet.
+                let mut whole = std::mem::take(&mut self.line);
+                whole.extend_from_slice(line);
+                match self.parse(&whole)? {
+                    Line::Blank | Line::Ignored => {}
+                    Line::Data(value) => self.keep(Some(value))?,
+                    Line::Event(value) => set_lossy(&mut self.event, value),
+                    Line::Id(value) => set_lossy(&mut self.last_id, value),
+                }
+                whole.clear();
+                self.line = whole;
+            }
+        }
+        self.keep(borrowed)?;
+        self.line.extend_from_slice(rest);
+        if self.line.len() > self.limit {
+            return Err(SseError::TooLarge.into());
+        }
+        Ok(())
+    }
+
+    /// Drops a byte order mark at the very beginning, which may come byte by byte.
+    fn skip_bom<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let mut rest = bytes;
+        while let Some((expected, (first, tail))) = BOM.get(self.bom).zip(rest.split_first()) {
+            if first != expected {
+                // It was none: what looked like one begins the first line.
+                self.line.extend_from_slice(BOM.get(..self.bom).unwrap_or_default());
+                self.bom = BOM.len();
+                break;
+            }
+            self.bom += 1;
+            rest = tail;
+        }
+        rest
+    }
+
+    /// Steps over the line end that `tail` begins with: LF, CR, or CR LF, whose LF may come with the next read.
+    fn skip_line_end<'a>(&mut self, tail: &'a [u8]) -> &'a [u8] {
+        match tail {
+            [b'\r', b'\n', rest @ ..] => rest,
+            [b'\r'] => {
+                self.after_cr = true;
+                &[]
+            }
+            [_, rest @ ..] => rest,
+            [] => &[],
+        }
+    }
+
+    fn parse<'a>(&self, line: &'a [u8]) -> Result<Line<'a>, SseError> {
+        if line.len() > self.limit {
+            return Err(SseError::TooLarge);
+        }
+        if line.is_empty() {
+            return Ok(Line::Blank);
+        }
+        let (name, value) = match memchr(b':', line).and_then(|colon| line.split_at_checked(colon)) {
+            None => (line, &[][..]),
+            Some((name, tail)) => {
+                let value = tail.strip_prefix(b":").unwrap_or(tail);
+                (name, value.strip_prefix(b" ").unwrap_or(value))
+            }
+        };
+        Ok(match name {
+            b"data" => Line::Data(value),
+            b"event" => Line::Event(value),
+            b"id" if memchr(0, value).is_none() => Line::Id(value),
+            // Comments (an empty name), `retry` (nothing here reconnects by itself) and what nobody knows.
+            _ => Line::Ignored,
+        })
+    }
+
+    /// Copies a data line of the open event.
+    fn keep(&mut self, value: Option<&[u8]>) -> Result<(), SseError> {
+        let Some(value) = value else { return Ok(()) };
+        if self.has_data {
+            self.data.push(b'\n');
+        }
+        self.has_data = true;
+        self.data.extend_from_slice(value);
+        if self.data.len() > self.limit { Err(SseError::TooLarge) } else { Ok(()) }
+    }
+
+    /// A blank line: the open event, if it has data, is complete.
+    fn dispatch<E>(
+        &mut self,
+        borrowed: Option<&[u8]>,
+        on_event: &mut impl FnMut(SseEvent<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let data = match borrowed {
+            Some(value) => Some(value),
+            None if self.has_data => Some(self.data.as_slice()),
+            None => None,
+        };
+        let outcome = match data {
+            // Line ends are ASCII, so what is ill-formed in one value is ill-formed alike in the whole stream.
+            Some(bytes) => match std::str::from_utf8(bytes) {
+                Ok(data) => on_event(SseEvent { event: &self.event, data, last_id: &self.last_id }),
+                Err(_) => {
+                    let data = String::from_utf8_lossy(bytes);
+                    on_event(SseEvent { event: &self.event, data: &data, last_id: &self.last_id })
+                }
+            },
+            None => Ok(()),
+        };
+        self.data.clear();
+        self.has_data = false;
+        self.event.clear();
+        outcome
+    }
+}
+
+/// What one line says.
+enum Line<'a> {
+    Blank,
+    Data(&'a [u8]),
+    Event(&'a [u8]),
+    Id(&'a [u8]),
+    Ignored,
+}
+
+fn set_lossy(field: &mut String, value: &[u8]) {
+    field.clear();
+    match String::from_utf8_lossy(value) {
+        Cow::Borrowed(text) => field.push_str(text),
+        Cow::Owned(text) => *field = text,
+    }
+}
