@@ -5,8 +5,11 @@
 //! gives up is the shell's business.
 
 mod codec;
+pub mod config;
+pub mod demo;
 pub mod failure;
 pub mod openai_chat;
+pub mod permits;
 pub mod sse;
 
 pub use codec::{Codec, Decoder, HttpRequest, Secret};

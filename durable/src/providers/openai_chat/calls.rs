@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 use crate::model::{ModelError, ToolCall};
 use crate::providers::failure::protocol;
 
-use super::chunk::CallDelta;
+use super::chunk::{CallDelta, Text};
 use super::members::Members;
-use super::request::acceptable_arguments;
+use super::request::{acceptable_arguments, acceptable_name};
 
 /// Calls of one reply. OpenAI accepts as many in a message; no sane reply comes near.
 const MAX_CALLS: usize = 128;
@@ -139,12 +139,12 @@ fn continue_name(known: &mut String, piece: &str) {
 
 /// The piece of arguments that a delta brings: the string, or the text of what should have been one.
 fn argument_text(raw: &RawValue) -> Cow<'_, str> {
-    match raw.get().starts_with('"') {
-        true => match serde_json::from_str::<super::chunk::Text<'_>>(raw.get()) {
-            Ok(text) => text.0,
-            Err(_) => Cow::Borrowed(raw.get()),
-        },
-        false => Cow::Borrowed(raw.get()),
+    let json = raw.get();
+    match json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(text) if !text.contains('\\') => Cow::Borrowed(text),
+        Some(_) => serde_json::from_str::<Text<'_>>(json).map_or(Cow::Borrowed(json), |text| text.0),
+        None if json == "null" => Cow::Borrowed(""),
+        None => Cow::Borrowed(json),
     }
 }
 
@@ -165,7 +165,7 @@ struct Function<'a>(&'a Call);
 impl Serialize for Function<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("name", &super::request::acceptable_name(&self.0.name))?;
+        map.serialize_entry("name", &acceptable_name(&self.0.name))?;
         map.serialize_entry("arguments", &acceptable_arguments(&self.0.arguments))?;
         self.0.function_members.write(&mut map)?;
         map.end()

@@ -1,0 +1,189 @@
+//! What the demo model does with what it understood, one rule after the other.
+
+use serde_json::json;
+
+use super::assignment::{Assignment, slug};
+use super::{Answer, Call, Outcome, Scene, reading};
+
+/// The tools that the rules know how to call. Like any model it knows them by name, and calls only what is offered.
+const CALCULATE: &str = "calculate";
+const CURRENT_TIME: &str = "current_time";
+const MEMORY_LIST: &str = "memory_list";
+const MEMORY_WRITE: &str = "memory_write";
+const RUN_SUBTASK: &str = "run_subtask";
+
+/// The pace of counting: slow enough to press stop.
+const NUMBER_MS: u64 = 250;
+
+/// What of a question or a result is quoted.
+const MAX_QUOTE_CHARS: usize = 300;
+
+pub fn answer(scene: &Scene<'_>) -> Answer {
+    if let Some(assignment) = Assignment::parse(scene.question) {
+        return carry_out(scene, &assignment);
+    }
+    let topics = reading::topics(scene.question);
+    if !topics.is_empty() && scene.offers(RUN_SUBTASK) {
+        return research(scene, &topics);
+    }
+    if let Some(last) = reading::count_to(scene.question) {
+        return count(last);
+    }
+    match scene.outcomes.as_slice() {
+        [] => match single_calls(scene) {
+            calls if calls.is_empty() => introduce(scene),
+            calls => Answer::calls("", calls),
+        },
+        outcomes => Answer::text(outcomes.iter().map(sentence).collect::<Vec<_>>().join(" ")),
+    }
+}
+
+/// A subtask: its parts or a tool first, then the memory, then the finding.
+fn carry_out(scene: &Scene<'_>, assignment: &Assignment) -> Answer {
+    if !assignment.aspects.is_empty() && scene.may_call(RUN_SUBTASK) {
+        let parts: Vec<Assignment> =
+            assignment.aspects.iter().map(|aspect| assignment.of_aspect(aspect)).collect();
+        return Answer::calls("This has parts of its own. ", parts.iter().map(subtask).collect());
+    }
+    if assignment.aspects.is_empty() && scene.may_call(CALCULATE) {
+        return Answer::calls("", vec![call(CALCULATE, json!({"expression": assignment.score()}))]);
+    }
+    let finding = finding(scene, assignment);
+    if scene.may_call(MEMORY_WRITE) {
+        return Answer::calls("", vec![call(MEMORY_WRITE, json!({"key": assignment.key, "value": finding}))]);
+    }
+    Answer::text(finding)
+}
+
+fn finding(scene: &Scene<'_>, assignment: &Assignment) -> String {
+    let subject = &assignment.subject;
+    let told: Vec<String> = scene
+        .outcomes
+        .iter()
+        .filter(|outcome| outcome.tool != MEMORY_WRITE)
+        .map(|outcome| match (outcome.tool, outcome.is_error) {
+            (CALCULATE, false) => format!("The demo score of {subject} is {}.", outcome.content),
+            (RUN_SUBTASK, false) => quote(outcome.content),
+            _ => sentence(outcome),
+        })
+        .collect();
+    match told.is_empty() {
+        true => format!("There is nothing that I could look up about {subject} here."),
+        false => told.join(" "),
+    }
+}
+
+/// The root of a research: one subtask for each topic, all at once, then the comparison.
+fn research(scene: &Scene<'_>, topics: &[String]) -> Answer {
+    let list = enumerate(topics);
+    if !scene.has_called(RUN_SUBTASK) {
+        let assignments = topics.iter().enumerate().map(|(place, topic)| Assignment::of_topic(topic, place));
+        let plan = match topics.len() {
+            1 => format!("I hand the research of {list} to a subtask. "),
+            count => format!("I research {list} in {count} subtasks at the same time. "),
+        };
+        return Answer::calls(plan, assignments.map(|assignment| subtask(&assignment)).collect());
+    }
+    let results = scene.outcomes.iter().filter(|outcome| outcome.tool == RUN_SUBTASK);
+    let findings: Vec<String> = topics
+        .iter()
+        .zip(results)
+        .map(|(topic, outcome)| match outcome.is_error {
+            true => format!("- **{topic}**: the subtask failed: {}", quote(outcome.content)),
+            false => format!("- **{topic}**: {}", quote(outcome.content)),
+        })
+        .collect();
+    let heading = match topics.len() {
+        1 => format!("This is what the subtask found about {list}:"),
+        _ => format!("{list}, side by side:"),
+    };
+    Answer::text(format!(
+        "{heading}\n\n{}\n\nThe findings also stand in the memory that the subtasks shared. I am the demo model: I \
+         know nothing about these topics, and a demo score only counts letters and vowels.",
+        findings.join("\n")
+    ))
+}
+
+fn count(last: u64) -> Answer {
+    let numbers: Vec<String> = (1..=last).map(|number| number.to_string()).collect();
+    Answer { word_ms: NUMBER_MS, ..Answer::text(format!("{}.", numbers.join(", "))) }
+}
+
+/// Calls that stand for themselves. What is asked together is called together.
+fn single_calls(scene: &Scene<'_>) -> Vec<Call> {
+    let question = scene.question;
+    let mut calls = vec![];
+    for expression in reading::expressions(question) {
+        calls.push(call(CALCULATE, json!({"expression": expression})));
+    }
+    if reading::asks_the_time(question) {
+        calls.push(call(CURRENT_TIME, json!({})));
+    }
+    if let Some(note) = reading::to_remember(question) {
+        let words: Vec<&str> = note.split_whitespace().take(4).collect();
+        calls.push(call(
+            MEMORY_WRITE,
+            json!({"key": format!("note/{}", slug(&words.join(" "))), "value": note}),
+        ));
+    } else if reading::asks_for_the_memory(question) {
+        calls.push(call(MEMORY_LIST, json!({})));
+    }
+    calls.retain(|call| scene.offers(call.tool));
+    calls
+}
+
+/// What a result means.
+fn sentence(outcome: &Outcome<'_>) -> String {
+    let content = quote(outcome.content);
+    if outcome.is_error {
+        return format!("{} did not work: {content}.", outcome.tool);
+    }
+    match outcome.tool {
+        CALCULATE => format!("{} = {content}.", outcome.argument("expression")),
+        CURRENT_TIME => format!("It is {content}."),
+        MEMORY_WRITE => format!(
+            "I noted \"{}\" under {}; the memory lasts until this turn ends.",
+            quote(&outcome.argument("value")),
+            outcome.argument("key")
+        ),
+        MEMORY_LIST => format!("In the memory of this turn: {content}."),
+        tool => format!("{tool} says: {content}."),
+    }
+}
+
+fn introduce(scene: &Scene<'_>) -> Answer {
+    let asked = quote(scene.question.trim());
+    Answer::text(format!(
+        "I am Espalier's demo model: a few fixed rules, no language model. You wrote: \"{asked}\".\n\n\
+         Try one of these:\n\n\
+         - What is 17 * 23, and what time is it?\n\
+         - Remember that espaliers grow along a frame\n\
+         - Research Rust, Go and Zig, then compare them\n\
+         - Count to 100 (and press stop)\n\n\
+         For real answers configure a model: LLM_PROVIDER, LLM_MODEL and LLM_API_KEY."
+    ))
+}
+
+fn call(tool: &'static str, arguments: serde_json::Value) -> Call {
+    Call { tool, arguments }
+}
+
+fn subtask(assignment: &Assignment) -> Call {
+    call(RUN_SUBTASK, json!({"title": assignment.title(), "instructions": assignment.instructions()}))
+}
+
+/// "A, B and C".
+fn enumerate(topics: &[String]) -> String {
+    match topics {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+fn quote(text: &str) -> String {
+    match text.char_indices().nth(MAX_QUOTE_CHARS) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.into(),
+    }
+}
