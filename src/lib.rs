@@ -8,6 +8,7 @@
 pub mod auth;
 pub mod body;
 pub mod cursor;
+pub mod health;
 pub mod ids;
 pub mod origin;
 pub mod problem;

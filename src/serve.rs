@@ -104,11 +104,14 @@ pub async fn answer(request: Request, env: Env) -> worker::Result<Response> {
     }
 }
 
+/// A variable or secret that is text; what is missing or of another type is no setting.
+pub fn var(env: &Env, name: &str) -> Option<String> {
+    env.var(name).ok().map(|value| value.to_string())
+}
+
 fn settings(env: &Env) -> Rc<Settings> {
-    SETTINGS.with(|settings| {
-        let read = || Rc::new(Settings::read(|name| env.var(name).ok().map(|value| value.to_string())));
-        Rc::clone(settings.get_or_init(read))
-    })
+    SETTINGS
+        .with(|settings| Rc::clone(settings.get_or_init(|| Rc::new(Settings::read(|name| var(env, name))))))
 }
 
 fn options(call: &Call, allow: String) -> Reply {

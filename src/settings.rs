@@ -35,10 +35,10 @@ impl Settings {
     pub fn problems(&self, has_keys: bool) -> Vec<String> {
         match self.anonymous {
             Anonymous::NoSecret => {
-                vec!["AUTH_ANONYMOUS is true, but SESSION_SECRET has fewer than 32 bytes".to_owned()]
+                vec!["AUTH_ANONYMOUS is true, but SESSION_SECRET has fewer than 32 bytes.".to_owned()]
             }
             Anonymous::Off if !has_keys => vec![
-                "nobody can come in: AUTH_ANONYMOUS is off, and the D1 binding DB for API keys is missing"
+                "Nobody can come in: AUTH_ANONYMOUS is off, and the D1 binding DB for API keys is missing."
                     .to_owned(),
             ],
             Anonymous::Off | Anonymous::On(_) => Vec::new(),

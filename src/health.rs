@@ -1,0 +1,94 @@
+//! What `GET /api/health` says: what runs here, or everything that is wrong with the configuration, in words for the
+//! operator. No secret's value is part of it.
+
+use espalier_durable::providers::config::Configuration;
+use serde::Serialize;
+
+use crate::settings::Settings;
+
+/// The bindings without which nothing works, as far as they are there.
+#[derive(Clone, Copy, Debug)]
+pub struct Bindings {
+    /// THREADS: the threads' objects.
+    pub threads: bool,
+    /// DB: API keys and the list of threads.
+    pub db: bool,
+}
+
+/// The answer's body.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum Health {
+    Ok { version: &'static str, provider: String, model: String },
+    Misconfigured { problems: Vec<String> },
+}
+
+impl Health {
+    /// Judges a configuration.
+    pub fn of(settings: &Settings, bindings: Bindings, var: impl Fn(&str) -> Option<String>) -> Self {
+        let mut problems = settings.problems(bindings.db);
+        if !bindings.threads {
+            problems.push("The Durable Object binding THREADS is missing.".to_owned());
+        }
+        match Configuration::from_env(var) {
+            Ok(Configuration { choice, .. }) if problems.is_empty() => Health::Ok {
+                version: env!("CARGO_PKG_VERSION"),
+                provider: choice.provider,
+                model: choice.model,
+            },
+            Ok(_) => Health::Misconfigured { problems },
+            Err(more) => {
+                problems.extend(more);
+                Health::Misconfigured { problems }
+            }
+        }
+    }
+
+    /// The answer's status.
+    pub const fn status(&self) -> u16 {
+        match self {
+            Health::Ok { .. } => 200,
+            Health::Misconfigured { .. } => 503,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bindings, Health};
+    use crate::settings::Settings;
+
+    fn health(vars: &[(&str, &str)], threads: bool, db: bool) -> Health {
+        let var =
+            |name: &str| vars.iter().find(|(var, _)| *var == name).map(|(_, value)| (*value).to_owned());
+        Health::of(&Settings::read(var), Bindings { threads, db }, var)
+    }
+
+    #[test]
+    fn a_service_that_works_says_what_it_is() {
+        let demo = serde_json::to_value(health(&[("LLM_PROVIDER", "demo")], true, true)).unwrap();
+        let version = env!("CARGO_PKG_VERSION");
+        let expected =
+            serde_json::json!({ "status": "ok", "version": version, "provider": "demo", "model": "demo" });
+        assert_eq!(demo, expected);
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_said_at_once() {
+        let secret = ("LLM_API_KEY", "key with spaces");
+        let vars = [("LLM_PROVIDER", "openai"), ("AUTH_ANONYMOUS", "true"), secret];
+        let health = health(&vars, false, true);
+        assert_eq!(health.status(), 503);
+        let body = serde_json::to_string(&health).unwrap();
+        for word in ["misconfigured", "SESSION_SECRET", "THREADS", "LLM_MODEL"] {
+            assert!(body.contains(word), "{word}: {body}");
+        }
+        assert!(!body.contains(secret.1));
+    }
+
+    #[test]
+    fn a_service_without_any_method_to_come_in_is_misconfigured() {
+        assert_eq!(health(&[], true, false).status(), 503);
+        assert_eq!(health(&[], true, true).status(), 200);
+    }
+}
