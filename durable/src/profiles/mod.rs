@@ -24,6 +24,8 @@ pub struct Limits {
     pub tool_result_bytes: usize,
     /// Tokens of one request; older rounds are pruned.
     pub history_tokens: u64,
+    /// How often a structured result that does not satisfy its schema may be given again.
+    pub schema_retries: u32,
 }
 
 impl Default for Limits {
@@ -39,6 +41,7 @@ impl Default for Limits {
             wall_clock_ms: 180_000,
             tool_result_bytes: 50_000,
             history_tokens: 128_000,
+            schema_retries: 3,
         }
     }
 }

@@ -1,11 +1,13 @@
 //! The tools that a level may use: what a tool declares, who may have it.
 
 mod policy;
+mod schema;
 mod spec;
 
 use std::rc::Rc;
 
 pub use policy::ToolPolicy;
+pub use schema::OutputSchema;
 pub use spec::{PermissionClass, ToolSpec};
 
 use crate::model::ToolDefinition;
@@ -34,13 +36,15 @@ impl Toolbelt {
         (Toolbelt { specs: kept }, unknown)
     }
 
-    /// What the model is offered. `may_spawn` is false at the greatest depth, where a subtask would be refused.
-    pub fn definitions(&self, may_spawn: bool) -> Rc<[ToolDefinition]> {
-        let offered = self
-            .specs
-            .iter()
-            .filter(|spec| may_spawn || spec.permission_class != Some(PermissionClass::Subagent));
-        offered.map(|spec| spec.definition()).collect()
+    /// The same belt with another tool in place of the one of that name, or without it.
+    pub fn replacing(&self, name: &str, spec: Option<ToolSpec>) -> Toolbelt {
+        let others = self.specs.iter().filter(|known| known.name != name).map(Rc::clone);
+        Toolbelt { specs: others.chain(spec.map(Rc::new)).collect() }
+    }
+
+    /// What the model is offered of it.
+    pub fn definitions(&self, offers: impl Fn(&ToolSpec) -> bool) -> Rc<[ToolDefinition]> {
+        self.specs.iter().filter(|spec| offers(spec)).map(|spec| spec.definition()).collect()
     }
 
     /// What a refused call is told.

@@ -2,6 +2,7 @@
 
 mod calculate;
 mod current_time;
+pub mod finish_subtask;
 pub mod memory;
 pub mod run_subtask;
 

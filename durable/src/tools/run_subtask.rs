@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::declare;
+use crate::model::RawValueEq;
 use crate::ports::ToolError;
 use crate::toolbelt::{PermissionClass, ToolSpec};
 
@@ -20,6 +21,9 @@ pub struct Arguments {
     /// A subset of the caller's tools; all of them where it is absent.
     #[serde(default)]
     pub tools: Option<Vec<String>>,
+    /// What the result must look like. Without it the result is the text of the last reply.
+    #[serde(default)]
+    pub output_schema: Option<RawValueEq>,
 }
 
 /// Reads and checks the arguments; the error goes to the model.
@@ -48,6 +52,10 @@ pub(super) fn spec() -> ToolSpec {
                     "type": "array",
                     "items": {"type": "string"},
                     "description": "the tools that it may use, from your own; all of them if absent",
+                },
+                "output_schema": {
+                    "type": "object",
+                    "description": "a JSON Schema of type object: the result is then JSON that satisfies it",
                 },
             },
             "required": ["title", "instructions"],

@@ -154,6 +154,12 @@ impl<'a> Round<'a> {
             Some(Interceptor::RunSubtask) => {
                 subtask::run(turn, self.level, &key, &call.arguments, &mut overlay).await?
             }
+            Some(Interceptor::FinishSubtask) => match self.level.schema() {
+                Some(schema) => {
+                    schema.check(&call.arguments).map(|()| "accepted".to_owned()).map_err(ToolError)
+                }
+                None => Err(ToolError(self.level.belt.refusal(&call.name))),
+            },
             Some(Interceptor::Memory(memory)) => {
                 memory.run(&call.arguments, &self.level.memory, &mut overlay)
             }

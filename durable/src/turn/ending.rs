@@ -25,6 +25,8 @@ pub(super) fn finished(turn: &Turn, root: &Level, end: LevelEnd) -> Result<(), L
         }
         LevelEnd::ModelFailed(error) => TurnStop::Model { error },
         LevelEnd::IterationLimit(limit) => TurnStop::IterationLimit { limit },
+        // The root has no schema: these two cannot be its end.
+        LevelEnd::Structured(detail) | LevelEnd::SchemaNotSatisfied(detail) => TurnStop::Internal { detail },
     };
     turn.stop(why)?;
     stopped(turn, root)

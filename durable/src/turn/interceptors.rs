@@ -2,12 +2,13 @@
 
 use crate::memory::{AgentMemory, Overlay};
 use crate::ports::ToolError;
-use crate::tools::{memory, run_subtask};
+use crate::tools::{finish_subtask, memory, run_subtask};
 
 /// A tool that never reaches the `Tools` port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Interceptor {
     RunSubtask,
+    FinishSubtask,
     Memory(MemoryCall),
 }
 
@@ -20,12 +21,17 @@ pub(super) enum MemoryCall {
 }
 
 impl Interceptor {
-    const ALL: [(&'static str, Interceptor); 4] = [
+    const ALL: [(&'static str, Interceptor); 5] = [
         (run_subtask::NAME, Interceptor::RunSubtask),
+        (finish_subtask::NAME, Interceptor::FinishSubtask),
         (memory::LIST, Interceptor::Memory(MemoryCall::List)),
         (memory::READ, Interceptor::Memory(MemoryCall::Read)),
         (memory::WRITE, Interceptor::Memory(MemoryCall::Write)),
     ];
+
+    pub(super) fn is(self, name: &str) -> bool {
+        Interceptor::of(name) == Some(self)
+    }
 
     pub(super) fn of(name: &str) -> Option<Interceptor> {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, interceptor)| *interceptor)
@@ -58,7 +64,8 @@ mod tests {
     fn the_list_and_the_declarations_name_the_same_tools() {
         let declared: Vec<String> = tools::intercepted().into_iter().map(|spec| spec.name).collect();
         let listed: Vec<&str> = Interceptor::ALL.iter().map(|(name, _)| *name).collect();
-        assert_eq!(listed, ["run_subtask", "memory_list", "memory_read", "memory_write"]);
-        assert_eq!(declared, listed);
+        assert_eq!(listed, ["run_subtask", "finish_subtask", "memory_list", "memory_read", "memory_write"]);
+        // `finish_subtask` is declared per subtask, from its schema: nobody else has it.
+        assert_eq!(declared, ["run_subtask", "memory_list", "memory_read", "memory_write"]);
     }
 }

@@ -3,7 +3,9 @@
 
 use std::rc::Rc;
 
+use super::interceptors::Interceptor;
 use super::keys::{Digest, LevelPath};
+use super::prompt;
 use super::prune::prune;
 use crate::journal::{ModelOutcome, ToolEnd};
 use crate::memory::{AgentMemory, Overlay};
@@ -12,7 +14,7 @@ use crate::model::{
 };
 use crate::profiles::Limits;
 use crate::protocol::Place;
-use crate::toolbelt::Toolbelt;
+use crate::toolbelt::{OutputSchema, Toolbelt};
 
 /// What a level wants next.
 #[derive(Debug)]
@@ -29,6 +31,10 @@ pub(super) enum LevelEnd {
     Text { text: String, finish: ReplyFinish },
     /// The provider failed, which ends the level (CF-13).
     ModelFailed(ModelError),
+    /// The payload of an accepted `finish_subtask`: JSON that satisfies the level's schema (N-060).
+    Structured(String),
+    /// The level has a schema, and no result satisfied it (N-070, N-073).
+    SchemaNotSatisfied(String),
     /// The level made all the iterations that it may.
     IterationLimit(u32),
 }
@@ -50,6 +56,8 @@ pub(super) struct LevelStart {
     pub(super) history: Vec<Rc<Message>>,
     pub(super) instructions: String,
     pub(super) belt: Toolbelt,
+    /// What the level's result must satisfy: it then ends only with `finish_subtask`.
+    pub(super) schema: Option<Rc<OutputSchema>>,
     pub(super) memory: AgentMemory,
     pub(super) digest: Digest,
 }
@@ -67,6 +75,10 @@ pub(super) struct Level {
     messages: Vec<Rc<Message>>,
     own_from: usize,
     iterations: u32,
+    schema: Option<Rc<OutputSchema>>,
+    /// Results that did not satisfy the schema, and what was wrong with the last one.
+    rejected: u32,
+    objection: String,
     limits: Limits,
     digest: Digest,
     state: State,
@@ -74,9 +86,12 @@ pub(super) struct Level {
 
 impl Level {
     pub(super) fn new(start: LevelStart, limits: Limits) -> Self {
-        let LevelStart { path, place, model, system, history, instructions, belt, memory, digest } = start;
+        let LevelStart { path, place, model, system, history, instructions, belt, schema, memory, digest } =
+            start;
         let tools = match model.capabilities.tools {
-            true => belt.definitions(place.depth < limits.depth),
+            true => {
+                belt.definitions(|spec| place.depth < limits.depth || !Interceptor::RunSubtask.is(&spec.name))
+            }
             false => Rc::new([]),
         };
         let own_from = history.len();
@@ -94,6 +109,9 @@ impl Level {
             messages,
             own_from,
             iterations: 0,
+            schema,
+            rejected: 0,
+            objection: "finish_subtask was never called".to_owned(),
             limits,
             digest,
             state: State::Model,
@@ -104,12 +122,15 @@ impl Level {
     pub(super) fn next(&self) -> Step {
         match &self.state {
             State::Model if self.iterations >= self.limits.iterations => {
-                Step::Finish(LevelEnd::IterationLimit(self.limits.iterations))
+                Step::Finish(match self.schema.is_some() {
+                    true => LevelEnd::SchemaNotSatisfied(self.objection.clone()),
+                    false => LevelEnd::IterationLimit(self.limits.iterations),
+                })
             }
             State::Model => Step::CallModel(ModelRequest {
                 model: Rc::clone(&self.model),
                 system: Rc::clone(&self.system),
-                messages: prune(&self.messages, self.limits.history_tokens),
+                messages: prune(&self.messages, self.own_from, self.limits.history_tokens),
                 tools: Rc::clone(&self.tools),
             }),
             State::Tools(calls) => Step::CallTools(Rc::clone(calls)),
@@ -134,12 +155,18 @@ impl Level {
         for call in &reply.tool_calls {
             self.digest = self.digest.with(&call.name).with(&call.arguments);
         }
-        self.state = match reply.tool_calls.is_empty() {
-            true => State::Done(LevelEnd::Text { text: reply.text.clone(), finish: reply.finish }),
-            false => State::Tools(reply.tool_calls.iter().cloned().collect()),
+        let ModelReply { text, tool_calls, finish, raw, .. } = reply;
+        let calls: Rc<[ToolCall]> = tool_calls.iter().cloned().collect();
+        self.push(Message::Assistant { content: text.clone(), tool_calls, raw });
+        self.state = match (calls.is_empty(), self.schema.is_some()) {
+            (false, _) => State::Tools(calls),
+            (true, false) => State::Done(LevelEnd::Text { text, finish }),
+            (true, true) => {
+                // Prose is not a result here (N-069): the level goes on until it finishes or its iterations end.
+                self.push(Message::User { content: prompt::MUST_FINISH.to_owned() });
+                State::Model
+            }
         };
-        let ModelReply { text, tool_calls, raw, .. } = reply;
-        self.push(Message::Assistant { content: text, tool_calls, raw });
     }
 
     /// Takes the results of a round, one per call, in the model's order (N-050, N-052). The round settles: what its
@@ -151,7 +178,21 @@ impl Level {
             self.digest = self.digest.with(&result.content);
             self.push(answer(call, result.content.clone(), result.is_error));
         }
-        self.state = State::Model;
+        self.state = self.finished(&calls, results).map_or(State::Model, State::Done);
+    }
+
+    /// The end that this round's `finish_subtask` calls brought: the first accepted one, or one rejection too many.
+    fn finished(&mut self, calls: &[ToolCall], results: &[ToolEnd]) -> Option<LevelEnd> {
+        let finishes = |(call, _): &(&ToolCall, &ToolEnd)| Interceptor::FinishSubtask.is(&call.name);
+        for (call, result) in calls.iter().zip(results).filter(finishes).filter(|_| self.schema.is_some()) {
+            if !result.is_error {
+                return Some(LevelEnd::Structured(call.arguments.clone()));
+            }
+            self.rejected += 1;
+            self.objection.clone_from(&result.content);
+        }
+        let given_up = self.rejected > self.limits.schema_retries;
+        given_up.then(|| LevelEnd::SchemaNotSatisfied(self.objection.clone()))
     }
 
     /// The calls of the round that has not settled.
@@ -165,6 +206,11 @@ impl Level {
     /// Whether the level has not called the model yet.
     pub(super) fn is_first_step(&self) -> bool {
         self.iterations == 0
+    }
+
+    /// What the level's result must satisfy.
+    pub(super) fn schema(&self) -> Option<&OutputSchema> {
+        self.schema.as_deref()
     }
 
     /// The key of the current step.

@@ -186,6 +186,7 @@ impl Turn {
             history: self.history.clone(),
             instructions: self.spec.content.clone(),
             belt: Toolbelt::new(self.spec.tools.iter().cloned()),
+            schema: None,
             memory: AgentMemory::default(),
             digest: Digest::new().with(&self.spec.turn_id).with(&self.spec.model.model),
         };

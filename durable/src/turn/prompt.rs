@@ -31,7 +31,7 @@ pub fn root(context: ContextKind, limits: &Limits) -> String {
 }
 
 /// A subtask's prompt.
-pub(super) fn subtask(depth: u32, limits: &Limits) -> Rc<str> {
+pub(super) fn subtask(depth: u32, structured: bool, limits: &Limits) -> Rc<str> {
     let mut prompt = String::from(
         "You carry out one subtask of a larger task. The user message is your whole assignment: you see no other \
          conversation.\n\
@@ -47,8 +47,18 @@ pub(super) fn subtask(depth: u32, limits: &Limits) -> Rc<str> {
              one reply: they run in parallel and cannot read each other's results.",
         );
     }
+    if structured {
+        prompt.push_str(
+            "\nYou must end by calling finish_subtask: its arguments are your result and must satisfy its schema. Text \
+             alone does not end this subtask.",
+        );
+    }
     prompt.into()
 }
+
+/// What a structured subtask is told that answered in text.
+pub(super) const MUST_FINISH: &str =
+    "This subtask ends only with a call of finish_subtask. Call it now, with your result as its arguments.";
 
 #[cfg(test)]
 mod tests {
@@ -75,7 +85,15 @@ mod tests {
     #[test]
     fn only_a_subtask_that_may_spawn_hears_of_it() {
         let limits = Limits::default();
-        assert!(subtask(2, &limits).contains("run_subtask"));
-        assert!(!subtask(3, &limits).contains("run_subtask"));
+        assert!(subtask(2, false, &limits).contains("run_subtask"));
+        assert!(!subtask(3, false, &limits).contains("run_subtask"));
+    }
+
+    // N-165
+    #[test]
+    fn only_a_structured_subtask_must_finish() {
+        let limits = Limits::default();
+        assert!(subtask(1, true, &limits).contains("must end by calling finish_subtask"));
+        assert!(!subtask(1, false, &limits).contains("finish_subtask"));
     }
 }

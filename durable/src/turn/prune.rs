@@ -10,11 +10,10 @@ const BYTES_PER_TOKEN: usize = 4;
 /// What a message costs beside its text.
 const TOKENS_PER_MESSAGE: u64 = 8;
 
-/// The messages that fit: the newest ones, beginning with a user message or the last one of them. The last user
-/// message always stays, and so does all that follows it, since those are rounds of the current turn.
-pub(super) fn prune(messages: &[Rc<Message>], limit_tokens: u64) -> Vec<Rc<Message>> {
+/// The messages that fit: the newest ones, beginning with a user message. The level's own messages, from `must_keep`
+/// on, always stay.
+pub(super) fn prune(messages: &[Rc<Message>], must_keep: usize, limit_tokens: u64) -> Vec<Rc<Message>> {
     let is_user = |message: &Rc<Message>| matches!(**message, Message::User { .. });
-    let must_keep = messages.iter().rposition(is_user).unwrap_or(0);
     let mut from = must_keep;
     let mut total: u64 = messages.iter().skip(must_keep).map(|message| tokens(message)).sum();
     let mut candidate_total = total;
@@ -63,10 +62,14 @@ mod tests {
     fn whole_turns_go_and_the_last_one_stays() {
         let long = "x".repeat(400);
         let messages = [user(&long), tool(&long), user(&long), tool(&long), user("now"), tool(&long)];
-        assert_eq!(prune(&messages, 1_000_000), messages);
+        assert_eq!(prune(&messages, 4, 1_000_000), messages);
         // Each long message is 108 tokens, the last turn 8 + 108.
-        assert_eq!(prune(&messages, 116 + 216), messages[2..]);
-        assert_eq!(prune(&messages, 116 + 215), messages[4..]);
-        assert_eq!(prune(&messages, 0), messages[4..], "the last user message stays even beyond the limit");
+        assert_eq!(prune(&messages, 4, 116 + 216), messages[2..]);
+        assert_eq!(prune(&messages, 4, 116 + 215), messages[4..]);
+        assert_eq!(
+            prune(&messages, 4, 0),
+            messages[4..],
+            "the last user message stays even beyond the limit"
+        );
     }
 }

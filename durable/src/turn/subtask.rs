@@ -11,7 +11,8 @@ use super::{Halt, Turn, prompt};
 use crate::memory::Overlay;
 use crate::ports::ToolError;
 use crate::protocol::Place;
-use crate::tools::run_subtask;
+use crate::toolbelt::OutputSchema;
+use crate::tools::{finish_subtask, run_subtask};
 
 /// Runs a subtask to its end. A failure of its level is an error result for the parent, not the turn's (N-177,
 /// CF-13). What the level wrote to memory becomes the call's overlay, its result under `task:ID` included.
@@ -26,20 +27,30 @@ pub(super) async fn run(
         Ok(arguments) => arguments,
         Err(refusal) => return Ok(Err(refusal)),
     };
+    let schema =
+        match arguments.output_schema.map(|schema| OutputSchema::compile(Rc::new(schema))).transpose() {
+            Ok(schema) => schema.map(Rc::new),
+            Err(refusal) => {
+                return Ok(Err(ToolError(format!("invalid arguments at output_schema: {refusal}"))));
+            }
+        };
     let id = turn.ids.tool_call(key);
     let (belt, unknown) = match &arguments.tools {
         Some(names) => parent.belt.narrowed(names),
         None => (parent.belt.clone(), Vec::new()),
     };
+    let finish = schema.as_ref().map(|schema| finish_subtask::spec(schema.source()));
+    let belt = belt.replacing(finish_subtask::NAME, finish);
     let depth = parent.place.depth + 1;
     let start = LevelStart {
         path: LevelPath::child(key),
         place: Place { parent_id: Some(id.clone()), depth },
         model: Rc::clone(&turn.model),
-        system: prompt::subtask(depth, &turn.spec.limits),
+        system: prompt::subtask(depth, schema.is_some(), &turn.spec.limits),
         history: Vec::new(),
         instructions: arguments.instructions,
         belt,
+        schema,
         memory: parent.memory.fork(),
         digest: parent.digest().with(key),
     };
@@ -50,6 +61,13 @@ pub(super) async fn run(
         LevelEnd::Text { text, .. } => {
             overlay.insert(format!("task:{id}"), text.clone());
             Ok(with_note(text, &unknown))
+        }
+        LevelEnd::Structured(payload) => {
+            overlay.insert(format!("task:{id}"), payload.clone());
+            Ok(payload)
+        }
+        LevelEnd::SchemaNotSatisfied(objection) => {
+            Err(json!({"error": "schema_not_satisfied", "message": objection}))
         }
         LevelEnd::IterationLimit(limit) => Err(json!({
             "error": "iteration_limit",

@@ -90,7 +90,7 @@ fn the_wall_clock_ends_a_hung_provider_and_a_hung_tool() {
     );
     assert_eq!(hung.model.aborted.get(), 1, "the provider's stream was dropped");
     assert_eq!(hung.end().message.content, "So far ");
-    assert_eq!(hung.clock.advance_to_next(), false, "no timer is left behind");
+    assert!(!hung.clock.advance_to_next(), "no timer is left behind");
 
     let tool = Case::new(script(&[("go", vec![Reply::Calls(vec![("hang", json!({}))])])]))
         .limits(|limits| limits.wall_clock_ms = 1_000)

@@ -8,5 +8,6 @@ mod loop_shapes;
 mod memory;
 mod property;
 mod stops;
+mod structured;
 mod subtasks;
 mod support;

@@ -111,6 +111,11 @@ pub fn check(case: &Case) {
     assert!(unanswered.is_empty(), "a call without its result: {unanswered:?}");
 }
 
+fn structured(instructions: &str) -> serde_json::Value {
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    json!({"title": "s", "instructions": instructions, "output_schema": schema})
+}
+
 fn call() -> impl Strategy<Value = (&'static str, serde_json::Value)> {
     prop_oneof![
         4 => (0..6_u32).prop_map(|n| ("run_subtask", json!({"title": format!("t{n}"), "instructions": format!("level {n}")}))),
@@ -119,6 +124,9 @@ fn call() -> impl Strategy<Value = (&'static str, serde_json::Value)> {
         2 => Just(("write", json!({}))),
         1 => Just(("locked", json!({}))),
         1 => Just(("hang", json!({}))),
+        2 => (0..6_u32).prop_map(|n| ("run_subtask", structured(&format!("level {n}")))),
+        2 => Just(("finish_subtask", json!({"n": 1}))),
+        2 => Just(("finish_subtask", json!({"n": "one"}))),
         1 => Just(("secret", json!({}))),
         1 => Just(("echo", json!("{not json"))),
         1 => Just(("run_subtask", json!({"title": 1}))),

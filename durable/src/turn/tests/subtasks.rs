@@ -6,7 +6,7 @@ use super::support::*;
 use crate::model::{Message, ModelErrorKind};
 use crate::protocol::FinishReason;
 
-fn requests_of<'a>(case: &'a Case, instructions: &str) -> Vec<crate::model::ModelRequest> {
+fn requests_of(case: &Case, instructions: &str) -> Vec<crate::model::ModelRequest> {
     let requests = case.model.requests.borrow();
     let is = |request: &&crate::model::ModelRequest| matches!(&*request.messages[0], Message::User { content } if content == instructions);
     requests.iter().filter(is).cloned().collect()

@@ -60,12 +60,17 @@ pub struct ScriptedModel {
 impl Model for ScriptedModel {
     fn call(&self, request: &ModelRequest) -> LocalBoxStream<'static, Result<Vec<ModelEvent>, ModelError>> {
         self.requests.borrow_mut().push(request.clone());
-        let at =
-            request.messages.iter().rposition(|message| matches!(**message, Message::User { .. })).unwrap();
-        let Message::User { content } = &*request.messages[at] else { unreachable!() };
+        // The newest message that is somebody's instructions; the loop's own reminders are not.
+        let instructions = |message: &Message| match message {
+            Message::User { content } if self.script.contains_key(content) => Some(content.clone()),
+            _ => None,
+        };
+        let found =
+            request.messages.iter().enumerate().rev().find_map(|(at, m)| Some((at, instructions(m)?)));
+        let (at, content) = found.unwrap_or_else(|| panic!("no script for {:?}", request.messages));
         let step =
             request.messages[at..].iter().filter(|m| matches!(***m, Message::Assistant { .. })).count();
-        let replies = self.script.get(content).unwrap_or_else(|| panic!("no script for {content:?}"));
+        let replies = &self.script[&content];
         let reply = replies.get(step).unwrap_or_else(|| replies.last().unwrap());
         let words = |text: &str| -> Vec<Result<Vec<ModelEvent>, ModelError>> {
             text.split_inclusive(' ').map(|word| Ok(vec![ModelEvent::Text(word.to_owned())])).collect()
@@ -218,7 +223,7 @@ impl RunLog {
         let mut at = 0;
         let last = part.chunks.len() - 1;
         part.chunks.iter().enumerate().map(move |(index, (seq, length))| {
-            let content = part.text[at..at + *length as usize].to_owned();
+            let content = part.text.get(at..at + *length as usize).unwrap().to_owned();
             at += *length as usize;
             let chunk = Event::Chunk {
                 content,
@@ -273,7 +278,6 @@ impl Log for RunLog {
 pub struct TestTools {
     tools: Vec<Rc<dyn Tool>>,
     pub ran: Rc<RefCell<Vec<String>>>,
-    pub in_flight: Rc<Cell<u32>>,
     pub peak: Rc<Cell<u32>>,
 }
 
@@ -323,7 +327,7 @@ impl Tool for TestTool {
 
 impl Default for TestTools {
     fn default() -> Self {
-        let (ran, in_flight, peak) = (Rc::default(), Rc::default(), Rc::default());
+        let (ran, in_flight, peak) = (Rc::default(), Rc::<Cell<u32>>::default(), Rc::default());
         let tool = |name: &str, body, change: fn(&mut ToolSpec)| -> Rc<dyn Tool> {
             let mut spec = tools::intercepted().remove(1);
             spec.name = name.to_owned();
@@ -348,7 +352,6 @@ impl Default for TestTools {
                 tool("classless", Body::Echo, |spec| spec.permission_class = None),
             ],
             ran,
-            in_flight,
             peak,
         }
     }

@@ -1,0 +1,224 @@
+//! Schemas that a model or a client gives: bounded before they are compiled, since the validator itself has no guard
+//! (a schema of 1.4 KB can be made to run for seconds).
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use jsonschema::{Draft, PatternOptions, Validator};
+use serde_json::{Map, Value};
+
+use crate::model::RawValueEq;
+
+/// The largest schema in bytes, and what may be in it. Far beyond what models write; measured to compile in
+/// milliseconds.
+const MAX_BYTES: usize = 64 * 1024;
+const MAX_NODES: usize = 1_000;
+const MAX_DEPTH: usize = 32;
+const MAX_ENUM: usize = 500;
+/// How often one place of a payload may be checked, over all paths through `$ref`s and combinators.
+const MAX_CHECKS: u64 = 10_000;
+/// How deeply a payload may nest. It bounds what a recursive schema can cost.
+const MAX_PAYLOAD_DEPTH: usize = 12;
+/// How far `$ref`s and combinators may lead from one schema to the next: what the stack takes.
+const MAX_CHAIN: usize = 200;
+/// Violations that are told at once, and how long the telling may be in characters.
+const MAX_TOLD: usize = 5;
+const MAX_TOLD_CHARS: usize = 1_500;
+
+/// A compiled schema of a structured result. Building one costs milliseconds on wasm: keep it.
+#[derive(Debug)]
+pub struct OutputSchema {
+    source: Rc<RawValueEq>,
+    validator: Validator,
+}
+
+impl OutputSchema {
+    /// Checks the bounds and compiles. The error goes to the model that wrote the schema.
+    pub fn compile(source: Rc<RawValueEq>) -> Result<Self, String> {
+        let text = source.0.get();
+        if text.len() > MAX_BYTES {
+            return Err(format!("the schema has {} bytes, the limit is {MAX_BYTES}", text.len()));
+        }
+        let schema: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        if schema.get("type").and_then(Value::as_str) != Some("object") {
+            return Err("the schema must be an object with \"type\": \"object\"".to_owned());
+        }
+        bounded(&schema, 0, &mut 0)?;
+        let mut cost = Cost { root: &schema, known: BTreeMap::new(), chain: Vec::new() };
+        if cost.of(&schema, MAX_PAYLOAD_DEPTH)? > MAX_CHECKS {
+            return Err("its combinators and references multiply too much; simplify them".to_owned());
+        }
+        let validator = jsonschema::options()
+            .with_draft(Draft::Draft202012)
+            // Linear time, whatever the pattern and the text are.
+            .with_pattern_options(PatternOptions::regex())
+            .build(&schema)
+            .map_err(|error| clipped(&error.to_string()))?;
+        Ok(OutputSchema { source, validator })
+    }
+
+    /// The schema as it was given.
+    pub fn source(&self) -> &Rc<RawValueEq> {
+        &self.source
+    }
+
+    /// Whether a payload satisfies the schema; the error says where it does not, for the model.
+    pub fn check(&self, payload: &str) -> Result<(), String> {
+        let payload: Value =
+            serde_json::from_str(payload).map_err(|error| format!("not valid JSON: {error}"))?;
+        if depth(&payload) > MAX_PAYLOAD_DEPTH {
+            return Err(format!("the result nests deeper than {MAX_PAYLOAD_DEPTH} levels"));
+        }
+        let violations: Vec<String> = self
+            .validator
+            .iter_errors(&payload)
+            .take(MAX_TOLD)
+            .map(|error| {
+                let at = error.instance_path().to_string();
+                format!("{}: {error}", if at.is_empty() { "the result" } else { at.as_str() })
+            })
+            .collect();
+        if violations.is_empty() {
+            return Ok(());
+        }
+        Err(clipped(&format!("the result does not satisfy the schema: {}", violations.join("; "))))
+    }
+}
+
+fn clipped(text: &str) -> String {
+    text.chars().take(MAX_TOLD_CHARS).collect()
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// Size, depth, enums, and references that stay within the schema.
+fn bounded(value: &Value, depth: usize, nodes: &mut usize) -> Result<(), String> {
+    *nodes += 1;
+    if *nodes > MAX_NODES || depth > MAX_DEPTH {
+        return Err(format!("the schema is larger than {MAX_NODES} nodes or deeper than {MAX_DEPTH} levels"));
+    }
+    match value {
+        Value::Object(members) => {
+            check_references(members)?;
+            members.iter().try_for_each(|(name, member)| match (name.as_str(), member) {
+                ("enum", Value::Array(values)) if values.len() > MAX_ENUM => {
+                    Err(format!("an enum has {} values, the limit is {MAX_ENUM}", values.len()))
+                }
+                // Values, not schemas: they count once.
+                ("enum" | "const" | "examples" | "default", _) => Ok(()),
+                _ => bounded(member, depth + 1, nodes),
+            })
+        }
+        Value::Array(items) => items.iter().try_for_each(|item| bounded(item, depth + 1, nodes)),
+        _ => Ok(()),
+    }
+}
+
+fn check_references(members: &Map<String, Value>) -> Result<(), String> {
+    for refused in ["$dynamicRef", "$recursiveRef", "$id", "$schema"] {
+        let is_2020 = |value: &Value| value.as_str().is_some_and(|uri| uri.contains("/2020-12/"));
+        if members.get(refused).is_some_and(|value| refused != "$schema" || !is_2020(value)) {
+            return Err(format!("{refused} is not supported here"));
+        }
+    }
+    match members.get("$ref") {
+        Some(Value::String(target))
+            if target != "#" && (!target.starts_with("#/") || target.contains('%')) =>
+        {
+            Err(format!(
+                "$ref may only point into the schema itself, such as #/$defs/name: {}",
+                clipped(target)
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How often the same place of a payload is checked, at worst.
+struct Cost<'a> {
+    root: &'a Value,
+    known: BTreeMap<(*const Value, usize), u64>,
+    chain: Vec<(*const Value, usize)>,
+}
+
+impl<'a> Cost<'a> {
+    /// The cost at a place with so many levels below it.
+    fn of(&mut self, schema: &'a Value, below: usize) -> Result<u64, String> {
+        let Value::Object(members) = schema else { return Ok(1) };
+        let key = (std::ptr::from_ref(schema), below);
+        if let Some(known) = self.known.get(&key) {
+            return Ok(*known);
+        }
+        if self.chain.contains(&key) || self.chain.len() > MAX_CHAIN {
+            return Err("its references lead back to themselves".to_owned());
+        }
+        self.chain.push(key);
+        let mut total = 1_u64;
+        for (name, member) in members {
+            total = total.saturating_add(self.of_member(name, member, below)?).min(MAX_CHECKS + 1);
+        }
+        self.chain.pop();
+        self.known.insert(key, total);
+        Ok(total)
+    }
+
+    fn of_member(&mut self, name: &str, member: &'a Value, below: usize) -> Result<u64, String> {
+        match (name, member) {
+            ("$ref", Value::String(target)) => {
+                let pointer = target.trim_start_matches('#');
+                let found = self
+                    .root
+                    .pointer(pointer)
+                    .ok_or_else(|| format!("{} points nowhere", clipped(target)))?;
+                self.of(found, below)
+            }
+            // These check the same place.
+            ("anyOf" | "oneOf" | "allOf", Value::Array(branches)) => self.sum(branches.iter(), below),
+            ("dependentSchemas" | "dependencies", Value::Object(branches)) => {
+                self.sum(branches.values(), below)
+            }
+            ("not" | "if" | "then" | "else", branch) => self.of(branch, below),
+            // These check the places below it: of distinct names or positions, only the worst counts.
+            ("properties", Value::Object(parts)) => self.worst(parts.values(), below),
+            ("prefixItems" | "items", Value::Array(parts)) => self.worst(parts.iter(), below),
+            ("patternProperties", Value::Object(parts)) if below > 0 => self.sum(parts.values(), below - 1),
+            (
+                "items"
+                | "contains"
+                | "additionalItems"
+                | "additionalProperties"
+                | "unevaluatedItems"
+                | "unevaluatedProperties"
+                | "propertyNames",
+                part,
+            ) => self.worst(std::iter::once(part), below),
+            _ => Ok(0),
+        }
+    }
+
+    fn sum(&mut self, parts: impl Iterator<Item = &'a Value>, below: usize) -> Result<u64, String> {
+        let mut total = 0_u64;
+        for part in parts {
+            total = total.saturating_add(self.of(part, below)?);
+        }
+        Ok(total)
+    }
+
+    fn worst(&mut self, parts: impl Iterator<Item = &'a Value>, below: usize) -> Result<u64, String> {
+        let Some(below) = below.checked_sub(1) else { return Ok(0) };
+        let mut worst = 0;
+        for part in parts {
+            worst = worst.max(self.of(part, below)?);
+        }
+        Ok(worst)
+    }
+}
+
+#[cfg(test)]
+mod tests;
