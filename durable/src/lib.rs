@@ -12,6 +12,7 @@ pub mod ports;
 pub mod profiles;
 pub mod protocol;
 pub mod providers;
+pub mod shell;
 pub mod toolbelt;
 pub mod tools;
 pub mod turn;

@@ -1,0 +1,3 @@
+//! The ports' implementations over the platform.
+
+pub mod model;

@@ -1,0 +1,292 @@
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+
+use futures::FutureExt;
+use futures::channel::{mpsc, oneshot};
+use futures::task::noop_waker_ref;
+
+use super::*;
+use crate::model::{Capabilities, ModelChoice, ModelErrorKind, ModelReply};
+use crate::providers::openai_chat::OpenAiChat;
+use crate::shell::model::demo::DemoModel;
+
+/// Time that passes when a test says so.
+#[derive(Clone, Default)]
+struct TestClock(Rc<Cell<u64>>);
+
+impl TestClock {
+    fn pass(&self, ms: u64) {
+        self.0.set(self.0.get() + ms);
+    }
+}
+
+impl Clock for TestClock {
+    fn now_ms(&self) -> u64 {
+        self.0.get()
+    }
+
+    fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
+        let (now, end) = (Rc::clone(&self.0), self.0.get() + ms);
+        poll_fn(move |_| if now.get() >= end { Poll::Ready(()) } else { Poll::Pending }).boxed_local()
+    }
+}
+
+type Read = Result<Vec<u8>, Unreachable>;
+
+/// A provider to which the test pushes what it says.
+#[derive(Default)]
+struct TestServer {
+    requests: RefCell<Vec<oneshot::Sender<Result<Answer, Unreachable>>>>,
+}
+
+impl Transport for TestServer {
+    fn send(&self, _: HttpRequest) -> LocalBoxFuture<'static, Result<Answer, Unreachable>> {
+        let (sender, answer) = oneshot::channel();
+        self.requests.borrow_mut().push(sender);
+        answer.map(|answer| answer.unwrap_or(Err(Unreachable))).boxed_local()
+    }
+}
+
+impl TestServer {
+    /// Answers the oldest request that waits; what is pushed into the result is its body.
+    fn answer(&self, status: u16) -> mpsc::UnboundedSender<Read> {
+        let (body, read) = mpsc::unbounded();
+        let sent = self.requests.borrow_mut().remove(0).send(Ok(Answer { status, body: read.boxed_local() }));
+        assert!(sent.is_ok(), "nobody waits for the answer");
+        body
+    }
+}
+
+/// A model with its server and its clock.
+struct Case {
+    server: Rc<TestServer>,
+    clock: TestClock,
+    model: HttpModel,
+}
+
+type Events = LocalBoxStream<'static, Item>;
+
+impl Case {
+    fn new() -> Self {
+        let (server, clock) = (Rc::<TestServer>::default(), TestClock::default());
+        let codec = Rc::new(OpenAiChat::new("https://x.test", None));
+        let (transport, time) = (Rc::clone(&server), Rc::new(clock.clone()));
+        Case { server, clock, model: HttpModel::new(codec, transport, time, Permits::new(2)) }
+    }
+
+    fn call(&self) -> Events {
+        self.model.call(&request("hello"))
+    }
+
+    /// A call that is sent and answered.
+    fn answered(&self) -> (Events, mpsc::UnboundedSender<Read>) {
+        let mut events = self.call();
+        assert!(pending(&mut events));
+        (events, self.server.answer(200))
+    }
+}
+
+fn request(content: &str) -> ModelRequest {
+    let model =
+        ModelChoice { provider: "openai".into(), model: "m".into(), capabilities: Capabilities::default() };
+    let messages = vec![Rc::new(crate::model::Message::User { content: content.into() })];
+    ModelRequest { model: Rc::new(model), system: "".into(), messages, tools: Rc::new([]) }
+}
+
+fn poll(events: &mut Events) -> Poll<Option<Item>> {
+    events.poll_next_unpin(&mut Context::from_waker(noop_waker_ref()))
+}
+
+fn pending(events: &mut Events) -> bool {
+    poll(events).is_pending()
+}
+
+fn next(events: &mut Events) -> Option<Item> {
+    match poll(events) {
+        Poll::Ready(item) => item,
+        Poll::Pending => panic!("nothing comes"),
+    }
+}
+
+fn error(events: &mut Events) -> ModelErrorKind {
+    let kind = next(events).unwrap().unwrap_err().kind;
+    assert_eq!(next(events), None);
+    kind
+}
+
+fn say(body: &mpsc::UnboundedSender<Read>, text: &str) {
+    body.unbounded_send(Ok(text.as_bytes().to_vec())).unwrap();
+}
+
+fn text(pieces: &[&str]) -> Option<Item> {
+    Some(Ok(pieces.iter().map(|piece| ModelEvent::Text((*piece).into())).collect()))
+}
+
+const A: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
+const B: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"b\"}}]}\n\n";
+const STOP: &str = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+const DONE: &str = "data: [DONE]\n\n";
+
+#[test]
+fn one_item_for_each_read_that_says_something() {
+    let (mut events, body) = Case::new().answered();
+    say(&body, &[A, B].concat());
+    assert_eq!(next(&mut events), text(&["a", "b"]));
+    say(&body, ": comment\n\n");
+    say(&body, &A[..20]);
+    assert!(pending(&mut events));
+    say(&body, &A[20..]);
+    assert_eq!(next(&mut events), text(&["a"]));
+    say(&body, &[B, STOP, DONE].concat());
+    let Some(Ok(last)) = next(&mut events) else { panic!("no end") };
+    let [ModelEvent::Text(b), ModelEvent::Finished(reply)] = &last[..] else { panic!("{last:?}") };
+    let ModelReply { text, .. } = &**reply;
+    assert_eq!((&**b, &**text), ("b", "abab"));
+    assert_eq!(next(&mut events), None, "over, although the connection still stands");
+}
+
+#[test]
+fn a_connection_that_is_cut_is_no_answer() {
+    let (mut events, body) = Case::new().answered();
+    say(&body, A);
+    drop(body);
+    assert_eq!(next(&mut events), text(&["a"]));
+    assert_eq!(error(&mut events), ModelErrorKind::Protocol);
+
+    let (mut events, body) = Case::new().answered();
+    say(&body, A);
+    body.unbounded_send(Err(Unreachable)).unwrap();
+    assert_eq!(next(&mut events), text(&["a"]));
+    assert_eq!(error(&mut events), ModelErrorKind::Network);
+
+    let (mut events, body) = Case::new().answered();
+    say(&body, STOP);
+    drop(body);
+    assert!(matches!(next(&mut events), Some(Ok(_))), "a finish_reason is enough");
+}
+
+#[test]
+fn what_came_before_an_error_is_told_before_it() {
+    let (mut events, body) = Case::new().answered();
+    say(&body, &[A, "data: {\"error\":{\"code\":503}}\n\n", B].concat());
+    assert_eq!(next(&mut events), text(&["a"]));
+    assert_eq!(error(&mut events), ModelErrorKind::Overloaded);
+}
+
+#[test]
+fn refusals_are_classified_by_what_comes_of_their_body() {
+    let case = Case::new();
+    let refused = |status: u16, body: Option<&str>| {
+        let mut events = case.call();
+        assert!(pending(&mut events));
+        let sender = case.server.answer(status);
+        match body {
+            Some(text) => {
+                say(&sender, text);
+                drop(sender);
+                error(&mut events)
+            }
+            // A body that never comes.
+            None => {
+                assert!(pending(&mut events));
+                case.clock.pass(REFUSAL_MS);
+                error(&mut events)
+            }
+        }
+    };
+    assert_eq!(
+        refused(400, Some("{\"error\":{\"code\":\"context_length_exceeded\"}}")),
+        ModelErrorKind::ContextTooLong
+    );
+    assert_eq!(refused(401, Some("")), ModelErrorKind::Auth);
+    assert_eq!(refused(429, None), ModelErrorKind::RateLimited);
+    assert_eq!(refused(503, Some(&"x".repeat(2 * REFUSAL_BYTES))), ModelErrorKind::Overloaded);
+    assert_eq!(refused(302, Some("")), ModelErrorKind::BadRequest);
+}
+
+#[test]
+fn a_provider_that_cannot_be_reached() {
+    let case = Case::new();
+    let mut events = case.call();
+    assert!(pending(&mut events));
+    case.server.requests.borrow_mut().clear();
+    assert_eq!(error(&mut events), ModelErrorKind::Network);
+}
+
+#[test]
+fn silence_is_not_waited_out_for_ever() {
+    let case = Case::new();
+    let mut events = case.call();
+    assert!(pending(&mut events));
+    case.clock.pass(SILENCE_MS - 1);
+    assert!(pending(&mut events));
+    case.clock.pass(1);
+    assert_eq!(error(&mut events), ModelErrorKind::Network);
+    assert!(case.server.requests.borrow()[0].is_canceled(), "the request is dropped");
+    case.server.requests.borrow_mut().clear();
+
+    // Each read begins a new silence.
+    let (mut events, body) = case.answered();
+    for _ in 0..3 {
+        case.clock.pass(SILENCE_MS - 1);
+        say(&body, A);
+        assert_eq!(next(&mut events), text(&["a"]));
+        assert!(pending(&mut events));
+    }
+    case.clock.pass(SILENCE_MS);
+    assert_eq!(error(&mut events), ModelErrorKind::Network);
+    assert!(body.is_closed());
+}
+
+#[test]
+fn dropping_the_stream_drops_the_request() {
+    let case = Case::new();
+    let mut events = case.call();
+    assert!(pending(&mut events));
+    drop(events);
+    assert!(case.server.requests.borrow()[0].is_canceled());
+    case.server.requests.borrow_mut().clear();
+
+    let (mut events, body) = case.answered();
+    assert!(pending(&mut events));
+    drop(events);
+    assert!(body.is_closed());
+}
+
+#[test]
+fn permits_are_held_until_the_headers_come() {
+    let case = Case::new();
+    let mut calls: Vec<Events> = (0..4).map(|_| case.call()).collect();
+    let poll_all = |calls: &mut Vec<Events>| calls.iter_mut().for_each(|events| assert!(pending(events)));
+    let waiting = || case.server.requests.borrow().len();
+    poll_all(&mut calls);
+    assert_eq!(waiting(), 2);
+    let body = case.server.answer(200);
+    poll_all(&mut calls);
+    assert_eq!(waiting(), 2, "one has its headers, and the third is on its way");
+    drop(calls.remove(1));
+    poll_all(&mut calls);
+    assert_eq!(waiting(), 3, "one was dropped, and the fourth is on its way");
+    assert!(!body.is_closed());
+}
+
+#[test]
+fn the_demo_model_speaks_at_the_pace_of_the_clock() {
+    let clock = TestClock::default();
+    let mut events = DemoModel::new(Rc::new(clock.clone())).call(&request("count to 2"));
+    assert!(pending(&mut events));
+    clock.pass(249);
+    assert!(pending(&mut events));
+    clock.pass(1);
+    assert_eq!(next(&mut events), text(&["1, "]));
+    assert!(pending(&mut events));
+    clock.pass(250);
+    assert_eq!(next(&mut events), text(&["2."]));
+    assert!(pending(&mut events));
+    clock.pass(12);
+    assert!(
+        matches!(next(&mut events).as_ref(), Some(Ok(last)) if matches!(&last[..], [ModelEvent::Finished(_)]))
+    );
+    assert_eq!(next(&mut events), None);
+}
