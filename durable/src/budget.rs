@@ -4,7 +4,10 @@
 //! asks with [`TurnBudget::exceeded_by`] and commits the entry that [`TurnBudget::count`] counts, without an await
 //! between the two. The wall clock is the turn's, not this module's.
 
-use crate::profiles::Limits;
+use std::collections::BTreeMap;
+
+use crate::model::Usage;
+use crate::profiles::{Limits, Price};
 use crate::protocol::BudgetReason;
 
 /// What is counted. For these the overshoot is zero over the whole tree.
@@ -31,12 +34,18 @@ pub struct TurnBudget {
     subtasks: u32,
     llm_calls: u32,
     tool_calls: u32,
+    price: Option<Price>,
+    /// What calls that are settled used, and what those that are not may still use.
+    spent: Usage,
+    held: BTreeMap<String, Usage>,
+    result_bytes: u64,
 }
 
 impl TurnBudget {
     /// A fresh budget: every root turn has its own.
-    pub fn new(limits: Limits) -> Self {
-        TurnBudget { limits, subtasks: 0, llm_calls: 0, tool_calls: 0 }
+    pub fn new(limits: Limits, price: Option<Price>) -> Self {
+        let (spent, held) = (Usage::default(), BTreeMap::new());
+        TurnBudget { limits, subtasks: 0, llm_calls: 0, tool_calls: 0, price, spent, held, result_bytes: 0 }
     }
 
     /// How many there were so far.
@@ -69,6 +78,47 @@ impl TurnBudget {
         *counter = counter.saturating_add(1);
     }
 
+    /// What a model call would exceed that may use so much. Tokens and money are limited by estimates before a call
+    /// and by what was used after it.
+    pub fn exceeded_by_tokens(&self, more: Usage) -> Option<Exceeded> {
+        let all = self.held.values().fold(sum(self.spent, more), |total, held| sum(total, *held));
+        let tokens = all.input_tokens + all.output_tokens;
+        let cost = self.price.map(|price| (price.cost_usd(all) * 1e6).ceil() as u64).unwrap_or(0);
+        // One request beyond the history's limit could not be pruned to fit (CF-24).
+        let request = (BudgetReason::Tokens, Some(self.limits.history_tokens), more.input_tokens);
+        [
+            request,
+            (BudgetReason::Tokens, self.limits.turn_tokens, tokens),
+            (BudgetReason::Cost, self.limits.turn_cost_microusd, cost),
+        ]
+        .into_iter()
+        .find_map(|(reason, limit, observed)| over(reason, limit, observed))
+    }
+
+    /// What one more tool result of so many bytes would exceed.
+    pub fn exceeded_by_result(&self, bytes: usize) -> Option<Exceeded> {
+        let observed = self.result_bytes.saturating_add(bytes as u64);
+        over(BudgetReason::Bytes, self.limits.turn_result_bytes, observed)
+    }
+
+    /// Holds what a model call may use. One that was begun before and never settled is taken to have used it all.
+    pub fn hold(&mut self, at: &str, usage: Usage) {
+        if let Some(lost) = self.held.insert(at.to_owned(), usage) {
+            self.spent = sum(self.spent, lost);
+        }
+    }
+
+    /// Settles a model call: what it used, or all that it might have where the provider does not tell.
+    pub fn settle(&mut self, at: &str, used: Option<Usage>) {
+        let held = self.held.remove(at).unwrap_or_default();
+        self.spent = sum(self.spent, used.unwrap_or(held));
+    }
+
+    /// Counts a tool's result.
+    pub fn count_result(&mut self, bytes: usize) {
+        self.result_bytes = self.result_bytes.saturating_add(bytes as u64);
+    }
+
     /// What is exceeded once the turn has been running for so long.
     pub fn wall_clock(&self, elapsed_ms: u64) -> Option<Exceeded> {
         let limit = self.limits.wall_clock_ms;
@@ -77,6 +127,18 @@ impl TurnBudget {
             limit,
             observed: elapsed_ms,
         })
+    }
+}
+
+fn over(reason: BudgetReason, limit: Option<u64>, observed: u64) -> Option<Exceeded> {
+    limit.filter(|limit| observed > *limit).map(|limit| Exceeded { reason, limit, observed })
+}
+
+fn sum(one: Usage, other: Usage) -> Usage {
+    Usage {
+        input_tokens: one.input_tokens.saturating_add(other.input_tokens),
+        cached_tokens: one.cached_tokens.saturating_add(other.cached_tokens),
+        output_tokens: one.output_tokens.saturating_add(other.output_tokens),
     }
 }
 
@@ -93,7 +155,7 @@ mod tests {
             (Counted::LlmCall, 3, BudgetReason::LlmCalls),
             (Counted::ToolCall, 4, BudgetReason::ToolCalls),
         ] {
-            let mut budget = TurnBudget::new(limits);
+            let mut budget = TurnBudget::new(limits, None);
             for _ in 0..limit {
                 assert_eq!(budget.exceeded_by(what, 1), None);
                 budget.count(what);
@@ -107,9 +169,49 @@ mod tests {
     // N-144
     #[test]
     fn the_wall_clock_ends_at_its_limit() {
-        let budget = TurnBudget::new(Limits { wall_clock_ms: 1_000, ..Limits::default() });
+        let budget = TurnBudget::new(Limits { wall_clock_ms: 1_000, ..Limits::default() }, None);
+        assert_eq!(budget.exceeded_by_tokens(Usage::default()), None);
         assert_eq!(budget.wall_clock(999), None);
         let at_limit = Exceeded { reason: BudgetReason::WallClock, limit: 1_000, observed: 1_000 };
         assert_eq!(budget.wall_clock(1_000), Some(at_limit));
+    }
+
+    fn tokens(input_tokens: u64, output_tokens: u64) -> Usage {
+        Usage { input_tokens, cached_tokens: 0, output_tokens }
+    }
+
+    // N-118 N-195
+    #[test]
+    fn tokens_are_held_then_settled() {
+        let limits = Limits { turn_tokens: Some(100), history_tokens: 90, ..Limits::default() };
+        let mut budget = TurnBudget::new(limits, None);
+        assert_eq!(budget.exceeded_by_tokens(tokens(60, 40)), None);
+        budget.hold("0", tokens(60, 40));
+        let refused = budget.exceeded_by_tokens(tokens(1, 0));
+        assert_eq!(refused, Some(Exceeded { reason: BudgetReason::Tokens, limit: 100, observed: 101 }));
+        budget.settle("0", Some(tokens(50, 10)));
+        assert_eq!(budget.exceeded_by_tokens(tokens(30, 10)), None);
+        budget.hold("1", tokens(10, 0));
+        budget.hold("1", tokens(10, 0));
+        assert!(
+            budget.exceeded_by_tokens(tokens(20, 1)).is_some(),
+            "a call whose run was lost stays paid for"
+        );
+        let long = TurnBudget::new(limits, None).exceeded_by_tokens(tokens(91, 0));
+        assert_eq!(long, Some(Exceeded { reason: BudgetReason::Tokens, limit: 90, observed: 91 }));
+    }
+
+    #[test]
+    fn money_and_result_bytes() {
+        let limits = Limits { turn_cost_microusd: Some(10), turn_result_bytes: Some(5), ..Limits::default() };
+        let price = Price { input: 1.0, cached: 0.5, output: 2.0 };
+        let mut budget = TurnBudget::new(limits, Some(price));
+        assert_eq!(budget.exceeded_by_tokens(tokens(6, 2)), None);
+        let refused = budget.exceeded_by_tokens(tokens(7, 2));
+        assert_eq!(refused, Some(Exceeded { reason: BudgetReason::Cost, limit: 10, observed: 11 }));
+        budget.count_result(5);
+        assert_eq!(budget.exceeded_by_result(0), None);
+        let refused = budget.exceeded_by_result(1);
+        assert_eq!(refused, Some(Exceeded { reason: BudgetReason::Bytes, limit: 5, observed: 6 }));
     }
 }

@@ -15,6 +15,8 @@ pub struct ModelRequest {
     pub messages: Vec<Rc<Message>>,
     /// Empty where the model or the level has no tools.
     pub tools: Rc<[ToolDefinition]>,
+    /// The most tokens that the reply may have, where the turn limits them.
+    pub max_output_tokens: Option<u64>,
 }
 
 /// A model with what the loop must know about it.

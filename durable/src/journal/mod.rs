@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::memory::Overlay;
-use crate::model::{Message, ModelChoice, ModelError, ModelReply};
-use crate::profiles::Limits;
+use crate::model::{Message, ModelChoice, ModelError, ModelReply, Usage};
+use crate::profiles::{Limits, Price};
 use crate::protocol::{BudgetReason, ChunkKind, Event, Place, Seq, StoredMessage};
 use crate::toolbelt::ToolSpec;
 
@@ -52,7 +52,14 @@ pub enum Fact {
     /// Entry 0: all that the turn's steps depend on.
     Started(Box<TurnSpec>),
     /// A model call was reserved and is about to be made.
-    ModelStarted { digest: String, attempt: u32, place: Place },
+    ModelStarted {
+        digest: String,
+        attempt: u32,
+        place: Place,
+        /// Estimated input and greatest output, held until the call has its outcome.
+        #[serde(default)]
+        held: Usage,
+    },
     /// A model call has its outcome.
     ModelEnded { digest: String, outcome: ModelOutcome, duration_ms: u64, place: Place },
     /// A tool call was reserved and is about to run: the intent of a call that may not be repeated.
@@ -117,6 +124,9 @@ pub struct TurnSpec {
     /// `thread`, `editor` …
     pub context_type: String,
     pub model: ModelChoice,
+    /// What the model costs; none where that is not known.
+    #[serde(default)]
+    pub price: Option<Price>,
     pub limits: Limits,
     /// The root's toolbelt, already composed and filtered by policy.
     pub tools: Vec<ToolSpec>,

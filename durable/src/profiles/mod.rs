@@ -1,8 +1,10 @@
-//! Chat contexts as data: their limits.
+//! Profiles as data: the limits of a turn, and what models cost.
 
 use serde::{Deserialize, Serialize};
 
-/// The limits of one turn over its whole tree (DESIGN §4). The one place where their values stand.
+use crate::model::Usage;
+
+/// The limits of one turn over its whole tree (DESIGN §4). Their values stand in `*.toml` beside this file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
@@ -22,26 +24,111 @@ pub struct Limits {
     pub wall_clock_ms: u64,
     /// Bytes of one tool's result; what is longer is truncated.
     pub tool_result_bytes: usize,
-    /// Tokens of one request; older rounds are pruned.
+    /// Tokens of one request; older turns are pruned.
     pub history_tokens: u64,
     /// How often a structured result that does not satisfy its schema may be given again.
     pub schema_retries: u32,
+    /// Tokens that one model call may write, where tokens or money are limited.
+    pub output_tokens: u64,
+    /// Tokens of all model calls, input and output; no limit if absent.
+    pub turn_tokens: Option<u64>,
+    /// Bytes of all tool results; no limit if absent.
+    pub turn_result_bytes: Option<u64>,
+    /// Millionths of a US dollar of all model calls; no limit if absent.
+    pub turn_cost_microusd: Option<u64>,
 }
+
+/// What the profiles start from: each names all the limits that are not optional.
+const UNLIMITED: Limits = Limits {
+    depth: 0,
+    iterations: 0,
+    parallel: 0,
+    subtasks: 0,
+    llm_calls: 0,
+    tool_calls: 0,
+    wall_clock_ms: 0,
+    tool_result_bytes: 0,
+    history_tokens: 0,
+    schema_retries: 0,
+    output_tokens: 0,
+    turn_tokens: None,
+    turn_result_bytes: None,
+    turn_cost_microusd: None,
+};
+
+/// US dollars per million tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Price {
+    pub input: f64,
+    /// Of input tokens that came from the provider's cache.
+    pub cached: f64,
+    pub output: f64,
+}
+
+include!(concat!(env!("OUT_DIR"), "/profiles.rs"));
 
 impl Default for Limits {
     /// The profile `thread`.
     fn default() -> Self {
-        Limits {
-            depth: 3,
-            iterations: 20,
-            parallel: 8,
-            subtasks: 32,
-            llm_calls: 60,
-            tool_calls: 200,
-            wall_clock_ms: 180_000,
-            tool_result_bytes: 50_000,
-            history_tokens: 128_000,
-            schema_retries: 3,
+        THREAD
+    }
+}
+
+impl Limits {
+    /// Whether a model call's output must be bounded, because tokens or money are.
+    pub fn bounds_output(&self) -> bool {
+        self.turn_tokens.is_some() || self.turn_cost_microusd.is_some()
+    }
+
+    /// The limits of a profile, if there is one of that name.
+    pub fn of_profile(name: &str) -> Option<Limits> {
+        match name {
+            "thread" => Some(THREAD),
+            "free" => Some(FREE),
+            _ => None,
         }
+    }
+}
+
+impl Price {
+    /// What a model costs; none where that is not known.
+    pub fn of(provider: &str, model: &str) -> Option<Price> {
+        let row = PRICES.iter().find(|(by, name, _)| *by == provider && *name == model);
+        row.map(|(_, _, price)| *price)
+    }
+
+    /// What so many tokens cost, in US dollars.
+    pub fn cost_usd(&self, usage: Usage) -> f64 {
+        let fresh = usage.input_tokens.saturating_sub(usage.cached_tokens) as f64;
+        let (cached, output) = (usage.cached_tokens as f64, usage.output_tokens as f64);
+        (fresh * self.input + cached * self.cached + output * self.output) / 1_000_000.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // N-138 N-139 N-140 N-141 N-142 N-143 N-144 N-145 N-146 N-149
+    #[test]
+    fn the_profiles() {
+        let thread = Limits::default();
+        assert_eq!((thread.depth, thread.iterations, thread.parallel), (3, 20, 8));
+        assert_eq!((thread.subtasks, thread.llm_calls, thread.tool_calls), (32, 60, 200));
+        assert_eq!((thread.wall_clock_ms, thread.tool_result_bytes), (180_000, 50_000));
+        assert_eq!((thread.history_tokens, thread.schema_retries), (128_000, 3));
+        let free = Limits::of_profile("free").unwrap();
+        assert!(free.llm_calls + 10 < 50, "Cloudflare's free plan allows 50 subrequests");
+        assert_eq!(Limits::of_profile("none"), None);
+    }
+
+    // N-172
+    #[test]
+    fn prices_are_known_or_null() {
+        let price = Price::of("openai", "gpt-4.1-mini").unwrap();
+        let usage = Usage { input_tokens: 1_000_000, cached_tokens: 500_000, output_tokens: 1_000_000 };
+        assert!((price.cost_usd(usage) - (0.2 + 0.05 + 1.6)).abs() < 1e-9);
+        assert_eq!(Price::of("openai", "gpt-9"), None);
+        assert_eq!(Price::of("other", "gpt-4.1"), None);
     }
 }

@@ -187,6 +187,8 @@ pub enum BudgetReason {
     Tokens,
     /// Bytes of tool results.
     Bytes,
+    /// Millionths of a US dollar of model calls; only where a deployment limits them.
+    Cost,
 }
 
 /// How a turn ended.

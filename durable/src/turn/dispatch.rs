@@ -173,6 +173,7 @@ impl<'a> Round<'a> {
             }
             Err(ToolError(text)) => ToolEnd { overlay, ..failed(truncated(text, limit), duration_ms) },
         };
+        turn.reserve_result(end.content.len())?;
         let mut commit = Commit::default();
         let end = self.note_end(&mut commit, &key, call, end);
         turn.commit(commit)?;

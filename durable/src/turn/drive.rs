@@ -7,10 +7,10 @@ use futures::future::LocalBoxFuture;
 use futures::{FutureExt, StreamExt};
 
 use super::machine::{Level, LevelEnd, Step};
-use super::{Halt, Turn, dispatch};
+use super::{Halt, Turn, dispatch, prune};
 use crate::budget::Counted;
 use crate::journal::{Commit, Fact, ModelOutcome, TextPart, TurnStop};
-use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest};
+use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest, Usage};
 use crate::protocol::{CallStatus, ChunkKind, Event};
 
 /// Runs a level to its end. The same at every depth: a subtask is a level inside a call of its parent's batch.
@@ -46,8 +46,16 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
     }
     turn.check()?;
     turn.reserve(Counted::LlmCall, 1)?;
+    let output_tokens = request.max_output_tokens.unwrap_or(0);
+    let held = Usage { input_tokens: prune::request_tokens(request), cached_tokens: 0, output_tokens };
+    turn.reserve_tokens(held)?;
     let attempt = turn.replay.attempts(&at);
-    start(turn, level, &at, &digest, attempt)?;
+    start(
+        turn,
+        level,
+        &at,
+        Fact::ModelStarted { digest: digest.clone(), attempt, place: level.place.clone(), held },
+    )?;
     let began_ms = turn.ports.clock.now_ms();
     let mut said = String::new();
     let outcome = match stream(turn, level, &at, attempt, request, &mut said).await {
@@ -59,7 +67,8 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
     Ok(outcome)
 }
 
-fn start(turn: &Turn, level: &Level, at: &str, digest: &str, attempt: u32) -> Result<(), Halt> {
+fn start(turn: &Turn, level: &Level, at: &str, started: Fact) -> Result<(), Halt> {
+    let attempt = turn.replay.attempts(at);
     let place = level.place.clone();
     let model_call_id = turn.ids.model_call(at);
     let mut events = Vec::new();
@@ -79,10 +88,9 @@ fn start(turn: &Turn, level: &Level, at: &str, digest: &str, attempt: u32) -> Re
     ));
     if attempt > 0 {
         let reason = "interrupted".to_owned();
-        let reset = Event::ModelCallReset { model_call_id, place: place.clone(), reason };
+        let reset = Event::ModelCallReset { model_call_id, place, reason };
         events.push((format!("model_reset:{at}:{attempt}"), reset));
     }
-    let started = Fact::ModelStarted { digest: digest.to_owned(), attempt, place };
     turn.commit(Commit { entries: vec![turn.entry(at, started)], events, ..Commit::default() })?;
     if let Some(open) = turn.record.borrow_mut().models.get_mut(at) {
         open.live = true;

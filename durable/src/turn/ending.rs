@@ -6,7 +6,7 @@ use super::dispatch::{end_event, failed, start_event};
 use super::drive::take_parts;
 use super::machine::{Level, LevelEnd, answer};
 use crate::journal::{Commit, ToolEnd, TurnEnd, TurnStop};
-use crate::model::{Message, ReplyFinish, Usage};
+use crate::model::{Message, ReplyFinish};
 use crate::ports::LogError;
 use crate::protocol::{
     BudgetReason, CallStatus, ChunkKind, Event, FinishReason, Role, StopNote, StoredMessage,
@@ -69,7 +69,7 @@ fn close_model_calls(turn: &Turn, commit: &mut Commit) {
             commit.events.push((format!("model_reset:{at}:end"), reset));
         }
         let duration_ms = turn.elapsed_ms().saturating_sub(call.since_ms);
-        turn.record.borrow_mut().model_row(&at, "aborted", Usage::default(), duration_ms);
+        turn.record.borrow_mut().model_row(&at, "aborted", None, duration_ms);
         let end = Event::ModelCallUpdate {
             model_call_id,
             status: CallStatus::End,
@@ -213,7 +213,8 @@ fn limit_in_words(reason: BudgetReason, limit: u64) -> String {
         BudgetReason::ToolCalls => format!("{limit} tool calls"),
         BudgetReason::WallClock => format!("{} seconds", limit / 1000),
         BudgetReason::Tokens => format!("{limit} tokens"),
-        BudgetReason::Bytes => format!("{limit} bytes"),
+        BudgetReason::Bytes => format!("{limit} bytes of tool results"),
+        BudgetReason::Cost => format!("{:.4} US dollars", limit as f64 / 1e6),
     }
 }
 

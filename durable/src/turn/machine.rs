@@ -132,6 +132,7 @@ impl Level {
                 system: Rc::clone(&self.system),
                 messages: prune(&self.messages, self.own_from, self.limits.history_tokens),
                 tools: Rc::clone(&self.tools),
+                max_output_tokens: self.limits.bounds_output().then_some(self.limits.output_tokens),
             }),
             State::Tools(calls) => Step::CallTools(Rc::clone(calls)),
             State::Done(end) => Step::Finish(end.clone()),

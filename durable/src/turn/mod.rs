@@ -33,7 +33,7 @@ use self::replay::Replay;
 use crate::budget::{Counted, Exceeded};
 use crate::journal::{Commit, Entry, Fact, TurnSpec, TurnStop};
 use crate::memory::AgentMemory;
-use crate::model::{Message, ModelChoice};
+use crate::model::{Message, ModelChoice, Usage};
 use crate::ports::{LogError, Ports};
 use crate::protocol::{AgentState, Event, Place};
 use crate::toolbelt::Toolbelt;
@@ -106,7 +106,7 @@ impl Turn {
         });
         let spec = spec.ok_or_else(|| LogError::Storage("the journal has no entry 0".to_owned()))?;
         let earlier_ms = entries.iter().map(|entry| entry.elapsed_ms).max().unwrap_or(0);
-        let mut record = Record::new(spec.limits, WireIds::new(&spec.turn_id), spec.model.clone());
+        let mut record = Record::new(&spec);
         entries.iter().for_each(|entry| record.apply(entry));
         let replay = Replay::new(entries);
         let (all, fruitless) = replay.resumptions();
@@ -125,7 +125,7 @@ impl Turn {
     fn new(spec: TurnSpec, history: Vec<Message>, ports: Ports, replay: Replay, earlier_ms: u64) -> Self {
         let ids = WireIds::new(&spec.turn_id);
         Turn {
-            record: RefCell::new(Record::new(spec.limits, ids.clone(), spec.model.clone())),
+            record: RefCell::new(Record::new(&spec)),
             model: Rc::new(spec.model.clone()),
             history: history.into_iter().map(Rc::new).collect(),
             began_ms: ports.clock.now_ms(),
@@ -252,6 +252,18 @@ impl Turn {
     /// Refuses a reservation that would cross a limit, and stops the turn over it (N-147, N-179).
     fn reserve(&self, what: Counted, more: u32) -> Result<(), Halt> {
         let exceeded = self.record.borrow().budget.exceeded_by(what, more);
+        exceeded.map_or(Ok(()), |exceeded| self.exceed(exceeded))
+    }
+
+    /// The same for a model call that may use so many tokens.
+    fn reserve_tokens(&self, more: Usage) -> Result<(), Halt> {
+        let exceeded = self.record.borrow().budget.exceeded_by_tokens(more);
+        exceeded.map_or(Ok(()), |exceeded| self.exceed(exceeded))
+    }
+
+    /// The same for a tool's result.
+    fn reserve_result(&self, bytes: usize) -> Result<(), Halt> {
+        let exceeded = self.record.borrow().budget.exceeded_by_result(bytes);
         exceeded.map_or(Ok(()), |exceeded| self.exceed(exceeded))
     }
 

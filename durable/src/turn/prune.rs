@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::model::Message;
+use crate::model::{Message, ModelRequest};
 
 /// Bytes of text per token, for estimates: the usual rule of thumb, which overestimates prose in Latin letters a
 /// little and so errs on the side of pruning.
@@ -29,6 +29,16 @@ pub(super) fn prune(messages: &[Rc<Message>], must_keep: usize, limit_tokens: u6
     }
     debug_assert!(from == must_keep || total <= limit_tokens);
     messages.iter().skip(from).map(Rc::clone).collect()
+}
+
+/// An estimate of a whole request: prompt, messages and tool declarations.
+pub(super) fn request_tokens(request: &ModelRequest) -> u64 {
+    let declared = |tool: &crate::model::ToolDefinition| {
+        tool.name.len() + tool.description.len() + tool.input_schema.0.get().len()
+    };
+    let fixed: usize = request.system.len() + request.tools.iter().map(declared).sum::<usize>();
+    let messages: u64 = request.messages.iter().map(|message| tokens(message)).sum();
+    (fixed / BYTES_PER_TOKEN) as u64 + messages
 }
 
 /// An estimate: exact counts are the provider's business and differ by model.

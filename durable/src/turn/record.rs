@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use super::keys::{WireIds, call_key};
 use crate::budget::{Counted, TurnBudget};
-use crate::journal::{CallRecord, Entry, Fact, ModelOutcome, TextPart, ToolEnd, TurnStop};
+use crate::journal::{CallRecord, Entry, Fact, ModelOutcome, TextPart, ToolEnd, TurnSpec, TurnStop};
 use crate::model::{ModelChoice, ToolCall, Usage};
-use crate::profiles::Limits;
+use crate::profiles::Price;
 use crate::protocol::{CostSummary, ExecutionTree, Place, TreeNode, preview};
 use crate::tools::run_subtask;
 
@@ -48,12 +48,15 @@ pub(super) struct Record {
     costs: CostSummary,
     ids: WireIds,
     model: ModelChoice,
+    price: Option<Price>,
+    /// A call whose tokens nobody knows: what the turn cost is then not known either.
+    unpriced: bool,
 }
 
 impl Record {
-    pub(super) fn new(limits: Limits, ids: WireIds, model: ModelChoice) -> Self {
+    pub(super) fn new(spec: &TurnSpec) -> Self {
         Record {
-            budget: TurnBudget::new(limits),
+            budget: TurnBudget::new(spec.limits, spec.price),
             stop: None,
             pending: Vec::new(),
             models: BTreeMap::new(),
@@ -63,8 +66,10 @@ impl Record {
             tree: ExecutionTree::default(),
             node_of: BTreeMap::new(),
             costs: CostSummary::default(),
-            ids,
-            model,
+            ids: WireIds::new(&spec.turn_id),
+            model: spec.model.clone(),
+            price: spec.price,
+            unpriced: false,
         }
     }
 
@@ -78,7 +83,17 @@ impl Record {
     }
 
     pub(super) fn costs(&self) -> CostSummary {
+        let price = self.price.filter(|_| !self.unpriced);
+        let usd = |input_tokens, cached_tokens, output_tokens| {
+            price.map(|price| price.cost_usd(Usage { input_tokens, cached_tokens, output_tokens }))
+        };
+        let mut by_model = self.costs.by_model.clone();
+        for share in by_model.values_mut() {
+            share.cost_usd = usd(share.input_tokens, share.cached_tokens, share.output_tokens);
+        }
         CostSummary {
+            cost_usd: usd(self.costs.input_tokens, self.costs.cached_tokens, self.costs.output_tokens),
+            by_model,
             llm_calls: self.budget.used(Counted::LlmCall),
             tool_calls: self.budget.used(Counted::ToolCall),
             subtasks: self.budget.used(Counted::Subtask),
@@ -90,8 +105,9 @@ impl Record {
         match &entry.fact {
             Fact::Started(_) | Fact::Resumed { .. } => {}
             Fact::Stopped(why) => self.stop = self.stop.take().or_else(|| Some(why.clone())),
-            Fact::ModelStarted { place, .. } => {
+            Fact::ModelStarted { place, held, .. } => {
                 self.budget.count(Counted::LlmCall);
+                self.budget.hold(&entry.at, *held);
                 self.costs.by_model.entry(self.model.model.clone()).or_default().llm_calls += 1;
                 let open = OpenModelCall {
                     place: place.clone(),
@@ -117,6 +133,7 @@ impl Record {
                 }
             }
             Fact::ToolEnded(end) => {
+                self.budget.count_result(end.content.len());
                 if let Some(index) = self.pending.iter().position(|pending| pending.key == entry.at) {
                     let pending = self.pending.remove(index);
                     self.tool_ended(&pending, end);
@@ -148,7 +165,9 @@ impl Record {
     }
 
     /// Leaves the telemetry of a model call: one row each, however it ended.
-    pub(super) fn model_row(&mut self, at: &str, outcome: &str, usage: Usage, duration_ms: u64) {
+    pub(super) fn model_row(&mut self, at: &str, outcome: &str, usage: Option<Usage>, duration_ms: u64) {
+        self.unpriced |= usage.is_none();
+        let usage = usage.unwrap_or_default();
         let attempt = self.calls.iter().filter(|row| matches!(row, CallRecord::Model { .. })).count();
         self.calls.push(CallRecord::Model {
             id: format!("{}_{attempt}", self.ids.model_call(at)),
@@ -166,7 +185,8 @@ impl Record {
     fn model_ended(&mut self, at: &str, outcome: &ModelOutcome, duration_ms: u64, place: &Place) {
         let reply = match outcome {
             ModelOutcome::Failed { error, said } => {
-                self.model_row(at, error.kind.code(), Usage::default(), duration_ms);
+                self.model_row(at, error.kind.code(), None, duration_ms);
+                self.budget.settle(at, None);
                 if place.depth == 0 {
                     self.root_texts.extend((!said.is_empty()).then(|| said.clone()));
                 }
@@ -174,8 +194,9 @@ impl Record {
             }
             ModelOutcome::Replied(reply) => reply,
         };
+        self.model_row(at, "ok", reply.usage, duration_ms);
+        self.budget.settle(at, reply.usage);
         let usage = reply.usage.unwrap_or_default();
-        self.model_row(at, "ok", usage, duration_ms);
         self.costs.input_tokens += usage.input_tokens;
         self.costs.cached_tokens += usage.cached_tokens;
         self.costs.output_tokens += usage.output_tokens;

@@ -19,7 +19,13 @@ fn sent(configuration: &Configuration) -> (String, Option<String>) {
         panic!("not openai: {configuration:?}")
     };
     let model = Rc::new(configuration.choice.clone());
-    let request = ModelRequest { model, system: "".into(), messages: vec![], tools: Rc::new([]) };
+    let request = ModelRequest {
+        model,
+        system: "".into(),
+        messages: vec![],
+        tools: Rc::new([]),
+        max_output_tokens: None,
+    };
     let sent = codec.encode(&request).unwrap();
     let authorization = sent.headers.into_iter().find(|(name, _)| *name == "authorization");
     (sent.url, authorization.map(|(_, value)| value))

@@ -30,6 +30,7 @@ impl Play {
             system: "two words".into(),
             messages: vec![Rc::new(Message::User { content: question.into() })],
             tools: tools.iter().map(tool).collect(),
+            max_output_tokens: None,
         };
         Play { request }
     }

@@ -31,6 +31,7 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ModelError> {
         // Servers that know the member may still refuse it without tools, and true is everybody's default.
         parallel_tool_calls: (!tools.is_empty() && !choice.capabilities.parallel_tool_calls).then_some(false),
         tools,
+        max_completion_tokens: request.max_output_tokens,
         stream: true,
         stream_options: StreamOptions { include_usage: true },
     };
@@ -49,6 +50,9 @@ struct Body<'a> {
     tools: Vec<WireTool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
+    /// The name that OpenAI's present models know, and the larger self-hosted servers with them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u64>,
     stream: bool,
     stream_options: StreamOptions,
 }

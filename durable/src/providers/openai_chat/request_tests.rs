@@ -16,6 +16,7 @@ fn request(system: &str, messages: Vec<Message>) -> ModelRequest {
         system: system.into(),
         messages: messages.into_iter().map(Rc::new).collect(),
         tools: Rc::new([]),
+        max_output_tokens: None,
     }
 }
 

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::support::*;
+use crate::profiles::{Limits, Price};
 use crate::protocol::FinishReason;
 
 fn last(case: &Case, count: usize) -> Vec<String> {
@@ -106,4 +107,59 @@ fn a_turn_without_any_budget_calls_nobody() {
     assert!(case.model.requests.borrow().is_empty());
     let lines = case.lines();
     assert_eq!(lines[2], "budget LlmCalls 1 of 0");
+}
+
+// N-118 N-179 N-195
+#[test]
+fn tokens_money_and_bytes_where_they_are_limited() {
+    let endless = || script(&[("go", vec![Reply::Calls(vec![("echo", json!({}))])])]);
+    // Each call reports 10 + 2 tokens; what it may use is estimated higher, so the turn ends well before the limit.
+    let many =
+        |limits: &mut Limits| (limits.iterations, limits.llm_calls, limits.tool_calls) = (999, 999, 999);
+    let tokens = Case::new(endless()).limits(many).limits(|limits| limits.turn_tokens = Some(12_000)).run();
+    let tail = last(&tokens, 4);
+    assert!(tail[0].starts_with("budget Tokens ") && tail[0].ends_with(" of 12000"), "{tail:?}");
+    assert_eq!((tail[1].as_str(), tail[3].as_str()), ("error budget_exceeded", "done Budget"));
+    assert_eq!(tokens.model.requests.borrow()[0].max_output_tokens, Some(8_192));
+
+    let mut money =
+        Case::new(endless()).limits(many).limits(|limits| limits.turn_cost_microusd = Some(20_000));
+    money.price = Some(Price { input: 1.0, cached: 0.5, output: 2.0 });
+    let money = money.run();
+    assert!(last(&money, 4)[0].starts_with("budget Cost "), "{:?}", last(&money, 4));
+    let usd = money.end().message.usage.unwrap().cost_usd.unwrap();
+    assert!(usd > 0.0 && usd <= 0.02, "{usd}");
+
+    let bytes = Case::new(endless()).limits(|limits| limits.turn_result_bytes = Some(20)).run();
+    assert_eq!(last(&bytes, 4)[0], "budget Bytes 21 of 20");
+    assert_eq!(bytes.tools.ran.borrow().len(), 3, "three results of seven bytes do not fit into twenty");
+
+    let long = Case::new(endless()).limits(|limits| limits.history_tokens = 10).run();
+    assert!(last(&long, 4)[0].starts_with("budget Tokens "), "a request that cannot be pruned to fit");
+    assert!(long.model.requests.borrow().is_empty());
+}
+
+// N-172 N-174
+#[test]
+fn what_it_cost_is_known_or_null() {
+    let answers = || {
+        script(&[
+            ("go", vec![Reply::Calls(vec![subtask("a")]), Reply::Text("Done.")]),
+            ("a", vec![Reply::Text("ok")]),
+        ])
+    };
+    let mut priced = Case::new(answers());
+    priced.price = Some(Price { input: 1.0, cached: 0.5, output: 2.0 });
+    let usage = priced.run().end().message.usage.unwrap();
+    // Three calls of 6 fresh, 4 cached and 2 output tokens, the child's included.
+    assert_eq!((usage.input_tokens, usage.cached_tokens, usage.output_tokens), (30, 12, 6));
+    assert!((usage.cost_usd.unwrap() - 36e-6).abs() < 1e-12, "{usage:?}");
+    assert_eq!(usage.by_model["m1"].cost_usd, usage.cost_usd);
+
+    let unknown = Case::new(answers()).run().end().message.usage.unwrap();
+    assert_eq!((unknown.cost_usd, unknown.by_model["m1"].cost_usd), (None, None));
+
+    let mut cut = Case::new(script(&[("go", vec![Reply::Cut("half ")])]));
+    cut.price = Some(Price { input: 1.0, cached: 0.5, output: 2.0 });
+    assert_eq!(cut.run().end().message.usage.unwrap().cost_usd, None, "nobody knows what the cut call used");
 }

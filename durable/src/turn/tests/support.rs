@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::journal::{Commit, Entry, TextPart, TurnEnd, TurnSpec};
 use crate::model::*;
 use crate::ports::*;
-use crate::profiles::Limits;
+use crate::profiles::{Limits, Price};
 use crate::protocol::{ContextKind, Event, Seq};
 use crate::toolbelt::{PermissionClass, ToolPolicy, ToolSpec};
 use crate::tools;
@@ -382,6 +382,7 @@ pub struct Case {
     /// What the client of each run saw.
     pub seen: BTreeMap<Seq, Event>,
     pub capabilities: Capabilities,
+    pub price: Option<Price>,
 }
 
 impl Case {
@@ -395,6 +396,7 @@ impl Case {
             history: Vec::new(),
             seen: BTreeMap::new(),
             capabilities: Capabilities::default(),
+            price: None,
         }
     }
 
@@ -416,6 +418,7 @@ impl Case {
                 model: "m1".to_owned(),
                 capabilities: self.capabilities,
             },
+            price: self.price,
             limits: self.limits,
             tools: tools::offered(&*self.tools, &ToolPolicy::of(ContextKind::Thread)),
             system: prompt::root(ContextKind::Thread, &self.limits),

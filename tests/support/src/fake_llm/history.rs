@@ -153,12 +153,13 @@ fn check_assistant<'a>(message: &'a Value, at: &str) -> Result<Vec<&'a str>, Str
     Ok(ids)
 }
 
-/// Where in its script a request stands: the marker of the last user message, and the assistant messages after it.
+/// Where in its script a request stands: the marker of the last user message that has one (the loop's own reminders
+/// have none), and the assistant messages after it.
 pub fn position(body: &Value) -> Option<(String, usize)> {
     let messages = body["messages"].as_array()?;
-    let last_user = messages.iter().rposition(|message| message["role"] == "user")?;
-    let marker = marker(&text_of(&messages[last_user]["content"]))?;
-    let step = messages[last_user..].iter().filter(|message| message["role"] == "assistant").count();
+    let marked = |message: &Value| marker(&text_of(&message["content"])).filter(|_| message["role"] == "user");
+    let (at, marker) = messages.iter().enumerate().rev().find_map(|(at, message)| Some((at, marked(message)?)))?;
+    let step = messages[at..].iter().filter(|message| message["role"] == "assistant").count();
     Some((marker, step))
 }
 

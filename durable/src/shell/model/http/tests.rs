@@ -91,7 +91,13 @@ fn request(content: &str) -> ModelRequest {
     let model =
         ModelChoice { provider: "openai".into(), model: "m".into(), capabilities: Capabilities::default() };
     let messages = vec![Rc::new(crate::model::Message::User { content: content.into() })];
-    ModelRequest { model: Rc::new(model), system: "".into(), messages, tools: Rc::new([]) }
+    ModelRequest {
+        model: Rc::new(model),
+        system: "".into(),
+        messages,
+        tools: Rc::new([]),
+        max_output_tokens: None,
+    }
 }
 
 fn poll(events: &mut Events) -> Poll<Option<Item>> {

@@ -109,9 +109,12 @@ async fn run(arguments: &Arguments, state: &Path, instances: &mut Vec<Instance>)
         arguments.instances.iter().map(|name| Plan::of(name, &world)).collect::<Result<Vec<_>, _>>()?;
     instance::prepare(&plans, &world).await?;
     for plan in plans {
+        // One after the other: two wranglers that start at the same moment take each other's internal ports.
         instances.push(plan.start(&world)?);
+        if let Some(instance) = instances.last() {
+            instance.ready().await?;
+        }
     }
-    futures::future::try_join_all(instances.iter().map(Instance::ready)).await?;
 
     let [program, words @ ..] = arguments.command.as_slice() else { return Err("no command".into()) };
     let mut command = Command::new(program);
