@@ -56,11 +56,8 @@ CREATE TABLE turns (
   status               TEXT NOT NULL,
   -- Grows with each run: only the newest may write.
   generation           INTEGER NOT NULL,
-  -- Runs after the first, and those of them that brought nothing new.
+  -- Runs after the first.
   resumptions          INTEGER NOT NULL,
-  stalled              INTEGER NOT NULL,
-  -- How many outcomes the journal had when the turn was last taken up.
-  outcomes             INTEGER NOT NULL,
   assistant_message_id TEXT NOT NULL,
   seq_first            INTEGER NOT NULL,
   seq_last             INTEGER,

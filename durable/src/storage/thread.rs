@@ -30,8 +30,6 @@ pub struct TurnRow {
     pub running: bool,
     pub generation: u64,
     pub resumptions: u32,
-    pub stalled: u32,
-    pub outcomes: usize,
     pub assistant_message_id: String,
     pub seq_first: Seq,
     /// The number of `done`; none while the turn runs.
@@ -56,7 +54,7 @@ impl Reason {
     }
 }
 
-const TURN: &str = "turn_id, status, generation, resumptions, stalled, outcomes, assistant_message_id, seq_first, seq_last";
+const TURN: &str = "turn_id, status, generation, resumptions, assistant_message_id, seq_first, seq_last";
 const MESSAGE: &str = "row, id, turn_id, role, content, created_at, finish_reason, stop, usage, execution_tree";
 
 impl Store {
@@ -115,8 +113,8 @@ impl Store {
 
     /// A turn that begins.
     pub fn insert_turn(&self, turn: &TurnRow, started_at: u64) -> Result<(), StoreError> {
-        let query = "INSERT INTO turns (turn_id, status, generation, resumptions, stalled, outcomes,
-            assistant_message_id, seq_first, started_at) VALUES (?1, 'running', ?2, 0, 0, 0, ?3, ?4, ?5)";
+        let query = "INSERT INTO turns (turn_id, status, generation, resumptions, assistant_message_id, seq_first,
+            started_at) VALUES (?1, 'running', ?2, 0, ?3, ?4, ?5)";
         let bindings = [
             turn.turn_id.as_str().into(),
             int(turn.generation),
@@ -148,14 +146,11 @@ impl Store {
 
     /// A new run of a turn: from here on only its generation may write.
     pub fn take_up(&self, turn: &TurnRow) -> Result<(), StoreError> {
-        let query =
-            "UPDATE turns SET generation = ?2, resumptions = ?3, stalled = ?4, outcomes = ?5 WHERE turn_id = ?1";
+        let query = "UPDATE turns SET generation = ?2, resumptions = ?3 WHERE turn_id = ?1";
         let bindings = [
             turn.turn_id.as_str().into(),
             int(turn.generation),
             int(turn.resumptions.into()),
-            int(turn.stalled.into()),
-            int(turn.outcomes as u64),
         ];
         self.run(query, bindings)
     }
@@ -196,6 +191,12 @@ impl Store {
         let query = format!("SELECT {MESSAGE} FROM messages WHERE row > ?1 ORDER BY row LIMIT ?2");
         let rows = self.rows(&query, [SqlStorageValue::Integer(after), int(limit as u64)])?;
         rows.into_iter().map(message_of).collect()
+    }
+
+    /// What the user said in a turn.
+    pub fn user_content(&self, turn_id: &str) -> Result<Option<String>, StoreError> {
+        let query = "SELECT content FROM messages WHERE turn_id = ?1 AND role = 'user'";
+        self.row(query, [turn_id.into()])?.map(|mut row| row.text(0)).transpose()
     }
 
     /// The row and the time of the newest message.
@@ -281,11 +282,9 @@ fn turn_of(mut row: Row) -> Result<TurnRow, StoreError> {
         running: row.text(1)? == "running",
         generation: unsigned(row.int(2)?),
         resumptions: u32::try_from(row.int(3)?).unwrap_or(u32::MAX),
-        stalled: u32::try_from(row.int(4)?).unwrap_or(u32::MAX),
-        outcomes: usize::try_from(row.int(5)?).unwrap_or(0),
-        assistant_message_id: row.text(6)?,
-        seq_first: unsigned(row.int(7)?),
-        seq_last: row.maybe_int(8).map(unsigned),
+        assistant_message_id: row.text(4)?,
+        seq_first: unsigned(row.int(5)?),
+        seq_last: row.maybe_int(6).map(unsigned),
     })
 }
 
