@@ -38,21 +38,17 @@ impl Thread {
         if waited.is_some_and(|(_, turn_id)| turn_id == ask.turn_id) {
             self.superseding.set(None);
         }
-        let (run, row) = answer?;
-        let (source, first) = match (run, row) {
-            (Some(run), first) => {
-                let source = Source::Live(Rc::clone(&run.live));
-                let reader = self.reader(source, first.seq_first.saturating_sub(1));
-                if ask.request.cancel_on_disconnect == Some(true) {
-                    return stream_response(reader.guarded_by(StopWhenDropped(Rc::downgrade(&run))));
-                }
-                return stream_response(reader);
-            }
-            (None, row) => {
-                (Source::Stored { through: row.seq_last.unwrap_or(row.seq_first) }, row.seq_first)
-            }
+        let (run, turn) = answer?;
+        let after = turn.seq_first.saturating_sub(1);
+        let Some(run) = run else {
+            let through = turn.seq_last.unwrap_or(after);
+            return stream_response(self.reader(Source::Stored { through }, after));
         };
-        stream_response(self.reader(source, first.saturating_sub(1)))
+        let reader = self.reader(Source::Live(Rc::clone(&run.live)), after);
+        match ask.request.cancel_on_disconnect {
+            Some(true) => stream_response(reader.guarded_by(StopWhenDropped(Rc::downgrade(&run)))),
+            _ => stream_response(reader),
+        }
     }
 
     /// The turn, and its run where it is going on. All checks are made again after each wait.
@@ -185,12 +181,7 @@ impl Thread {
             clock: Rc::clone(&self.clock),
             about,
         };
-        Ports {
-            model: parts.model,
-            tools: parts.tools,
-            clock: Rc::clone(&self.clock),
-            log: Rc::new(log),
-        }
+        Ports { model: parts.model, tools: parts.tools, clock: Rc::clone(&self.clock), log: Rc::new(log) }
     }
 }
 

@@ -135,4 +135,3 @@ impl Thread {
         Ok(thread)
     }
 }
-

@@ -6,9 +6,7 @@ use std::rc::Rc;
 use crate::journal::{Commit, Entry, Fact, TurnEnd, TurnSpec};
 use crate::model::Message;
 use crate::ports::Log;
-use crate::protocol::{
-    ApiError, CostSummary, Event, FinishReason, Role, StopNote, StoredMessage,
-};
+use crate::protocol::{ApiError, CostSummary, Event, FinishReason, Role, StopNote, StoredMessage};
 use crate::storage::StoreError;
 use crate::storage::thread::{Reason, ThreadMeta, TurnRow};
 use crate::turn::Turn;

@@ -34,8 +34,7 @@ impl Store {
             let (id, payload) = (unsigned(row.int(0)?), row.text(1)?);
             bytes += payload.len();
             let attempts = u32::try_from(row.int(2)?).unwrap_or(u32::MAX);
-            let parcel =
-                parcel.get_or_insert_with(|| Parcel { rows: Vec::new(), through: id, attempts });
+            let parcel = parcel.get_or_insert_with(|| Parcel { rows: Vec::new(), through: id, attempts });
             if bytes > BYTES && !parcel.rows.is_empty() {
                 break;
             }

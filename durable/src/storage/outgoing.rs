@@ -23,10 +23,19 @@ pub struct Outgoing {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum News {
-    TurnStarted { thread: ThreadRow, message: StoredMessage },
-    TurnEnded { thread: ThreadRow, message: StoredMessage, calls: Calls },
+    TurnStarted {
+        thread: ThreadRow,
+        message: StoredMessage,
+    },
+    TurnEnded {
+        thread: ThreadRow,
+        message: StoredMessage,
+        calls: Calls,
+    },
     /// What is kept of a turn whose thread was deleted before D1 heard of it: what was spent must add up.
-    Spent { calls: Calls },
+    Spent {
+        calls: Calls,
+    },
     ThreadDeleted,
 }
 
@@ -207,18 +216,20 @@ fn usage_rows(
                 outcome,
                 calls.created_at,
             ])),
-            CallRecord::Tool { id, tool_name, duration_ms, is_error } => tool_usage.push(serde_json::json!([
-                out.tenant,
-                out.user_id,
-                unique(id),
-                out.thread_id,
-                calls.turn_id,
-                tool_name,
-                duration_ms,
-                u8::from(*is_error),
-                if *is_error { "error" } else { "ok" },
-                calls.created_at,
-            ])),
+            CallRecord::Tool { id, tool_name, duration_ms, is_error } => {
+                tool_usage.push(serde_json::json!([
+                    out.tenant,
+                    out.user_id,
+                    unique(id),
+                    out.thread_id,
+                    calls.turn_id,
+                    tool_name,
+                    duration_ms,
+                    u8::from(*is_error),
+                    if *is_error { "error" } else { "ok" },
+                    calls.created_at,
+                ]))
+            }
         }
     }
 }

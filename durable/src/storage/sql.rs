@@ -81,7 +81,8 @@ impl Store {
     /// Whether the object was ever written to. Makes no table.
     pub fn exists(&self) -> Result<bool, StoreError> {
         if !self.made.get() {
-            let found = self.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'meta'", [])?;
+            let found =
+                self.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'meta'", [])?;
             self.made.set(!found.is_empty());
         }
         Ok(self.made.get())

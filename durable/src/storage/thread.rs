@@ -55,7 +55,8 @@ impl Reason {
 }
 
 const TURN: &str = "turn_id, status, generation, resumptions, assistant_message_id, seq_first, seq_last";
-const MESSAGE: &str = "row, id, turn_id, role, content, created_at, finish_reason, stop, usage, execution_tree";
+const MESSAGE: &str =
+    "row, id, turn_id, role, content, created_at, finish_reason, stop, usage, execution_tree";
 
 impl Store {
     /// What the thread is; none where the object was never written to.
@@ -63,7 +64,8 @@ impl Store {
         if !self.exists()? {
             return Ok(None);
         }
-        let query = "SELECT seq_reserved, deleted_at, owner, thread_id, title, created_at, request_seq FROM meta";
+        let query =
+            "SELECT seq_reserved, deleted_at, owner, thread_id, title, created_at, request_seq FROM meta";
         let Some(mut row) = self.row(query, [])? else { return Ok(None) };
         let thread = match row.maybe_int(1) {
             Some(_) => None,
@@ -81,7 +83,8 @@ impl Store {
     /// Makes the tables and the thread. Belongs into the transaction of its first turn.
     pub fn create(&self, thread: &ThreadMeta, seq_reserved: Seq) -> Result<(), StoreError> {
         self.run(schema::CREATE, [])?;
-        let query = "INSERT INTO meta (one, schema_version, seq_reserved, owner, thread_id, title, created_at)
+        let query =
+            "INSERT INTO meta (one, schema_version, seq_reserved, owner, thread_id, title, created_at)
             VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6)";
         let owner = serde_json::to_string(&thread.owner)?;
         let bindings = [
@@ -113,7 +116,8 @@ impl Store {
 
     /// A turn that begins.
     pub fn insert_turn(&self, turn: &TurnRow, started_at: u64) -> Result<(), StoreError> {
-        let query = "INSERT INTO turns (turn_id, status, generation, resumptions, assistant_message_id, seq_first,
+        let query =
+            "INSERT INTO turns (turn_id, status, generation, resumptions, assistant_message_id, seq_first,
             started_at) VALUES (?1, 'running', ?2, 0, ?3, ?4, ?5)";
         let bindings = [
             turn.turn_id.as_str().into(),
@@ -147,11 +151,7 @@ impl Store {
     /// A new run of a turn: from here on only its generation may write.
     pub fn take_up(&self, turn: &TurnRow) -> Result<(), StoreError> {
         let query = "UPDATE turns SET generation = ?2, resumptions = ?3 WHERE turn_id = ?1";
-        let bindings = [
-            turn.turn_id.as_str().into(),
-            int(turn.generation),
-            int(turn.resumptions.into()),
-        ];
+        let bindings = [turn.turn_id.as_str().into(), int(turn.generation), int(turn.resumptions.into())];
         self.run(query, bindings)
     }
 
