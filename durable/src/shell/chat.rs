@@ -143,7 +143,8 @@ impl Thread {
         };
         let live = Rc::new(LiveLog::new(turn.turn_id.as_str(), turn.seq_first));
         let about = About::new(&thread, &turn.turn_id, turn.generation, &spec.context_type);
-        let ports = self.ports(parts, about, &live, numbers);
+        let reserved = numbers.reserved();
+        let ports = self.ports(parts, about, &live, Rc::clone(&numbers));
         let row = ThreadRow { title: thread.title.clone(), created_at: thread.created_at, updated_at: now };
         let news = News::TurnStarted { thread: row, message: user_message.clone() };
         let engine = self.store.transaction(|| {
@@ -160,7 +161,8 @@ impl Thread {
             self.store.keep_timer(Reason::Outbox, now + WATCH_MS)?;
             self.store.arm()?;
             Turn::begin(spec, history, ports).map_err(ApiError::from)
-        })?;
+        });
+        let engine = engine.inspect_err(|_| numbers.set_reserved(reserved))?;
         let run = Rc::new(Run { turn: engine, live });
         self.launch(&run);
         Ok((run, turn))

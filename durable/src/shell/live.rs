@@ -159,7 +159,8 @@ impl LiveLog {
     /// What a reader that was sent everything up to `cursor` finds.
     pub fn position(&self, cursor: Seq) -> Position {
         let state = self.state.borrow();
-        if cursor + 1 < state.base {
+        // A client may claim to have seen any number.
+        if cursor.saturating_add(1) < state.base {
             return Position::Stored { before: state.base };
         }
         match state.frames.back() {

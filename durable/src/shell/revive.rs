@@ -48,9 +48,10 @@ impl Thread {
         let history = self.store.history(spec.history_until, compose::history_bytes(&spec.limits))?;
         let (parts, _) = compose::parts(&self.env)?;
         let live = Rc::new(LiveLog::new(turn.turn_id.as_str(), numbers.next()));
-        let ports = self.ports(parts, about, &live, numbers);
+        let reserved = numbers.reserved();
+        let ports = self.ports(parts, about, &live, Rc::clone(&numbers));
         let resume = || Turn::resume(entries, history, ports).map_err(ApiError::from);
-        let engine = self.store.transaction(resume)?;
+        let engine = self.store.transaction(resume).inspect_err(|_| numbers.set_reserved(reserved))?;
         worker::console_log!("turn {} resumed, attempt {}", turn.turn_id, turn.resumptions);
         self.launch(&Rc::new(Run { turn: engine, live }));
         Ok(())
