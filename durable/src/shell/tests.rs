@@ -155,7 +155,7 @@ impl Hand {
         let (due, later) = self.timers.take().into_iter().partition(|(at, _)| *at <= self.now.get());
         self.timers.replace(later);
         let due: Vec<(u64, oneshot::Sender<()>)> = due;
-        due.into_iter().for_each(|(_, timer)| drop(timer.send(())));
+        due.into_iter().for_each(|(_, timer)| timer.send(()).unwrap_or(()));
     }
 }
 
@@ -183,7 +183,7 @@ struct Shelf {
 impl Shelf {
     fn release(&self) {
         self.held.set(false);
-        self.waiting.take().into_iter().for_each(|sync| drop(sync.send(())));
+        self.waiting.take().into_iter().for_each(|sync| sync.send(()).unwrap_or(()));
     }
 }
 

@@ -1,12 +1,21 @@
+use std::rc::Rc;
+
 use serde_json::{Value, json};
 
 use super::history::fit;
 use super::outgoing::{Calls, News, Outgoing, ThreadRow, retry_after_ms, statements};
 use super::page::{LogRow, assemble};
 use super::rows::{Fresh, TEXT, entry_rows, event_rows};
-use crate::journal::{CallRecord, Entry, Fact, TextPart};
-use crate::model::{Message, RawMessage, RawValueEq, ToolCall};
-use crate::protocol::{ChunkKind, Event, FinishReason, Numbered, Owner, Place, Role, StoredMessage};
+use crate::journal::{CallRecord, Entry, Fact, ModelOutcome, TextPart, ToolEnd, TurnSpec, TurnStop};
+use crate::model::{
+    Capabilities, Message, ModelChoice, ModelError, ModelErrorKind, ModelReply, RawMessage, RawValueEq,
+    ReplyFinish, ToolCall, Usage,
+};
+use crate::profiles::Limits;
+use crate::protocol::{
+    BudgetReason, ChunkKind, Event, FinishReason, Numbered, Owner, Place, Role, StoredMessage,
+};
+use crate::toolbelt::{PermissionClass, ToolSpec};
 
 fn part(id: &str, chunks: &[(u64, &str)]) -> TextPart {
     TextPart {
@@ -216,6 +225,84 @@ fn the_outbox_is_read_back_as_it_was_written() {
 fn a_refusing_d1_is_asked_less_and_less() {
     let waits: Vec<_> = [1, 2, 3, 4, 5, 6, 7, 100, u32::MAX].map(retry_after_ms).to_vec();
     assert_eq!(waits, [2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000, 60_000]);
+}
+
+/// What the journal holds must be there again after a crash, the raw JSON of schemas and providers byte for byte.
+#[test]
+fn journal_entries_are_read_back_as_they_were_written() {
+    let raw = |json: &str| RawValueEq(serde_json::value::RawValue::from_string(json.to_owned()).unwrap());
+    let place = Place { parent_id: Some("call".to_owned()), depth: 2 };
+    let reply = ModelReply {
+        text: "text".to_owned(),
+        tool_calls: vec![ToolCall {
+            call_id: "1".to_owned(),
+            name: "t".to_owned(),
+            arguments: "{".to_owned(),
+        }],
+        finish: ReplyFinish::ToolCalls,
+        usage: Some(Usage { input_tokens: 1, cached_tokens: 2, output_tokens: 3 }),
+        raw: Some(RawMessage {
+            provider: "openai".to_owned(),
+            json: raw("{ \"b\": 1.0, \"a\":\"\\u00fc\" }"),
+        }),
+    };
+    let error = ModelError { kind: ModelErrorKind::Overloaded, message: "busy".to_owned() };
+    let ended =
+        |outcome| Fact::ModelEnded { digest: "d".to_owned(), outcome, duration_ms: 3, place: place.clone() };
+    let mut spec = ToolSpec {
+        name: "t".to_owned(),
+        description: "d".to_owned(),
+        input_schema: Rc::new(raw("{ \"type\": \"object\", \"z\": 1, \"a\": 2 }")),
+        permission_class: None,
+        parallel_safe: true,
+        exclusive_lock: None,
+        idempotent: true,
+        timeout_ms: Some(1),
+    };
+    let mut tools = vec![spec.clone()];
+    spec.permission_class = Some(PermissionClass::Safe);
+    tools.push(spec);
+    let started = TurnSpec {
+        thread_id: "thread".to_owned(),
+        turn_id: "turn".to_owned(),
+        user_message_id: "u".to_owned(),
+        assistant_message_id: "a".to_owned(),
+        content: "c".to_owned(),
+        context_type: "thread".to_owned(),
+        model: ModelChoice {
+            provider: "openai".to_owned(),
+            model: "m".to_owned(),
+            capabilities: Capabilities::default(),
+        },
+        limits: Limits::default(),
+        tools,
+        system: "s".to_owned(),
+        history_until: 7,
+        created_at: 8,
+    };
+    let tool_end = ToolEnd {
+        content: "c".to_owned(),
+        is_error: true,
+        overlay: [("k".to_owned(), "v".to_owned())].into(),
+        duration_ms: 1,
+    };
+    let facts = [
+        Fact::Started(Box::new(started)),
+        Fact::ModelStarted { digest: "d".to_owned(), attempt: 1, place: place.clone() },
+        ended(ModelOutcome::Replied(Box::new(reply))),
+        ended(ModelOutcome::Failed { error: error.clone(), said: "partial".to_owned() }),
+        Fact::ToolStarted { place: place.clone(), subtask: true },
+        Fact::ToolEnded(tool_end),
+        Fact::Stopped(TurnStop::Budget { reason: BudgetReason::LlmCalls, limit: 1, observed: 2 }),
+        Fact::Stopped(TurnStop::Model { error }),
+        Fact::Stopped(TurnStop::Superseded),
+        Fact::Resumed { count: 1 },
+    ];
+    for fact in facts {
+        let entry = Entry { at: "0.1".to_owned(), elapsed_ms: 5, fact };
+        let json = serde_json::to_string(&entry).unwrap();
+        assert_eq!(serde_json::from_str::<Entry>(&json).unwrap(), entry, "{json}");
+    }
 }
 
 fn history(result: usize, raw: usize) -> Vec<Message> {
