@@ -136,7 +136,7 @@ impl Thread {
             context: ask.request.kind(),
             history_until,
         };
-        let (spec, parts) = compose::compose(&self.env, &frame)?;
+        let (spec, parts) = compose::compose(&self.env, &self.clock, &frame)?;
         let history = match new {
             true => Vec::new(),
             false => self.store.history(history_until, compose::history_bytes(&spec.limits))?,

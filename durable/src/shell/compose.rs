@@ -6,7 +6,7 @@ use worker::Env;
 
 use crate::journal::TurnSpec;
 use crate::model::ModelChoice;
-use crate::ports::{Model, Tools};
+use crate::ports::{Clock, Model, Tools};
 use crate::profiles::Limits;
 use crate::protocol::{ApiError, ContextKind, ErrorCode, StoredMessage};
 use crate::toolbelt::ToolPolicy;
@@ -33,9 +33,9 @@ pub struct Frame<'a> {
 }
 
 /// A new turn by the present configuration. From here on it depends on what stands in the spec.
-pub fn compose(env: &Env, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), ApiError> {
+pub fn compose(env: &Env, clock: &Rc<dyn Clock>, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), ApiError> {
     let limits = limits(env)?;
-    let (parts, model) = parts(env)?;
+    let (parts, model) = parts(env, clock)?;
     let tools = match model.capabilities.tools {
         true => tools::offered(parts.tools.as_ref(), &ToolPolicy::of(frame.context)),
         false => Vec::new(),
@@ -58,8 +58,9 @@ pub fn compose(env: &Env, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), ApiErr
 }
 
 /// The parts of any turn, and the model that is configured now.
-pub fn parts(env: &Env) -> Result<(Parts, ModelChoice), ApiError> {
-    let (model, choice) = models(env).map_err(misconfigured)?;
+pub fn parts(env: &Env, clock: &Rc<dyn Clock>) -> Result<(Parts, ModelChoice), ApiError> {
+    let configured = shell::model::configured(env, Rc::clone(clock));
+    let (choice, model) = configured.map_err(|problems| misconfigured(problems.join(" ")))?;
     Ok((Parts { model, tools: Rc::new(tools::Standard::default()) }, choice))
 }
 
@@ -76,9 +77,4 @@ fn limits(env: &Env) -> Result<Limits, ApiError> {
 
 fn misconfigured(detail: String) -> ApiError {
     ApiError::new(ErrorCode::Misconfigured, detail)
-}
-
-// SEAM: `shell/model.rs` takes this place.
-fn models(_env: &Env) -> Result<(Rc<dyn Model>, ModelChoice), String> {
-    Err("there is no provider yet".to_owned())
 }

@@ -6,6 +6,7 @@
 
 pub mod limits;
 pub mod live;
+pub mod model;
 pub mod numbers;
 pub mod reader;
 pub mod sse;
