@@ -22,6 +22,10 @@ mod routes;
 #[cfg(target_arch = "wasm32")]
 mod serve;
 
+/// The class that wrangler.toml names.
+#[cfg(target_arch = "wasm32")]
+pub use ::espalier_durable::shell::ThreadObject;
+
 #[cfg(target_arch = "wasm32")]
 #[worker::event(fetch)]
 async fn fetch(

@@ -1,8 +1,8 @@
 //! Espalier's engine, and the Durable Object that runs it.
 //!
 //! From the ground up: `protocol`, `model`, `profiles` ← `budget`, `memory`, `journal`, `toolbelt`, `providers` ←
-//! `ports` ← `turn`, `tools` ← `storage`, `shell`. No import runs back up. Only `shell` and `storage`, which exist on
-//! wasm32 alone, name the platform.
+//! `ports` ← `turn`, `tools` ← `storage`, `shell`. No import runs back up. Only `shell` and `storage` name the platform, in
+//! what exists on wasm32 alone.
 
 pub mod budget;
 pub mod journal;
@@ -13,6 +13,7 @@ pub mod profiles;
 pub mod protocol;
 pub mod providers;
 pub mod shell;
+pub mod storage;
 pub mod toolbelt;
 pub mod tools;
 pub mod turn;

@@ -95,6 +95,7 @@ pub struct RawMessage {
     /// The provider that it came from and may go back to.
     pub provider: String,
     /// The JSON of the message: unknown fields, signatures and order as they came.
+    #[serde(with = "as_text")]
     pub json: RawValueEq,
 }
 
@@ -106,6 +107,32 @@ pub struct RawValueEq(pub Box<RawValue>);
 impl PartialEq for RawValueEq {
     fn eq(&self, other: &Self) -> bool {
         self.0.get() == other.0.get()
+    }
+}
+
+/// Stores raw JSON as a string: serde reads tagged and flattened types through a buffer that has no raw JSON, so in a
+/// journal entry or a stored message it could be written and never be read again.
+pub mod as_text {
+    use std::borrow::Borrow;
+
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+    use serde_json::value::RawValue;
+
+    use super::RawValueEq;
+
+    /// The text of the JSON.
+    pub fn serialize<S: Serializer>(raw: &impl Borrow<RawValueEq>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(raw.borrow().0.get())
+    }
+
+    /// The JSON of a text, byte for byte.
+    pub fn deserialize<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+    where
+        D: Deserializer<'de>,
+        T: From<RawValueEq>,
+    {
+        let text = String::deserialize(deserializer)?;
+        RawValue::from_string(text).map(|raw| RawValueEq(raw).into()).map_err(D::Error::custom)
     }
 }
 

@@ -32,6 +32,7 @@ pub struct ToolSpec {
     pub name: String,
     pub description: String,
     /// A JSON Schema of type object.
+    #[serde(with = "crate::model::as_text")]
     pub input_schema: Rc<RawValueEq>,
     pub permission_class: Option<PermissionClass>,
     /// May run beside other calls of its round.

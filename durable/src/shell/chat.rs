@@ -1,0 +1,212 @@
+//! `POST /api/chat` in the object: whether a turn starts, and its start, which is one synchronous transaction.
+
+use std::rc::{Rc, Weak};
+
+use uuid::{NoContext, Timestamp, Uuid};
+use worker::Response;
+
+use crate::journal::TurnStop;
+use crate::ports::Ports;
+use crate::protocol::{ApiError, ChatRequest, ErrorCode, Owner, Role, StoredMessage};
+use crate::storage::outgoing::{News, Outgoing, ThreadRow};
+use crate::storage::thread::{Reason, ThreadMeta, TurnRow};
+use crate::turn::Turn;
+
+use super::compose;
+use super::live::LiveLog;
+use super::log::{About, TurnLog};
+use super::reader::Source;
+use super::respond::stream_response;
+use super::thread::{Run, Thread, WATCH_MS};
+
+/// The longest title, in characters: it is the beginning of the first message.
+const TITLE_CHARS: usize = 80;
+
+/// Who asks, where, for which turn.
+pub struct Ask<'a> {
+    pub owner: &'a Owner,
+    pub thread_id: Uuid,
+    pub turn_id: Uuid,
+    pub request: &'a ChatRequest,
+}
+
+impl Thread {
+    /// Starts a turn, or finds it, and streams it from its first event.
+    pub async fn chat(self: &Rc<Self>, ask: Ask<'_>) -> Result<Response, ApiError> {
+        let answer = self.started(&ask).await;
+        let waited = self.superseding.get();
+        if waited.is_some_and(|(_, turn_id)| turn_id == ask.turn_id) {
+            self.superseding.set(None);
+        }
+        let (run, turn) = answer?;
+        let after = turn.seq_first.saturating_sub(1);
+        let Some(run) = run else {
+            let through = turn.seq_last.unwrap_or(after);
+            return stream_response(self.reader(Source::Stored { through }, after));
+        };
+        let reader = self.reader(Source::Live(Rc::clone(&run.live)), after);
+        match ask.request.cancel_on_disconnect {
+            Some(true) => stream_response(reader.guarded_by(StopWhenDropped(Rc::downgrade(&run)))),
+            _ => stream_response(reader),
+        }
+    }
+
+    /// The turn, and its run where it is going on. All checks are made again after each wait.
+    async fn started(self: &Rc<Self>, ask: &Ask<'_>) -> Result<(Option<Rc<Run>>, TurnRow), ApiError> {
+        loop {
+            let thread = self.of(ask.owner)?;
+            self.revive()?;
+            if thread.is_some()
+                && let Some(turn) = self.store.turn(&ask.turn_id.to_string())?
+            {
+                let run = self.run().filter(|run| run.turn.spec().turn_id == turn.turn_id);
+                return Ok((run, turn));
+            }
+            self.check_order(ask, thread.as_ref())?;
+            let Some(run) = self.run() else {
+                let (run, turn) = self.start(ask, thread)?;
+                return Ok((Some(run), turn));
+            };
+            let Some(request_seq) = ask.request.request_seq else {
+                let detail = format!("the turn {} is running", run.turn.spec().turn_id);
+                return Err(ApiError::new(ErrorCode::TurnInProgress, detail));
+            };
+            self.superseding.set(Some((request_seq, ask.turn_id)));
+            self.stop(&run, TurnStop::Superseded).await?;
+        }
+    }
+
+    /// Refuses a request that is older than one that was seen, be it answered or still waiting to start.
+    fn check_order(&self, ask: &Ask<'_>, thread: Option<&ThreadMeta>) -> Result<(), ApiError> {
+        let Some(request_seq) = ask.request.request_seq else { return Ok(()) };
+        let seen = thread.and_then(|thread| thread.request_seq);
+        let waiting = self.superseding.get().filter(|(_, turn_id)| *turn_id != ask.turn_id);
+        let highest = seen.max(waiting.map(|(request_seq, _)| request_seq));
+        match highest {
+            Some(highest) if request_seq <= highest => {
+                let detail = format!("request_seq must be greater than {highest}");
+                Err(ApiError::new(ErrorCode::StaleRequestSeq, detail))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn start(
+        self: &Rc<Self>,
+        ask: &Ask<'_>,
+        thread: Option<ThreadMeta>,
+    ) -> Result<(Rc<Run>, TurnRow), ApiError> {
+        let now = self.clock.now_ms();
+        let numbers = self.numbers()?;
+        let new = thread.is_none();
+        let content = ask.request.content.text();
+        let thread = thread.unwrap_or_else(|| ThreadMeta {
+            owner: ask.owner.clone(),
+            thread_id: ask.thread_id.to_string(),
+            title: title(&content),
+            created_at: now,
+            request_seq: None,
+        });
+        let newest = if new { None } else { self.store.newest_message()? };
+        let history_until = newest.map_or(0, |(row, _)| row);
+        let user_message = StoredMessage {
+            id: new_id(now),
+            turn_id: ask.turn_id.to_string(),
+            role: Role::User,
+            content,
+            created_at: now,
+            finish_reason: None,
+            stop: None,
+            usage: None,
+            execution_tree: None,
+        };
+        let turn = TurnRow {
+            turn_id: ask.turn_id.to_string(),
+            running: true,
+            generation: 1,
+            resumptions: 0,
+            assistant_message_id: new_id(now),
+            seq_first: numbers.next(),
+            seq_last: None,
+        };
+        let frame = compose::Frame {
+            thread_id: &thread.thread_id,
+            user_message: &user_message,
+            assistant_message_id: &turn.assistant_message_id,
+            context: ask.request.kind(),
+            history_until,
+        };
+        let (spec, parts) = compose::compose(&self.env, &self.clock, &frame)?;
+        let history = match new {
+            true => Vec::new(),
+            false => self.store.history(history_until, compose::history_bytes(&spec.limits))?,
+        };
+        let live = Rc::new(LiveLog::new(turn.turn_id.as_str(), turn.seq_first));
+        let about = About::new(&thread, &turn.turn_id, turn.generation, &spec.context_type);
+        let reserved = numbers.reserved();
+        let ports = self.ports(parts, about, &live, Rc::clone(&numbers));
+        let row = ThreadRow { title: thread.title.clone(), created_at: thread.created_at, updated_at: now };
+        let news = News::TurnStarted { thread: row, message: user_message.clone() };
+        let engine = self.store.transaction(|| {
+            if new {
+                self.store.create(&thread, turn.seq_first)?;
+            }
+            if let Some(request_seq) = ask.request.request_seq {
+                self.store.saw_request(request_seq)?;
+            }
+            self.store.insert_turn(&turn, now)?;
+            self.store.insert_message(&user_message, None)?;
+            self.store.post(&Outgoing::new(ask.owner, thread.thread_id.as_str(), news))?;
+            self.store.set_timer(Reason::Turn, now + WATCH_MS)?;
+            self.store.keep_timer(Reason::Outbox, now + WATCH_MS)?;
+            self.store.arm()?;
+            Turn::begin(spec, history, ports).map_err(ApiError::from)
+        });
+        let engine = engine.inspect_err(|_| numbers.set_reserved(reserved))?;
+        let run = Rc::new(Run { turn: engine, live });
+        self.launch(&run);
+        Ok((run, turn))
+    }
+
+    /// The ports of a run.
+    pub fn ports(
+        &self,
+        parts: compose::Parts,
+        about: About,
+        live: &Rc<LiveLog>,
+        numbers: Rc<super::numbers::Numbers>,
+    ) -> Ports {
+        let log = TurnLog {
+            store: Rc::clone(&self.store),
+            numbers,
+            live: Rc::clone(live),
+            clock: Rc::clone(&self.clock),
+            about,
+        };
+        Ports { model: parts.model, tools: parts.tools, clock: Rc::clone(&self.clock), log: Rc::new(log) }
+    }
+}
+
+/// Stops the turn when the response's reader is gone. Where it ended before, there is nothing to stop.
+struct StopWhenDropped(Weak<Run>);
+
+impl Drop for StopWhenDropped {
+    fn drop(&mut self) {
+        if let Some(run) = self.0.upgrade()
+            && !run.live.is_over()
+            && let Err(error) = run.turn.stop(TurnStop::Cancelled)
+        {
+            worker::console_error!("stopping a turn whose reader is gone: {error:?}");
+        }
+    }
+}
+
+fn title(content: &str) -> String {
+    content.trim().chars().take(TITLE_CHARS).collect()
+}
+
+/// A UUIDv7: it sorts by its time.
+fn new_id(now_ms: u64) -> String {
+    let nanoseconds = u32::try_from(now_ms % 1_000).unwrap_or(0) * 1_000_000;
+    Uuid::new_v7(Timestamp::from_unix(NoContext, now_ms / 1_000, nanoseconds)).to_string()
+}

@@ -1,0 +1,137 @@
+//! What is asked of a thread beside chat: details, messages, the stream, cancel, delete.
+
+use std::rc::Rc;
+
+use serde::Serialize;
+use worker::Response;
+
+use crate::journal::TurnStop;
+use crate::protocol::{ApiError, MessageList, Owner, Seq, ThreadDetail, ThreadSummary};
+use crate::storage::StoreError;
+use crate::storage::outgoing::{News, Outgoing};
+use crate::storage::thread::{Reason, ThreadMeta};
+
+use super::reader::Source;
+use super::respond::{json_response, no_content, stream_response};
+use super::thread::{Thread, WATCH_MS};
+
+/// The most messages of a page (docs/wire-protocol.md).
+const MAX_LIMIT: usize = 200;
+/// How long a deletion waits for D1, so that lists do not show what is gone. D1 is told in any case.
+const DELETE_MS: u64 = 2_000;
+
+#[derive(Serialize)]
+struct Cancelled {
+    turn_id: Option<String>,
+}
+
+impl Thread {
+    /// The thread with what its object knows about it.
+    pub fn detail(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
+        let thread = self.found(owner)?;
+        let newest = self.store.newest_message()?;
+        let run = self.run();
+        let live = run.as_ref().and_then(|run| run.live.last_seq());
+        let detail = ThreadDetail {
+            summary: ThreadSummary {
+                id: thread.thread_id,
+                title: thread.title,
+                created_at: thread.created_at,
+                updated_at: newest.map_or(thread.created_at, |(_, at)| at),
+            },
+            last_seq: live.max(Some(self.store.last_seq()?)).unwrap_or(0),
+            running_turn_id: run.map(|run| run.turn.spec().turn_id.clone()),
+        };
+        json_response(&detail)
+    }
+
+    /// A page of messages, oldest first. The cursor is the row of the last message of the page before.
+    pub fn list_messages(
+        self: &Rc<Self>,
+        owner: &Owner,
+        limit: u32,
+        cursor: Option<&str>,
+    ) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        let after = match cursor.map(str::parse::<i64>) {
+            None => 0,
+            Some(Ok(row)) if row >= 0 => row,
+            Some(_) => return Err(ApiError::field("cursor", "this is not a cursor of this list")),
+        };
+        let limit = usize::try_from(limit).unwrap_or(MAX_LIMIT).clamp(1, MAX_LIMIT);
+        let mut messages = self.store.messages(after, limit + 1)?;
+        let more = messages.len() > limit;
+        messages.truncate(limit);
+        let next_cursor = messages.last().filter(|_| more).map(|(row, _)| row.to_string());
+        let messages = messages.into_iter().map(|(_, message)| message).collect();
+        json_response(&MessageList { messages, next_cursor })
+    }
+
+    /// What comes after a number, until the running turn is done. Nothing newer and nothing running is 204.
+    pub fn stream(self: &Rc<Self>, owner: &Owner, after: Seq) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        if let Some(run) = self.run() {
+            return stream_response(self.reader(Source::Live(Rc::clone(&run.live)), after));
+        }
+        let through = self.store.last_seq()?;
+        if through <= after {
+            return Ok(no_content());
+        }
+        stream_response(self.reader(Source::Stored { through }, after))
+    }
+
+    /// Stops the running turn and waits for its end.
+    pub async fn cancel(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        let run = self.run();
+        if let Some(run) = &run {
+            self.stop(run, TurnStop::Cancelled).await?;
+        }
+        json_response(&Cancelled { turn_id: run.map(|run| run.turn.spec().turn_id.clone()) })
+    }
+
+    /// Deletes the thread for ever. Nothing of it can come back: its rows are gone, its runs are fenced, its outbox
+    /// says only that it was deleted, and its id stays taken.
+    pub async fn delete(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
+        let mut thread = self.found(owner)?;
+        while let Some(run) = self.run() {
+            self.stop(&run, TurnStop::Cancelled).await?;
+            thread = self.existing(owner)?;
+        }
+        self.bury(thread)?;
+        let drained = {
+            let thread = Rc::clone(self);
+            let (done, told) = futures::channel::oneshot::channel::<()>();
+            self.state.wait_until(async move {
+                thread.drain(false).await;
+                drop(done);
+            });
+            told
+        };
+        futures::future::select(drained, self.clock.sleep(DELETE_MS)).await;
+        Ok(no_content())
+    }
+
+    fn bury(&self, thread: ThreadMeta) -> Result<(), StoreError> {
+        let now = self.clock.now_ms();
+        self.store.transaction(|| {
+            let deleted = Outgoing::new(&thread.owner, thread.thread_id, News::ThreadDeleted);
+            let news = self.store.last_news(deleted)?;
+            self.store.bury(now)?;
+            for outgoing in &news {
+                self.store.post(outgoing)?;
+            }
+            self.store.set_timer(Reason::Outbox, now + WATCH_MS)?;
+            self.store.arm()
+        })
+    }
+
+    /// The thread, with its turn taken up if its run was lost. Who only reads is not kept from it when that fails.
+    fn found(self: &Rc<Self>, owner: &Owner) -> Result<ThreadMeta, ApiError> {
+        let thread = self.existing(owner)?;
+        if let Err(error) = self.revive() {
+            worker::console_error!("taking up a turn: {error}");
+        }
+        Ok(thread)
+    }
+}

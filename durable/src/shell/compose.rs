@@ -1,0 +1,80 @@
+//! What a turn is made of: configuration, model, tools, prompt. The one place where the shell picks them.
+
+use std::rc::Rc;
+
+use worker::Env;
+
+use crate::journal::TurnSpec;
+use crate::model::ModelChoice;
+use crate::ports::{Clock, Model, Tools};
+use crate::profiles::Limits;
+use crate::protocol::{ApiError, ContextKind, ErrorCode, StoredMessage};
+use crate::toolbelt::ToolPolicy;
+use crate::turn::prompt;
+use crate::{shell, tools};
+
+/// Bytes of stored history that are read for each token that a model may see of it: more than any tokenizer packs
+/// into one, so that the token limit cuts and not this.
+const BYTES_PER_TOKEN: usize = 8;
+
+/// The parts of a turn that are not its log.
+pub struct Parts {
+    pub model: Rc<dyn Model>,
+    pub tools: Rc<dyn Tools>,
+}
+
+/// Which turn, on what.
+pub struct Frame<'a> {
+    pub thread_id: &'a str,
+    pub user_message: &'a StoredMessage,
+    pub assistant_message_id: &'a str,
+    pub context: ContextKind,
+    pub history_until: i64,
+}
+
+/// A new turn by the present configuration. From here on it depends on what stands in the spec.
+pub fn compose(env: &Env, clock: &Rc<dyn Clock>, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), ApiError> {
+    let limits = limits(env)?;
+    let (parts, model) = parts(env, clock)?;
+    let tools = match model.capabilities.tools {
+        true => tools::offered(parts.tools.as_ref(), &ToolPolicy::of(frame.context)),
+        false => Vec::new(),
+    };
+    let spec = TurnSpec {
+        thread_id: frame.thread_id.to_owned(),
+        turn_id: frame.user_message.turn_id.clone(),
+        user_message_id: frame.user_message.id.clone(),
+        assistant_message_id: frame.assistant_message_id.to_owned(),
+        content: frame.user_message.content.clone(),
+        context_type: frame.context.as_str().to_owned(),
+        model,
+        limits,
+        tools,
+        system: prompt::root(frame.context, &limits),
+        history_until: frame.history_until,
+        created_at: frame.user_message.created_at,
+    };
+    Ok((spec, parts))
+}
+
+/// The parts of any turn, and the model that is configured now.
+pub fn parts(env: &Env, clock: &Rc<dyn Clock>) -> Result<(Parts, ModelChoice), ApiError> {
+    let configured = shell::model::configured(env, Rc::clone(clock));
+    let (choice, model) = configured.map_err(|problems| misconfigured(problems.join(" ")))?;
+    Ok((Parts { model, tools: Rc::new(tools::Standard::default()) }, choice))
+}
+
+/// How much of a thread's stored history is worth reading.
+pub fn history_bytes(limits: &Limits) -> usize {
+    usize::try_from(limits.history_tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN)
+}
+
+/// The limits of a turn: the profile's, with the operator's overrides.
+fn limits(env: &Env) -> Result<Limits, ApiError> {
+    let json = env.var("LIMITS").ok().map(|json| json.to_string());
+    shell::limits::parse(json.as_deref()).map_err(misconfigured)
+}
+
+fn misconfigured(detail: String) -> ApiError {
+    ApiError::new(ErrorCode::Misconfigured, detail)
+}

@@ -1,0 +1,132 @@
+//! The `Log` port of one run: numbers events, writes commits, tells the live log.
+//!
+//! Facts are told after they were written; whether the write is durable is asked by whoever lets them out. Nothing is
+//! written by a run that is no longer the turn's newest, after the turn's end, or into a deleted thread. Nothing here
+//! calls back into the engine, which may hold borrows while it commits.
+
+use std::rc::Rc;
+
+use crate::journal::{Commit, TurnEnd};
+use crate::ports::{Clock, Log, LogError};
+use crate::protocol::{Event, Owner, Seq};
+use crate::storage::StoreError;
+use crate::storage::outgoing::{Calls, News, Outgoing, ThreadRow};
+use crate::storage::rows::Fresh;
+use crate::storage::sql::Store;
+use crate::storage::thread::{Reason, ThreadMeta};
+
+use super::live::LiveLog;
+use super::numbers::Numbers;
+use super::thread::WATCH_MS;
+
+/// What a run's log must know about its turn.
+pub struct About {
+    pub owner: Owner,
+    pub thread_id: String,
+    pub title: String,
+    pub thread_created_at: u64,
+    pub turn_id: String,
+    pub generation: u64,
+    pub context_type: String,
+}
+
+impl About {
+    /// A turn of a thread.
+    pub fn new(thread: &ThreadMeta, turn_id: &str, generation: u64, context_type: &str) -> Self {
+        About {
+            owner: thread.owner.clone(),
+            thread_id: thread.thread_id.clone(),
+            title: thread.title.clone(),
+            thread_created_at: thread.created_at,
+            turn_id: turn_id.to_owned(),
+            generation,
+            context_type: context_type.to_owned(),
+        }
+    }
+}
+
+/// The log of one run of one turn.
+pub struct TurnLog {
+    pub store: Rc<Store>,
+    pub numbers: Rc<Numbers>,
+    pub live: Rc<LiveLog>,
+    pub clock: Rc<dyn Clock>,
+    pub about: About,
+}
+
+impl Log for TurnLog {
+    fn commit(&self, commit: Commit) -> Result<(), LogError> {
+        let Commit { entries, texts, events, end } = commit;
+        let reserved = self.numbers.reserved();
+        let turn_id = self.about.turn_id.as_str();
+        let written = self.store.transaction(|| {
+            if !self.store.may_write(turn_id, self.about.generation)? {
+                return Err(LogError::Fenced);
+            }
+            if let Some(reserve) = self.numbers.due(events.len()) {
+                self.store.reserve(reserve)?;
+                self.numbers.set_reserved(reserve);
+            }
+            let fresh: Vec<Fresh> = events
+                .into_iter()
+                .map(|(key, event)| Fresh { seq: self.numbers.draw(), key, event })
+                .collect();
+            self.store.insert_entries(turn_id, &entries)?;
+            let numbers = self.store.insert_events(turn_id, &texts, &fresh)?;
+            if let Some(end) = &end {
+                let last = fresh.last().map_or(self.numbers.next(), |event| event.seq);
+                self.end(end, last)?;
+            }
+            Ok((fresh, numbers))
+        });
+        let (fresh, numbers) = written.inspect_err(|_| self.numbers.set_reserved(reserved))?;
+        texts.iter().for_each(|text| self.live.settle(&text.model_call_id));
+        let new = fresh.into_iter().filter(|event| numbers.contains(&event.seq));
+        self.live.publish(new.map(|event| (event.seq, event.event)));
+        if end.is_some() {
+            self.live.close();
+        }
+        Ok(())
+    }
+
+    fn announce(&self, chunk: Event) -> Seq {
+        let unreserved = self.numbers.exhausted();
+        if unreserved {
+            let Some(reserve) = self.numbers.due(1) else { return self.numbers.draw() };
+            if let Err(error) = self.store.reserve(reserve) {
+                // The next commit fails as well and ends the run; until then nothing unreserved leaves.
+                worker::console_error!("reserving event numbers: {error}");
+                return self.numbers.draw();
+            }
+            self.numbers.set_reserved(reserve);
+        }
+        let seq = self.numbers.draw();
+        self.live.announce(seq, chunk, unreserved);
+        seq
+    }
+}
+
+impl TurnLog {
+    /// What the thread keeps of the turn, and what D1 must hear. The alarm stands already: a turn was running.
+    fn end(&self, end: &TurnEnd, seq_last: Seq) -> Result<(), StoreError> {
+        let about = &self.about;
+        self.store.insert_message(&end.message, Some(&end.history))?;
+        self.store.finish_turn(&about.turn_id, seq_last)?;
+        let thread = ThreadRow {
+            title: about.title.clone(),
+            created_at: about.thread_created_at,
+            updated_at: end.message.created_at,
+        };
+        let calls = Calls {
+            turn_id: about.turn_id.clone(),
+            message_id: end.message.id.clone(),
+            context_type: about.context_type.clone(),
+            created_at: end.message.created_at,
+            records: end.calls.clone(),
+        };
+        let news = News::TurnEnded { thread, message: end.message.clone(), calls };
+        self.store.post(&Outgoing::new(&about.owner, about.thread_id.as_str(), news))?;
+        self.store.clear_timer(Reason::Turn)?;
+        self.store.keep_timer(Reason::Outbox, self.clock.now_ms() + WATCH_MS)
+    }
+}

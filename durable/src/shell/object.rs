@@ -1,0 +1,52 @@
+//! The class that the platform knows: requests and alarms come in here.
+
+use std::rc::Rc;
+
+use worker::{DurableObject, Env, Request, Response, State, durable_object};
+
+use crate::protocol::{ApiError, ThreadCommand, ThreadEnvelope};
+
+use super::chat::Ask;
+use super::respond::{internal, problem_response};
+use super::thread::Thread;
+
+/// The Durable Object of one thread. Its requests are [`ThreadEnvelope`]s from the Worker; it answers with what the
+/// client gets.
+#[durable_object(alarm)]
+pub struct ThreadObject {
+    thread: Rc<Thread>,
+}
+
+impl DurableObject for ThreadObject {
+    fn new(state: State, env: Env) -> Self {
+        ThreadObject { thread: Thread::new(state, env) }
+    }
+
+    async fn fetch(&self, mut request: Request) -> worker::Result<Response> {
+        let body = request.text().await?;
+        let answer = match serde_json::from_str::<ThreadEnvelope>(&body) {
+            Ok(envelope) => answer(&self.thread, envelope).await,
+            Err(error) => Err(internal(&format!("envelope: {error}"))),
+        };
+        answer.or_else(|error| problem_response(&error))
+    }
+
+    async fn alarm(&self) -> worker::Result<Response> {
+        self.thread.on_alarm();
+        Response::empty()
+    }
+}
+
+async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Response, ApiError> {
+    let ThreadEnvelope { owner, thread_id, command } = envelope;
+    match command {
+        ThreadCommand::Chat { turn_id, request } => {
+            thread.chat(Ask { owner: &owner, thread_id, turn_id, request: &request }).await
+        }
+        ThreadCommand::Detail => thread.detail(&owner),
+        ThreadCommand::Messages { limit, cursor } => thread.list_messages(&owner, limit, cursor.as_deref()),
+        ThreadCommand::Stream { after } => thread.stream(&owner, after),
+        ThreadCommand::Cancel => thread.cancel(&owner).await,
+        ThreadCommand::Delete => thread.delete(&owner).await,
+    }
+}

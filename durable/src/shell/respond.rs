@@ -1,0 +1,62 @@
+//! Responses: problems, JSON, streams. The Worker uses the same.
+
+use serde::Serialize;
+use worker::{Response, ResponseBuilder};
+
+use crate::ports::LogError;
+use crate::protocol::{ApiError, ErrorCode};
+use crate::storage::StoreError;
+
+use super::reader::Reader;
+
+/// A refusal as RFC 9457 `application/problem+json`.
+pub fn problem_response(error: &ApiError) -> worker::Result<Response> {
+    let body = serde_json::to_vec(&error.problem())?;
+    let response = ResponseBuilder::new().with_status(error.code.status());
+    Ok(response.with_header("content-type", "application/problem+json")?.fixed(body))
+}
+
+/// A JSON answer.
+pub fn json_response(body: &impl Serialize) -> Result<Response, ApiError> {
+    Response::from_json(body).map_err(|error| internal(&error))
+}
+
+/// 204.
+pub fn no_content() -> Response {
+    ResponseBuilder::new().with_status(204).empty()
+}
+
+/// A reader's events as `text/event-stream`.
+pub fn stream_response(reader: Reader) -> Result<Response, ApiError> {
+    use futures::TryStreamExt;
+    let writes = reader.into_stream().map_err(|error| {
+        worker::console_error!("reader: {error}");
+        worker::Error::RustError("the event log could not be read".to_owned())
+    });
+    ResponseBuilder::new()
+        .with_header("content-type", "text/event-stream")
+        .and_then(|response| response.with_header("cache-control", "no-cache, no-transform"))
+        .and_then(|response| response.from_stream(writes))
+        .map_err(|error| internal(&error))
+}
+
+/// A failure of the service: the log gets what happened, the caller that it did.
+pub fn internal(error: &dyn std::fmt::Display) -> ApiError {
+    worker::console_error!("internal: {error}");
+    ApiError::new(ErrorCode::Internal, "the request could not be carried out")
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        internal(&error)
+    }
+}
+
+impl From<LogError> for ApiError {
+    fn from(error: LogError) -> Self {
+        match error {
+            LogError::Fenced => internal(&"fenced"),
+            LogError::Storage(detail) => internal(&detail),
+        }
+    }
+}

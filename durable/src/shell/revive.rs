@@ -1,0 +1,111 @@
+//! Takes up a turn whose run was lost: a crash, an eviction, a deploy. How often that may happen is the engine's to
+//! say; here is only what the engine cannot see, a turn that cannot even be rebuilt.
+
+use std::rc::Rc;
+
+use crate::journal::{Commit, Entry, Fact, TurnEnd, TurnSpec};
+use crate::model::Message;
+use crate::ports::Log;
+use crate::protocol::{ApiError, CostSummary, Event, FinishReason, Role, StopNote, StoredMessage};
+use crate::storage::StoreError;
+use crate::storage::thread::{Reason, ThreadMeta, TurnRow};
+use crate::turn::Turn;
+
+use super::compose;
+use super::live::LiveLog;
+use super::log::{About, TurnLog};
+use super::thread::{Run, Thread, WATCH_MS};
+
+/// The engine gives up after 20 resumptions that it has journaled; those that fail before that end here.
+const MAX_ATTEMPTS: u32 = 24;
+
+impl Thread {
+    /// Takes up the running turn if nobody in this memory runs it. Synchronous: whoever comes next finds it running.
+    pub fn revive(self: &Rc<Self>) -> Result<(), ApiError> {
+        if self.run().is_some() || !self.store.exists()? {
+            return Ok(());
+        }
+        let Some(mut turn) = self.store.running_turn()? else { return Ok(()) };
+        let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(()) };
+        turn.generation += 1;
+        turn.resumptions += 1;
+        // Not within the transaction of the resumption: an attempt counts even if it takes the instance down.
+        self.store.take_up(&turn)?;
+        let now = self.clock.now_ms();
+        self.store.set_timer(Reason::Turn, now + WATCH_MS)?;
+        self.store.arm()?;
+        if turn.resumptions > MAX_ATTEMPTS {
+            return Ok(self.abandon(&thread, &turn)?);
+        }
+        self.resume(&thread, &turn)
+    }
+
+    fn resume(self: &Rc<Self>, thread: &ThreadMeta, turn: &TurnRow) -> Result<(), ApiError> {
+        let numbers = self.numbers()?;
+        let entries = self.store.entries(&turn.turn_id)?;
+        let spec = spec(&entries).ok_or_else(|| StoreError("the journal has no entry 0".to_owned()))?;
+        let about = About::new(thread, &turn.turn_id, turn.generation, &spec.context_type);
+        let history = self.store.history(spec.history_until, compose::history_bytes(&spec.limits))?;
+        let (parts, _) = compose::parts(&self.env, &self.clock)?;
+        let live = Rc::new(LiveLog::new(turn.turn_id.as_str(), numbers.next()));
+        let reserved = numbers.reserved();
+        let ports = self.ports(parts, about, &live, Rc::clone(&numbers));
+        let resume = || Turn::resume(entries, history, ports).map_err(ApiError::from);
+        let engine = self.store.transaction(resume).inspect_err(|_| numbers.set_reserved(reserved))?;
+        worker::console_log!("turn {} resumed, attempt {}", turn.turn_id, turn.resumptions);
+        self.launch(&Rc::new(Run { turn: engine, live }));
+        Ok(())
+    }
+
+    /// Ends a turn that cannot be rebuilt, so that the thread can go on. What it streamed stays in the log.
+    fn abandon(&self, thread: &ThreadMeta, turn: &TurnRow) -> Result<(), StoreError> {
+        let message = "The service lost this turn and could not take it up again. Send the message again.";
+        let stop = StopNote { code: "interrupted".to_owned(), message: message.to_owned() };
+        let content = self.store.user_content(&turn.turn_id)?.unwrap_or_default();
+        let note = Message::Assistant {
+            content: format!("[This turn was stopped: {message}]"),
+            tool_calls: Vec::new(),
+            raw: None,
+        };
+        let stored = StoredMessage {
+            id: turn.assistant_message_id.clone(),
+            turn_id: turn.turn_id.clone(),
+            role: Role::Assistant,
+            content: String::new(),
+            created_at: self.clock.now_ms(),
+            finish_reason: Some(FinishReason::Interrupted),
+            stop: Some(stop.clone()),
+            usage: Some(CostSummary::default()),
+            execution_tree: None,
+        };
+        let done = Event::Done {
+            message_id: turn.assistant_message_id.clone(),
+            finish_reason: FinishReason::Interrupted,
+        };
+        let events = vec![
+            ("error".to_owned(), Event::Error { code: stop.code, message: stop.message, retryable: true }),
+            ("cost_summary".to_owned(), Event::CostSummary(CostSummary::default())),
+            ("done".to_owned(), done),
+        ];
+        let history = vec![Message::User { content }, note];
+        let end = Some(Box::new(TurnEnd { message: stored, history, calls: Vec::new() }));
+        let numbers = self.numbers()?;
+        let log = TurnLog {
+            live: Rc::new(LiveLog::new(turn.turn_id.as_str(), numbers.next())),
+            about: About::new(thread, &turn.turn_id, turn.generation, "thread"),
+            store: Rc::clone(&self.store),
+            clock: Rc::clone(&self.clock),
+            numbers,
+        };
+        worker::console_error!("turn {} is given up after {} attempts", turn.turn_id, turn.resumptions);
+        let ended = log.commit(Commit { events, end, ..Commit::default() });
+        ended.map_err(|error| StoreError(format!("giving a turn up: {error:?}")))
+    }
+}
+
+fn spec(entries: &[Entry]) -> Option<&TurnSpec> {
+    entries.iter().find_map(|entry| match &entry.fact {
+        Fact::Started(spec) => Some(spec.as_ref()),
+        _ => None,
+    })
+}

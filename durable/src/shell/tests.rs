@@ -1,0 +1,408 @@
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use futures::executor::LocalPool;
+use futures::future::LocalBoxFuture;
+use futures::stream::{LocalBoxStream, StreamExt};
+use futures::task::LocalSpawnExt;
+use futures::{FutureExt, channel::oneshot};
+
+use super::live::{LiveLog, Position};
+use super::numbers::Numbers;
+use super::reader::{Archive, Reader, Source};
+use super::{limits, sse};
+use crate::ports::Clock;
+use crate::profiles::Limits;
+use crate::protocol::{CallStatus, ChunkKind, Event, Numbered, Place, Seq};
+use crate::storage::StoreError;
+use crate::storage::page::Page;
+
+fn fact(code: &str) -> Event {
+    Event::Error { code: code.to_owned(), message: String::new(), retryable: false }
+}
+
+fn chunk(model_call_id: &str, content: &str) -> Event {
+    Event::Chunk {
+        content: content.to_owned(),
+        part_id: "part".to_owned(),
+        model_call_id: model_call_id.to_owned(),
+        place: Place::default(),
+        done: false,
+        kind: ChunkKind::Text,
+    }
+}
+
+fn call_ended(model_call_id: &str) -> Event {
+    Event::ModelCallUpdate {
+        model_call_id: model_call_id.to_owned(),
+        status: CallStatus::End,
+        model: "m".to_owned(),
+        place: Place::default(),
+        usage: None,
+        finish_reason: None,
+    }
+}
+
+// ---- sse ----
+
+#[test]
+fn an_event_is_three_lines_and_a_blank_one() {
+    let mut out = b"before".to_vec();
+    sse::encode(&mut out, 42, "turn \"1\"", &chunk("call", "a\nb\r\u{2028}\"")).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let expected = "beforeid: 42\nevent: chunk\ndata: {\"seq\":42,\"turn_id\":\"turn \\\"1\\\"\",\"type\":\"chunk\",\
+        \"content\":\"a\\nb\\r\u{2028}\\\"\",\"part_id\":\"part\",\"model_call_id\":\"call\",\"parent_id\":null,\"depth\":0}\n\n";
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn data_is_the_event_with_its_number_and_its_turn() {
+    for event in [fact("x"), chunk("call", "text"), call_ended("call")] {
+        let mut out = Vec::new();
+        sse::encode(&mut out, 7, "turn", &event).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let data = text.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
+        let expected = Numbered { seq: 7, turn_id: "turn".to_owned(), event };
+        assert_eq!(serde_json::from_str::<Numbered>(data).unwrap(), expected);
+    }
+}
+
+// ---- numbers ----
+
+#[test]
+fn numbers_are_drawn_from_what_is_reserved_and_never_twice() {
+    let numbers = Numbers::after(1);
+    assert!(numbers.exhausted());
+    let reserve = numbers.due(3).unwrap();
+    numbers.set_reserved(reserve);
+    let drawn: Vec<_> = (0..3).map(|_| numbers.draw()).collect();
+    assert_eq!(drawn, [1, 2, 3]);
+    assert_eq!(numbers.due(3), None, "a block lasts for many events");
+    while numbers.due(1).is_none() {
+        numbers.draw();
+    }
+    assert!(!numbers.exhausted(), "it is renewed before it is used up");
+    // A crash: what was reserved is skipped.
+    assert!(Numbers::after(reserve).next() > numbers.next());
+}
+
+#[test]
+fn a_reservation_that_was_taken_back_is_due_again() {
+    let numbers = Numbers::after(100);
+    numbers.set_reserved(numbers.due(1).unwrap());
+    numbers.draw();
+    numbers.set_reserved(100);
+    assert!(numbers.exhausted());
+    assert!(numbers.due(1).is_some());
+}
+
+// ---- limits ----
+
+#[test]
+fn single_limits_are_overridden() {
+    assert_eq!(limits::parse(None), Ok(Limits::default()));
+    assert_eq!(limits::parse(Some(" ")), Ok(Limits::default()));
+    assert_eq!(limits::parse(Some("{\"subtasks\": 8}")), Ok(Limits { subtasks: 8, ..Limits::default() }));
+    let error = limits::parse(Some("{\"subtask\": 8}")).unwrap_err();
+    assert!(error.contains("LIMITS") && error.contains("subtask"), "{error}");
+}
+
+// ---- live log ----
+
+#[test]
+fn what_is_not_written_stays_and_what_is_written_may_go() {
+    let live = LiveLog::new("turn", 1);
+    live.publish([(1, fact("start"))]);
+    live.announce(2, chunk("a", &"x".repeat(2 << 20)), false);
+    live.publish([(3, fact("more"))]);
+    assert_eq!(live.position(0), Position::Stored { before: 2 }, "the start is in storage, the text is not");
+    assert_eq!(live.position(1), Position::Frames { through: 3, sync: true });
+    live.publish([(4, call_ended("a"))]);
+    assert_eq!(live.position(1), Position::Stored { before: 3 });
+}
+
+#[test]
+fn a_reader_waits_is_woken_and_sees_the_end() {
+    let live = LiveLog::new("turn", 5);
+    assert_eq!(live.position(4), Position::Waiting);
+    live.announce(5, chunk("a", "x"), false);
+    assert_eq!(live.position(4), Position::Frames { through: 5, sync: false }, "text may leave at once");
+    live.announce(6, chunk("a", "x"), true);
+    assert_eq!(
+        live.position(5),
+        Position::Frames { through: 6, sync: true },
+        "unless its number is new on disk"
+    );
+    live.mark_synced(6);
+    assert_eq!(live.position(5), Position::Frames { through: 6, sync: false });
+    live.close();
+    assert_eq!(live.position(5), Position::Frames { through: 6, sync: false }, "the rest is still read");
+    assert_eq!(live.position(6), Position::Over);
+}
+
+// ---- reader ----
+
+/// A clock that stands still until it is told; timers fire in order.
+#[derive(Default)]
+struct Hand {
+    now: Cell<u64>,
+    timers: RefCell<Vec<(u64, oneshot::Sender<()>)>>,
+}
+
+impl Hand {
+    fn advance(&self, ms: u64) {
+        self.now.set(self.now.get() + ms);
+        let (due, later) = self.timers.take().into_iter().partition(|(at, _)| *at <= self.now.get());
+        self.timers.replace(later);
+        let due: Vec<(u64, oneshot::Sender<()>)> = due;
+        due.into_iter().for_each(|(_, timer)| timer.send(()).unwrap_or(()));
+    }
+}
+
+impl Clock for Hand {
+    fn now_ms(&self) -> u64 {
+        self.now.get()
+    }
+
+    fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
+        let (timer, fired) = oneshot::channel();
+        self.timers.borrow_mut().push((self.now.get() + ms, timer));
+        fired.map(|_| ()).boxed_local()
+    }
+}
+
+/// A stored log of facts, in pages of two, that counts its syncs and can hold them back.
+#[derive(Default)]
+struct Shelf {
+    stored: RefCell<Vec<Seq>>,
+    syncs: Cell<u32>,
+    held: Cell<bool>,
+    waiting: RefCell<Vec<oneshot::Sender<()>>>,
+}
+
+impl Shelf {
+    fn release(&self) {
+        self.held.set(false);
+        self.waiting.take().into_iter().for_each(|sync| sync.send(()).unwrap_or(()));
+    }
+}
+
+impl Archive for Shelf {
+    fn page(&self, after: Seq, before: Seq) -> Result<Page, StoreError> {
+        let stored = self.stored.borrow();
+        let found: Vec<Seq> =
+            stored.iter().copied().filter(|seq| after < *seq && *seq < before).take(2).collect();
+        let through = if found.len() == 2 { found[1] } else { before - 1 };
+        let numbered = |seq| Numbered { seq, turn_id: "old".to_owned(), event: fact("stored") };
+        Ok(Page { events: found.into_iter().map(numbered).collect(), through })
+    }
+
+    fn sync(&self) -> LocalBoxFuture<'static, Result<(), StoreError>> {
+        self.syncs.set(self.syncs.get() + 1);
+        let (sync, done) = oneshot::channel();
+        if self.held.get() {
+            self.waiting.borrow_mut().push(sync);
+            return done.map(|_| Ok(())).boxed_local();
+        }
+        async { Ok(()) }.boxed_local()
+    }
+}
+
+struct Story {
+    pool: LocalPool,
+    live: Rc<LiveLog>,
+    clock: Rc<Hand>,
+    shelf: Rc<Shelf>,
+}
+
+/// The numbers of each write; a heartbeat is an empty one.
+type Writes = Rc<RefCell<Vec<Vec<Seq>>>>;
+
+impl Story {
+    fn new(next: Seq) -> Self {
+        Story {
+            pool: LocalPool::new(),
+            live: Rc::new(LiveLog::new("turn", next)),
+            clock: Rc::default(),
+            shelf: Rc::default(),
+        }
+    }
+
+    fn stream(&self, source: Source, after: Seq) -> LocalBoxStream<'static, Result<Vec<u8>, StoreError>> {
+        let clock = Rc::clone(&self.clock) as Rc<dyn Clock>;
+        Reader::new(Rc::clone(&self.shelf) as Rc<dyn Archive>, clock, source, after).into_stream()
+    }
+
+    /// A client that reads whatever comes.
+    fn read(&self, source: Source, after: Seq) -> Writes {
+        let writes = Writes::default();
+        let (mut stream, seen) = (self.stream(source, after), Rc::clone(&writes));
+        let reading = async move {
+            while let Some(write) = stream.next().await {
+                let text = String::from_utf8(write.unwrap()).unwrap();
+                let ids =
+                    text.lines().filter_map(|line| line.strip_prefix("id: ")).map(|id| id.parse().unwrap());
+                seen.borrow_mut().push(ids.collect());
+            }
+            seen.borrow_mut().push(vec![Seq::MAX]);
+        };
+        self.pool.spawner().spawn_local(reading).unwrap();
+        writes
+    }
+
+    fn live(&self) -> Source {
+        Source::Live(Rc::clone(&self.live))
+    }
+
+    fn settle(&mut self) {
+        self.pool.run_until_stalled();
+    }
+}
+
+const END: Seq = Seq::MAX;
+
+#[test]
+fn the_first_event_goes_out_at_once_and_a_burst_goes_out_together() {
+    let mut story = Story::new(1);
+    let writes = story.read(story.live(), 0);
+    story.live.announce(1, chunk("a", "x"), false);
+    story.settle();
+    assert_eq!(*writes.borrow(), [vec![1]]);
+    for seq in 2..=50 {
+        story.live.announce(seq, chunk("a", "x"), false);
+        story.settle();
+    }
+    assert_eq!(writes.borrow().len(), 1, "the burst waits");
+    story.clock.advance(5);
+    story.settle();
+    assert_eq!(writes.borrow()[1..], [(2..=50).collect::<Vec<_>>()]);
+    story.clock.advance(5);
+    story.live.announce(51, chunk("a", "x"), false);
+    story.settle();
+    assert_eq!(writes.borrow()[2..], [vec![51]], "what comes later than the distance waits for nothing");
+    story.live.publish([(52, fact("done"))]);
+    story.live.close();
+    story.settle();
+    assert_eq!(writes.borrow()[3..], [vec![52], vec![END]], "the end waits for nothing");
+}
+
+#[test]
+fn facts_leave_only_after_a_sync_and_one_sync_is_enough() {
+    let mut story = Story::new(1);
+    story.shelf.held.set(true);
+    story.live.publish([(1, fact("a")), (2, fact("b"))]);
+    let writes = [story.read(story.live(), 0), story.read(story.live(), 1)];
+    story.settle();
+    assert!(
+        writes.iter().all(|writes| writes.borrow().is_empty()),
+        "nothing left before the write was durable"
+    );
+    story.live.announce(3, chunk("a", "x"), false);
+    story.shelf.release();
+    story.settle();
+    assert_eq!(*writes[0].borrow(), [vec![1, 2]], "what was there when the sync began");
+    story.clock.advance(5);
+    story.settle();
+    assert_eq!(writes[0].borrow()[1..], [vec![3]]);
+    let syncs = story.shelf.syncs.get();
+    let late = story.read(story.live(), 0);
+    story.settle();
+    assert_eq!(*late.borrow(), [vec![1, 2, 3]]);
+    assert_eq!(story.shelf.syncs.get(), syncs, "what was synced for one reader is for all");
+}
+
+#[test]
+fn stored_and_live_events_meet_without_hole_or_repetition() {
+    for after in 0..9 {
+        let mut story = Story::new(8);
+        story.shelf.stored.replace(vec![1, 2, 3, 5, 6]);
+        story.live.publish([(8, fact("a"))]);
+        story.live.announce(9, chunk("a", "x"), false);
+        let writes = story.read(story.live(), after);
+        story.settle();
+        story.clock.advance(5);
+        story.live.close();
+        story.settle();
+        let read: Vec<Seq> = writes.borrow().concat();
+        let expected: Vec<Seq> = [1, 2, 3, 5, 6, 8, 9, END].into_iter().filter(|seq| *seq > after).collect();
+        assert_eq!(read, expected, "after {after}");
+    }
+}
+
+#[test]
+fn a_reader_that_lags_behind_what_is_kept_goes_on_from_storage() {
+    let mut story = Story::new(1);
+    let writes = story.read(story.live(), 0);
+    story.live.publish([(1, fact("a"))]);
+    story.settle();
+    let big = |seq| {
+        let result = Some("x".repeat(900_000));
+        let event = Event::ToolCallUpdate {
+            tool_call_id: "c".to_owned(),
+            name: "t".to_owned(),
+            status: CallStatus::End,
+            args: None,
+            result,
+            is_error: false,
+            duration_ms: None,
+            place: Place::default(),
+        };
+        (seq, event)
+    };
+    story.shelf.stored.replace(vec![1, 2, 3, 4]);
+    (2..=4).for_each(|seq| story.live.publish([big(seq)]));
+    story.live.close();
+    story.clock.advance(5);
+    story.settle();
+    assert_eq!(writes.borrow().concat(), [1, 2, 3, 4, END]);
+}
+
+#[test]
+fn a_finished_turn_is_read_to_its_last_event() {
+    let mut story = Story::new(1);
+    story.shelf.stored.replace((1..=9).collect());
+    let writes = story.read(Source::Stored { through: 7 }, 2);
+    story.settle();
+    assert_eq!(writes.borrow().concat(), [3, 4, 5, 6, 7, END]);
+}
+
+#[test]
+fn silence_is_broken_every_fifteen_seconds() {
+    let mut story = Story::new(1);
+    let writes = story.read(story.live(), 0);
+    story.settle();
+    story.clock.advance(10_000);
+    story.live.announce(1, chunk("a", "x"), false);
+    story.settle();
+    assert_eq!(*writes.borrow(), [vec![1]]);
+    story.clock.advance(14_999);
+    story.settle();
+    assert_eq!(writes.borrow().len(), 1);
+    story.clock.advance(1);
+    story.settle();
+    assert_eq!(writes.borrow()[1..], [Vec::<Seq>::new()]);
+    story.clock.advance(15_000);
+    story.settle();
+    assert_eq!(writes.borrow()[2..], [Vec::<Seq>::new()]);
+}
+
+#[test]
+fn whoever_guards_a_reader_learns_that_it_is_gone() {
+    struct Tell(Rc<Cell<bool>>);
+    impl Drop for Tell {
+        fn drop(&mut self) {
+            self.0.set(true);
+        }
+    }
+    let story = Story::new(1);
+    let gone = Rc::new(Cell::new(false));
+    let clock = Rc::clone(&story.clock) as Rc<dyn Clock>;
+    let reader = Reader::new(Rc::clone(&story.shelf) as Rc<dyn Archive>, clock, story.live(), 0)
+        .guarded_by(Tell(Rc::clone(&gone)));
+    let mut stream = reader.into_stream();
+    assert!(stream.next().now_or_never().is_none(), "it waits");
+    assert!(!gone.get());
+    drop(stream);
+    assert!(gone.get());
+    assert_eq!(Rc::strong_count(&story.live), 1, "nobody keeps the log");
+}

@@ -1,0 +1,165 @@
+//! A thread in memory: its storage, its numbers, the turn that runs.
+//!
+//! What is in memory can be lost at any moment; all of it is rebuilt from the storage. No borrow of it is held across
+//! an await or while anything is called that could come back here.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
+
+use futures::future::{Either, LocalBoxFuture, select};
+use futures::{FutureExt, pin_mut};
+use uuid::Uuid;
+use worker::{Env, State};
+
+use crate::journal::TurnStop;
+use crate::ports::{Clock, LogError};
+use crate::protocol::{ApiError, ErrorCode, Owner, Seq};
+use crate::storage::StoreError;
+use crate::storage::page::Page;
+use crate::storage::sql::Store;
+use crate::storage::thread::ThreadMeta;
+use crate::turn::Turn;
+
+use super::clock::JsClock;
+use super::live::LiveLog;
+use super::numbers::Numbers;
+use super::reader::{Archive, Reader, Source};
+use super::respond::internal;
+
+/// While a turn runs or D1 has not heard of everything, the alarm stands at most this far ahead: a lost run is taken
+/// up within two seconds of the object being alive again.
+pub const WATCH_MS: u64 = 2_000;
+/// How long somebody who stopped a turn waits for its end. The engine ends a stopped turn without awaiting anything,
+/// so this is only reached when the storage refuses.
+const END_MS: u64 = 10_000;
+
+/// One thread.
+pub struct Thread {
+    pub state: State,
+    pub env: Env,
+    pub store: Rc<Store>,
+    pub clock: Rc<dyn Clock>,
+    numbers: OnceCell<Rc<Numbers>>,
+    run: RefCell<Option<Rc<Run>>>,
+    /// The newest request that waits for the turn that it supersedes to end.
+    pub superseding: Cell<Option<(u64, Uuid)>>,
+    /// One drain of the outbox at a time keeps its order.
+    pub draining: Cell<bool>,
+}
+
+/// The run of a turn, in this memory.
+pub struct Run {
+    pub turn: Rc<Turn>,
+    pub live: Rc<LiveLog>,
+}
+
+impl Thread {
+    /// The thread of an object. Reads nothing.
+    pub fn new(state: State, env: Env) -> Rc<Self> {
+        let store = Rc::new(Store::new(&state));
+        Rc::new(Thread {
+            state,
+            env,
+            store,
+            clock: Rc::new(JsClock),
+            numbers: OnceCell::new(),
+            run: RefCell::new(None),
+            superseding: Cell::new(None),
+            draining: Cell::new(false),
+        })
+    }
+
+    /// The thread, if it is this owner's; none where nothing was ever written. A deleted thread and another's thread
+    /// are not found, whatever is asked of them.
+    pub fn of(&self, owner: &Owner) -> Result<Option<ThreadMeta>, ApiError> {
+        let Some(meta) = self.store.meta()? else { return Ok(None) };
+        match meta.thread {
+            Some(thread) if thread.owner == *owner => Ok(Some(thread)),
+            _ => Err(not_found()),
+        }
+    }
+
+    /// The thread, which must be there.
+    pub fn existing(&self, owner: &Owner) -> Result<ThreadMeta, ApiError> {
+        self.of(owner)?.ok_or_else(not_found)
+    }
+
+    /// The numbers of the thread's events.
+    pub fn numbers(&self) -> Result<Rc<Numbers>, StoreError> {
+        if let Some(numbers) = self.numbers.get() {
+            return Ok(Rc::clone(numbers));
+        }
+        let reserved = self.store.meta()?.map_or(1, |meta| meta.seq_reserved);
+        Ok(Rc::clone(self.numbers.get_or_init(|| Rc::new(Numbers::after(reserved)))))
+    }
+
+    /// The run that is going on in this memory.
+    pub fn run(&self) -> Option<Rc<Run>> {
+        self.run.borrow().as_ref().filter(|run| !run.live.is_over()).cloned()
+    }
+
+    /// Lets a run go on by itself: no request waits for it, and closing a connection does not stop it.
+    pub fn launch(self: &Rc<Self>, run: &Rc<Run>) {
+        // What was there is dropped after the borrow: its end may be long over, its future is not.
+        let _before = self.run.replace(Some(Rc::clone(run)));
+        let (thread, run) = (Rc::clone(self), Rc::clone(run));
+        self.state.wait_until(async move {
+            match run.turn.run().await {
+                Ok(()) | Err(LogError::Fenced) => {}
+                // What is journaled is resumed by the alarm or by the next request.
+                Err(LogError::Storage(detail)) => worker::console_error!("the run ended: {detail}"),
+            }
+            run.live.close();
+            thread.forget(&run);
+            thread.drain(false).await;
+        });
+    }
+
+    fn forget(&self, run: &Rc<Run>) {
+        let mut current = self.run.borrow_mut();
+        if current.as_ref().is_some_and(|current| Rc::ptr_eq(current, run)) {
+            let gone = current.take();
+            drop(current);
+            drop(gone);
+        }
+    }
+
+    /// Stops a run and waits until its end is committed.
+    pub async fn stop(&self, run: &Run, why: TurnStop) -> Result<(), ApiError> {
+        match run.turn.stop(why) {
+            Ok(()) | Err(LogError::Fenced) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let over = run.live.over();
+        pin_mut!(over);
+        match select(over, self.clock.sleep(END_MS)).await {
+            Either::Left(_) => Ok(()),
+            Either::Right(_) => Err(internal(&"a stopped turn did not end")),
+        }
+    }
+
+    /// A reader of this thread's log.
+    pub fn reader(&self, source: Source, after: Seq) -> Reader {
+        let archive = Rc::new(StoredLog(Rc::clone(&self.store)));
+        Reader::new(archive, Rc::clone(&self.clock), source, after)
+    }
+}
+
+/// No such thread, for this owner.
+pub fn not_found() -> ApiError {
+    ApiError::new(ErrorCode::ThreadNotFound, "there is no thread with this id")
+}
+
+/// The stored log as readers see it.
+struct StoredLog(Rc<Store>);
+
+impl Archive for StoredLog {
+    fn page(&self, after: Seq, before: Seq) -> Result<Page, StoreError> {
+        self.0.event_page(after, before)
+    }
+
+    fn sync(&self) -> LocalBoxFuture<'static, Result<(), StoreError>> {
+        let store = Rc::clone(&self.0);
+        async move { store.sync().await }.boxed_local()
+    }
+}

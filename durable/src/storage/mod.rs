@@ -1,0 +1,48 @@
+//! Where a thread is kept: SQLite in its object, which is the authority, and D1, the index across threads.
+//!
+//! Owns tables, statements and the mapping between rows and our types. Does not decide anything: who may write, when,
+//! and what happens next is `shell/`. What names the platform exists on wasm32 alone.
+
+pub mod history;
+pub mod outgoing;
+pub mod page;
+pub mod rows;
+pub mod schema;
+
+#[cfg(target_arch = "wasm32")]
+pub mod d1;
+#[cfg(target_arch = "wasm32")]
+pub mod log;
+#[cfg(target_arch = "wasm32")]
+pub mod outbox;
+#[cfg(target_arch = "wasm32")]
+pub mod sql;
+#[cfg(target_arch = "wasm32")]
+pub mod thread;
+
+#[cfg(test)]
+mod tests;
+
+/// The storage refused, or holds what cannot be read. The text is for the operator, never for a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreError(pub String);
+
+impl std::fmt::Display for StoreError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+impl From<serde_json::Error> for StoreError {
+    fn from(error: serde_json::Error) -> Self {
+        StoreError(format!("JSON: {error}"))
+    }
+}
+
+impl From<StoreError> for crate::ports::LogError {
+    fn from(error: StoreError) -> Self {
+        crate::ports::LogError::Storage(error.0)
+    }
+}

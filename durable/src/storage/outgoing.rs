@@ -1,0 +1,245 @@
+//! What a thread tells D1: the payloads of its outbox and the statements that they become. Pure.
+//!
+//! Every statement is an upsert or a deletion that names tenant and user, so it may arrive late or twice. Each takes
+//! all its rows as one JSON array, which keeps a batch of any size within D1's 100 bound parameters.
+
+use serde::{Deserialize, Serialize};
+
+use crate::journal::CallRecord;
+use crate::protocol::{Owner, StoredMessage};
+
+use super::StoreError;
+
+/// One row of the outbox: what happened in which thread.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outgoing {
+    pub tenant: String,
+    pub user_id: String,
+    pub thread_id: String,
+    pub news: News,
+}
+
+/// What D1 must learn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum News {
+    TurnStarted {
+        thread: ThreadRow,
+        message: StoredMessage,
+    },
+    TurnEnded {
+        thread: ThreadRow,
+        message: StoredMessage,
+        calls: Calls,
+    },
+    /// What is kept of a turn whose thread was deleted before D1 heard of it: what was spent must add up.
+    Spent {
+        calls: Calls,
+    },
+    ThreadDeleted,
+}
+
+/// The thread as the list shows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ThreadRow {
+    pub title: String,
+    pub created_at: u64,
+    pub updated_at: u64,
+}
+
+/// The calls of one turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Calls {
+    pub turn_id: String,
+    /// The assistant message's id. Unique where a turn id is not, since clients choose that, it makes the rows' ids so.
+    pub message_id: String,
+    pub context_type: String,
+    pub created_at: u64,
+    pub records: Vec<CallRecord>,
+}
+
+impl Outgoing {
+    /// News of an owner's thread.
+    pub fn new(owner: &Owner, thread_id: impl Into<String>, news: News) -> Self {
+        let (tenant, user_id) = (owner.tenant.clone(), owner.user_id());
+        Outgoing { tenant, user_id, thread_id: thread_id.into(), news }
+    }
+
+    /// What of it survives the deletion of its thread.
+    pub fn without_content(self) -> Option<Self> {
+        match self.news {
+            News::TurnEnded { calls, .. } | News::Spent { calls } => {
+                Some(Outgoing { news: News::Spent { calls }, ..self })
+            }
+            News::TurnStarted { .. } | News::ThreadDeleted => None,
+        }
+    }
+}
+
+/// A statement with its one parameter, a JSON array of rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    pub sql: &'static str,
+    pub rows: String,
+}
+
+const UPSERT_THREADS: &str = "
+INSERT INTO threads (tenant, user_id, id, title, created_at, updated_at)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(?1) WHERE true
+ON CONFLICT (tenant, user_id, id) DO UPDATE SET
+  title = excluded.title, updated_at = max(updated_at, excluded.updated_at)";
+
+const UPSERT_MESSAGES: &str = "
+INSERT INTO messages (tenant, user_id, id, thread_id, turn_id, role, content, execution_tree, usage, finish_reason,
+  created_at)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
+  value ->> 8, value ->> 9, value ->> 10 FROM json_each(?1) WHERE true
+ON CONFLICT (tenant, user_id, id) DO UPDATE SET
+  content = excluded.content, execution_tree = excluded.execution_tree, usage = excluded.usage,
+  finish_reason = excluded.finish_reason";
+
+const INSERT_LLM_USAGE: &str = "
+INSERT INTO llm_usage (tenant, user_id, id, thread_id, turn_id, provider, model, operation_type, context_type, profile,
+  execution_mode, input_tokens, cached_tokens, output_tokens, cost_usd, duration_ms, outcome, created_at)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
+  value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, NULL, value ->> 14, value ->> 15,
+  value ->> 16 FROM json_each(?1) WHERE true
+ON CONFLICT (tenant, user_id, id) DO NOTHING";
+
+const INSERT_TOOL_USAGE: &str = "
+INSERT INTO tool_usage (tenant, user_id, id, thread_id, turn_id, tool_name, duration_ms, is_error, outcome, created_at)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
+  value ->> 8, value ->> 9 FROM json_each(?1) WHERE true
+ON CONFLICT (tenant, user_id, id) DO NOTHING";
+
+const DELETE_MESSAGES: &str = "
+DELETE FROM messages WHERE (tenant, user_id, thread_id) IN (SELECT value ->> 0, value ->> 1, value ->> 2
+FROM json_each(?1))";
+
+const DELETE_THREADS: &str = "
+DELETE FROM threads WHERE (tenant, user_id, id) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1))";
+
+/// Until plans come, every call is made by the one agent loop (column `execution_mode`).
+const EXECUTION_MODE: &str = "agent";
+
+/// The statements of one D1 batch for these rows of the outbox, which are in the order in which they were written.
+/// Deletions come last: a thread's object writes nothing after one, so nothing can come back.
+pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
+    let (mut threads, mut messages) = (Vec::new(), Vec::new());
+    let (mut llm_usage, mut tool_usage) = (Vec::new(), Vec::new());
+    let mut deleted = Vec::new();
+    for out in outbox {
+        let Outgoing { tenant, user_id, thread_id, news } = out;
+        match news {
+            News::TurnStarted { thread, message } | News::TurnEnded { thread, message, .. } => {
+                let ThreadRow { title, created_at, updated_at } = thread;
+                threads.push((tenant, user_id, thread_id, title, created_at, updated_at));
+                messages.push(message_row(out, message)?);
+            }
+            News::ThreadDeleted => deleted.push((tenant, user_id, thread_id)),
+            News::Spent { .. } => {}
+        }
+        if let News::TurnEnded { calls, .. } | News::Spent { calls } = news {
+            usage_rows(out, calls, &mut llm_usage, &mut tool_usage);
+        }
+    }
+    let all = [
+        (UPSERT_THREADS, json_if_any(&threads)?),
+        (UPSERT_MESSAGES, json_if_any(&messages)?),
+        (INSERT_LLM_USAGE, json_if_any(&llm_usage)?),
+        (INSERT_TOOL_USAGE, json_if_any(&tool_usage)?),
+        (DELETE_MESSAGES, json_if_any(&deleted)?),
+        (DELETE_THREADS, json_if_any(&deleted)?),
+    ];
+    Ok(all.into_iter().filter_map(|(sql, rows)| rows.map(|rows| Statement { sql, rows })).collect())
+}
+
+fn json_if_any<T: Serialize>(rows: &[T]) -> Result<Option<String>, StoreError> {
+    if rows.is_empty() { Ok(None) } else { Ok(Some(serde_json::to_string(rows)?)) }
+}
+
+fn message_row(out: &Outgoing, message: &StoredMessage) -> Result<serde_json::Value, StoreError> {
+    let text = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string);
+    let tree = message.execution_tree.as_ref().map(serde_json::to_value).transpose()?;
+    let usage = message.usage.as_ref().map(serde_json::to_value).transpose()?;
+    Ok(serde_json::json!([
+        out.tenant,
+        out.user_id,
+        message.id,
+        out.thread_id,
+        message.turn_id,
+        message.role,
+        message.content,
+        text(&tree),
+        text(&usage),
+        message.finish_reason,
+        message.created_at,
+    ]))
+}
+
+fn usage_rows(
+    out: &Outgoing,
+    calls: &Calls,
+    llm_usage: &mut Vec<serde_json::Value>,
+    tool_usage: &mut Vec<serde_json::Value>,
+) {
+    let unique = |id: &str| format!("{}/{id}", calls.message_id);
+    for record in &calls.records {
+        match record {
+            CallRecord::Model {
+                id,
+                provider,
+                model,
+                operation_type,
+                input_tokens,
+                cached_tokens,
+                output_tokens,
+                duration_ms,
+                outcome,
+            } => llm_usage.push(serde_json::json!([
+                out.tenant,
+                out.user_id,
+                unique(id),
+                out.thread_id,
+                calls.turn_id,
+                provider,
+                model,
+                operation_type,
+                calls.context_type,
+                // A profile has the name of the context that it belongs to.
+                calls.context_type,
+                EXECUTION_MODE,
+                input_tokens,
+                cached_tokens,
+                output_tokens,
+                duration_ms,
+                outcome,
+                calls.created_at,
+            ])),
+            CallRecord::Tool { id, tool_name, duration_ms, is_error } => {
+                tool_usage.push(serde_json::json!([
+                    out.tenant,
+                    out.user_id,
+                    unique(id),
+                    out.thread_id,
+                    calls.turn_id,
+                    tool_name,
+                    duration_ms,
+                    u8::from(*is_error),
+                    if *is_error { "error" } else { "ok" },
+                    calls.created_at,
+                ]))
+            }
+        }
+    }
+}
+
+/// How long a thread waits before it turns to D1 again, in milliseconds.
+const FIRST_RETRY_MS: u64 = 2_000;
+/// The longest wait: D1 may be down for an hour, and each thread asks once a minute.
+const LAST_RETRY_MS: u64 = 60_000;
+
+/// The wait after so many refusals: 2, 4, 8 … 60 seconds.
+pub fn retry_after_ms(refusals: u32) -> u64 {
+    FIRST_RETRY_MS.saturating_mul(1 << refusals.saturating_sub(1).min(16)).min(LAST_RETRY_MS)
+}

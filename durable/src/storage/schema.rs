@@ -1,0 +1,87 @@
+//! The tables of a thread's object, made in one go by the first write: an object that was never written to has none.
+
+/// Written to `meta`; a later version of the service brings older objects forward when it first writes to them.
+pub const VERSION: i64 = 1;
+
+/// All tables. Rows stay far below the platform's 2 MB: large payloads are cut before they come here.
+pub const CREATE: &str = "
+CREATE TABLE meta (
+  one            INTEGER PRIMARY KEY CHECK (one = 1),
+  schema_version INTEGER NOT NULL,
+  -- The first event number that is not reserved. Outlives a deletion, so that no number is ever used twice.
+  seq_reserved   INTEGER NOT NULL,
+  -- Set by a deletion, which clears all that follows.
+  deleted_at     INTEGER,
+  owner          TEXT,
+  thread_id      TEXT,
+  title          TEXT,
+  created_at     INTEGER,
+  request_seq    INTEGER
+);
+-- Append-only: a turn's history is frozen as the last rowid before it.
+CREATE TABLE messages (
+  row            INTEGER PRIMARY KEY AUTOINCREMENT,
+  id             TEXT NOT NULL UNIQUE,
+  turn_id        TEXT NOT NULL,
+  role           TEXT NOT NULL,
+  content        TEXT NOT NULL,
+  created_at     INTEGER NOT NULL,
+  finish_reason  TEXT,
+  -- JSON, like the three that follow; all NULL on a user's message.
+  stop           TEXT,
+  usage          TEXT,
+  execution_tree TEXT,
+  -- What the turn adds to the model's view of the conversation.
+  history        TEXT
+);
+-- One row per event; a part of streamed text is one row for all its chunks, whose numbers may lie between others'.
+CREATE TABLE events (
+  seq_first INTEGER PRIMARY KEY,
+  seq_last  INTEGER NOT NULL,
+  turn_id   TEXT NOT NULL,
+  key       TEXT NOT NULL,
+  kind      TEXT NOT NULL,
+  payload   TEXT NOT NULL,
+  UNIQUE (turn_id, key)
+);
+CREATE TABLE journal (
+  row     INTEGER PRIMARY KEY AUTOINCREMENT,
+  turn_id TEXT NOT NULL,
+  key     TEXT NOT NULL,
+  payload TEXT NOT NULL,
+  UNIQUE (turn_id, key)
+);
+CREATE TABLE turns (
+  turn_id              TEXT PRIMARY KEY,
+  status               TEXT NOT NULL,
+  -- Grows with each run: only the newest may write.
+  generation           INTEGER NOT NULL,
+  -- Runs after the first.
+  resumptions          INTEGER NOT NULL,
+  assistant_message_id TEXT NOT NULL,
+  seq_first            INTEGER NOT NULL,
+  seq_last             INTEGER,
+  started_at           INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX turns_by_seq ON turns (seq_first);
+CREATE TABLE timers (
+  reason TEXT PRIMARY KEY,
+  due_at INTEGER NOT NULL
+) WITHOUT ROWID;
+-- AUTOINCREMENT: what was taken off is never confused with what came after it.
+CREATE TABLE outbox (
+  id       INTEGER PRIMARY KEY AUTOINCREMENT,
+  payload  TEXT NOT NULL,
+  attempts INTEGER NOT NULL
+);
+";
+
+/// Empties a deleted thread but for its tombstone and its sequence block, which [`BURY`] leaves.
+pub const CLEAR: &str = "
+DELETE FROM messages; DELETE FROM events; DELETE FROM journal; DELETE FROM turns; DELETE FROM timers; DELETE FROM outbox;
+";
+
+/// Turns the one row of `meta` into a tombstone.
+pub const BURY: &str = "
+UPDATE meta SET deleted_at = ?1, owner = NULL, thread_id = NULL, title = NULL, created_at = NULL, request_seq = NULL
+";

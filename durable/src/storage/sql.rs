@@ -1,0 +1,156 @@
+//! The object's SQLite as our code wants it: rows by column, errors as values, transactions, the alarm.
+//!
+//! Statements without an await between them are one commit anyway; a transaction adds that a failure in the middle
+//! leaves nothing behind. `SqlCursor::{one, to_array, next}` throw past Rust's `Result`, so only `raw` is used.
+
+use std::cell::Cell;
+
+use wasm_bindgen::prelude::*;
+use worker::{SqlStorage, SqlStorageValue, State, Storage};
+
+use super::StoreError;
+
+#[wasm_bindgen]
+extern "C" {
+    /// What worker 0.8.7 does not bind.
+    type Transactional;
+
+    #[wasm_bindgen(method, catch, js_name = transactionSync)]
+    fn transaction_sync(
+        this: &Transactional,
+        body: &mut dyn FnMut() -> Result<JsValue, JsValue>,
+    ) -> Result<JsValue, JsValue>;
+}
+
+/// The storage of one object.
+pub struct Store {
+    pub(super) storage: Storage,
+    sql: SqlStorage,
+    /// Whether the tables are known to be there.
+    made: Cell<bool>,
+}
+
+/// One row, by column.
+pub struct Row(Vec<SqlStorageValue>);
+
+impl Row {
+    /// A column that is never NULL.
+    pub fn text(&mut self, column: usize) -> Result<String, StoreError> {
+        self.maybe_text(column).ok_or_else(|| StoreError(format!("column {column} is not a text")))
+    }
+
+    /// A column that may be NULL.
+    pub fn maybe_text(&mut self, column: usize) -> Option<String> {
+        match self.0.get_mut(column) {
+            Some(SqlStorageValue::String(text)) => Some(std::mem::take(text)),
+            _ => None,
+        }
+    }
+
+    /// A column that is never NULL.
+    pub fn int(&self, column: usize) -> Result<i64, StoreError> {
+        self.maybe_int(column).ok_or_else(|| StoreError(format!("column {column} is not an integer")))
+    }
+
+    /// A column that may be NULL.
+    pub fn maybe_int(&self, column: usize) -> Option<i64> {
+        match self.0.get(column) {
+            Some(SqlStorageValue::Integer(value)) => Some(*value),
+            _ => None,
+        }
+    }
+}
+
+/// An unsigned number as SQLite keeps it. Ours are times, counts and event numbers: far below 2^53.
+pub fn int(value: u64) -> SqlStorageValue {
+    SqlStorageValue::Integer(i64::try_from(value).unwrap_or(i64::MAX))
+}
+
+/// A number that SQLite gave back; ours are never negative.
+pub fn unsigned(value: i64) -> u64 {
+    u64::try_from(value).unwrap_or(0)
+}
+
+impl Store {
+    /// The storage of the object with this state.
+    pub fn new(state: &State) -> Self {
+        let storage = state.storage();
+        Store { sql: storage.sql(), storage, made: Cell::new(false) }
+    }
+
+    /// Whether the object was ever written to. Makes no table.
+    pub fn exists(&self) -> Result<bool, StoreError> {
+        if !self.made.get() {
+            let found =
+                self.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'meta'", [])?;
+            self.made.set(!found.is_empty());
+        }
+        Ok(self.made.get())
+    }
+
+    /// Runs a statement for its effect.
+    pub(super) fn run<const N: usize>(
+        &self,
+        query: &str,
+        bindings: [SqlStorageValue; N],
+    ) -> Result<(), StoreError> {
+        self.sql.exec(query, Vec::from(bindings)).map(drop).map_err(|error| StoreError(error.to_string()))
+    }
+
+    /// Runs a statement for its rows.
+    pub(super) fn rows<const N: usize>(
+        &self,
+        query: &str,
+        bindings: [SqlStorageValue; N],
+    ) -> Result<Vec<Row>, StoreError> {
+        let cursor = self.sql.exec(query, Vec::from(bindings));
+        let cursor = cursor.map_err(|error| StoreError(error.to_string()))?;
+        cursor.raw().map(|row| row.map(Row).map_err(|error| StoreError(error.to_string()))).collect()
+    }
+
+    /// The first row of a statement, if it has one.
+    pub(super) fn row<const N: usize>(
+        &self,
+        query: &str,
+        bindings: [SqlStorageValue; N],
+    ) -> Result<Option<Row>, StoreError> {
+        Ok(self.rows(query, bindings)?.into_iter().next())
+    }
+
+    /// Runs `body` as one transaction, which an error takes back. Transactions nest.
+    pub fn transaction<T, E: From<StoreError>>(&self, body: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        let (mut body, mut outcome) = (Some(body), None);
+        let storage: &JsValue = self.storage.as_raw();
+        let ran = storage.unchecked_ref::<Transactional>().transaction_sync(&mut || {
+            let done = body.take().map(|body| body());
+            let kept = matches!(done, Some(Ok(_)));
+            outcome = done;
+            if kept { Ok(JsValue::UNDEFINED) } else { Err(JsValue::from_str("taken back")) }
+        });
+        match (outcome, ran) {
+            (Some(Err(error)), _) => Err(error),
+            (Some(Ok(value)), Ok(_)) => Ok(value),
+            (_, Err(thrown)) => Err(StoreError(format!("transaction: {thrown:?}")).into()),
+            (None, Ok(_)) => Err(StoreError("the transaction did not run".to_owned()).into()),
+        }
+    }
+
+    /// Completes when everything that was written so far is durable; at once where it is.
+    pub async fn sync(&self) -> Result<(), StoreError> {
+        self.storage.sync().await.map_err(|error| StoreError(error.to_string()))
+    }
+
+    /// Sets the object's one alarm, in the commit of the statements beside it. Its promise tells nothing that a failed
+    /// commit does not.
+    pub fn set_alarm(&self, at: u64) -> Result<(), StoreError> {
+        let at = js_sys::Date::new(&JsValue::from_f64(at as f64));
+        let set = self.storage.as_raw().set_alarm(at, JsValue::NULL.into());
+        set.map(drop).map_err(|error| StoreError(format!("alarm: {error:?}")))
+    }
+
+    /// Takes the alarm away.
+    pub fn delete_alarm(&self) -> Result<(), StoreError> {
+        let deleted = self.storage.as_raw().delete_alarm(JsValue::NULL.into());
+        deleted.map(drop).map_err(|error| StoreError(format!("alarm: {error:?}")))
+    }
+}

@@ -1,0 +1,359 @@
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+
+use super::history::fit;
+use super::outgoing::{Calls, News, Outgoing, ThreadRow, retry_after_ms, statements};
+use super::page::{LogRow, assemble};
+use super::rows::{Fresh, TEXT, entry_rows, event_rows};
+use crate::journal::{CallRecord, Entry, Fact, ModelOutcome, TextPart, ToolEnd, TurnSpec, TurnStop};
+use crate::model::{
+    Capabilities, Message, ModelChoice, ModelError, ModelErrorKind, ModelReply, RawMessage, RawValueEq,
+    ReplyFinish, ToolCall, Usage,
+};
+use crate::profiles::Limits;
+use crate::protocol::{
+    BudgetReason, ChunkKind, Event, FinishReason, Numbered, Owner, Place, Role, StoredMessage,
+};
+use crate::toolbelt::{PermissionClass, ToolSpec};
+
+fn part(id: &str, chunks: &[(u64, &str)]) -> TextPart {
+    TextPart {
+        part_id: id.to_owned(),
+        model_call_id: format!("model of {id}"),
+        kind: ChunkKind::Text,
+        place: Place { parent_id: Some("call".to_owned()), depth: 1 },
+        chunks: chunks.iter().map(|(seq, text)| (*seq, text.len() as u32)).collect(),
+        text: chunks.iter().map(|(_, text)| *text).collect(),
+    }
+}
+
+fn error(code: &str) -> Event {
+    Event::Error { code: code.to_owned(), message: "because".to_owned(), retryable: false }
+}
+
+fn text_row(part: &TextPart) -> LogRow {
+    LogRow {
+        seq_first: part.chunks[0].0,
+        turn_id: "turn".to_owned(),
+        kind: TEXT.to_owned(),
+        payload: serde_json::to_string(part).unwrap(),
+    }
+}
+
+fn event_row(seq: u64, event: &Event) -> LogRow {
+    LogRow {
+        seq_first: seq,
+        turn_id: "turn".to_owned(),
+        kind: event.kind().to_owned(),
+        payload: serde_json::to_string(event).unwrap(),
+    }
+}
+
+fn told(events: &[Numbered]) -> Vec<(u64, String)> {
+    events
+        .iter()
+        .map(|event| match &event.event {
+            Event::Chunk { content, done, .. } => {
+                (event.seq, format!("{content}{}", if *done { "." } else { "" }))
+            }
+            Event::Error { code, .. } => (event.seq, code.clone()),
+            other => (event.seq, other.kind().to_owned()),
+        })
+        .collect()
+}
+
+#[test]
+fn a_text_is_read_back_as_the_chunks_that_were_announced() {
+    let part = part("p", &[(3, "Grüß"), (5, " di"), (6, "ch"), (9, "")]);
+    let page = assemble(&[text_row(&part)], 10, 0, 100).unwrap();
+    let chunk = |content: &str, done| Event::Chunk {
+        content: content.to_owned(),
+        part_id: "p".to_owned(),
+        model_call_id: "model of p".to_owned(),
+        place: part.place.clone(),
+        done,
+        kind: ChunkKind::Text,
+    };
+    let expected =
+        [(3, chunk("Grüß", false)), (5, chunk(" di", false)), (6, chunk("ch", false)), (9, chunk("", true))];
+    let expected: Vec<_> = expected
+        .into_iter()
+        .map(|(seq, event)| Numbered { seq, turn_id: "turn".to_owned(), event })
+        .collect();
+    assert_eq!(page.events, expected);
+    assert_eq!(page.through, 99);
+}
+
+#[test]
+fn rows_whose_numbers_interleave_are_merged() {
+    let rows = [
+        text_row(&part("a", &[(2, "a1"), (4, "a2"), (7, "")])),
+        text_row(&part("b", &[(3, "b1"), (5, "")])),
+        event_row(6, &error("x")),
+    ];
+    let page = assemble(&rows, 10, 2, 7).unwrap();
+    let expected = [(3, "b1"), (4, "a2"), (5, "."), (6, "x")];
+    assert_eq!(told(&page.events), expected.map(|(seq, text)| (seq, text.to_owned())));
+    assert_eq!(page.through, 6);
+}
+
+/// Whatever the size of its pages, a reader gets every event once, in order.
+#[test]
+fn pages_leave_no_hole_and_repeat_nothing() {
+    let mut rows = vec![
+        text_row(&part("a", &[(2, "a1"), (4, "a2"), (40, "")])),
+        text_row(&part("b", &[(3, "b1"), (25, "")])),
+    ];
+    rows.extend((5..25).map(|seq| event_row(seq, &error("x"))));
+    rows.extend((26..30).map(|seq| event_row(seq, &error("y"))));
+    let whole = told(&assemble(&rows, usize::MAX, 0, 100).unwrap().events);
+    assert_eq!(whole.len(), 2 + 3 + 20 + 4);
+    for limit in 3..=rows.len() {
+        let (mut after, mut read) = (0, Vec::new());
+        while after < 99 {
+            // What SELECT_PAGE selects.
+            let last = |row: &LogRow| match serde_json::from_str::<TextPart>(&row.payload) {
+                Ok(part) => part.chunks.last().unwrap().0,
+                Err(_) => row.seq_first,
+            };
+            let found: Vec<_> = rows.iter().filter(|row| last(row) > after).take(limit).cloned().collect();
+            let page = assemble(&found, limit, after, 100).unwrap();
+            assert!(page.through > after, "pages of {limit} make progress");
+            after = page.through;
+            read.extend(told(&page.events));
+        }
+        assert_eq!(read, whole, "pages of {limit}");
+    }
+}
+
+#[test]
+fn a_text_that_does_not_fit_its_lengths_is_an_error() {
+    let mut part = part("p", &[(1, "ü")]);
+    part.chunks = vec![(1, 1)];
+    assert!(assemble(&[text_row(&part)], 10, 0, 100).is_err());
+}
+
+#[test]
+fn a_commit_is_one_array_of_rows() {
+    let text = part("p", &[(2, "a"), (8, "")]);
+    let fresh = [Fresh { seq: 9, key: "done".to_owned(), event: error("line\nbreak \"quoted\"") }];
+    let rows: Value =
+        serde_json::from_str(&event_rows(std::slice::from_ref(&text), &fresh).unwrap()).unwrap();
+    assert_eq!(rows[0], json!([2, 8, "text:p:2", "text", serde_json::to_string(&text).unwrap()]));
+    assert_eq!(rows[1], json!([9, 9, "done", "error", serde_json::to_string(&fresh[0].event).unwrap()]));
+
+    let entry = Entry { at: String::new(), elapsed_ms: 5, fact: Fact::Resumed { count: 2 } };
+    let rows: Value = serde_json::from_str(&entry_rows(std::slice::from_ref(&entry)).unwrap()).unwrap();
+    assert_eq!(rows, json!([["resumed:2", serde_json::to_string(&entry).unwrap()]]));
+}
+
+fn owner() -> Owner {
+    Owner { issuer: "anonymous".to_owned(), tenant: "tenant".to_owned(), user: "user".to_owned() }
+}
+
+fn message(id: &str, role: Role) -> StoredMessage {
+    StoredMessage {
+        id: id.to_owned(),
+        turn_id: "turn".to_owned(),
+        role,
+        content: "text".to_owned(),
+        created_at: 1_700_000_000_123,
+        finish_reason: (role == Role::Assistant).then_some(FinishReason::Stop),
+        stop: None,
+        usage: None,
+        execution_tree: (role == Role::Assistant).then(Default::default),
+    }
+}
+
+fn outbox() -> Vec<Outgoing> {
+    let thread = |updated_at| ThreadRow { title: "title".to_owned(), created_at: 1, updated_at };
+    let tool = |id: &str| CallRecord::Tool {
+        id: id.to_owned(),
+        tool_name: "calculate".to_owned(),
+        duration_ms: 3,
+        is_error: true,
+    };
+    let calls = Calls {
+        turn_id: "turn".to_owned(),
+        message_id: "m2".to_owned(),
+        context_type: "thread".to_owned(),
+        created_at: 7,
+        records: vec![tool("c1"), tool("c2")],
+    };
+    let started = News::TurnStarted { thread: thread(1), message: message("m1", Role::User) };
+    let ended = News::TurnEnded { thread: thread(2), message: message("m2", Role::Assistant), calls };
+    vec![Outgoing::new(&owner(), "thread", started), Outgoing::new(&owner(), "thread", ended)]
+}
+
+#[test]
+fn a_short_turn_is_one_batch_that_names_its_owner_everywhere() {
+    let batch = statements(&outbox()).unwrap();
+    let rows: Vec<Value> =
+        batch.iter().map(|statement| serde_json::from_str(&statement.rows).unwrap()).collect();
+    assert_eq!(batch.len(), 3, "threads, messages, tool_usage: {batch:?}");
+    for row in rows.iter().flat_map(|rows| rows.as_array().unwrap()) {
+        assert_eq!((&row[0], &row[1]), (&json!("tenant"), &json!("anonymous:user")));
+    }
+    assert_eq!(rows[0][1], json!(["tenant", "anonymous:user", "thread", "title", 1, 2]));
+    assert_eq!(rows[1][0][7], Value::Null, "a user's message has no tree");
+    assert_eq!(rows[1][1][7], json!(r#"{"nodes":[],"version":1}"#), "a tree is a text");
+    assert_eq!(rows[1][1][9], json!("stop"));
+    assert_eq!(rows[1][1][10], json!(1_700_000_000_123_u64));
+    assert_eq!(rows[2][1][2], json!("m2/c2"), "call ids repeat across threads, message ids do not");
+}
+
+#[test]
+fn a_deletion_comes_last_and_keeps_only_what_was_spent() {
+    let mut news: Vec<_> = outbox().into_iter().filter_map(Outgoing::without_content).collect();
+    news.push(Outgoing::new(&owner(), "thread", News::ThreadDeleted));
+    let batch = statements(&news).unwrap();
+    let verbs = ["INSERT INTO tool_usage ", "DELETE FROM messages ", "DELETE FROM threads "];
+    assert_eq!(batch.len(), verbs.len());
+    for (statement, verb) in batch.iter().zip(verbs) {
+        assert!(statement.sql.trim().starts_with(verb), "{}", statement.sql);
+    }
+    assert_eq!(batch[2].rows, r#"[["tenant","anonymous:user","thread"]]"#);
+}
+
+#[test]
+fn the_outbox_is_read_back_as_it_was_written() {
+    for outgoing in outbox() {
+        let json = serde_json::to_string(&outgoing).unwrap();
+        assert_eq!(serde_json::from_str::<Outgoing>(&json).unwrap(), outgoing);
+    }
+}
+
+#[test]
+fn a_refusing_d1_is_asked_less_and_less() {
+    let waits: Vec<_> = [1, 2, 3, 4, 5, 6, 7, 100, u32::MAX].map(retry_after_ms).to_vec();
+    assert_eq!(waits, [2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000, 60_000]);
+}
+
+/// What the journal holds must be there again after a crash, the raw JSON of schemas and providers byte for byte.
+#[test]
+fn journal_entries_are_read_back_as_they_were_written() {
+    let raw = |json: &str| RawValueEq(serde_json::value::RawValue::from_string(json.to_owned()).unwrap());
+    let place = Place { parent_id: Some("call".to_owned()), depth: 2 };
+    let reply = ModelReply {
+        text: "text".to_owned(),
+        tool_calls: vec![ToolCall {
+            call_id: "1".to_owned(),
+            name: "t".to_owned(),
+            arguments: "{".to_owned(),
+        }],
+        finish: ReplyFinish::ToolCalls,
+        usage: Some(Usage { input_tokens: 1, cached_tokens: 2, output_tokens: 3 }),
+        raw: Some(RawMessage {
+            provider: "openai".to_owned(),
+            json: raw("{ \"b\": 1.0, \"a\":\"\\u00fc\" }"),
+        }),
+    };
+    let error = ModelError { kind: ModelErrorKind::Overloaded, message: "busy".to_owned() };
+    let ended =
+        |outcome| Fact::ModelEnded { digest: "d".to_owned(), outcome, duration_ms: 3, place: place.clone() };
+    let mut spec = ToolSpec {
+        name: "t".to_owned(),
+        description: "d".to_owned(),
+        input_schema: Rc::new(raw("{ \"type\": \"object\", \"z\": 1, \"a\": 2 }")),
+        permission_class: None,
+        parallel_safe: true,
+        exclusive_lock: None,
+        idempotent: true,
+        timeout_ms: Some(1),
+    };
+    let mut tools = vec![spec.clone()];
+    spec.permission_class = Some(PermissionClass::Safe);
+    tools.push(spec);
+    let started = TurnSpec {
+        thread_id: "thread".to_owned(),
+        turn_id: "turn".to_owned(),
+        user_message_id: "u".to_owned(),
+        assistant_message_id: "a".to_owned(),
+        content: "c".to_owned(),
+        context_type: "thread".to_owned(),
+        model: ModelChoice {
+            provider: "openai".to_owned(),
+            model: "m".to_owned(),
+            capabilities: Capabilities::default(),
+        },
+        limits: Limits::default(),
+        tools,
+        system: "s".to_owned(),
+        history_until: 7,
+        created_at: 8,
+    };
+    let tool_end = ToolEnd {
+        content: "c".to_owned(),
+        is_error: true,
+        overlay: [("k".to_owned(), "v".to_owned())].into(),
+        duration_ms: 1,
+    };
+    let facts = [
+        Fact::Started(Box::new(started)),
+        Fact::ModelStarted { digest: "d".to_owned(), attempt: 1, place: place.clone() },
+        ended(ModelOutcome::Replied(Box::new(reply))),
+        ended(ModelOutcome::Failed { error: error.clone(), said: "partial".to_owned() }),
+        Fact::ToolStarted { place: place.clone(), subtask: true },
+        Fact::ToolEnded(tool_end),
+        Fact::Stopped(TurnStop::Budget { reason: BudgetReason::LlmCalls, limit: 1, observed: 2 }),
+        Fact::Stopped(TurnStop::Model { error }),
+        Fact::Stopped(TurnStop::Superseded),
+        Fact::Resumed { count: 1 },
+    ];
+    for fact in facts {
+        let entry = Entry { at: "0.1".to_owned(), elapsed_ms: 5, fact };
+        let json = serde_json::to_string(&entry).unwrap();
+        assert_eq!(serde_json::from_str::<Entry>(&json).unwrap(), entry, "{json}");
+    }
+}
+
+fn history(result: usize, raw: usize) -> Vec<Message> {
+    let raw = RawMessage {
+        provider: "openai".to_owned(),
+        json: RawValueEq(serde_json::value::to_raw_value(&"r".repeat(raw)).unwrap()),
+    };
+    let call =
+        |id: &str| ToolCall { call_id: id.to_owned(), name: "t".to_owned(), arguments: "{}".to_owned() };
+    let answer = |id: &str| Message::Tool {
+        call_id: id.to_owned(),
+        name: "t".to_owned(),
+        content: "ü".repeat(result),
+        is_error: false,
+    };
+    vec![
+        Message::User { content: "question".to_owned() },
+        Message::Assistant { content: String::new(), tool_calls: vec![call("1"), call("2")], raw: Some(raw) },
+        answer("1"),
+        answer("2"),
+        Message::Assistant { content: "answer".to_owned(), tool_calls: Vec::new(), raw: None },
+    ]
+}
+
+#[test]
+fn a_history_that_fits_is_kept_as_it_is() {
+    let history = history(100, 100);
+    assert_eq!(fit(&history, 10_000).unwrap(), serde_json::to_string(&history).unwrap());
+}
+
+#[test]
+fn a_history_that_is_too_long_is_shortened_where_it_hurts_least() {
+    let read = |json: &str| serde_json::from_str::<Vec<Message>>(json).unwrap();
+
+    let results = fit(&history(50_000, 100), 40_000).unwrap();
+    assert!(results.len() <= 40_000);
+    let Message::Tool { content, .. } = &read(&results)[3] else { panic!("{results}") };
+    assert!(content.starts_with("üü") && content.ends_with("[shortened]"));
+    let Message::Assistant { raw, .. } = &read(&results)[1] else { panic!("{results}") };
+    assert!(raw.is_some(), "the provider's own message stays while it can");
+
+    let raws = fit(&history(50_000, 100_000), 40_000).unwrap();
+    assert_eq!(read(&raws).len(), 5);
+    let Message::Assistant { raw: None, tool_calls, .. } = &read(&raws)[1] else { panic!("{raws}") };
+    assert_eq!(tool_calls.len(), 2);
+
+    let ends = fit(&history(50_000, 100_000), 200).unwrap();
+    let question = Message::User { content: "question".to_owned() };
+    let answer = Message::Assistant { content: "answer".to_owned(), tool_calls: Vec::new(), raw: None };
+    assert_eq!(read(&ends), [question, answer]);
+}
