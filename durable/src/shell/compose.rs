@@ -7,7 +7,7 @@ use worker::Env;
 use crate::journal::TurnSpec;
 use crate::model::ModelChoice;
 use crate::ports::{Clock, Model, Tools};
-use crate::profiles::Limits;
+use crate::profiles::{Limits, Price};
 use crate::protocol::{ApiError, ContextKind, ErrorCode, StoredMessage};
 use crate::toolbelt::ToolPolicy;
 use crate::turn::prompt;
@@ -47,6 +47,7 @@ pub fn compose(env: &Env, clock: &Rc<dyn Clock>, frame: &Frame<'_>) -> Result<(T
         assistant_message_id: frame.assistant_message_id.to_owned(),
         content: frame.user_message.content.clone(),
         context_type: frame.context.as_str().to_owned(),
+        price: Price::of(&model.provider, &model.model),
         model,
         limits,
         tools,
