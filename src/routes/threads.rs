@@ -22,7 +22,7 @@ pub async fn ask(
     command: ThreadCommand,
 ) -> std::result::Result<Answer, Failure> {
     let thread_id = Uuid::try_parse(id)
-        .map_err(|_| ApiError::new(ErrorCode::ThreadNotFound, "there is no such thread"))?;
+        .map_err(|_| ApiError::new(ErrorCode::ThreadNotFound, "there is no thread with this id"))?;
     object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
 }
 
