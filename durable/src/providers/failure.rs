@@ -84,7 +84,7 @@ impl Complaint {
             429 => ModelErrorKind::RateLimited,
             // Too large is too long here: what helps is to prune. Groq says so for a prompt above its rate.
             413 => ModelErrorKind::ContextTooLong,
-            _ if self.context_too_long() => ModelErrorKind::ContextTooLong,
+            400..=599 if self.context_too_long() => ModelErrorKind::ContextTooLong,
             // Timeouts and conflicts are the provider's state, not the request's fault.
             408 | 409 | 425 => ModelErrorKind::Overloaded,
             // 3xx as well: a base URL that redirects is wrong, and following it would send the prompt elsewhere.

@@ -47,6 +47,7 @@ fn too_long_in_the_words_of_each_provider() {
     }
     let limited = br#"{"error":{"message":"Rate limit: tokens of this context length per minute"}}"#;
     assert_eq!(Complaint::from_body(limited).refused(429).kind, RateLimited);
+    assert_eq!(Complaint::from_body(limited).refused(302).kind, BadRequest, "a page of somebody else");
 }
 
 #[test]

@@ -5,20 +5,50 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 #[derive(Debug, Deserialize)]
 pub struct Chunk<'a> {
     /// Absent or empty in chunks that bring usage, filter results or an error only.
     #[serde(borrow, default)]
-    pub choices: Option<Vec<Choice<'a>>>,
+    pub choices: FirstChoice<'a>,
     /// Raw, so that a usage of unknown shape costs the usage and not the reply.
     #[serde(borrow, default)]
     pub usage: Option<&'a RawValue>,
     /// An error in the middle of the stream (llama.cpp, OpenRouter, vLLM …).
     #[serde(borrow, default)]
     pub error: Option<&'a RawValue>,
+}
+
+/// The choice of index 0; nobody asks for more than one, and some servers send them nevertheless.
+#[derive(Debug, Default)]
+pub struct FirstChoice<'a>(pub Option<Choice<'a>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for FirstChoice<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ListVisitor;
+        impl<'de> Visitor<'de> for ListVisitor {
+            type Value = FirstChoice<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+            fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+                Ok(FirstChoice(None))
+            }
+            fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Self::Value, S::Error> {
+                let mut first = None;
+                while let Some(choice) = list.next_element::<Choice<'de>>()? {
+                    if first.is_none() && choice.index.unwrap_or(0) == 0 {
+                        first = Some(choice);
+                    }
+                }
+                Ok(FirstChoice(first))
+            }
+        }
+        // Any, for null as well as a list.
+        deserializer.deserialize_any(ListVisitor)
+    }
 }
 
 #[derive(Debug, Deserialize)]

@@ -111,10 +111,8 @@ impl Reply {
             // The last one counts: some servers send a running total with every chunk.
             self.usage = Some(usage);
         }
-        for choice in chunk.choices.into_iter().flatten() {
-            if choice.index.unwrap_or(0) == 0 {
-                self.take_choice(choice, events)?;
-            }
+        if let Some(choice) = chunk.choices.0 {
+            self.take_choice(choice, events)?;
         }
         if self.bytes > MAX_REPLY_BYTES {
             return Err(protocol("The model's reply is too large."));
