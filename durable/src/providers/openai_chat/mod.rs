@@ -26,12 +26,14 @@ use crate::model::{Message, ModelError, ModelRequest};
 use super::failure::Complaint;
 use super::{Codec, Decoder, HttpRequest, Secret};
 
+use request::OutputLimit;
 pub use response::ChatDecoder;
 
 /// A server that speaks Chat Completions.
 #[derive(Clone, Debug)]
 pub struct OpenAiChat {
     url: String,
+    output_limit: OutputLimit,
     key: Option<Secret>,
 }
 
@@ -42,7 +44,11 @@ impl OpenAiChat {
             Some((path, query)) => (path, format!("?{query}")),
             None => (base_url, String::new()),
         };
-        OpenAiChat { url: format!("{}/chat/completions{query}", path.trim_end_matches('/')), key }
+        OpenAiChat {
+            url: format!("{}/chat/completions{query}", path.trim_end_matches('/')),
+            output_limit: OutputLimit::of_server(base_url),
+            key,
+        }
     }
 }
 
@@ -55,7 +61,7 @@ impl Codec for OpenAiChat {
         if let Some(key) = &self.key {
             headers.push(("authorization", format!("Bearer {}", key.reveal())));
         }
-        Ok(HttpRequest { url: self.url.clone(), headers, body: request::body(request)? })
+        Ok(HttpRequest { url: self.url.clone(), headers, body: request::body(request, self.output_limit)? })
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {

@@ -8,8 +8,29 @@ use serde_json::value::RawValue;
 
 use crate::model::{Message, ModelError, ModelErrorKind, ModelRequest, RawValueEq, ToolCall};
 
+/// What a server calls the limit of a reply. There is no name that all of them know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputLimit {
+    /// `max_completion_tokens`: the only one that OpenAI's reasoning models take.
+    Completion,
+    /// `max_tokens`: what everybody else knows. Mistral refuses the other, older Ollama and vLLM pass it over, and the
+    /// limit with it.
+    Plain,
+}
+
+impl OutputLimit {
+    /// What the server behind this URL calls it.
+    pub fn of_server(url: &str) -> Self {
+        let host = url.split('/').nth(2).unwrap_or_default();
+        let host = host.split(':').next().unwrap_or_default().to_ascii_lowercase();
+        let openai =
+            ["api.openai.com", "openrouter.ai"].contains(&&*host) || host.ends_with(".openai.azure.com");
+        if openai { OutputLimit::Completion } else { OutputLimit::Plain }
+    }
+}
+
 /// The body that asks for the next reply, streamed.
-pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ModelError> {
+pub fn body(request: &ModelRequest, limit: OutputLimit) -> Result<Vec<u8>, ModelError> {
     let choice = &*request.model;
     let system = (!request.system.is_empty()).then(|| WireMessage::System { content: &request.system });
     let messages = request.messages.iter().map(|message| wire_message(message, &choice.provider));
@@ -31,7 +52,8 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ModelError> {
         // Servers that know the member may still refuse it without tools, and true is everybody's default.
         parallel_tool_calls: (!tools.is_empty() && !choice.capabilities.parallel_tool_calls).then_some(false),
         tools,
-        max_completion_tokens: request.max_output_tokens,
+        max_completion_tokens: request.max_output_tokens.filter(|_| limit == OutputLimit::Completion),
+        max_tokens: request.max_output_tokens.filter(|_| limit == OutputLimit::Plain),
         stream: true,
         stream_options: StreamOptions { include_usage: true },
     };
@@ -50,9 +72,10 @@ struct Body<'a> {
     tools: Vec<WireTool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
-    /// The name that OpenAI's present models know, and the larger self-hosted servers with them.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u64>,
     stream: bool,
     stream_options: StreamOptions,
 }

@@ -125,6 +125,26 @@ fn what_is_not_needed_is_not_sent() {
 }
 
 #[test]
+fn the_limit_of_a_reply_has_the_name_that_the_server_knows() {
+    let mut request = request("", vec![]);
+    request.max_output_tokens = Some(100);
+    let table = [
+        ("https://api.openai.com/v1", "max_completion_tokens"),
+        ("https://me.openai.azure.com/openai/v1?api-version=1", "max_completion_tokens"),
+        ("https://OpenRouter.ai:443/api/v1", "max_completion_tokens"),
+        ("https://api.mistral.ai/v1", "max_tokens"),
+        ("https://openai.com.example/v1", "max_tokens"),
+        ("http://127.0.0.1:11434/v1", "max_tokens"),
+    ];
+    for (base, name) in table {
+        let sent = OpenAiChat::new(base, None).encode(&request).unwrap();
+        let sent: Value = serde_json::from_slice(&sent.body).unwrap();
+        let names: Vec<_> = sent.as_object().unwrap().keys().filter(|key| key.starts_with("max_")).collect();
+        assert_eq!((names, &sent[name]), (vec![&name.to_string()], &json!(100)), "{base}");
+    }
+}
+
+#[test]
 fn what_a_model_got_wrong_goes_back_in_a_form_that_apis_accept() {
     let (long, cut) = ("n".repeat(70), "n".repeat(64));
     let calls = [
