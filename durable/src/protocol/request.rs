@@ -1,5 +1,6 @@
 //! The body of `POST /api/chat`: its shape and the checks that need no storage.
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -122,7 +123,8 @@ impl ChatRequest {
             return Err(ApiError::new(ErrorCode::InvalidJson, detail));
         }
         let mut json = serde_json::Deserializer::from_slice(body);
-        let request: ChatRequest = serde_path_to_error::deserialize(&mut json).map_err(refusal)?;
+        let request: ChatRequest =
+            serde_path_to_error::deserialize(&mut json).map_err(|error| refusal(body, error))?;
         json.end().map_err(|error| ApiError::new(ErrorCode::InvalidJson, error.to_string()))?;
         request.check()?;
         Ok(request)
@@ -149,10 +151,11 @@ impl ChatRequest {
     }
 }
 
-fn refusal(error: serde_path_to_error::Error<serde_json::Error>) -> ApiError {
+fn refusal(body: &[u8], error: serde_path_to_error::Error<serde_json::Error>) -> ApiError {
     let path = error.path().to_string();
     let inner = error.into_inner();
-    if !inner.is_data() {
+    // A number where a word is expected counts as bad syntax with serde_json, in a body that is good JSON.
+    if !inner.is_data() && serde_json::from_slice::<IgnoredAny>(body).is_err() {
         return ApiError::new(ErrorCode::InvalidJson, inner.to_string());
     }
     let detail = inner.to_string();

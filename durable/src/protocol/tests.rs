@@ -1,1 +1,144 @@
+use serde_json::json;
+use uuid::Uuid;
 
+use super::*;
+
+fn refused(body: &str) -> (String, Option<String>) {
+    let error = ChatRequest::parse(body.as_bytes()).unwrap_err();
+    (error.code.as_str().to_owned(), error.field)
+}
+
+#[test]
+fn a_bad_body_names_its_member() {
+    let long = format!(r#"{{"content": "{}"}}"#, "x".repeat(MAX_CONTENT_CHARS + 1));
+    let deep = format!(r#"{{"content": "x", "extra": {}1{}}}"#, "[".repeat(64), "]".repeat(64));
+    for (body, code, field) in [
+        ("", "invalid_json", None),
+        (" \n", "invalid_json", None),
+        ("{", "invalid_json", None),
+        (r#"{"content": "x"} y"#, "invalid_json", None),
+        (&deep, "invalid_json", None),
+        ("[]", "invalid_request", None),
+        ("{}", "invalid_request", Some("content")),
+        (r#"{"content": 1}"#, "invalid_request", Some("content")),
+        (r#"{"content": "  "}"#, "invalid_request", Some("content")),
+        (r#"{"content": []}"#, "invalid_request", Some("content")),
+        (&long, "invalid_request", Some("content")),
+        (r#"{"content": "x", "thread_id": "7"}"#, "invalid_request", Some("thread_id")),
+        (r#"{"content": "x", "request_seq": -1}"#, "invalid_request", Some("request_seq")),
+        (r#"{"content": "x", "request_seq": 9007199254740992}"#, "invalid_request", Some("request_seq")),
+        (
+            r#"{"content": "x", "chat_context": {"kind": "swarm"}}"#,
+            "invalid_request",
+            Some("chat_context.kind"),
+        ),
+        (r#"{"content": "x", "chat_context": {"kind": 1}}"#, "invalid_request", Some("chat_context.kind")),
+        (r#"{"content": "x", "collections": [1]}"#, "invalid_request", Some("collections[0]")),
+    ] {
+        let shown: String = body.chars().take(60).collect();
+        assert_eq!(refused(body), (code.to_owned(), field.map(str::to_owned)), "{shown}");
+    }
+}
+
+// N-006 N-018 N-024 N-110 N-220
+#[test]
+fn what_means_nothing_is_ignored() {
+    let plain = ChatRequest::parse(br#"{"content": "x"}"#).unwrap();
+    assert_eq!(plain.kind(), ContextKind::Thread);
+    let body =
+        json!({"content": "x", "tools": ["write_secret"], "agent_mode": true, "mode": "swarm"}).to_string();
+    let mut odd = ChatRequest::parse(body.as_bytes()).unwrap();
+    odd.agent_mode = None;
+    assert_eq!(odd, plain);
+    let longest = format!(r#"{{"content": "{}"}}"#, "ä".repeat(MAX_CONTENT_CHARS));
+    assert!(ChatRequest::parse(longest.as_bytes()).is_ok());
+    let parts = r#"{"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}"#;
+    assert_eq!(ChatRequest::parse(parts.as_bytes()).unwrap().content.text(), "a\n\nb");
+}
+
+#[test]
+fn owners_share_no_object() {
+    let owner = |issuer: &str, tenant: &str, user: &str| Owner {
+        issuer: issuer.to_owned(),
+        tenant: tenant.to_owned(),
+        user: user.to_owned(),
+    };
+    let thread = Uuid::from_u128(7);
+    let names: std::collections::BTreeSet<String> = [
+        owner("key", "a", "bc"),
+        owner("key", "ab", "c"),
+        owner("keya", "b", "c"),
+        owner("key", "a", "b"),
+        owner("key", "", "abc"),
+        owner("anonymous", "a", "bc"),
+    ]
+    .iter()
+    .map(|owner| owner.object_name(thread))
+    .collect();
+    assert_eq!(names.len(), 6);
+    assert!(names.iter().all(|name| name.len() == 64));
+    let one = owner("key", "a", "b");
+    assert_eq!(one.derived_thread(thread), one.derived_thread(thread));
+    assert_ne!(one.derived_thread(thread), one.derived_thread(Uuid::from_u128(8)));
+    assert_ne!(one.derived_thread(thread), owner("key", "a", "c").derived_thread(thread));
+}
+
+// N-126
+#[test]
+fn previews_are_cut_by_characters() {
+    assert_eq!(preview("short"), "short");
+    assert_eq!(preview(&"ä".repeat(PREVIEW_CHARS)).chars().count(), PREVIEW_CHARS);
+    let cut = preview(&"ä".repeat(PREVIEW_CHARS + 1));
+    assert_eq!(cut.chars().count(), PREVIEW_CHARS);
+    assert!(cut.ends_with('…'));
+}
+
+// N-111 N-113 N-114 N-115 N-116 N-118
+#[test]
+fn events_on_the_wire() {
+    let place = Place { parent_id: Some("call_1".to_owned()), depth: 1 };
+    let chunk = |done, kind| Event::Chunk {
+        content: "x".to_owned(),
+        part_id: "p".to_owned(),
+        model_call_id: "m".to_owned(),
+        place: place.clone(),
+        done,
+        kind,
+    };
+    let start = Event::ToolCallUpdate {
+        tool_call_id: "c".to_owned(),
+        name: "echo".to_owned(),
+        status: CallStatus::Start,
+        args: Some(json!({"a": 1})),
+        result: None,
+        is_error: false,
+        duration_ms: None,
+        place: Place::default(),
+    };
+    let exceeded = Event::BudgetExceeded { reason: BudgetReason::ToolCalls, limit: 200, observed: 201 };
+    for (event, data) in [
+        (
+            chunk(false, ChunkKind::Text),
+            json!({"content": "x", "part_id": "p", "model_call_id": "m", "parent_id": "call_1", "depth": 1, "type": "chunk"}),
+        ),
+        (
+            chunk(true, ChunkKind::Reasoning),
+            json!({"content": "x", "part_id": "p", "model_call_id": "m", "parent_id": "call_1", "depth": 1, "type": "chunk",
+                   "done": true, "kind": "reasoning"}),
+        ),
+        (
+            start,
+            json!({"type": "tool_call_update", "tool_call_id": "c", "name": "echo", "status": "start", "args": {"a": 1},
+                   "parent_id": null, "depth": 0}),
+        ),
+        (exceeded, json!({"type": "budget_exceeded", "reason": "tool_calls", "limit": 200, "observed": 201})),
+    ] {
+        let mut expected = data;
+        expected["seq"] = json!(7);
+        expected["turn_id"] = json!("t");
+        let numbered = Numbered { seq: 7, turn_id: "t".to_owned(), event };
+        let written = serde_json::to_value(&numbered).unwrap();
+        assert_eq!(written, expected);
+        assert_eq!(serde_json::from_value::<Numbered>(written).unwrap(), numbered);
+    }
+}

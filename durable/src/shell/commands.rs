@@ -75,7 +75,7 @@ impl Thread {
         }
         let through = self.store.last_seq()?;
         if through <= after {
-            return Ok(no_content());
+            return no_content();
         }
         stream_response(self.reader(Source::Stored { through }, after))
     }
@@ -109,7 +109,7 @@ impl Thread {
             told
         };
         futures::future::select(drained, self.clock.sleep(DELETE_MS)).await;
-        Ok(no_content())
+        no_content()
     }
 
     fn bury(&self, thread: ThreadMeta) -> Result<(), StoreError> {

@@ -9,21 +9,32 @@ use crate::storage::StoreError;
 
 use super::reader::Reader;
 
+/// What every answer says: nobody keeps it, nobody guesses its type, nobody is told where it came from.
+const HEADERS: [(&str, &str); 3] = [
+    ("cache-control", "no-store, no-transform"),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+];
+
+fn builder(status: u16) -> worker::Result<ResponseBuilder> {
+    let response = ResponseBuilder::new().with_status(status);
+    HEADERS.iter().try_fold(response, |response, (name, value)| response.with_header(name, value))
+}
+
 /// A refusal as RFC 9457 `application/problem+json`.
 pub fn problem_response(error: &ApiError) -> worker::Result<Response> {
     let body = serde_json::to_vec(&error.problem())?;
-    let response = ResponseBuilder::new().with_status(error.code.status());
-    Ok(response.with_header("content-type", "application/problem+json")?.fixed(body))
+    Ok(builder(error.code.status())?.with_header("content-type", "application/problem+json")?.fixed(body))
 }
 
 /// A JSON answer.
 pub fn json_response(body: &impl Serialize) -> Result<Response, ApiError> {
-    Response::from_json(body).map_err(|error| internal(&error))
+    builder(200).and_then(|response| response.from_json(body)).map_err(|error| internal(&error))
 }
 
 /// 204.
-pub fn no_content() -> Response {
-    ResponseBuilder::new().with_status(204).empty()
+pub fn no_content() -> Result<Response, ApiError> {
+    builder(204).map(ResponseBuilder::empty).map_err(|error| internal(&error))
 }
 
 /// A reader's events as `text/event-stream`.
@@ -33,9 +44,10 @@ pub fn stream_response(reader: Reader) -> Result<Response, ApiError> {
         worker::console_error!("reader: {error}");
         worker::Error::RustError("the event log could not be read".to_owned())
     });
-    ResponseBuilder::new()
-        .with_header("content-type", "text/event-stream")
-        .and_then(|response| response.with_header("cache-control", "no-cache, no-transform"))
+    builder(200)
+        .and_then(|response| response.with_header("content-type", "text/event-stream"))
+        // Proxies of the nginx family would collect the events otherwise.
+        .and_then(|response| response.with_header("x-accel-buffering", "no"))
         .and_then(|response| response.from_stream(writes))
         .map_err(|error| internal(&error))
 }

@@ -157,8 +157,10 @@ fn check_assistant<'a>(message: &'a Value, at: &str) -> Result<Vec<&'a str>, Str
 /// have none), and the assistant messages after it.
 pub fn position(body: &Value) -> Option<(String, usize)> {
     let messages = body["messages"].as_array()?;
-    let marked = |message: &Value| marker(&text_of(&message["content"])).filter(|_| message["role"] == "user");
-    let (at, marker) = messages.iter().enumerate().rev().find_map(|(at, message)| Some((at, marked(message)?)))?;
+    let marked =
+        |message: &Value| marker(&text_of(&message["content"])).filter(|_| message["role"] == "user");
+    let (at, marker) =
+        messages.iter().enumerate().rev().find_map(|(at, message)| Some((at, marked(message)?)))?;
     let step = messages[at..].iter().filter(|message| message["role"] == "assistant").count();
     Some((marker, step))
 }
