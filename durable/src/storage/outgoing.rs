@@ -6,6 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::journal::CallRecord;
+use crate::model::Usage;
+use crate::profiles::Price;
 use crate::protocol::{Owner, StoredMessage};
 
 use super::StoreError;
@@ -102,8 +104,8 @@ const INSERT_LLM_USAGE: &str = "
 INSERT INTO llm_usage (tenant, user_id, id, thread_id, turn_id, provider, model, operation_type, context_type, profile,
   execution_mode, input_tokens, cached_tokens, output_tokens, cost_usd, duration_ms, outcome, created_at)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-  value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, NULL, value ->> 14, value ->> 15,
-  value ->> 16 FROM json_each(?1) WHERE true
+  value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14, value ->> 15,
+  value ->> 16, value ->> 17 FROM json_each(?1) WHERE true
 ON CONFLICT (tenant, user_id, id) DO NOTHING";
 
 const INSERT_TOOL_USAGE: &str = "
@@ -212,6 +214,15 @@ fn usage_rows(
                 input_tokens,
                 cached_tokens,
                 output_tokens,
+                cost_usd(
+                    provider,
+                    model,
+                    Usage {
+                        input_tokens: *input_tokens,
+                        cached_tokens: *cached_tokens,
+                        output_tokens: *output_tokens,
+                    },
+                ),
                 duration_ms,
                 outcome,
                 calls.created_at,
@@ -232,6 +243,11 @@ fn usage_rows(
             }
         }
     }
+}
+
+/// What a call cost; unknown is not free.
+fn cost_usd(provider: &str, model: &str, usage: Usage) -> Option<f64> {
+    Price::of(provider, model).map(|price| price.cost_usd(usage))
 }
 
 /// How long a thread waits before it turns to D1 again, in milliseconds.

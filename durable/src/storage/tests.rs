@@ -277,6 +277,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
             model: "m".to_owned(),
             capabilities: Capabilities::default(),
         },
+        price: None,
         limits: Limits::default(),
         tools,
         system: "s".to_owned(),
@@ -291,7 +292,12 @@ fn journal_entries_are_read_back_as_they_were_written() {
     };
     let facts = [
         Fact::Started(Box::new(started)),
-        Fact::ModelStarted { digest: "d".to_owned(), attempt: 1, place: place.clone() },
+        Fact::ModelStarted {
+            digest: "d".to_owned(),
+            attempt: 1,
+            place: place.clone(),
+            held: Usage { input_tokens: 4, cached_tokens: 0, output_tokens: 5 },
+        },
         ended(ModelOutcome::Replied(Box::new(reply))),
         ended(ModelOutcome::Failed { error: error.clone(), said: "partial".to_owned() }),
         Fact::ToolStarted { place: place.clone(), subtask: true },
