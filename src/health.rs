@@ -2,6 +2,7 @@
 //! operator. No secret's value is part of it.
 
 use espalier_durable::providers::config::Configuration;
+use espalier_durable::shell::limits;
 use serde::Serialize;
 
 use crate::settings::Settings;
@@ -30,6 +31,7 @@ impl Health {
         if !bindings.threads {
             problems.push("The Durable Object binding THREADS is missing.".to_owned());
         }
+        problems.extend(limits::from_env(&var).err());
         match Configuration::from_env(var) {
             Ok(Configuration { choice, .. }) if problems.is_empty() => Health::Ok {
                 version: env!("CARGO_PKG_VERSION"),
@@ -66,6 +68,8 @@ mod tests {
 
     #[test]
     fn a_service_that_works_says_what_it_is() {
+        let limits = health(&[("LIMITS", "{"), ("PROFILE", "thread")], true, true);
+        assert!(matches!(limits, Health::Misconfigured { problems } if problems[0].contains("LIMITS")));
         let demo = serde_json::to_value(health(&[("LLM_PROVIDER", "demo")], true, true)).unwrap();
         let version = env!("CARGO_PKG_VERSION");
         let expected =

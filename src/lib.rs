@@ -2,8 +2,7 @@
 //! belongs to the thread's object, whose answer passes through here as it is.
 //!
 //! Only `serve` and `routes` name the platform, and exist on wasm32 alone; what they decide by is in the modules
-//! beside them, which are pure and tested natively. The panic hook is the one that `worker` installs at start: it
-//! logs the panic and has the instance rebuilt, which a hook of our own would replace.
+//! beside them, which are pure and tested natively.
 
 pub mod auth;
 pub mod body;
@@ -25,6 +24,17 @@ mod serve;
 /// The class that wrangler.toml names.
 #[cfg(target_arch = "wasm32")]
 pub use ::espalier_durable::shell::ThreadObject;
+
+/// A panic is logged with its stack, and goes on to the hook that `worker` installs, which has the instance rebuilt.
+#[cfg(target_arch = "wasm32")]
+#[worker::event(start)]
+fn start() {
+    let rebuild = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        console_error_panic_hook::hook(panic);
+        rebuild(panic);
+    }));
+}
 
 #[cfg(target_arch = "wasm32")]
 #[worker::event(fetch)]

@@ -72,8 +72,7 @@ pub fn history_bytes(limits: &Limits) -> usize {
 
 /// The limits of a turn: the profile's, with the operator's overrides.
 fn limits(env: &Env) -> Result<Limits, ApiError> {
-    let json = env.var("LIMITS").ok().map(|json| json.to_string());
-    shell::limits::parse(json.as_deref()).map_err(misconfigured)
+    shell::limits::from_env(|name| env.var(name).ok().map(|value| value.to_string())).map_err(misconfigured)
 }
 
 fn misconfigured(detail: String) -> ApiError {

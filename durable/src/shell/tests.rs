@@ -100,10 +100,15 @@ fn a_reservation_that_was_taken_back_is_due_again() {
 
 #[test]
 fn single_limits_are_overridden() {
-    assert_eq!(limits::parse(None), Ok(Limits::default()));
-    assert_eq!(limits::parse(Some(" ")), Ok(Limits::default()));
-    assert_eq!(limits::parse(Some("{\"subtasks\": 8}")), Ok(Limits { subtasks: 8, ..Limits::default() }));
-    let error = limits::parse(Some("{\"subtask\": 8}")).unwrap_err();
+    let limits = |profile: &'static str, json: &'static str| {
+        limits::from_env(move |name| Some(if name == "PROFILE" { profile } else { json }.to_owned()))
+    };
+    assert_eq!(limits("", " "), Ok(Limits::default()));
+    assert_eq!(limits("thread", "{\"subtasks\": 9}"), Ok(Limits { subtasks: 9, ..Limits::default() }));
+    let free = Limits::of_profile("free").unwrap();
+    assert_eq!(limits("free", "{\"subtasks\": 9}"), Ok(Limits { subtasks: 9, ..free }));
+    assert!(limits("fast", "").unwrap_err().contains("PROFILE"));
+    let error = limits("", "{\"subtask\": 8}").unwrap_err();
     assert!(error.contains("LIMITS") && error.contains("subtask"), "{error}");
 }
 
