@@ -49,7 +49,7 @@ verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the 
 E2E := $(TOOLS) ESPALIER_SKIP_BUILD=1 cargo run --locked --quiet -p espalier-test-support --bin e2e --
 
 e2e: $(WORKER) $(PAGE) ## the end-to-end tests against real workerd
-	$(E2E) cargo test --locked -p espalier --tests
+	$(E2E) cargo test --locked --no-fail-fast -p espalier --test "*"
 
 browser: $(WORKER) $(PAGE) ## the page in a headless Chromium
 	CHROMIUM_BIN="$$(scripts/chromium)" && export CHROMIUM_BIN && $(E2E) node tests/browser/page.mjs

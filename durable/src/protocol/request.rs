@@ -155,7 +155,8 @@ fn refusal(body: &[u8], error: serde_path_to_error::Error<serde_json::Error>) ->
     let path = error.path().to_string();
     let inner = error.into_inner();
     // A number where a word is expected counts as bad syntax with serde_json, in a body that is good JSON.
-    if !inner.is_data() && serde_json::from_slice::<IgnoredAny>(body).is_err() {
+    let is_json = |text: &str| serde_json::from_str::<IgnoredAny>(text).is_ok();
+    if !inner.is_data() && !std::str::from_utf8(body).is_ok_and(is_json) {
         return ApiError::new(ErrorCode::InvalidJson, inner.to_string());
     }
     let detail = inner.to_string();

@@ -9,6 +9,12 @@ fn refused(body: &str) -> (String, Option<String>) {
 }
 
 #[test]
+fn a_body_that_is_not_text_is_not_json() {
+    let error = ChatRequest::parse(b"{\"content\": \"\xff\"}").unwrap_err();
+    assert_eq!((error.code, error.field), (ErrorCode::InvalidJson, None));
+}
+
+#[test]
 fn a_bad_body_names_its_member() {
     let long = format!(r#"{{"content": "{}"}}"#, "x".repeat(MAX_CONTENT_CHARS + 1));
     let deep = format!(r#"{{"content": "x", "extra": {}1{}}}"#, "[".repeat(64), "]".repeat(64));
