@@ -90,7 +90,7 @@ impl Thread {
             self.store.delivered(parcel.through)?;
             if !self.store.has_news()? {
                 self.store.clear_timer(Reason::Outbox)?;
-                self.store.arm()?;
+                return self.store.arm();
             }
         }
         Ok(())

@@ -1,8 +1,9 @@
 //! The `Log` port of one run: numbers events, writes commits, tells the live log.
 //!
 //! Facts are told after they were written; whether the write is durable is asked by whoever lets them out. Nothing is
-//! written by a run that is no longer the turn's newest, after the turn's end, or into a deleted thread. Nothing here
-//! calls back into the engine, which may hold borrows while it commits.
+//! written by a run that is no longer the turn's newest, after the turn's end, or into a deleted thread: a turn is taken
+//! up, a thread is deleted only when the live log of the run before is closed, and a closed log takes no commit.
+//! Nothing here calls back into the engine, which may hold borrows while it commits.
 
 use std::rc::Rc;
 
@@ -57,12 +58,14 @@ pub struct TurnLog {
 impl Log for TurnLog {
     fn commit(&self, commit: Commit) -> Result<(), LogError> {
         let Commit { entries, texts, events, end } = commit;
+        // Whoever takes the turn's place closes this log first. The end leaves the object, so it is checked against
+        // what is stored as well: that costs a statement once per turn instead of once per commit.
+        if self.live.is_over() {
+            return Err(LogError::Fenced);
+        }
         let reserved = self.numbers.reserved();
         let turn_id = self.about.turn_id.as_str();
         let written = self.store.transaction(|| {
-            if !self.store.may_write(turn_id, self.about.generation)? {
-                return Err(LogError::Fenced);
-            }
             if let Some(reserve) = self.numbers.due(events.len()) {
                 self.store.reserve(reserve)?;
                 self.numbers.set_reserved(reserve);
@@ -74,6 +77,9 @@ impl Log for TurnLog {
             self.store.insert_entries(turn_id, &entries)?;
             let numbers = self.store.insert_events(turn_id, &texts, &fresh)?;
             if let Some(end) = &end {
+                if !self.store.may_write(turn_id, self.about.generation)? {
+                    return Err(LogError::Fenced);
+                }
                 let last = fresh.last().map_or(self.numbers.next(), |event| event.seq);
                 self.end(end, last)?;
             }

@@ -22,10 +22,13 @@ const MAX_ATTEMPTS: u32 = 24;
 impl Thread {
     /// Takes up the running turn if nobody in this memory runs it. Synchronous: whoever comes next finds it running.
     pub fn revive(self: &Rc<Self>) -> Result<(), ApiError> {
-        if self.run().is_some() || !self.store.exists()? {
+        if self.run().is_some() || self.idle.get() || !self.store.exists()? {
             return Ok(());
         }
-        let Some(mut turn) = self.store.running_turn()? else { return Ok(()) };
+        let Some(mut turn) = self.store.running_turn()? else {
+            self.idle.set(true);
+            return Ok(());
+        };
         let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(()) };
         turn.generation += 1;
         turn.resumptions += 1;

@@ -41,6 +41,8 @@ pub struct Thread {
     pub clock: Rc<dyn Clock>,
     numbers: OnceCell<Rc<Numbers>>,
     run: RefCell<Option<Rc<Run>>>,
+    /// No turn is stored as running, or its run is in this memory and has not failed.
+    pub idle: Cell<bool>,
     /// The newest request that waits for the turn that it supersedes to end.
     pub superseding: Cell<Option<(u64, Uuid)>>,
     /// One drain of the outbox at a time keeps its order.
@@ -64,6 +66,7 @@ impl Thread {
             clock: Rc::new(JsClock),
             numbers: OnceCell::new(),
             run: RefCell::new(None),
+            idle: Cell::new(false),
             superseding: Cell::new(None),
             draining: Cell::new(false),
         })
@@ -102,12 +105,13 @@ impl Thread {
     pub fn launch(self: &Rc<Self>, run: &Rc<Run>) {
         // What was there is dropped after the borrow: its end may be long over, its future is not.
         let _before = self.run.replace(Some(Rc::clone(run)));
+        self.idle.set(true);
         let (thread, run) = (Rc::clone(self), Rc::clone(run));
         self.state.wait_until(async move {
-            match run.turn.run().await {
-                Ok(()) | Err(LogError::Fenced) => {}
+            if let Err(error) = run.turn.run().await {
                 // What is journaled is resumed by the alarm or by the next request.
-                Err(LogError::Storage(detail)) => worker::console_error!("the run ended: {detail}"),
+                worker::console_error!("the run of {} ended: {error:?}", run.turn.spec().turn_id);
+                thread.idle.set(false);
             }
             run.live.close();
             thread.forget(&run);
