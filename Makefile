@@ -3,7 +3,7 @@
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help dev test verify e2e browser bench deploy key build clean
+.PHONY: help dev test verify coverage-of-requirements e2e browser bench deploy key build clean
 
 PORT ?= 8787
 
@@ -53,6 +53,9 @@ e2e: $(WORKER) $(PAGE) ## the end-to-end tests against real workerd
 
 browser: $(WORKER) $(PAGE) ## the page in a headless Chromium
 	CHROMIUM_BIN="$$(scripts/chromium)" && export CHROMIUM_BIN && $(E2E) node tests/browser/page.mjs
+
+coverage-of-requirements: ## the requirements of status must that no test names
+	@scripts/coverage-of-requirements
 
 bench: $(WORKER) $(NPM) ## size, cold start, latency, throughput and CPU beside two floors (ARGS="--help")
 	@$(TOOLS) node tests/bench/run.mjs $(ARGS)

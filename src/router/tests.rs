@@ -4,6 +4,7 @@ fn allow(text: &str) -> String {
     text.to_owned()
 }
 
+// N-004
 #[test]
 fn every_route_is_found_by_its_method_and_path() {
     let id = "0190a0a0-0000-7000-8000-000000000001";

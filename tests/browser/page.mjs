@@ -2,7 +2,7 @@
 //
 //   e2e -- node tests/browser/page.mjs [--update-screenshot]
 //
-// N-003 N-014 N-117 N-121 N-128 N-132 N-133 N-134 N-220 N-222
+// N-003 N-014 N-117 N-121 N-128 N-132 N-133 N-134 N-206 N-220 N-222
 
 import { mkdirSync } from "node:fs";
 import { assert, assertEqual, byId, cards, check, env, fakeLlm, finish, launch, openAll, send, settled, toggle, visit } from "./harness.mjs";

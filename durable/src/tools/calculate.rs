@@ -28,7 +28,7 @@ impl Default for Calculate {
         Calculate(declare(
             "calculate",
             PermissionClass::Safe,
-            "Evaluates an arithmetic expression exactly as written and returns the number. Knows + - * / ^ %, \
+            "Evaluates an arithmetic expression exactly as written and returns the number. Knows + - * / ^, \
              parentheses, sqrt, abs, exp, ln, log2, log10, sin, cos, tan, floor, ceil, round, PI and E.",
             json!({
                 "type": "object",

@@ -48,6 +48,10 @@ pub fn offered(tools: &dyn Tools, policy: &ToolPolicy) -> Vec<ToolSpec> {
 /// those of a call without any.
 pub fn arguments<T: DeserializeOwned>(json: &str) -> Result<T, ToolError> {
     let json = if json.trim().is_empty() { "{}" } else { json };
+    // serde takes an array for the members in their order; the published schemas do not.
+    if !json.trim_start().starts_with('{') {
+        return Err(ToolError("invalid arguments: they must be a JSON object".to_owned()));
+    }
     let mut deserializer = serde_json::Deserializer::from_str(json);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();

@@ -1,1 +1,143 @@
+use std::rc::Rc;
 
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::ports::{Clock, ToolContext};
+use crate::protocol::ContextKind;
+
+struct At(u64);
+
+impl Clock for At {
+    fn now_ms(&self) -> u64 {
+        self.0
+    }
+
+    fn sleep(&self, _: u64) -> LocalBoxFuture<'static, ()> {
+        futures::future::pending().boxed_local()
+    }
+}
+
+fn run(name: &str, arguments: &Value) -> Result<String, String> {
+    let standard = Standard::default();
+    let tool = standard.all().iter().find(|tool| tool.spec().name == name).unwrap();
+    let context = ToolContext { clock: Rc::new(At(1_700_000_000_123)), operation_id: "call_1".into() };
+    let result = tool.run(&arguments.to_string(), context).now_or_never();
+    result.expect("a safe tool answers at once").map_err(|ToolError(text)| text)
+}
+
+#[test]
+fn calculate_answers_or_says_what_is_wrong() {
+    for (expression, result) in [
+        ("17 * 23", "391"),
+        ("2^10", "1024"),
+        ("(1 + 2) * -3", "-9"),
+        ("10 / 4", "2.5"),
+        ("floor(7 / 4)", "1"),
+        ("sqrt(16) + abs(0-2)", "6"),
+        ("0.1 + 0.2", "0.30000000000000004"),
+    ] {
+        assert_eq!(
+            run("calculate", &json!({ "expression": expression })),
+            Ok(result.to_owned()),
+            "{expression}"
+        );
+    }
+    let long = "1+".repeat(250) + "1";
+    let nested = format!("{}1{}", "(".repeat(51), ")".repeat(51));
+    for (expression, told) in [
+        ("1 / 0", "not a finite number"),
+        ("x + 1", "\"x\" is neither a number nor a function"),
+        ("1 +", "not understood"),
+        ("7 % 4", "not understood"),
+        ("", "not understood"),
+        (long.as_str(), "too long"),
+        (nested.as_str(), "too long"),
+    ] {
+        let refusal = run("calculate", &json!({ "expression": expression })).unwrap_err();
+        assert!(refusal.contains(told), "{expression}: {refusal}");
+    }
+    let at_the_limit = "1+".repeat(249) + "11";
+    assert_eq!(at_the_limit.len(), 500);
+    assert_eq!(run("calculate", &json!({ "expression": at_the_limit })), Ok("260".to_owned()));
+}
+
+#[test]
+fn current_time_is_rfc_3339_in_utc() {
+    assert_eq!(run("current_time", &json!({})), Ok("2023-11-14T22:13:20Z".to_owned()));
+    assert!(run("current_time", &json!({"zone": "CET"})).unwrap_err().contains("unknown field `zone`"));
+}
+
+/// Each tool that Espalier runs itself, with arguments that its published schema calls valid and ones that it does not.
+#[test]
+fn types_and_published_schemas_agree() {
+    let standard = Standard::default();
+    let registered = standard.all().iter().map(|tool| tool.spec().clone());
+    let specs: Vec<ToolSpec> = intercepted().into_iter().chain(registered).collect();
+    let accepts = |name: &str, arguments: &Value| -> bool {
+        let json = arguments.to_string();
+        match name {
+            run_subtask::NAME => super::arguments::<run_subtask::Arguments>(&json).is_ok(),
+            memory::LIST => memory::list(&json, &Default::default()).is_ok(),
+            memory::READ => !memory::read(&json, &Default::default())
+                .is_err_and(|ToolError(text)| text.starts_with("invalid arguments")),
+            memory::WRITE => memory::write(&json, &mut Default::default()).is_ok(),
+            other => !run(other, arguments).is_err_and(|text| text.starts_with("invalid arguments")),
+        }
+    };
+    for spec in specs {
+        let schema: Value = serde_json::from_str(spec.input_schema.0.get()).unwrap();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let members = schema["properties"].as_object().unwrap();
+        let valid: Value = members
+            .iter()
+            .map(|(name, member)| {
+                let value = match (name.as_str(), member["type"].as_str().unwrap()) {
+                    ("output_schema", _) => json!({"type": "object"}),
+                    (_, "string") => json!("1"),
+                    (_, "array") => json!(["echo"]),
+                    other => panic!("{other:?}"),
+                };
+                (name.clone(), value)
+            })
+            .collect();
+        let mut cases = vec![valid.clone(), json!([]), json!("text")];
+        for name in members.keys() {
+            let (mut without, mut wrong) = (valid.clone(), valid.clone());
+            without.as_object_mut().unwrap().remove(name);
+            wrong[name] = json!(7);
+            cases.push(without);
+            // Any JSON is taken as a schema here; what is wrong with it is said when it is compiled.
+            cases.extend((name != "output_schema").then_some(wrong));
+        }
+        let mut more = valid.clone();
+        more["unknown"] = json!(1);
+        cases.push(more);
+        for case in cases {
+            assert_eq!(accepts(&spec.name, &case), validator.is_valid(&case), "{}: {case}", spec.name);
+        }
+    }
+}
+
+// N-023 N-083 N-085 N-086 N-087 N-088 N-092 N-094 N-106 N-109
+#[test]
+fn what_is_offered_is_registered_and_allowed() {
+    let names = |context| -> Vec<String> {
+        let specs = offered(&Standard::default(), &ToolPolicy::of(context));
+        specs.into_iter().map(|spec| spec.name).collect()
+    };
+    let thread = ["run_subtask", "memory_list", "memory_read", "memory_write", "calculate", "current_time"];
+    assert_eq!(names(ContextKind::Thread), thread);
+    assert_eq!(names(ContextKind::Editor), thread);
+    for spec in offered(&Standard::default(), &ToolPolicy::of(ContextKind::Thread)) {
+        let class = match spec.name.as_str() {
+            "run_subtask" => PermissionClass::Subagent,
+            "calculate" | "current_time" => PermissionClass::Safe,
+            _ => PermissionClass::Knowledge,
+        };
+        assert_eq!(spec.permission_class, Some(class), "{}", spec.name);
+        assert!(spec.parallel_safe && !spec.serial(), "{}", spec.name);
+    }
+}
