@@ -12,6 +12,7 @@ describe("the status chip", () => {
   it.each([
     [agent("thinking"), "Thinking"],
     [agent("thinking", "executing_tool:calculate"), "Running calculate"],
+    [agent("thinking", "executing_tool:run_subtask"), "Working on subtasks"],
     [agent("executing_plan"), "Executing plan"],
     [agent("waiting_on_user"), "Waiting on you"],
     [turn({ finishReason: "stop" }), "Idle"],

@@ -20,7 +20,8 @@ export function statusOf(view: TurnView, connection: Connection, stopping: boole
   if (stopping) return { key: "stopping", label: "Stopping…" };
   const details = view.agent?.details ?? "";
   if (details.startsWith(EXECUTING_TOOL)) {
-    return { key: "tool", label: `Running ${details.slice(EXECUTING_TOOL.length)}` };
+    const tool = details.slice(EXECUTING_TOOL.length);
+    return { key: "tool", label: tool === "run_subtask" ? "Working on subtasks" : `Running ${tool}` };
   }
   switch (view.agent?.state) {
     case "executing_plan":
@@ -45,6 +46,8 @@ const BUDGETS: Record<string, string> = {
   llm_calls: "model calls",
   tool_calls: "tool calls",
   wall_clock: "running time",
+  tokens: "tokens",
+  bytes: "bytes of tool results",
 };
 
 /** Why a turn did not end as a finished answer, and what one may do about it; null when it did. */
@@ -111,6 +114,7 @@ const NARROWER = "Ask for less at once, or go on from here in a new message.";
 
 function budgetTitle({ budget }: TurnView): string {
   if (!budget) return "This turn used up its budget.";
+  if (budget.reason === "cost") return `This turn reached its limit of ${money(budget.limit / 1e6)}.`;
   const limit =
     budget.reason === "wall_clock" ? durationText(budget.limit) : budget.limit.toLocaleString("en");
   return `This turn reached its limit of ${limit} ${BUDGETS[budget.reason] ?? budget.reason}.`;
@@ -131,7 +135,8 @@ export function costParts(cost: Usage): string[] {
   if (cost.subtasks > 0) parts.push(count(cost.subtasks, "subtask"));
   const tokens = cost.input_tokens + cost.output_tokens;
   if (tokens > 0) parts.push(count(tokens, "token"));
-  if (cost.cost_usd !== null && cost.cost_usd !== undefined) parts.push(money(cost.cost_usd));
+  // Null is unknown, and nothing is what the demo model costs: neither is worth a figure.
+  if (cost.cost_usd) parts.push(money(cost.cost_usd));
   return parts;
 }
 
