@@ -78,7 +78,8 @@ class Turn {
       this.emit("agent_state", { state: "thinking", context_type: "thread" });
     }
 
-    thread.history.push({ role: "user", content }, { role: "assistant", content: reply.text });
+    // Espalier's model sees the tool calls of earlier turns too, so requests grow alike.
+    thread.history = [...messages.slice(1), { role: "assistant", content: reply.text }];
     const { llm_calls, input_tokens, cached_tokens, output_tokens } = total;
     const by_model = { [env.LLM_MODEL]: { llm_calls, input_tokens, cached_tokens, output_tokens, cost_usd: null } };
     this.emit("cost_summary", { ...total, cost_usd: null, by_model });
