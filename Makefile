@@ -57,7 +57,15 @@ browser: $(WORKER) $(PAGE) ## the page in a headless Chromium
 coverage-of-requirements: ## the requirements of status must that no test names
 	@scripts/coverage-of-requirements
 
-bench: $(WORKER) $(NPM) ## size, cold start, latency, throughput and CPU beside two floors (ARGS="--help")
+# The same code with its names, for the table by crate: what is shipped is stripped.
+NAMED := target/named/wasm32-unknown-unknown/release/espalier.wasm
+
+$(NAMED): $(WORKER)
+	CARGO_PROFILE_RELEASE_STRIP=none cargo build --locked --release --lib -p espalier \
+		--target wasm32-unknown-unknown --target-dir target/named
+	@touch $@
+
+bench: $(WORKER) $(NAMED) $(NPM) ## size, cold start, latency, throughput and CPU beside two floors (ARGS="--help")
 	@$(TOOLS) node tests/bench/run.mjs $(ARGS)
 
 # ---- operation ----

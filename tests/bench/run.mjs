@@ -73,7 +73,7 @@ function printSizes() {
 
   const crates = codeByCrate();
   console.log("\nCode by crate, as linked (before wasm-opt)");
-  if (!crates) return console.log('  no names in the wasm: it takes strip = "debuginfo" in the release profile');
+  if (!crates) return console.log('  not there: `make bench` builds the code with its names for it');
   const code = crates.reduce((sum, [, bytes]) => sum + bytes, 0);
   const share = (bytes) => `${fixed((100 * bytes) / code, 1)} %`;
   const shown = crates.filter(([, bytes]) => bytes / code >= 0.01);

@@ -12,8 +12,8 @@ export function sizes() {
 
 // Bytes of code by crate, from the linker's output before wasm-bindgen and wasm-opt (which shrink it by about a
 // quarter, and drop the names). An instance of a generic function counts for the crate that defines the function.
-// Null if the profile has stripped the names already.
-export function codeByCrate(path = "target/wasm32-unknown-unknown/release/espalier.wasm") {
+// Null if that build is not there or has no names.
+export function codeByCrate(path = "target/named/wasm32-unknown-unknown/release/espalier.wasm") {
   if (!existsSync(path)) return null;
   const { bodies, names, imports } = parse(readFileSync(path));
   if (names.size === 0) return null;

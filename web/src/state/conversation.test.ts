@@ -56,6 +56,17 @@ function opened() {
 }
 
 describe("sending", () => {
+  it("waits for a chat that is about to be opened", async () => {
+    answer = ({ body }) => finished(body["turn_id"]!);
+    const { conversation, send } = opened();
+    conversation.expect();
+    await send("Hello");
+    expect(requests).toEqual([]);
+    await conversation.open(null);
+    await send("Hello");
+    expect(requests.length).toBe(1);
+  });
+
   it("carries the words and two ids, and nothing about modes or tools", async () => {
     answer = ({ body }) => finished(body["turn_id"]!);
     const { send, began } = opened();

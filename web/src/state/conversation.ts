@@ -65,6 +65,11 @@ export class Conversation {
     await this.#load(threadId);
   }
 
+  /** A chat will be opened as soon as there is a session: until then nothing can be sent. */
+  expect(): void {
+    this.store.set({ phase: "loading" });
+  }
+
   reload(): Promise<void> {
     return this.#load(this.store.get().threadId);
   }

@@ -35,6 +35,7 @@ export const conversation = new Conversation({
 
 export async function startPage(): Promise<void> {
   page.set({ phase: "starting", problem: null });
+  if (threadInAddress() !== null) conversation.expect();
   try {
     await openSession();
   } catch (error) {
@@ -43,7 +44,9 @@ export async function startPage(): Promise<void> {
   }
   page.set({ phase: "ready" });
   void threads.load();
-  void conversation.open(threadInAddress());
+  // A new chat is open already, and may have been written to while the session was on its way.
+  const threadId = threadInAddress();
+  if (threadId !== null) void conversation.open(threadId);
   // A nicety: without the answer the page only does not say that this is the demo model.
   readHealth().then(
     (health) => page.set({ demo: health.provider === "demo" }),
