@@ -11,3 +11,4 @@ mod stops;
 mod structured;
 mod subtasks;
 mod support;
+mod test_tools;

@@ -13,12 +13,13 @@ use futures::task::{ArcWake, waker};
 use futures::{FutureExt, Stream};
 use serde_json::{Value, json};
 
+use super::test_tools::TestTools;
 use crate::journal::{Commit, Entry, TextPart, TurnEnd, TurnSpec};
 use crate::model::*;
 use crate::ports::*;
 use crate::profiles::{Limits, Price};
 use crate::protocol::{ContextKind, Event, Seq};
-use crate::toolbelt::{PermissionClass, ToolPolicy, ToolSpec};
+use crate::toolbelt::ToolPolicy;
 use crate::tools;
 use crate::turn::{Turn, prompt};
 
@@ -271,95 +272,6 @@ impl Log for RunLog {
         let seq = self.seq();
         self.seen.borrow_mut().insert(seq, chunk);
         seq
-    }
-}
-
-/// Tools whose runs are observed.
-pub struct TestTools {
-    tools: Vec<Rc<dyn Tool>>,
-    pub ran: Rc<RefCell<Vec<String>>>,
-    pub peak: Rc<Cell<u32>>,
-}
-
-/// What a test tool does.
-#[derive(Clone, Copy)]
-pub enum Body {
-    Echo,
-    Fail,
-    Hang,
-}
-
-struct TestTool {
-    spec: ToolSpec,
-    body: Body,
-    ran: Rc<RefCell<Vec<String>>>,
-    in_flight: Rc<Cell<u32>>,
-    peak: Rc<Cell<u32>>,
-}
-
-impl Tool for TestTool {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn run(
-        &self,
-        arguments: &str,
-        context: ToolContext,
-    ) -> LocalBoxFuture<'static, Result<String, ToolError>> {
-        let (in_flight, peak, body) = (Rc::clone(&self.in_flight), Rc::clone(&self.peak), self.body);
-        let text = format!("{} {arguments}", self.spec.name);
-        self.ran.borrow_mut().push(text.clone());
-        async move {
-            in_flight.set(in_flight.get() + 1);
-            peak.set(peak.get().max(in_flight.get()));
-            context.clock.sleep(5).await;
-            in_flight.set(in_flight.get() - 1);
-            match body {
-                Body::Echo => Ok(text),
-                Body::Fail => Err(ToolError(format!("{text} failed"))),
-                Body::Hang => futures::future::pending().await,
-            }
-        }
-        .boxed_local()
-    }
-}
-
-impl Default for TestTools {
-    fn default() -> Self {
-        let (ran, in_flight, peak) = (Rc::default(), Rc::<Cell<u32>>::default(), Rc::default());
-        let tool = |name: &str, body, change: fn(&mut ToolSpec)| -> Rc<dyn Tool> {
-            let mut spec = tools::intercepted().remove(1);
-            spec.name = name.to_owned();
-            spec.permission_class = Some(PermissionClass::Safe);
-            change(&mut spec);
-            let (ran, in_flight, peak) = (Rc::clone(&ran), Rc::clone(&in_flight), Rc::clone(&peak));
-            Rc::new(TestTool { spec, body, ran, in_flight, peak })
-        };
-        TestTools {
-            tools: vec![
-                tool("echo", Body::Echo, |_| {}),
-                tool("fail", Body::Fail, |_| {}),
-                tool("hang", Body::Hang, |_| {}),
-                tool("write", Body::Echo, |spec| {
-                    spec.permission_class = Some(PermissionClass::WorkspaceWrite);
-                    spec.parallel_safe = false;
-                    spec.idempotent = false;
-                }),
-                tool("locked", Body::Echo, |spec| spec.exclusive_lock = Some("lock".to_owned())),
-                tool("once", Body::Hang, |spec| spec.idempotent = false),
-                tool("secret", Body::Echo, |spec| spec.permission_class = Some(PermissionClass::Secrets)),
-                tool("classless", Body::Echo, |spec| spec.permission_class = None),
-            ],
-            ran,
-            peak,
-        }
-    }
-}
-
-impl Tools for TestTools {
-    fn all(&self) -> &[Rc<dyn Tool>] {
-        &self.tools
     }
 }
 
