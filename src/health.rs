@@ -1,6 +1,7 @@
 //! What `GET /api/health` says: what runs here, or everything that is wrong with the configuration, in words for the
 //! operator. No secret's value is part of it.
 
+use espalier_durable::model::ModelChoice;
 use espalier_durable::providers::config::Configuration;
 use espalier_durable::shell::limits;
 use serde::Serialize;
@@ -33,11 +34,10 @@ impl Health {
         }
         problems.extend(limits::from_env(&var).err());
         match Configuration::from_env(var) {
-            Ok(Configuration { choice, .. }) if problems.is_empty() => Health::Ok {
-                version: env!("CARGO_PKG_VERSION"),
-                provider: choice.provider,
-                model: choice.model,
-            },
+            Ok(Configuration { roles, .. }) if problems.is_empty() => {
+                let ModelChoice { provider, model, .. } = ModelChoice::clone(&roles.primary.first.choice);
+                Health::Ok { version: env!("CARGO_PKG_VERSION"), provider, model }
+            }
             Ok(_) => Health::Misconfigured { problems },
             Err(more) => {
                 problems.extend(more);

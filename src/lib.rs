@@ -9,6 +9,7 @@ pub mod body;
 pub mod cursor;
 pub mod health;
 pub mod ids;
+pub mod models;
 pub mod origin;
 pub mod problem;
 pub mod query;

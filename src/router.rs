@@ -8,6 +8,7 @@ pub enum Route<'a> {
     Health,
     Session,
     Chat,
+    Models,
     Threads,
     Thread { id: &'a str },
     DeleteThread { id: &'a str },
@@ -29,10 +30,11 @@ type Make = for<'a> fn(&'a str) -> Route<'a>;
 
 use Method::{Delete, Get, Post};
 
-const TABLE: [(Method, &str, Make); 9] = [
+const TABLE: [(Method, &str, Make); 10] = [
     (Get, "/api/health", |_| Route::Health),
     (Post, "/api/session", |_| Route::Session),
     (Post, "/api/chat", |_| Route::Chat),
+    (Get, "/api/models", |_| Route::Models),
     (Get, "/api/threads", |_| Route::Threads),
     (Get, "/api/threads/{}", |id| Route::Thread { id }),
     (Delete, "/api/threads/{}", |id| Route::DeleteThread { id }),

@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use espalier_durable::protocol::{ApiError, ErrorCode};
+use espalier_durable::shell::env::var;
 use worker::js_sys::Uint8Array;
 use worker::web_sys::{Response, ResponseInit};
 use worker::{Env, Headers, Request, console_error};
@@ -102,11 +103,6 @@ pub async fn answer(request: Request, env: Env) -> worker::Result<Response> {
         Answer::Ours(reply) => ours(reply, &cors, method == "HEAD"),
         Answer::Object(response) => objects(response, &cors, method == "HEAD"),
     }
-}
-
-/// A variable or secret that is text; what is missing or of another type is no setting.
-pub fn var(env: &Env, name: &str) -> Option<String> {
-    env.var(name).ok().map(|value| value.to_string())
 }
 
 fn settings(env: &Env) -> Rc<Settings> {

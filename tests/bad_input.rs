@@ -132,6 +132,7 @@ async fn unknown_routes_and_methods_are_told_apart() {
         ("PUT", "/api/chat", vec!["POST"]),
         ("GET", "/api/session", vec!["POST"]),
         ("POST", "/api/health", vec!["GET"]),
+        ("POST", "/api/models", vec!["GET"]),
         ("POST", "/api/threads", vec!["GET"]),
         ("PATCH", &thread, vec!["DELETE", "GET"]),
         ("POST", &messages, vec!["GET"]),

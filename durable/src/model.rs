@@ -29,18 +29,39 @@ pub struct ModelChoice {
     pub capabilities: Capabilities,
 }
 
-/// What a model can do.
+impl ModelChoice {
+    /// The name by which operators and clients know the model: `PROVIDER:MODEL`.
+    pub fn id(&self) -> String {
+        format!("{}:{}", self.provider, self.model)
+    }
+}
+
+/// What a model can do. What is known of single models stands in `profiles/capabilities.toml`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Capabilities {
     /// Without it the toolbelt is empty and a level is one text reply (N-170).
     pub tools: bool,
     /// Whether the model may emit several calls at once. The loop works either way (N-168, N-169).
     pub parallel_tool_calls: bool,
+    /// Whether the model takes an effort of reasoning.
+    pub reasoning: bool,
+    /// Whether the provider holds the model's answer to a JSON Schema.
+    pub structured_output: bool,
+    /// Whether the model reads images.
+    pub vision: bool,
 }
 
 impl Default for Capabilities {
+    /// Of a model that nobody knows: tools, which nearly all have, and nothing that a server might refuse.
     fn default() -> Self {
-        Capabilities { tools: true, parallel_tool_calls: true }
+        Capabilities {
+            tools: true,
+            parallel_tool_calls: true,
+            reasoning: false,
+            structured_output: false,
+            vision: false,
+        }
     }
 }
 

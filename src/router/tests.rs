@@ -12,11 +12,12 @@ fn every_route_is_found_by_its_method_and_path() {
     let messages = format!("{thread}/messages");
     let stream = format!("{thread}/stream");
     let cancel = format!("{thread}/cancel");
-    let table: [(&str, &str, Route); 12] = [
+    let table: [(&str, &str, Route); 13] = [
         ("GET", "/api/health", Route::Health),
         ("HEAD", "/api/health", Route::Health),
         ("POST", "/api/session", Route::Session),
         ("POST", "/api/chat", Route::Chat),
+        ("GET", "/api/models", Route::Models),
         ("GET", "/api/threads", Route::Threads),
         ("GET", &thread, Route::Thread { id }),
         ("HEAD", &thread, Route::Thread { id }),

@@ -1,8 +1,10 @@
 //! `GET /api/health`. No credential, no I/O.
 
+use espalier_durable::shell::env::var;
+
 use crate::health::{Bindings, Health};
 use crate::reply::Reply;
-use crate::serve::{Call, var};
+use crate::serve::Call;
 
 /// The report.
 pub fn report(call: &Call) -> Reply {

@@ -4,6 +4,7 @@
 mod chat;
 mod credentials;
 mod health;
+mod models;
 mod object;
 mod session;
 mod threads;
@@ -23,6 +24,10 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
         Route::Chat => {
             let owner = credentials::to_change(call).await?;
             chat::start(call, owner).await.map(Answer::Object)
+        }
+        Route::Models => {
+            credentials::to_read(call).await?;
+            models::list(call).map(Answer::Ours)
         }
         Route::Threads => {
             let owner = credentials::to_read(call).await?;

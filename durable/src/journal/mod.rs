@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::memory::Overlay;
-use crate::model::{Message, ModelChoice, ModelError, ModelReply, Usage};
-use crate::profiles::{Limits, Price};
+use crate::model::{Message, ModelError, ModelReply, Usage};
+use crate::profiles::{Chain, Limits};
 use crate::protocol::{BudgetReason, ChunkKind, Event, Place, Seq, StoredMessage};
 use crate::toolbelt::ToolSpec;
 
@@ -123,10 +123,11 @@ pub struct TurnSpec {
     pub content: String,
     /// `thread`, `editor` …
     pub context_type: String,
-    pub model: ModelChoice,
-    /// What the model costs; none where that is not known.
-    #[serde(default)]
-    pub price: Option<Price>,
+    /// The models that are asked, with what they cost.
+    pub chain: Chain,
+    /// Those that subtasks ask, where they are others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subtask_chain: Option<Chain>,
     pub limits: Limits,
     /// The root's toolbelt, already composed and filtered by policy.
     pub tools: Vec<ToolSpec>,
@@ -136,6 +137,13 @@ pub struct TurnSpec {
     /// a reference freezes them.
     pub history_until: i64,
     pub created_at: u64,
+}
+
+impl TurnSpec {
+    /// The models that a level of this depth asks.
+    pub fn chain_at(&self, depth: u32) -> &Chain {
+        self.subtask_chain.as_ref().filter(|_| depth > 0).unwrap_or(&self.chain)
+    }
 }
 
 /// Why a turn stops before its natural end.

@@ -1,8 +1,10 @@
-//! Profiles as data: the limits of a turn, and what models cost.
+//! Profiles as data: the limits of a turn, and what is known of models.
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::Usage;
+mod models;
+
+pub use models::{Chain, Offer, Price, Role};
 
 /// The limits of one turn over its whole tree (DESIGN §4). Their values stand in `*.toml` beside this file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,15 +58,6 @@ const UNLIMITED: Limits = Limits {
     turn_cost_microusd: None,
 };
 
-/// US dollars per million tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Price {
-    pub input: f64,
-    /// Of input tokens that came from the provider's cache.
-    pub cached: f64,
-    pub output: f64,
-}
-
 include!(concat!(env!("OUT_DIR"), "/profiles.rs"));
 
 impl Default for Limits {
@@ -90,21 +83,6 @@ impl Limits {
     }
 }
 
-impl Price {
-    /// What a model costs; none where that is not known.
-    pub fn of(provider: &str, model: &str) -> Option<Price> {
-        let row = PRICES.iter().find(|(by, name, _)| *by == provider && *name == model);
-        row.map(|(_, _, price)| *price)
-    }
-
-    /// What so many tokens cost, in US dollars.
-    pub fn cost_usd(&self, usage: Usage) -> f64 {
-        let fresh = usage.input_tokens.saturating_sub(usage.cached_tokens) as f64;
-        let (cached, output) = (usage.cached_tokens as f64, usage.output_tokens as f64);
-        (fresh * self.input + cached * self.cached + output * self.output) / 1_000_000.0
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,15 +98,5 @@ mod tests {
         let free = Limits::of_profile("free").unwrap();
         assert!(free.llm_calls + 10 < 50, "Cloudflare's free plan allows 50 subrequests");
         assert_eq!(Limits::of_profile("none"), None);
-    }
-
-    // N-172
-    #[test]
-    fn prices_are_known_or_null() {
-        let price = Price::of("openai", "gpt-4.1-mini").unwrap();
-        let usage = Usage { input_tokens: 1_000_000, cached_tokens: 500_000, output_tokens: 1_000_000 };
-        assert!((price.cost_usd(usage) - (0.2 + 0.05 + 1.6)).abs() < 1e-9);
-        assert_eq!(Price::of("openai", "gpt-9"), None);
-        assert_eq!(Price::of("other", "gpt-4.1"), None);
     }
 }

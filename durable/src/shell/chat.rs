@@ -131,6 +131,7 @@ impl Thread {
         };
         let frame = compose::Frame {
             thread_id: &thread.thread_id,
+            model: ask.request.model.as_deref(),
             user_message: &user_message,
             assistant_message_id: &turn.assistant_message_id,
             context: ask.request.kind(),

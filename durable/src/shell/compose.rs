@@ -5,13 +5,15 @@ use std::rc::Rc;
 use worker::Env;
 
 use crate::journal::TurnSpec;
-use crate::model::ModelChoice;
 use crate::ports::{Clock, Model, Tools};
-use crate::profiles::{Limits, Price};
+use crate::profiles::{Limits, Role};
 use crate::protocol::{ApiError, ContextKind, ErrorCode, StoredMessage};
+use crate::providers::config::Configuration;
 use crate::toolbelt::ToolPolicy;
 use crate::turn::prompt;
 use crate::{shell, tools};
+
+use super::env::var;
 
 /// Bytes of stored history that are read for each token that a model may see of it: more than any tokenizer packs
 /// into one, so that the token limit cuts and not this.
@@ -26,6 +28,8 @@ pub struct Parts {
 /// Which turn, on what.
 pub struct Frame<'a> {
     pub thread_id: &'a str,
+    /// The role or model that the request names.
+    pub model: Option<&'a str>,
     pub user_message: &'a StoredMessage,
     pub assistant_message_id: &'a str,
     pub context: ContextKind,
@@ -35,8 +39,11 @@ pub struct Frame<'a> {
 /// A new turn by the present configuration. From here on it depends on what stands in the spec.
 pub fn compose(env: &Env, clock: &Rc<dyn Clock>, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), ApiError> {
     let limits = limits(env)?;
-    let (parts, model) = parts(env, clock)?;
-    let tools = match model.capabilities.tools {
+    let (parts, configuration) = parts(env, clock)?;
+    let chain = configuration.chain(frame.model).ok_or_else(|| {
+        ApiError::field("model", "this deployment does not offer it; GET /api/models lists what it offers")
+    })?;
+    let tools = match chain.first.choice.capabilities.tools {
         true => tools::offered(parts.tools.as_ref(), &ToolPolicy::of(frame.context)),
         false => Vec::new(),
     };
@@ -47,8 +54,8 @@ pub fn compose(env: &Env, clock: &Rc<dyn Clock>, frame: &Frame<'_>) -> Result<(T
         assistant_message_id: frame.assistant_message_id.to_owned(),
         content: frame.user_message.content.clone(),
         context_type: frame.context.as_str().to_owned(),
-        price: Price::of(&model.provider, &model.model),
-        model,
+        subtask_chain: configuration.roles.of(Role::Subagent).filter(|other| **other != chain).cloned(),
+        chain,
         limits,
         tools,
         system: prompt::root(frame.context, &limits),
@@ -58,11 +65,12 @@ pub fn compose(env: &Env, clock: &Rc<dyn Clock>, frame: &Frame<'_>) -> Result<(T
     Ok((spec, parts))
 }
 
-/// The parts of any turn, and the model that is configured now.
-pub fn parts(env: &Env, clock: &Rc<dyn Clock>) -> Result<(Parts, ModelChoice), ApiError> {
-    let configured = shell::model::configured(env, Rc::clone(clock));
-    let (choice, model) = configured.map_err(|problems| misconfigured(problems.join(" ")))?;
-    Ok((Parts { model, tools: Rc::new(tools::Standard::default()) }, choice))
+/// The parts of any turn, and the models that are configured now.
+pub fn parts(env: &Env, clock: &Rc<dyn Clock>) -> Result<(Parts, Configuration), ApiError> {
+    let configuration = Configuration::from_env(|name| var(env, name))
+        .map_err(|problems| misconfigured(problems.join(" ")))?;
+    let model = shell::model::serving(&configuration, Rc::clone(clock));
+    Ok((Parts { model, tools: Rc::new(tools::Standard::default()) }, configuration))
 }
 
 /// How much of a thread's stored history is worth reading.
@@ -72,7 +80,7 @@ pub fn history_bytes(limits: &Limits) -> usize {
 
 /// The limits of a turn: the profile's, with the operator's overrides.
 fn limits(env: &Env) -> Result<Limits, ApiError> {
-    shell::limits::from_env(|name| env.var(name).ok().map(|value| value.to_string())).map_err(misconfigured)
+    shell::limits::from_env(|name| var(env, name)).map_err(misconfigured)
 }
 
 fn misconfigured(detail: String) -> ApiError {

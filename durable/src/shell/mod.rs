@@ -22,6 +22,8 @@ mod commands;
 #[cfg(target_arch = "wasm32")]
 mod compose;
 #[cfg(target_arch = "wasm32")]
+pub mod env;
+#[cfg(target_arch = "wasm32")]
 mod log;
 #[cfg(target_arch = "wasm32")]
 pub mod object;

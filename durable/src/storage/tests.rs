@@ -11,7 +11,7 @@ use crate::model::{
     Capabilities, Message, ModelChoice, ModelError, ModelErrorKind, ModelReply, RawMessage, RawValueEq,
     ReplyFinish, ToolCall, Usage,
 };
-use crate::profiles::Limits;
+use crate::profiles::{Chain, Limits, Offer, Price};
 use crate::protocol::{
     BudgetReason, ChunkKind, Event, FinishReason, Numbered, Owner, Place, Role, StoredMessage,
 };
@@ -265,6 +265,14 @@ fn journal_entries_are_read_back_as_they_were_written() {
     let mut tools = vec![spec.clone()];
     spec.permission_class = Some(PermissionClass::Safe);
     tools.push(spec);
+    let offer = |model: &str| Offer {
+        choice: Rc::new(ModelChoice {
+            provider: "openai".to_owned(),
+            model: model.to_owned(),
+            capabilities: Capabilities::default(),
+        }),
+        price: (model == "m").then_some(Price { input: 1.0, cached: 0.1, output: 2.5 }),
+    };
     let started = TurnSpec {
         thread_id: "thread".to_owned(),
         turn_id: "turn".to_owned(),
@@ -272,12 +280,8 @@ fn journal_entries_are_read_back_as_they_were_written() {
         assistant_message_id: "a".to_owned(),
         content: "c".to_owned(),
         context_type: "thread".to_owned(),
-        model: ModelChoice {
-            provider: "openai".to_owned(),
-            model: "m".to_owned(),
-            capabilities: Capabilities::default(),
-        },
-        price: None,
+        chain: Chain { first: offer("m"), then: vec![offer("n")] },
+        subtask_chain: Some(Chain::of(offer("o"))),
         limits: Limits::default(),
         tools,
         system: "s".to_owned(),

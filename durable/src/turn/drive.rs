@@ -80,7 +80,7 @@ fn start(turn: &Turn, level: &Level, at: &str, started: Fact) -> Result<(), Halt
         Event::ModelCallUpdate {
             model_call_id: model_call_id.clone(),
             status: CallStatus::Start,
-            model: turn.spec.model.model.clone(),
+            model: turn.spec.chain_at(place.depth).first.choice.model.clone(),
             place: place.clone(),
             usage: None,
             finish_reason: None,
@@ -194,7 +194,7 @@ fn end(
         Event::ModelCallUpdate {
             model_call_id: turn.ids.model_call(at),
             status: CallStatus::End,
-            model: turn.spec.model.model.clone(),
+            model: turn.spec.chain_at(place.depth).first.choice.model.clone(),
             place: place.clone(),
             usage,
             finish_reason: Some(finish_reason.to_owned()),

@@ -73,7 +73,7 @@ fn close_model_calls(turn: &Turn, commit: &mut Commit) {
         let end = Event::ModelCallUpdate {
             model_call_id,
             status: CallStatus::End,
-            model: turn.spec.model.model.clone(),
+            model: turn.spec.chain_at(call.place.depth).first.choice.model.clone(),
             place: call.place,
             usage: None,
             finish_reason: Some("aborted".to_owned()),

@@ -33,7 +33,7 @@ use self::replay::Replay;
 use crate::budget::{Counted, Exceeded};
 use crate::journal::{Commit, Entry, Fact, TurnSpec, TurnStop};
 use crate::memory::AgentMemory;
-use crate::model::{Message, ModelChoice, Usage};
+use crate::model::{Message, Usage};
 use crate::ports::{LogError, Ports};
 use crate::protocol::{AgentState, Event, Place};
 use crate::toolbelt::Toolbelt;
@@ -46,7 +46,6 @@ const MAX_RESUMPTIONS: u32 = 20;
 /// One turn, from entry 0 to `done`.
 pub struct Turn {
     spec: TurnSpec,
-    model: Rc<ModelChoice>,
     ids: WireIds,
     history: Vec<Rc<Message>>,
     ports: Ports,
@@ -85,8 +84,8 @@ impl Turn {
             thread_id: spec.thread_id.clone(),
             user_message_id: spec.user_message_id.clone(),
             assistant_message_id: spec.assistant_message_id.clone(),
-            provider: spec.model.provider.clone(),
-            model: spec.model.model.clone(),
+            provider: spec.chain.first.choice.provider.clone(),
+            model: spec.chain.first.choice.model.clone(),
             resumed: None,
         };
         let started = Fact::Started(Box::new(spec.clone()));
@@ -126,7 +125,6 @@ impl Turn {
         let ids = WireIds::new(&spec.turn_id);
         Turn {
             record: RefCell::new(Record::new(&spec)),
-            model: Rc::new(spec.model.clone()),
             history: history.into_iter().map(Rc::new).collect(),
             began_ms: ports.clock.now_ms(),
             earlier_ms,
@@ -181,14 +179,14 @@ impl Turn {
         let start = LevelStart {
             path: LevelPath::default(),
             place: Place::default(),
-            model: Rc::clone(&self.model),
+            model: Rc::clone(&self.spec.chain.first.choice),
             system: self.spec.system.as_str().into(),
             history: self.history.clone(),
             instructions: self.spec.content.clone(),
             belt: Toolbelt::new(self.spec.tools.iter().cloned()),
             schema: None,
             memory: AgentMemory::default(),
-            digest: Digest::new().with(&self.spec.turn_id).with(&self.spec.model.model),
+            digest: Digest::new().with(&self.spec.turn_id).with(&self.spec.chain.to_string()),
         };
         Level::new(start, self.spec.limits)
     }

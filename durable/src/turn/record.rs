@@ -56,7 +56,7 @@ pub(super) struct Record {
 impl Record {
     pub(super) fn new(spec: &TurnSpec) -> Self {
         Record {
-            budget: TurnBudget::new(spec.limits, spec.price),
+            budget: TurnBudget::new(spec.limits, spec.chain.dearest()),
             stop: None,
             pending: Vec::new(),
             models: BTreeMap::new(),
@@ -67,8 +67,8 @@ impl Record {
             node_of: BTreeMap::new(),
             costs: CostSummary::default(),
             ids: WireIds::new(&spec.turn_id),
-            model: spec.model.clone(),
-            price: spec.price,
+            model: ModelChoice::clone(&spec.chain.first.choice),
+            price: spec.chain.first.price,
             unpriced: false,
         }
     }

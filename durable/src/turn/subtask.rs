@@ -45,7 +45,7 @@ pub(super) async fn run(
     let start = LevelStart {
         path: LevelPath::child(key),
         place: Place { parent_id: Some(id.clone()), depth },
-        model: Rc::clone(&turn.model),
+        model: Rc::clone(&turn.spec.chain_at(depth).first.choice),
         system: prompt::subtask(depth, schema.is_some(), &turn.spec.limits),
         history: Vec::new(),
         instructions: arguments.instructions,

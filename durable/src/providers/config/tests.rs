@@ -2,7 +2,6 @@ use std::rc::Rc;
 
 use super::*;
 use crate::model::ModelRequest;
-use crate::providers::Codec;
 
 /// Variables with their values.
 type Vars<'a> = &'a [(&'a str, &'a str)];
@@ -13,22 +12,25 @@ fn read(vars: Vars<'_>) -> Result<Configuration, Vec<String>> {
     })
 }
 
-/// The address and the authorization that a request would have.
-fn sent(configuration: &Configuration) -> (String, Option<String>) {
-    let Provider::OpenAiChat(codec) = &configuration.provider else {
-        panic!("not openai: {configuration:?}")
-    };
-    let model = Rc::new(configuration.choice.clone());
+/// The ids of the primary role.
+fn primary(configuration: &Configuration) -> String {
+    configuration.roles.primary.to_string()
+}
+
+/// The address, the authorization and the gateway's authorization that a request to this provider would have.
+fn sent(configuration: &Configuration, provider: &str) -> (String, Option<String>, Option<String>) {
+    let Provider { wire, headers } = &configuration.providers[provider];
     let request = ModelRequest {
-        model,
+        model: Rc::clone(&configuration.roles.primary.first.choice),
         system: "".into(),
         messages: vec![],
         tools: Rc::new([]),
         max_output_tokens: None,
     };
-    let sent = codec.encode(&request).unwrap();
+    let sent = wire.codec().unwrap().encode(&request).unwrap();
     let authorization = sent.headers.into_iter().find(|(name, _)| *name == "authorization");
-    (sent.url, authorization.map(|(_, value)| value))
+    let gateway = headers.first().map(|(name, value)| format!("{name}: {}", value.reveal()));
+    (sent.url, authorization.map(|(_, value)| value), gateway)
 }
 
 #[test]
@@ -36,8 +38,9 @@ fn nothing_configured_is_the_demo() {
     let empty = [("LLM_PROVIDER", ""), ("LLM_BASE_URL", ""), ("LLM_MODEL", " "), ("LLM_API_KEY", "")];
     for vars in [&[][..], &empty, &[("LLM_PROVIDER", "demo"), ("LLM_MODEL", "x")]] {
         let configuration = read(vars).unwrap();
-        assert!(matches!(configuration.provider, Provider::Demo));
-        assert_eq!((&*configuration.choice.provider, &*configuration.choice.model), ("demo", "demo"));
+        assert_eq!(primary(&configuration), "demo:demo");
+        assert!(matches!(configuration.providers["demo"].wire, Wire::Demo));
+        assert_eq!(configuration.roles.iter().count(), 1);
     }
 }
 
@@ -45,8 +48,8 @@ fn nothing_configured_is_the_demo() {
 fn openai_itself() {
     let configuration =
         read(&[("LLM_PROVIDER", "openai"), ("LLM_MODEL", "gpt-x"), ("LLM_API_KEY", "sk-SECRET\n")]).unwrap();
-    assert_eq!((&*configuration.choice.provider, &*configuration.choice.model), ("openai", "gpt-x"));
-    let (url, authorization) = sent(&configuration);
+    assert_eq!(primary(&configuration), "openai:gpt-x");
+    let (url, authorization, _) = sent(&configuration, "openai");
     assert_eq!(url, "https://api.openai.com/v1/chat/completions");
     assert_eq!(authorization.as_deref(), Some("Bearer sk-SECRET"));
     assert!(!format!("{configuration:?}").contains("SECRET"));
@@ -55,8 +58,145 @@ fn openai_itself() {
 #[test]
 fn a_server_of_ones_own_may_need_no_key_and_no_provider_named() {
     let configuration =
-        read(&[("LLM_BASE_URL", "http://127.0.0.1:11434/v1"), ("LLM_MODEL", "smol")]).unwrap();
-    assert_eq!(sent(&configuration), ("http://127.0.0.1:11434/v1/chat/completions".into(), None));
+        read(&[("LLM_BASE_URL", "http://127.0.0.1:11434/v1"), ("LLM_MODEL", "qwen3:8b")]).unwrap();
+    assert_eq!(primary(&configuration), "openai:qwen3:8b");
+    let expected = ("http://127.0.0.1:11434/v1/chat/completions".into(), None, None);
+    assert_eq!(sent(&configuration, "openai"), expected);
+}
+
+#[test]
+fn several_providers_each_with_its_own_address_and_key() {
+    let configuration = read(&[
+        ("MODEL_PRIMARY", " openai:gpt-5-mini , my-box:qwen3:8b,"),
+        ("MODEL_SUBAGENT", "my-box:qwen3:8b"),
+        ("MODELS", "groq:llama"),
+        ("OPENAI_API_KEY", "sk-1"),
+        ("MY_BOX_BASE_URL", "http://box.test/v1/"),
+        ("GROQ_BASE_URL", "https://api.groq.com/openai/v1"),
+        ("GROQ_API_KEY", "gsk"),
+        ("LLM_PROVIDER", "demo"),
+    ])
+    .unwrap();
+    assert_eq!(primary(&configuration), "openai:gpt-5-mini, my-box:qwen3:8b");
+    let chain = |named| configuration.chain(named).map(|chain| chain.to_string());
+    assert_eq!(chain(None), Some("openai:gpt-5-mini, my-box:qwen3:8b".into()));
+    assert_eq!(chain(Some("primary")), chain(None));
+    assert_eq!(chain(Some("subagent")), Some("my-box:qwen3:8b".into()));
+    assert_eq!(chain(Some("groq:llama")), Some("groq:llama".into()));
+    assert_eq!(chain(Some("openai:gpt-5-mini")), Some("openai:gpt-5-mini".into()));
+    for unknown in ["speed", "gpt-5-mini", "openai:gpt-5", "openai:", "", "demo:demo", "PRIMARY"] {
+        assert_eq!(chain(Some(unknown)), None, "{unknown}");
+    }
+    assert_eq!(
+        sent(&configuration, "openai"),
+        ("https://api.openai.com/v1/chat/completions".into(), Some("Bearer sk-1".into()), None)
+    );
+    assert_eq!(sent(&configuration, "my-box"), ("http://box.test/v1/chat/completions".into(), None, None));
+    assert_eq!(
+        sent(&configuration, "groq"),
+        ("https://api.groq.com/openai/v1/chat/completions".into(), Some("Bearer gsk".into()), None)
+    );
+    let ids: Vec<String> = configuration.offered().into_iter().map(|offered| offered.id).collect();
+    assert_eq!(ids, ["openai:gpt-5-mini", "my-box:qwen3:8b", "groq:llama"]);
+}
+
+#[test]
+fn the_simple_variables_belong_to_the_provider_that_they_name() {
+    let configuration = read(&[
+        ("LLM_BASE_URL", "http://a.test"),
+        ("LLM_API_KEY", "a"),
+        ("OPENAI_API_KEY", "b"),
+        ("MODEL_PRIMARY", "openai:x,box:y"),
+        ("BOX_BASE_URL", "http://b.test"),
+        ("BOX_API_KEY", "c"),
+    ])
+    .unwrap();
+    assert_eq!(
+        sent(&configuration, "openai"),
+        ("http://a.test/chat/completions".into(), Some("Bearer a".into()), None)
+    );
+    assert_eq!(
+        sent(&configuration, "box"),
+        ("http://b.test/chat/completions".into(), Some("Bearer c".into()), None)
+    );
+    let own = read(&[("LLM_PROVIDER", "openai"), ("LLM_MODEL", "m"), ("OPENAI_API_KEY", "b")]).unwrap();
+    assert_eq!(sent(&own, "openai").1.as_deref(), Some("Bearer b"), "its own key where LLM_API_KEY is empty");
+}
+
+#[test]
+fn an_ai_gateway_stands_before_those_who_are_known() {
+    let gateway = "https://gateway.ai.cloudflare.com/v1/account/name";
+    let vars = [
+        ("MODEL_PRIMARY", "openai:m,groq:l,box:b"),
+        ("AI_GATEWAY_URL", "https://gateway.ai.cloudflare.com/v1/account/name/"),
+        ("AI_GATEWAY_TOKEN", "SECRET"),
+        ("GROQ_BASE_URL", "https://gateway.ai.cloudflare.com/v1/account/name/groq"),
+        ("BOX_BASE_URL", "https://box.test"),
+    ];
+    let configuration = read(&vars).unwrap();
+    let token = Some("cf-aig-authorization: Bearer SECRET".to_string());
+    let through = |path: &str| (format!("{gateway}{path}/chat/completions"), None, token.clone());
+    assert_eq!(sent(&configuration, "openai"), through("/openai"), "the gateway may have the key");
+    assert_eq!(sent(&configuration, "groq"), through("/groq"));
+    assert_eq!(sent(&configuration, "box").2, None, "nobody else gets the gateway's token");
+    assert!(!format!("{configuration:?}").contains("SECRET"));
+}
+
+#[test]
+fn capabilities_come_from_the_table_and_can_be_overridden() {
+    let vars = |capabilities: &'static str| {
+        [
+            ("MODEL_PRIMARY", "openai:gpt-5-mini,box:m"),
+            ("MODEL_SPEED", "box:m"),
+            ("OPENAI_API_KEY", "k"),
+            ("BOX_BASE_URL", "http://box.test"),
+            ("CAPABILITIES", capabilities),
+        ]
+    };
+    let configuration = read(&vars(r#"{"box:m": {"vision": true, "parallel_tool_calls": false}}"#)).unwrap();
+    let of = |index: usize| configuration.roles.primary.at(index).choice.capabilities;
+    assert_eq!(of(0), Capabilities::of("openai", "gpt-5-mini"));
+    assert!(of(0).reasoning);
+    let expected = Capabilities { vision: true, parallel_tool_calls: false, ..Capabilities::default() };
+    assert_eq!(of(1), expected);
+    assert_eq!(configuration.roles.more[&Role::Speed].first.choice.capabilities, expected);
+
+    for (json, word) in [
+        ("{", "JSON"),
+        ("[]", "JSON"),
+        (r#"{"box:m": {"vison": true}}"#, "vison"),
+        (r#"{"box:m": {"vision": 1}}"#, "boolean"),
+        (r#"{"box:m": true}"#, "JSON"),
+        (r#"{"box:n": {"vision": true}}"#, "box:n"),
+        (r#"{"box:m": {"tools": false}}"#, "stand in"),
+    ] {
+        let problems = read(&vars(json)).unwrap_err();
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].contains(word), "{json}: {problems:?}");
+    }
+}
+
+#[test]
+fn waits_are_bounded() {
+    let demo = |first_byte, idle| read(&[("LLM_FIRST_BYTE_MS", first_byte), ("LLM_IDLE_MS", idle)]);
+    assert_eq!(demo("", "").unwrap().patience, Patience { first_byte_ms: 60_000, idle_ms: 60_000 });
+    assert_eq!(demo("100", "180000").unwrap().patience, Patience { first_byte_ms: 100, idle_ms: 180_000 });
+    for (first_byte, idle, wrong) in
+        [("99", "", "LLM_FIRST_BYTE_MS"), ("", "180001", "LLM_IDLE_MS"), ("1m", "", "LLM_FIRST_BYTE_MS")]
+    {
+        let problems = demo(first_byte, idle).unwrap_err();
+        assert!(matches!(&problems[..], [problem] if problem.starts_with(wrong)), "{problems:?}");
+    }
+}
+
+#[test]
+fn chains_and_the_whole_are_bounded() {
+    let list = |count: usize| (0..count).map(|n| format!("demo:m{n}")).collect::<Vec<_>>().join(",");
+    assert!(read(&[("MODEL_PRIMARY", &list(MAX_CHAIN))]).is_ok());
+    assert!(read(&[("MODEL_PRIMARY", &list(MAX_CHAIN + 1))]).unwrap_err()[0].contains("more than 8"));
+    assert!(read(&[("MODEL_PRIMARY", "demo:m0"), ("MODELS", &list(MAX_MODELS))]).is_ok());
+    let many = read(&[("MODEL_PRIMARY", "demo:m0"), ("MODELS", &list(MAX_MODELS + 1))]).unwrap_err();
+    assert!(many[0].contains("at most 64"), "{many:?}");
 }
 
 #[test]
@@ -64,8 +204,10 @@ fn what_is_wrong_is_said_at_once_and_without_secrets() {
     let openai = ("LLM_PROVIDER", "openai");
     let model = ("LLM_MODEL", "m");
     let url = |url| ("LLM_BASE_URL", url);
-    let table: [(Vars<'_>, &[&str]); 11] = [
-        (&[("LLM_PROVIDER", "antropic")], &["LLM_PROVIDER"]),
+    let primary = |list| ("MODEL_PRIMARY", list);
+    let table: [(Vars<'_>, &[&str]); 23] = [
+        (&[("LLM_PROVIDER", "antropic")], &["LLM_MODEL", "LLM_BASE_URL"]),
+        (&[("LLM_PROVIDER", "Open AI"), model, url("http://x")], &["LLM_PROVIDER"]),
         (&[openai], &["LLM_MODEL", "LLM_API_KEY"]),
         (&[openai, model], &["LLM_API_KEY"]),
         (&[("LLM_API_KEY", "SECRET")], &["LLM_MODEL"]),
@@ -76,11 +218,32 @@ fn what_is_wrong_is_said_at_once_and_without_secrets() {
         (&[openai, model, url("https://x/v1#SECRET")], &["LLM_BASE_URL"]),
         (&[openai, model, url("https://x/v1/chat/completions/")], &["LLM_BASE_URL"]),
         (&[openai, url("ftp://x"), ("LLM_API_KEY", "ü")], &["LLM_MODEL", "LLM_BASE_URL", "LLM_API_KEY"]),
+        (&[primary("gpt-SECRET")], &["MODEL_PRIMARY"]),
+        (&[primary("SECRET:x")], &["MODEL_PRIMARY"]),
+        (&[primary("openai:SEC RET")], &["MODEL_PRIMARY"]),
+        (&[primary(" , ")], &["MODEL_PRIMARY"]),
+        (&[primary("demo:a,demo:a")], &["MODEL_PRIMARY"]),
+        (&[primary("openai:m")], &["OPENAI_API_KEY"]),
+        (&[primary("groq:l"), ("GROQ_API_KEY", "SECRET")], &["GROQ_BASE_URL"]),
+        (&[("OPENAI_API_KEY", "SECRET")], &["MODEL_PRIMARY"]),
+        (&[("MODEL_SPEED", "demo:a")], &["MODEL_PRIMARY"]),
+        (
+            &[primary("openai:a"), ("MODEL_SPEED", "box:b"), ("AI_GATEWAY_URL", "SECRET")],
+            &["BOX_BASE_URL", "AI_GATEWAY_URL"],
+        ),
+        (
+            &[primary("demo:a"), ("MODEL_SPEED", "x"), ("MODELS", "y"), ("LLM_IDLE_MS", "0")],
+            &["MODEL_SPEED", "MODELS", "LLM_IDLE_MS"],
+        ),
     ];
     for (vars, expected) in table {
         let problems = read(vars).unwrap_err();
-        let named: Vec<&str> = problems.iter().filter_map(|problem| problem.split(' ').next()).collect();
-        assert_eq!(named, expected);
+        let mut named: Vec<&str> =
+            problems.iter().filter_map(|problem| problem.split([' ', ':']).next()).collect();
+        let mut expected = expected.to_vec();
+        named.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(named, expected, "{vars:?}: {problems:?}");
         assert!(!problems.concat().contains("SEC"), "{problems:?}");
     }
 }

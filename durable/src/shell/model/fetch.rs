@@ -1,33 +1,60 @@
 //! The platform's `fetch` as a transport, and the model that the variables configure.
 
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use futures::future::LocalBoxFuture;
-use futures::stream::{LocalBoxStream, empty};
+use futures::stream::{LocalBoxStream, empty, once};
 use futures::{FutureExt, Stream, StreamExt};
 use js_sys::Uint8Array;
-use worker::{AbortController, ByteStream, Env, Fetch, Method, Request, RequestInit, RequestRedirect};
+use worker::{AbortController, ByteStream, Fetch, Method, Request, RequestInit, RequestRedirect};
 
 use super::demo::DemoModel;
 use super::http::{Answer, HttpModel, Transport, Unreachable};
-use crate::model::ModelChoice;
+use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
 use crate::ports::{Clock, Model};
 use crate::providers::HttpRequest;
 use crate::providers::config::{Configuration, Provider};
 use crate::providers::permits::{FETCHES, Permits};
 
-/// The model that the variables configure, or all that is wrong with them, for the operator to read.
-pub fn configured(env: &Env, clock: Rc<dyn Clock>) -> Result<(ModelChoice, Rc<dyn Model>), Vec<String>> {
-    let configuration = Configuration::from_env(|name| env.var(name).ok().map(|value| value.to_string()))?;
-    let model: Rc<dyn Model> = match configuration.provider {
-        Provider::Demo => Rc::new(DemoModel::new(clock)),
-        Provider::OpenAiChat(codec) => {
-            Rc::new(HttpModel::new(Rc::new(codec), Rc::new(FetchTransport), clock, Permits::new(FETCHES)))
+/// The models that are configured.
+pub fn serving(configuration: &Configuration, clock: Rc<dyn Clock>) -> Rc<dyn Model> {
+    let permits = Permits::new(FETCHES);
+    let model = |provider: &Provider| -> Rc<dyn Model> {
+        match provider.wire.codec() {
+            None => Rc::new(DemoModel::new(Rc::clone(&clock))),
+            Some(codec) => {
+                let transport = Rc::new(FetchTransport);
+                Rc::new(HttpModel::new(
+                    codec,
+                    provider.headers.clone(),
+                    transport,
+                    Rc::clone(&clock),
+                    permits.clone(),
+                ))
+            }
         }
     };
-    Ok((configuration.choice, model))
+    let providers = configuration.providers.iter();
+    Rc::new(ByProvider(providers.map(|(name, provider)| (name.clone(), model(provider))).collect()))
+}
+
+/// Each provider's models, by the provider's name.
+struct ByProvider(BTreeMap<String, Rc<dyn Model>>);
+
+impl Model for ByProvider {
+    fn call(&self, request: &ModelRequest) -> LocalBoxStream<'static, Result<Vec<ModelEvent>, ModelError>> {
+        match self.0.get(&request.model.provider) {
+            Some(model) => model.call(request),
+            None => {
+                let message = "The model's provider is not configured any more.".to_owned();
+                let error = ModelError { kind: ModelErrorKind::Auth, message };
+                once(async { Err(error) }).boxed_local()
+            }
+        }
+    }
 }
 
 /// `fetch`. No redirect is followed: it would send the conversation to an address that nobody configured.

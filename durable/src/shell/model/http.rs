@@ -10,7 +10,7 @@ use crate::model::{ModelError, ModelEvent, ModelRequest};
 use crate::ports::{Clock, Model};
 use crate::providers::failure::network;
 use crate::providers::permits::Permits;
-use crate::providers::{Codec, Decoder, HttpRequest};
+use crate::providers::{Codec, Decoder, HttpRequest, Secret};
 
 #[cfg(test)]
 mod tests;
@@ -44,6 +44,8 @@ pub struct Unreachable;
 /// A provider over HTTP.
 pub struct HttpModel {
     codec: Rc<dyn Codec>,
+    /// Headers beside those of the codec.
+    headers: Vec<(&'static str, Secret)>,
     transport: Rc<dyn Transport>,
     clock: Rc<dyn Clock>,
     /// Held until the headers are there; shared with all that fetches for the same object.
@@ -53,20 +55,23 @@ pub struct HttpModel {
 impl HttpModel {
     pub fn new(
         codec: Rc<dyn Codec>,
+        headers: Vec<(&'static str, Secret)>,
         transport: Rc<dyn Transport>,
         clock: Rc<dyn Clock>,
         permits: Permits,
     ) -> Self {
-        HttpModel { codec, transport, clock, permits }
+        HttpModel { codec, headers, transport, clock, permits }
     }
 }
 
 impl Model for HttpModel {
     fn call(&self, request: &ModelRequest) -> LocalBoxStream<'static, Result<Vec<ModelEvent>, ModelError>> {
-        let encoded = match self.codec.encode(request) {
+        let mut encoded = match self.codec.encode(request) {
             Ok(encoded) => encoded,
             Err(error) => return once(async { Err(error) }).boxed_local(),
         };
+        let more = self.headers.iter().map(|(name, value)| (*name, value.reveal().to_owned()));
+        encoded.headers.extend(more);
         let unsent = Unsent {
             request: encoded,
             codec: Rc::clone(&self.codec),

@@ -9,4 +9,4 @@ mod fetch;
 pub mod http;
 
 #[cfg(target_arch = "wasm32")]
-pub use fetch::configured;
+pub use fetch::serving;

@@ -108,7 +108,7 @@ fn what_is_not_offered_is_refused_and_never_runs() {
 #[test]
 fn a_model_without_tools_gets_none() {
     let mut case = Case::new(script(&[("go", vec![Reply::Text("Plain.")])]));
-    case.capabilities = Capabilities { tools: false, parallel_tool_calls: false };
+    case.capabilities = Capabilities { tools: false, parallel_tool_calls: false, ..Capabilities::default() };
     let case = case.run();
     assert!(case.model.requests.borrow()[0].tools.is_empty());
 }

@@ -17,7 +17,7 @@ use super::test_tools::TestTools;
 use crate::journal::{Commit, Entry, TextPart, TurnEnd, TurnSpec};
 use crate::model::*;
 use crate::ports::*;
-use crate::profiles::{Limits, Price};
+use crate::profiles::{Chain, Limits, Offer, Price};
 use crate::protocol::{ContextKind, Event, Seq};
 use crate::toolbelt::ToolPolicy;
 use crate::tools;
@@ -325,12 +325,15 @@ impl Case {
             assistant_message_id: "assistant-message".to_owned(),
             content: "go".to_owned(),
             context_type: "thread".to_owned(),
-            model: ModelChoice {
-                provider: "scripted".to_owned(),
-                model: "m1".to_owned(),
-                capabilities: self.capabilities,
-            },
-            price: self.price,
+            chain: Chain::of(Offer {
+                choice: Rc::new(ModelChoice {
+                    provider: "scripted".to_owned(),
+                    model: "m1".to_owned(),
+                    capabilities: self.capabilities,
+                }),
+                price: self.price,
+            }),
+            subtask_chain: None,
             limits: self.limits,
             tools: tools::offered(&*self.tools, &ToolPolicy::of(ContextKind::Thread)),
             system: prompt::root(ContextKind::Thread, &self.limits),

@@ -72,7 +72,7 @@ impl Case {
         let (server, clock) = (Rc::<TestServer>::default(), TestClock::default());
         let codec = Rc::new(OpenAiChat::new("https://x.test", None));
         let (transport, time) = (Rc::clone(&server), Rc::new(clock.clone()));
-        Case { server, clock, model: HttpModel::new(codec, transport, time, Permits::new(2)) }
+        Case { server, clock, model: HttpModel::new(codec, Vec::new(), transport, time, Permits::new(2)) }
     }
 
     fn call(&self) -> Events {

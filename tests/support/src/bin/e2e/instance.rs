@@ -77,6 +77,12 @@ impl Plan {
             format!("LLM_BASE_URL:{}/v1", world.llm),
             "LLM_API_KEY:test-key".to_owned(),
             "LLM_MODEL:fake-1".to_owned(),
+            // The same server by another name, so that a chain can go from one provider to another.
+            format!("OTHER_BASE_URL:{}/v1", world.llm),
+            "OTHER_API_KEY:other-key".to_owned(),
+            "MODEL_SECONDARY:openai:fake-2, other:fake-3".to_owned(),
+            "MODELS:other:fake-4".to_owned(),
+            r#"CAPABILITIES:{"other:fake-4":{"tools":false}}"#.to_owned(),
             // Long enough for every test on a slow machine, short enough for the test that reaches it.
             r#"LIMITS:{"wall_clock_ms":20000}"#.to_owned(),
         ];

@@ -1,0 +1,192 @@
+//! Models as a deployment offers them: what they can do, what they cost, in which order they are asked.
+
+use std::fmt;
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Capabilities, ModelChoice, Usage};
+
+include!(concat!(env!("OUT_DIR"), "/models.rs"));
+
+/// What a model is asked for. Operators give each role its models; one without any is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Answers where nothing else is said. The one role that every deployment has.
+    Primary,
+    Secondary,
+    /// Carries out subtasks.
+    Subagent,
+    Speed,
+    Balanced,
+    Quality,
+}
+
+impl Role {
+    /// All of them.
+    pub const ALL: [Role; 6] =
+        [Role::Primary, Role::Secondary, Role::Subagent, Role::Speed, Role::Balanced, Role::Quality];
+
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Role::Primary => "primary",
+            Role::Secondary => "secondary",
+            Role::Subagent => "subagent",
+            Role::Speed => "speed",
+            Role::Balanced => "balanced",
+            Role::Quality => "quality",
+        }
+    }
+
+    /// The role of this name.
+    pub fn of(name: &str) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| role.as_str() == name)
+    }
+}
+
+/// A model with what it costs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Offer {
+    pub choice: Rc<ModelChoice>,
+    /// None where that is not known.
+    pub price: Option<Price>,
+}
+
+impl Offer {
+    /// A model with the price that it is listed at.
+    pub fn listed(choice: ModelChoice) -> Self {
+        Offer { price: Price::of(&choice.provider, &choice.model), choice: Rc::new(choice) }
+    }
+}
+
+/// Models in the order in which they are asked: the next one where the one before cannot answer. Never empty.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chain {
+    pub first: Offer,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub then: Vec<Offer>,
+}
+
+impl Chain {
+    /// A chain of one model.
+    pub fn of(first: Offer) -> Self {
+        Chain { first, then: Vec::new() }
+    }
+
+    /// All its models, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Offer> {
+        std::iter::once(&self.first).chain(&self.then)
+    }
+
+    /// The model at this place. A place that is not there is the first one's: the journal of a turn was written for
+    /// this very chain.
+    pub fn at(&self, place: usize) -> &Offer {
+        self.iter().nth(place).unwrap_or(&self.first)
+    }
+
+    /// The most that any of its models takes for each kind of token. None where no price is known.
+    pub fn dearest(&self) -> Option<Price> {
+        self.iter().filter_map(|offer| offer.price).reduce(|one, other| Price {
+            input: one.input.max(other.input),
+            cached: one.cached.max(other.cached),
+            output: one.output.max(other.output),
+        })
+    }
+}
+
+impl fmt::Display for Chain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ids: Vec<String> = self.iter().map(|offer| offer.choice.id()).collect();
+        f.write_str(&ids.join(", "))
+    }
+}
+
+/// US dollars per million tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Price {
+    pub input: f64,
+    /// Of input tokens that came from the provider's cache.
+    pub cached: f64,
+    pub output: f64,
+}
+
+impl Price {
+    /// What a model costs by `prices.toml`; none where that is not known.
+    pub fn of(provider: &str, model: &str) -> Option<Price> {
+        let row = PRICES.iter().find(|(by, name, _)| *by == vendor(provider) && *name == model);
+        row.map(|(_, _, price)| *price)
+    }
+
+    /// What so many tokens cost, in US dollars.
+    pub fn cost_usd(&self, usage: Usage) -> f64 {
+        let fresh = usage.input_tokens.saturating_sub(usage.cached_tokens) as f64;
+        let (cached, output) = (usage.cached_tokens as f64, usage.output_tokens as f64);
+        (fresh * self.input + cached * self.cached + output * self.output) / 1_000_000.0
+    }
+}
+
+impl Capabilities {
+    /// What a model can do by `capabilities.toml`, or the default where nothing is known of it.
+    pub fn of(provider: &str, model: &str) -> Capabilities {
+        let fits = |name: &str| match name.strip_suffix('*') {
+            Some(beginning) => model.starts_with(beginning),
+            None => model == name,
+        };
+        let row = CAPABILITIES.iter().find(|(by, name, _)| *by == vendor(provider) && fits(name));
+        row.map(|(_, _, capabilities)| *capabilities).unwrap_or_default()
+    }
+}
+
+/// Who makes a provider's models: one that is reached by two wires has a name for each.
+fn vendor(provider: &str) -> &str {
+    if provider == "openai-responses" { "openai" } else { provider }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offer(model: &str, price: Option<Price>) -> Offer {
+        let capabilities = Capabilities::default();
+        let choice = ModelChoice { provider: "p".into(), model: model.into(), capabilities };
+        Offer { choice: Rc::new(choice), price }
+    }
+
+    // N-172
+    #[test]
+    fn prices_are_known_or_null() {
+        let price = Price::of("openai", "gpt-4.1-mini").unwrap();
+        let usage = Usage { input_tokens: 1_000_000, cached_tokens: 500_000, output_tokens: 1_000_000 };
+        assert!((price.cost_usd(usage) - (0.2 + 0.05 + 1.6)).abs() < 1e-9);
+        assert_eq!(Price::of("openai-responses", "gpt-4.1-mini"), Some(price));
+        assert_eq!(Price::of("openai", "gpt-9"), None);
+        assert_eq!(Price::of("other", "gpt-4.1"), None);
+    }
+
+    #[test]
+    fn capabilities_are_those_of_the_family_or_the_default() {
+        let of = Capabilities::of;
+        assert!(of("openai", "gpt-5-mini").reasoning && of("openai-responses", "gpt-5").reasoning);
+        assert!(!of("openai", "gpt-4o-mini").reasoning && of("openai", "gpt-4o-mini").vision);
+        assert!(of("anthropic", "claude-3-7-sonnet-latest").reasoning);
+        assert!(!of("anthropic", "claude-3-5-haiku-latest").reasoning);
+        assert!(of("anthropic", "claude-sonnet-4-5").reasoning);
+        assert_eq!(of("groq", "gpt-5-mini"), Capabilities::default());
+        assert_eq!(of("openai", "demo"), Capabilities::default());
+    }
+
+    #[test]
+    fn a_chain_costs_at_most_the_dearest_of_each_kind() {
+        let price = |input, cached, output| Some(Price { input, cached, output });
+        let chain = Chain {
+            first: offer("a", price(1.0, 0.5, 8.0)),
+            then: vec![offer("b", None), offer("c", price(3.0, 0.1, 2.0))],
+        };
+        assert_eq!(chain.dearest(), price(3.0, 0.5, 8.0));
+        assert_eq!(Chain::of(offer("b", None)).dearest(), None);
+        assert_eq!(chain.to_string(), "p:a, p:b, p:c");
+        assert_eq!((&*chain.at(2).choice.model, &*chain.at(3).choice.model), ("c", "a"));
+    }
+}

@@ -1,0 +1,131 @@
+//! Who serves models: a name, and by it the wire, the address and the key.
+
+use std::rc::Rc;
+
+use crate::providers::openai_chat::OpenAiChat;
+use crate::providers::{Codec, Secret};
+
+/// A provider, as it is spoken to.
+#[derive(Clone, Debug)]
+pub struct Provider {
+    pub wire: Wire,
+    /// Headers beside those of the wire.
+    pub headers: Vec<(&'static str, Secret)>,
+}
+
+/// How a provider is spoken to.
+#[derive(Clone, Debug)]
+pub enum Wire {
+    /// The embedded demo model.
+    Demo,
+    /// A server that speaks Chat Completions.
+    OpenAiChat(OpenAiChat),
+}
+
+impl Wire {
+    /// The wire of a provider over HTTP; none of the demo.
+    pub fn codec(&self) -> Option<Rc<dyn Codec>> {
+        match self {
+            Wire::Demo => None,
+            Wire::OpenAiChat(codec) => Some(Rc::new(codec.clone())),
+        }
+    }
+}
+
+/// A provider whose address is known.
+struct Known {
+    name: &'static str,
+    base_url: &'static str,
+    /// Its path behind an AI Gateway.
+    gateway: &'static str,
+}
+
+/// Where OpenAI is, as its own clients call it.
+const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
+
+const KNOWN: [Known; 1] = [Known { name: "openai", base_url: OPENAI_BASE_URL, gateway: "/openai" }];
+
+impl Provider {
+    /// Reads the variables of a provider: `NAME_BASE_URL` and `NAME_API_KEY`, and for the `simple` one
+    /// `LLM_BASE_URL` and `LLM_API_KEY`, which win. The error lists all that is wrong.
+    pub(super) fn read(
+        name: &str,
+        simple: bool,
+        read: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Provider, Vec<String>> {
+        if name == "demo" {
+            return Ok(Provider { wire: Wire::Demo, headers: Vec::new() });
+        }
+        let own = |what: &str| format!("{}_{what}", name.to_ascii_uppercase().replace('-', "_"));
+        let pick = |what: &str| {
+            let plain = format!("LLM_{what}");
+            let by_plain = read(&plain).filter(|_| simple);
+            let (own, value) = (own(what), read(&own(what)));
+            match by_plain {
+                Some(value) => (plain, Some(value)),
+                None => (if simple && value.is_none() { plain } else { own }, value),
+            }
+        };
+        let ((url_name, url), (key_name, key)) = (pick("BASE_URL"), pick("API_KEY"));
+        let known = KNOWN.iter().find(|known| known.name == name);
+        let gateway = read("AI_GATEWAY_URL").map(|url| url.trim_end_matches('/').to_string());
+        let mut problems: Vec<String> = Vec::new();
+        problems.extend(url.as_deref().and_then(|url| problem_of(&url_name, &key_name, url)));
+        problems
+            .extend(gateway.as_deref().and_then(|url| problem_of("AI_GATEWAY_URL", "AI_GATEWAY_TOKEN", url)));
+        let base_url = match (url, known, &gateway) {
+            // Many servers of one's own want no key; whether this one does, it will say itself.
+            (Some(url), ..) => Some(url),
+            // A gateway may keep the provider's key itself.
+            (None, Some(known), Some(gateway)) => Some(format!("{gateway}{}", known.gateway)),
+            (None, Some(known), None) => {
+                if key.is_none() {
+                    problems.push(format!(
+                        "{key_name} is missing: a secret (`wrangler secret put {key_name}`, locally a line in \
+                         .dev.vars). Only a server that {url_name} names may need none."
+                    ));
+                }
+                Some(known.base_url.to_string())
+            }
+            (None, None, _) => {
+                problems.push(format!(
+                    "{url_name} is missing: where the provider {name} is. Only those of {} are known.",
+                    KNOWN.map(|known| known.name).join(", ")
+                ));
+                None
+            }
+        };
+        let token = read("AI_GATEWAY_TOKEN");
+        for (variable, value) in [(key_name.as_str(), &key), ("AI_GATEWAY_TOKEN", &token)] {
+            if value.as_ref().is_some_and(|value| !value.bytes().all(|byte| byte.is_ascii_graphic())) {
+                problems.push(format!("{variable} contains characters that no HTTP header can carry."));
+            }
+        }
+        let Some(base_url) = base_url.filter(|_| problems.is_empty()) else { return Err(problems) };
+        let through = gateway.is_some_and(|gateway| base_url.starts_with(&gateway));
+        let token = token.filter(|_| through).map(|token| Secret::new(format!("Bearer {token}")));
+        let headers = token.map(|token| ("cf-aig-authorization", token)).into_iter().collect();
+        Ok(Provider { wire: Wire::OpenAiChat(OpenAiChat::new(&base_url, key.map(Secret::new))), headers })
+    }
+}
+
+/// What is wrong with a base URL. Its text is not repeated: it may carry credentials.
+fn problem_of(variable: &str, key: &str, url: &str) -> Option<String> {
+    let after_scheme = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let Some(rest) = after_scheme else {
+        return Some(format!("{variable} must begin with https:// or http://."));
+    };
+    let host = rest.split(['/', '?']).next().unwrap_or_default();
+    if host.is_empty() || host.starts_with(':') || !url.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Some(format!("{variable} is not a URL such as {}.", OPENAI_BASE_URL));
+    }
+    if host.contains('@') {
+        return Some(format!("{variable} must not contain credentials: they belong into {key}."));
+    }
+    if url.contains('#') {
+        return Some(format!("{variable} must not contain a fragment (#)."));
+    }
+    let path = rest.split('?').next().unwrap_or_default().trim_end_matches('/');
+    path.ends_with("/chat/completions")
+        .then(|| format!("{variable} must end before /chat/completions, which is added to it."))
+}

@@ -1,0 +1,77 @@
+//! What `GET /api/models` says: the models that this deployment offers.
+
+use std::collections::BTreeMap;
+
+use espalier_durable::profiles::Chain;
+use espalier_durable::protocol::{ApiError, ErrorCode};
+use espalier_durable::providers::config::{Configuration, Offered};
+use serde::Serialize;
+
+/// The answer's body.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ModelList<'a> {
+    /// The ids of each role's models, in the order in which they are asked.
+    pub roles: BTreeMap<&'static str, Vec<String>>,
+    /// Each model once.
+    pub models: Vec<Offered<'a>>,
+}
+
+impl<'a> ModelList<'a> {
+    /// What is configured.
+    pub fn of(configuration: &'a Configuration) -> Self {
+        let ids = |chain: &Chain| chain.iter().map(|offer| offer.choice.id()).collect();
+        let roles = configuration.roles.iter().map(|(role, chain)| (role.as_str(), ids(chain)));
+        ModelList { roles: roles.collect(), models: configuration.offered() }
+    }
+}
+
+/// The configuration by these variables. What is wrong with it is told at `/api/health`, to the operator.
+pub fn configuration(var: impl Fn(&str) -> Option<String>) -> Result<Configuration, ApiError> {
+    Configuration::from_env(var)
+        .map_err(|_| ApiError::new(ErrorCode::Misconfigured, "see what GET /api/health says"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn list(vars: &[(&str, &str)]) -> Result<Value, ApiError> {
+        let var =
+            |name: &str| vars.iter().find(|(var, _)| *var == name).map(|(_, value)| (*value).to_owned());
+        Ok(serde_json::to_value(ModelList::of(&configuration(var)?)).unwrap())
+    }
+
+    #[test]
+    fn each_model_with_its_capabilities_and_its_price() {
+        let vars = [
+            ("MODEL_PRIMARY", "openai:gpt-4.1-mini, own:m:7b"),
+            ("MODEL_SPEED", "own:m:7b"),
+            ("MODELS", "openai:gpt-4.1-mini,own:big"),
+            ("OPENAI_API_KEY", "SECRET"),
+            ("OWN_BASE_URL", "http://own.test/v1"),
+        ];
+        let known = |provider: &str, model: &str, table: bool| {
+            json!({
+                "id": format!("{provider}:{model}"), "provider": provider, "model": model,
+                "capabilities": {
+                    "tools": true, "parallel_tool_calls": true, "reasoning": false,
+                    "structured_output": table, "vision": table,
+                },
+                "price": if table { json!({"input": 0.4, "cached": 0.1, "output": 1.6}) } else { Value::Null },
+            })
+        };
+        let expected = json!({
+            "roles": { "primary": ["openai:gpt-4.1-mini", "own:m:7b"], "speed": ["own:m:7b"] },
+            "models": [known("openai", "gpt-4.1-mini", true), known("own", "m:7b", false), known("own", "big", false)],
+        });
+        assert_eq!(list(&vars).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_wrong_configuration_is_told_to_the_operator() {
+        let error = list(&[("MODEL_PRIMARY", "gpt")]).unwrap_err();
+        assert_eq!((error.code, error.code.status()), (ErrorCode::Misconfigured, 503));
+    }
+}

@@ -1,0 +1,14 @@
+//! `GET /api/models`.
+
+use espalier_durable::shell::env::var;
+
+use crate::models::{ModelList, configuration};
+use crate::problem::Failure;
+use crate::reply::Reply;
+use crate::serve::Call;
+
+/// What this deployment offers.
+pub fn list(call: &Call) -> Result<Reply, Failure> {
+    let configuration = configuration(|name| var(&call.env, name))?;
+    Ok(Reply::json(200, &ModelList::of(&configuration)))
+}
