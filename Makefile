@@ -3,7 +3,7 @@
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help dev test verify coverage-of-requirements e2e browser bench deploy key build clean
+.PHONY: help dev test verify coverage-of-requirements e2e browser bench deploy key keys revoke build clean
 
 PORT ?= 8787
 
@@ -70,8 +70,16 @@ bench: $(WORKER) $(NAMED) $(NPM) ## size, cold start, latency, throughput and CP
 
 # ---- operation ----
 
-key: $(D1) ## mint an API key, locally or with REMOTE=1 (NAME=…, TENANT=…)
-	@$(TOOLS) REMOTE=$(REMOTE) NAME="$(NAME)" TENANT="$(TENANT)" scripts/make-key
+key: $(D1) ## mint an API key, locally or with REMOTE=1 (NAME=… TENANT=… SCOPES=… DAYS=… KEY_USER=…)
+	@$(TOOLS) REMOTE=$(REMOTE) NAME="$(NAME)" TENANT="$(TENANT)" SCOPES="$(SCOPES)" DAYS="$(DAYS)" \
+		KEY_USER="$(KEY_USER)" scripts/make-key
+
+keys: $(D1) ## the API keys, locally or with REMOTE=1
+	@$(TOOLS) REMOTE=$(REMOTE) scripts/keys
+
+revoke: $(D1) ## revoke an API key, locally or with REMOTE=1 (PREFIX=…)
+	@test -n "$(PREFIX)" || { echo "make revoke: which one? PREFIX=… (make keys lists them)" >&2; exit 2; }
+	@$(TOOLS) REMOTE=$(REMOTE) PREFIX="$(PREFIX)" scripts/keys
 
 deploy: $(WORKER) $(PAGE) ## migrate the real database and deploy to Cloudflare (see the README)
 	@$(TOOLS) scripts/deploy

@@ -1,50 +1,76 @@
-//! Credentials → [`Principal`]. Two kinds: bearer API keys, and the cookie of an anonymous session. This module
-//! decides what was presented; `api_key` and `session` judge it; `routes` fetches what they need.
+//! Credentials → [`Principal`]. Three kinds: bearer API keys, JWTs of configured issuers, and the cookie of an
+//! anonymous session. This module decides what was presented; `api_key`, `jwt` and `session` judge it; `routes` fetches
+//! what they need.
 
 pub mod api_key;
+pub mod jwks;
+pub mod jwt;
+pub mod scope;
 pub mod seen;
 pub mod session;
 
 use espalier_durable::protocol::{ApiError, ErrorCode, Owner};
 
 use api_key::ApiKey;
+use jwt::Issuer;
+use scope::Scopes;
 
 /// Somebody who may come in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
     pub owner: Owner,
     pub method: Method,
+    pub scopes: Scopes,
 }
 
-/// How somebody proved who they are. A browser sends a cookie by itself, hence the origin rules for it.
+/// How somebody proved who they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    ApiKey,
-    Cookie,
+    /// In `Authorization`, which only a program sends that means to.
+    Bearer,
+    /// Something that a browser, or a proxy in front of us, adds by itself to what any page sends: hence the origin
+    /// rules.
+    Ambient,
 }
 
 /// What a request shows, not yet verified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Credential<'a> {
-    ApiKey(ApiKey<'a>),
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Credential {
+    ApiKey(ApiKey),
+    Jwt {
+        token: String,
+        method: Method,
+    },
     /// The token in the session cookie.
-    Session(&'a str),
+    Session(String),
 }
 
-/// Finds the credential. `Authorization` wins over a cookie, and a bad one is never made up for by a good cookie:
-/// who presents a key means to act as its owner.
-pub fn presented<'a>(
-    authorization: Option<&'a str>,
-    cookies: Option<&'a str>,
-) -> Result<Credential<'a>, ApiError> {
-    if let Some(authorization) = authorization {
-        let key = bearer(authorization).and_then(ApiKey::parse);
-        return key
-            .map(Credential::ApiKey)
-            .ok_or_else(|| unauthenticated("expected Authorization: Bearer espk_…"));
+/// Finds the credential. `Authorization` wins over an issuer's own header, and that over the cookie. A bad one is never
+/// made up for by a good one further down: who presents a key means to act as its owner.
+pub fn presented(
+    header: impl Fn(&str) -> Option<String>,
+    issuers: &[Issuer],
+    https: bool,
+) -> Result<Credential, ApiError> {
+    if let Some(authorization) = header("authorization") {
+        let token = bearer(&authorization).unwrap_or_default();
+        return match ApiKey::parse(token) {
+            Some(key) => Ok(Credential::ApiKey(key)),
+            None if issuers.iter().any(|issuer| issuer.header.is_none()) && jwt::looks_like_one(token) => {
+                Ok(Credential::Jwt { token: token.to_owned(), method: Method::Bearer })
+            }
+            None => Err(unauthenticated("expected Authorization: Bearer with an API key or a token")),
+        };
     }
-    let token = cookies.and_then(session::token_in);
-    token.map(Credential::Session).ok_or_else(|| unauthenticated("neither an API key nor a session"))
+    let own_header = issuers.iter().filter_map(|issuer| issuer.header.as_deref()).find_map(&header);
+    if let Some(token) = own_header {
+        return Ok(Credential::Jwt { token, method: Method::Ambient });
+    }
+    let cookies = header("cookie");
+    let token = cookies.as_deref().and_then(|cookies| session::token_in(cookies, https));
+    token
+        .map(|token| Credential::Session(token.to_owned()))
+        .ok_or_else(|| unauthenticated("no API key, no token and no session"))
 }
 
 fn bearer(authorization: &str) -> Option<&str> {

@@ -42,7 +42,7 @@ fn start() {
 async fn fetch(
     request: worker::Request,
     env: worker::Env,
-    _context: worker::Context,
+    context: worker::Context,
 ) -> worker::Result<worker::web_sys::Response> {
-    serve::answer(request, env).await
+    serve::answer(request, env, context).await
 }

@@ -12,6 +12,9 @@ pub const FETCH_METADATA: [&str; 4] =
 /// Chromium caps what a preflight is remembered for at two hours.
 const PREFLIGHT_SECONDS: &str = "7200";
 
+/// The headers of answers that pages of other origins may read beside the few that they always may.
+const EXPOSED: &str = "allow, retry-after, www-authenticate";
+
 /// The origins that are allowed beside the service's own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowedOrigins(Vec<String>);
@@ -72,6 +75,7 @@ pub fn cors(own: Option<&str>, origin: &str, allowed: &AllowedOrigins) -> Vec<(&
     vec![
         ("access-control-allow-origin", origin.to_owned()),
         ("access-control-allow-credentials", "true".to_owned()),
+        ("access-control-expose-headers", EXPOSED.to_owned()),
         ("vary", "Origin".to_owned()),
     ]
 }

@@ -45,6 +45,8 @@ impl Failure {
             Failure::Refused(error) if error.code == ErrorCode::Unauthenticated => {
                 problem(error).with("www-authenticate", "Bearer realm=\"espalier\"")
             }
+            Failure::Refused(error) if error.code == ErrorCode::InsufficientScope => problem(error)
+                .with("www-authenticate", "Bearer realm=\"espalier\", error=\"insufficient_scope\""),
             Failure::Refused(error) => problem(error),
             Failure::WrongMethod { allow } => {
                 let error = ApiError::new(ErrorCode::MethodNotAllowed, format!("this path has {allow}"));

@@ -2,18 +2,11 @@
 
 use serde::Serialize;
 
-/// Headers of every answer. Nothing here may be cached: all of it is somebody's own, or changes.
-pub const ALWAYS: [(&str, &str); 3] = [
-    ("cache-control", "no-store"),
-    ("x-content-type-options", "nosniff"),
-    ("referrer-policy", "no-referrer"),
-];
-
 /// An answer, before it becomes the platform's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
     pub status: u16,
-    /// Beside [`ALWAYS`].
+    /// Beside those that every answer has.
     pub headers: Vec<(&'static str, String)>,
     /// `None` where the status allows no body.
     pub body: Option<Vec<u8>>,

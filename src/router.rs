@@ -15,6 +15,9 @@ pub enum Route<'a> {
     Messages { id: &'a str },
     Stream { id: &'a str },
     Cancel { id: &'a str },
+    Keys,
+    MintKey,
+    RevokeKey { prefix: &'a str },
 }
 
 /// The methods that routes have. HEAD goes wherever GET does, OPTIONS everywhere.
@@ -30,7 +33,7 @@ type Make = for<'a> fn(&'a str) -> Route<'a>;
 
 use Method::{Delete, Get, Post};
 
-const TABLE: [(Method, &str, Make); 10] = [
+const TABLE: [(Method, &str, Make); 13] = [
     (Get, "/api/health", |_| Route::Health),
     (Post, "/api/session", |_| Route::Session),
     (Post, "/api/chat", |_| Route::Chat),
@@ -41,6 +44,9 @@ const TABLE: [(Method, &str, Make); 10] = [
     (Get, "/api/threads/{}/messages", |id| Route::Messages { id }),
     (Get, "/api/threads/{}/stream", |id| Route::Stream { id }),
     (Post, "/api/threads/{}/cancel", |id| Route::Cancel { id }),
+    (Get, "/api/keys", |_| Route::Keys),
+    (Post, "/api/keys", |_| Route::MintKey),
+    (Delete, "/api/keys/{}", |prefix| Route::RevokeKey { prefix }),
 ];
 
 /// Where a request goes.
@@ -56,6 +62,14 @@ pub enum Found<'a> {
         allow: String,
     },
     Nothing,
+}
+
+/// All routes, as `GET /api/threads/{}`.
+pub fn patterns() -> Vec<String> {
+    let one = |(method, pattern, _): &(Method, &str, Make)| {
+        format!("{} {pattern}", method.names().split(',').next().unwrap_or_default())
+    };
+    TABLE.iter().map(one).collect()
 }
 
 /// Looks a request up in the table.

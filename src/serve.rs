@@ -6,13 +6,16 @@ use std::rc::Rc;
 
 use espalier_durable::protocol::{ApiError, ErrorCode};
 use espalier_durable::shell::env::var;
+use espalier_durable::shell::headers::ALWAYS;
+use futures::StreamExt;
 use worker::js_sys::Uint8Array;
 use worker::web_sys::{Response, ResponseInit};
-use worker::{Env, Headers, Request, console_error};
+use worker::{Context, Env, Headers, Request, console_error};
 
+use crate::body::BoundedBody;
 use crate::origin::{self, FETCH_METADATA, Provenance};
 use crate::problem::Failure;
-use crate::reply::{ALWAYS, Reply};
+use crate::reply::Reply;
 use crate::router::{self, Found};
 use crate::routes;
 use crate::settings::Settings;
@@ -25,6 +28,7 @@ thread_local! {
 pub struct Call {
     pub request: Request,
     pub env: Env,
+    pub context: Context,
     pub settings: Rc<Settings>,
     pub now: u64,
     url: String,
@@ -35,6 +39,18 @@ impl Call {
     /// A header's value.
     pub fn header(&self, name: &str) -> Option<String> {
         self.request.headers().get(name).ok().flatten()
+    }
+
+    /// The body, as far as it may go.
+    pub async fn body(&mut self) -> Result<Vec<u8>, Failure> {
+        let mut body = BoundedBody::declared(self.header("content-length").as_deref())?;
+        if self.request.inner().body().is_some() {
+            let mut pieces = self.request.stream().map_err(Failure::internal("reading a body"))?;
+            while let Some(piece) = pieces.next().await {
+                body.push(piece.map_err(Failure::internal("reading a body"))?)?;
+            }
+        }
+        Ok(body.into_bytes())
     }
 
     /// What stands behind the question mark.
@@ -75,7 +91,7 @@ pub enum Answer {
 }
 
 /// Answers a request. Fails only when the platform refuses to build a response.
-pub async fn answer(request: Request, env: Env) -> worker::Result<Response> {
+pub async fn answer(request: Request, env: Env, context: Context) -> worker::Result<Response> {
     let method = request.inner().method();
     let path = request.path();
     let mut call = Call {
@@ -85,6 +101,7 @@ pub async fn answer(request: Request, env: Env) -> worker::Result<Response> {
         origin: request.headers().get("origin").ok().flatten(),
         request,
         env,
+        context,
     };
     let answer = match router::find(&method, &path) {
         Found::Route(route) => routes::dispatch(&mut call, route).await,

@@ -1,12 +1,15 @@
 //! The Worker's own configuration. Read once per isolate, since variables and secrets only change with a deploy.
 
-use crate::auth::session::SessionKey;
+use crate::auth::jwt::Issuer;
+use crate::auth::session::SessionKeys;
 use crate::origin::AllowedOrigins;
 
 /// The configuration of who may come in.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub anonymous: Anonymous,
+    /// Whose tokens are taken; the error is for the operator.
+    pub issuers: Result<Vec<Issuer>, String>,
     pub allowed_origins: AllowedOrigins,
 }
 
@@ -14,7 +17,7 @@ pub struct Settings {
 #[derive(Clone, Debug)]
 pub enum Anonymous {
     Off,
-    On(SessionKey),
+    On(SessionKeys),
     /// Switched on, but there is no secret to sign with.
     NoSecret,
 }
@@ -23,26 +26,42 @@ impl Settings {
     /// Reads it from the environment. Whatever is missing or odd closes the service, never opens it.
     pub fn read(var: impl Fn(&str) -> Option<String>) -> Self {
         let anonymous = match var("AUTH_ANONYMOUS").as_deref() {
-            Some("true") => SessionKey::from_secret(&var("SESSION_SECRET").unwrap_or_default())
+            Some("true") => SessionKeys::from_secrets(&var("SESSION_SECRET").unwrap_or_default())
                 .map_or(Anonymous::NoSecret, Anonymous::On),
             _ => Anonymous::Off,
         };
         let allowed_origins = AllowedOrigins::parse(&var("ALLOWED_ORIGINS").unwrap_or_default());
-        Settings { anonymous, allowed_origins }
+        let issuers = match var("JWT").as_deref().map(str::trim) {
+            None | Some("") => Ok(Vec::new()),
+            Some(json) => Issuer::parse_all(json),
+        };
+        Settings { anonymous, issuers, allowed_origins }
     }
 
-    /// What keeps everybody out, given whether the database of API keys is there.
+    /// What keeps out whom the operator means to let in, given whether the database of API keys is there.
     pub fn problems(&self, has_keys: bool) -> Vec<String> {
-        match self.anonymous {
-            Anonymous::NoSecret => {
-                vec!["AUTH_ANONYMOUS is true, but SESSION_SECRET has fewer than 32 bytes.".to_owned()]
+        let mut problems = Vec::new();
+        let tokens = match &self.issuers {
+            Ok(issuers) => !issuers.is_empty(),
+            Err(problem) => {
+                problems.push(problem.clone());
+                false
             }
-            Anonymous::Off if !has_keys => vec![
-                "Nobody can come in: AUTH_ANONYMOUS is off, and the D1 binding DB for API keys is missing."
+        };
+        match self.anonymous {
+            Anonymous::NoSecret => problems.push(
+                "AUTH_ANONYMOUS is true, but SESSION_SECRET is not: one secret of at least 32 bytes, or up to eight \
+                 with commas between them."
                     .to_owned(),
-            ],
-            Anonymous::Off | Anonymous::On(_) => Vec::new(),
+            ),
+            Anonymous::Off if !has_keys && !tokens => problems.push(
+                "Nobody can come in: the D1 binding DB for API keys is missing, JWT names no issuer, and \
+                 AUTH_ANONYMOUS is off."
+                    .to_owned(),
+            ),
+            Anonymous::Off | Anonymous::On(_) => {}
         }
+        problems
     }
 }
 
@@ -50,10 +69,11 @@ impl Settings {
 mod tests {
     use super::{Anonymous, Settings};
 
-    fn settings(anonymous: Option<&str>, secret: Option<&str>) -> Settings {
+    fn settings(anonymous: Option<&str>, secret: Option<&str>, jwt: Option<&str>) -> Settings {
         Settings::read(|name| match name {
             "AUTH_ANONYMOUS" => anonymous.map(str::to_owned),
             "SESSION_SECRET" => secret.map(str::to_owned),
+            "JWT" => jwt.map(str::to_owned),
             _ => None,
         })
     }
@@ -61,26 +81,36 @@ mod tests {
     #[test]
     fn anonymous_sessions_need_the_word_true_and_a_secret() {
         let secret = "s".repeat(32);
-        assert!(matches!(settings(Some("true"), Some(&secret)).anonymous, Anonymous::On(_)));
+        assert!(matches!(settings(Some("true"), Some(&secret), None).anonymous, Anonymous::On(_)));
         for value in [None, Some(""), Some("1"), Some("TRUE"), Some("yes"), Some(" true"), Some("false")] {
-            assert!(matches!(settings(value, Some(&secret)).anonymous, Anonymous::Off), "{value:?}");
+            assert!(matches!(settings(value, Some(&secret), None).anonymous, Anonymous::Off), "{value:?}");
         }
         for short in [None, Some(""), Some("0123456789012345678901234567890")] {
-            assert!(matches!(settings(Some("true"), short).anonymous, Anonymous::NoSecret), "{short:?}");
+            assert!(
+                matches!(settings(Some("true"), short, None).anonymous, Anonymous::NoSecret),
+                "{short:?}"
+            );
         }
     }
 
     #[test]
     fn a_service_that_lets_nobody_in_says_so() {
         let secret = "s".repeat(32);
+        let jwt = r#"[{"name":"a","issuer":"i","audience":"u","jwks_url":"https://x/y"}]"#;
         let table = [
-            (settings(None, None), true, 0),
-            (settings(None, None), false, 1),
-            (settings(Some("true"), Some(&secret)), false, 0),
-            (settings(Some("true"), None), true, 1),
+            (settings(None, None, None), true, 0),
+            (settings(None, None, None), false, 1),
+            (settings(None, None, Some("")), false, 1),
+            (settings(None, None, Some("[]")), false, 1),
+            (settings(None, None, Some(jwt)), false, 0),
+            (settings(None, None, Some("{")), true, 1),
+            (settings(None, None, Some("{")), false, 2),
+            (settings(Some("true"), Some(&secret), None), false, 0),
+            (settings(Some("true"), None, None), true, 1),
+            (settings(Some("true"), Some("short"), Some("{")), true, 2),
         ];
         for (settings, has_keys, problems) in table {
-            assert_eq!(settings.problems(has_keys).len(), problems);
+            assert_eq!(settings.problems(has_keys).len(), problems, "{settings:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Who may come in: the closed instance, sessions, forged cookies, foreign origins.
 //!
-//! The section "Credentials" of `docs/wire-protocol.md`. API keys are minted and tested with `make key`.
+//! The section "Credentials" of `docs/wire-protocol.md`. API keys are in `keys.rs`, tokens in `tokens.rs`.
 
 // A helper may fail as its test does; clippy allows that in `#[test]` functions only.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
@@ -19,6 +19,9 @@ fn guarded() -> Vec<(&'static str, String)> {
         ("GET", format!("{thread}/messages")),
         ("GET", format!("{thread}/stream")),
         ("POST", format!("{thread}/cancel")),
+        ("GET", "/api/keys".into()),
+        ("POST", "/api/keys".into()),
+        ("DELETE", "/api/keys/0000".into()),
     ]
 }
 

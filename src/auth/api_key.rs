@@ -5,33 +5,63 @@ use espalier_durable::protocol::{Owner, hex};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
+use super::scope::Scopes;
 use super::{Method, Principal};
 
 /// The issuer of users known by a key; `user_id` is `key:<user>`.
-const ISSUER: &str = "key";
+pub const ISSUER: &str = "key";
+/// How often `last_used_at` is written at most: it answers "is this key still in use?", which needs no better.
+const USED_EVERY_MS: u64 = 3_600_000;
 
 /// The digest of a whole key.
 pub type KeyDigest = [u8; 32];
 
-/// A key as presented: well-formed, not yet verified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ApiKey<'a> {
-    whole: &'a str,
-    pub prefix: &'a str,
+/// A key as presented or minted: well-formed, not verified.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    whole: String,
+    prefix_end: usize,
 }
 
-impl<'a> ApiKey<'a> {
+const BEGIN: &str = "espk_";
+
+impl ApiKey {
     /// Reads a key. The lengths bound what reaches the database, with room for keys longer than today's.
-    pub fn parse(whole: &'a str) -> Option<Self> {
-        let (prefix, secret) = whole.strip_prefix("espk_")?.split_once('_')?;
+    pub fn parse(whole: &str) -> Option<Self> {
+        let (prefix, secret) = whole.strip_prefix(BEGIN)?.split_once('_')?;
         let plain = |byte: u8| byte.is_ascii_alphanumeric();
         let fits = (4..=32).contains(&prefix.len()) && (32..=128).contains(&secret.len());
-        (fits && prefix.bytes().all(plain) && secret.bytes().all(plain)).then_some(ApiKey { whole, prefix })
+        (fits && prefix.bytes().all(plain) && secret.bytes().all(plain))
+            .then(|| ApiKey { whole: whole.to_owned(), prefix_end: BEGIN.len() + prefix.len() })
+    }
+
+    /// A new key from so many random bytes.
+    pub fn mint(prefix: [u8; 6], secret: [u8; 32]) -> Self {
+        let prefix = hex(&prefix);
+        let prefix_end = BEGIN.len() + prefix.len();
+        ApiKey { whole: format!("{BEGIN}{prefix}_{}", hex(&secret)), prefix_end }
+    }
+
+    /// What it is found by.
+    pub fn prefix(&self) -> &str {
+        self.whole.get(BEGIN.len()..self.prefix_end).unwrap_or_default()
     }
 
     /// What proves the key.
     pub fn digest(&self) -> KeyDigest {
         Sha256::digest(self.whole.as_bytes()).into()
+    }
+
+    /// The key itself, for the one time that it is shown.
+    pub fn reveal(&self) -> &str {
+        &self.whole
+    }
+}
+
+// The secret stays out of every log.
+impl std::fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ApiKey({})", self.prefix())
     }
 }
 
@@ -42,33 +72,43 @@ pub struct KeyRow {
     pub hash: String,
     pub tenant: String,
     pub user_id: String,
+    /// Words with spaces between them.
+    pub scopes: String,
     pub expires_at: Option<u64>,
     pub revoked_at: Option<u64>,
+    pub last_used_at: Option<u64>,
 }
 
-/// A key that was verified.
+impl KeyRow {
+    /// Whether it is time to write down that the key was used.
+    pub fn use_is_news(&self, now: u64) -> bool {
+        self.last_used_at.is_none_or(|at| now.saturating_sub(at) >= USED_EVERY_MS)
+    }
+}
+
+/// A key, or a token, that was verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VerifiedKey {
+pub struct Verified {
     pub principal: Principal,
     pub expires_at: Option<u64>,
 }
 
-impl VerifiedKey {
-    /// Whether the key is over.
+impl Verified {
+    /// Whether it is over.
     pub fn expired(&self, now: u64) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
     }
 }
 
 /// Judges a key by its row; `None` refuses it. A row whose user is not of this issuer proves nothing either.
-pub fn verify(row: KeyRow, digest: &KeyDigest, now: u64) -> Option<VerifiedKey> {
+pub fn verify(row: KeyRow, digest: &KeyDigest, now: u64) -> Option<Verified> {
     if !same(row.hash.as_bytes(), hex(digest).as_bytes()) || row.revoked_at.is_some() {
         return None;
     }
     let user = row.user_id.strip_prefix(ISSUER)?.strip_prefix(':').filter(|user| !user.is_empty())?;
     let owner = Owner { issuer: ISSUER.to_owned(), tenant: row.tenant, user: user.to_owned() };
-    let verified =
-        VerifiedKey { principal: Principal { owner, method: Method::ApiKey }, expires_at: row.expires_at };
+    let principal = Principal { owner, method: Method::Bearer, scopes: Scopes::parse(&row.scopes) };
+    let verified = Verified { principal, expires_at: row.expires_at };
     (!verified.expired(now)).then_some(verified)
 }
 
@@ -93,14 +133,20 @@ mod tests {
             hash: hex(&ApiKey::parse(key).unwrap().digest()),
             tenant: "acme".to_owned(),
             user_id: "key:0a1b2c3d".to_owned(),
+            scopes: "read".to_owned(),
             expires_at: None,
             revoked_at: None,
+            last_used_at: None,
         }
     }
 
     #[test]
     fn a_key_has_a_prefix_and_a_secret() {
-        assert_eq!(ApiKey::parse(&key('f')).unwrap().prefix, "0a1b2c3d");
+        assert_eq!(ApiKey::parse(&key('f')).unwrap().prefix(), "0a1b2c3d");
+        let minted = ApiKey::mint([0xab; 6], [0xcd; 32]);
+        assert_eq!(minted.reveal(), format!("espk_abababababab_{}", "cd".repeat(32)));
+        assert_eq!(ApiKey::parse(minted.reveal()), Some(minted.clone()));
+        assert_eq!(format!("{minted:?}"), "ApiKey(abababababab)");
         let long = format!("espk_{}_{}", "a".repeat(33), "b".repeat(64));
         let endless = format!("espk_abcd_{}", "b".repeat(129));
         let bad = [
@@ -131,6 +177,7 @@ mod tests {
         let verified = verify(good.clone(), &digest, 1_000).unwrap();
         assert_eq!(verified.principal.owner.user_id(), "key:0a1b2c3d");
         assert_eq!(verified.principal.owner.tenant, "acme");
+        assert_eq!(verified.principal.scopes.words(), ["read"]);
 
         let cases = [
             ("same prefix, another secret", row(&other), false),
@@ -145,6 +192,16 @@ mod tests {
         ];
         for (case, row, passes) in cases {
             assert_eq!(verify(row, &digest, 1_000).is_some(), passes, "{case}");
+        }
+    }
+
+    #[test]
+    fn a_use_is_written_down_once_an_hour() {
+        for (last_used_at, news) in
+            [(None, true), (Some(0), true), (Some(1), false), (Some(9_999_999), false)]
+        {
+            let row = KeyRow { last_used_at, ..row(&key('a')) };
+            assert_eq!(row.use_is_news(3_600_000), news, "{last_used_at:?}");
         }
     }
 

@@ -1,10 +1,10 @@
-//! API keys that this isolate has verified lately, so that a request costs no query, and that a database which is
+//! API keys and tokens that this isolate has verified lately, so that a request costs no query, and that a database which is
 //! down does not stop those who were in.
 
 use std::collections::BTreeMap;
 
 use super::Principal;
-use super::api_key::{KeyDigest, VerifiedKey};
+use super::api_key::{KeyDigest, Verified};
 
 /// How long a key is taken without asking again: the longest that a revocation takes to be noticed.
 const FRESH_MS: u64 = 60_000;
@@ -15,7 +15,7 @@ const CAPACITY: usize = 1_000;
 
 /// The keys, by the digest of the whole key: only who presents it again finds it.
 #[derive(Debug, Default)]
-pub struct SeenKeys(BTreeMap<KeyDigest, (u64, VerifiedKey)>);
+pub struct SeenKeys(BTreeMap<KeyDigest, (u64, Verified)>);
 
 impl SeenKeys {
     /// An empty cache.
@@ -39,12 +39,20 @@ impl SeenKeys {
     }
 
     /// Remembers a key that was just verified, in place of the one that was verified longest ago.
-    pub fn remember(&mut self, digest: KeyDigest, key: VerifiedKey, now: u64) {
+    pub fn remember(&mut self, digest: KeyDigest, key: Verified, now: u64) {
         if self.0.len() >= CAPACITY && !self.0.contains_key(&digest) {
             let oldest = self.0.iter().min_by_key(|(_, (at, _))| *at).map(|(digest, _)| *digest);
             oldest.and_then(|oldest| self.0.remove(&oldest));
         }
         self.0.insert(digest, (now, key));
+    }
+
+    /// Forgets all keys of a user of a tenant, where one was revoked: it is not known here which.
+    pub fn forget_user(&mut self, tenant: &str, user: &str) {
+        self.0.retain(|_, (_, key)| {
+            let owner = &key.principal.owner;
+            !(owner.tenant == tenant && owner.user == user)
+        });
     }
 
     /// Forgets a key that turned out to be none, or none any more.
@@ -56,13 +64,14 @@ impl SeenKeys {
 #[cfg(test)]
 mod tests {
     use super::{CAPACITY, SeenKeys};
-    use crate::auth::api_key::VerifiedKey;
+    use crate::auth::api_key::Verified;
+    use crate::auth::scope::Scopes;
     use crate::auth::{Method, Principal};
     use espalier_durable::protocol::Owner;
 
-    fn key(user: &str, expires_at: Option<u64>) -> VerifiedKey {
+    fn key(user: &str, expires_at: Option<u64>) -> Verified {
         let owner = Owner { issuer: "key".to_owned(), tenant: "acme".to_owned(), user: user.to_owned() };
-        VerifiedKey { principal: Principal { owner, method: Method::ApiKey }, expires_at }
+        Verified { principal: Principal { owner, method: Method::Bearer, scopes: Scopes::USER }, expires_at }
     }
 
     fn digest(of: usize) -> [u8; 32] {
@@ -98,6 +107,12 @@ mod tests {
         seen.remember(digest(2), key("bob", None), 1_000);
         seen.forget(&digest(2));
         assert_eq!(seen.in_grace(&digest(2), 1_000), None);
+        seen.remember(digest(3), key("bob", None), 1_000);
+        seen.forget_user("other", "bob");
+        assert!(seen.in_grace(&digest(3), 1_000).is_some());
+        seen.forget_user("acme", "bob");
+        assert_eq!(seen.in_grace(&digest(3), 1_000), None);
+        assert!(seen.in_grace(&digest(1), 1_000).is_some());
     }
 
     #[test]

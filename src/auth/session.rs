@@ -1,8 +1,8 @@
 //! Anonymous sessions: a cookie that says who the visitor is, and is signed. Nothing is stored.
 //!
 //! The token is `<key id>.<payload>.<mac>`: the payload is user id, start and end (16 + 8 + 8 bytes, big-endian), the
-//! mac is HMAC-SHA-256 over all that stands before it. The key id is derived from the secret, so that a later
-//! version can hold several secrets and know which one to check by.
+//! mac is HMAC-SHA-256 over all that stands before it. The key id is derived from the secret: where there are several
+//! secrets, it tells which one to check by.
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -11,10 +11,16 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use super::scope::Scopes;
 use super::{Method, Principal};
 
-/// The cookie's name.
-pub const COOKIE: &str = "espalier_session";
+/// The issuer of anonymous users.
+pub const ISSUER: &str = "anonymous";
+/// The cookie's name on a local http address.
+const COOKIE: &str = "espalier_session";
+/// Its name over https: browsers take a cookie of this name from this very host alone. Without that, a page on a sister
+/// domain could plant its own session and read what a visitor writes into it.
+const HOST_COOKIE: &str = "__Host-espalier_session";
 /// Thirty days, from the last visit at which the cookie was renewed.
 const LIFETIME_MS: u64 = 30 * 24 * 3_600_000;
 /// A secret shorter than the digest would be the weakest part of the signature (RFC 2104 §3).
@@ -44,25 +50,54 @@ impl Session {
 
     /// Whom the session stands for.
     pub fn principal(&self) -> Principal {
-        let owner = Owner {
-            issuer: "anonymous".to_owned(),
-            tenant: "public".to_owned(),
-            user: self.user.to_string(),
-        };
-        Principal { owner, method: Method::Cookie }
+        let owner =
+            Owner { issuer: ISSUER.to_owned(), tenant: "public".to_owned(), user: self.user.to_string() };
+        Principal { owner, method: Method::Ambient, scopes: Scopes::USER }
+    }
+}
+
+/// The most secrets at a time: more than any rotation needs.
+const MAX_SECRETS: usize = 8;
+
+/// The secrets of sessions: the first one signs, all of them verify. So a secret is replaced by putting a new one in
+/// front, and nobody is logged out.
+#[derive(Clone, Debug)]
+pub struct SessionKeys {
+    signs: SessionKey,
+    others: Vec<SessionKey>,
+}
+
+impl SessionKeys {
+    /// The keys from `SESSION_SECRET`, secrets with commas between them; `None` when there is none, too many, or one
+    /// that is too short.
+    pub fn from_secrets(secrets: &str) -> Option<Self> {
+        let keys: Option<Vec<_>> =
+            secrets.split(',').map(|secret| SessionKey::from_secret(secret.trim())).collect();
+        let mut keys = keys.filter(|keys| keys.len() <= MAX_SECRETS)?.into_iter();
+        Some(SessionKeys { signs: keys.next()?, others: keys.collect() })
+    }
+
+    /// The token for a session.
+    pub fn sign(&self, session: &Session) -> String {
+        self.signs.sign(session)
+    }
+
+    /// The session of a token; `None` for what none of these keys signed, and for what is over.
+    pub fn verify(&self, token: &str, now: u64) -> Option<Session> {
+        std::iter::once(&self.signs).chain(&self.others).find_map(|key| key.verify(token, now))
     }
 }
 
 /// A secret that signs sessions.
 #[derive(Clone)]
-pub struct SessionKey {
+struct SessionKey {
     id: String,
     mac: Hmac<Sha256>,
 }
 
 impl SessionKey {
-    /// A key from `SESSION_SECRET`; `None` when that is too short.
-    pub fn from_secret(secret: &str) -> Option<Self> {
+    /// `None` for a secret that is too short.
+    fn from_secret(secret: &str) -> Option<Self> {
         if secret.len() < MIN_SECRET_BYTES {
             return None;
         }
@@ -71,8 +106,7 @@ impl SessionKey {
         Some(SessionKey { id: hex(&digest).chars().take(8).collect(), mac })
     }
 
-    /// The token for a session.
-    pub fn sign(&self, session: &Session) -> String {
+    fn sign(&self, session: &Session) -> String {
         let mut payload = [0_u8; 32];
         let fields = session
             .user
@@ -88,8 +122,8 @@ impl SessionKey {
         format!("{signed}.{}", BASE64_URL_SAFE_NO_PAD.encode(mac))
     }
 
-    /// The session of a token; `None` for what this key did not sign, and for what is over.
-    pub fn verify(&self, token: &str, now: u64) -> Option<Session> {
+    /// `None` for what this key did not sign, and for what is over.
+    fn verify(&self, token: &str, now: u64) -> Option<Session> {
         let (signed, mac) = token.rsplit_once('.')?;
         let (id, payload) = signed.split_once('.')?;
         let mac = BASE64_URL_SAFE_NO_PAD.decode(mac).ok()?;
@@ -115,17 +149,21 @@ impl std::fmt::Debug for SessionKey {
     }
 }
 
+const fn cookie(https: bool) -> &'static str {
+    if https { HOST_COOKIE } else { COOKIE }
+}
+
 /// The value of `Set-Cookie`. `Secure` only over https: browsers would drop the cookie on a local http address.
 pub fn set_cookie(token: &str, session: &Session, now: u64, https: bool) -> String {
     let seconds = session.expires_at.saturating_sub(now) / 1_000;
-    let secure = if https { "; Secure" } else { "" };
-    format!("{COOKIE}={token}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
+    let (name, secure) = (cookie(https), if https { "; Secure" } else { "" });
+    format!("{name}={token}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
 }
 
 /// The session's token in a `Cookie` header.
-pub fn token_in(cookies: &str) -> Option<&str> {
+pub fn token_in(cookies: &str, https: bool) -> Option<&str> {
     let mut pairs = cookies.split(';').filter_map(|pair| pair.trim().split_once('='));
-    pairs.find_map(|(name, value)| (name == COOKIE).then_some(value))
+    pairs.find_map(|(name, value)| (name == cookie(https)).then_some(value))
 }
 
 #[cfg(test)]

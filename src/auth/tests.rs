@@ -1,31 +1,73 @@
-use super::{Credential, presented};
+use super::{Credential, Method, presented};
+use crate::auth::jwt::Issuer;
 
 const KEY: &str = "espk_0a1b2c3d_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+fn issuers(headers: &[Option<&str>]) -> Vec<Issuer> {
+    let issuer = |(index, header): (usize, &Option<&str>)| Issuer {
+        name: index.to_string(),
+        issuer: index.to_string(),
+        audience: "espalier".to_owned(),
+        jwks_url: "https://id.example/jwks".to_owned(),
+        algorithm: Default::default(),
+        header: header.map(str::to_owned),
+        tenant: None,
+        tenant_claim: None,
+    };
+    headers.iter().enumerate().map(issuer).collect()
+}
+
+/// What is found in these headers, in a word and its text.
+fn found(headers: &[(&str, &str)], issuers: &[Issuer]) -> (&'static str, String) {
+    let header =
+        |name: &str| headers.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+    match presented(header, issuers, false) {
+        Ok(Credential::ApiKey(key)) => ("key", key.prefix().to_owned()),
+        Ok(Credential::Jwt { token, method: Method::Bearer }) => ("bearer", token),
+        Ok(Credential::Jwt { token, method: Method::Ambient }) => ("ambient", token),
+        Ok(Credential::Session(token)) => ("session", token),
+        Err(error) => (error.code.as_str(), String::new()),
+    }
+}
+
+const NONE: (&str, String) = ("unauthenticated", String::new());
 
 #[test]
 fn a_key_is_found_whatever_the_scheme_is_spelt_like() {
     for scheme in ["Bearer ", "bearer ", "BEARER   "] {
         let header = format!("{scheme}{KEY}");
-        assert!(matches!(presented(Some(&header), None), Ok(Credential::ApiKey(_))), "{scheme}");
+        assert_eq!(found(&[("authorization", &header)], &[]), ("key", "0a1b2c3d".to_owned()), "{scheme}");
     }
 }
 
 #[test]
 fn the_cookie_counts_only_without_authorization() {
-    let cookies = Some("espalier_session=token");
-    assert_eq!(presented(None, cookies), Ok(Credential::Session("token")));
+    let cookie = ("cookie", "espalier_session=token");
+    assert_eq!(found(&[cookie], &[]), ("session", "token".to_owned()));
     for header in ["", "Bearer", "Bearer ", "Bearer token", "Basic dXNlcjpwYXNz", KEY, "Bearer espk_x"] {
-        assert_eq!(
-            presented(Some(header), cookies).unwrap_err().code.as_str(),
-            "unauthenticated",
-            "{header}"
-        );
+        for issuers in [issuers(&[]), issuers(&[None, Some("x-token")])] {
+            assert_eq!(found(&[("authorization", header), cookie], &issuers), NONE, "{header}");
+        }
     }
 }
 
 #[test]
+fn tokens_are_found_where_their_issuers_put_them() {
+    let (bearer, own) = (("authorization", "Bearer a.b.c"), ("x-token", "d.e.f"));
+    let cookie = ("cookie", "espalier_session=token");
+    let (abc, def) = ("a.b.c".to_owned(), "d.e.f".to_owned());
+    assert_eq!(found(&[bearer, own, cookie], &issuers(&[None, Some("x-token")])), ("bearer", abc.clone()));
+    assert_eq!(found(&[own, cookie], &issuers(&[None, Some("x-token")])), ("ambient", def));
+    assert_eq!(found(&[own, cookie], &issuers(&[None])), ("session", "token".to_owned()));
+    assert_eq!(found(&[bearer, own, cookie], &issuers(&[Some("x-token")])), NONE);
+    assert_eq!(found(&[bearer, cookie], &issuers(&[])), NONE);
+    assert_eq!(found(&[bearer], &issuers(&[None])), ("bearer", abc));
+}
+
+#[test]
 fn nothing_is_no_credential() {
-    for cookies in [None, Some(""), Some("other=1"), Some("xespalier_session=1")] {
-        assert_eq!(presented(None, cookies).unwrap_err().code.as_str(), "unauthenticated", "{cookies:?}");
+    for cookies in ["", "other=1", "xespalier_session=1"] {
+        assert_eq!(found(&[("cookie", cookies)], &[]), NONE, "{cookies:?}");
     }
+    assert_eq!(found(&[], &[]), NONE);
 }

@@ -12,7 +12,7 @@ fn every_route_is_found_by_its_method_and_path() {
     let messages = format!("{thread}/messages");
     let stream = format!("{thread}/stream");
     let cancel = format!("{thread}/cancel");
-    let table: [(&str, &str, Route); 13] = [
+    let table: [(&str, &str, Route); 16] = [
         ("GET", "/api/health", Route::Health),
         ("HEAD", "/api/health", Route::Health),
         ("POST", "/api/session", Route::Session),
@@ -25,6 +25,9 @@ fn every_route_is_found_by_its_method_and_path() {
         ("GET", &messages, Route::Messages { id }),
         ("GET", &stream, Route::Stream { id }),
         ("POST", &cancel, Route::Cancel { id }),
+        ("GET", "/api/keys", Route::Keys),
+        ("POST", "/api/keys", Route::MintKey),
+        ("DELETE", "/api/keys/0a1b", Route::RevokeKey { prefix: "0a1b" }),
         ("GET", "/api/threads/not-a-uuid", Route::Thread { id: "not-a-uuid" }),
     ];
     for (method, path, route) in table {

@@ -1,12 +1,11 @@
 //! `POST /api/chat`: checks the message and hands it to its thread's object, which answers with the stream.
 
 use espalier_durable::protocol::{ChatRequest, Owner, ThreadCommand, ThreadEnvelope};
-use futures::StreamExt;
 use worker::console_debug;
 use worker::web_sys::Response;
 
 use super::object;
-use crate::body::{self, BoundedBody};
+use crate::body;
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
 use crate::serve::Call;
@@ -14,7 +13,7 @@ use crate::serve::Call;
 /// Starts a turn, or finds the one that this request started before.
 pub async fn start(call: &mut Call, owner: Owner) -> Result<Response, Failure> {
     body::require_json(call.header("content-type").as_deref())?;
-    let request = ChatRequest::parse(&read(call).await?)?;
+    let request = ChatRequest::parse(&call.body().await?)?;
     if request.agent_mode.is_some() {
         console_debug!("agent_mode was sent and is ignored");
     }
@@ -25,15 +24,4 @@ pub async fn start(call: &mut Call, owner: Owner) -> Result<Response, Failure> {
     let thread_id = request.thread_id.unwrap_or_else(|| owner.derived_thread(turn_id));
     let command = ThreadCommand::Chat { turn_id, request: Box::new(request) };
     object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await
-}
-
-async fn read(call: &mut Call) -> Result<Vec<u8>, Failure> {
-    let mut body = BoundedBody::declared(call.header("content-length").as_deref())?;
-    if call.request.inner().body().is_some() {
-        let mut pieces = call.request.stream().map_err(Failure::internal("reading a body"))?;
-        while let Some(piece) = pieces.next().await {
-            body.push(piece.map_err(Failure::internal("reading a body"))?)?;
-        }
-    }
-    Ok(body.into_bytes())
 }

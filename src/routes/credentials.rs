@@ -1,12 +1,17 @@
-//! Verifies credentials with what the platform has: the clock, the session's secret, the keys in D1.
+//! Verifies credentials with what the platform has: the clock, the session's secrets, the keys in D1 and those of
+//! issuers.
 
 use std::cell::RefCell;
 
 use espalier_durable::protocol::{ApiError, ErrorCode, Owner};
+use sha2::{Digest, Sha256};
 use worker::wasm_bindgen::JsValue;
 use worker::{Env, console_error};
 
+use super::jwks;
 use crate::auth::api_key::{ApiKey, KeyRow, verify};
+use crate::auth::jwt::{Issuer, Token};
+use crate::auth::scope::Scope;
 use crate::auth::seen::SeenKeys;
 use crate::auth::{Credential, Method, Principal, presented, unauthenticated};
 use crate::body;
@@ -21,13 +26,21 @@ thread_local! {
 
 /// Who reads. Other sites cannot read answers to a cookie (CORS), so their origin needs no check.
 pub async fn to_read(call: &Call) -> Result<Owner, Failure> {
-    Ok(principal(call).await?.owner)
+    Ok(principal(call, Scope::Read).await?.owner)
 }
 
-/// Who changes something: with a cookie only as the origin rules allow.
+/// Who changes something: with what a browser sends by itself only as the origin rules allow.
 pub async fn to_change(call: &Call) -> Result<Owner, Failure> {
-    let principal = principal(call).await?;
-    if principal.method == Method::Cookie {
+    from_a_page_we_know(call, principal(call, Scope::Write).await?)
+}
+
+/// Who looks after the API keys of a tenant.
+pub async fn to_administer(call: &Call) -> Result<Owner, Failure> {
+    from_a_page_we_know(call, principal(call, Scope::Admin).await?)
+}
+
+fn from_a_page_we_know(call: &Call, principal: Principal) -> Result<Owner, Failure> {
+    if principal.method == Method::Ambient {
         check_page(call)?;
     }
     Ok(principal.owner)
@@ -42,34 +55,68 @@ pub fn check_page(call: &Call) -> Result<(), ApiError> {
     if has_body { body::require_json(call.header("content-type").as_deref()) } else { Ok(()) }
 }
 
-async fn principal(call: &Call) -> Result<Principal, Failure> {
-    let (authorization, cookies) = (call.header("authorization"), call.header("cookie"));
-    match presented(authorization.as_deref(), cookies.as_deref())? {
-        Credential::ApiKey(key) => by_key(&call.env, key, call.now).await,
+async fn principal(call: &Call, scope: Scope) -> Result<Principal, Failure> {
+    let issuers = match &call.settings.issuers {
+        Ok(issuers) => issuers.as_slice(),
+        // Nobody is let in by half of a configuration; `/api/health` says what is wrong.
+        Err(_) => return Err(misconfigured("the issuers of tokens are not configured").into()),
+    };
+    let principal = match presented(|name| call.header(name), issuers, call.is_https())? {
+        Credential::ApiKey(key) => by_key(call, &key).await?,
+        Credential::Jwt { token, method } => by_token(issuers, &token, method, call.now).await?,
         Credential::Session(token) => match &call.settings.anonymous {
-            Anonymous::On(key) => {
-                let session = key.verify(token, call.now);
+            Anonymous::On(keys) => {
+                let session = keys.verify(&token, call.now);
                 let session =
                     session.ok_or_else(|| unauthenticated("the session is not valid (any more)"))?;
-                Ok(session.principal())
+                session.principal()
             }
-            Anonymous::Off => Err(unauthenticated("this service has no anonymous sessions").into()),
-            Anonymous::NoSecret => Err(no_secret().into()),
+            Anonymous::Off => return Err(unauthenticated("this service has no anonymous sessions").into()),
+            Anonymous::NoSecret => return Err(no_secret().into()),
         },
+    };
+    if !principal.scopes.has(scope) {
+        let detail = format!("this needs the scope {}", scope.as_str());
+        return Err(ApiError::new(ErrorCode::InsufficientScope, detail).into());
     }
+    Ok(principal)
 }
 
 /// Anonymous sessions are on, but nothing can sign them.
 pub fn no_secret() -> ApiError {
-    ApiError::new(ErrorCode::Misconfigured, "anonymous sessions are switched on, but not configured")
+    misconfigured("anonymous sessions are switched on, but not configured")
 }
 
-async fn by_key(env: &Env, key: ApiKey<'_>, now: u64) -> Result<Principal, Failure> {
-    let digest = key.digest();
+fn misconfigured(detail: &str) -> ApiError {
+    ApiError::new(ErrorCode::Misconfigured, detail)
+}
+
+/// Who a token stands for. One that was verified a moment ago costs no second signature.
+async fn by_token(issuers: &[Issuer], text: &str, method: Method, now: u64) -> Result<Principal, Failure> {
+    // The way it came is part of what is remembered: it decides whether the origin rules hold.
+    let way = [u8::from(method == Method::Ambient)];
+    let digest = Sha256::new().chain_update(way).chain_update(text).finalize().into();
     if let Some(principal) = SEEN.with_borrow(|seen| seen.fresh(&digest, now)) {
         return Ok(principal);
     }
-    let row = match row_of(env, key.prefix).await {
+    let token = Token::parse(text).ok_or_else(jwks::refused)?;
+    let issuer = token.issuer(issuers, method).ok_or_else(jwks::refused)?;
+    // The claims first: they cost nothing, and what is over needs no signature.
+    let verified = issuer.verify(&token, method, now).ok_or_else(jwks::refused)?;
+    if !jwks::signed_by(issuer, &token, now).await? {
+        return Err(jwks::refused());
+    }
+    let principal = verified.principal.clone();
+    SEEN.with_borrow_mut(|seen| seen.remember(digest, verified, now));
+    Ok(principal)
+}
+
+async fn by_key(call: &Call, key: &ApiKey) -> Result<Principal, Failure> {
+    let (digest, now) = (key.digest(), call.now);
+    if let Some(principal) = SEEN.with_borrow(|seen| seen.fresh(&digest, now)) {
+        return Ok(principal);
+    }
+    let row = match row_of(&call.env, key.prefix()).await {
         Ok(row) => row,
         Err(failure) => {
             let principal = SEEN.with_borrow(|seen| seen.in_grace(&digest, now)).ok_or(failure)?;
@@ -77,10 +124,19 @@ async fn by_key(env: &Env, key: ApiKey<'_>, now: u64) -> Result<Principal, Failu
             return Ok(principal);
         }
     };
+    let use_is_news = row.as_ref().is_some_and(|row| row.use_is_news(now));
     match row.and_then(|row| verify(row, &digest, now)) {
         Some(verified) => {
             let principal = verified.principal.clone();
             SEEN.with_borrow_mut(|seen| seen.remember(digest, verified, now));
+            if use_is_news {
+                let (env, prefix) = (call.env.clone(), key.prefix().to_owned());
+                call.context.wait_until(async move {
+                    if let Err(error) = touch(&env, &prefix, now).await {
+                        console_error!("writing down the use of an API key: {error}");
+                    }
+                });
+            }
             Ok(principal)
         }
         None => {
@@ -90,11 +146,23 @@ async fn by_key(env: &Env, key: ApiKey<'_>, now: u64) -> Result<Principal, Failu
     }
 }
 
+/// A key of this user was revoked: this isolate notices at once, the others within a minute.
+pub fn forget(tenant: &str, user: &str) {
+    SEEN.with_borrow_mut(|seen| seen.forget_user(tenant, user));
+}
+
 async fn row_of(env: &Env, prefix: &str) -> Result<Option<KeyRow>, Failure> {
-    const QUERY: &str =
-        "SELECT hash, tenant, user_id, expires_at, revoked_at FROM api_keys WHERE prefix = ?1";
+    const QUERY: &str = "SELECT hash, tenant, user_id, scopes, expires_at, revoked_at, last_used_at \
+        FROM api_keys WHERE prefix = ?1";
     let looked_up = async {
         env.d1("DB")?.prepare(QUERY).bind(&[JsValue::from_str(prefix)])?.first::<KeyRow>(None).await
     };
     looked_up.await.map_err(Failure::internal("looking up an API key"))
+}
+
+async fn touch(env: &Env, prefix: &str, now: u64) -> worker::Result<()> {
+    const QUERY: &str = "UPDATE api_keys SET last_used_at = ?2 WHERE prefix = ?1";
+    // As a float: D1 has no 64-bit integers, and milliseconds do not fit into 32.
+    let values = [JsValue::from_str(prefix), JsValue::from_f64(now as f64)];
+    env.d1("DB")?.prepare(QUERY).bind(&values)?.run().await.map(drop)
 }

@@ -4,6 +4,8 @@
 mod chat;
 mod credentials;
 mod health;
+mod jwks;
+mod keys;
 mod models;
 mod object;
 mod session;
@@ -54,6 +56,18 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
         Route::Cancel { id } => {
             let owner = credentials::to_change(call).await?;
             threads::ask(call, owner, id, ThreadCommand::Cancel).await
+        }
+        Route::Keys => {
+            let owner = credentials::to_administer(call).await?;
+            keys::list(call, &owner).await.map(Answer::Ours)
+        }
+        Route::MintKey => {
+            let owner = credentials::to_administer(call).await?;
+            keys::mint(call, &owner).await.map(Answer::Ours)
+        }
+        Route::RevokeKey { prefix } => {
+            let owner = credentials::to_administer(call).await?;
+            keys::revoke(call, &owner, prefix).await.map(Answer::Ours)
         }
     }
 }

@@ -28,7 +28,10 @@ pub fn open(call: &Call) -> Result<Reply, Failure> {
     };
     credentials::check_page(call)?;
     let cookies = call.header("cookie");
-    let known = cookies.as_deref().and_then(token_in).and_then(|token| key.verify(token, call.now));
+    let known = cookies
+        .as_deref()
+        .and_then(|cookies| token_in(cookies, call.is_https()))
+        .and_then(|token| key.verify(token, call.now));
     let session = match known {
         Some(session) => session.renewed(call.now),
         None => {

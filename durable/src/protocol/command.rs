@@ -9,7 +9,7 @@ use super::ChatRequest;
 /// Whose data something is. Ids are chosen by clients, so an id alone identifies nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
-    /// Who vouches for the user: `anonymous`, `key`, later a JWT issuer's configured name. Never has a colon.
+    /// Who vouches for the user: `anonymous`, `key`, or a JWT issuer's configured name. Never has a colon.
     pub issuer: String,
     pub tenant: String,
     /// The issuer's own name of the user.

@@ -3,6 +3,7 @@
 mod command;
 mod error;
 mod event;
+mod key;
 mod message;
 mod request;
 mod tree;
@@ -13,6 +14,7 @@ pub use event::{
     AgentState, BudgetReason, CallStatus, ChunkKind, CostSummary, Event, FinishReason, ModelCost, Numbered,
     Place, Seq,
 };
+pub use key::{KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey};
 pub use message::{MessageList, Role, StopNote, StoredMessage, ThreadDetail, ThreadList, ThreadSummary};
 pub use request::{ChatContext, ChatRequest, Content, ContentPart, ContextKind, MAX_CONTENT_CHARS};
 pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeNode, preview};

@@ -11,8 +11,8 @@ use super::{ApiError, ErrorCode};
 pub const MAX_CONTENT_CHARS: usize = 100_000;
 /// The deepest nesting of a body (DESIGN §10); serde_json itself refuses from 128 on.
 const MAX_JSON_DEPTH: usize = 64;
-/// The largest `request_seq`: the largest integer that JavaScript represents exactly.
-const MAX_SEQ: u64 = (1 << 53) - 1;
+/// The largest integer of a body, `request_seq` among them: the largest that JavaScript represents exactly.
+pub(super) const MAX_SEQ: u64 = (1 << 53) - 1;
 
 /// A chat message with what the client may choose. Unknown fields are ignored; `tools` and `agent_mode` are known
 /// to older clients and mean nothing.
@@ -112,20 +112,25 @@ impl ContextKind {
     }
 }
 
+/// Reads a body as JSON. The error names the first offending member.
+pub(super) fn read<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, ApiError> {
+    if body.iter().all(u8::is_ascii_whitespace) {
+        return Err(ApiError::new(ErrorCode::InvalidJson, "the body is empty"));
+    }
+    if depth(body) > MAX_JSON_DEPTH {
+        let detail = format!("the body is nested deeper than {MAX_JSON_DEPTH} levels");
+        return Err(ApiError::new(ErrorCode::InvalidJson, detail));
+    }
+    let mut json = serde_json::Deserializer::from_slice(body);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| refusal(body, error))?;
+    json.end().map_err(|error| ApiError::new(ErrorCode::InvalidJson, error.to_string()))?;
+    Ok(value)
+}
+
 impl ChatRequest {
     /// Reads and checks a body. The error names the first offending member.
     pub fn parse(body: &[u8]) -> Result<ChatRequest, ApiError> {
-        if body.iter().all(u8::is_ascii_whitespace) {
-            return Err(ApiError::new(ErrorCode::InvalidJson, "the body is empty"));
-        }
-        if depth(body) > MAX_JSON_DEPTH {
-            let detail = format!("the body is nested deeper than {MAX_JSON_DEPTH} levels");
-            return Err(ApiError::new(ErrorCode::InvalidJson, detail));
-        }
-        let mut json = serde_json::Deserializer::from_slice(body);
-        let request: ChatRequest =
-            serde_path_to_error::deserialize(&mut json).map_err(|error| refusal(body, error))?;
-        json.end().map_err(|error| ApiError::new(ErrorCode::InvalidJson, error.to_string()))?;
+        let request: ChatRequest = read(body)?;
         request.check()?;
         Ok(request)
     }

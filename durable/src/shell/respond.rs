@@ -7,18 +7,12 @@ use crate::ports::LogError;
 use crate::protocol::{ApiError, ErrorCode};
 use crate::storage::StoreError;
 
+use super::headers::ALWAYS;
 use super::reader::Reader;
-
-/// What every answer says: nobody keeps it, nobody guesses its type, nobody is told where it came from.
-const HEADERS: [(&str, &str); 3] = [
-    ("cache-control", "no-store, no-transform"),
-    ("x-content-type-options", "nosniff"),
-    ("referrer-policy", "no-referrer"),
-];
 
 fn builder(status: u16) -> worker::Result<ResponseBuilder> {
     let response = ResponseBuilder::new().with_status(status);
-    HEADERS.iter().try_fold(response, |response, (name, value)| response.with_header(name, value))
+    ALWAYS.iter().try_fold(response, |response, (name, value)| response.with_header(name, value))
 }
 
 /// A refusal as RFC 9457 `application/problem+json`.

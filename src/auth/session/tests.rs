@@ -1,4 +1,6 @@
-use super::{BASE64_URL_SAFE_NO_PAD, Engine, LIFETIME_MS, Session, SessionKey, set_cookie, token_in};
+use super::{
+    BASE64_URL_SAFE_NO_PAD, Engine, LIFETIME_MS, Session, SessionKey, SessionKeys, set_cookie, token_in,
+};
 use uuid::Uuid;
 
 const NOW: u64 = 1_763_000_000_000;
@@ -19,6 +21,40 @@ fn a_token_proves_its_session_until_it_is_over() {
     assert_eq!(key('a').verify(&token, NOW + LIFETIME_MS - 1), Some(session()));
     assert_eq!(key('a').verify(&token, NOW + LIFETIME_MS), None);
     assert_eq!(key('b').verify(&token, NOW), None, "another secret");
+}
+
+#[test]
+fn a_new_secret_logs_nobody_out() {
+    let [old, new, other] = ['a', 'b', 'c'].map(|secret| secret.to_string().repeat(32));
+    let keys = |secrets: &[&str]| SessionKeys::from_secrets(&secrets.join(" , ")).unwrap();
+    let (before, during, after) = (keys(&[&old]), keys(&[&new, &old]), keys(&[&new]));
+    let token = before.sign(&session());
+    assert_eq!(during.verify(&token, NOW), Some(session()), "what the old secret signed goes on");
+    assert_eq!(after.verify(&token, NOW), None, "until it is taken out");
+    let renewed = during.sign(&session());
+    assert_eq!(after.verify(&renewed, NOW), Some(session()), "the first secret signs");
+    assert_eq!(before.verify(&renewed, NOW), None);
+    assert_eq!(keys(&[&other, &new]).verify(&renewed, NOW), Some(session()), "wherever it stands");
+    assert_eq!(keys(&[&other]).verify(&renewed, NOW), None);
+}
+
+#[test]
+fn each_secret_of_a_list_is_long_enough() {
+    let long = "s".repeat(32);
+    let eight = [long.as_str(); 8].join(",");
+    for (secrets, good) in [
+        (String::new(), false),
+        (long.clone(), true),
+        ("s".repeat(31), false),
+        (format!("{long},{long}"), true),
+        (format!("{long},"), false),
+        (format!("{long},short"), false),
+        (format!("short,{long}"), false),
+        (eight.clone(), true),
+        (format!("{eight},{long}"), false),
+    ] {
+        assert_eq!(SessionKeys::from_secrets(&secrets).is_some(), good, "{secrets}");
+    }
 }
 
 #[test]
@@ -110,6 +146,9 @@ fn the_token_is_found_among_other_cookies() {
         ("", None),
     ];
     for (cookies, token) in table {
-        assert_eq!(token_in(cookies), token, "{cookies}");
+        assert_eq!(token_in(cookies, false), token, "{cookies}");
+        // Over https only the name that no other host can set.
+        assert_eq!(token_in(cookies, true), None, "{cookies}");
     }
+    assert_eq!(token_in("espalier_session=planted; __Host-espalier_session=own", true), Some("own"));
 }

@@ -19,8 +19,13 @@ pub struct Case {
 impl Case {
     /// A new user of the main instance.
     pub async fn new() -> Self {
+        Self::of(Client::anonymous().await)
+    }
+
+    /// Any user of any instance.
+    pub fn of(client: Client) -> Self {
         let marker = format!("e2e-{}", uuid::Uuid::new_v4().simple());
-        Self { client: Client::anonymous().await, llm: FakeLlm::from_env(), marker }
+        Self { client, llm: FakeLlm::from_env(), marker }
     }
 
     /// The marker of a level. The root's path is empty, others are chosen by the test: `a`, `a/b`, …

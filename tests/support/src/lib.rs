@@ -9,6 +9,7 @@ pub mod case;
 pub mod client;
 pub mod fake_llm;
 pub mod http;
+pub mod identity;
 pub mod sse;
 pub mod stored;
 pub mod story;

@@ -1,6 +1,6 @@
 //! What stands in D1, read past the service from the file that the local D1 keeps.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -18,7 +18,7 @@ console.log(JSON.stringify(rows));
 pub async fn d1(sql: &str, values: &[&str]) -> Vec<Value> {
     let output = Command::new("node")
         .args(["--no-warnings", "-e", QUERY])
-        .arg(database().await)
+        .arg(database(&PathBuf::from(crate::env("ESPALIER_STATE_DIR"))).await)
         .arg(sql)
         .args(values)
         .output()
@@ -29,8 +29,9 @@ pub async fn d1(sql: &str, values: &[&str]) -> Vec<Value> {
     serde_json::from_slice(&output.stdout).expect("rows as JSON")
 }
 
-async fn database() -> PathBuf {
-    let folder = PathBuf::from(crate::env("ESPALIER_STATE_DIR")).join("v3/d1/miniflare-D1DatabaseObject");
+/// The file that wrangler keeps D1 in, of an instance whose state is here.
+pub async fn database(state: &Path) -> PathBuf {
+    let folder = state.join("v3/d1/miniflare-D1DatabaseObject");
     let mut files =
         tokio::fs::read_dir(&folder).await.unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     while let Some(file) = files.next_entry().await.expect("a readable folder") {

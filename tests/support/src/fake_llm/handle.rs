@@ -57,6 +57,16 @@ impl FakeLlm {
         http::send("POST", &format!("{}/_fake/release", self.url), &[], body).await.expect(200).await;
     }
 
+    /// Puts a document where [`FakeLlm::document_url`] says.
+    pub async fn publish(&self, name: &str, document: &Value) {
+        http::send("PUT", &self.document_url(name), &[], document.to_string()).await.expect(200).await;
+    }
+
+    /// Where a document can be fetched.
+    pub fn document_url(&self, name: &str) -> String {
+        format!("{}/_fake/documents/{name}", self.url)
+    }
+
     /// The requests whose marker begins so.
     pub async fn requests(&self, prefix: &str) -> Requests {
         self.report(&format!("/_fake/requests?marker={prefix}")).await

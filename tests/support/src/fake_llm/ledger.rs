@@ -98,6 +98,7 @@ struct State {
     requests: Vec<Record>,
     gates: HashMap<String, Gate>,
     failures: HashMap<(String, usize), u32>,
+    documents: HashMap<String, Value>,
 }
 
 #[derive(Default)]
@@ -113,6 +114,16 @@ impl Default for Ledger {
 }
 
 impl Ledger {
+    /// Puts a document where it can be fetched.
+    pub fn publish(&self, path: &str, document: Value) {
+        self.lock().documents.insert(path.to_owned(), document);
+    }
+
+    /// The document at this path.
+    pub fn published(&self, path: &str) -> Option<Value> {
+        self.lock().documents.get(path).cloned()
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // A poisoned lock means that a test's own thread panicked; the records are still true.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

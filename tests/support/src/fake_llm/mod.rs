@@ -8,6 +8,7 @@
 //! | `GET /_fake/requests?marker=PREFIX` | `{"requests": [Record], "peak"}`: what came, and how many at once |
 //! | `DELETE /_fake/requests?marker=PREFIX` | forgets them |
 //! | `GET /_fake/wait?marker=PREFIX&count=N[&outcome=aborted]` | the same, answered when N such requests are there |
+//! | `PUT`, `GET /_fake/documents/NAME` | any JSON, such as an issuer's keys |
 //!
 //! Which script answers a request follows from the marker `[[fake:MARKER]]` in its last user message, which step from
 //! the number of assistant messages after that one. So the fake has no sessions, and tests that run at the same time

@@ -29,6 +29,9 @@ type Sender = mpsc::Sender<Result<Frame<Bytes>, io::Error>>;
 /// The longest that `/_fake/wait` holds a request: more than any event needs, and less than the test runner's patience.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
+/// Where documents are kept.
+const DOCUMENTS: &str = "/_fake/documents/";
+
 /// Serves on this socket for as long as the process lives.
 pub async fn serve(listener: TcpListener) {
     let ledger = Arc::new(Ledger::default());
@@ -101,6 +104,14 @@ async fn answer(ledger: Arc<Ledger>, request: Request<Incoming>) -> Response<Bod
             let waited = tokio::time::timeout(LONGEST_WAIT, ledger.wait(prefix, count, outcome)).await;
             report(&ledger, prefix, if waited.is_ok() { 200 } else { 408 })
         }
+        ("PUT", path) if path.starts_with(DOCUMENTS) => {
+            ledger.publish(path, serde_json::from_slice(&body).unwrap_or_default());
+            plain(200, &json!({}))
+        }
+        ("GET", path) if path.starts_with(DOCUMENTS) => match ledger.published(path) {
+            Some(document) => plain(200, &document),
+            None => plain(404, &json!({ "error": "no such document" })),
+        },
         (method, path) => plain(404, &json!({ "error": format!("the fake LLM has no {method} {path}") })),
     }
 }

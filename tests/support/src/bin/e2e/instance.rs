@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use espalier_test_support::http;
+use espalier_test_support::identity::Identity;
+use espalier_test_support::{http, identity, stored};
 use tokio::process::{Child, Command};
 
 use crate::{LOGS, path_with_tools};
@@ -23,6 +24,9 @@ const KEEPER: &str = r#"("$@" </dev/null; echo "[e2e] wrangler ended with $?") &
 
 /// The line of [`KEEPER`] that means that there is no use in waiting.
 const ENDED: &str = "[e2e] wrangler ended";
+
+/// The origin that `closed` allows.
+const FRIEND: &str = "https://friend.example";
 
 /// What all instances have in common.
 pub struct World {
@@ -67,6 +71,13 @@ pub struct Instance {
     keeper: Child,
 }
 
+impl World {
+    /// Where an issuer publishes its keys.
+    pub fn issuer_url(&self, name: &str) -> String {
+        format!("{}/_fake/documents/{name}", self.llm)
+    }
+}
+
 impl Plan {
     /// The plan for the instance of this name.
     pub fn of(name: &str, world: &World) -> Result<Self, String> {
@@ -88,7 +99,11 @@ impl Plan {
         ];
         let (name, url_variable, vars) = match name {
             "main" => ("main", "ESPALIER_URL", [vec![anonymous, session], provider.to_vec()].concat()),
-            "closed" => ("closed", "ESPALIER_CLOSED_URL", [vec![session], provider.to_vec()].concat()),
+            "closed" => {
+                let issuers = identity::issuers(&world.issuer_url("rsa"), &world.issuer_url("ec"));
+                let vars = vec![session, format!("JWT:{issuers}"), format!("ALLOWED_ORIGINS:{FRIEND}")];
+                ("closed", "ESPALIER_CLOSED_URL", [vars, provider.to_vec()].concat())
+            }
             "demo" => ("demo", "ESPALIER_DEMO_URL", vec![anonymous, session]),
             other => return Err(format!("there is no instance {other}")),
         };
@@ -157,10 +172,10 @@ impl Instance {
     }
 }
 
-/// Gives each instance an empty D1 with all migrations: applied once, then copied, because each start of wrangler
+/// Gives each instance a D1 with all migrations and one API key: made once, then copied, because each start of wrangler
 /// takes seconds.
-pub async fn prepare(plans: &[Plan], world: &World) -> Result<(), String> {
-    let Some((first, others)) = plans.split_first() else { return Ok(()) };
+pub async fn prepare(plans: &[Plan], world: &World) -> Result<Identity, String> {
+    let Some((first, others)) = plans.split_first() else { return Err("no instances".into()) };
     fs::create_dir_all(&first.state).map_err(|error| error.to_string())?;
     let [program, words @ ..] = world.wrangler.as_slice() else { return Err("an empty --wrangler".into()) };
     let mut migrate = Command::new(program);
@@ -179,10 +194,12 @@ pub async fn prepare(plans: &[Plan], world: &World) -> Result<(), String> {
         let text = [output.stdout, output.stderr].concat();
         return Err(format!("the migrations failed:\n{}", String::from_utf8_lossy(&text)));
     }
+    let identity = Identity::make(&stored::database(&first.state).await).await;
     others
         .iter()
         .try_for_each(|other| copy(&first.state, &other.state))
-        .map_err(|error| format!("copying {}: {error}", first.state.display()))
+        .map_err(|error| format!("copying {}: {error}", first.state.display()))?;
+    Ok(identity)
 }
 
 fn environment(command: &mut Command, world: &World, state: &Path) {

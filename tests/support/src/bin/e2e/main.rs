@@ -9,11 +9,11 @@
 //! | instance | address in | |
 //! |---|---|---|
 //! | `main` | `ESPALIER_URL` | anonymous users, the fake LLM, 20 s wall clock |
-//! | `closed` | `ESPALIER_CLOSED_URL` | the same without anonymous users, as in production |
+//! | `closed` | `ESPALIER_CLOSED_URL` | the same without anonymous users, as in production, with issuers of tokens |
 //! | `demo` | `ESPALIER_DEMO_URL` | anonymous users, nothing configured: the demo provider |
 //!
-//! The command also gets `ESPALIER_FAKE_LLM_URL` and `ESPALIER_STATE_DIR` (where the main instance keeps its D1). Its
-//! exit code is ours. The Worker must have been built (`make build`): the instances do not build it. Runs in the root
+//! The command also gets `ESPALIER_FAKE_LLM_URL`, `ESPALIER_STATE_DIR` (where the main instance keeps its D1),
+//! `ESPALIER_ISSUER_KEYS` (what the issuers sign with) and `ESPALIER_ADMIN_KEY` (of the tenant `e2e`). Its exit code is ours. The Worker must have been built (`make build`): the instances do not build it. Runs in the root
 //! of the repository; logs go to `target/e2e/`.
 
 mod instance;
@@ -107,7 +107,9 @@ async fn run(arguments: &Arguments, state: &Path, instances: &mut Vec<Instance>)
     };
     let plans =
         arguments.instances.iter().map(|name| Plan::of(name, &world)).collect::<Result<Vec<_>, _>>()?;
-    instance::prepare(&plans, &world).await?;
+    let identity = instance::prepare(&plans, &world).await?;
+    llm.publish("rsa", &identity.published(&["rsa"])).await;
+    llm.publish("ec", &identity.published(&["ec"])).await;
     for plan in plans {
         // One after the other: two wranglers that start at the same moment take each other's internal ports.
         instances.push(plan.start(&world)?);
@@ -119,6 +121,7 @@ async fn run(arguments: &Arguments, state: &Path, instances: &mut Vec<Instance>)
     let [program, words @ ..] = arguments.command.as_slice() else { return Err("no command".into()) };
     let mut command = Command::new(program);
     command.args(words).env("PATH", path_with_tools(&world.root)).env("ESPALIER_FAKE_LLM_URL", llm.url());
+    command.env("ESPALIER_ISSUER_KEYS", &identity.issuer_keys).env("ESPALIER_ADMIN_KEY", &identity.admin_key);
     for instance in instances.iter() {
         command.env(instance.url_variable, &instance.url);
         if instance.name == "main" {

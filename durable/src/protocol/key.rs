@@ -1,0 +1,81 @@
+//! API keys as those who look after them see them.
+
+use serde::{Deserialize, Serialize};
+
+use super::ApiError;
+use super::request::{MAX_SEQ, read};
+
+/// The longest name of a key and the longest user, in characters.
+pub const MAX_KEY_NAME_CHARS: usize = 100;
+
+/// The body of `POST /api/keys`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NewKey {
+    /// What it is for; people read it in the list.
+    pub name: String,
+    /// `read`, `write`, `admin`; `read` and `write` if absent.
+    #[serde(default)]
+    pub scopes: Option<Vec<String>>,
+    /// Whose threads it opens: two keys of one user open the same. A user of its own if absent.
+    #[serde(default)]
+    pub user: Option<String>,
+    #[serde(default)]
+    pub expires_at: Option<u64>,
+}
+
+impl NewKey {
+    /// Reads and checks a body, but for the words of its scopes.
+    pub fn parse(body: &[u8], now: u64) -> Result<NewKey, ApiError> {
+        let new: NewKey = read(body)?;
+        if new.name.trim().is_empty() || !short_line(&new.name) {
+            let detail = format!("expected one line of 1 to {MAX_KEY_NAME_CHARS} characters");
+            return Err(ApiError::field("name", detail));
+        }
+        let plain =
+            |user: &str| user.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.@+".contains(&byte));
+        if new.user.as_deref().is_some_and(|user| user.is_empty() || !short_line(user) || !plain(user)) {
+            let detail = format!("expected 1 to {MAX_KEY_NAME_CHARS} letters, digits and any of -_.@+");
+            return Err(ApiError::field("user", detail));
+        }
+        match new.expires_at {
+            Some(at) if at <= now => Err(ApiError::field("expires_at", "this is over already")),
+            Some(at) if at > MAX_SEQ => {
+                Err(ApiError::field("expires_at", format!("the largest value is {MAX_SEQ}")))
+            }
+            _ => Ok(new),
+        }
+    }
+}
+
+fn short_line(text: &str) -> bool {
+    text.chars().nth(MAX_KEY_NAME_CHARS).is_none() && !text.chars().any(char::is_control)
+}
+
+/// A key as the list shows it: nothing of its secret.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeySummary {
+    /// What a key is found by: the part between the two underscores.
+    pub prefix: String,
+    pub name: String,
+    pub user_id: String,
+    pub scopes: Vec<String>,
+    pub created_at: u64,
+    pub expires_at: Option<u64>,
+    pub revoked_at: Option<u64>,
+    /// To the hour.
+    pub last_used_at: Option<u64>,
+}
+
+/// The keys of a tenant, oldest first, revoked ones too.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeyList {
+    pub keys: Vec<KeySummary>,
+}
+
+/// A new key. This is the only time that it is shown.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct MintedKey {
+    pub key: String,
+    #[serde(flatten)]
+    pub summary: KeySummary,
+}

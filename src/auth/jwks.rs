@@ -1,0 +1,139 @@
+//! The public keys of an issuer: which of a published set may verify a token, and when the set is fetched anew. Pure.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::jwt::Algorithm;
+
+/// The largest set that is read: hundreds of keys.
+pub const MAX_BYTES: usize = 64 << 10;
+/// The most keys of a set that are looked at.
+const MAX_KEYS: usize = 64;
+/// How long a set is taken without asking again: the longest that a withdrawn key is still good for.
+const FRESH_MS: u64 = 600_000;
+/// How long it is taken while the issuer cannot be asked, as API keys are.
+const GRACE_MS: u64 = 3_600_000;
+/// A token with an unknown key asks for the set again, for keys rotate; but not more often than this, for tokens with
+/// unknown keys are free to make.
+const AGAIN_MS: u64 = 10_000;
+/// 2048 bits: RFC 7518 §3.3.
+const MIN_RSA_BYTES: usize = 256;
+
+/// A public key, reduced to what the import needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Jwk {
+    #[serde(skip_serializing)]
+    kid: Option<String>,
+    kty: String,
+    #[serde(skip_serializing)]
+    alg: Option<String>,
+    #[serde(skip_serializing, rename = "use")]
+    purpose: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    n: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    e: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    crv: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    x: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    y: Option<String>,
+}
+
+impl Jwk {
+    fn suits(&self, algorithm: Algorithm) -> bool {
+        let meant = self.purpose.as_deref().is_none_or(|purpose| purpose == "sig")
+            && self.alg.as_deref().is_none_or(|alg| alg == algorithm.as_str());
+        meant
+            && match algorithm {
+                // Base64 without padding: four characters for three bytes.
+                Algorithm::RS256 => {
+                    self.kty == "RSA"
+                        && self.e.is_some()
+                        && self.n.as_ref().is_some_and(|n| n.len() / 4 * 3 + n.len() % 4 > MIN_RSA_BYTES)
+                }
+                Algorithm::ES256 => {
+                    let curve = self.kty == "EC" && self.crv.as_deref() == Some("P-256");
+                    curve && self.x.is_some() && self.y.is_some()
+                }
+            }
+    }
+}
+
+/// The keys of a set that may verify tokens of one algorithm.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeySet(Vec<Jwk>);
+
+#[derive(Deserialize)]
+struct Published {
+    keys: Vec<Value>,
+}
+
+impl KeySet {
+    /// Reads a published set. Keys that are not for this are left out, odd ones too: sets are shared with other uses.
+    pub fn parse(json: &[u8], algorithm: Algorithm) -> Result<Self, serde_json::Error> {
+        let published: Published = serde_json::from_slice(json)?;
+        let keys = published.keys.into_iter().take(MAX_KEYS).filter_map(|key| Jwk::deserialize(key).ok());
+        Ok(KeySet(keys.filter(|key| key.suits(algorithm)).collect()))
+    }
+
+    /// The key of this id; without an id the one key that there is.
+    pub fn find(&self, kid: Option<&str>) -> Option<&Jwk> {
+        match (kid, self.0.as_slice()) {
+            (Some(kid), keys) => keys.iter().find(|key| key.kid.as_deref() == Some(kid)),
+            (None, [only]) => Some(only),
+            (None, _) => None,
+        }
+    }
+}
+
+/// What is known of an issuer's keys.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    keys: KeySet,
+    fetched_at: Option<u64>,
+    failed_at: Option<u64>,
+}
+
+/// What to do about a token's key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lookup {
+    /// Verify with this one.
+    Key(Box<Jwk>),
+    /// The issuer has no such key.
+    Unknown,
+    /// Fetch the set, tell [`Known::fetched`] or [`Known::failed`], and look again.
+    Fetch,
+    /// Nothing is known, and asking has just failed.
+    Unavailable,
+}
+
+impl Known {
+    /// Looks for the key of a token.
+    pub fn look(&self, kid: Option<&str>, now: u64) -> Lookup {
+        let since = |at: Option<u64>| at.map(|at| now.saturating_sub(at));
+        let age = since(self.fetched_at);
+        let just_failed = since(self.failed_at).is_some_and(|ago| ago < AGAIN_MS);
+        let found = self.keys.find(kid).map(|key| Lookup::Key(Box::new(key.clone())));
+        match (age, found) {
+            (Some(age), Some(found)) if age < FRESH_MS || (just_failed && age < GRACE_MS) => found,
+            (Some(age), None) if age < AGAIN_MS || (just_failed && age < GRACE_MS) => Lookup::Unknown,
+            _ if just_failed => Lookup::Unavailable,
+            _ => Lookup::Fetch,
+        }
+    }
+
+    /// The set was fetched.
+    pub fn fetched(&mut self, keys: KeySet, now: u64) {
+        *self = Known { keys, fetched_at: Some(now), failed_at: None };
+    }
+
+    /// It could not be fetched.
+    pub fn failed(&mut self, now: u64) {
+        self.failed_at = Some(now);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,229 @@
+//! JSON Web Tokens of issuers that the operator trusts: what a token must say. Whether its signature is good is the
+//! platform's to tell (`routes/credentials.rs`), by a key of the issuer's set (`jwks`).
+//!
+//! Nothing in a token chooses how it is checked: the algorithm, the address of the keys and the audience are the
+//! configuration's. `jku`, `x5u` and `jwk` of its header are not even read.
+
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use espalier_durable::protocol::Owner;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
+
+use super::api_key::Verified;
+use super::scope::Scopes;
+use super::{Method, Principal, api_key, session};
+
+/// The longest token. Identity providers stay below 4 KiB, since proxies refuse larger headers.
+const MAX_TOKEN_BYTES: usize = 8 << 10;
+/// How far clocks may be apart (RFC 7519 §4.1.4 allows "a few minutes").
+const SKEW_S: f64 = 60.0;
+/// The longest user or tenant. OpenID Connect §2 allows `sub` 255 characters.
+const MAX_NAME_CHARS: usize = 255;
+/// The most issuers: each token is matched against them one by one.
+const MAX_ISSUERS: usize = 16;
+
+/// The algorithms that can be pinned: what identity providers use, and what WebCrypto verifies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum Algorithm {
+    #[default]
+    RS256,
+    ES256,
+}
+
+impl Algorithm {
+    /// As the header of a token spells it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Algorithm::RS256 => "RS256",
+            Algorithm::ES256 => "ES256",
+        }
+    }
+}
+
+/// Somebody whose tokens are taken: an element of the variable `JWT`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Issuer {
+    /// Our short name for it, part of its users' ids: letters, digits and `-`. It must never change.
+    pub name: String,
+    /// The claim `iss`.
+    pub issuer: String,
+    /// What `aud` must be or contain.
+    pub audience: String,
+    /// Where its public keys are.
+    pub jwks_url: String,
+    #[serde(default)]
+    pub algorithm: Algorithm,
+    /// The header that its tokens come in, if not `Authorization: Bearer`. Cloudflare Access:
+    /// `cf-access-jwt-assertion`.
+    #[serde(default)]
+    pub header: Option<String>,
+    /// The tenant of all its users; `default` if there is neither this nor the next.
+    #[serde(default)]
+    pub tenant: Option<String>,
+    /// The claim that has the tenant.
+    #[serde(default)]
+    pub tenant_claim: Option<String>,
+}
+
+impl Issuer {
+    /// Reads the variable `JWT`, a JSON array. The error is for the operator.
+    pub fn parse_all(json: &str) -> Result<Vec<Issuer>, String> {
+        let issuers: Vec<Issuer> =
+            serde_json::from_str(json).map_err(|error| format!("the variable JWT: {error}"))?;
+        if issuers.len() > MAX_ISSUERS {
+            return Err(format!("the variable JWT has more than {MAX_ISSUERS} issuers"));
+        }
+        for (index, issuer) in issuers.iter().enumerate() {
+            let wrong = |what: &str| format!("the variable JWT: issuer {:?}: {what}", issuer.name);
+            issuer.check().map_err(|what| wrong(&what))?;
+            let before = issuers.iter().take(index);
+            if before.into_iter().any(|other| other.name == issuer.name || other.issuer == issuer.issuer) {
+                return Err(wrong("name and issuer must differ from those of the others"));
+            }
+        }
+        Ok(issuers)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let word = |text: &str| {
+            !text.is_empty()
+                && text.len() <= 32
+                && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        };
+        if !word(&self.name) || [api_key::ISSUER, session::ISSUER].contains(&self.name.as_str()) {
+            return Err("name must be up to 32 letters, digits and '-', and not 'key' or 'anonymous'".into());
+        }
+        if self.issuer.is_empty() || self.audience.is_empty() {
+            return Err("issuer and audience must not be empty".into());
+        }
+        // Keys that come over plain http could be anybody's; to this machine nobody is in between.
+        let url = self.jwks_url.as_str();
+        let local = ["http://127.0.0.1:", "http://localhost:"];
+        if !url.starts_with("https://") && !local.iter().any(|begin| url.starts_with(begin)) {
+            return Err("jwks_url must begin with https://".into());
+        }
+        if self.header.as_deref().is_some_and(|header| !word(header) || header.eq_ignore_ascii_case("cookie"))
+        {
+            return Err("header must be the name of a header".into());
+        }
+        if self.tenant.is_some() && self.tenant_claim.is_some() {
+            return Err("either tenant or tenant_claim".into());
+        }
+        if self.tenant.as_deref().is_some_and(|tenant| !is_name(tenant)) {
+            return Err("tenant must not be empty".into());
+        }
+        Ok(())
+    }
+
+    /// Judges the claims of a token whose signature is good; `None` refuses it.
+    pub fn verify(&self, token: &Token, method: Method, now: u64) -> Option<Verified> {
+        let Claims { iss, aud, sub, exp, nbf, iat, rest } = &token.claims;
+        let now_s = now as f64 / 1_000.0;
+        let for_us = match aud {
+            Audience::One(one) => *one == self.audience,
+            Audience::Many(many) => many.contains(&self.audience),
+        };
+        let current = *exp > now_s - SKEW_S
+            && nbf.is_none_or(|nbf| nbf <= now_s + SKEW_S)
+            && iat.is_none_or(|iat| iat <= now_s + SKEW_S);
+        if *iss != self.issuer || !for_us || !current || !is_name(sub) {
+            return None;
+        }
+        let tenant = match &self.tenant_claim {
+            None => self.tenant.as_deref().unwrap_or("default"),
+            Some(claim) => rest.get(claim).and_then(Value::as_str).filter(|tenant| is_name(tenant))?,
+        };
+        let owner = Owner { issuer: self.name.clone(), tenant: tenant.to_owned(), user: sub.clone() };
+        let expires_at = Some(((*exp + SKEW_S) * 1_000.0) as u64);
+        Some(Verified { principal: Principal { owner, method, scopes: Scopes::USER }, expires_at })
+    }
+}
+
+/// A user or tenant as somebody else names them: anything that can be shown, of bounded length.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().nth(MAX_NAME_CHARS).is_none() && !name.chars().any(char::is_control)
+}
+
+/// Whether a bearer credential has the shape of a token.
+pub fn looks_like_one(token: &str) -> bool {
+    token.split('.').count() == 3
+}
+
+/// A token that was read. Nothing of it is true before its signature was verified.
+pub struct Token<'a> {
+    header: Header,
+    claims: Claims,
+    /// What the signature is over.
+    pub signed: &'a str,
+    pub signature: Vec<u8>,
+}
+
+#[derive(Deserialize)]
+struct Header {
+    alg: String,
+    #[serde(default)]
+    kid: Option<String>,
+    #[serde(default)]
+    typ: Option<String>,
+    /// Extensions that must be understood; we know none (RFC 7515 §4.1.11).
+    #[serde(default)]
+    crit: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Claims {
+    iss: String,
+    aud: Audience,
+    sub: String,
+    exp: f64,
+    #[serde(default)]
+    nbf: Option<f64>,
+    #[serde(default)]
+    iat: Option<f64>,
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Audience {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl<'a> Token<'a> {
+    /// Reads a token; `None` for what is none, or none that we could ever take.
+    pub fn parse(token: &'a str) -> Option<Self> {
+        if token.len() > MAX_TOKEN_BYTES {
+            return None;
+        }
+        let (signed, signature) = token.rsplit_once('.')?;
+        let (header, claims) = signed.split_once('.')?;
+        let decode = |part: &str| BASE64_URL_SAFE_NO_PAD.decode(part).ok();
+        let header: Header = serde_json::from_slice(&decode(header)?).ok()?;
+        let typ = header.typ.as_deref().map(str::to_ascii_lowercase);
+        if header.crit.is_some() || !matches!(typ.as_deref(), None | Some("jwt" | "at+jwt")) {
+            return None;
+        }
+        let claims = serde_json::from_slice(&decode(claims)?).ok()?;
+        Some(Token { header, claims, signed, signature: decode(signature)? })
+    }
+
+    /// The issuer that it names, if that is one of these, its tokens come this way, and the algorithm is its.
+    pub fn issuer<'i>(&self, issuers: &'i [Issuer], method: Method) -> Option<&'i Issuer> {
+        let issuer = issuers.iter().find(|issuer| issuer.issuer == self.claims.iss)?;
+        let this_way = issuer.header.is_some() == (method == Method::Ambient);
+        (this_way && self.header.alg == issuer.algorithm.as_str()).then_some(issuer)
+    }
+
+    /// Which key it claims to be signed with.
+    pub fn key_id(&self) -> Option<&str> {
+        self.header.kid.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! Nobody reaches what is another's: each route that takes an id, asked with somebody else's ids by users of the same
+//! tenant, of other tenants and of other issuers. The answer is that of an id that never was, to the byte, so that not
+//! even existence is told.
+//!
+//! A route that takes an id is one line of [`probes`], and `every_route_with_an_id_is_probed` says so when one is missing.
+
+// A helper may fail as its test does; clippy allows that in `#[test]` functions only.
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+
+use espalier_test_support::identity::{EC, claims, tokens, users};
+use espalier_test_support::{Case, Client, Value, env, json, new_id, text};
+
+/// The ids of somebody's things.
+#[derive(Clone)]
+struct Ids {
+    thread: String,
+    turn: String,
+}
+
+impl Ids {
+    /// Of things that never were.
+    fn unknown() -> Self {
+        Ids { thread: new_id(), turn: new_id() }
+    }
+}
+
+/// A request that names somebody's things: method, path, body, and the code of its refusal. The pattern is the router's.
+struct Probe {
+    pattern: &'static str,
+    request: fn(&Ids) -> (&'static str, String, Value),
+    code: &'static str,
+}
+
+fn probes() -> Vec<Probe> {
+    let probe = |pattern, request, code| Probe { pattern, request, code };
+    vec![
+        probe(
+            "GET /api/threads/{}",
+            |ids| ("GET", format!("/api/threads/{}", ids.thread), Value::Null),
+            "thread_not_found",
+        ),
+        probe(
+            "DELETE /api/threads/{}",
+            |ids| ("DELETE", format!("/api/threads/{}", ids.thread), Value::Null),
+            "thread_not_found",
+        ),
+        probe(
+            "GET /api/threads/{}/messages",
+            |ids| ("GET", format!("/api/threads/{}/messages?limit=200", ids.thread), Value::Null),
+            "thread_not_found",
+        ),
+        probe(
+            "GET /api/threads/{}/stream",
+            |ids| ("GET", format!("/api/threads/{}/stream?after=0", ids.thread), Value::Null),
+            "thread_not_found",
+        ),
+        probe(
+            "POST /api/threads/{}/cancel",
+            |ids| ("POST", format!("/api/threads/{}/cancel", ids.thread), json!({ "turn_id": ids.turn })),
+            "thread_not_found",
+        ),
+    ]
+}
+
+/// Others than `lab/ada`, and one who is nobody: some whose names look like hers when written one after the other.
+async fn others() -> Vec<(&'static str, Client)> {
+    let [colleague, namesake, shifted, colon] =
+        users([("lab", "bob"), ("shop", "ada"), ("la", "bada"), ("lab", "rsa:ada")]).await;
+    let by_ec = ("ec", json!({ "alg": "ES256", "kid": "ec" }), claims(EC, "lab", "ada"));
+    let token = tokens(&[by_ec]).await.remove(0);
+    let closed = Client::nobody_at(&env("ESPALIER_CLOSED_URL"));
+    vec![
+        ("somebody of the same tenant", colleague),
+        ("the same name in another tenant", namesake),
+        ("the same letters, divided otherwise", shifted),
+        ("a name with a separator", colon),
+        ("the same name of another issuer", closed.with("authorization", &format!("Bearer {token}"))),
+        ("an administrator", closed.with("authorization", &format!("Bearer {}", env("ESPALIER_ADMIN_KEY")))),
+    ]
+}
+
+async fn ask(client: &Client, probe: &Probe, ids: &Ids) -> (u16, Value) {
+    let (method, path, body) = (probe.request)(ids);
+    let reply = match body {
+        Value::Null => client.send(method, &path, "").await,
+        body => client.with("content-type", "application/json").send(method, &path, body.to_string()).await,
+    };
+    (reply.status, reply.json().await)
+}
+
+#[tokio::test]
+async fn what_is_anothers_is_not_there() {
+    let [ada] = users([("lab", "ada")]).await;
+    let case = Case::of(ada);
+    let held = case.barrier("held");
+    case.script("", [text("One.")]).await;
+    case.script("second", [text("Two.").waiting(&held, 0)]).await;
+    let thread = new_id();
+    case.chat_with(&json!({ "thread_id": thread, "content": case.said("First", "") })).await;
+    // Something that could be stopped, too.
+    let turn = new_id();
+    let body = json!({ "thread_id": thread, "turn_id": turn, "content": case.said("Second", "second") });
+    let running = case.client.chat(&body).await;
+    let messages = case.client.messages(&thread).await;
+    let ids = Ids { thread: thread.clone(), turn };
+
+    for (who, other) in others().await {
+        for probe in probes() {
+            let about = format!("{who}: {}", probe.pattern);
+            let answer = ask(&other, &probe, &ids).await;
+            let unknown = ask(&other, &probe, &Ids::unknown()).await;
+            assert_eq!(answer, unknown, "{about}");
+            let scope = answer.1["code"] == "insufficient_scope" && who == "an administrator";
+            assert!(scope || answer.1["code"] == probe.code, "{about}: {}", answer.1);
+        }
+    }
+
+    // The same ids in a message of one's own are one's own: nothing is shared, nothing is overwritten.
+    for (who, other) in others().await.into_iter().filter(|(who, _)| *who != "an administrator") {
+        let other = Case::of(other);
+        other.script("", [text("Mine.")]).await;
+        let hello = other.said("Hello", "");
+        let body = json!({ "thread_id": ids.thread, "turn_id": ids.turn, "content": hello });
+        let events = other.chat_with(&body).await;
+        assert_eq!(events[0].text("thread_id"), thread, "{who}");
+        let theirs = other.client.messages(&thread).await;
+        let contents: Vec<_> = theirs.iter().map(|message| message["content"].clone()).collect();
+        assert_eq!(contents, [json!(hello), json!("Mine.")], "{who}");
+        let ids =
+            |messages: &[Value]| messages.iter().map(|message| message["id"].clone()).collect::<Vec<_>>();
+        assert!(ids(&theirs).iter().all(|id| !ids(&messages).contains(id)), "{who}");
+        other.client.delete(&thread).await;
+    }
+
+    // And all the while nothing of hers was touched.
+    case.llm.release(&held).await;
+    let events = case.turn(running).await;
+    assert_eq!(events.last().map(|event| event.text("finish_reason").to_owned()).as_deref(), Some("stop"));
+    let after = case.client.messages(&thread).await;
+    assert_eq!(after[..messages.len()], messages[..]);
+    assert_eq!(after.len(), 4);
+    let listed = case.client.threads().await;
+    assert!(listed.iter().any(|listed| listed["id"] == json!(thread)), "{listed:?}");
+}
+
+// Keys are a tenant's: an administrator of another one neither sees nor revokes them.
+#[tokio::test]
+async fn keys_of_another_tenant_are_not_there() {
+    let main = Client::nobody_at(&env("ESPALIER_URL"));
+    let admin = main.with("authorization", &format!("Bearer {}", env("ESPALIER_ADMIN_KEY")));
+    let list = admin.get("/api/keys").await.expect(200).await.json().await;
+    let foreign = list["keys"].as_array().expect("keys").iter().filter(|key| key["name"] == "elsewhere");
+    assert_eq!(foreign.count(), 0, "{list}");
+    let foreign = admin.send("DELETE", "/api/keys/e2eother", "").await.expect(404).await.json().await;
+    let unknown = admin.send("DELETE", "/api/keys/0000", "").await.expect(404).await.json().await;
+    assert_eq!(foreign, unknown);
+}
+
+/// A route that takes an id and is not probed is a hole in this file.
+#[test]
+fn every_route_with_an_id_is_probed() {
+    let probed: Vec<_> = probes().iter().map(|probe| probe.pattern).collect();
+    for pattern in espalier::router::patterns() {
+        let elsewhere = pattern.contains("/api/keys/");
+        assert!(!pattern.contains("{}") || elsewhere || probed.contains(&pattern.as_str()), "{pattern}");
+    }
+}

@@ -1,0 +1,124 @@
+//! API keys: minted, listed and revoked by whoever has the scope `admin`, and what they open.
+
+// A helper may fail as its test does; clippy allows that in `#[test]` functions only.
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+
+use espalier_test_support::client::assert_problem;
+use espalier_test_support::{Case, Client, Value, env, json, new_id, stored, text};
+
+fn with_key(key: &str) -> Client {
+    Client::nobody_at(&env("ESPALIER_URL")).with("authorization", &format!("Bearer {key}"))
+}
+
+fn admin() -> Client {
+    with_key(&env("ESPALIER_ADMIN_KEY"))
+}
+
+async fn mint(body: Value) -> Value {
+    admin().post("/api/keys", &body).await.expect(201).await.json().await
+}
+
+fn text_of<'a>(value: &'a Value, member: &str) -> &'a str {
+    value[member].as_str().unwrap_or_default()
+}
+
+async fn listed(prefix: &str) -> Value {
+    let list = admin().get("/api/keys").await.expect(200).await.json().await;
+    let keys = list["keys"].as_array().expect("keys").iter();
+    keys.clone().find(|key| key["prefix"] == prefix).expect("the key is listed").clone()
+}
+
+#[tokio::test]
+async fn a_key_is_minted_used_listed_and_revoked() {
+    let minted = mint(json!({ "name": "ci" })).await;
+    let (key, prefix) = (text_of(&minted, "key"), text_of(&minted, "prefix"));
+    assert!(key.starts_with(&format!("espk_{prefix}_")), "{minted}");
+    assert_eq!(minted["scopes"], json!(["read", "write"]));
+    assert_eq!(minted["user_id"], format!("key:{prefix}"));
+
+    let case = Case::of(with_key(key));
+    case.script("", [text("Hi.")]).await;
+    case.chat("Hello").await;
+
+    let used = stored::eventually("the use of the key is written down", || async {
+        let key = listed(prefix).await;
+        key["last_used_at"].is_u64().then_some(key)
+    })
+    .await;
+    let members: Vec<_> = used.as_object().expect("an object").keys().collect();
+    let expected =
+        ["created_at", "expires_at", "last_used_at", "name", "prefix", "revoked_at", "scopes", "user_id"];
+    assert_eq!(members, expected, "nothing that proves a key is listed");
+    assert_eq!((&used["name"], &used["revoked_at"]), (&json!("ci"), &Value::Null));
+
+    for _ in 0..2 {
+        admin().send("DELETE", &format!("/api/keys/{prefix}"), "").await.expect(204).await;
+    }
+    assert_problem(case.client.get("/api/threads").await, 401, "unauthenticated", None).await;
+    assert!(listed(prefix).await["revoked_at"].is_u64());
+}
+
+#[tokio::test]
+async fn a_key_may_do_what_its_scopes_say() {
+    let routes = [
+        ("GET", "/api/threads".to_owned(), "read"),
+        ("GET", format!("/api/threads/{}", new_id()), "read"),
+        ("GET", format!("/api/threads/{}/messages", new_id()), "read"),
+        ("GET", format!("/api/threads/{}/stream", new_id()), "read"),
+        ("POST", "/api/chat".to_owned(), "write"),
+        ("POST", format!("/api/threads/{}/cancel", new_id()), "write"),
+        ("DELETE", format!("/api/threads/{}", new_id()), "write"),
+        ("GET", "/api/keys".to_owned(), "admin"),
+        ("POST", "/api/keys".to_owned(), "admin"),
+        ("DELETE", "/api/keys/0000".to_owned(), "admin"),
+    ];
+    for scope in ["read", "write", "admin"] {
+        let minted = mint(json!({ "name": scope, "scopes": [scope] })).await;
+        let client = with_key(text_of(&minted, "key")).with("content-type", "application/json");
+        for (method, path, needed) in &routes {
+            let reply = client.send(method, path, if *method == "POST" { "{}" } else { "" }).await;
+            if scope == *needed {
+                assert!(![401, 403].contains(&reply.status), "{scope}: {method} {path}: {}", reply.status);
+            } else {
+                assert!(reply.header("www-authenticate").contains("insufficient_scope"));
+                assert_problem(reply, 403, "insufficient_scope", None).await;
+            }
+        }
+    }
+    // Neither visitors nor the users of a tenant look after its keys.
+    let guest = Client::anonymous().await;
+    assert_problem(guest.get("/api/keys").await, 403, "insufficient_scope", None).await;
+}
+
+// Keys can be replaced without losing the threads.
+#[tokio::test]
+async fn two_keys_of_one_user_open_the_same_threads() {
+    let user = new_id();
+    let [old, new, other] = [Some(&user), Some(&user), None].map(|user| json!({ "name": "k", "user": user }));
+    let case = Case::of(with_key(text_of(&mint(old).await, "key")));
+    case.script("", [text("Hi.")]).await;
+    let thread = case.chat("Hello").await[0].text("thread_id").to_owned();
+    let new = with_key(text_of(&mint(new).await, "key"));
+    assert_eq!(new.messages(&thread).await.len(), 2);
+    let other = with_key(text_of(&mint(other).await, "key"));
+    assert_problem(other.get(&format!("/api/threads/{thread}")).await, 404, "thread_not_found", None).await;
+}
+
+#[tokio::test]
+async fn wrong_keys_are_not_minted() {
+    for (body, field) in [
+        (json!({}), "name"),
+        (json!({ "name": "" }), "name"),
+        (json!({ "name": "x", "scopes": [] }), "scopes"),
+        (json!({ "name": "x", "scopes": ["read", "root"] }), "scopes[1]"),
+        (json!({ "name": "x", "user": "a b" }), "user"),
+        (json!({ "name": "x", "expires_at": 1 }), "expires_at"),
+    ] {
+        let reply = admin().post("/api/keys", &body).await;
+        assert_problem(reply, 400, "invalid_request", Some(field)).await;
+    }
+    for prefix in ["0000", "%27%20OR%201=1", &"a".repeat(5_000)] {
+        let reply = admin().send("DELETE", &format!("/api/keys/{prefix}"), "").await;
+        assert_problem(reply, 404, "key_not_found", None).await;
+    }
+}
