@@ -33,6 +33,7 @@ impl Health {
             problems.push("The Durable Object binding THREADS is missing.".to_owned());
         }
         problems.extend(limits::from_env(&var).err());
+        problems.extend(limits::kept_turns(&var).err());
         match Configuration::from_env(var) {
             Ok(Configuration { roles, .. }) if problems.is_empty() => {
                 let ModelChoice { provider, model, .. } = ModelChoice::clone(&roles.primary.first.choice);

@@ -17,9 +17,12 @@ export interface SessionEvent extends EventBase {
   thread_id: string;
   user_message_id: string;
   assistant_message_id: string;
-  provider: string;
-  model: string;
-  resumed?: boolean;
+  /** Absent where the turn's events are not kept any more. */
+  provider?: string;
+  model?: string;
+  /** `truncated`: this one event stands for all of the turn's, and its `messages` are what is left of it. */
+  resumed?: string;
+  messages?: Message[];
 }
 
 export interface AgentStateEvent extends EventBase {
@@ -132,6 +135,8 @@ export interface ExecutionNode {
 export interface ExecutionTree {
   version: number;
   nodes: ExecutionNode[];
+  /** How many of the last calls were left out. */
+  omitted?: number;
 }
 
 export type Content = string | { type: string; text?: string }[];
@@ -158,6 +163,7 @@ export interface Thread {
 export interface ThreadDetails extends Thread {
   last_seq: number;
   running_turn_id: string | null;
+  running_turn_first_seq: number | null;
 }
 
 export interface Health {

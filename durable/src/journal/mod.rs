@@ -177,6 +177,9 @@ pub struct TextPart {
     /// Each chunk's number and its length in bytes of `text`, in order.
     pub chunks: Vec<(Seq, u32)>,
     pub text: String,
+    /// The part goes on in another row, so its last chunk is not among these.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more: bool,
 }
 
 /// The turn's last words: what the thread keeps of it.

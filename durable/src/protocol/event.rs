@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::StoredMessage;
 use crate::model::Usage;
 
 /// The thread-wide number of an event. Grows, may skip, is never reused.
@@ -39,10 +40,16 @@ pub enum Event {
         thread_id: String,
         user_message_id: String,
         assistant_message_id: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
         provider: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
         model: String,
+        /// `truncated`: the turn's events are not kept any more, and this one event stands for all of them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resumed: Option<String>,
+        /// The turn's messages, where its events are not kept any more.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        messages: Vec<StoredMessage>,
     },
     /// What the agent is doing now; told when it changes.
     AgentState {

@@ -72,4 +72,6 @@ pub struct ThreadDetail {
     pub last_seq: u64,
     /// Null when the thread is idle.
     pub running_turn_id: Option<String>,
+    /// The number of the running turn's first event: where to read it from.
+    pub running_turn_first_seq: Option<u64>,
 }

@@ -11,11 +11,14 @@ pub struct ExecutionTree {
     /// Always 1.
     pub version: u32,
     pub nodes: Vec<TreeNode>,
+    /// How many of the last nodes were left out, because the tree would not have fitted into its row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub omitted: Option<u32>,
 }
 
 impl Default for ExecutionTree {
     fn default() -> Self {
-        ExecutionTree { version: 1, nodes: Vec::new() }
+        ExecutionTree { version: 1, nodes: Vec::new(), omitted: None }
     }
 }
 

@@ -5,10 +5,11 @@ use std::rc::Rc;
 use futures::future::{Either, select};
 use futures::pin_mut;
 
-use crate::storage::outgoing::retry_after_ms;
+use crate::storage::outgoing::{Outgoing, retry_after_ms};
 use crate::storage::thread::Reason;
 use crate::storage::{StoreError, d1};
 
+use super::compose;
 use super::thread::{Thread, WATCH_MS};
 
 /// How long D1 may take for a batch before it counts as refused: its own limit for a query is 30 s.
@@ -20,6 +21,10 @@ impl Thread {
     pub fn on_alarm(self: &Rc<Self>) {
         let outbox_due = self.rearm().unwrap_or_else(|error| {
             worker::console_error!("re-arming: {error}");
+            // The timers cannot be read: what they are for is found out by the next alarm.
+            if let Err(error) = self.store.set_alarm(self.clock.now_ms() + WATCH_MS) {
+                worker::console_error!("no alarm: {error}");
+            }
             false
         });
         if let Err(error) = self.revive() {
@@ -29,6 +34,25 @@ impl Thread {
             let thread = Rc::clone(self);
             self.state.wait_until(async move { thread.drain(true).await });
         }
+    }
+
+    /// Has the platform make this object anew. Responses that an instance streamed which is gone would hang until
+    /// their clients lose patience: so they break at once, and clients come back to where they were. The next alarm
+    /// takes up the turn.
+    pub fn start_over(self: &Rc<Self>) {
+        if let Err(error) = self.rearm() {
+            worker::console_error!("re-arming: {error}");
+            return self.on_alarm();
+        }
+        let thread = Rc::clone(self);
+        self.state.wait_until(async move {
+            // After this alarm has returned, so that it counts as done.
+            thread.clock.sleep(1).await;
+            let lost = async { Err::<(), _>(worker::Error::RustError("the instance was lost".to_owned())) };
+            if let Err(error) = thread.state.block_concurrency_while(lost).await {
+                worker::console_error!("starting over: {error}");
+            }
+        });
     }
 
     /// Sets the timers by what is to be done, and the alarm by the timers. Whether the outbox is due.
@@ -42,13 +66,14 @@ impl Thread {
             None => self.store.clear_timer(Reason::Turn)?,
         }
         let mut outbox_due = false;
-        if self.store.has_news()? {
-            outbox_due = self.store.timer(Reason::Outbox)?.is_none_or(|due_at| due_at <= now);
-            if outbox_due {
-                self.store.set_timer(Reason::Outbox, now + WATCH_MS)?;
+        match self.store.next_news()? {
+            Some(_) => {
+                outbox_due = self.store.timer(Reason::Outbox)?.is_none_or(|due_at| due_at <= now);
+                if outbox_due {
+                    self.store.set_timer(Reason::Outbox, now + WATCH_MS)?;
+                }
             }
-        } else {
-            self.store.clear_timer(Reason::Outbox)?;
+            None => self.store.clear_timer(Reason::Outbox)?,
         }
         self.store.arm()?;
         Ok(outbox_due)
@@ -70,29 +95,42 @@ impl Thread {
         if !self.store.exists()? {
             return Ok(());
         }
-        while let Some(parcel) = self.store.parcel()? {
-            if parcel.attempts > 0 && !due {
+        // Whether D1 may be asked about what it has refused: it is time, or it has just taken something else.
+        let mut willing = due;
+        while let Some(parcel) = self.store.parcel(self.clock.now_ms())? {
+            if parcel.attempts > 0 && !willing {
                 return Ok(());
             }
-            let telling = d1::tell(&self.env, &parcel.rows);
-            pin_mut!(telling);
-            let told = match select(telling, self.clock.sleep(D1_MS)).await {
-                Either::Left((told, _)) => told,
-                Either::Right(_) => Err(StoreError("D1 did not answer".to_owned())),
-            };
-            if let Err(error) = told {
-                self.store.refused(parcel.through)?;
-                let retry_at = self.clock.now_ms() + retry_after_ms(parcel.attempts + 1);
+            if let Err(error) = self.tell(parcel.rows).await {
+                self.store.refused(&parcel.ids)?;
+                let refusals = parcel.attempts + 1;
+                let retry_at = self.clock.now_ms() + retry_after_ms(refusals);
                 self.store.set_timer(Reason::Outbox, retry_at)?;
                 self.store.arm()?;
-                return Err(error);
+                let ids = parcel.ids;
+                return Err(StoreError(format!("rows {ids:?}, refused {refusals} times: {error}")));
             }
-            self.store.delivered(parcel.through)?;
-            if !self.store.has_news()? {
-                self.store.clear_timer(Reason::Outbox)?;
-                return self.store.arm();
+            self.store.delivered(&parcel.ids)?;
+            willing = true;
+            match compose::kept_turns(&self.env) {
+                Ok(keep) => self.store.trim(keep)?,
+                Err(error) => worker::console_error!("nothing is trimmed: {error}"),
             }
         }
-        Ok(())
+        match self.store.next_news()? {
+            Some(due_at) => self.store.set_timer(Reason::Outbox, due_at)?,
+            None => self.store.clear_timer(Reason::Outbox)?,
+        }
+        self.store.arm()
+    }
+
+    async fn tell(&self, rows: Result<Vec<Outgoing>, StoreError>) -> Result<(), StoreError> {
+        let rows = rows?;
+        let telling = d1::tell(&self.env, &rows);
+        pin_mut!(telling);
+        match select(telling, self.clock.sleep(D1_MS)).await {
+            Either::Left((told, _)) => told,
+            Either::Right(_) => Err(StoreError("D1 did not answer".to_owned())),
+        }
     }
 }

@@ -157,9 +157,9 @@ impl Thread {
             }
             self.store.insert_turn(&turn, now)?;
             self.store.insert_message(&user_message, None)?;
-            self.store.post(&Outgoing::new(ask.owner, thread.thread_id.as_str(), news))?;
+            self.store.post(&Outgoing::new(ask.owner, thread.thread_id.as_str(), news), now)?;
             self.store.set_timer(Reason::Turn, now + WATCH_MS)?;
-            self.store.keep_timer(Reason::Outbox, now + WATCH_MS)?;
+            self.store.hasten_timer(Reason::Outbox, now + WATCH_MS)?;
             self.store.arm()?;
             Turn::begin(spec, history, ports).map_err(ApiError::from)
         });

@@ -8,7 +8,7 @@ use worker::Response;
 use crate::journal::TurnStop;
 use crate::protocol::{ApiError, MessageList, Owner, Seq, ThreadDetail, ThreadSummary};
 use crate::storage::StoreError;
-use crate::storage::outgoing::{News, Outgoing};
+use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing};
 use crate::storage::thread::{Reason, ThreadMeta};
 
 use super::reader::Source;
@@ -32,6 +32,7 @@ impl Thread {
         let newest = self.store.newest_message()?;
         let run = self.run();
         let live = run.as_ref().and_then(|run| run.live.last_seq());
+        let turn = self.store.running_turn()?.filter(|_| run.is_some());
         let detail = ThreadDetail {
             summary: ThreadSummary {
                 id: thread.thread_id,
@@ -40,7 +41,8 @@ impl Thread {
                 updated_at: newest.map_or(thread.created_at, |(_, at)| at),
             },
             last_seq: live.max(Some(self.store.last_seq()?)).unwrap_or(0),
-            running_turn_id: run.map(|run| run.turn.spec().turn_id.clone()),
+            running_turn_id: turn.as_ref().map(|turn| turn.turn_id.clone()),
+            running_turn_first_seq: turn.map(|turn| turn.seq_first),
         };
         json_response(&detail)
     }
@@ -95,7 +97,11 @@ impl Thread {
     pub async fn delete(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
         let mut thread = self.found(owner)?;
         while let Some(run) = self.run() {
-            self.stop(&run, TurnStop::Cancelled).await?;
+            if let Err(error) = self.stop(&run, TurnStop::Cancelled).await {
+                // What cannot be ended can still be deleted: from here on the run writes nothing.
+                worker::console_error!("deleting a thread whose turn does not end: {error}");
+                run.live.close();
+            }
             thread = self.existing(owner)?;
         }
         self.bury(thread)?;
@@ -116,11 +122,12 @@ impl Thread {
         let now = self.clock.now_ms();
         self.store.transaction(|| {
             let deleted = Outgoing::new(&thread.owner, thread.thread_id, News::ThreadDeleted);
-            let news = self.store.last_news(deleted)?;
+            let spent = self.store.spent_news()?;
             self.store.bury(now)?;
-            for outgoing in &news {
-                self.store.post(outgoing)?;
+            for outgoing in spent.iter().chain([&deleted]) {
+                self.store.post(outgoing, now)?;
             }
+            self.store.post(&deleted, now + DELETED_AGAIN_MS)?;
             self.store.set_timer(Reason::Outbox, now + WATCH_MS)?;
             self.store.arm()
         })

@@ -83,6 +83,11 @@ fn limits(env: &Env) -> Result<Limits, ApiError> {
     shell::limits::from_env(|name| var(env, name)).map_err(misconfigured)
 }
 
+/// Of how many turns a thread keeps the events.
+pub fn kept_turns(env: &Env) -> Result<u32, String> {
+    shell::limits::kept_turns(|name| env.var(name).ok().map(|value| value.to_string()))
+}
+
 fn misconfigured(detail: String) -> ApiError {
     ApiError::new(ErrorCode::Misconfigured, detail)
 }

@@ -4,6 +4,12 @@ use serde_json::{Map, Value};
 
 use crate::profiles::Limits;
 
+/// The greatest result of a tool that still fits into a row as JSON, whatever characters it has.
+const MAX_TOOL_RESULT_BYTES: usize = 200_000;
+/// Of how many turns the events are kept by default, and at most. A client that comes back after more gets messages.
+const EVENT_TURNS: u32 = 50;
+const MAX_EVENT_TURNS: u32 = 1_000;
+
 /// Reads `PROFILE` (the name of a profile; `thread` by default) and `LIMITS` (JSON with some of the members of
 /// [`Limits`], which win over the profile's). What is absent or empty is the default.
 pub fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<Limits, String> {
@@ -19,5 +25,16 @@ pub fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<Limits, String> 
     if let Value::Object(members) = &mut all {
         members.extend(own);
     }
-    serde_json::from_value(all).map_err(wrong)
+    let limits: Limits = serde_json::from_value(all).map_err(wrong)?;
+    if limits.tool_result_bytes > MAX_TOOL_RESULT_BYTES {
+        return Err(format!("the variable LIMITS: tool_result_bytes may be {MAX_TOOL_RESULT_BYTES} at most"));
+    }
+    Ok(limits)
+}
+
+/// Reads `EVENT_TURNS`: of how many turns a thread keeps the events.
+pub fn kept_turns(var: impl Fn(&str) -> Option<String>) -> Result<u32, String> {
+    let Some(text) = var("EVENT_TURNS").filter(|text| !text.trim().is_empty()) else { return Ok(EVENT_TURNS) };
+    let turns = text.trim().parse().ok().filter(|turns| (1..=MAX_EVENT_TURNS).contains(turns));
+    turns.ok_or_else(|| format!("the variable EVENT_TURNS must be a number from 1 to {MAX_EVENT_TURNS}"))
 }

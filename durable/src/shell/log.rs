@@ -11,6 +11,7 @@ use crate::journal::{Commit, TurnEnd};
 use crate::ports::{Clock, Log, LogError};
 use crate::protocol::{Event, Owner, Seq};
 use crate::storage::StoreError;
+use crate::storage::fit::{fit_calls, fit_message};
 use crate::storage::outgoing::{Calls, News, Outgoing, ThreadRow};
 use crate::storage::rows::Fresh;
 use crate::storage::sql::Store;
@@ -116,8 +117,10 @@ impl TurnLog {
     /// What the thread keeps of the turn, and what D1 must hear. The alarm stands already: a turn was running.
     fn end(&self, end: &TurnEnd, seq_last: Seq) -> Result<(), StoreError> {
         let about = &self.about;
-        self.store.insert_message(&end.message, Some(&end.history))?;
+        let message = fit_message(end.message.clone())?;
+        self.store.insert_message(&message, Some(&end.history))?;
         self.store.finish_turn(&about.turn_id, seq_last)?;
+        self.store.clear_journal()?;
         let thread = ThreadRow {
             title: about.title.clone(),
             created_at: about.thread_created_at,
@@ -128,11 +131,12 @@ impl TurnLog {
             message_id: end.message.id.clone(),
             context_type: about.context_type.clone(),
             created_at: end.message.created_at,
-            records: end.calls.clone(),
+            records: fit_calls(end.calls.clone())?,
         };
-        let news = News::TurnEnded { thread, message: end.message.clone(), calls };
-        self.store.post(&Outgoing::new(&about.owner, about.thread_id.as_str(), news))?;
+        let news = News::TurnEnded { thread, message, calls };
+        let now = self.clock.now_ms();
+        self.store.post(&Outgoing::new(&about.owner, about.thread_id.as_str(), news), now)?;
         self.store.clear_timer(Reason::Turn)?;
-        self.store.keep_timer(Reason::Outbox, self.clock.now_ms() + WATCH_MS)
+        self.store.hasten_timer(Reason::Outbox, now + WATCH_MS)
     }
 }

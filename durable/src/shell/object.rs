@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use wasm_bindgen::JsValue;
 use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
 use crate::protocol::{ApiError, ThreadCommand, ThreadEnvelope};
@@ -15,11 +16,21 @@ use super::thread::Thread;
 #[durable_object(alarm)]
 pub struct ThreadObject {
     thread: Rc<Thread>,
+    /// A panic took the wasm instance down in which this object lived before: what waited there hangs.
+    orphaned: bool,
 }
+
+/// The mark that an instance leaves on the platform's object, which outlives it.
+const MARK: &str = "espalierLivedHere";
 
 impl DurableObject for ThreadObject {
     fn new(state: State, env: Env) -> Self {
-        ThreadObject { thread: Thread::new(state, env) }
+        let mark = JsValue::from_str(MARK);
+        let orphaned = js_sys::Reflect::has(state.as_raw(), &mark).unwrap_or(false);
+        if js_sys::Reflect::set(state.as_raw(), &mark, &JsValue::TRUE).is_err() {
+            worker::console_error!("this object cannot be marked: after a panic its readers have to time out");
+        }
+        ThreadObject { thread: Thread::new(state, env), orphaned }
     }
 
     async fn fetch(&self, mut request: Request) -> worker::Result<Response> {
@@ -32,7 +43,10 @@ impl DurableObject for ThreadObject {
     }
 
     async fn alarm(&self) -> worker::Result<Response> {
-        self.thread.on_alarm();
+        match self.orphaned && self.thread.run().is_none() {
+            true => self.thread.start_over(),
+            false => self.thread.on_alarm(),
+        }
         Response::empty()
     }
 }

@@ -15,7 +15,7 @@ use futures::future::{LocalBoxFuture, select};
 use futures::stream::{LocalBoxStream, StreamExt, unfold};
 
 use crate::ports::Clock;
-use crate::protocol::Seq;
+use crate::protocol::{Numbered, Seq};
 use crate::storage::StoreError;
 use crate::storage::page::Page;
 
@@ -34,6 +34,8 @@ const WRITE_BYTES: usize = 64 << 10;
 pub trait Archive {
     /// The next stored events numbered `after < seq < before`.
     fn page(&self, after: Seq, before: Seq) -> Result<Page, StoreError>;
+    /// What stands for the next turn after this number whose events are not kept any more.
+    fn trimmed(&self, after: Seq) -> Result<Option<Numbered>, StoreError>;
     /// Completes when everything that was written so far is durable.
     fn sync(&self) -> LocalBoxFuture<'static, Result<(), StoreError>>;
 }
@@ -109,6 +111,12 @@ impl Reader {
     }
 
     async fn read_stored(&mut self, before: Seq, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        // Asked each time: turns are trimmed while slow readers are on their way through them.
+        if let Some(turn) = self.archive.trimmed(self.cursor)? {
+            sse::encode(out, turn.seq, &turn.turn_id, &turn.event)?;
+            self.cursor = turn.seq;
+            return Ok(());
+        }
         let page = self.archive.page(self.cursor, before)?;
         if !page.events.is_empty() {
             self.archive.sync().await?;

@@ -108,8 +108,20 @@ fn single_limits_are_overridden() {
     let free = Limits::of_profile("free").unwrap();
     assert_eq!(limits("free", "{\"subtasks\": 9}"), Ok(Limits { subtasks: 9, ..free }));
     assert!(limits("fast", "").unwrap_err().contains("PROFILE"));
+    assert!(limits("", "{\"tool_result_bytes\": 200000}").is_ok());
+    assert!(limits("", "{\"tool_result_bytes\": 200001}").unwrap_err().contains("tool_result_bytes"));
     let error = limits("", "{\"subtask\": 8}").unwrap_err();
     assert!(error.contains("LIMITS") && error.contains("subtask"), "{error}");
+}
+
+#[test]
+fn how_many_turns_keep_their_events() {
+    let kept = |text: &'static str| limits::kept_turns(move |_| Some(text.to_owned()));
+    assert_eq!(limits::kept_turns(|_| None), Ok(50));
+    assert_eq!([kept(" "), kept("1"), kept(" 1000 ")], [Ok(50), Ok(1), Ok(1_000)]);
+    for wrong in ["0", "1001", "-1", "ten"] {
+        assert!(kept(wrong).unwrap_err().contains("EVENT_TURNS"), "{wrong}");
+    }
 }
 
 // ---- live log ----
@@ -180,6 +192,8 @@ impl Clock for Hand {
 #[derive(Default)]
 struct Shelf {
     stored: RefCell<Vec<Seq>>,
+    /// Turns whose events are gone: first and last number.
+    trimmed: RefCell<Vec<(Seq, Seq)>>,
     syncs: Cell<u32>,
     held: Cell<bool>,
     waiting: RefCell<Vec<oneshot::Sender<()>>>,
@@ -200,6 +214,11 @@ impl Archive for Shelf {
         let through = if found.len() == 2 { found[1] } else { before - 1 };
         let numbered = |seq| Numbered { seq, turn_id: "old".to_owned(), event: fact("stored") };
         Ok(Page { events: found.into_iter().map(numbered).collect(), through })
+    }
+
+    fn trimmed(&self, after: Seq) -> Result<Option<Numbered>, StoreError> {
+        let turn = self.trimmed.borrow().iter().copied().find(|(_, last)| after < *last);
+        Ok(turn.map(|(_, seq)| Numbered { seq, turn_id: "trimmed".to_owned(), event: fact("truncated") }))
     }
 
     fn sync(&self) -> LocalBoxFuture<'static, Result<(), StoreError>> {
@@ -332,6 +351,45 @@ fn stored_and_live_events_meet_without_hole_or_repetition() {
         let expected: Vec<Seq> = [1, 2, 3, 5, 6, 8, 9, END].into_iter().filter(|seq| *seq > after).collect();
         assert_eq!(read, expected, "after {after}");
     }
+}
+
+#[test]
+fn a_turn_whose_events_are_gone_is_one_event() {
+    // Turns 1–3 and 5–7 are gone, 8 and 9 are stored, 10 is live.
+    for (after, expected) in [
+        (0, vec![3, 7, 8, 9, 10]),
+        (2, vec![3, 7, 8, 9, 10]),
+        (3, vec![7, 8, 9, 10]),
+        (6, vec![7, 8, 9, 10]),
+        (7, vec![8, 9, 10]),
+        (9, vec![10]),
+    ] {
+        let mut story = Story::new(10);
+        story.shelf.trimmed.replace(vec![(1, 3), (5, 7)]);
+        story.shelf.stored.replace(vec![8, 9]);
+        story.live.publish([(10, fact("a"))]);
+        let writes = story.read(story.live(), after);
+        for _ in 0..5 {
+            story.settle();
+            story.clock.advance(5);
+        }
+        assert_eq!(writes.borrow().concat(), expected, "after {after}");
+    }
+}
+
+#[test]
+fn a_turn_that_is_trimmed_under_a_slow_reader_leaves_no_hole() {
+    let mut story = Story::new(1);
+    story.shelf.stored.replace((1..=6).collect());
+    let mut stream = story.stream(Source::Stored { through: 6 }, 0);
+    let mut next = || {
+        let write = story.pool.run_until(stream.next());
+        write.map(|write| String::from_utf8(write.unwrap()).unwrap().lines().next().unwrap_or_default().to_owned())
+    };
+    assert_eq!(next().as_deref(), Some("id: 1"));
+    story.shelf.stored.replace(vec![5, 6]);
+    story.shelf.trimmed.replace(vec![(1, 4)]);
+    assert_eq!([next(), next(), next()].map(Option::unwrap_or_default), ["id: 4", "id: 5", ""]);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use worker::{Env, State};
 
 use crate::journal::TurnStop;
 use crate::ports::{Clock, LogError};
-use crate::protocol::{ApiError, ErrorCode, Owner, Seq};
+use crate::protocol::{ApiError, ErrorCode, Numbered, Owner, Seq};
 use crate::storage::StoreError;
 use crate::storage::page::Page;
 use crate::storage::sql::Store;
@@ -160,6 +160,10 @@ struct StoredLog(Rc<Store>);
 impl Archive for StoredLog {
     fn page(&self, after: Seq, before: Seq) -> Result<Page, StoreError> {
         self.0.event_page(after, before)
+    }
+
+    fn trimmed(&self, after: Seq) -> Result<Option<Numbered>, StoreError> {
+        self.0.trimmed_after(after)
     }
 
     fn sync(&self) -> LocalBoxFuture<'static, Result<(), StoreError>> {

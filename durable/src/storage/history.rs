@@ -3,6 +3,8 @@
 use crate::model::Message;
 
 use super::StoreError;
+use super::fit::cut;
+use super::rows::json_bytes;
 
 /// The most bytes of one turn's history: half of the platform's 2 MB for a row, the message itself stands beside it.
 pub const MAX_BYTES: usize = 1_000_000;
@@ -33,14 +35,20 @@ pub fn fit(history: &[Message], max_bytes: usize) -> Result<String, StoreError> 
     if json.len() <= max_bytes {
         return Ok(json);
     }
-    let first = history.iter().find(|message| matches!(message, Message::User { .. }));
+    // Room for both, and for what is around them.
+    let half = max_bytes.saturating_sub(200) / 2;
+    let short = |content: &str| if json_bytes(content) > half { cut(content, half) } else { content.to_owned() };
+    let first = history.iter().find_map(|message| match message {
+        Message::User { content } => Some(Message::User { content: short(content) }),
+        _ => None,
+    });
     let last = history.iter().rev().find_map(|message| match message {
         Message::Assistant { content, .. } if !content.is_empty() => {
-            Some(Message::Assistant { content: content.clone(), tool_calls: Vec::new(), raw: None })
+            Some(Message::Assistant { content: short(content), tool_calls: Vec::new(), raw: None })
         }
         _ => None,
     });
-    let ends: Vec<Message> = first.cloned().into_iter().chain(last).collect();
+    let ends: Vec<Message> = first.into_iter().chain(last).collect();
     Ok(serde_json::to_string(&ends)?)
 }
 

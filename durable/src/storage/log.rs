@@ -11,10 +11,10 @@ use super::sql::{Store, int, unsigned};
 impl Store {
     /// Writes journal entries in their order.
     pub fn insert_entries(&self, turn_id: &str, entries: &[Entry]) -> Result<(), StoreError> {
-        if entries.is_empty() {
-            return Ok(());
+        for rows in rows::entry_rows(entries)? {
+            self.run(rows::INSERT_ENTRIES, [turn_id.into(), rows.into()])?;
         }
-        self.run(rows::INSERT_ENTRIES, [turn_id.into(), rows::entry_rows(entries)?.into()])
+        Ok(())
     }
 
     /// Writes texts and events and gives the numbers of what was written: a key that is there is skipped.
@@ -24,19 +24,28 @@ impl Store {
         texts: &[TextPart],
         events: &[Fresh],
     ) -> Result<Vec<Seq>, StoreError> {
-        if texts.is_empty() && events.is_empty() {
-            return Ok(Vec::new());
+        let mut written = Vec::new();
+        for rows in rows::event_rows(texts, events)? {
+            for row in self.rows(rows::INSERT_EVENTS, [turn_id.into(), rows.into()])? {
+                written.push(unsigned(row.int(0)?));
+            }
         }
-        let json = rows::event_rows(texts, events)?;
-        let written = self.rows(rows::INSERT_EVENTS, [turn_id.into(), json.into()])?;
-        written.iter().map(|row| row.int(0).map(unsigned)).collect()
+        Ok(written)
     }
 
     /// A turn's journal, in the order in which it was written.
     pub fn entries(&self, turn_id: &str) -> Result<Vec<Entry>, StoreError> {
-        let query = "SELECT payload FROM journal WHERE turn_id = ?1 ORDER BY row";
-        let rows = self.rows(query, [turn_id.into()])?;
-        rows.into_iter().map(|mut row| Ok(serde_json::from_str(&row.text(0)?)?)).collect()
+        let query = "SELECT key, payload FROM journal WHERE turn_id = ?1 ORDER BY row";
+        let mut pieces = Vec::new();
+        for mut row in self.rows(query, [turn_id.into()])? {
+            pieces.push((row.text(0)?, row.text(1)?));
+        }
+        rows::entries(pieces)
+    }
+
+    /// Forgets the journal: nothing of a turn that has its end is ever replayed.
+    pub fn clear_journal(&self) -> Result<(), StoreError> {
+        self.run("DELETE FROM journal", [])
     }
 
     /// The next stored events numbered `after < seq < before`.

@@ -3,6 +3,7 @@
 //! Owns tables, statements and the mapping between rows and our types. Does not decide anything: who may write, when,
 //! and what happens next is `shell/`. What names the platform exists on wasm32 alone.
 
+pub mod fit;
 pub mod history;
 pub mod outgoing;
 pub mod page;
@@ -19,7 +20,11 @@ pub mod outbox;
 pub mod sql;
 #[cfg(target_arch = "wasm32")]
 pub mod thread;
+#[cfg(target_arch = "wasm32")]
+pub mod trim;
 
+#[cfg(test)]
+mod bounds_tests;
 #[cfg(test)]
 mod tests;
 

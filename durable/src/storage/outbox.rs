@@ -6,67 +6,80 @@ use super::sql::{Store, int, unsigned};
 
 /// What is sent in one batch.
 pub struct Parcel {
-    /// In the order in which they were written.
-    pub rows: Vec<Outgoing>,
-    /// All rows up to this one.
-    pub through: u64,
-    /// How often D1 refused the oldest.
+    /// What it tells; an error where a row cannot be read.
+    pub rows: Result<Vec<Outgoing>, StoreError>,
+    pub ids: Vec<u64>,
+    /// How often D1 refused the first.
     pub attempts: u32,
 }
 
 /// The most rows of a batch, and where it ends by its size: D1 takes parameters of up to 2 MB.
 const ROWS: usize = 32;
 const BYTES: usize = 1_000_000;
+/// What was refused so often goes alone, so that a row that D1 will never take holds up no other.
+pub const ALONE_AFTER: u32 = 3;
 
 impl Store {
-    /// Puts news into the outbox. Belongs into the transaction of what it tells.
-    pub fn post(&self, outgoing: &Outgoing) -> Result<(), StoreError> {
-        let payload = serde_json::to_string(outgoing)?;
-        self.run("INSERT INTO outbox (payload, attempts) VALUES (?1, 0)", [payload.into()])
+    /// Puts news into the outbox, to be told at once or later. Belongs into the transaction of what it tells.
+    pub fn post(&self, outgoing: &Outgoing, due_at: u64) -> Result<(), StoreError> {
+        let (turn_id, payload) = (outgoing.turn_id().map(str::to_owned), serde_json::to_string(outgoing)?);
+        let query = "INSERT INTO outbox (turn_id, payload, attempts, due_at) VALUES (?1, ?2, 0, ?3)";
+        self.run(query, [turn_id.into(), payload.into(), int(due_at)])
     }
 
-    /// The oldest news; none where D1 has heard of everything.
-    pub fn parcel(&self) -> Result<Option<Parcel>, StoreError> {
-        let query = "SELECT id, payload, attempts FROM outbox ORDER BY id LIMIT ?1";
+    /// What is told next: what was refused least, the oldest first. Their order does not matter to D1. None where
+    /// nothing is due.
+    pub fn parcel(&self, now: u64) -> Result<Option<Parcel>, StoreError> {
+        let query = "SELECT id, payload, attempts FROM outbox WHERE due_at <= ?1 ORDER BY attempts, id LIMIT ?2";
         let mut parcel: Option<Parcel> = None;
         let mut bytes = 0;
-        for mut row in self.rows(query, [int(ROWS as u64)])? {
+        for mut row in self.rows(query, [int(now), int(ROWS as u64)])? {
             let (id, payload) = (unsigned(row.int(0)?), row.text(1)?);
             bytes += payload.len();
             let attempts = u32::try_from(row.int(2)?).unwrap_or(u32::MAX);
-            let parcel = parcel.get_or_insert_with(|| Parcel { rows: Vec::new(), through: id, attempts });
-            if bytes > BYTES && !parcel.rows.is_empty() {
+            let parcel =
+                parcel.get_or_insert_with(|| Parcel { rows: Ok(Vec::new()), ids: Vec::new(), attempts });
+            if !parcel.ids.is_empty() && (bytes > BYTES || attempts >= ALONE_AFTER) {
                 break;
             }
-            parcel.rows.push(serde_json::from_str(&payload)?);
-            parcel.through = id;
+            parcel.ids.push(id);
+            match (serde_json::from_str(&payload), &mut parcel.rows) {
+                (Ok(outgoing), Ok(rows)) => rows.push(outgoing),
+                (Err(error), Ok(_)) => parcel.rows = Err(StoreError(format!("outbox row {id}: {error}"))),
+                (_, Err(_)) => {}
+            }
         }
         Ok(parcel)
     }
 
-    /// Whether D1 has not heard of everything.
-    pub fn has_news(&self) -> Result<bool, StoreError> {
-        Ok(self.row("SELECT 1 FROM outbox LIMIT 1", [])?.is_some())
+    /// When the next news are due; none where D1 has heard of everything.
+    pub fn next_news(&self) -> Result<Option<u64>, StoreError> {
+        let row = self.row("SELECT min(due_at) FROM outbox", [])?;
+        Ok(row.and_then(|row| row.maybe_int(0)).map(unsigned))
     }
 
-    /// D1 took a parcel.
-    pub fn delivered(&self, through: u64) -> Result<(), StoreError> {
-        self.run("DELETE FROM outbox WHERE id <= ?1", [int(through)])
+    /// D1 took these.
+    pub fn delivered(&self, ids: &[u64]) -> Result<(), StoreError> {
+        let query = "DELETE FROM outbox WHERE id IN (SELECT value FROM json_each(?1))";
+        self.run(query, [serde_json::to_string(ids)?.into()])
     }
 
-    /// D1 refused a parcel.
-    pub fn refused(&self, through: u64) -> Result<(), StoreError> {
-        self.run("UPDATE outbox SET attempts = attempts + 1 WHERE id <= ?1", [int(through)])
+    /// D1 refused these.
+    pub fn refused(&self, ids: &[u64]) -> Result<(), StoreError> {
+        let query =
+            "UPDATE outbox SET attempts = attempts + 1 WHERE id IN (SELECT value FROM json_each(?1))";
+        self.run(query, [serde_json::to_string(ids)?.into()])
     }
 
-    /// What must survive a deletion: the deletion itself, and what was spent.
-    pub fn last_news(&self, deleted: Outgoing) -> Result<Vec<Outgoing>, StoreError> {
-        let mut last = Vec::new();
+    /// What must survive a deletion: what was spent. A row that cannot be read must not keep a thread alive.
+    pub fn spent_news(&self) -> Result<Vec<Outgoing>, StoreError> {
+        let mut spent = Vec::new();
         for mut row in self.rows("SELECT payload FROM outbox ORDER BY id", [])? {
-            let outgoing: Outgoing = serde_json::from_str(&row.text(0)?)?;
-            last.extend(outgoing.without_content());
+            match serde_json::from_str::<Outgoing>(&row.text(0)?) {
+                Ok(outgoing) => spent.extend(outgoing.without_content()),
+                Err(error) => worker::console_error!("an outbox row is lost with its thread: {error}"),
+            }
         }
-        last.push(deleted);
-        Ok(last)
+        Ok(spent)
     }
 }

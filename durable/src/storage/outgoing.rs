@@ -1,7 +1,7 @@
 //! What a thread tells D1: the payloads of its outbox and the statements that they become. Pure.
 //!
 //! Every statement is an upsert or a deletion that names tenant and user, so it may arrive late or twice. Each takes
-//! all its rows as one JSON array, which keeps a batch of any size within D1's 100 bound parameters.
+//! its rows as one JSON array, which keeps a batch of any size within D1's 100 bound parameters.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,7 @@ use crate::profiles::Price;
 use crate::protocol::{Owner, StoredMessage};
 
 use super::StoreError;
+use super::rows::arrays;
 
 /// One row of the outbox: what happened in which thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,6 +66,14 @@ impl Outgoing {
     pub fn new(owner: &Owner, thread_id: impl Into<String>, news: News) -> Self {
         let (tenant, user_id) = (owner.tenant.clone(), owner.user_id());
         Outgoing { tenant, user_id, thread_id: thread_id.into(), news }
+    }
+
+    /// The turn whose message this is.
+    pub fn turn_id(&self) -> Option<&str> {
+        match &self.news {
+            News::TurnStarted { message, .. } | News::TurnEnded { message, .. } => Some(&message.turn_id),
+            News::Spent { .. } | News::ThreadDeleted => None,
+        }
     }
 
     /// What of it survives the deletion of its thread.
@@ -145,19 +154,21 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
             usage_rows(out, calls, &mut llm_usage, &mut tool_usage);
         }
     }
-    let all = [
-        (UPSERT_THREADS, json_if_any(&threads)?),
-        (UPSERT_MESSAGES, json_if_any(&messages)?),
-        (INSERT_LLM_USAGE, json_if_any(&llm_usage)?),
-        (INSERT_TOOL_USAGE, json_if_any(&tool_usage)?),
-        (DELETE_MESSAGES, json_if_any(&deleted)?),
-        (DELETE_THREADS, json_if_any(&deleted)?),
-    ];
-    Ok(all.into_iter().filter_map(|(sql, rows)| rows.map(|rows| Statement { sql, rows })).collect())
+    let mut all = Vec::new();
+    let mut add = |sql: &'static str, rows: Vec<String>| {
+        all.extend(arrays(&rows).into_iter().map(|rows| Statement { sql, rows }));
+    };
+    add(UPSERT_THREADS, json_rows(&threads)?);
+    add(UPSERT_MESSAGES, json_rows(&messages)?);
+    add(INSERT_LLM_USAGE, json_rows(&llm_usage)?);
+    add(INSERT_TOOL_USAGE, json_rows(&tool_usage)?);
+    add(DELETE_MESSAGES, json_rows(&deleted)?);
+    add(DELETE_THREADS, json_rows(&deleted)?);
+    Ok(all)
 }
 
-fn json_if_any<T: Serialize>(rows: &[T]) -> Result<Option<String>, StoreError> {
-    if rows.is_empty() { Ok(None) } else { Ok(Some(serde_json::to_string(rows)?)) }
+fn json_rows<T: Serialize>(rows: &[T]) -> Result<Vec<String>, StoreError> {
+    rows.iter().map(|row| Ok(serde_json::to_string(row)?)).collect()
 }
 
 fn message_row(out: &Outgoing, message: &StoredMessage) -> Result<serde_json::Value, StoreError> {
@@ -252,10 +263,23 @@ fn cost_usd(provider: &str, model: &str, usage: Usage) -> Option<f64> {
 
 /// How long a thread waits before it turns to D1 again, in milliseconds.
 const FIRST_RETRY_MS: u64 = 2_000;
-/// The longest wait: D1 may be down for an hour, and each thread asks once a minute.
-const LAST_RETRY_MS: u64 = 60_000;
+/// The longest wait while D1 may be down: each thread asks once a minute.
+const LONG_RETRY_MS: u64 = 60_000;
+/// After so many refusals, which is after about an hour, it is more likely that D1 will never take this.
+const PATIENT_REFUSALS: u32 = 64;
+/// The longest wait: it is kept, and asked about for ever.
+const LAST_RETRY_MS: u64 = 3_600_000;
 
-/// The wait after so many refusals: 2, 4, 8 … 60 seconds.
+/// The wait after so many refusals: 2, 4, 8 … 60 seconds, at last an hour.
 pub fn retry_after_ms(refusals: u32) -> u64 {
-    FIRST_RETRY_MS.saturating_mul(1 << refusals.saturating_sub(1).min(16)).min(LAST_RETRY_MS)
+    match refusals {
+        0..=PATIENT_REFUSALS => {
+            FIRST_RETRY_MS.saturating_mul(1 << refusals.saturating_sub(1).min(16)).min(LONG_RETRY_MS)
+        }
+        _ => LAST_RETRY_MS,
+    }
 }
+
+/// How long after a deletion D1 is told again: a batch that was given up as unanswered may still arrive, and D1 ends a
+/// query after 30 s.
+pub const DELETED_AGAIN_MS: u64 = 60_000;

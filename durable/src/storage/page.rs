@@ -80,7 +80,7 @@ fn expand(
             part_id: part.part_id.clone(),
             model_call_id: part.model_call_id.clone(),
             place: part.place.clone(),
-            done: index + 1 == part.chunks.len(),
+            done: index + 1 == part.chunks.len() && !part.more,
             kind: part.kind,
         };
         out.push(Numbered { seq: *seq, turn_id: turn_id.to_owned(), event });

@@ -3,13 +3,15 @@
 /// Written to `meta`; a later version of the service brings older objects forward when it first writes to them.
 pub const VERSION: i64 = 1;
 
-/// All tables. Rows stay far below the platform's 2 MB: large payloads are cut before they come here.
+/// All tables. Rows stay below the platform's 2 MB: what is longer is cut or split before it comes here.
 pub const CREATE: &str = "
 CREATE TABLE meta (
   one            INTEGER PRIMARY KEY CHECK (one = 1),
   schema_version INTEGER NOT NULL,
   -- The first event number that is not reserved. Outlives a deletion, so that no number is ever used twice.
   seq_reserved   INTEGER NOT NULL,
+  -- The last number of the newest turn whose events are not kept any more.
+  trimmed_through INTEGER NOT NULL DEFAULT 0,
   -- Set by a deletion, which clears all that follows.
   deleted_at     INTEGER,
   owner          TEXT,
@@ -34,6 +36,7 @@ CREATE TABLE messages (
   -- What the turn adds to the model's view of the conversation.
   history        TEXT
 );
+CREATE INDEX messages_by_turn ON messages (turn_id);
 -- One row per event; a part of streamed text is one row for all its chunks, whose numbers may lie between others'.
 CREATE TABLE events (
   seq_first INTEGER PRIMARY KEY,
@@ -44,12 +47,14 @@ CREATE TABLE events (
   payload   TEXT NOT NULL,
   UNIQUE (turn_id, key)
 );
+-- Of the running turn alone. An entry that is too long for a row lies in several, in their order.
 CREATE TABLE journal (
   row     INTEGER PRIMARY KEY AUTOINCREMENT,
   turn_id TEXT NOT NULL,
   key     TEXT NOT NULL,
+  piece   INTEGER NOT NULL,
   payload TEXT NOT NULL,
-  UNIQUE (turn_id, key)
+  UNIQUE (turn_id, key, piece)
 );
 CREATE TABLE turns (
   turn_id              TEXT PRIMARY KEY,
@@ -71,8 +76,13 @@ CREATE TABLE timers (
 -- AUTOINCREMENT: what was taken off is never confused with what came after it.
 CREATE TABLE outbox (
   id       INTEGER PRIMARY KEY AUTOINCREMENT,
+  -- The turn that it tells of; NULL where it outlives its turn.
+  turn_id  TEXT,
   payload  TEXT NOT NULL,
-  attempts INTEGER NOT NULL
+  -- How often D1 refused it.
+  attempts INTEGER NOT NULL,
+  -- Not told before this time.
+  due_at   INTEGER NOT NULL
 );
 ";
 

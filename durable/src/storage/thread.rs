@@ -193,6 +193,13 @@ impl Store {
         rows.into_iter().map(message_of).collect()
     }
 
+    /// The messages of a turn.
+    pub fn messages_of(&self, turn_id: &str) -> Result<Vec<StoredMessage>, StoreError> {
+        let query = format!("SELECT {MESSAGE} FROM messages WHERE turn_id = ?1 ORDER BY row");
+        let rows = self.rows(&query, [turn_id.into()])?;
+        rows.into_iter().map(|row| message_of(row).map(|(_, message)| message)).collect()
+    }
+
     /// What the user said in a turn.
     pub fn user_content(&self, turn_id: &str) -> Result<Option<String>, StoreError> {
         let query = "SELECT content FROM messages WHERE turn_id = ?1 AND role = 'user'";
@@ -237,9 +244,10 @@ impl Store {
         self.run(query, [reason.as_str().into(), int(due_at)])
     }
 
-    /// Sets a timer unless it is there: D1's backoff is not shortened by news.
-    pub fn keep_timer(&self, reason: Reason, due_at: u64) -> Result<(), StoreError> {
-        let query = "INSERT INTO timers (reason, due_at) VALUES (?1, ?2) ON CONFLICT (reason) DO NOTHING";
+    /// Sets a timer; one that is there is only brought forward.
+    pub fn hasten_timer(&self, reason: Reason, due_at: u64) -> Result<(), StoreError> {
+        let query = "INSERT INTO timers (reason, due_at) VALUES (?1, ?2)
+            ON CONFLICT (reason) DO UPDATE SET due_at = min(due_at, excluded.due_at)";
         self.run(query, [reason.as_str().into(), int(due_at)])
     }
 

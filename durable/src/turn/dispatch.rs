@@ -215,9 +215,17 @@ impl<'a> Round<'a> {
     }
 }
 
+/// The most bytes of arguments that clients are told: an event is one row of the log. Tools get all of them.
+const MAX_TOLD_ARGUMENTS: usize = 100_000;
+
 /// The event that a call's arguments are known.
 pub(super) fn start_event(id: String, call: &ToolCall, place: &Place) -> Event {
     let args = match serde_json::from_str(&call.arguments) {
+        _ if call.arguments.len() > MAX_TOLD_ARGUMENTS => {
+            let end = call.arguments.floor_char_boundary(MAX_TOLD_ARGUMENTS);
+            let (told, _) = call.arguments.split_at(end);
+            serde_json::json!({ "_raw": format!("{told}…") })
+        }
         Ok(args @ serde_json::Value::Object(_)) => args,
         _ if call.arguments.trim().is_empty() => serde_json::json!({}),
         _ => serde_json::json!({ "_raw": call.arguments }),

@@ -125,8 +125,20 @@ async fn stream(
     Err(ModelError { kind: ModelErrorKind::Protocol, message })
 }
 
+/// The longest chunk in bytes: a part is split into rows between its chunks.
+const MAX_CHUNK_BYTES: usize = 64 << 10;
+
 /// Announces a piece of text at once. It becomes durable with its model call's outcome.
-fn announce(turn: &Turn, level: &Level, at: &str, attempt: u32, kind: ChunkKind, content: String) {
+fn announce(turn: &Turn, level: &Level, at: &str, attempt: u32, kind: ChunkKind, mut content: String) {
+    while content.len() > MAX_CHUNK_BYTES {
+        let rest = content.split_off(content.floor_char_boundary(MAX_CHUNK_BYTES));
+        announce_chunk(turn, level, at, attempt, kind, content);
+        content = rest;
+    }
+    announce_chunk(turn, level, at, attempt, kind, content);
+}
+
+fn announce_chunk(turn: &Turn, level: &Level, at: &str, attempt: u32, kind: ChunkKind, content: String) {
     let mut record = turn.record.borrow_mut();
     let Some(open) = record.models.get_mut(at).filter(|_| !content.is_empty()) else { return };
     if open.parts.last().is_none_or(|part| part.kind != kind) {
@@ -140,6 +152,7 @@ fn announce(turn: &Turn, level: &Level, at: &str, attempt: u32, kind: ChunkKind,
             place: level.place.clone(),
             chunks: Vec::new(),
             text: String::new(),
+            more: false,
         });
     }
     if let Some(part) = open.parts.last_mut() {

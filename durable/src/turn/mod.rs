@@ -87,6 +87,7 @@ impl Turn {
             provider: spec.chain.first.choice.provider.clone(),
             model: spec.chain.first.choice.model.clone(),
             resumed: None,
+            messages: Vec::new(),
         };
         let started = Fact::Started(Box::new(spec.clone()));
         let turn = Turn::new(spec, history, ports, Replay::default(), 0);

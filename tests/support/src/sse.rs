@@ -63,11 +63,17 @@ impl Reader {
     fn take(&self, block: &str) -> Result<Event, String> {
         let event = parse(block)?;
         wire::check_event(&event)?;
-        match self.seen.last() {
-            Some(last) if last.kind == "done" => Err("something after done".into()),
-            Some(last) if last.seq >= event.seq => Err(format!("seq does not grow after {}", last.seq)),
-            Some(last) if last.data["turn_id"] != event.data["turn_id"] => Err("another turn".into()),
-            _ => Ok(event),
+        let Some(last) = self.seen.last() else { return Ok(event) };
+        if last.seq >= event.seq {
+            return Err(format!("seq does not grow after {}", last.seq));
+        }
+        // A turn is told from its `session` to its `done`, or by one event where no others are kept.
+        let over = last.kind == "done" || last.data.get("resumed").is_some();
+        match (over, last.data["turn_id"] == event.data["turn_id"]) {
+            (true, false) if event.kind == "session" => Ok(event),
+            (true, _) => Err("something after done".into()),
+            (false, true) => Ok(event),
+            (false, false) => Err("another turn".into()),
         }
     }
 

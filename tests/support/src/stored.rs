@@ -1,4 +1,4 @@
-//! What stands in D1, read past the service from the file that the local D1 keeps.
+//! What stands in D1, read past the service from the file that the local D1 keeps, and a D1 that refuses.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,10 +14,42 @@ const rows = new DatabaseSync(file, { readOnly: true }).prepare(sql).all(...valu
 console.log(JSON.stringify(rows));
 ";
 
+const CHANGE: &str = "
+const { DatabaseSync } = require('node:sqlite');
+const [file, sql] = process.argv.slice(1);
+const database = new DatabaseSync(file);
+database.exec('PRAGMA busy_timeout = 10000');
+database.exec(sql);
+";
+
 /// The rows of a query on the main instance's D1.
 pub async fn d1(sql: &str, values: &[&str]) -> Vec<Value> {
+    serde_json::from_slice(&node(QUERY, sql, values).await).expect("rows as JSON")
+}
+
+/// From now on D1 takes no message whose content has this text in it, until [`take`].
+pub async fn refuse(text: &str) {
+    let name = trigger(text);
+    let sql = format!(
+        "CREATE TRIGGER {name} BEFORE INSERT ON messages WHEN instr(NEW.content, '{text}')
+         BEGIN SELECT RAISE(ABORT, 'refused by a test'); END"
+    );
+    node(CHANGE, &sql, &[]).await;
+}
+
+/// Undoes [`refuse`].
+pub async fn take(text: &str) {
+    node(CHANGE, &format!("DROP TRIGGER {}", trigger(text)), &[]).await;
+}
+
+fn trigger(text: &str) -> String {
+    let name: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
+    format!("refuse_{name}")
+}
+
+async fn node(script: &str, sql: &str, values: &[&str]) -> Vec<u8> {
     let output = Command::new("node")
-        .args(["--no-warnings", "-e", QUERY])
+        .args(["--no-warnings", "-e", script])
         .arg(database(&PathBuf::from(crate::env("ESPALIER_STATE_DIR"))).await)
         .arg(sql)
         .args(values)
@@ -26,7 +58,7 @@ pub async fn d1(sql: &str, values: &[&str]) -> Vec<Value> {
         .expect("node runs");
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{sql}: {complaint}");
-    serde_json::from_slice(&output.stdout).expect("rows as JSON")
+    output.stdout
 }
 
 /// The file that wrangler keeps D1 in, of an instance whose state is here.
@@ -49,11 +81,11 @@ pub async fn database(state: &Path) -> PathBuf {
 /// Asks until the answer is there. For D1 alone, which the service writes after the turn has ended and of which no event
 /// tells: everything else in these tests waits for an event.
 pub async fn eventually<T, F: Future<Output = Option<T>>>(what: &str, ask: impl Fn() -> F) -> T {
-    for _ in 0..200 {
+    for _ in 0..600 {
         if let Some(answer) = ask().await {
             return answer;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    panic!("not within 20 s: {what}");
+    panic!("not within 60 s: {what}");
 }

@@ -18,9 +18,10 @@ enum Kind {
     Money,
     Flag,
     Object,
+    List,
     OneOf(&'static [&'static str]),
 }
-use Kind::{Flag, Money, Number, Object, OneOf, Text, TextOrNull};
+use Kind::{Flag, List, Money, Number, Object, OneOf, Text, TextOrNull};
 
 type Members = &'static [(&'static str, Kind)];
 
@@ -51,7 +52,9 @@ const ERRORS: Kind = OneOf(&[
 const SHAPES: &[Shape] = &[
     Shape("session",
         &[("thread_id", Text), ("user_message_id", Text), ("assistant_message_id", Text), ("provider", Text), ("model", Text)],
-        &[("resumed", Text)]),
+        &[]),
+    Shape("session truncated",
+        &[("thread_id", Text), ("user_message_id", Text), ("assistant_message_id", Text), ("resumed", OneOf(&["truncated"])), ("messages", List)], &[]),
     Shape("agent_state",
         &[("state", OneOf(&["thinking", "executing_plan", "waiting_on_user"])), ("context_type", OneOf(&["thread", "editor"]))],
         &[("details", Text)]),
@@ -81,9 +84,13 @@ const BY_MODEL: Members = &[("llm_calls", Number), ("input_tokens", Number), ("c
 
 /// One event by itself: no member is missing, none is of another type, none is unknown.
 pub fn check_event(event: &Event) -> Result<(), String> {
+    let kind = match event.data.get("resumed") {
+        Some(_) => "session truncated",
+        None => event.kind.as_str(),
+    };
     let Shape(_, required, optional) = SHAPES
         .iter()
-        .find(|shape| shape.0 == event.kind)
+        .find(|shape| shape.0 == kind)
         .ok_or_else(|| format!("the wire has no event {:?}", event.kind))?;
     let data = event.data.as_object().ok_or("data is not an object")?;
     check_members(data, &[EVERYWHERE, required], optional)?;
@@ -120,6 +127,7 @@ fn check_members(object: &Map<String, Value>, required: &[Members], optional: Me
             Money => value.is_number() || value.is_null(),
             Flag => value.is_boolean(),
             Object => value.is_object(),
+            List => value.is_array(),
             OneOf(words) => value.as_str().is_some_and(|word| words.contains(&word)),
         };
         if !fits {

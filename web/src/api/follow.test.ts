@@ -84,6 +84,24 @@ describe("following a turn", () => {
     expect(run).toMatchObject({ result: "done", seen: [3, 4], resumedAfter: [0] });
   });
 
+  it("begins where it is told to", async () => {
+    const run = await follow([streamOf([event(7, "session"), event(8, "done")])], { start: null, after: 6 });
+    expect(run).toMatchObject({ result: "done", seen: [7, 8], resumedAfter: [6] });
+  });
+
+  it("ends where one event stands for all of the turn, and passes over other such turns", async () => {
+    const gone = (seq: number, turn: string) => ({ ...event(seq, "session", turn), resumed: "truncated" });
+    const run = await follow([
+      streamOf([event(1, "session"), event(2, "chunk")], { broken: true }),
+      streamOf([gone(9, TURN), event(10, "session", "next")]),
+    ]);
+    expect(run).toMatchObject({ result: "gone", seen: [1, 2] });
+    const other = await follow([streamOf([gone(3, "old"), event(4, "session"), event(5, "done")])], {
+      start: null,
+    });
+    expect(other).toMatchObject({ result: "done", seen: [4, 5] });
+  });
+
   it("ends when the service has nothing more to tell", async () => {
     const run = await follow([new Response(null, { status: 204 })], { start: null });
     expect(run.result).toBe("gone");

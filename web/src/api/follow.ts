@@ -9,6 +9,8 @@ export interface Line {
   turnId: string;
   /** Starts the turn, or finds it: the same `turn_id` never starts a second one. Null: it runs. */
   start: (() => Promise<Response>) | null;
+  /** Everything up to this number is known already. */
+  after?: number;
   /** Reads the thread's events from the one after `after` on. */
   resume: (after: number) => Promise<Response>;
   onEvent: (event: TurnEvent) => void;
@@ -19,7 +21,10 @@ export interface Line {
   signal: AbortSignal;
 }
 
-/** `gone`: the service is idle and has nothing newer, so what became of the turn is in its messages. */
+/**
+ * `gone`: what became of the turn is in its messages. The service is idle and has nothing newer, or
+ * it does not keep the turn's events any more.
+ */
 export type Ending = "done" | "gone" | "aborted";
 
 /** How often a request that got no answer at all is made again before the person is asked. */
@@ -27,7 +32,7 @@ const START_ATTEMPTS = 3;
 
 export async function followTurn(line: Line): Promise<Ending> {
   let begun = line.start === null;
-  let cursor = 0;
+  let cursor = line.after ?? 0;
   let failures = 0;
   for (;;) {
     try {
@@ -40,6 +45,7 @@ export async function followTurn(line: Line): Promise<Ending> {
         begun = true;
         failures = 0;
         if (event.turn_id !== line.turnId) continue;
+        if (event.type === "session" && event.resumed === "truncated") return "gone";
         line.onEvent(event);
         if (event.type === "done") return "done";
       }

@@ -4,17 +4,24 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Conversation } from "./conversation";
 import { drafts, NEW_CHAT } from "./drafts";
 
-type Answer = (request: { url: string; method: string; body: Record<string, string> }) => Response | Error;
+interface Asked {
+  url: string;
+  method: string;
+  headers: Record<string, string>;
+  body: Record<string, string>;
+}
+type Answer = (request: Asked) => Response | Error;
 
 let answer: Answer;
-const requests: { url: string; method: string; body: Record<string, string> }[] = [];
+const requests: Asked[] = [];
 
 beforeEach(() => {
   requests.length = 0;
   drafts.set(Object.fromEntries(Object.keys(drafts.get()).map((chat) => [chat, ""])));
   vi.stubGlobal("fetch", async (url: string, init: RequestInit) => {
     const body = init.body ? (JSON.parse(String(init.body)) as Record<string, string>) : {};
-    const request = { url, method: init.method ?? "GET", body };
+    const headers = init.headers as Record<string, string>;
+    const request = { url, method: init.method ?? "GET", headers, body };
     requests.push(request);
     const given = answer(request);
     if (given instanceof Error) throw given;
@@ -34,11 +41,11 @@ afterEach(() => {
 const problem = (status: number, code: string, detail: string) =>
   Response.json({ status, code, detail }, { status });
 
-function finished(turn_id: string): Response {
+function finished(turn_id: string, seq = 1): Response {
   const events = [
-    { type: "session", seq: 1, turn_id },
-    { type: "chunk", seq: 2, turn_id, content: "Hello", part_id: "p", model_call_id: "m" },
-    { type: "done", seq: 3, turn_id, message_id: "a", finish_reason: "stop" },
+    { type: "session", seq, turn_id },
+    { type: "chunk", seq: seq + 1, turn_id, content: "Hello", part_id: "p", model_call_id: "m" },
+    { type: "done", seq: seq + 2, turn_id, message_id: "a", finish_reason: "stop" },
   ];
   return new Response(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
 }
@@ -123,10 +130,15 @@ describe("sending", () => {
 
 describe("opening", () => {
   it("reads on from a turn that runs", async () => {
-    const details = { id: "T", title: "", created_at: 0, updated_at: 0, last_seq: 2, running_turn_id: "r" };
+    const running = { running_turn_id: "r", running_turn_first_seq: 41 };
+    const details = { id: "T", title: "", created_at: 0, updated_at: 0, last_seq: 43, ...running };
+    let after: string | undefined;
     const asked = { id: "u", turn_id: "r", role: "user", content: "Still there?", created_at: 0 };
-    answer = ({ url }) => {
-      if (url.endsWith("/stream")) return finished("r");
+    answer = ({ url, headers }) => {
+      if (url.endsWith("/stream")) {
+        after = headers["last-event-id"];
+        return finished("r", 41);
+      }
       if (url.includes("/messages")) return Response.json({ messages: [asked], next_cursor: null });
       return Response.json(details);
     };
@@ -139,6 +151,7 @@ describe("opening", () => {
       running: null,
       exchanges: [{ question: "Still there?", answer: { finishReason: "stop" } }],
     });
+    expect(after).toBe("40");
   });
 
   it("says when a chat is not there", async () => {

@@ -123,7 +123,8 @@ export class Conversation {
       const runningId = details.running_turn_id;
       const finished = exchanges.some(({ turnId, answer }) => turnId === runningId && answer);
       this.store.set({ phase: "ready", exchanges, problem });
-      if (runningId !== null && !finished) await this.#readOn(threadId, runningId);
+      if (runningId === null || finished) return;
+      await this.#readOn(threadId, runningId, (details.running_turn_first_seq ?? 1) - 1);
     } catch (error) {
       if (signal.aborted || isAbort(error)) return;
       const missing = error instanceof Refusal && (error.status === 404 || error.status === 400);
@@ -131,7 +132,7 @@ export class Conversation {
     }
   }
 
-  async #readOn(threadId: string, turnId: string): Promise<void> {
+  async #readOn(threadId: string, turnId: string, after: number): Promise<void> {
     this.store.set((state) => {
       const asked = state.exchanges.find((exchange) => exchange.turnId === turnId);
       const others = state.exchanges.filter((exchange) => exchange.turnId !== turnId);
@@ -143,19 +144,21 @@ export class Conversation {
         ],
       };
     });
-    await this.#follow(threadId, turnId, null);
+    await this.#follow(threadId, turnId, null, after);
   }
 
   async #follow(
     threadId: string,
     turnId: string,
     start: (() => Promise<Response>) | null,
+    after = 0,
   ): Promise<void> {
     const { signal } = this.#visit;
     const drawing = this.#drawing(turnId, signal);
     const ending = await followTurn({
       turnId,
       start,
+      after,
       signal,
       resume: (after) => readOn(threadId, after, signal),
       onEvent: (event) => {

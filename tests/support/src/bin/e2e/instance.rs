@@ -96,6 +96,8 @@ impl Plan {
             r#"CAPABILITIES:{"other:fake-4":{"tools":false}}"#.to_owned(),
             // Long enough for every test on a slow machine, short enough for the test that reaches it.
             r#"LIMITS:{"wall_clock_ms":20000}"#.to_owned(),
+            // Few enough for a test to reach it.
+            "EVENT_TURNS:3".to_owned(),
         ];
         let (name, url_variable, vars) = match name {
             "main" => ("main", "ESPALIER_URL", [vec![anonymous, session], provider.to_vec()].concat()),
