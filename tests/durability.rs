@@ -101,7 +101,8 @@ async fn a_row_that_d1_refuses_holds_up_no_other() {
     })
     .await;
     stored::take(&bad).await;
-    stored::eventually("it is told when D1 takes it", || async {
+    turn(&case, &thread, "last").await;
+    stored::eventually("it is told when D1 takes it again", || async {
         in_d1(&thread).await.contains(&said("bad")).then_some(())
     })
     .await;
@@ -143,6 +144,7 @@ async fn a_thread_that_is_deleted_while_d1_refuses_does_not_come_back() {
 #[tokio::test]
 async fn a_threads_details_say_where_its_running_turn_begins() {
     let case = Case::new().await;
+    case.script("", [text("Hello.")]).await;
     let thread = thread_of(&case.chat("Hello").await);
     assert_eq!(case.client.thread(&thread).await["running_turn_first_seq"], Value::Null);
     case.script("held", [deltas(["one ", "two"]).waiting(&case.barrier("hold"), 1)]).await;

@@ -96,22 +96,34 @@ impl Thread {
             return Ok(());
         }
         // Whether D1 may be asked about what it has refused: it is time, or it has just taken something else.
-        let mut willing = due;
+        let (mut willing, mut took) = (due, false);
+        let mut refused = Vec::new();
         while let Some(parcel) = self.store.parcel(self.clock.now_ms())? {
             if parcel.attempts > 0 && !willing {
                 return Ok(());
             }
+            if parcel.ids.iter().any(|id| refused.contains(id)) {
+                return Ok(());
+            }
             if let Err(error) = self.tell(parcel.rows).await {
-                self.store.refused(&parcel.ids)?;
                 let refusals = parcel.attempts + 1;
+                worker::console_error!("outbox: rows {:?}, refused {refusals} times: {error}", parcel.ids);
+                self.store.refused(&parcel.ids)?;
                 let retry_at = self.clock.now_ms() + retry_after_ms(refusals);
-                self.store.set_timer(Reason::Outbox, retry_at)?;
+                match refused.is_empty() {
+                    true => self.store.set_timer(Reason::Outbox, retry_at)?,
+                    false => self.store.hasten_timer(Reason::Outbox, retry_at)?,
+                }
                 self.store.arm()?;
-                let ids = parcel.ids;
-                return Err(StoreError(format!("rows {ids:?}, refused {refusals} times: {error}")));
+                refused.extend(parcel.ids);
+                // A D1 that takes other rows is not down: those after this one need not wait.
+                if took {
+                    continue;
+                }
+                return Ok(());
             }
             self.store.delivered(&parcel.ids)?;
-            willing = true;
+            (willing, took) = (true, true);
             match compose::kept_turns(&self.env) {
                 Ok(keep) => self.store.trim(keep)?,
                 Err(error) => worker::console_error!("nothing is trimmed: {error}"),
