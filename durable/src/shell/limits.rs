@@ -34,7 +34,9 @@ pub fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<Limits, String> 
 
 /// Reads `EVENT_TURNS`: of how many turns a thread keeps the events.
 pub fn kept_turns(var: impl Fn(&str) -> Option<String>) -> Result<u32, String> {
-    let Some(text) = var("EVENT_TURNS").filter(|text| !text.trim().is_empty()) else { return Ok(EVENT_TURNS) };
+    let Some(text) = var("EVENT_TURNS").filter(|text| !text.trim().is_empty()) else {
+        return Ok(EVENT_TURNS);
+    };
     let turns = text.trim().parse().ok().filter(|turns| (1..=MAX_EVENT_TURNS).contains(turns));
     turns.ok_or_else(|| format!("the variable EVENT_TURNS must be a number from 1 to {MAX_EVENT_TURNS}"))
 }

@@ -28,7 +28,9 @@ impl DurableObject for ThreadObject {
         let mark = JsValue::from_str(MARK);
         let orphaned = js_sys::Reflect::has(state.as_raw(), &mark).unwrap_or(false);
         if js_sys::Reflect::set(state.as_raw(), &mark, &JsValue::TRUE).is_err() {
-            worker::console_error!("this object cannot be marked: after a panic its readers have to time out");
+            worker::console_error!(
+                "this object cannot be marked: after a panic its readers have to time out"
+            );
         }
         ThreadObject { thread: Thread::new(state, env), orphaned }
     }

@@ -384,7 +384,9 @@ fn a_turn_that_is_trimmed_under_a_slow_reader_leaves_no_hole() {
     let mut stream = story.stream(Source::Stored { through: 6 }, 0);
     let mut next = || {
         let write = story.pool.run_until(stream.next());
-        write.map(|write| String::from_utf8(write.unwrap()).unwrap().lines().next().unwrap_or_default().to_owned())
+        write.map(|write| {
+            String::from_utf8(write.unwrap()).unwrap().lines().next().unwrap_or_default().to_owned()
+        })
     };
     assert_eq!(next().as_deref(), Some("id: 1"));
     story.shelf.stored.replace(vec![5, 6]);

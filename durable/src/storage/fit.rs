@@ -62,7 +62,9 @@ pub fn cut(text: &str, bytes: usize) -> String {
 fn fit_tree(mut tree: ExecutionTree) -> Result<ExecutionTree, StoreError> {
     for chars in [PREVIEW_CHARS].into_iter().chain(SHORTER_PREVIEWS) {
         for node in &mut tree.nodes {
-            for text in [&mut node.title, &mut node.args_preview, &mut node.result_preview].into_iter().flatten() {
+            for text in
+                [&mut node.title, &mut node.args_preview, &mut node.result_preview].into_iter().flatten()
+            {
                 shorten(text, chars);
             }
         }

@@ -37,7 +37,8 @@ pub fn fit(history: &[Message], max_bytes: usize) -> Result<String, StoreError> 
     }
     // Room for both, and for what is around them.
     let half = max_bytes.saturating_sub(200) / 2;
-    let short = |content: &str| if json_bytes(content) > half { cut(content, half) } else { content.to_owned() };
+    let short =
+        |content: &str| if json_bytes(content) > half { cut(content, half) } else { content.to_owned() };
     let first = history.iter().find_map(|message| match message {
         Message::User { content } => Some(Message::User { content: short(content) }),
         _ => None,

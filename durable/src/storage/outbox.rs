@@ -30,7 +30,8 @@ impl Store {
     /// What is told next: what was refused least, the oldest first. Their order does not matter to D1. None where
     /// nothing is due.
     pub fn parcel(&self, now: u64) -> Result<Option<Parcel>, StoreError> {
-        let query = "SELECT id, payload, attempts FROM outbox WHERE due_at <= ?1 ORDER BY attempts, id LIMIT ?2";
+        let query =
+            "SELECT id, payload, attempts FROM outbox WHERE due_at <= ?1 ORDER BY attempts, id LIMIT ?2";
         let mut parcel: Option<Parcel> = None;
         let mut bytes = 0;
         for mut row in self.rows(query, [int(now), int(ROWS as u64)])? {
@@ -66,8 +67,7 @@ impl Store {
 
     /// D1 refused these.
     pub fn refused(&self, ids: &[u64]) -> Result<(), StoreError> {
-        let query =
-            "UPDATE outbox SET attempts = attempts + 1 WHERE id IN (SELECT value FROM json_each(?1))";
+        let query = "UPDATE outbox SET attempts = attempts + 1 WHERE id IN (SELECT value FROM json_each(?1))";
         self.run(query, [serde_json::to_string(ids)?.into()])
     }
 

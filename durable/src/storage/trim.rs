@@ -10,7 +10,8 @@ impl Store {
     /// which D1 has not heard everything.
     pub fn trim(&self, keep: u32) -> Result<(), StoreError> {
         let beyond = "SELECT seq_first FROM turns ORDER BY seq_first DESC LIMIT 1 OFFSET ?1";
-        let Some(beyond) = self.row(beyond, [int(keep.max(1).into())])?.and_then(|row| row.maybe_int(0)) else {
+        let Some(beyond) = self.row(beyond, [int(keep.max(1).into())])?.and_then(|row| row.maybe_int(0))
+        else {
             return Ok(());
         };
         let newest = "SELECT seq_last FROM turns WHERE seq_first <= ?1 AND seq_first < (
