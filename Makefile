@@ -3,7 +3,7 @@
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help dev test verify coverage-of-requirements e2e browser bench deploy key keys revoke build clean
+.PHONY: help dev test verify coverage-of-requirements e2e browser faults faults-small bench deploy key keys revoke build clean
 
 PORT ?= 8787
 
@@ -33,14 +33,20 @@ dev: $(WORKER) $(PAGE) $(D1) .dev.vars ## build what is missing and serve http:/
 
 build: $(WORKER) $(PAGE) ## the Worker and the page, as they are deployed
 
+WORKER_BUILD = $(TOOLS) WASM_BINDGEN_BIN="$$(scripts/cargo-tool wasm-bindgen-cli)" \
+	WASM_OPT_BIN="$(CURDIR)/node_modules/.bin/wasm-opt" \
+	ESBUILD_BIN="$(CURDIR)/node_modules/.bin/esbuild" \
+	"$$(scripts/cargo-tool worker-build)"
+
 # ---- checks ----
 
-test: verify e2e browser ## everything that CI runs
+test: verify e2e browser faults-small ## everything that CI runs
 
 verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the page's own checks
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo clippy --locked -p espalier -p espalier-durable --target wasm32-unknown-unknown -- -D warnings
+	cargo clippy --locked -p espalier -p espalier-durable --target wasm32-unknown-unknown --features faults -- -D warnings
 	@if cargo nextest --version >/dev/null 2>&1; then set -x; cargo nextest run --locked --workspace --lib; \
 	else set -x; cargo test --locked --workspace --lib; fi
 	cd web && $(TOOLS) npm run check && $(TOOLS) npm test
@@ -53,6 +59,19 @@ e2e: $(WORKER) $(PAGE) ## the end-to-end tests against real workerd
 
 browser: $(WORKER) $(PAGE) ## the page in a headless Chromium
 	CHROMIUM_BIN="$$(scripts/chromium)" && export CHROMIUM_BIN && $(E2E) node tests/browser/page.mjs
+
+# The Worker with faults on command: built fast, never deployed.
+FAULTS := target/faults-worker/index.js
+
+$(FAULTS): $(RUST_SOURCES) $(RUST) $(NPM)
+	$(WORKER_BUILD) --profile faults --no-opt --out-dir $(@D) -- --features faults
+	@touch $@
+
+faults: $(WORKER) $(FAULTS) ## kill the runtime 400 times under load, and check that nothing is lost or repeated (ARGS="--seed 7")
+	$(TOOLS) cargo run --locked --quiet -p espalier-faults -- $(ARGS)
+
+faults-small: $(WORKER) $(FAULTS)
+	$(TOOLS) cargo run --locked --quiet -p espalier-faults -- --small $(ARGS)
 
 coverage-of-requirements: ## the requirements of status must that no test names
 	@scripts/coverage-of-requirements
@@ -103,10 +122,7 @@ $(NPM): package.json package-lock.json .npmrc
 	@touch $@
 
 $(WORKER): $(RUST_SOURCES) $(RUST) $(NPM)
-	$(TOOLS) WASM_BINDGEN_BIN="$$(scripts/cargo-tool wasm-bindgen-cli)" \
-		WASM_OPT_BIN="$(CURDIR)/node_modules/.bin/wasm-opt" \
-		ESBUILD_BIN="$(CURDIR)/node_modules/.bin/esbuild" \
-		"$$(scripts/cargo-tool worker-build)" --release
+	$(WORKER_BUILD) --release
 	@touch $@
 
 $(PAGE_NPM): web/package.json web/package-lock.json $(NPM)

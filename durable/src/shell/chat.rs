@@ -184,7 +184,15 @@ impl Thread {
             clock: Rc::clone(&self.clock),
             about,
         };
-        Ports { model: parts.model, tools: parts.tools, clock: Rc::clone(&self.clock), log: Rc::new(log) }
+        let ports = Ports {
+            model: parts.model,
+            tools: parts.tools,
+            clock: Rc::clone(&self.clock),
+            log: Rc::new(log),
+        };
+        #[cfg(feature = "faults")]
+        let ports = super::faults::struck(ports, &self.state, &self.env);
+        ports
     }
 }
 

@@ -70,7 +70,10 @@ pub fn parts(env: &Env, clock: &Rc<dyn Clock>) -> Result<(Parts, Configuration),
     let configuration = Configuration::from_env(|name| var(env, name))
         .map_err(|problems| misconfigured(problems.join(" ")))?;
     let model = shell::model::serving(&configuration, Rc::clone(clock));
-    Ok((Parts { model, tools: Rc::new(tools::Standard::default()) }, configuration))
+    let tools: Rc<dyn Tools> = Rc::new(tools::Standard::default());
+    #[cfg(feature = "faults")]
+    let tools = super::faults::with_recorders(tools.as_ref(), env);
+    Ok((Parts { model, tools }, configuration))
 }
 
 /// How much of a thread's stored history is worth reading.

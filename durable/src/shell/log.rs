@@ -76,7 +76,11 @@ impl Log for TurnLog {
                 .map(|(key, event)| Fresh { seq: self.numbers.draw(), key, event })
                 .collect();
             self.store.insert_entries(turn_id, &entries)?;
+            #[cfg(feature = "faults")]
+            super::faults::midway(super::faults::Place::BeforeEvents);
             let numbers = self.store.insert_events(turn_id, &texts, &fresh)?;
+            #[cfg(feature = "faults")]
+            super::faults::midway(super::faults::Place::BeforeEnd);
             if let Some(end) = &end {
                 if !self.store.may_write(turn_id, self.about.generation)? {
                     return Err(LogError::Fenced);

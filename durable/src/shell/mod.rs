@@ -24,6 +24,8 @@ mod commands;
 mod compose;
 #[cfg(target_arch = "wasm32")]
 pub mod env;
+#[cfg(all(target_arch = "wasm32", feature = "faults"))]
+mod faults;
 #[cfg(target_arch = "wasm32")]
 mod log;
 #[cfg(target_arch = "wasm32")]

@@ -24,7 +24,8 @@ mod server;
 mod tests;
 
 pub use handle::{FakeLlm, Requests};
-pub use history::text_of;
+pub use history::{check, position, text_of};
 pub use ledger::{Outcome, Record};
+pub use reply::{Act, Head, body as reply_body, end};
 pub use script::{Barrier, Call, Cut, Refusal, Script, Step, Usage, call, calls, deltas, status, text};
 pub use server::serve;

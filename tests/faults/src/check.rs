@@ -1,0 +1,131 @@
+//! What must be true when everything is quiet again: in D1, and in the objects' own databases, read past the service.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use espalier_test_support::Value;
+use tokio::time::{Instant, sleep};
+
+use crate::client::Ended;
+use crate::d1::Database;
+use crate::ledger::Ledger;
+
+/// D1 refused for seconds at most, so its retries are seconds apart; see `retry_after_ms` in the service.
+const DELIVERY: Duration = Duration::from_secs(75);
+
+/// Waits until D1 has a message and a tree for each turn that ended. How many it lacks in the end.
+pub async fn delivered(database: &Database, turns: &[Ended], ledger: &Ledger) -> u32 {
+    let began = Instant::now();
+    loop {
+        let missing: Vec<&Ended> =
+            turns.iter().filter(|turn| !stands_in_d1(database, turn, ledger)).collect();
+        if missing.is_empty() {
+            return 0;
+        }
+        if began.elapsed() > DELIVERY {
+            for turn in missing.iter().take(5) {
+                ledger.violation(format!("turn {} is not in D1 as it ended", turn.turn_id));
+            }
+            return missing.len() as u32;
+        }
+        sleep(Duration::from_millis(300)).await;
+    }
+}
+
+fn stands_in_d1(database: &Database, turn: &Ended, ledger: &Ledger) -> bool {
+    let query = "SELECT id, thread_id, role, finish_reason, execution_tree FROM messages WHERE turn_id = ?1";
+    let rows = match database.rows(query, &[&turn.turn_id]) {
+        Ok(rows) => rows,
+        Err(error) => {
+            ledger.violation(format!("D1: {error}"));
+            return false;
+        }
+    };
+    let user = |row: &Value| row["role"] == "user" && row["id"] == turn.user_message_id;
+    let assistant = |row: &Value| {
+        row["role"] == "assistant"
+            && row["id"] == turn.message_id
+            && row["thread_id"] == turn.thread_id
+            && row["finish_reason"] == turn.finish_reason
+            && row["execution_tree"].as_str().is_some_and(|tree| tree.contains("\"nodes\""))
+    };
+    rows.len() == 2 && rows.iter().any(user) && rows.iter().any(assistant)
+}
+
+/// What the objects themselves hold.
+#[derive(Default)]
+pub struct Objects {
+    pub turns: u32,
+    /// Turns that are not over, or have another number of terminal events than one, or events after it.
+    pub unfinished: u32,
+    pub calls: u32,
+    /// Calls in the stored history without exactly one result.
+    pub unpaired: u32,
+    /// Rows that D1 never took.
+    pub undelivered: u32,
+}
+
+/// Reads every object's database. The runtime must not run.
+pub fn objects(folder: &Path, ledger: &Ledger) -> Result<Objects, String> {
+    let mut found = Objects::default();
+    let files = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    for file in files.flatten().map(|file| file.path()) {
+        if file.extension().is_some_and(|extension| extension == "sqlite")
+            && !file.ends_with("metadata.sqlite")
+        {
+            object(&Database::open(&file)?, &mut found, ledger)?;
+        }
+    }
+    Ok(found)
+}
+
+fn object(database: &Database, found: &mut Objects, ledger: &Ledger) -> Result<(), String> {
+    let tables = database.rows("SELECT 1 AS one FROM sqlite_master WHERE name = 'turns'", &[])?;
+    if tables.is_empty() {
+        return Ok(());
+    }
+    let turns = "SELECT turn_id, status, seq_last,
+        (SELECT count(*) FROM events e WHERE e.turn_id = t.turn_id AND e.kind = 'done') AS done,
+        (SELECT max(e.seq_last) FROM events e WHERE e.turn_id = t.turn_id) AS last FROM turns t";
+    for turn in database.rows(turns, &[])? {
+        found.turns += 1;
+        // Old turns' events are trimmed once D1 has their messages.
+        let trimmed = turn["last"].is_null();
+        let whole = turn["done"] == 1 && turn["last"] == turn["seq_last"];
+        if turn["status"] != "done" || !(whole || trimmed) {
+            found.unfinished += 1;
+            ledger.violation(format!("in its object: {turn}"));
+        }
+    }
+    for row in database.rows("SELECT history FROM messages WHERE history IS NOT NULL", &[])? {
+        let history = row["history"].as_str().unwrap_or_default();
+        let messages: Vec<Value> = serde_json::from_str(history).map_err(|error| error.to_string())?;
+        let (calls, unpaired) = pairs(&messages);
+        found.calls += calls;
+        found.unpaired += unpaired;
+        if unpaired > 0 {
+            ledger.violation(format!("calls without exactly one result: {history}"));
+        }
+    }
+    let outbox = database.rows("SELECT count(*) AS rows FROM outbox", &[])?;
+    found.undelivered += outbox.first().and_then(|row| row["rows"].as_u64()).unwrap_or(0) as u32;
+    Ok(())
+}
+
+/// How many calls a history has, and how many of them have no result or more than one.
+fn pairs(messages: &[Value]) -> (u32, u32) {
+    let (mut calls, mut unpaired) = (0, 0);
+    let mut open: BTreeSet<&str> = BTreeSet::new();
+    for message in messages {
+        if let Some(id) = message["tool"]["call_id"].as_str() {
+            unpaired += u32::from(!open.remove(id));
+            continue;
+        }
+        unpaired += open.len() as u32;
+        let made = message["assistant"]["tool_calls"].as_array();
+        open = made.into_iter().flatten().filter_map(|call| call["call_id"].as_str()).collect();
+        calls += open.len() as u32;
+    }
+    (calls, unpaired + open.len() as u32)
+}

@@ -1,0 +1,415 @@
+//! Clients that come and go: each turn is asked for until it is accepted, read with cuts at random events, and at its
+//! end compared with what an uncut client gets.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use espalier_test_support::http::Reply;
+use espalier_test_support::{Event, json, wire};
+use tokio::time::{Instant, sleep};
+
+use crate::plan::{self, SHAPES, Shape};
+use crate::rng::Rng;
+use crate::stream::{Next, Stream, User};
+use crate::view::View;
+use crate::world::World;
+
+/// How long a client waits for the next event before it connects anew: a panic can leave a stream open for ever.
+const SILENCE: Duration = Duration::from_secs(3);
+/// The same where nothing but the fault can be the cause: one turn at a time, in good weather.
+const SHORT_SILENCE: Duration = Duration::from_millis(600);
+/// So long a client stays away from a turn that is struck: the strike comes first.
+const STRIKE: Duration = Duration::from_millis(120);
+
+/// What clients saw, all together.
+#[derive(Default)]
+pub struct Seen {
+    /// Turns whose `session` event a client has had.
+    pub accepted: u32,
+    /// Turns with exactly one terminal event, at the end.
+    pub ended: u32,
+    pub cuts: u32,
+    pub cancels: u32,
+    pub superseded: u32,
+    pub differences: u32,
+    pub duplicates: u32,
+    pub holes: u32,
+    pub malformed: u32,
+    pub errors_5xx: u32,
+    /// From a kill to the next event of a client that was reading.
+    pub back: Vec<Duration>,
+    pub finishes: BTreeMap<String, u32>,
+    /// What must stand in D1.
+    pub turns: Vec<Ended>,
+}
+
+/// A turn that ended.
+pub struct Ended {
+    pub thread_id: String,
+    pub turn_id: String,
+    pub user_message_id: String,
+    pub message_id: String,
+    pub finish_reason: String,
+}
+
+/// All clients.
+pub struct Clients {
+    pub world: Arc<World>,
+    pub url: String,
+    pub seen: Mutex<Seen>,
+    pub stop: AtomicBool,
+    /// A turn that has not ended after this long is lost: its own clock is 15 s, outages come on top.
+    pub lost_after: Duration,
+}
+
+/// A turn, and how its client behaves.
+#[derive(Clone)]
+pub struct Order {
+    pub number: u64,
+    pub thread_id: String,
+    pub shape: Shape,
+    pub reader: Reader,
+    /// Cancel after so many milliseconds.
+    pub cancel: Option<u64>,
+    /// A strike from inside: `abort@3`.
+    pub strike: Option<String>,
+    pub request_seq: u64,
+    /// A newer request may be there before it.
+    pub may_be_late: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub enum Reader {
+    /// Reads, and comes back at once when it is cut off.
+    Steady,
+    /// Goes away at random events and comes back after a random time.
+    Restless,
+    /// Goes away after the first event and looks at D1 until the turn is there.
+    Alone,
+}
+
+impl Clients {
+    pub fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn seed(&self) -> u64 {
+        self.world.seed
+    }
+
+    /// A new anonymous user.
+    pub async fn user(&self) -> User {
+        let nobody = User { url: self.url.clone(), cookie: String::new() };
+        loop {
+            if let Some(reply) = nobody.send("POST", "/api/session", &[], &json!({})).await
+                && reply.status == 200
+            {
+                let cookie = reply.header("set-cookie").split(';').next().unwrap_or_default().to_owned();
+                return User { cookie, ..nobody };
+            }
+            sleep(Duration::from_millis(30)).await;
+        }
+    }
+
+    /// Threads one after the other, until it is told to stop.
+    pub async fn slot(&self, slot: u64) {
+        let user = self.user().await;
+        let mut next = slot * 100_000;
+        while !self.stop.load(Ordering::Relaxed) {
+            let mut rng = Rng::of(self.seed(), &format!("thread {next}"));
+            let thread_id = format!("fa017500-0000-4000-9000-{next:012x}");
+            for request_seq in 1..=rng.range(1, 4) {
+                next += 2;
+                let mut order = draw(&mut rng, next, &thread_id, request_seq * 2);
+                if rng.chance(80) {
+                    order.may_be_late = true;
+                    let later =
+                        Order { cancel: None, ..draw(&mut rng, next + 1, &thread_id, request_seq * 2 + 1) };
+                    let wait = rng.range(0, 1200);
+                    let newer = async {
+                        sleep(Duration::from_millis(wait)).await;
+                        self.seen().superseded += 1;
+                        self.turn(&user, &later).await;
+                    };
+                    tokio::join!(self.turn(&user, &order), newer);
+                } else {
+                    self.turn(&user, &order).await;
+                }
+            }
+            next += 2;
+        }
+    }
+
+    /// A turn from the first request to the comparison.
+    pub async fn turn(&self, user: &User, order: &Order) -> Option<View> {
+        let began = Instant::now();
+        let cancel = async {
+            if let Some(after) = order.cancel {
+                sleep(Duration::from_millis(after)).await;
+                self.cancel(user, &order.thread_id).await;
+            }
+        };
+        let read = tokio::time::timeout(self.lost_after, self.read(user, order));
+        let (read, ()) = tokio::join!(read, cancel);
+        let Ok(read) = read else {
+            let waited = began.elapsed().as_secs();
+            let (number, shape) = (order.number, order.shape.name());
+            self.violation(format!("turn {number} ({shape}) has no end after {waited} s"));
+            return None;
+        };
+        // One that came too late was never accepted.
+        let view = read?;
+        let uncut = self.uncut(user, order, &view).await?;
+        self.judge(order, &view, &uncut);
+        self.world.ledger.forget(order.number);
+        Some(uncut)
+    }
+
+    fn violation(&self, what: String) {
+        self.world.ledger.violation(what);
+    }
+
+    async fn cancel(&self, user: &User, thread_id: &str) {
+        let path = format!("/api/threads/{thread_id}/cancel");
+        for _ in 0..50 {
+            if let Some(reply) = user.send("POST", &path, &[], &json!({})).await
+                && reply.status == 200
+            {
+                self.seen().cancels += 1;
+                return;
+            }
+            sleep(Duration::from_millis(40)).await;
+        }
+    }
+
+    /// Asks for the turn, again and again with the same id until it is accepted.
+    /// `None`: a newer request was there first.
+    async fn ask(&self, user: &User, order: &Order, first: bool) -> Option<Stream> {
+        let mut body = json!({
+            "thread_id": order.thread_id, "turn_id": plan::turn_id(order.number),
+            "content": order.shape.message(order.number), "request_seq": order.request_seq,
+        });
+        if let Some(strike) = order.strike.as_ref().filter(|_| first) {
+            // A strike that leaves no turn behind would strike each request anew, so only the first one asks for it.
+            body["content"] = json!(format!("{} [[faults:{strike}]]", order.shape.message(order.number)));
+            if strike.starts_with("tear") {
+                self.world.ledger.will_tear(order.number);
+            }
+        }
+        loop {
+            match user.send("POST", "/api/chat", &[], &body).await {
+                Some(reply) if reply.status == 200 => return Some(Stream::new(reply, 0)),
+                Some(reply) if reply.status == 409 && order.may_be_late => return None,
+                Some(reply) => self.refused(reply).await,
+                None => {}
+            }
+            sleep(Duration::from_millis(30)).await;
+            body["content"] = json!(order.shape.message(order.number));
+        }
+    }
+
+    async fn refused(&self, mut reply: Reply) {
+        let status = reply.status;
+        if status >= 500 {
+            // A request that was under way when its object ended.
+            self.seen().errors_5xx += 1;
+            return;
+        }
+        let mut text = Vec::new();
+        while let Ok(Some(bytes)) = reply.read().await {
+            text.extend_from_slice(&bytes);
+        }
+        self.violation(format!("a request was refused with {status}: {}", String::from_utf8_lossy(&text)));
+    }
+
+    /// Reads the turn to its end, however often the connection is lost.
+    async fn read(&self, user: &User, order: &Order) -> Option<View> {
+        let mut rng = Rng::of(self.seed(), &format!("reader {}", order.number));
+        let mut view = View::default();
+        let mut stream = self.ask(user, order, true).await?;
+        let mut budget = self.budget(order, &mut rng);
+        let mut killed: Option<Instant> = None;
+        let mut accepted = false;
+        let alone = order.shape == Shape::Whole;
+        let silence = if alone { SHORT_SILENCE } else { SILENCE };
+        while !view.is_done() {
+            match stream.next(silence).await {
+                Next::Event(event) => {
+                    if event.data["turn_id"] != plan::turn_id(order.number) {
+                        continue;
+                    }
+                    if let Some(at) = killed.take()
+                        && self.world.ledger.last_kill() == Some(at)
+                    {
+                        self.seen().back.push(at.elapsed());
+                    }
+                    if !accepted {
+                        accepted = true;
+                        self.seen().accepted += 1;
+                    }
+                    self.note(order, &event);
+                    view.take(*event, stream.cursor);
+                    if order.reader == Reader::Alone && !view.is_done() {
+                        stream.cut();
+                        return self.wait_for_d1(order, &view).await.then_some(view);
+                    }
+                    budget = budget.saturating_sub(1);
+                    if budget > 0 || view.is_done() {
+                        continue;
+                    }
+                    self.seen().cuts += 1;
+                    budget = self.budget(order, &mut rng);
+                    stream.cut();
+                    sleep(Duration::from_millis(*rng.pick(&[0, 0, 0, 30, 200, 900]))).await;
+                }
+                Next::Over => {
+                    killed =
+                        self.world.ledger.last_kill().filter(|at| at.elapsed() < Duration::from_millis(300));
+                    if alone {
+                        sleep(STRIKE).await;
+                    }
+                }
+                Next::Silent => {}
+                Next::Wrong(what) => {
+                    self.seen().malformed += 1;
+                    self.violation(format!("turn {}: {what}", order.number));
+                }
+            }
+            if !view.is_done() {
+                stream = match rng.chance(150) || !accepted {
+                    true => self.ask(user, order, false).await?,
+                    false => self.resume(user, order, view.cursor(), &mut rng).await,
+                };
+            }
+        }
+        Some(view)
+    }
+
+    fn budget(&self, order: &Order, rng: &mut Rng) -> u64 {
+        if order.reader == Reader::Restless { rng.range(1, 25) } else { u64::MAX }
+    }
+
+    fn note(&self, order: &Order, event: &Event) {
+        if event.is("tool_call_update", &[("status", "end")]) {
+            self.world.ledger.seal(order.number, event.text("tool_call_id"));
+        }
+        if event.is("model_call_update", &[("status", "end")])
+            && let Some((marker, step)) = plan::called(order.shape, order.number, event.text("model_call_id"))
+        {
+            self.world.ledger.model_journaled(order.number, &marker, step);
+        }
+    }
+
+    /// Reads on after a number.
+    async fn resume(&self, user: &User, order: &Order, cursor: u64, rng: &mut Rng) -> Stream {
+        let path = format!("/api/threads/{}/stream", order.thread_id);
+        let after = cursor.to_string();
+        loop {
+            let reply = match rng.chance(500) {
+                true => user.send("GET", &path, &[("last-event-id", &after)], &json!(null)).await,
+                false => user.send("GET", &format!("{path}?after={after}"), &[], &json!(null)).await,
+            };
+            match reply {
+                Some(reply) if reply.status == 200 => return Stream::new(reply, cursor),
+                // Nothing newer and nothing that runs, though the end was not seen: it may be about to be taken up.
+                Some(reply) if reply.status == 204 => sleep(Duration::from_millis(200)).await,
+                Some(reply) => self.refused(reply).await,
+                None => {}
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Until D1 has the turn's message. Nobody asks the object for anything meanwhile.
+    async fn wait_for_d1(&self, order: &Order, view: &View) -> bool {
+        self.world.ledger.leave_alone(order.number);
+        let Some(id) = view.events().find_map(|event| event.data["assistant_message_id"].as_str()) else {
+            return false;
+        };
+        loop {
+            match self.world.database.rows("SELECT id FROM messages WHERE id = ?1", &[id]) {
+                Ok(rows) if !rows.is_empty() => return true,
+                Ok(_) => {}
+                Err(error) => self.violation(format!("D1: {error}")),
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// The turn in one go, from storage.
+    async fn uncut(&self, user: &User, order: &Order, view: &View) -> Option<View> {
+        let first = view.events().next()?.seq;
+        let turn_id = plan::turn_id(order.number);
+        let path = format!("/api/threads/{}/stream?after={}", order.thread_id, first - 1);
+        for _ in 0..400 {
+            if let Some(reply) = user.send("GET", &path, &[], &json!(null)).await
+                && reply.status == 200
+            {
+                let mut stream = Stream::new(reply, first - 1);
+                let mut uncut = View::default();
+                while let Next::Event(event) = stream.next(SILENCE).await {
+                    if event.data["turn_id"] == turn_id {
+                        uncut.take(*event, first - 1);
+                    }
+                    if uncut.is_done() {
+                        return Some(uncut);
+                    }
+                }
+            }
+            sleep(Duration::from_millis(30)).await;
+        }
+        self.violation(format!("turn {}: its log cannot be read to its end", order.number));
+        None
+    }
+
+    /// What the reader has against what the log has, and the log against the wire's rules.
+    fn judge(&self, order: &Order, view: &View, uncut: &View) {
+        let events: Vec<Event> = uncut.events().cloned().collect();
+        if let Err(error) = wire::check_turn(&events) {
+            self.seen().malformed += 1;
+            self.violation(format!("turn {}: {error}", order.number));
+        }
+        let mut seen = self.seen();
+        seen.duplicates += view.duplicates + uncut.duplicates;
+        seen.differences += view.conflicts;
+        if order.reader != Reader::Alone {
+            let difference = view.compare(uncut);
+            seen.differences += difference.other.len() as u32;
+            seen.holes += difference.missing.len() as u32;
+            let both = difference.other.iter().map(|line| ("differs", line));
+            let both = both.chain(difference.missing.iter().map(|line| ("is missing", line)));
+            for (how, line) in both.take(3) {
+                self.violation(format!("turn {}: {how}: {line}", order.number));
+            }
+        }
+        let (Some(session), Some(done)) = (events.first(), events.last()) else { return };
+        seen.ended += u32::from(events.iter().filter(|event| event.kind == "done").count() == 1);
+        *seen.finishes.entry(done.text("finish_reason").to_owned()).or_default() += 1;
+        seen.turns.push(Ended {
+            thread_id: order.thread_id.clone(),
+            turn_id: plan::turn_id(order.number),
+            user_message_id: session.text("user_message_id").to_owned(),
+            message_id: done.text("message_id").to_owned(),
+            finish_reason: done.text("finish_reason").to_owned(),
+        });
+    }
+}
+
+fn draw(rng: &mut Rng, number: u64, thread_id: &str, request_seq: u64) -> Order {
+    let reader = match rng.range(0, 10) {
+        0..=2 => Reader::Steady,
+        3..=7 => Reader::Restless,
+        _ => Reader::Alone,
+    };
+    let strike = match rng.range(0, 100) {
+        0..=11 => Some(format!("abort@{}", rng.range(1, 14))),
+        12 => Some(format!("panic@{}", rng.range(1, 14))),
+        _ => None,
+    };
+    let cancel = rng.chance(80).then(|| rng.range(0, 1500));
+    let (shape, thread_id) = (*rng.pick(&SHAPES), thread_id.to_owned());
+    Order { number, thread_id, shape, reader, cancel, strike, request_seq, may_be_late: false }
+}

@@ -1,0 +1,292 @@
+//! One runtime, its world and its clients, through a run.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep};
+
+use crate::check::{self, Objects};
+use crate::client::{Clients, Order, Reader, Seen};
+use crate::d1::Database;
+use crate::ledger::{Death, Ledger};
+use crate::plan::Shape;
+use crate::rng::Rng;
+use crate::runtime::{Plan, Runtime, migrate};
+use crate::stream::User;
+use crate::view::View;
+use crate::world::{Moment, Weather, World, serve};
+
+/// What a random phase must reach before it ends.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Quota {
+    pub kills: u32,
+    pub aborts: u32,
+    pub cuts: u32,
+    pub upstream: u32,
+    /// It ends after this in any case.
+    pub most: Duration,
+}
+
+/// How a run is made.
+#[derive(Clone)]
+pub struct Setup {
+    pub seed: u64,
+    pub root: PathBuf,
+    pub build: PathBuf,
+    pub work: PathBuf,
+    pub wrangler: bool,
+    /// Threads at once.
+    pub slots: u64,
+    /// Milliseconds between two kills.
+    pub pause: (u64, u64),
+    pub weather: Weather,
+    pub lost_after: Duration,
+}
+
+/// What a run has come to.
+pub struct Outcome {
+    pub ledger: Arc<Ledger>,
+    pub seen: Seen,
+    pub missing_in_d1: u32,
+    pub objects: Objects,
+    pub took: Duration,
+}
+
+/// See the module.
+pub struct Harness {
+    setup: Setup,
+    world: Arc<World>,
+    clients: Arc<Clients>,
+    runtime: Runtime,
+    kills: mpsc::UnboundedReceiver<()>,
+    began: Instant,
+    numbers: u64,
+}
+
+impl Harness {
+    pub async fn new(setup: Setup) -> Result<Self, String> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.map_err(|error| error.to_string())?;
+        let world_port = listener.local_addr().map_err(|error| error.to_string())?.port();
+        let free = TcpListener::bind("127.0.0.1:0").await.map_err(|error| error.to_string())?;
+        let port = free.local_addr().map_err(|error| error.to_string())?.port();
+        drop(free);
+        let database = match setup.wrangler {
+            true => Database::open(&migrate(&setup.root, &setup.work.join("wrangler")).await?)?,
+            false => Database::new(&setup.root.join("migrations"))?,
+        };
+        let ledger = Arc::new(Ledger::default());
+        let (kill, kills) = mpsc::unbounded_channel();
+        let world = Arc::new(World {
+            ledger: Arc::clone(&ledger),
+            database,
+            seed: setup.seed,
+            weather: watch::Sender::new(Weather::default()),
+            kill,
+            trap: None.into(),
+        });
+        tokio::spawn(serve(listener, Arc::clone(&world)));
+        let plan = Plan {
+            root: setup.root.clone(),
+            build: setup.build.clone(),
+            work: setup.work.clone(),
+            port,
+            world: world_port,
+            wrangler: setup.wrangler,
+        };
+        let mut runtime = Runtime::new(plan, ledger)?;
+        runtime.start().await?;
+        let clients = Arc::new(Clients {
+            world: Arc::clone(&world),
+            url: runtime.url(),
+            seen: Seen::default().into(),
+            stop: AtomicBool::new(false),
+            lost_after: setup.lost_after,
+        });
+        Ok(Harness { setup, world, clients, runtime, kills, began: Instant::now(), numbers: 1 << 40 })
+    }
+
+    /// Many threads, and everything that can happen to them, until the quota is reached.
+    pub async fn storm(&mut self, quota: Quota) -> Result<(), String> {
+        let began = Instant::now();
+        self.world.weather.send_replace(self.setup.weather);
+        let slots: Vec<_> = (0..self.setup.slots)
+            .map(|slot| {
+                let clients = Arc::clone(&self.clients);
+                tokio::spawn(async move { clients.slot(slot).await })
+            })
+            .collect();
+        let mut rng = Rng::of(self.setup.seed, "kills");
+        let (least, most) = self.setup.pause;
+        let mut killed = 0;
+        while began.elapsed() < quota.most && !self.reached(&quota, killed) {
+            let pause = if rng.chance(60) { rng.range(10, 200) } else { rng.range(least, most) };
+            sleep(Duration::from_millis(pause)).await;
+            if self.runtime.has_ended() {
+                self.world.ledger.violation("the runtime ended by itself".to_owned());
+            }
+            if killed < quota.kills {
+                self.runtime.kill().await;
+                killed += 1;
+                sleep(Duration::from_millis(rng.range(0, 60))).await;
+                self.runtime.start().await?;
+            }
+        }
+        self.world.weather.send_replace(Weather::default());
+        self.clients.stop.store(true, Ordering::Relaxed);
+        for slot in slots {
+            slot.await.map_err(|error| format!("a client failed: {error}"))?;
+        }
+        Ok(())
+    }
+
+    fn reached(&self, quota: &Quota, killed: u32) -> bool {
+        let counts = self.world.ledger.counts();
+        killed >= quota.kills
+            && self.world.ledger.deaths(Death::Abort) >= quota.aborts
+            && self.clients.seen().cuts >= quota.cuts
+            && counts.upstream.values().sum::<u32>() >= quota.upstream
+    }
+
+    /// One fixed turn, struck at each of its commits, in each way, and killed at each of its requests. How many
+    /// boundaries there were.
+    pub async fn boundaries(&mut self, stride: u32) -> Result<u32, String> {
+        let user = self.clients.user().await;
+        let whole = self.fixed(&user, None).await?.ok_or("the fixed turn did not end")?;
+        let reference = spoken(&whole);
+        let mut tried = 0;
+        let mut commits = u32::MAX;
+        for kind in ["kill", "abort", "tear", "panic"] {
+            let mut at = 1;
+            while at <= commits {
+                let before = self.deaths();
+                let view = self.fixed(&user, Some(format!("{kind}@{at}"))).await?;
+                if kind == "kill" && self.deaths() == before {
+                    // The last commit is the turn's end, which its client may have seen before the kill.
+                    self.wait_for_kill(Duration::from_millis(300)).await?;
+                }
+                self.same(&reference, view.as_ref(), &format!("{kind} at commit {at}"));
+                tried += 1;
+                if kind == "kill" && self.deaths() == before {
+                    commits = at - 1;
+                }
+                at += stride;
+            }
+        }
+        for moment in [
+            Moment::ModelAsked,
+            Moment::ModelAnswers,
+            Moment::EffectAsked,
+            Moment::EffectDone,
+            Moment::D1Asked,
+            Moment::D1Done,
+        ] {
+            let mut at = 1;
+            loop {
+                let before = self.deaths();
+                self.set_trap(Some((moment, at)));
+                let view = self.fixed(&user, None).await?;
+                self.same(&reference, view.as_ref(), &format!("kill at {moment:?} {at}"));
+                if self.deaths() == before {
+                    // What D1 is asked for last comes after the turn's end.
+                    self.wait_for_kill(Duration::from_millis(700)).await?;
+                }
+                self.set_trap(None);
+                if self.deaths() == before {
+                    break;
+                }
+                tried += 1;
+                at += stride;
+            }
+        }
+        Ok(tried)
+    }
+
+    fn deaths(&self) -> u32 {
+        self.world.ledger.counts().deaths.values().sum()
+    }
+
+    fn set_trap(&self, trap: Option<(Moment, u32)>) {
+        *self.world.trap.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = trap;
+    }
+
+    async fn wait_for_kill(&mut self, within: Duration) -> Result<(), String> {
+        if let Ok(Some(())) = tokio::time::timeout(within, self.kills.recv()).await {
+            self.runtime.kill().await;
+            self.runtime.start().await?;
+        }
+        Ok(())
+    }
+
+    /// The fixed turn on a new thread; kills are carried out as they are asked for.
+    async fn fixed(&mut self, user: &User, strike: Option<String>) -> Result<Option<View>, String> {
+        self.numbers += 1;
+        let order = Order {
+            number: self.numbers,
+            thread_id: format!("fa017500-0000-4000-8000-{:012x}", self.numbers),
+            shape: Shape::Whole,
+            reader: Reader::Steady,
+            cancel: None,
+            strike,
+            request_seq: 1,
+            may_be_late: false,
+        };
+        let clients = Arc::clone(&self.clients);
+        let turn = clients.turn(user, &order);
+        tokio::pin!(turn);
+        loop {
+            tokio::select! {
+                view = &mut turn => return Ok(view),
+                Some(()) = self.kills.recv() => {
+                    self.runtime.kill().await;
+                    self.runtime.start().await?;
+                }
+            }
+        }
+    }
+
+    fn same(&self, reference: &str, view: Option<&View>, what: &str) {
+        let said = view.map(spoken).unwrap_or_default();
+        if said != reference {
+            self.world
+                .ledger
+                .violation(format!("{what}: the turn ended otherwise: {said:?}, not {reference:?}"));
+        }
+    }
+
+    /// The first violation, as soon as there is one.
+    pub fn caught(&self) -> impl Future<Output = String> + use<> {
+        let ledger = Arc::clone(&self.world.ledger);
+        async move {
+            loop {
+                if let Some(first) = ledger.violations().into_iter().next() {
+                    return first;
+                }
+                sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+
+    /// Waits until all is delivered, ends the runtime, reads what it left.
+    pub async fn finish(mut self) -> Result<Outcome, String> {
+        let ledger = Arc::clone(&self.world.ledger);
+        let seen = std::mem::take(&mut *self.clients.seen());
+        let missing_in_d1 = check::delivered(&self.world.database, &seen.turns, &ledger).await;
+        // What D1 took is taken off the outbox a moment later.
+        sleep(Duration::from_millis(500)).await;
+        self.runtime.kill().await;
+        let objects = check::objects(&self.runtime.objects(), &ledger)?;
+        Ok(Outcome { ledger, seen, missing_in_d1, objects, took: self.began.elapsed() })
+    }
+}
+
+/// How the turn ended, and what its root said.
+fn spoken(view: &View) -> String {
+    let chunks = view.events().filter(|event| event.kind == "chunk" && event.data["depth"] == 0);
+    let text: String = chunks.map(|chunk| chunk.text("content")).collect();
+    let end = view.events().last().map(|done| done.text("finish_reason")).unwrap_or_default();
+    format!("{end}: {text}")
+}

@@ -1,0 +1,379 @@
+//! What happened, as the outside world saw it: deaths, model calls, side effects. Each new fact is judged by what came
+//! before it, so a repetition that nothing excuses is found when it happens.
+//!
+//! Each life of the runtime is told another address, so what comes from which life is known, however late it comes.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::plan;
+
+/// A death inside the runtime is told before it happens; it has happened after so long.
+const STRUCK: Duration = Duration::from_millis(1500);
+/// The most violations that are kept: the first ones tell enough.
+const KEPT: usize = 40;
+
+/// How a run was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Death {
+    /// SIGKILL of the runtime.
+    Kill,
+    /// `ctx.abort()` of one object.
+    Abort,
+    /// A panic, which takes all objects of the isolate with it.
+    Panic,
+}
+
+#[derive(Clone)]
+struct Lost {
+    at: Instant,
+    until: Instant,
+    /// The life that ended with it; a death inside the runtime ends none.
+    life: Option<u32>,
+    /// The only turn that it concerns.
+    turn: Option<u64>,
+    /// Levels whose model call was under way, and how many of these were made again. None: not known.
+    under_way: Option<u32>,
+    repeated: u32,
+}
+
+struct Call {
+    at: Instant,
+    life: u32,
+    /// An upstream fault before the first byte of the answer: the service may try again by itself.
+    refused: bool,
+}
+
+struct Effect {
+    at: Instant,
+    life: u32,
+}
+
+#[derive(Default)]
+struct Turn {
+    /// By marker: the steps that were asked for.
+    levels: HashMap<String, BTreeMap<usize, Vec<Call>>>,
+    effects: HashMap<String, Vec<Effect>>,
+    /// Operations by the step that they belong to, and those whose outcome is known to be journaled.
+    operations: HashMap<(String, usize), Vec<String>>,
+    /// The last step of each level whose model call is known to be journaled, and why.
+    journaled: HashMap<String, (usize, &'static str)>,
+    sealed: HashMap<String, &'static str>,
+    /// Nobody asks for it, so only the alarm can resume it.
+    alone: bool,
+    seen_in_life: u32,
+}
+
+/// Counts for the report.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    pub deaths: BTreeMap<Death, u32>,
+    pub upstream: BTreeMap<&'static str, u32>,
+    pub d1: BTreeMap<&'static str, u32>,
+    pub model_calls: u32,
+    pub model_repeated: u32,
+    /// Levels whose model call was under way at a death, summed.
+    pub under_way: u32,
+    pub kills_over: u32,
+    pub effects: u32,
+    pub effects_again: u32,
+    pub journaled_repeated: u32,
+    pub once_repeated: u32,
+    pub unexcused: u32,
+    pub refused_histories: u32,
+}
+
+#[derive(Default)]
+struct State {
+    life: u32,
+    turns: HashMap<u64, Turn>,
+    lost: Vec<Lost>,
+    killed_at: Option<Instant>,
+    alive_at: Option<Instant>,
+    by_alarm: Vec<(Duration, Duration)>,
+    restarts: Vec<Duration>,
+    counts: Counts,
+    violations: Vec<String>,
+    panicked: HashSet<String>,
+}
+
+/// See the module.
+#[derive(Default)]
+pub struct Ledger(Mutex<State>);
+
+impl Ledger {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something that must not be.
+    pub fn violation(&self, what: String) {
+        self.lock().violation(what);
+    }
+
+    pub fn violations(&self) -> Vec<String> {
+        self.lock().violations.clone()
+    }
+
+    pub fn counts(&self) -> Counts {
+        let mut state = self.lock();
+        let over = |lost: &&Lost| lost.under_way.is_some_and(|levels| lost.repeated > levels);
+        let over = state.lost.iter().filter(over).count() as u32;
+        let under_way = state.lost.iter().filter_map(|lost| lost.under_way).sum();
+        (state.counts.kills_over, state.counts.under_way) = (over, under_way);
+        state.counts.clone()
+    }
+
+    /// From a kill, and from when the runtime answered again, to what a turn that nobody asked for did first.
+    pub fn resumed_by_alarm(&self) -> Vec<(Duration, Duration)> {
+        self.lock().by_alarm.clone()
+    }
+
+    pub fn upstream(&self, fault: &'static str) {
+        *self.lock().counts.upstream.entry(fault).or_default() += 1;
+    }
+
+    pub fn d1(&self, fault: &'static str) {
+        *self.lock().counts.d1.entry(fault).or_default() += 1;
+    }
+
+    /// The number of the next life.
+    pub fn born(&self) -> u32 {
+        let mut state = self.lock();
+        state.life += 1;
+        state.life
+    }
+
+    /// The runtime is killed now.
+    pub fn killed(&self) {
+        let mut state = self.lock();
+        let life = state.life;
+        state.killed_at = Some(Instant::now());
+        state.die(Death::Kill, None, Some(life));
+    }
+
+    /// A life answers.
+    pub fn restarted(&self, after: Duration) {
+        let mut state = self.lock();
+        state.alive_at = Some(Instant::now());
+        state.restarts.push(after);
+    }
+
+    pub fn restarts(&self) -> Vec<Duration> {
+        self.lock().restarts.clone()
+    }
+
+    /// When it was killed last.
+    pub fn last_kill(&self) -> Option<Instant> {
+        self.lock().killed_at
+    }
+
+    /// A panic or an abort is about to happen inside the runtime.
+    pub fn struck(&self, death: Death, turn: Option<u64>) {
+        self.lock().die(death, turn, None);
+    }
+
+    /// Whether this operation has not panicked yet; it has now.
+    pub fn first_panic(&self, operation: &str) -> bool {
+        self.lock().panicked.insert(operation.to_owned())
+    }
+
+    /// A commit of this turn will panic half-way, and nobody can tell when.
+    pub fn will_tear(&self, turn: u64) {
+        let mut state = self.lock();
+        *state.counts.deaths.entry(Death::Panic).or_default() += 1;
+        let at = Instant::now();
+        let (until, turn) = (at + Duration::from_secs(3600), Some(turn));
+        state.lost.push(Lost { at, until, life: None, turn, under_way: None, repeated: 0 });
+    }
+
+    pub fn deaths(&self, death: Death) -> u32 {
+        self.lock().counts.deaths.get(&death).copied().unwrap_or(0)
+    }
+
+    /// A turn whose client will not ask for it until it is over.
+    pub fn leave_alone(&self, turn: u64) {
+        let mut state = self.lock();
+        let life = state.life;
+        let turn = state.turns.entry(turn).or_default();
+        (turn.alone, turn.seen_in_life) = (true, life);
+    }
+
+    /// A turn is over and was checked.
+    pub fn forget(&self, turn: u64) {
+        self.lock().turns.remove(&turn);
+    }
+
+    /// A model is asked. How often it was asked the same before.
+    pub fn model_called(&self, life: u32, marker: &str, step: usize) -> usize {
+        let mut state = self.lock();
+        let Some(number) = plan::turn_of(marker) else { return 0 };
+        state.counts.model_calls += 1;
+        state.sign_of_life(number, life);
+        let now = Instant::now();
+        let lost = state.lost.clone();
+        let turn = state.turns.entry(number).or_default();
+        let steps = turn.levels.entry(marker.to_owned()).or_default();
+        let calls = steps.entry(step).or_default();
+        let before = calls.len();
+        let previous = calls.last().map(|call| (call.at, call.life, call.refused));
+        calls.push(Call { at: now, life, refused: false });
+        let journaled = turn.journaled.get(marker).filter(|(last, _)| *last >= step).map(|(_, why)| *why);
+        // That a step is asked for means that the one before it is journaled, with all its tools.
+        if let Some(done) = step.checked_sub(1) {
+            let operations = turn.operations.get(&(marker.to_owned(), done)).cloned().unwrap_or_default();
+            for operation in operations {
+                turn.sealed.entry(operation).or_insert("its result was given to the model");
+            }
+            turn.journal(marker, done, "the step after it was asked");
+        }
+        let Some((at, in_life, refused)) = previous else { return before };
+        let cause = lost.iter().position(|lost| lost.excuses(number, at, in_life, life, now));
+        if let Some(why) = journaled {
+            state.counts.unexcused += 1;
+            state.violation(format!("{marker}: step {step} was asked again although {why}"));
+        } else if let Some(lost) = cause.and_then(|index| state.lost.get_mut(index)) {
+            lost.repeated += 1;
+            // A death inside the runtime is told a moment before: what was asked in between was under way as well.
+            if at > lost.at {
+                lost.under_way = lost.under_way.map(|levels| levels + 1);
+            }
+            state.counts.model_repeated += 1;
+        } else if !refused {
+            state.counts.unexcused += 1;
+            state.violation(format!("{marker}: step {step} was asked again, and no death excuses it"));
+        }
+        before
+    }
+
+    /// A client saw the end of this model call.
+    pub fn model_journaled(&self, turn: u64, marker: &str, step: usize) {
+        let mut state = self.lock();
+        state.turns.entry(turn).or_default().journal(marker, step, "a client had seen its end");
+    }
+
+    /// The provider failed before the first byte of its answer.
+    pub fn model_refused(&self, marker: &str, step: usize, attempt: usize) {
+        let mut state = self.lock();
+        let turn = plan::turn_of(marker).and_then(|number| state.turns.get_mut(&number));
+        let call = turn.and_then(|turn| turn.levels.get_mut(marker)?.get_mut(&step)?.get_mut(attempt));
+        if let Some(call) = call {
+            call.refused = true;
+        }
+    }
+
+    /// A tool has its effect.
+    pub fn effect(&self, life: u32, operation: &str, tool: &str, label: &str) {
+        let mut state = self.lock();
+        let mut place = label.rsplitn(3, '.');
+        let (_, step, marker) = (place.next(), place.next(), place.next().unwrap_or_default());
+        let Some(number) = plan::turn_of(marker) else { return };
+        state.counts.effects += 1;
+        state.sign_of_life(number, life);
+        let now = Instant::now();
+        let lost = state.lost.clone();
+        let turn = state.turns.entry(number).or_default();
+        let step = step.and_then(|step| step.parse().ok()).unwrap_or(0);
+        let known = turn.operations.entry((marker.to_owned(), step)).or_default();
+        if !known.iter().any(|known| known == operation) {
+            known.push(operation.to_owned());
+        }
+        turn.journal(marker, step, "its tools had run");
+        let sealed = turn.sealed.get(operation).copied();
+        let effects = turn.effects.entry(operation.to_owned()).or_default();
+        let previous = effects.last().map(|effect| (effect.at, effect.life));
+        effects.push(Effect { at: now, life });
+        let Some((at, in_life)) = previous else { return };
+        state.counts.effects_again += 1;
+        if tool == "record_once" {
+            state.counts.once_repeated += 1;
+            state.violation(format!("{label}: a call that is not idempotent ran twice"));
+        }
+        if let Some(why) = sealed {
+            state.counts.journaled_repeated += 1;
+            state.violation(format!("{label}: ran again although {why}"));
+        } else if !lost.iter().any(|lost| lost.excuses(number, at, in_life, life, now)) {
+            state.counts.unexcused += 1;
+            state.violation(format!("{label}: ran again, and no death excuses it"));
+        }
+    }
+
+    /// A client saw the end of this tool call, so its outcome is journaled.
+    pub fn seal(&self, turn: u64, operation: &str) {
+        let mut state = self.lock();
+        let turn = state.turns.entry(turn).or_default();
+        turn.sealed.entry(operation.to_owned()).or_insert("a client had seen its end");
+    }
+
+    /// The provider refused a request for its history.
+    pub fn bad_history(&self, message: String) {
+        let mut state = self.lock();
+        state.counts.refused_histories += 1;
+        state.violation(format!("a provider would refuse this history: {message}"));
+    }
+}
+
+impl Turn {
+    fn journal(&mut self, marker: &str, step: usize, why: &'static str) {
+        let last = self.journaled.entry(marker.to_owned()).or_insert((step, why));
+        if last.0 < step {
+            *last = (step, why);
+        }
+    }
+}
+
+impl Lost {
+    /// Whether what began at `at` in one life may be made again `now` in another.
+    fn excuses(&self, turn: u64, at: Instant, life: u32, next: u32, now: Instant) -> bool {
+        match self.life {
+            Some(ended) => life <= ended && ended < next,
+            None => self.turn.is_none_or(|only| only == turn) && at < self.until && self.at < now,
+        }
+    }
+}
+
+impl State {
+    fn violation(&mut self, what: String) {
+        if self.violations.len() < KEPT {
+            self.violations.push(what);
+        }
+    }
+
+    fn die(&mut self, death: Death, turn: Option<u64>, life: Option<u32>) {
+        *self.counts.deaths.entry(death).or_default() += 1;
+        let at = Instant::now();
+        let until = if life.is_some() { at } else { at + STRUCK };
+        let under_way = |(number, state): (&u64, &Turn)| {
+            let concerned = turn.is_none_or(|only| only == *number);
+            let open = state.levels.iter().filter(|(marker, steps)| {
+                let journaled = state.journaled.get(*marker).map(|(step, _)| *step);
+                steps.keys().next_back().copied() > journaled
+            });
+            if concerned { open.count() as u32 } else { 0 }
+        };
+        let under_way = self.turns.iter().map(under_way).sum();
+        self.lost.push(Lost { at, until, life, turn, under_way: Some(under_way), repeated: 0 });
+    }
+
+    /// The first thing that a turn does in a life.
+    fn sign_of_life(&mut self, number: u64, life: u32) {
+        let killed_at = self.killed_at;
+        let current = self.life;
+        let Some(turn) = self.turns.get_mut(&number) else { return };
+        let before = turn.seen_in_life;
+        turn.seen_in_life = before.max(life);
+        if turn.alone
+            && before + 1 == life
+            && life == current
+            && let Some(at) = killed_at
+        {
+            // It may be earlier than the first answer to the harness.
+            let alive =
+                self.alive_at.filter(|alive| *alive > at).map_or(Duration::ZERO, |alive| alive.elapsed());
+            self.by_alarm.push((at.elapsed(), alive));
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Kills the runtime under load, again and again, and checks that no turn is lost and nothing that is journaled runs
+//! twice. docs/durability.md says what is promised; this holds the service to it.
+//!
+//! ```text
+//! faults [--seed N] [--build DIR] [--small [--wrangler] | --hunt SECONDS]
+//! ```
+//!
+//! Without `--small` or `--hunt`: the fixed turn at each of its boundaries, then a storm until it has had 400 kills,
+//! 100 `ctx.abort()`s, 500 client cuts and 2,000 upstream faults, then 20 kills of the whole of `wrangler dev`. Exits
+//! with 1 when a check fails. Everything that a failed run leaves lies in `target/faults-run`.
+
+mod check;
+mod client;
+mod d1;
+mod harness;
+mod ledger;
+mod model;
+mod plan;
+mod report;
+mod rng;
+mod runtime;
+mod stream;
+mod view;
+mod world;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use harness::{Harness, Outcome, Quota, Setup};
+use world::Weather;
+
+/// What the command line says.
+struct Arguments {
+    seed: u64,
+    build: PathBuf,
+    work: PathBuf,
+    size: Size,
+    /// The small run with the whole of `wrangler dev`.
+    wrangler: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Size {
+    /// All of it, about a quarter of an hour.
+    Full,
+    /// 20 kills, for `make test`.
+    Small,
+    /// A storm of so many seconds and every third boundary of the fixed turn, up to the first violation: what a
+    /// planted bug must not survive.
+    Hunt(u64),
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments = match parse(std::env::args().skip(1)) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            eprintln!(
+                "faults: {error}\nusage: faults [--seed N] [--build DIR] [--work DIR] [--small [--wrangler] | --hunt SECONDS]"
+            );
+            return ExitCode::from(2);
+        }
+    };
+    match run(&arguments).await {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("faults: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
+    let mut arguments = Arguments {
+        seed: 4,
+        build: PathBuf::from("target/faults-worker"),
+        work: PathBuf::from("target/faults-run"),
+        size: Size::Full,
+        wrangler: false,
+    };
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("{word} wants a value"));
+        let number = |text: String| text.parse().map_err(|_| format!("{text} is no number"));
+        match word.as_str() {
+            "--seed" => arguments.seed = number(value()?)?,
+            "--build" => arguments.build = value()?.into(),
+            "--work" => arguments.work = value()?.into(),
+            "--small" => arguments.size = Size::Small,
+            "--wrangler" => arguments.wrangler = true,
+            "--hunt" => arguments.size = Size::Hunt(number(value()?)?),
+            other => return Err(format!("what is {other}?")),
+        }
+    }
+    Ok(arguments)
+}
+
+async fn run(arguments: &Arguments) -> Result<bool, String> {
+    let root = std::env::current_dir().map_err(|error| error.to_string())?;
+    if !root.join("wrangler.toml").exists() {
+        return Err("no wrangler.toml here: run me in the root of the repository".into());
+    }
+    check_builds(&root, &arguments.build)?;
+    println!("seed {}", arguments.seed);
+    let setup = Setup {
+        seed: arguments.seed,
+        root,
+        build: arguments.build.clone(),
+        work: arguments.work.clone(),
+        wrangler: false,
+        slots: 10,
+        pause: (400, 2400),
+        weather: Weather { upstream: 160, d1: 120, panics: 4 },
+        lost_after: Duration::from_secs(90),
+    };
+    let slow = Setup {
+        wrangler: true,
+        slots: 4,
+        pause: (1500, 4000),
+        lost_after: Duration::from_secs(300),
+        ..setup.clone()
+    };
+    let patient = Quota { kills: 20, most: Duration::from_secs(480), ..Quota::default() };
+    let holds = match arguments.size {
+        Size::Small if arguments.wrangler => {
+            storm("the whole of wrangler dev", &slow, false, patient).await?
+        }
+        Size::Small => {
+            let quota = Quota { kills: 20, most: Duration::from_secs(60), ..Quota::default() };
+            let setup = Setup { slots: 6, pause: (300, 1300), ..setup };
+            storm("20 kills", &setup, false, quota).await?
+        }
+        Size::Hunt(seconds) => {
+            let quota = Quota { kills: u32::MAX, most: Duration::from_secs(seconds), ..Quota::default() };
+            let lost_after = Duration::from_secs(40);
+            hunt(&Setup { pause: (300, 1800), lost_after, ..setup }, quota).await?
+        }
+        Size::Full => {
+            let quota =
+                Quota { kills: 330, aborts: 100, cuts: 500, upstream: 2000, most: Duration::from_secs(660) };
+            let first = storm("raw workerd", &setup, true, quota).await?;
+            first & storm("the whole of wrangler dev", &slow, false, patient).await?
+        }
+    };
+    println!("\n{}", if holds { "All checks hold." } else { "A CHECK FAILED." });
+    Ok(holds)
+}
+
+/// What is deployed has nothing of the faults, and what is tested has them.
+fn check_builds(root: &Path, build: &Path) -> Result<(), String> {
+    for (folder, expected) in [(root.join("build"), false), (build.to_owned(), true)] {
+        let file = folder.join("index_bg.wasm");
+        let wasm = std::fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let found = ["[[faults:", "record_once"]
+            .map(|mark| wasm.windows(mark.len()).any(|window| window == mark.as_bytes()));
+        if found != [expected; 2] {
+            return Err(format!("{}: faults in it: {found:?}, expected: {expected}", file.display()));
+        }
+    }
+    Ok(())
+}
+
+/// A run in folders of its own: the fixed turn at all its boundaries, where that is asked for, then the storm.
+async fn storm(title: &str, setup: &Setup, boundaries: bool, quota: Quota) -> Result<bool, String> {
+    let setup = in_new_folders(setup)?;
+    let mut harness = Harness::new(setup.clone()).await?;
+    if boundaries {
+        let tried = harness.boundaries(1).await?;
+        println!("{tried} boundaries of the fixed turn");
+    }
+    harness.storm(quota).await?;
+    let outcome: Outcome = harness.finish().await?;
+    let kills = if boundaries { 400 } else { quota.kills };
+    let rows = report::rows(&outcome, [kills, quota.aborts, quota.cuts, quota.upstream]);
+    let holds = report::print(title, &rows);
+    for violation in outcome.ledger.violations() {
+        println!("  ! {violation}");
+    }
+    tidy(&setup.work, holds);
+    Ok(holds)
+}
+
+/// Looks for one violation. Whether there was none.
+async fn hunt(setup: &Setup, quota: Quota) -> Result<bool, String> {
+    let setup = in_new_folders(setup)?;
+    let mut harness = Harness::new(setup.clone()).await?;
+    let caught = harness.caught();
+    let run = async {
+        harness.storm(quota).await?;
+        harness.boundaries(3).await?;
+        let outcome = harness.finish().await?;
+        Ok::<_, String>(report::print("a hunt", &report::rows(&outcome, [0; 4])))
+    };
+    let holds = tokio::select! {
+        first = caught => {
+            println!("caught: {first}");
+            Ok(false)
+        }
+        holds = run => holds,
+    };
+    tidy(&setup.work, true);
+    holds
+}
+
+/// Folders of this process alone: two runs at once must not meet.
+fn in_new_folders(setup: &Setup) -> Result<Setup, String> {
+    let name = if setup.wrangler { "wrangler" } else { "workerd" };
+    let work = setup.work.join(format!("{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&work).map_err(|error| error.to_string())?;
+    let work = work.canonicalize().map_err(|error| error.to_string())?;
+    Ok(Setup { work, ..setup.clone() })
+}
+
+/// Leaves nothing of a run in which all was well; otherwise what the objects held is there to be looked at.
+fn tidy(work: &Path, holds: bool) {
+    match holds {
+        true => drop(std::fs::remove_dir_all(work)),
+        false => println!("  what the run left: {}", work.display()),
+    }
+}

@@ -1,0 +1,186 @@
+//! The model: plays the plan, fails as the weather wants it.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use espalier_test_support::fake_llm::{Act, Head, check, end, position, reply_body};
+use espalier_test_support::{Value, json};
+use futures::stream;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::Response;
+use hyper::body::Frame;
+use hyper::header::HeaderValue;
+use tokio::sync::mpsc;
+
+use crate::plan;
+use crate::rng::Rng;
+use crate::world::{Body, Moment, World, plain};
+
+/// What a provider does instead of answering.
+#[derive(Clone, Copy)]
+enum Fault {
+    /// HTTP 500 or 503.
+    Down(u16),
+    /// 429 with `Retry-After: 1`.
+    Busy,
+    /// Nothing for so long, then the connection breaks.
+    Silent(u64),
+    /// The same after so many pieces.
+    Stuck(usize, u64),
+    /// The connection breaks after so many pieces.
+    Cut(usize),
+    /// The body ends after so many pieces as if it were complete.
+    Short(usize),
+    /// So many pieces, then bytes that are no answer.
+    Garbage(usize),
+}
+
+const GARBAGE: [&[u8]; 4] = [
+    b"<html><body>502 Bad Gateway</body></html>\n\n",
+    b"data: {\"choices\": [{\"delta\": {\"content\": \n\n",
+    b"data: \xff\xfe\x00\n\n",
+    b"data: [1, 2, 3]\n\n",
+];
+
+impl Fault {
+    fn draw(rng: &mut Rng) -> Self {
+        let pieces = rng.range(1, 8) as usize;
+        match rng.range(0, 8) {
+            0 => Fault::Down(*rng.pick(&[500, 502, 503])),
+            1 => Fault::Busy,
+            2 => Fault::Silent(rng.range(300, 2500)),
+            3 => Fault::Stuck(pieces, rng.range(300, 2500)),
+            4 | 5 => Fault::Cut(pieces),
+            6 => Fault::Short(pieces),
+            _ => Fault::Garbage(pieces - 1),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Fault::Down(_) => "500",
+            Fault::Busy => "429",
+            Fault::Silent(_) | Fault::Stuck(..) => "hang",
+            Fault::Cut(_) | Fault::Short(_) => "cut",
+            Fault::Garbage(_) => "garbage",
+        }
+    }
+}
+
+/// One request of the Chat Completions API.
+pub async fn complete(world: Arc<World>, life: u32, body: &[u8]) -> Result<Response<Body>, io::Error> {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let refuse = |message: String| {
+        world.ledger.bad_history(message.clone());
+        Ok(plain(400, &json!({ "error": { "message": message, "type": "invalid_request_error" } })))
+    };
+    if let Err(message) = check(&body) {
+        return refuse(message);
+    }
+    let Some((marker, step)) = position(&body) else { return refuse("it has no marker".to_owned()) };
+    let Some(script) = plan::reply(&marker, step) else {
+        return refuse(format!("{marker} has no step {step}"));
+    };
+    let attempt = world.ledger.model_called(life, &marker, step);
+    world.moment(Moment::ModelAsked);
+    let mut rng = Rng::of(world.seed, &format!("{marker} {step} {attempt}"));
+    let fault = if rng.chance(world.weather().upstream) { Some(Fault::draw(&mut rng)) } else { None };
+    if let Some(fault) = fault {
+        world.ledger.upstream(fault.name());
+    }
+    tokio::time::sleep(Duration::from_millis(rng.range(0, 25))).await;
+    let refused = |response: Result<Response<Body>, io::Error>| {
+        world.ledger.model_refused(&marker, step, attempt);
+        response
+    };
+    match fault {
+        Some(Fault::Down(status)) => {
+            return refused(Ok(plain(status, &json!({ "error": { "message": "scripted" } }))));
+        }
+        Some(Fault::Busy) => {
+            let mut response = plain(429, &json!({ "error": { "message": "scripted" } }));
+            response.headers_mut().insert("retry-after", HeaderValue::from_static("1"));
+            return refused(Ok(response));
+        }
+        Some(Fault::Silent(ms)) => {
+            tokio::time::sleep(Duration::from_millis(ms)).await;
+            return refused(Err(io::Error::other("scripted")));
+        }
+        _ => {}
+    }
+
+    let head = Head {
+        marker: &marker,
+        step,
+        model: body["model"].as_str().unwrap_or_default(),
+        include_usage: body["stream_options"]["include_usage"] == true,
+    };
+    let acts = reply_body(&head, &script).into_iter().chain(end(&head, &script));
+    let pieces: Vec<Bytes> = acts
+        .filter_map(|act| match act {
+            Act::Send(bytes) => Some(bytes),
+            Act::Wait(_) => None,
+        })
+        .collect();
+    // One piece at a time: what has been sent has been taken.
+    let (sender, receiver) = mpsc::channel(1);
+    let playing = Arc::clone(&world);
+    tokio::spawn(async move {
+        if play(&playing, &sender, pieces, fault, rng).await {
+            playing.moment(Moment::ModelAnswers);
+        }
+    });
+    let frames = stream::unfold(receiver, |mut receiver| async { Some((receiver.recv().await?, receiver)) });
+    let mut response = Response::new(BodyExt::boxed_unsync(StreamBody::new(frames)));
+    response.headers_mut().insert("content-type", HeaderValue::from_static("text/event-stream"));
+    Ok(response)
+}
+
+type Sender = mpsc::Sender<Result<Frame<Bytes>, io::Error>>;
+
+/// Whether all of it was sent.
+async fn play(
+    world: &World,
+    sender: &Sender,
+    pieces: Vec<Bytes>,
+    fault: Option<Fault>,
+    mut rng: Rng,
+) -> bool {
+    let count = pieces.len();
+    for (index, piece) in pieces.into_iter().enumerate() {
+        match fault {
+            Some(Fault::Stuck(at, ms)) if at.min(count - 1) == index => {
+                tokio::select! {
+                    () = tokio::time::sleep(Duration::from_millis(ms)) => {}
+                    () = sender.closed() => return false,
+                }
+                let _ = sender.send(Err(io::Error::other("scripted"))).await;
+                return false;
+            }
+            Some(Fault::Cut(at)) if at.min(count - 1) == index => {
+                let _ = sender.send(Err(io::Error::other("scripted"))).await;
+                return false;
+            }
+            Some(Fault::Short(at)) if at.min(count - 1) == index => return false,
+            Some(Fault::Garbage(at)) if at.min(count - 1) == index => {
+                let garbage = Bytes::from_static(rng.pick::<&[u8]>(&GARBAGE));
+                let _ = sender.send(Ok(Frame::data(garbage))).await;
+                return false;
+            }
+            _ => {}
+        }
+        // A burst now and then: several pieces in one read.
+        if rng.chance(600) {
+            tokio::time::sleep(Duration::from_millis(rng.range(1, 12))).await;
+        }
+        if index == 1 {
+            world.moment(Moment::ModelAnswers);
+        }
+        if sender.send(Ok(Frame::data(piece))).await.is_err() {
+            return false;
+        }
+    }
+    true
+}

@@ -1,0 +1,143 @@
+//! What the model of each turn says. It depends on the marker and the step alone, so a call that is made again gets
+//! the same reply.
+
+use espalier_test_support::{Step, Value, calls, json, text};
+
+use crate::rng::Rng;
+
+/// What a turn is made of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// One reply of text.
+    Direct,
+    /// Eight tools at once, then two.
+    Parallel,
+    /// Two subtasks at once, one of which has a subtask.
+    Nested,
+    /// A subtask with an `output_schema`, whose first payload is wrong.
+    Structured,
+    /// All of this in one round: the fixed turn that is killed at each of its commits.
+    Whole,
+}
+
+pub const SHAPES: [Shape; 4] = [Shape::Direct, Shape::Parallel, Shape::Nested, Shape::Structured];
+
+impl Shape {
+    pub fn name(self) -> &'static str {
+        match self {
+            Shape::Direct => "direct",
+            Shape::Parallel => "parallel",
+            Shape::Nested => "nested",
+            Shape::Structured => "structured",
+            Shape::Whole => "whole",
+        }
+    }
+
+    /// The text of a turn's message. Its marker is `SHAPE#NUMBER`; a subtask's is `SHAPE/PATH#NUMBER`.
+    pub fn message(self, number: u64) -> String {
+        format!("Do your part. [[fake:{}#{number}]]", self.name())
+    }
+}
+
+/// A turn's id, from which its number can be read.
+pub fn turn_id(number: u64) -> String {
+    format!("fa017500-0000-4000-8000-{number:012x}")
+}
+
+/// The number of the turn with this id.
+pub fn number(turn_id: &str) -> Option<u64> {
+    u64::from_str_radix(turn_id.get(24..)?, 16).ok()
+}
+
+/// The number of the turn that a marker belongs to.
+pub fn turn_of(marker: &str) -> Option<u64> {
+    marker.rsplit_once('#')?.1.parse().ok()
+}
+
+/// The reply to a step; `None` where the script ends, which no sound client reaches.
+pub fn reply(marker: &str, step: usize) -> Option<Step> {
+    let (path, number) = marker.rsplit_once('#')?;
+    let at = At { marker, path, number, step };
+    let replies = match path {
+        "direct" => vec![at.says()],
+        "parallel" => vec![
+            at.does(&["again", "once", "again", "sum", "once", "again", "note", "again"]),
+            at.does(&["once", "again"]),
+            at.says(),
+        ],
+        "nested" => vec![at.does(&["task:a", "task:b", "once"]), at.does(&["list"]), at.says()],
+        "nested/a" => vec![at.does(&["task:c", "again", "note"]), at.says()],
+        "nested/b" => vec![at.does(&["once"]), at.says()],
+        "nested/a/c" => vec![at.does(&["once", "again"]), at.says()],
+        "structured" => vec![at.does(&["schema:s"]), at.says()],
+        "structured/s" | "whole/s" => {
+            vec![at.does(&["again"]), at.finishes(json!({"n": "one"})), at.finishes(json!({"n": 1}))]
+        }
+        "whole" => vec![at.does(&["once", "task:a", "again", "schema:s"]), at.says()],
+        "whole/a" => vec![at.does(&["task:c", "once"]), at.says()],
+        "whole/a/c" => vec![at.does(&["once"]), at.says()],
+        _ => return None,
+    };
+    replies.into_iter().nth(step)
+}
+
+/// The marker and the step of a model call of this turn. Its id ends with where it is: `STEP`, behind `STEP.CALL-` for
+/// each subtask that it is in.
+pub fn called(shape: Shape, number: u64, model_call_id: &str) -> Option<(String, usize)> {
+    let mut marker = format!("{}#{number}", shape.name());
+    let mut place = model_call_id.splitn(3, '_').nth(2)?.split('-');
+    let step = place.next_back()?.parse().ok()?;
+    for subtask in place {
+        let (step, call) = subtask.split_once('.')?;
+        let made = reply(&marker, step.parse().ok()?)?.calls.into_iter().nth(call.parse().ok()?)?;
+        let (_, rest) = made.arguments["instructions"].as_str()?.split_once("[[fake:")?;
+        marker = rest.strip_suffix("]]")?.to_owned();
+    }
+    Some((marker, step))
+}
+
+struct At<'a> {
+    marker: &'a str,
+    path: &'a str,
+    number: &'a str,
+    step: usize,
+}
+
+impl At<'_> {
+    fn says(&self) -> Step {
+        let mut rng = Rng::of(1, self.path);
+        let words = (0..rng.range(3, 9)).map(|index| format!("{}:{index} ", self.path));
+        let mut step = text("");
+        step.text = words.collect();
+        if rng.chance(300) { step.thinking("Let me see.") } else { step }
+    }
+
+    fn does(&self, what: &[&str]) -> Step {
+        let made = what.iter().enumerate().map(|(index, what)| self.call(index, what));
+        calls(made).saying(&format!("{} {}. ", self.path, self.step))
+    }
+
+    fn call(&self, index: usize, what: &str) -> (&'static str, Value) {
+        let label = json!({ "label": format!("{}.{}.{index}", self.marker, self.step) });
+        let (what, child) = what.split_once(':').unwrap_or((what, ""));
+        let instructions = format!("Do that. [[fake:{}/{child}#{}]]", self.path, self.number);
+        let mut task = json!({ "title": child, "instructions": instructions });
+        match what {
+            "again" => ("record_again", label),
+            "once" => ("record_once", label),
+            "sum" => ("calculate", json!({ "expression": "6 * 7" })),
+            "note" => ("memory_write", json!({ "key": self.path.replace('/', "-"), "value": self.number })),
+            "list" => ("memory_list", json!({})),
+            "task" => ("run_subtask", task),
+            _ => {
+                let n = json!({ "n": { "type": "integer" } });
+                task["output_schema"] = json!({ "type": "object", "properties": n, "required": ["n"] });
+                ("run_subtask", task)
+            }
+        }
+    }
+
+    fn finishes(&self, payload: Value) -> Step {
+        calls([("finish_subtask", payload)])
+    }
+}

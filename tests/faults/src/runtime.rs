@@ -1,0 +1,231 @@
+//! The runtime that is killed: raw `workerd serve`, which is back within 100 ms, or the whole of `wrangler dev`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use espalier_test_support::http::try_send;
+use tokio::process::{Child, Command};
+use tokio::time::Instant;
+
+use crate::ledger::Ledger;
+
+/// What is the same in all lives.
+pub struct Plan {
+    /// The root of the repository.
+    pub root: PathBuf,
+    /// Where the build with faults is: `index.js` and `index_bg.wasm`.
+    pub build: PathBuf,
+    /// Everything that a run leaves behind.
+    pub work: PathBuf,
+    pub port: u16,
+    /// Where the world listens.
+    pub world: u16,
+    /// The whole of `wrangler dev` instead of raw workerd.
+    pub wrangler: bool,
+}
+
+/// A runtime between two kills.
+pub struct Runtime {
+    plan: Plan,
+    ledger: Arc<Ledger>,
+    child: Option<Child>,
+    config: PathBuf,
+}
+
+/// The longest start: wrangler on a busy machine.
+const START: Duration = Duration::from_secs(120);
+/// A turn has so long: enough for all its faults, and it ends one that hangs.
+const LIMITS: &str = r#"{"wall_clock_ms":15000}"#;
+const SECRET: &str = "the harness's own, known to everybody";
+/// As in tests/support: what is killed is the group, because workerd would outlive a wrangler that is killed.
+const KEEPER: &str = r#""$@" </dev/null & read -r _; kill -9 0"#;
+
+impl Runtime {
+    /// Prepares its folders. Nothing runs yet.
+    pub fn new(plan: Plan, ledger: Arc<Ledger>) -> Result<Self, String> {
+        let config = plan.work.join("workerd");
+        fs::create_dir_all(config.join("state")).map_err(|error| error.to_string())?;
+        for file in ["index.js", "index_bg.wasm"] {
+            let from = plan.build.join(file);
+            fs::copy(&from, config.join(file)).map_err(|error| format!("{}: {error}", from.display()))?;
+        }
+        Ok(Runtime { plan, ledger, child: None, config })
+    }
+
+    /// Where clients find it.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.plan.port)
+    }
+
+    /// The objects' databases.
+    pub fn objects(&self) -> PathBuf {
+        match self.plan.wrangler {
+            true => self.plan.work.join("wrangler/v3/do/espalier-ThreadObject"),
+            false => self.config.join("state/threads"),
+        }
+    }
+
+    /// Starts the next life and waits until it answers, whatever it says.
+    pub async fn start(&mut self) -> Result<(), String> {
+        let began = Instant::now();
+        self.spawn()?;
+        let url = format!("{}/api/nothing", self.url());
+        while try_send("GET", &url, &[], "").await.is_err() {
+            if began.elapsed() > START {
+                return Err(format!("the runtime does not answer; see {}", self.log().display()));
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        self.ledger.restarted(began.elapsed());
+        Ok(())
+    }
+
+    fn spawn(&mut self) -> Result<(), String> {
+        let life = self.ledger.born();
+        let log = fs::OpenOptions::new().create(true).append(true).open(self.log());
+        let log = log.map_err(|error| error.to_string())?;
+        let errors = log.try_clone().map_err(|error| error.to_string())?;
+        let mut command = match self.plan.wrangler {
+            true => self.wrangler(life),
+            false => self.workerd(life)?,
+        };
+        command.stdout(log).stderr(errors).kill_on_drop(true);
+        self.child = Some(command.spawn().map_err(|error| format!("the runtime does not start: {error}"))?);
+        Ok(())
+    }
+
+    /// SIGKILL, and gone when this returns.
+    pub async fn kill(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        self.ledger.killed();
+        if self.plan.wrangler {
+            drop(child.stdin.take());
+        } else if let Err(error) = child.start_kill() {
+            self.ledger.violation(format!("the runtime could not be killed: {error}"));
+        }
+        let _ = child.wait().await;
+    }
+
+    /// Whether it has ended by itself, which is not in the plan.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.as_mut().is_some_and(|child| child.try_wait().is_ok_and(|status| status.is_some()))
+    }
+
+    /// Its output, of all lives.
+    pub fn log(&self) -> PathBuf {
+        self.plan.work.join("runtime.log")
+    }
+
+    fn vars(&self, life: u32) -> Vec<(&'static str, String)> {
+        let world = format!("http://127.0.0.1:{}/life/{life}", self.plan.world);
+        vec![
+            ("AUTH_ANONYMOUS", "true".to_owned()),
+            ("SESSION_SECRET", SECRET.to_owned()),
+            ("LLM_PROVIDER", "openai".to_owned()),
+            ("LLM_BASE_URL", format!("{world}/v1")),
+            ("LLM_API_KEY", "test-key".to_owned()),
+            ("LLM_MODEL", "fake-1".to_owned()),
+            ("LIMITS", LIMITS.to_owned()),
+            ("FAULTS_URL", world),
+        ]
+    }
+
+    fn workerd(&self, life: u32) -> Result<Command, String> {
+        let text = |(name, value): &(&str, String)| format!("    (name = \"{name}\", text = {value:?}),\n");
+        let vars: String = self.vars(life).iter().map(text).collect();
+        let Plan { port, world, .. } = self.plan;
+        let date = compatibility_date(&self.plan.root)?;
+        let config = format!(
+            r#"using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "main", worker = .main),
+    (name = "internet", network = (allow = ["private"])),
+    (name = "d1", external = (address = "127.0.0.1:{world}", http = ())),
+    (name = "disk", disk = (path = "state", writable = true)),
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:{port}", http = (), service = "main")],
+);
+const main :Workerd.Worker = (
+  modules = [
+    (name = "index.js", esModule = embed "index.js"),
+    (name = "./index_bg.wasm", wasm = embed "index_bg.wasm"),
+  ],
+  compatibilityDate = "{date}",
+  bindings = [
+{vars}    (name = "THREADS", durableObjectNamespace = "ThreadObject"),
+    (name = "DB", wrapped = (
+      moduleName = "cloudflare-internal:d1-api",
+      innerBindings = [(name = "fetcher", service = "d1")],
+    )),
+  ],
+  durableObjectNamespaces = [(className = "ThreadObject", uniqueKey = "threads", enableSql = true)],
+  durableObjectStorage = (localDisk = "disk"),
+);
+"#
+        );
+        fs::write(self.config.join("config.capnp"), config).map_err(|error| error.to_string())?;
+        // The npm package holds the binary of this platform in a package beside it, and links it here.
+        let mut command = Command::new(self.plan.root.join("node_modules/workerd/bin/workerd"));
+        command.args(["serve", "--experimental", "config.capnp"]).current_dir(&self.config);
+        command.stdin(Stdio::null());
+        Ok(command)
+    }
+
+    fn wrangler(&self, life: u32) -> Command {
+        let Plan { root, work, port, .. } = &self.plan;
+        let tools = root.join("node_modules/.bin");
+        let state = work.join("wrangler");
+        let mut command = Command::new("sh");
+        command.args(["-c", KEEPER, "keeper"]).arg(tools.join("wrangler")).arg("dev");
+        command.arg(self.config.join("index.js")).args(["--ip", "127.0.0.1", "--port", &port.to_string()]);
+        command.args(["--inspector-port", "0"]);
+        command.arg("--persist-to").arg(&state).args(["--show-interactive-dev-session", "false"]);
+        command.args(["--env-file", "/dev/null"]);
+        for (name, value) in self.vars(life) {
+            command.args(["--var", &format!("{name}:{value}")]);
+        }
+        environment(&mut command, root, &state);
+        command.stdin(Stdio::piped()).process_group(0);
+        command
+    }
+}
+
+/// The variables that keep wrangler by itself.
+fn environment(command: &mut Command, root: &Path, state: &Path) {
+    let tools = root.join("node_modules/.bin");
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap_or_default());
+    command
+        .current_dir(root)
+        .env("PATH", path)
+        .envs([("CI", "1"), ("NO_COLOR", "1"), ("ESPALIER_SKIP_BUILD", "1")])
+        .envs([("WRANGLER_SEND_METRICS", "false"), ("CLOUDFLARE_CF_FETCH_ENABLED", "false")])
+        .env("WRANGLER_REGISTRY_PATH", state.join("registry"))
+        .env("WRANGLER_LOG_PATH", state.join("logs"));
+}
+
+/// An empty local D1 with all migrations, for wrangler.
+pub async fn migrate(root: &Path, state: &Path) -> Result<PathBuf, String> {
+    let mut command = Command::new(root.join("node_modules/.bin/wrangler"));
+    command.args(["d1", "migrations", "apply", "DB", "--local", "--persist-to"]).arg(state);
+    environment(&mut command, root, state);
+    let output = command.stdin(Stdio::null()).output().await.map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        return Err(format!("the migrations failed:\n{}", String::from_utf8_lossy(&output.stderr)));
+    }
+    let folder = state.join("v3/d1/miniflare-D1DatabaseObject");
+    let files = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let database = |path: &PathBuf| {
+        path.extension().is_some_and(|extension| extension == "sqlite") && !path.ends_with("metadata.sqlite")
+    };
+    files.flatten().map(|file| file.path()).find(database).ok_or_else(|| "no database".to_owned())
+}
+
+fn compatibility_date(root: &Path) -> Result<String, String> {
+    let toml = fs::read_to_string(root.join("wrangler.toml")).map_err(|error| error.to_string())?;
+    let line = toml.lines().find_map(|line| line.strip_prefix("compatibility_date = "));
+    line.map(|date| date.trim_matches('"').to_owned()).ok_or_else(|| "no compatibility_date".to_owned())
+}

@@ -1,0 +1,167 @@
+//! What the runtime talks to, on one port: the model, the recorder of side effects, D1. It outlives every kill.
+//!
+//! | path | |
+//! |---|---|
+//! | `/life/N/v1/chat/completions` | the model |
+//! | `/life/N/record` | a tool's side effect |
+//! | `/life/N/strike` | a build with faults says that it is about to end |
+//! | `/query`, `/execute` | D1, as its binding speaks to it |
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::d1::Database;
+use crate::ledger::{Death, Ledger};
+use crate::model;
+use crate::plan;
+use crate::rng::Rng;
+
+pub type Body = UnsyncBoxBody<Bytes, io::Error>;
+
+/// How bad the world is. Drawn per request, so that the same seed draws the same faults.
+#[derive(Clone, Copy, Default)]
+pub struct Weather {
+    /// Model calls that fail in some way, in a thousand.
+    pub upstream: u64,
+    /// D1 batches that fail in some way, in a thousand.
+    pub d1: u64,
+    /// Side effects after which the tool panics, in a thousand.
+    pub panics: u64,
+}
+
+/// A request at which the runtime is to be killed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Moment {
+    ModelAsked,
+    ModelAnswers,
+    EffectAsked,
+    EffectDone,
+    D1Asked,
+    D1Done,
+}
+
+/// What all requests share.
+pub struct World {
+    pub ledger: Arc<Ledger>,
+    pub database: Database,
+    pub seed: u64,
+    pub weather: watch::Sender<Weather>,
+    /// Each message asks for a kill.
+    pub kill: tokio::sync::mpsc::UnboundedSender<()>,
+    /// Kill at the moment's nth time from now.
+    pub trap: std::sync::Mutex<Option<(Moment, u32)>>,
+}
+
+impl World {
+    pub fn weather(&self) -> Weather {
+        *self.weather.borrow()
+    }
+
+    /// Notes that a moment has come, and asks for a kill where that was the plan.
+    pub fn moment(&self, moment: Moment) {
+        let mut trap = self.trap.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let due = match trap.as_mut() {
+            Some((at, left)) if *at == moment => {
+                *left = left.saturating_sub(1);
+                *left == 0
+            }
+            _ => false,
+        };
+        if due {
+            *trap = None;
+            // Nobody listens any more only when everything is over.
+            let _ = self.kill.send(());
+        }
+    }
+}
+
+/// Serves for as long as the process lives.
+pub async fn serve(listener: TcpListener, world: Arc<World>) {
+    loop {
+        // An error of `accept` concerns one connection that never came to be.
+        let Ok((socket, _)) = listener.accept().await else { continue };
+        let _ = socket.set_nodelay(true);
+        let world = Arc::clone(&world);
+        tokio::spawn(async move {
+            let service = service_fn(|request| answer(Arc::clone(&world), request));
+            // A broken connection is what this is about.
+            let _ = hyper::server::conn::http1::Builder::new()
+                .serve_connection(TokioIo::new(socket), service)
+                .await;
+        });
+    }
+}
+
+/// An error closes the connection without an answer.
+async fn answer(world: Arc<World>, request: Request<Incoming>) -> Result<Response<Body>, io::Error> {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+    let path = head.uri.path();
+    if matches!(path, "/query" | "/execute") {
+        return crate::d1::answer(&world, head.uri.query().unwrap_or_default(), &body).await;
+    }
+    let mut parts = path.trim_start_matches("/life/").splitn(2, '/');
+    let life = parts.next().and_then(|life| life.parse().ok()).unwrap_or(0);
+    let read = || serde_json::from_slice::<Value>(&body).unwrap_or_default();
+    match parts.next().unwrap_or_default() {
+        "v1/chat/completions" => model::complete(world, life, &body).await,
+        "record" => record(&world, life, &read()).await,
+        "strike" => {
+            let news = read();
+            match news["kind"].as_str() {
+                Some("kill") => drop(world.kill.send(())),
+                Some("abort") => {
+                    world.ledger.struck(Death::Abort, news["turn_id"].as_str().and_then(plan::number))
+                }
+                _ => world.ledger.struck(Death::Panic, None),
+            }
+            Ok(plain(200, &json!({})))
+        }
+        other => Ok(plain(404, &json!({ "error": other }))),
+    }
+}
+
+async fn record(world: &World, life: u32, mark: &Value) -> Result<Response<Body>, io::Error> {
+    let operation = mark["operation_id"].as_str().unwrap_or_default();
+    let tool = mark["tool"].as_str().unwrap_or_default();
+    let arguments: Value =
+        serde_json::from_str(mark["arguments"].as_str().unwrap_or_default()).unwrap_or_default();
+    let label = arguments["label"].as_str().unwrap_or_default();
+    world.moment(Moment::EffectAsked);
+    let mut rng = Rng::of(world.seed, operation);
+    tokio::time::sleep(Duration::from_millis(rng.range(0, 30))).await;
+    world.ledger.effect(life, operation, tool, label);
+    world.moment(Moment::EffectDone);
+    let panic = rng.chance(world.weather().panics);
+    // A tool panics once at most: a turn that takes the isolate down each time is given up, by design.
+    if panic && world.ledger.first_panic(operation) {
+        world.ledger.struck(Death::Panic, None);
+        return Ok(plain(200, &json!({ "panic": true })));
+    }
+    tokio::time::sleep(Duration::from_millis(rng.range(0, 60))).await;
+    Ok(plain(200, &json!({ "result": format!("marked {label}") })))
+}
+
+/// JSON.
+pub fn plain(status: u16, body: &Value) -> Response<Body> {
+    let full = Full::new(Bytes::from(body.to_string())).map_err(|never: Infallible| match never {});
+    let mut response = Response::new(BodyExt::boxed_unsync(full));
+    *response.status_mut() =
+        hyper::StatusCode::from_u16(status).unwrap_or(hyper::StatusCode::INTERNAL_SERVER_ERROR);
+    let json = hyper::header::HeaderValue::from_static("application/json");
+    response.headers_mut().insert("content-type", json);
+    response
+}
