@@ -104,11 +104,13 @@ impl Clients {
     pub async fn user(&self) -> User {
         let nobody = User { url: self.url.clone(), cookie: String::new() };
         loop {
-            if let Some(reply) = nobody.send("POST", "/api/session", &[], &json!({})).await
-                && reply.status == 200
-            {
-                let cookie = reply.header("set-cookie").split(';').next().unwrap_or_default().to_owned();
-                return User { cookie, ..nobody };
+            match nobody.send("POST", "/api/session", &[], &json!({})).await {
+                Some(reply) if reply.status == 200 => {
+                    let cookie = reply.header("set-cookie").split(';').next().unwrap_or_default().to_owned();
+                    return User { cookie, ..nobody };
+                }
+                Some(reply) => self.refused(reply).await,
+                None => {}
             }
             sleep(Duration::from_millis(30)).await;
         }
@@ -213,7 +215,7 @@ impl Clients {
 
     async fn refused(&self, mut reply: Reply) {
         let status = reply.status;
-        if status >= 500 {
+        if status >= 500 && status != 503 {
             // A request that was under way when its object ended.
             self.seen().errors_5xx += 1;
             return;

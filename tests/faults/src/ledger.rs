@@ -11,8 +11,9 @@ use tokio::time::Instant;
 
 use crate::plan;
 
-/// A death inside the runtime is told before it happens; it has happened after so long.
-const STRUCK: Duration = Duration::from_millis(1500);
+/// A death inside the runtime is told before it happens; it has happened after so long, and so has what follows a panic:
+/// the next alarm of each object has the platform make it anew.
+const STRUCK: Duration = Duration::from_secs(4);
 /// The most violations that are kept: the first ones tell enough.
 const KEPT: usize = 40;
 

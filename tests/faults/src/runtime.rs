@@ -39,7 +39,7 @@ pub struct Runtime {
 const START: Duration = Duration::from_secs(120);
 /// A turn has so long: enough for all its faults, and it ends one that hangs.
 const LIMITS: &str = r#"{"wall_clock_ms":15000}"#;
-const SECRET: &str = "the harness's own, known to everybody";
+const SECRET: &str = "not-a-secret-but-of-the-length-of-one";
 /// As in tests/support: what is killed is the group, because workerd would outlive a wrangler that is killed.
 const KEEPER: &str = r#""$@" </dev/null & read -r _; kill -9 0"#;
 
