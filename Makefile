@@ -42,6 +42,7 @@ WORKER_BUILD = $(TOOLS) WASM_BINDGEN_BIN="$$(scripts/cargo-tool wasm-bindgen-cli
 
 test: verify e2e browser faults-small ## everything that CI runs
 
+# N-207 N-229: nothing is left out of these.
 verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the page's own checks
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
@@ -50,6 +51,7 @@ verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the 
 	@if cargo nextest --version >/dev/null 2>&1; then set -x; cargo nextest run --locked --workspace --lib; \
 	else set -x; cargo test --locked --workspace --lib; fi
 	cd web && $(TOOLS) npm run check && $(TOOLS) npm test
+	scripts/coverage-of-requirements
 
 # The binary starts the fake LLM and `wrangler dev`, runs the command against them and stops both.
 E2E := $(TOOLS) ESPALIER_SKIP_BUILD=1 cargo run --locked --quiet -p espalier-test-support --bin e2e --
@@ -73,7 +75,7 @@ faults: $(WORKER) $(FAULTS) ## kill the runtime 400 times under load, and check 
 faults-small: $(WORKER) $(FAULTS)
 	$(TOOLS) cargo run --locked --quiet -p espalier-faults -- --small $(ARGS)
 
-coverage-of-requirements: ## the requirements of status must that no test names
+coverage-of-requirements: ## fails if no test names a requirement that must be there
 	@scripts/coverage-of-requirements
 
 # The same code with its names, for the table by crate: what is shipped is stripped.

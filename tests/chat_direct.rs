@@ -10,7 +10,7 @@ use espalier_test_support::{Case, call, calls, cost_line, deltas, json, stored, 
 const TOOLS: [&str; 6] =
     ["calculate", "current_time", "memory_list", "memory_read", "memory_write", "run_subtask"];
 
-// N-001 N-008 N-035 N-041 N-188 N-201 N-221
+// N-001 N-008 N-021 N-035 N-041 N-188 N-201 N-221
 #[tokio::test]
 async fn a_trivial_question_is_one_model_call_and_one_text() {
     let case = Case::new().await;

@@ -82,7 +82,7 @@ impl TurnBudget {
     /// and by what was used after it.
     pub fn exceeded_by_tokens(&self, more: Usage) -> Option<Exceeded> {
         let all = self.held.values().fold(sum(self.spent, more), |total, held| sum(total, *held));
-        let tokens = all.input_tokens + all.output_tokens;
+        let tokens = all.input_tokens.saturating_add(all.output_tokens);
         let cost = self.price.map(|price| (price.cost_usd(all) * 1e6).ceil() as u64).unwrap_or(0);
         // One request beyond the history's limit could not be pruned to fit (CF-24).
         let request = (BudgetReason::Tokens, Some(self.limits.history_tokens), more.input_tokens);
@@ -134,6 +134,7 @@ fn over(reason: BudgetReason, limit: Option<u64>, observed: u64) -> Option<Excee
     limit.filter(|limit| observed > *limit).map(|limit| Exceeded { reason, limit, observed })
 }
 
+/// The sum of two. Providers are foreign: what they count may be anything.
 fn sum(one: Usage, other: Usage) -> Usage {
     Usage {
         input_tokens: one.input_tokens.saturating_add(other.input_tokens),
@@ -197,6 +198,8 @@ mod tests {
             budget.exceeded_by_tokens(tokens(20, 1)).is_some(),
             "a call whose run was lost stays paid for"
         );
+        budget.settle("1", Some(tokens(u64::MAX, u64::MAX)));
+        assert!(budget.exceeded_by_tokens(tokens(0, 0)).is_some(), "a count beyond all measure is one still");
         let long = TurnBudget::new(limits, None).exceeded_by_tokens(tokens(91, 0));
         assert_eq!(long, Some(Exceeded { reason: BudgetReason::Tokens, limit: 90, observed: 91 }));
     }

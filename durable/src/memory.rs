@@ -14,9 +14,20 @@ pub type Overlay = BTreeMap<String, String>;
 pub const MAX_KEY_BYTES: usize = 200;
 /// The longest value in bytes: that of a tool result, which is what is mostly kept here (DESIGN §4).
 pub const MAX_VALUE_BYTES: usize = 50_000;
-/// Keys that one call, a whole subtask included, may write. 200 tool calls are a turn's limit, so only a subtask's
-/// own calls come near.
-pub const MAX_OVERLAY_KEYS: usize = 256;
+/// What a turn may write in all, as [`stored_bytes`] counts: what a subtask wrote is journaled with its result, and a
+/// row of SQLite in an object holds 2 MB.
+pub const MAX_TURN_BYTES: usize = 1_000_000;
+
+/// The key under which a subtask's result stands, by the id of its call (N-058).
+pub fn task_key(tool_call_id: &str) -> String {
+    format!("task:{tool_call_id}")
+}
+
+/// What an overlay takes in the journal: its bytes as JSON.
+pub fn stored_bytes(overlay: &Overlay) -> usize {
+    // Texts always serialize; if they did not, nothing of them could be journaled either.
+    if overlay.is_empty() { 0 } else { serde_json::to_vec(overlay).map_or(usize::MAX, |json| json.len()) }
+}
 
 /// What one level sees: what was there when it began, then what its own rounds brought.
 #[derive(Clone, Debug, Default)]
@@ -44,9 +55,6 @@ impl AgentMemory {
     /// Takes over what the calls of a settled round wrote, in the model's order.
     pub fn merge<'a>(&mut self, overlays: impl IntoIterator<Item = &'a Overlay>) {
         for (key, value) in overlays.into_iter().flatten() {
-            if self.written.len() >= MAX_OVERLAY_KEYS && !self.written.contains_key(key) {
-                continue;
-            }
             Rc::make_mut(&mut self.seen).insert(key.clone(), value.clone());
             self.written.insert(key.clone(), value.clone());
         }
@@ -105,10 +113,14 @@ mod tests {
         assert!(check_write("k", &"v".repeat(MAX_VALUE_BYTES)).is_ok());
         assert!(check_write("k", &"v".repeat(MAX_VALUE_BYTES + 1)).is_err());
         assert!(check_write("", "v").is_err());
+        assert!(check_write(&"k".repeat(MAX_KEY_BYTES), "v").is_ok());
         assert!(check_write(&"k".repeat(MAX_KEY_BYTES + 1), "v").is_err());
-        let mut level = AgentMemory::default();
-        let many: Overlay = (0..MAX_OVERLAY_KEYS + 1).map(|n| (format!("{n:04}"), String::new())).collect();
-        level.merge([&many]);
-        assert_eq!(level.into_written().len(), MAX_OVERLAY_KEYS);
+    }
+
+    #[test]
+    fn what_is_stored_is_counted_as_json() {
+        assert_eq!(stored_bytes(&Overlay::new()), 0);
+        assert_eq!(stored_bytes(&wrote("k", "v")), r#"{"k":"v"}"#.len());
+        assert_eq!(stored_bytes(&wrote("k", "\n")), r#"{"k":"\n"}"#.len());
     }
 }

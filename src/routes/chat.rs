@@ -14,8 +14,8 @@ use crate::serve::Call;
 pub async fn start(call: &mut Call, owner: Owner) -> Result<Response, Failure> {
     body::require_json(call.header("content-type").as_deref())?;
     let request = ChatRequest::parse(&call.body().await?)?;
-    if request.agent_mode.is_some() {
-        console_debug!("agent_mode was sent and is ignored");
+    for member in request.ignored() {
+        console_debug!("{member} was sent and is ignored");
     }
     let turn_id = match request.turn_id {
         Some(turn_id) => turn_id,

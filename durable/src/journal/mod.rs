@@ -10,7 +10,7 @@ use crate::memory::Overlay;
 use crate::model::{Message, ModelError, ModelReply, Usage};
 use crate::profiles::{Chain, Limits};
 use crate::protocol::{BudgetReason, ChunkKind, Event, Place, Seq, StoredMessage};
-use crate::toolbelt::ToolSpec;
+use crate::toolbelt::{ToolPolicy, ToolSpec};
 
 /// What is written together, in one transaction.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -129,6 +129,9 @@ pub struct TurnSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subtask_chain: Option<Chain>,
     pub limits: Limits,
+    /// What holds again whenever a tool is called.
+    #[serde(default)]
+    pub policy: ToolPolicy,
     /// The root's toolbelt, already composed and filtered by policy.
     pub tools: Vec<ToolSpec>,
     /// The root's system prompt.

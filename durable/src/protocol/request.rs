@@ -47,9 +47,12 @@ pub struct ChatRequest {
     pub include: Option<Vec<String>>,
     #[serde(default)]
     pub replaces_message_id: Option<Uuid>,
-    /// Accepted and ignored (requirements N-018, N-186): logged at debug level.
+    /// Accepted and ignored (requirements N-018, N-186), as is `tools`.
     #[serde(default, skip_serializing)]
-    pub agent_mode: Option<Value>,
+    pub agent_mode: Option<IgnoredAny>,
+    /// The server alone decides on tools (requirement N-110).
+    #[serde(default, skip_serializing)]
+    pub tools: Option<IgnoredAny>,
 }
 
 /// The user's message: plain text, or parts.
@@ -148,6 +151,12 @@ impl ChatRequest {
             return Err(ApiError::field("request_seq", format!("the largest value is {MAX_SEQ}")));
         }
         Ok(())
+    }
+
+    /// The members that were sent and mean nothing, for the log.
+    pub fn ignored(&self) -> Vec<&'static str> {
+        let sent = [("agent_mode", self.agent_mode), ("tools", self.tools)];
+        sent.into_iter().filter_map(|(name, value)| value.map(|_| name)).collect()
     }
 
     /// The kind of context, `thread` by default.

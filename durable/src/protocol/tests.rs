@@ -46,7 +46,7 @@ fn a_bad_body_names_its_member() {
     }
 }
 
-// N-006 N-018 N-024 N-110 N-220
+// N-006 N-018 N-024 N-110 N-186 N-220 N-227
 #[test]
 fn what_means_nothing_is_ignored() {
     let plain = ChatRequest::parse(br#"{"content": "x"}"#).unwrap();
@@ -54,7 +54,8 @@ fn what_means_nothing_is_ignored() {
     let body =
         json!({"content": "x", "tools": ["write_secret"], "agent_mode": true, "mode": "swarm"}).to_string();
     let mut odd = ChatRequest::parse(body.as_bytes()).unwrap();
-    odd.agent_mode = None;
+    assert_eq!((odd.ignored(), plain.ignored()), (vec!["agent_mode", "tools"], vec![]), "the log names them");
+    (odd.agent_mode, odd.tools) = (None, None);
     assert_eq!(odd, plain);
     let longest = format!(r#"{{"content": "{}"}}"#, "ä".repeat(MAX_CONTENT_CHARS));
     assert!(ChatRequest::parse(longest.as_bytes()).is_ok());

@@ -43,10 +43,7 @@ pub fn compose(env: &Env, clock: &Rc<dyn Clock>, frame: &Frame<'_>) -> Result<(T
     let chain = configuration.chain(frame.model).ok_or_else(|| {
         ApiError::field("model", "this deployment does not offer it; GET /api/models lists what it offers")
     })?;
-    let tools = match chain.first.choice.capabilities.tools {
-        true => tools::offered(parts.tools.as_ref(), &ToolPolicy::of(frame.context)),
-        false => Vec::new(),
-    };
+    let policy = ToolPolicy::of(frame.context);
     let spec = TurnSpec {
         thread_id: frame.thread_id.to_owned(),
         turn_id: frame.user_message.turn_id.clone(),
@@ -57,7 +54,8 @@ pub fn compose(env: &Env, clock: &Rc<dyn Clock>, frame: &Frame<'_>) -> Result<(T
         subtask_chain: configuration.roles.of(Role::Subagent).filter(|other| **other != chain).cloned(),
         chain,
         limits,
-        tools,
+        tools: tools::offered(parts.tools.as_ref(), &policy),
+        policy,
         system: prompt::root(frame.context, &limits),
         history_until: frame.history_until,
         created_at: frame.user_message.created_at,

@@ -13,9 +13,9 @@ use crate::model::{
 };
 use crate::profiles::{Chain, Limits, Offer, Price};
 use crate::protocol::{
-    BudgetReason, ChunkKind, Event, FinishReason, Numbered, Owner, Place, Role, StoredMessage,
+    BudgetReason, ChunkKind, ContextKind, Event, FinishReason, Numbered, Owner, Place, Role, StoredMessage,
 };
-use crate::toolbelt::{PermissionClass, ToolSpec};
+use crate::toolbelt::{PermissionClass, ToolPolicy, ToolSpec};
 
 fn part(id: &str, chunks: &[(u64, &str)]) -> TextPart {
     TextPart {
@@ -265,6 +265,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         parallel_safe: true,
         exclusive_lock: None,
         idempotent: true,
+        mcp_server: Some("docs".to_owned()),
         timeout_ms: Some(1),
     };
     let mut tools = vec![spec.clone()];
@@ -288,6 +289,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         chain: Chain { first: offer("m"), then: vec![offer("n")] },
         subtask_chain: Some(Chain::of(offer("o"))),
         limits: Limits::default(),
+        policy: ToolPolicy::of(ContextKind::Thread),
         tools,
         system: "s".to_owned(),
         history_until: 7,

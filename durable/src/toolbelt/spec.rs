@@ -41,6 +41,9 @@ pub struct ToolSpec {
     pub exclusive_lock: Option<String>,
     /// May run again, with the same operation id, when an interruption lost its result.
     pub idempotent: bool,
+    /// The MCP server that offers it; none for our own tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mcp_server: Option<String>,
     /// Milliseconds after which the call fails; none for a subtask, which has the turn's deadline.
     pub timeout_ms: Option<u64>,
 }

@@ -72,6 +72,7 @@ fn declare(name: &str, class: PermissionClass, description: &str, schema: serde_
         parallel_safe: true,
         exclusive_lock: None,
         idempotent: true,
+        mcp_server: None,
         timeout_ms: Some(30_000),
     }
 }

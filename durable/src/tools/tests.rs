@@ -2,6 +2,7 @@ use std::rc::Rc;
 
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
@@ -121,7 +122,7 @@ fn types_and_published_schemas_agree() {
     }
 }
 
-// N-023 N-083 N-085 N-086 N-087 N-088 N-092 N-094 N-106 N-109
+// N-010 N-023 N-062 N-085 N-086 N-087 N-088 N-092 N-094 N-106 N-109
 #[test]
 fn what_is_offered_is_registered_and_allowed() {
     let names = |context| -> Vec<String> {
@@ -139,5 +140,89 @@ fn what_is_offered_is_registered_and_allowed() {
         };
         assert_eq!(spec.permission_class, Some(class), "{}", spec.name);
         assert!(spec.parallel_safe && !spec.serial(), "{}", spec.name);
+    }
+}
+
+/// Tools of every class, and of none.
+struct Catalogue(Vec<Rc<dyn Tool>>);
+
+impl Tools for Catalogue {
+    fn all(&self) -> &[Rc<dyn Tool>] {
+        &self.0
+    }
+}
+
+struct Declared(ToolSpec);
+
+impl Tool for Declared {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn run(&self, _: &str, _: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+        panic!("a declaration was run")
+    }
+}
+
+fn specs() -> impl Strategy<Value = Vec<ToolSpec>> {
+    let class = prop::option::weighted(0.9, prop::sample::select(CLASSES.to_vec()));
+    let server = prop::option::weighted(0.3, prop::sample::select(vec!["docs", "mail"]));
+    prop::collection::vec((class, server), 0..12).prop_map(|drawn| {
+        let spec = |(at, (class, server)): (usize, (Option<PermissionClass>, Option<&str>))| {
+            let mut spec = declare(&format!("tool_{at}"), PermissionClass::Safe, "", json!({}));
+            (spec.permission_class, spec.mcp_server) = (class, server.map(str::to_owned));
+            spec
+        };
+        drawn.into_iter().enumerate().map(spec).collect()
+    })
+}
+
+const CLASSES: [PermissionClass; 7] = [
+    PermissionClass::Safe,
+    PermissionClass::Knowledge,
+    PermissionClass::Network,
+    PermissionClass::WorkspaceWrite,
+    PermissionClass::EditorMutate,
+    PermissionClass::Subagent,
+    PermissionClass::Secrets,
+];
+
+proptest! {
+    // N-083 N-085 N-101 N-105 N-109: what is offered is what is registered, allowed and unlocked by the context, all of
+    // it, in the order of registration; a class that goes takes its tools with it and nothing else.
+    #[test]
+    fn the_toolbelt_is_an_intersection(
+        specs in specs(),
+        classes in prop::collection::btree_set(prop::sample::select(CLASSES.to_vec()), 0..7),
+        in_editor in any::<bool>(),
+        has_root in any::<bool>(),
+        servers in prop::collection::btree_set(prop::sample::select(vec!["docs", "mail"]), 0..2),
+    ) {
+        let catalogue = Catalogue(specs.iter().map(|spec| Rc::new(Declared(spec.clone())) as Rc<dyn Tool>).collect());
+        let context = if in_editor { ContextKind::Editor } else { ContextKind::Thread };
+        let unlocked = ToolPolicy::of(context).classes;
+        let policy = ToolPolicy {
+            classes: unlocked.intersection(&classes).copied().collect(),
+            workspace_root: has_root.then(|| "/".to_owned()),
+            allowed_mcp_servers: servers.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        let given = offered(&catalogue, &policy);
+        let registered: Vec<ToolSpec> = intercepted().into_iter().chain(specs).collect();
+        let is_in_all = |spec: &&ToolSpec| {
+            spec.permission_class.is_some_and(|class| {
+                classes.contains(&class)
+                    && class != PermissionClass::Secrets
+                    && (class != PermissionClass::EditorMutate || in_editor)
+                    && (class != PermissionClass::WorkspaceWrite || has_root)
+            }) && spec.mcp_server.as_ref().is_none_or(|name| servers.contains(name.as_str()))
+        };
+        prop_assert_eq!(&given, &registered.iter().filter(is_in_all).cloned().collect::<Vec<_>>());
+        prop_assert_eq!(&offered(&catalogue, &policy), &given, "the same arguments give the same list");
+        for class in CLASSES {
+            let mut less = policy.clone();
+            less.classes.remove(&class);
+            let left = given.iter().filter(|spec| spec.permission_class != Some(class)).cloned().collect::<Vec<_>>();
+            prop_assert_eq!(offered(&catalogue, &less), left);
+        }
     }
 }

@@ -1,7 +1,10 @@
 //! One round: the calls of one reply, each with exactly one result, in the model's order.
 //!
 //! Parallel-safe calls run together, at most as many as the limit says; then the serial ones in the model's order;
-//! then the surplus, one at a time (N-043…N-052). Guards stand in a fixed order: policy, budget, arguments.
+//! then the surplus, one at a time (N-043…N-052).
+//!
+//! Guards stand in a fixed order, and each can only deny: policy when tools are offered (before the turn), policy again
+//! here, budget, arguments, run. Hooks will stand between policy and budget.
 
 use std::rc::Rc;
 
@@ -14,11 +17,11 @@ use super::machine::Level;
 use super::{Halt, Turn, subtask};
 use crate::budget::Counted;
 use crate::journal::{Commit, Fact, ToolEnd};
-use crate::memory::Overlay;
+use crate::memory::{MAX_TURN_BYTES, Overlay};
 use crate::model::ToolCall;
 use crate::ports::{ToolContext, ToolError};
 use crate::protocol::{CallStatus, Event, Place};
-use crate::toolbelt::{ToolSpec, Toolbelt};
+use crate::toolbelt::{OutputSchema, ToolSpec, Toolbelt};
 
 /// The order of a round, by the calls' places in the reply.
 #[derive(Debug, PartialEq, Eq)]
@@ -85,23 +88,25 @@ impl<'a> Round<'a> {
         let turn = self.turn;
         let mut commit = Commit::default();
         let mut admitted = Vec::new();
-        let (mut tools, mut subtasks) = (0, 0);
+        let (mut tools, mut subtasks, mut refused_bytes) = (0, 0, 0);
+        let mut refuse = |commit: &mut Commit, key: &str, call: &ToolCall, why: String| {
+            let end = self.failed(why);
+            refused_bytes += end.content.len();
+            turn.reserve_result(refused_bytes)?;
+            Ok::<_, Halt>(Next::Settled(self.note_end(commit, key, call, end)))
+        };
         for (index, call) in indexes.iter().filter_map(|index| Some((*index, self.calls.get(*index)?))) {
             let key = call_key(&self.step_key, index);
             let next = match (turn.replay.tool(&key), self.guard(call)) {
                 (Some(end), _) => Next::Settled(end.clone()),
                 (None, Err(refusal)) => {
                     self.note_start(&mut commit, &key, call);
-                    Next::Settled(self.note_end(&mut commit, &key, call, failed(refusal, 0)))
+                    refuse(&mut commit, &key, call, refusal)?
                 }
-                (None, Ok(spec)) if turn.replay.tool_started(&key) => {
-                    if spec.idempotent {
-                        Next::Run(spec)
-                    } else {
-                        let unknown = failed(UNKNOWN.to_owned(), 0);
-                        Next::Settled(self.note_end(&mut commit, &key, call, unknown))
-                    }
-                }
+                (None, Ok(spec)) if turn.replay.tool_started(&key) => match spec.idempotent {
+                    true => Next::Run(spec),
+                    false => refuse(&mut commit, &key, call, UNKNOWN.to_owned())?,
+                },
                 (None, Ok(spec)) => {
                     let subtask = Interceptor::of(&call.name) == Some(Interceptor::RunSubtask);
                     tools += 1;
@@ -125,10 +130,11 @@ impl<'a> Round<'a> {
         Ok(admitted)
     }
 
-    /// Policy at dispatch: what the level was not given does not run, and a subtask at the greatest depth is refused
-    /// before it is entered.
+    /// Policy at dispatch: what the level was not given does not run, nor what the policy does not allow, whoever gave
+    /// it. A subtask at the greatest depth is refused before it is entered.
     fn guard(&self, call: &ToolCall) -> Result<Rc<ToolSpec>, String> {
-        let spec = self.level.belt.find(&call.name).ok_or_else(|| self.level.belt.refusal(&call.name))?;
+        let found = self.level.belt.find(&call.name).filter(|spec| self.turn.spec.policy.allows(spec));
+        let spec = found.ok_or_else(|| self.level.belt.refusal(&call.name))?;
         let limit = self.turn.spec.limits.depth;
         if Interceptor::of(&call.name) == Some(Interceptor::RunSubtask) && self.level.place.depth >= limit {
             return Err(format!("depth limit: subtasks may nest {limit} deep, do this work here"));
@@ -155,24 +161,29 @@ impl<'a> Round<'a> {
                 subtask::run(turn, self.level, &key, &call.arguments, &mut overlay).await?
             }
             Some(Interceptor::FinishSubtask) => match self.level.schema() {
-                Some(schema) => {
-                    schema.check(&call.arguments).map(|()| "accepted".to_owned()).map_err(ToolError)
-                }
+                Some(schema) => self.finish(schema, &call.arguments),
                 None => Err(ToolError(self.level.belt.refusal(&call.name))),
             },
             Some(Interceptor::Memory(memory)) => {
-                memory.run(&call.arguments, &self.level.memory, &mut overlay)
+                let result = memory.run(&call.arguments, &self.level.memory, &mut overlay);
+                match turn.record.borrow().memory_has_room(&overlay) {
+                    true => result,
+                    false => {
+                        overlay.clear();
+                        let limit = MAX_TURN_BYTES;
+                        Err(ToolError(format!("the memory is full: a turn may write {limit} bytes in all")))
+                    }
+                }
             }
             None => self.run_tool(&spec, &key, call).await,
         };
         let duration_ms = turn.ports.clock.now_ms().saturating_sub(began_ms);
-        let limit = turn.spec.limits.tool_result_bytes;
-        let end = match result {
-            Ok(content) => {
-                ToolEnd { content: truncated(content, limit), is_error: false, overlay, duration_ms }
-            }
-            Err(ToolError(text)) => ToolEnd { overlay, ..failed(truncated(text, limit), duration_ms) },
+        let (content, is_error) = match result {
+            Ok(content) => (content, false),
+            Err(ToolError(text)) => (text, true),
         };
+        let content = truncated(content, turn.spec.limits.tool_result_bytes);
+        let end = ToolEnd { content, is_error, overlay, duration_ms };
         turn.reserve_result(end.content.len())?;
         let mut commit = Commit::default();
         let end = self.note_end(&mut commit, &key, call, end);
@@ -200,6 +211,19 @@ impl<'a> Round<'a> {
                 Err(ToolError(format!("timed out after {timeout_ms} ms; {what}")))
             }
         }
+    }
+
+    /// A result is the caller's as it is: one that would have to be cut is refused as one that misses its schema.
+    fn finish(&self, schema: &OutputSchema, payload: &str) -> Result<String, ToolError> {
+        let (bytes, limit) = (payload.len(), self.turn.spec.limits.tool_result_bytes);
+        if bytes > limit {
+            return Err(ToolError(format!("the result has {bytes} bytes, the limit is {limit}: shorten it")));
+        }
+        schema.check(payload).map(|()| "accepted".to_owned()).map_err(ToolError)
+    }
+
+    fn failed(&self, text: String) -> ToolEnd {
+        failed(truncated(text, self.turn.spec.limits.tool_result_bytes), 0)
     }
 
     fn note_start(&self, commit: &mut Commit, key: &str, call: &ToolCall) {
@@ -266,12 +290,13 @@ pub(super) fn failed(content: String, duration_ms: u64) -> ToolEnd {
 }
 
 /// At most so many bytes, cut at a character's border, with a mark that says what is missing (N-145).
-fn truncated(text: String, limit: usize) -> String {
+pub(super) fn truncated(text: String, limit: usize) -> String {
     if text.len() <= limit {
         return text;
     }
     let mark = format!("\n[truncated: {} bytes in all]", text.len());
-    let mut kept = limit.saturating_sub(mark.len());
+    let mark = if mark.len() <= limit { mark } else { String::new() };
+    let mut kept = limit - mark.len();
     while !text.is_char_boundary(kept) {
         kept -= 1;
     }

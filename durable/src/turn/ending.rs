@@ -2,7 +2,7 @@
 //! `cost_summary` and `done` come once, last, in one commit with the stored message.
 
 use super::Turn;
-use super::dispatch::{end_event, failed, start_event};
+use super::dispatch::{end_event, failed, start_event, truncated};
 use super::drive::take_parts;
 use super::machine::{Level, LevelEnd, answer};
 use crate::journal::{Commit, ToolEnd, TurnEnd, TurnStop};
@@ -88,13 +88,13 @@ fn close_tool_calls(turn: &Turn, root: &Level, why: &str, commit: &mut Commit, h
     open.sort_by_key(|pending| std::cmp::Reverse(pending.place.depth));
     let mut ends = Vec::new();
     for pending in &open {
-        let text = if pending.started {
-            format!("The call was stopped and its result is unknown; it may have run. {why}")
-        } else {
-            format!("The call was not made. {why}")
+        let text = match pending.since_ms {
+            Some(_) => format!("The call was stopped and its result is unknown; it may have run. {why}"),
+            None => format!("The call was not made. {why}"),
         };
-        let end = failed(text, 0);
-        if !pending.started {
+        let duration_ms = pending.since_ms.map_or(0, |since_ms| turn.elapsed_ms().saturating_sub(since_ms));
+        let end = failed(truncated(text, turn.spec.limits.tool_result_bytes), duration_ms);
+        if pending.since_ms.is_none() {
             let event = start_event(pending.id.clone(), &pending.call, &pending.place);
             commit.events.push((format!("tool_start:{}", pending.key), event));
         }
@@ -119,9 +119,11 @@ fn close_tool_calls(turn: &Turn, root: &Level, why: &str, commit: &mut Commit, h
 fn say_why(history: &mut Vec<Message>, partial: &str, why: &str) {
     let mark = format!("[This turn was stopped: {why}]");
     match history.last_mut() {
-        Some(Message::Assistant { content, tool_calls, .. }) if tool_calls.is_empty() => {
+        Some(Message::Assistant { content, tool_calls, raw }) if tool_calls.is_empty() => {
             content.push_str("\n\n");
             content.push_str(&mark);
+            // The provider's own words would go back to it without the mark.
+            *raw = None;
         }
         _ => {
             let content = if partial.is_empty() { mark } else { format!("{partial}\n\n{mark}") };

@@ -57,9 +57,10 @@ impl MemoryCall {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ports::Tools;
     use crate::tools;
 
-    // N-076
+    // N-075 N-076
     #[test]
     fn the_list_and_the_declarations_name_the_same_tools() {
         let declared: Vec<String> = tools::intercepted().into_iter().map(|spec| spec.name).collect();
@@ -67,5 +68,8 @@ mod tests {
         assert_eq!(listed, ["run_subtask", "finish_subtask", "memory_list", "memory_read", "memory_write"]);
         // `finish_subtask` is declared per subtask, from its schema: nobody else has it.
         assert_eq!(declared, ["run_subtask", "memory_list", "memory_read", "memory_write"]);
+        // None of them can be run behind the loop's back: what is registered has no body for them.
+        let registered = tools::Standard::default();
+        assert!(registered.all().iter().all(|tool| Interceptor::of(&tool.spec().name).is_none()));
     }
 }

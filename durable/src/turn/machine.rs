@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::interceptors::Interceptor;
 use super::keys::{Digest, LevelPath};
 use super::prompt;
-use super::prune::prune;
+use super::prune::{fixed_tokens, prune};
 use crate::journal::{ModelOutcome, ToolEnd};
 use crate::memory::{AgentMemory, Overlay};
 use crate::model::{
@@ -74,6 +74,8 @@ pub(super) struct Level {
     tools: Rc<[ToolDefinition]>,
     messages: Vec<Rc<Message>>,
     own_from: usize,
+    /// What the messages of a request may have: prompt and tools come on top of them.
+    message_tokens: u64,
     iterations: u32,
     schema: Option<Rc<OutputSchema>>,
     /// Results that did not satisfy the schema, and what was wrong with the last one.
@@ -88,12 +90,11 @@ impl Level {
     pub(super) fn new(start: LevelStart, limits: Limits) -> Self {
         let LevelStart { path, place, model, system, history, instructions, belt, schema, memory, digest } =
             start;
-        let tools = match model.capabilities.tools {
-            true => {
-                belt.definitions(|spec| place.depth < limits.depth || !Interceptor::RunSubtask.is(&spec.name))
-            }
-            false => Rc::new([]),
-        };
+        // A model that cannot call has nothing to call, whatever it writes (N-170).
+        let belt = if model.capabilities.tools { belt } else { Toolbelt::new([]) };
+        let tools =
+            belt.definitions(|spec| place.depth < limits.depth || !Interceptor::RunSubtask.is(&spec.name));
+        let message_tokens = limits.history_tokens.saturating_sub(fixed_tokens(&system, &tools));
         let own_from = history.len();
         let digest = digest.with(&system).with(&instructions);
         let mut messages = history;
@@ -108,6 +109,7 @@ impl Level {
             tools,
             messages,
             own_from,
+            message_tokens,
             iterations: 0,
             schema,
             rejected: 0,
@@ -130,7 +132,7 @@ impl Level {
             State::Model => Step::CallModel(ModelRequest {
                 model: Rc::clone(&self.model),
                 system: Rc::clone(&self.system),
-                messages: prune(&self.messages, self.own_from, self.limits.history_tokens),
+                messages: prune(&self.messages, self.own_from, self.message_tokens),
                 tools: Rc::clone(&self.tools),
                 max_output_tokens: self.limits.bounds_output().then_some(self.limits.output_tokens),
             }),
@@ -246,4 +248,53 @@ impl Level {
 /// The message that answers a call.
 pub(super) fn answer(call: &ToolCall, content: String, is_error: bool) -> Message {
     Message::Tool { call_id: call.call_id.clone(), name: call.name.clone(), content, is_error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Capabilities;
+    use crate::toolbelt::ToolSpec;
+    use crate::tools;
+
+    // N-030 N-037 N-038: what a level is given is what it asks its model with, and asking changes nothing.
+    #[test]
+    fn a_level_asks_with_what_it_was_given() {
+        let model = Rc::new(ModelChoice {
+            provider: "p".to_owned(),
+            model: "m".to_owned(),
+            capabilities: Capabilities::default(),
+        });
+        let before = Rc::new(Message::User { content: "before".to_owned() });
+        let level = |depth, iterations| {
+            let start = LevelStart {
+                path: LevelPath::default(),
+                place: Place { parent_id: Some("parent".to_owned()), depth },
+                model: Rc::clone(&model),
+                system: "system".into(),
+                history: vec![Rc::clone(&before)],
+                instructions: "now".to_owned(),
+                belt: Toolbelt::new(tools::intercepted()),
+                schema: None,
+                memory: AgentMemory::default(),
+                digest: Digest::new(),
+            };
+            Level::new(start, Limits { iterations, ..Limits::default() })
+        };
+        let asked = |depth| match (level(depth, 1).next(), level(depth, 1).next()) {
+            (Step::CallModel(request), Step::CallModel(again)) => {
+                assert_eq!(request, again);
+                request
+            }
+            other => panic!("{other:?}"),
+        };
+        let request = asked(0);
+        assert_eq!((&*request.system, request.model.model.as_str()), ("system", "m"));
+        let now = Rc::new(Message::User { content: "now".to_owned() });
+        assert_eq!(request.messages, [Rc::clone(&before), now]);
+        let offered: Vec<_> = tools::intercepted().iter().map(ToolSpec::definition).collect();
+        assert_eq!(*request.tools, offered);
+        assert_eq!(*asked(3).tools, offered[1..], "run_subtask is not offered where it would be refused");
+        assert!(matches!(level(0, 0).next(), Step::Finish(LevelEnd::IterationLimit(0))));
+    }
 }

@@ -154,7 +154,8 @@ impl Turn {
                 Either::Right((halt, _)) => Err(halt),
             }
         };
-        match end {
+        // A stop that was journaled holds, even where all that came before it makes a whole answer.
+        match end.and_then(|end| self.alive().map(|()| end)) {
             Err(Halt::Log(error)) => Err(error),
             Err(Halt::Stopped) => ending::stopped(self, &root),
             Ok(end) => ending::finished(self, &root, end),

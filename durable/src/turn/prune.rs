@@ -1,8 +1,8 @@
-//! History within the token limit: the oldest rounds go first, whole, so that a tool call never loses its result.
+//! A request within the token limit: the oldest rounds go first, whole, so that a tool call never loses its result.
 
 use std::rc::Rc;
 
-use crate::model::{Message, ModelRequest};
+use crate::model::{Message, ModelRequest, ToolDefinition};
 
 /// Bytes of text per token, for estimates: the usual rule of thumb, which overestimates prose in Latin letters a
 /// little and so errs on the side of pruning.
@@ -10,35 +10,52 @@ const BYTES_PER_TOKEN: usize = 4;
 /// What a message costs beside its text.
 const TOKENS_PER_MESSAGE: u64 = 8;
 
-/// The messages that fit: the newest ones, beginning with a user message. The level's own messages, from `must_keep`
-/// on, always stay.
-pub(super) fn prune(messages: &[Rc<Message>], must_keep: usize, limit_tokens: u64) -> Vec<Rc<Message>> {
-    let is_user = |message: &Rc<Message>| matches!(**message, Message::User { .. });
-    let mut from = must_keep;
-    let mut total: u64 = messages.iter().skip(must_keep).map(|message| tokens(message)).sum();
-    let mut candidate_total = total;
-    for (index, message) in messages.iter().enumerate().take(must_keep).rev() {
-        candidate_total += tokens(message);
-        if candidate_total > limit_tokens {
-            break;
-        }
-        // A turn begins with its user message: cutting anywhere else could part a call from its result.
-        if is_user(message) {
-            (from, total) = (index, candidate_total);
-        }
-    }
-    debug_assert!(from == must_keep || total <= limit_tokens);
-    messages.iter().skip(from).map(Rc::clone).collect()
+/// The messages that fit, the newest ones: first whole turns go, oldest first, then the level's own oldest rounds. Its
+/// instructions, at `own_from`, and its newest round always stay.
+pub(super) fn prune(messages: &[Rc<Message>], own_from: usize, limit_tokens: u64) -> Vec<Rc<Message>> {
+    let (earlier, own) = messages.split_at(own_from.min(messages.len()));
+    let Some((instructions, rounds)) = own.split_first() else { return messages.to_vec() };
+    let left = limit_tokens.saturating_sub(tokens(instructions));
+    // A turn begins with its user message, a round with the model's: a cut anywhere else could part a call from its
+    // result.
+    let begins_turn = |message: &Message| matches!(message, Message::User { .. });
+    let begins_round = |message: &Message| matches!(message, Message::Assistant { .. });
+    let newest_round = rounds.iter().rposition(|message| begins_round(message)).unwrap_or(0);
+    let from = newest_that_fit(rounds, left, begins_round).min(newest_round);
+    let kept = rounds.get(from..).unwrap_or_default();
+    let left =
+        if from == 0 { left.saturating_sub(kept.iter().map(|message| tokens(message)).sum()) } else { 0 };
+    let earlier = earlier.get(newest_that_fit(earlier, left, begins_turn)..).unwrap_or_default();
+    earlier.iter().chain([instructions]).chain(kept).map(Rc::clone).collect()
 }
 
-/// An estimate of a whole request: prompt, messages and tool declarations.
+/// Where the longest tail begins that fits and has a beginning.
+fn newest_that_fit(messages: &[Rc<Message>], limit_tokens: u64, begins: impl Fn(&Message) -> bool) -> usize {
+    let (mut from, mut total) = (messages.len(), 0);
+    for (index, message) in messages.iter().enumerate().rev() {
+        total += tokens(message);
+        if total > limit_tokens {
+            break;
+        }
+        if begins(message) {
+            from = index;
+        }
+    }
+    from
+}
+
+/// An estimate of a whole request: prompt, tool declarations and messages.
 pub(super) fn request_tokens(request: &ModelRequest) -> u64 {
-    let declared = |tool: &crate::model::ToolDefinition| {
-        tool.name.len() + tool.description.len() + tool.input_schema.0.get().len()
-    };
-    let fixed: usize = request.system.len() + request.tools.iter().map(declared).sum::<usize>();
     let messages: u64 = request.messages.iter().map(|message| tokens(message)).sum();
-    (fixed / BYTES_PER_TOKEN) as u64 + messages
+    fixed_tokens(&request.system, &request.tools) + messages
+}
+
+/// An estimate of what every request of a level has beside its messages.
+pub(super) fn fixed_tokens(system: &str, tools: &[ToolDefinition]) -> u64 {
+    let declared =
+        |tool: &ToolDefinition| tool.name.len() + tool.description.len() + tool.input_schema.0.get().len();
+    let bytes = system.len() + tools.iter().map(declared).sum::<usize>();
+    (bytes / BYTES_PER_TOKEN) as u64
 }
 
 /// An estimate: exact counts are the provider's business and differ by model.
@@ -81,5 +98,28 @@ mod tests {
             messages[4..],
             "the last user message stays even beyond the limit"
         );
+    }
+
+    fn assistant(text: &str) -> Rc<Message> {
+        Rc::new(Message::Assistant { content: text.to_owned(), tool_calls: Vec::new(), raw: None })
+    }
+
+    // N-146
+    #[test]
+    fn then_the_oldest_rounds_of_the_level_itself() {
+        let long = "x".repeat(400);
+        let round = || [assistant(""), tool(&long)];
+        let own = [vec![user("go")], [round(), round(), round()].concat()].concat();
+        let messages = [vec![user("before"), assistant("yes")], own].concat();
+        // The instructions are 8 tokens, each round 8 + 108.
+        let all = 8 + 3 * 116;
+        assert_eq!(prune(&messages, 2, all + 17), messages, "what came before has 9 + 8 tokens");
+        assert_eq!(prune(&messages, 2, all + 16), messages[2..]);
+        assert_eq!(prune(&messages, 2, all), messages[2..]);
+        let without = |rounds: usize| [&messages[2..3], &messages[3 + 2 * rounds..]].concat();
+        assert_eq!(prune(&messages, 2, all - 1), without(1));
+        assert_eq!(prune(&messages, 2, all - 116), without(1));
+        assert_eq!(prune(&messages, 2, all - 117), without(2));
+        assert_eq!(prune(&messages, 2, 0), without(2), "the newest round stays even beyond the limit");
     }
 }

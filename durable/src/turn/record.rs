@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::keys::{WireIds, call_key};
 use crate::budget::{Counted, TurnBudget};
 use crate::journal::{CallRecord, Entry, Fact, ModelOutcome, TextPart, ToolEnd, TurnSpec, TurnStop};
+use crate::memory::{MAX_TURN_BYTES, Overlay, stored_bytes, task_key};
 use crate::model::{ModelChoice, ToolCall, Usage};
 use crate::profiles::Price;
 use crate::protocol::{CostSummary, ExecutionTree, Place, TreeNode, preview};
@@ -18,7 +19,8 @@ pub(super) struct PendingCall {
     pub(super) id: String,
     pub(super) call: ToolCall,
     pub(super) place: Place,
-    pub(super) started: bool,
+    /// Elapsed running time of the turn when the call began; none before that.
+    pub(super) since_ms: Option<u64>,
 }
 
 /// A model call that has no outcome yet.
@@ -51,6 +53,8 @@ pub(super) struct Record {
     price: Option<Price>,
     /// A call whose tokens nobody knows: what the turn cost is then not known either.
     unpriced: bool,
+    /// What the turn's calls have written to memory so far, as [`stored_bytes`] counts.
+    memory_bytes: usize,
 }
 
 impl Record {
@@ -70,6 +74,7 @@ impl Record {
             model: ModelChoice::clone(&spec.chain.first.choice),
             price: spec.chain.first.price,
             unpriced: false,
+            memory_bytes: 0,
         }
     }
 
@@ -80,6 +85,11 @@ impl Record {
     /// The result of a call of the root's current round.
     pub(super) fn round_result(&self, key: &str) -> Option<ToolEnd> {
         self.round.get(key).cloned()
+    }
+
+    /// Whether the turn may write this to memory as well.
+    pub(super) fn memory_has_room(&self, overlay: &Overlay) -> bool {
+        self.memory_bytes.saturating_add(stored_bytes(overlay)) <= MAX_TURN_BYTES
     }
 
     pub(super) fn costs(&self) -> CostSummary {
@@ -106,6 +116,15 @@ impl Record {
             Fact::Started(_) | Fact::Resumed { .. } => {}
             Fact::Stopped(why) => self.stop = self.stop.take().or_else(|| Some(why.clone())),
             Fact::ModelStarted { place, held, .. } => {
+                if let Some(lost) = self.models.remove(&entry.at) {
+                    // Its run was lost; whatever it used was used.
+                    self.model_row(
+                        &entry.at,
+                        "interrupted",
+                        None,
+                        entry.elapsed_ms.saturating_sub(lost.since_ms),
+                    );
+                }
                 self.budget.count(Counted::LlmCall);
                 self.budget.hold(&entry.at, *held);
                 self.costs.by_model.entry(self.model.model.clone()).or_default().llm_calls += 1;
@@ -127,7 +146,7 @@ impl Record {
                     self.budget.count(Counted::Subtask);
                 }
                 if let Some(pending) = self.pending.iter_mut().find(|pending| pending.key == entry.at) {
-                    pending.started = true;
+                    pending.since_ms = Some(entry.elapsed_ms);
                     let pending = pending.clone();
                     self.add_node(&pending);
                 }
@@ -136,6 +155,7 @@ impl Record {
                 self.budget.count_result(end.content.len());
                 if let Some(index) = self.pending.iter().position(|pending| pending.key == entry.at) {
                     let pending = self.pending.remove(index);
+                    self.memory_bytes += written(&pending, end);
                     self.tool_ended(&pending, end);
                     if pending.place.depth == 0 {
                         self.round.insert(entry.at.clone(), end.clone());
@@ -147,7 +167,7 @@ impl Record {
 
     /// Closes a call in the tree and in the telemetry; a refused one gets its node only now.
     pub(super) fn tool_ended(&mut self, pending: &PendingCall, end: &ToolEnd) {
-        if !pending.started {
+        if pending.since_ms.is_none() {
             self.add_node(pending);
         }
         let index = self.node_of.get(&pending.id).copied();
@@ -197,13 +217,15 @@ impl Record {
         self.model_row(at, "ok", reply.usage, duration_ms);
         self.budget.settle(at, reply.usage);
         let usage = reply.usage.unwrap_or_default();
-        self.costs.input_tokens += usage.input_tokens;
-        self.costs.cached_tokens += usage.cached_tokens;
-        self.costs.output_tokens += usage.output_tokens;
+        // Providers are foreign: what they count may be anything.
+        let add = |total: &mut u64, more: u64| *total = total.saturating_add(more);
+        add(&mut self.costs.input_tokens, usage.input_tokens);
+        add(&mut self.costs.cached_tokens, usage.cached_tokens);
+        add(&mut self.costs.output_tokens, usage.output_tokens);
         let share = self.costs.by_model.entry(self.model.model.clone()).or_default();
-        share.input_tokens += usage.input_tokens;
-        share.cached_tokens += usage.cached_tokens;
-        share.output_tokens += usage.output_tokens;
+        add(&mut share.input_tokens, usage.input_tokens);
+        add(&mut share.cached_tokens, usage.cached_tokens);
+        add(&mut share.output_tokens, usage.output_tokens);
         if place.depth == 0 {
             self.round.clear();
             self.root_texts.extend((!reply.text.is_empty()).then(|| reply.text.clone()));
@@ -211,7 +233,7 @@ impl Record {
         self.pending.extend(reply.tool_calls.iter().enumerate().map(|(index, call)| {
             let key = call_key(at, index);
             let id = self.ids.tool_call(&key);
-            PendingCall { key, id, call: call.clone(), place: place.clone(), started: false }
+            PendingCall { key, id, call: call.clone(), place: place.clone(), since_ms: None }
         }));
     }
 
@@ -231,4 +253,13 @@ impl Record {
             ..TreeNode::default()
         });
     }
+}
+
+/// What a call itself wrote to memory: of a subtask its result alone, since its calls were counted one by one.
+fn written(pending: &PendingCall, end: &ToolEnd) -> usize {
+    if pending.call.name != run_subtask::NAME {
+        return stored_bytes(&end.overlay);
+    }
+    let key = task_key(&pending.id);
+    end.overlay.get(&key).map_or(0, |text| stored_bytes(&Overlay::from([(key, text.clone())])))
 }

@@ -4,11 +4,13 @@ use std::rc::Rc;
 
 use serde_json::json;
 
+use super::dispatch::truncated;
 use super::drive::drive;
 use super::keys::LevelPath;
 use super::machine::{Level, LevelEnd, LevelStart};
 use super::{Halt, Turn, prompt};
-use crate::memory::Overlay;
+use crate::memory::{Overlay, task_key};
+use crate::model::ReplyFinish;
 use crate::ports::ToolError;
 use crate::protocol::Place;
 use crate::toolbelt::OutputSchema;
@@ -58,12 +60,14 @@ pub(super) async fn run(
     let end = drive(turn, &mut level).await?;
     *overlay = level.into_written();
     let result = match end {
-        LevelEnd::Text { text, .. } => {
-            overlay.insert(format!("task:{id}"), text.clone());
-            Ok(with_note(text, &unknown))
+        LevelEnd::Text { text, finish } => {
+            let text = truncated(with_end(text, finish), turn.spec.limits.tool_result_bytes);
+            let is_kept = keep(turn, &id, &text, overlay);
+            Ok(with_notes(text, is_kept, &unknown))
         }
         LevelEnd::Structured(payload) => {
-            overlay.insert(format!("task:{id}"), payload.clone());
+            // JSON that satisfies a schema takes no note: what memory has no room for is not found there.
+            keep(turn, &id, &payload, overlay);
             Ok(payload)
         }
         LevelEnd::SchemaNotSatisfied(objection) => {
@@ -79,9 +83,33 @@ pub(super) async fn run(
     Ok(result.map_err(|error| ToolError(error.to_string())))
 }
 
-fn with_note(text: String, unknown: &[String]) -> String {
-    if unknown.is_empty() {
-        return text;
+/// Writes a result to memory, where there is room for it.
+fn keep(turn: &Turn, id: &str, result: &str, overlay: &mut Overlay) -> bool {
+    let mut own = Overlay::from([(task_key(id), result.to_owned())]);
+    let has_room = turn.record.borrow().memory_has_room(&own);
+    if has_room {
+        overlay.append(&mut own);
     }
-    format!("{text}\n\n[These tools are not yours to give and were left out: {}]", unknown.join(", "))
+    has_room
+}
+
+/// A reply that did not come to its end by itself says so: the caller must not take it for the whole result.
+fn with_end(text: String, finish: ReplyFinish) -> String {
+    match finish {
+        ReplyFinish::Stop | ReplyFinish::ToolCalls => text,
+        ReplyFinish::Length => text + "\n\n[The model's reply was cut here, at its greatest length]",
+        ReplyFinish::ContentFilter => text + "\n\n[The provider's content filter ended the reply here]",
+    }
+}
+
+fn with_notes(mut text: String, is_kept: bool, unknown: &[String]) -> String {
+    if !is_kept {
+        text.push_str("\n\n[The memory of this turn is full: this result is not kept there]");
+    }
+    if !unknown.is_empty() {
+        text.push_str("\n\n[These tools are not yours to give and were left out: ");
+        text.push_str(&unknown.join(", "));
+        text.push(']');
+    }
+    text
 }

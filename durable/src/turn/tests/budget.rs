@@ -3,6 +3,8 @@
 use serde_json::json;
 
 use super::support::*;
+use crate::journal::CallRecord;
+use crate::model::Message;
 use crate::profiles::{Limits, Price};
 use crate::protocol::FinishReason;
 
@@ -99,6 +101,28 @@ fn the_wall_clock_ends_a_hung_provider_and_a_hung_tool() {
     assert_eq!(tool.end().message.finish_reason, Some(FinishReason::Budget));
 }
 
+// N-137 N-195: siblings that cross different limits at the same time have one reason, the first.
+#[test]
+fn the_first_reason_wins() {
+    let echoes = |count: usize| vec![Reply::Calls(vec![("echo", json!({})); count]), Reply::Text("ok")];
+    for (llm_calls, tool_calls, told) in [
+        (60, 4, "budget ToolCalls 5 of 4"),
+        (2, 4, "budget LlmCalls 3 of 2"),
+        (3, 5, "budget LlmCalls 4 of 3"),
+    ] {
+        let case = Case::new(script(&[
+            ("go", vec![Reply::Calls(vec![subtask("a"), subtask("b")]), Reply::Text("never")]),
+            ("a", echoes(1)),
+            ("b", echoes(2)),
+        ]));
+        let case =
+            case.limits(|limits| (limits.llm_calls, limits.tool_calls) = (llm_calls, tool_calls)).run();
+        let lines = case.lines();
+        let budgets: Vec<&String> = lines.iter().filter(|line| line.starts_with("budget")).collect();
+        assert_eq!(budgets, [told]);
+    }
+}
+
 // N-039
 #[test]
 fn a_turn_without_any_budget_calls_nobody() {
@@ -134,9 +158,38 @@ fn tokens_money_and_bytes_where_they_are_limited() {
     assert_eq!(last(&bytes, 4)[0], "budget Bytes 21 of 20");
     assert_eq!(bytes.tools.ran.borrow().len(), 3, "three results of seven bytes do not fit into twenty");
 
+    let refused = script(&[("go", vec![Reply::Calls(vec![("nonsense", json!({})); 2])])]);
+    let refusals = Case::new(refused).limits(|limits| limits.turn_result_bytes = Some(250)).run();
+    assert_eq!(last(&refusals, 4)[0], "budget Bytes 296 of 250", "refusals are results too");
+
     let long = Case::new(endless()).limits(|limits| limits.history_tokens = 10).run();
     assert!(last(&long, 4)[0].starts_with("budget Tokens "), "a request that cannot be pruned to fit");
     assert!(long.model.requests.borrow().is_empty());
+}
+
+// N-146: what the requests may have beside their messages, prompt and tools, counts as well.
+#[test]
+fn requests_are_pruned_to_fit_with_all_that_is_in_them() {
+    let round = || Reply::Calls(vec![("echo", json!({ "text": "x".repeat(4_000) }))]);
+    let replies = [vec![round(); 8], vec![Reply::Text("Done.")]].concat();
+    let mut case = Case::new(script(&[("go", replies)])).limits(|limits| limits.history_tokens = 6_000);
+    let earlier = |n: u32| {
+        let said = |content: String| Message::Assistant { content, tool_calls: Vec::new(), raw: None };
+        [Message::User { content: format!("question {n}") }, said(format!("{n} {}", "y".repeat(2_000)))]
+    };
+    case.history = (0..40).flat_map(earlier).collect();
+    let case = case.run();
+    assert_eq!(case.end().message.finish_reason, Some(FinishReason::Stop));
+    let requests = case.model.requests.borrow();
+    for request in requests.iter() {
+        let tokens = crate::turn::prune::request_tokens(request);
+        assert!((4_800..=6_000).contains(&tokens), "{tokens} tokens were sent");
+        assert!(
+            request.messages.iter().any(|m| matches!(&**m, Message::User { content } if content == "go"))
+        );
+    }
+    assert!(requests[0].messages.len() > 5 && requests[8].messages.len() < 9);
+    assert_eq!(case.end().history.len(), 18, "what is stored is whole");
 }
 
 // N-172 N-174
@@ -162,4 +215,17 @@ fn what_it_cost_is_known_or_null() {
     let mut cut = Case::new(script(&[("go", vec![Reply::Cut("half ")])]));
     cut.price = Some(Price { input: 1.0, cached: 0.5, output: 2.0 });
     assert_eq!(cut.run().end().message.usage.unwrap().cost_usd, None, "nobody knows what the cut call used");
+
+    let mut lost = Case::new(answers());
+    lost.price = Some(Price { input: 1.0, cached: 0.5, output: 2.0 });
+    lost.run_with(Some(Kill::AfterCommits(2)), |_, _| {});
+    lost.resume(None);
+    lost.check();
+    let end = lost.end();
+    assert_eq!(end.message.usage.unwrap().cost_usd, None, "nor what a call used whose run was lost");
+    let rows = end.calls.iter().filter_map(|row| match row {
+        CallRecord::Model { outcome, .. } => Some(outcome.as_str()),
+        CallRecord::Tool { .. } => None,
+    });
+    assert_eq!(rows.collect::<Vec<_>>(), ["interrupted", "ok", "ok", "ok"], "each call leaves its row");
 }

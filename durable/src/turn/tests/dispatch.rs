@@ -57,6 +57,14 @@ fn a_tool_that_hangs_times_out_and_its_siblings_do_not_care() {
     assert!(lines.contains("tool 0.1 echo End \"echo {}\""), "{lines}");
 }
 
+#[test]
+fn a_call_that_may_have_taken_effect_says_so_when_it_times_out() {
+    let case = one_round(vec![("once", json!({}))]);
+    let told = "tool 0.0 once End error \"timed out after 30000 ms; it may have taken effect\"";
+    assert!(case.lines().contains(&told.to_owned()), "{:?}", case.lines());
+    assert_eq!(case.end().message.execution_tree.unwrap().nodes[0].duration_ms, 30_000);
+}
+
 // N-145
 #[test]
 fn a_long_result_is_cut_at_a_characters_border() {
@@ -69,4 +77,25 @@ fn a_long_result_is_cut_at_a_characters_border() {
     };
     assert!(content.len() <= 50_000 && content.len() > 49_900);
     assert!(content.ends_with("bytes in all]"));
+}
+
+// N-145: at the limit, just beyond it, and where not even the mark fits.
+#[test]
+fn no_result_is_longer_than_the_limit() {
+    let text = |limit: usize| {
+        let case = Case::new(script(&[(
+            "go",
+            vec![Reply::Calls(vec![("echo", json!({})), ("none", json!({}))]), Reply::Text("Done.")],
+        )]));
+        let case = case.limits(|limits| limits.tool_result_bytes = limit).run();
+        let ends = case.events().into_iter().filter_map(|event| match event {
+            crate::protocol::Event::ToolCallUpdate { result, .. } => result,
+            _ => None,
+        });
+        ends.collect::<Vec<_>>()
+    };
+    assert_eq!(text(7)[1], "echo {}");
+    assert_eq!(text(6), ["the to", "echo {"]);
+    let refusal = &text(40)[0];
+    assert!(refusal.len() == 40 && refusal.ends_with("bytes in all]"), "{refusal}");
 }

@@ -33,7 +33,7 @@ fn rich() -> Script {
 }
 
 /// What a client has put together, by the rules for a reset.
-fn view(events: &BTreeMap<Seq, Event>) -> Vec<String> {
+pub fn view(events: &BTreeMap<Seq, Event>) -> Vec<String> {
     let mut parts: BTreeMap<String, (String, String)> = BTreeMap::new();
     let mut lines = Vec::new();
     for event in events.values() {
@@ -60,7 +60,7 @@ fn a_kill_at_every_commit_loses_nothing_and_repeats_nothing() {
     assert!(commits > 20);
     for dies_after in 1..commits {
         let mut case = Case::new(rich());
-        case.run_with(Some(dies_after), |_, _| {});
+        case.run_with(Some(Kill::AfterCommits(dies_after)), |_, _| {});
         assert!(case.disk.end.borrow().is_none());
         case.resume(None);
         case.check();
@@ -84,7 +84,7 @@ fn an_unsafe_call_whose_result_was_lost_is_told_so() {
     let calls = vec![("write", json!({}))];
     let mut case = Case::new(script(&[("go", vec![Reply::Calls(calls), Reply::Text("Noted.")])]));
     // Entry 0, the model call's start and outcome, the tool's start; its end is lost.
-    case.run_with(Some(4), |_, _| {});
+    case.run_with(Some(Kill::AfterCommits(4)), |_, _| {});
     assert_eq!(case.tools.ran.borrow().len(), 1);
     case.resume(None);
     case.check();
@@ -95,7 +95,7 @@ fn an_unsafe_call_whose_result_was_lost_is_told_so() {
 #[test]
 fn a_stop_survives_the_run() {
     let mut case = Case::new(script(&[("go", vec![Reply::Hang("so ")])]));
-    case.run_with(Some(3), |turn, step| {
+    case.run_with(Some(Kill::AfterCommits(3)), |turn, step| {
         if step == 2 {
             turn.stop(TurnStop::Cancelled).unwrap();
         }
@@ -110,12 +110,12 @@ fn a_stop_survives_the_run() {
 #[test]
 fn a_turn_that_dies_again_and_again_is_given_up() {
     let mut case = Case::new(script(&[("go", vec![Reply::Hang("so ")])]));
-    case.run_with(Some(2), |_, _| {});
+    case.run_with(Some(Kill::AfterCommits(2)), |_, _| {});
     let mut resumptions = 0;
     while case.disk.end.borrow().is_none() {
         // Each run gets as far as its model call, then dies.
         case.clock = std::rc::Rc::default();
-        case.resume(Some(if resumptions < 3 { 2 } else { 100 }));
+        case.resume((resumptions < 3).then_some(Kill::AfterCommits(2)));
         resumptions += 1;
         assert!(resumptions < 10);
     }
@@ -127,7 +127,7 @@ fn a_turn_that_dies_again_and_again_is_given_up() {
 #[test]
 fn a_journal_of_other_steps_is_not_replayed() {
     let mut case = Case::new(rich());
-    case.run_with(Some(6), |_, _| {});
+    case.run_with(Some(Kill::AfterCommits(6)), |_, _| {});
     for entry in case.disk.entries.borrow_mut().iter_mut() {
         if let Fact::ModelEnded { digest, .. } = &mut entry.fact {
             *digest = "another".to_owned();

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::support::*;
 use crate::model::{Capabilities, Message};
-use crate::protocol::FinishReason;
+use crate::protocol::{ChunkKind, Event, FinishReason};
 
 // N-001 N-008 N-035 N-040 N-041 N-188 N-221 N-174
 #[test]
@@ -111,6 +111,68 @@ fn a_model_without_tools_gets_none() {
     case.capabilities = Capabilities { tools: false, parallel_tool_calls: false, ..Capabilities::default() };
     let case = case.run();
     assert!(case.model.requests.borrow()[0].tools.is_empty());
+
+    // One that calls all the same reaches nothing.
+    let calls = vec![("echo", json!({})), subtask("a"), ("memory_list", json!({}))];
+    let mut case = Case::new(script(&[("go", vec![Reply::Calls(calls), Reply::Text("Plain.")])]));
+    case.capabilities = Capabilities { tools: false, ..Capabilities::default() };
+    let case = case.run();
+    let refused = |line: &&String| line.contains("there are no tools here, answer in text");
+    assert_eq!(case.lines().iter().filter(refused).count(), 3);
+    assert_eq!(case.end().message.usage.unwrap().tool_calls, 0);
+}
+
+// N-167 N-168 N-169: the flag says what the provider does. The loop takes one call at a time or several, and runs
+// several beside each other either way.
+#[test]
+fn the_parallel_flag_changes_nothing_here() {
+    let echo = |n: u32| ("echo", json!({ "n": n }));
+    for parallel_tool_calls in [false, true] {
+        let capabilities = Capabilities { parallel_tool_calls, ..Capabilities::default() };
+        let mut one_by_one = Case::new(script(&[(
+            "go",
+            vec![Reply::Calls(vec![echo(0)]), Reply::Calls(vec![echo(1)]), Reply::Text("So.")],
+        )]));
+        one_by_one.capabilities = capabilities;
+        assert_eq!(*one_by_one.run().tools.ran.borrow(), ["echo {\"n\":0}", "echo {\"n\":1}"]);
+        let mut at_once =
+            Case::new(script(&[("go", vec![Reply::Calls(vec![echo(0), echo(1)]), Reply::Text("So.")])]));
+        at_once.capabilities = capabilities;
+        let at_once = at_once.run();
+        assert_eq!(at_once.tools.peak.get(), 2);
+        assert_eq!(at_once.model.requests.borrow()[0].model.capabilities, capabilities, "codecs are told");
+    }
+}
+
+// N-167: what a model thinks is streamed as such and is no part of its answer.
+#[test]
+fn reasoning_is_not_the_answer() {
+    let case = Case::new(script(&[("go", vec![Reply::Think("Let me see. ", "Four.")])])).run();
+    let said: Vec<(ChunkKind, String)> = case
+        .events()
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::Chunk { kind, content, done: false, .. } => Some((kind, content)),
+            _ => None,
+        })
+        .collect();
+    let expected = [(ChunkKind::Reasoning, "Let me see. "), (ChunkKind::Text, "Four.")];
+    assert_eq!(said, expected.map(|(kind, text)| (kind, text.to_owned())));
+    assert_eq!(case.end().message.content, "Four.");
+    let answer = Message::Assistant { content: "Four.".to_owned(), tool_calls: Vec::new(), raw: None };
+    assert_eq!(case.end().history[1], answer);
+}
+
+// N-002 N-009: whatever the words of the message, the model alone decides.
+#[test]
+fn no_word_of_the_user_starts_a_plan() {
+    for words in ["Plan this step by step and run subtasks in parallel", "/plan", "agent mode: decompose!"] {
+        let mut case = Case::new(script(&[(words, vec![Reply::Text("No need.")])]));
+        case.content = words.to_owned();
+        let case = case.run();
+        assert_eq!(case.model.requests.borrow().len(), 1);
+        assert_eq!(case.end().message.execution_tree.unwrap().nodes, []);
+    }
 }
 
 // N-033 N-034

@@ -42,6 +42,46 @@ fn siblings_are_blind_and_later_rounds_see() {
     }
 }
 
+// N-058: what memory has no room for is said, never dropped in silence.
+#[test]
+fn a_full_memory_says_so() {
+    // One value of 49 000 bytes is 49 013 as JSON: twenty fit into 1 000 000.
+    let value = "v".repeat(49_000);
+    let write = |n: usize| ("memory_write", json!({ "key": format!("k{n:02}"), "value": value }));
+    let child = vec![
+        Reply::Calls((0..8).map(write).collect()),
+        Reply::Calls((8..16).map(write).collect()),
+        Reply::Calls((16..23).map(write).collect()),
+        Reply::Text("stored"),
+    ];
+    let long = "r".repeat(40_000);
+    let case = Case::new(script(&[
+        (
+            "go",
+            vec![
+                Reply::Calls(vec![subtask("a")]),
+                Reply::Calls(vec![subtask("b"), ("memory_list", json!({}))]),
+                Reply::Calls(vec![("memory_list", json!({}))]),
+                Reply::Text("Done."),
+            ],
+        ),
+        ("a", child),
+        ("b", vec![Reply::Text(long.leak())]),
+    ]))
+    .run();
+    let lines = case.lines();
+    let told = |text: &str| lines.iter().filter(|line| line.contains(text)).count();
+    assert_eq!(told("memory_write End \"stored"), 20);
+    assert_eq!(told("memory_write End error \"the memory is full: a turn may write 1000000 bytes in all"), 3);
+    assert_eq!(told("[The memory of this turn is full: this result is not kept there]"), 1);
+    let lists: Vec<&String> = lines.iter().filter(|line| line.contains("memory_list End")).collect();
+    for list in lists {
+        assert_eq!(list.matches("bytes)").count(), 21, "twenty values and the result of a: {list}");
+    }
+    let largest = case.disk.entries.borrow().iter().map(|e| serde_json::to_string(e).unwrap().len()).max();
+    assert!(largest.unwrap() < 1_100_000, "a subtask's row fits into SQLite");
+}
+
 // N-063
 #[test]
 fn the_later_call_of_a_round_wins_whoever_was_faster() {

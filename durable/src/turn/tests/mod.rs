@@ -3,10 +3,14 @@
 
 mod budget;
 mod dispatch;
+mod everywhere;
 mod faults;
+mod guards;
+mod invariants;
 mod loop_shapes;
 mod memory;
 mod property;
+mod scripted;
 mod stops;
 mod structured;
 mod subtasks;

@@ -1,228 +1,222 @@
-//! What holds for every turn, and random turns to which it must apply.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! Random turns: trees of any shape, delays, failures, limits, stops and kills. What must hold of each is in
+//! `invariants`.
+//!
+//! `ESPALIER_TURNS` says how many are played (20 000 by default, `make fuzz` plays a million). A failure prints the
+//! smallest turn that still fails.
 
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::invariants::check;
 use super::support::*;
-use crate::journal::TurnStop;
-use crate::model::{Message, ModelErrorKind};
-use crate::protocol::{CallStatus, Event, ExecutionTree, TreeNode, preview};
+use crate::journal::{Fact, TurnStop};
+use crate::model::{ModelErrorKind, ReplyFinish};
+use crate::profiles::{Limits, Price};
 
-/// The invariants of a turn that has ended.
-pub fn check(case: &Case) {
-    let events = case.events();
-    let context = || case.lines().join("\n");
-    assert!(matches!(events.first(), Some(Event::Session { .. })), "{}", context());
-    assert!(matches!(events.last(), Some(Event::Done { .. })), "{}", context());
-    let count = |kind: &str| events.iter().filter(|event| event.kind() == kind).count();
-    assert_eq!((count("done"), count("cost_summary"), count("session")), (1, 1, 1), "{}", context());
-    assert!(count("error") <= 1 && count("budget_exceeded") <= 1, "{}", context());
+/// How many levels a script has, beside the root. Any level may start any other, itself included.
+const LEVELS: usize = 6;
 
-    let (mut open_calls, mut all_calls) = (BTreeMap::new(), BTreeSet::new());
-    let (mut open_models, mut open_parts) = (BTreeSet::new(), BTreeSet::new());
-    let mut tree = ExecutionTree::default();
-    let inside = |parent: &Option<String>, open: &BTreeMap<String, usize>, depth: u32| match parent {
-        None => assert_eq!(depth, 0),
-        Some(parent) => {
-            let above = open.get(parent).unwrap_or_else(|| panic!("{parent} is not open\n{}", context()));
-            assert_eq!(*above as u32 + 1, depth);
-        }
-    };
-    for event in &events {
-        match event {
-            Event::ToolCallUpdate { tool_call_id, name, status: CallStatus::Start, place, args, .. } => {
-                inside(&place.parent_id, &open_calls, place.depth);
-                assert!(
-                    all_calls.insert(tool_call_id.clone()),
-                    "{tool_call_id} started twice\n{}",
-                    context()
-                );
-                open_calls.insert(tool_call_id.clone(), place.depth as usize);
-                let title = args.as_ref().and_then(|args| args["title"].as_str()).map(str::to_owned);
-                tree.nodes.push(TreeNode {
-                    id: tool_call_id.clone(),
-                    parent_id: place.parent_id.clone(),
-                    name: name.clone(),
-                    title: (name == "run_subtask").then(|| title.unwrap_or_else(|| name.clone())),
-                    ..TreeNode::default()
-                });
-            }
-            Event::ToolCallUpdate { tool_call_id, result, is_error, duration_ms, .. } => {
-                assert!(
-                    open_calls.remove(tool_call_id).is_some(),
-                    "{tool_call_id} ended unasked\n{}",
-                    context()
-                );
-                let inside = tree.nodes.iter().filter(|node| node.parent_id.as_ref() == Some(tool_call_id));
-                assert!(inside.into_iter().all(|node| !open_calls.contains_key(&node.id)), "{}", context());
-                let node = tree.nodes.iter_mut().find(|node| node.id == *tool_call_id).unwrap();
-                node.result_preview = result.as_deref().map(preview);
-                node.is_error = is_error.then_some(true);
-                node.duration_ms = duration_ms.unwrap();
-            }
-            Event::ModelCallUpdate { model_call_id, status, place, .. } => {
-                inside(&place.parent_id, &open_calls, place.depth);
-                match status {
-                    CallStatus::Start => assert!(open_models.insert(model_call_id.clone())),
-                    CallStatus::End => {
-                        assert!(open_models.remove(model_call_id), "{}", context());
-                        assert!(open_parts.is_empty() || !open_parts.contains(model_call_id));
-                    }
-                }
-            }
-            Event::Chunk { model_call_id, done, .. } => {
-                assert!(open_models.contains(model_call_id), "{}", context());
-                match done {
-                    true => open_parts.remove(model_call_id),
-                    false => open_parts.insert(model_call_id.clone()),
-                };
-            }
-            _ => {}
-        }
-    }
-    assert!(open_calls.is_empty() && open_models.is_empty() && open_parts.is_empty(), "{}", context());
+/// One level's replies, each a kind with the numbers of its calls: plain numbers, so that proptest is fast and what it
+/// shrinks to can be read.
+type Level = Vec<(u8, Vec<u8>)>;
 
-    let end = case.end();
-    let mut stored = end.message.execution_tree.unwrap();
-    stored.nodes.iter_mut().for_each(|node| node.args_preview = None);
-    assert_eq!(stored, tree, "the stored tree is the one that a client builds\n{}", context());
-    let costs = end.message.usage.unwrap();
-    let limits = case.limits;
-    assert!(costs.llm_calls <= limits.llm_calls && costs.tool_calls <= limits.tool_calls, "{}", context());
-    assert!(costs.subtasks <= limits.subtasks, "{}", context());
-    assert_eq!(costs.by_model.values().map(|share| share.llm_calls).sum::<u32>(), costs.llm_calls);
-
-    let mut unanswered: Vec<String> = Vec::new();
-    for message in &end.history {
-        match message {
-            Message::Tool { call_id, .. } => {
-                let at = unanswered.iter().position(|open| open == call_id).expect("a result without a call");
-                unanswered.remove(at);
-            }
-            Message::Assistant { tool_calls, .. } => {
-                assert!(unanswered.is_empty(), "a call without its result: {unanswered:?}");
-                unanswered.extend(tool_calls.iter().map(|call| call.call_id.clone()));
-            }
-            Message::User { .. } => assert!(unanswered.is_empty()),
-        }
-    }
-    assert!(unanswered.is_empty(), "a call without its result: {unanswered:?}");
-}
-
-fn structured(instructions: &str) -> serde_json::Value {
-    let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
-    json!({"title": "s", "instructions": instructions, "output_schema": schema})
-}
-
-fn call() -> impl Strategy<Value = (&'static str, serde_json::Value)> {
-    prop_oneof![
-        4 => (0..6_u32).prop_map(|n| ("run_subtask", json!({"title": format!("t{n}"), "instructions": format!("level {n}")}))),
-        3 => Just(("echo", json!({}))),
-        2 => Just(("fail", json!({}))),
-        2 => Just(("write", json!({}))),
-        1 => Just(("locked", json!({}))),
-        1 => Just(("hang", json!({}))),
-        2 => (0..6_u32).prop_map(|n| ("run_subtask", structured(&format!("level {n}")))),
-        2 => Just(("finish_subtask", json!({"n": 1}))),
-        2 => Just(("finish_subtask", json!({"n": "one"}))),
-        1 => Just(("secret", json!({}))),
-        1 => Just(("echo", json!("{not json"))),
-        1 => Just(("run_subtask", json!({"title": 1}))),
-        2 => (0..3_u32).prop_map(|n| ("memory_write", json!({"key": format!("k{n}"), "value": "v"}))),
-        2 => (0..3_u32).prop_map(|n| ("memory_read", json!({"key": format!("k{n}")}))),
-    ]
-}
-
-fn reply() -> impl Strategy<Value = Reply> {
-    prop_oneof![
-        3 => Just(Reply::Text("a few words")),
-        6 => prop::collection::vec(call(), 1..5).prop_map(Reply::Calls),
-        1 => prop::collection::vec(call(), 5..40).prop_map(Reply::Calls),
-        2 => prop::collection::vec(call(), 1..4).prop_map(|calls| Reply::TextAndCalls("well, ", calls)),
-        1 => Just(Reply::Hang("and then ")),
-        1 => Just(Reply::Fail("oh ", ModelErrorKind::Overloaded)),
-        1 => Just(Reply::Cut("cut ")),
-    ]
-}
-
-/// A script in which any level may start any other: trees of any depth and width are asked for.
-fn scripts() -> impl Strategy<Value = Script> {
-    let level = || prop::collection::vec(reply(), 1..4);
-    (level(), prop::collection::vec(level(), 6)).prop_map(|(root, levels)| {
-        let numbered = levels.into_iter().enumerate().map(|(n, replies)| (format!("level {n}"), replies));
-        numbered.chain([("go".to_owned(), root)]).collect()
-    })
-}
-
+/// One random turn.
 #[derive(Clone, Debug)]
 struct Random {
-    script: Script,
-    limits: (u32, u32, u32, u32, u32),
-    stop_at: Option<usize>,
-    die_at: Option<usize>,
+    root: Level,
+    levels: Vec<Level>,
+    limits: Limits,
+    priced: bool,
+    /// Decides the delays of models and tools; none for 0.
+    seed: u64,
+    /// When it is stopped, by the executor's steps over all runs, and why.
+    stops: Vec<(usize, bool)>,
+    /// How its runs are lost, one after the other.
+    kills: Vec<Kill>,
 }
 
-fn turns() -> impl Strategy<Value = Random> {
-    let limits = (0..12_u32, 1..25_u32, 0..30_u32, 0..4_u32, 1..9_u32);
-    (scripts(), limits, prop::option::of(0..200_usize), prop::option::of(1..40_usize))
-        .prop_map(|(script, limits, stop_at, die_at)| Random { script, limits, stop_at, die_at })
+fn call(number: u8, unique: &str) -> (&'static str, Value) {
+    let which = number % 6;
+    let key = format!("k{}", which % 3);
+    let level = format!("level {which}");
+    let spawn = |more: Value| {
+        let mut arguments = json!({"title": format!("t{which}"), "instructions": level});
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        ("run_subtask", arguments)
+    };
+    match number / 6 {
+        0 => ("echo", json!({})),
+        1..=6 => spawn(json!({})),
+        7 | 8 => {
+            let schema =
+                json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+            spawn(json!({ "output_schema": schema }))
+        }
+        9 => spawn(json!({"tools": ["run_subtask", "memory_list", "memory_read", "memory_write", "secret"]})),
+        10 => ("fail", json!({})),
+        11 => ("write", json!({})),
+        12 => ("locked", json!({})),
+        13 => ("hang", json!({})),
+        14 => ("once", json!({})),
+        15 => ("finish_subtask", json!({"n": 1})),
+        16 => ("finish_subtask", json!({"n": "one"})),
+        17 => ("memory_list", json!({})),
+        18..=20 => ("memory_write", json!({"key": key, "value": unique})),
+        21..=23 => ("memory_read", json!({"key": key})),
+        _ => match which {
+            0 => ("secret", json!({})),
+            1 => ("echo", json!("{not json")),
+            2 => ("run_subtask", json!({"title": 1})),
+            3 => ("memory_read", json!({"key": "task:call_TAG_0.0"})),
+            4 => ("classless", json!({})),
+            _ => ("memory_write", json!({"key": "", "value": unique})),
+        },
+    }
 }
 
-fn case(random: &Random) -> Case {
-    let (subtasks, llm_calls, tool_calls, depth, parallel) = random.limits;
-    Case::new(random.script.clone()).limits(|limits| {
-        *limits = crate::profiles::Limits {
+fn reply((kind, calls): &(u8, Vec<u8>), unique: &str) -> Reply {
+    let calls = calls.iter().enumerate();
+    let calls = calls.map(|(at, number)| call(*number, &format!("{unique}.{at}"))).collect();
+    match kind {
+        0..=2 => Reply::Text("a few words"),
+        3..=16 => Reply::Calls(calls),
+        17 | 18 => Reply::TextAndCalls("well, ", calls),
+        19 => Reply::Hang("and then "),
+        20 => Reply::Fail("oh ", ModelErrorKind::Overloaded),
+        21 => Reply::Fail("", ModelErrorKind::Auth),
+        22 => Reply::Cut("cut "),
+        23 => Reply::Think("hm ", "so be it"),
+        _ => Reply::Ended("a half", ReplyFinish::Length),
+    }
+}
+
+impl Random {
+    fn script(&self) -> Script {
+        let level = |name: String, level: &Level| {
+            let replies = level.iter().enumerate();
+            let replies = replies.map(|(at, it)| reply(it, &format!("{name}:{at}"))).collect();
+            (name, replies)
+        };
+        let numbered =
+            self.levels.iter().enumerate().map(|(n, replies)| level(format!("level {n}"), replies));
+        numbered.chain([level("go".to_owned(), &self.root)]).collect()
+    }
+
+    /// Plays it over all its runs, to its end.
+    fn play(&self) -> Case {
+        let mut case = Case::seeded(self.script(), self.seed);
+        case.limits = self.limits;
+        case.price = self.priced.then_some(Price { input: 1.0, cached: 0.5, output: 2.0 });
+        let mut steps = 0;
+        let mut kills = self.kills.iter();
+        while case.disk.end.borrow().is_none() {
+            let kill = kills.next().copied();
+            let during = |turn: &crate::turn::Turn, _: usize| {
+                for (_, by_newer) in self.stops.iter().filter(|(at, _)| *at == steps) {
+                    // A run that was killed just now cannot write this either.
+                    let _ = turn.stop(if *by_newer { TurnStop::Superseded } else { TurnStop::Cancelled });
+                }
+                steps += 1;
+            };
+            if case.disk.commits.get() == 0 {
+                case.run_with(kill, during);
+            } else {
+                case.resume_with(kill, during);
+            }
+        }
+        case
+    }
+}
+
+fn level() -> impl Strategy<Value = Level> {
+    let few = prop::collection::vec(0..150_u8, 1..5);
+    let many = prop::collection::vec(0..150_u8, 5..41);
+    prop::collection::vec((0..25_u8, prop_oneof![9 => few, 1 => many]), 1..4)
+}
+
+fn limits() -> impl Strategy<Value = Limits> {
+    let counted = (0..12_u32, 0..25_u32, 0..30_u32, 0..=5_u32, 0..9_u32, 0..8_u32);
+    let measured = (
+        prop_oneof![4 => Just(60_000_u64), 1 => 0..400_u64],
+        prop_oneof![4 => Just(50_000_usize), 1 => 0..200_usize],
+        prop_oneof![4 => Just(128_000_u64), 1 => 0..3_000_u64],
+        0..4_u32,
+    );
+    let optional = (
+        prop::option::weighted(0.2, 0..20_000_u64),
+        prop::option::weighted(0.2, 0..2_000_u64),
+        prop::option::weighted(0.2, 0..20_000_u64),
+    );
+    (counted, measured, optional).prop_map(|(counted, measured, optional)| {
+        let (subtasks, llm_calls, tool_calls, depth, parallel, iterations) = counted;
+        let (wall_clock_ms, tool_result_bytes, history_tokens, schema_retries) = measured;
+        let (turn_tokens, turn_result_bytes, turn_cost_microusd) = optional;
+        Limits {
+            depth,
+            iterations,
+            parallel,
             subtasks,
             llm_calls,
             tool_calls,
-            depth,
-            parallel,
-            iterations: 6,
-            wall_clock_ms: 60_000,
-            ..*limits
-        };
+            wall_clock_ms,
+            tool_result_bytes,
+            history_tokens,
+            schema_retries,
+            output_tokens: 500,
+            turn_tokens,
+            turn_result_bytes,
+            turn_cost_microusd,
+        }
     })
 }
 
-fn play(random: &Random) -> Case {
-    let mut case = case(random);
-    let stop_at = random.stop_at;
-    case.run_with(None, |turn, step| {
-        if stop_at == Some(step) {
-            turn.stop(TurnStop::Cancelled).unwrap();
-        }
-    });
-    case
+fn kill() -> impl Strategy<Value = Kill> {
+    prop_oneof![
+        (1..40_usize).prop_map(Kill::AfterCommits),
+        (1..40_usize).prop_map(Kill::Unheard),
+        (0..200_usize).prop_map(Kill::AtStep),
+    ]
+}
+
+fn turns(kills: usize) -> impl Strategy<Value = Random> {
+    let stops = prop::collection::vec((0..200_usize, any::<bool>()), 0..3);
+    let kills = prop::collection::vec(kill(), kills..=kills * 4);
+    let tree = (level(), prop::collection::vec(level(), LEVELS));
+    (tree, limits(), any::<bool>(), 0..u64::MAX, stops, kills).prop_map(
+        |((root, levels), limits, priced, seed, stops, kills)| Random {
+            root,
+            levels,
+            limits,
+            priced,
+            seed,
+            stops,
+            kills,
+        },
+    )
+}
+
+fn config() -> ProptestConfig {
+    let turns = std::env::var("ESPALIER_TURNS").map_or(20_000, |turns| turns.parse().unwrap());
+    ProptestConfig { cases: turns / 2, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
-    fn every_turn_is_bounded_and_well_formed(random in turns()) {
-        let case = play(&random);
+    fn every_turn_is_bounded_and_well_formed(random in turns(0)) {
+        let case = random.play();
         check(&case);
-        prop_assert!(case.tools.peak.get() <= 64);
-        prop_assert_eq!(case.lines(), play(&random).lines(), "the same script gives the same events");
+        prop_assert_eq!(case.events(), random.play().events(), "the same script and seed give the same events");
     }
 
     #[test]
-    fn a_turn_that_dies_is_taken_up_and_ends_well(random in turns()) {
-        let mut case = case(&random);
-        case.run_with(random.die_at, |_, _| {});
-        for _ in 0..40 {
-            if case.disk.end.borrow().is_some() || case.disk.entries.borrow().is_empty() {
-                break;
-            }
-            case.resume(random.die_at);
-        }
-        if case.disk.end.borrow().is_none() && !case.disk.entries.borrow().is_empty() {
-            case.resume(None);
-        }
-        if !case.disk.entries.borrow().is_empty() {
-            check(&case);
-        }
+    fn a_turn_that_dies_is_taken_up_and_ends_well(random in turns(1)) {
+        let case = random.play();
+        check(&case);
+        let stored = case.disk.events.borrow();
+        prop_assert_eq!(super::faults::view(&case.seen), super::faults::view(&stored), "who stayed has what is stored");
+        let stops = case.disk.entries.borrow().iter().filter(|e| matches!(e.fact, Fact::Stopped(_))).count();
+        prop_assert!(stops <= 1, "the first reason wins");
     }
 }

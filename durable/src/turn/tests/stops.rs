@@ -5,9 +5,10 @@ use serde_json::json;
 use super::support::*;
 use crate::journal::{Fact, TurnStop};
 use crate::model::{Message, ModelErrorKind};
+use crate::ports::Clock;
 use crate::protocol::FinishReason;
 
-// N-197 N-130
+// N-197 N-130 N-181
 #[test]
 fn cancelled_in_the_middle_of_everything() {
     let mut case = Case::new(script(&[
@@ -76,6 +77,41 @@ fn a_provider_that_fails_the_root_ends_the_turn() {
         assert!(lines.contains(&"chunk 0.0 \"half \"".to_owned()));
         assert_eq!(case.end().message.content, "half ", "what was said is kept");
     }
+}
+
+// N-197 N-130
+#[test]
+fn a_stopped_call_says_how_long_it_ran() {
+    let mut case =
+        Case::new(script(&[("go", vec![Reply::Calls(vec![("once", json!({})), ("echo", json!({}))])])]));
+    let clock = std::rc::Rc::clone(&case.clock);
+    case.run_with(None, |turn, _| {
+        if clock.now_ms() >= 5 {
+            turn.stop(TurnStop::Cancelled).unwrap();
+        }
+    });
+    case.check();
+    let tree = case.end().message.execution_tree.unwrap();
+    let durations: Vec<_> = tree.nodes.iter().map(|node| (node.name.as_str(), node.duration_ms)).collect();
+    assert_eq!(durations, [("once", 5), ("echo", 5)]);
+}
+
+// N-181: the user was told that it is cancelled, so it is, with the whole answer kept.
+#[test]
+fn a_stop_that_was_journaled_holds_against_a_whole_answer() {
+    let mut case = Case::new(script(&[("go", vec![Reply::Text("All of it.")])]));
+    case.run_with(Some(Kill::AfterCommits(3)), |_, _| {});
+    assert!(case.disk.end.borrow().is_none(), "the run died between the answer and the end");
+    case.resume_with(None, |turn, _| turn.stop(TurnStop::Cancelled).unwrap());
+    case.check();
+    let message = case.end().message;
+    assert_eq!(
+        (message.content.as_str(), message.finish_reason),
+        ("All of it.", Some(FinishReason::Cancelled))
+    );
+    let history = case.end().history;
+    let Message::Assistant { content, .. } = history.last().unwrap() else { panic!() };
+    assert!(content.starts_with("All of it.") && content.contains("was stopped"), "{content}");
 }
 
 #[test]

@@ -74,6 +74,18 @@ fn prose_is_not_a_result() {
     assert_eq!((content.as_str(), is_error), ("{\"n\":1}", false));
 }
 
+// N-145: JSON that is cut is none.
+#[test]
+fn a_payload_that_would_have_to_be_cut_is_given_back() {
+    let payload = |text_bytes: usize| finishes(json!({"n": 1, "text": "x".repeat(text_bytes)}));
+    let frame = json!({"n": 1, "text": ""}).to_string().len();
+    let (_, content, is_error) = result(vec![payload(50_000 - frame)]);
+    assert_eq!((content.len(), is_error), (50_000, false));
+    let (case, content, is_error) = result(vec![payload(50_001 - frame), finishes(json!({"n": 2}))]);
+    assert_eq!((content.as_str(), is_error), ("{\"n\":2}", false));
+    assert!(case.lines().iter().any(|line| line.contains("has 50001 bytes, the limit is 50000: shorten it")));
+}
+
 #[test]
 fn a_payload_that_is_called_error_is_data() {
     let (case, content, is_error) = result(vec![finishes(json!({"n": 1, "error": "schema_not_satisfied"}))]);

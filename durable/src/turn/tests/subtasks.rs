@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::support::*;
-use crate::model::{Message, ModelErrorKind};
+use crate::model::{Message, ModelErrorKind, ReplyFinish};
 use crate::protocol::FinishReason;
 
 fn requests_of(case: &Case, instructions: &str) -> Vec<crate::model::ModelRequest> {
@@ -158,6 +158,42 @@ fn an_endless_child_is_its_parents_error_and_an_endless_root_the_turns() {
         lines[lines.len() - 3..],
         ["error iteration_limit", "cost 20 llm 20 tools 0 subtasks", "done Error"]
     );
+}
+
+// N-173: two streams of one provider that come interleaved stay two.
+#[test]
+fn children_that_speak_at_the_same_time_are_not_mixed() {
+    let case = Case::new(script(&[
+        ("go", vec![Reply::Calls(vec![subtask("a"), subtask("b")]), Reply::Text("Both.")]),
+        ("a", vec![Reply::Think("a1 a2 ", "one two three")]),
+        ("b", vec![Reply::Text("uno due tre")]),
+    ]))
+    .run();
+    let lines = case.lines();
+    let spoken: Vec<&str> =
+        lines.iter().filter(|line| line.starts_with("chunk 0.")).filter_map(|line| line.get(6..9)).collect();
+    assert!(
+        spoken.windows(3).any(|three| three == ["0.0", "0.1", "0.0"]),
+        "they do come interleaved: {spoken:?}"
+    );
+    assert!(lines.contains(&"tool 0.0 run_subtask End \"one two three\"".to_owned()), "{lines:#?}");
+    assert!(lines.contains(&"tool 0.1 run_subtask End \"uno due tre\"".to_owned()), "{lines:#?}");
+}
+
+// N-074: what was cut is not passed on as if it were whole.
+#[test]
+fn a_childs_reply_that_was_cut_says_so() {
+    let reply = |finish| vec![Reply::Ended("half a re", finish)];
+    let case = Case::new(script(&[
+        ("go", vec![Reply::Calls(vec![subtask("a"), subtask("b")]), Reply::Text("So.")]),
+        ("a", reply(ReplyFinish::Length)),
+        ("b", reply(ReplyFinish::ContentFilter)),
+    ]))
+    .run();
+    let lines = case.lines().join("\n");
+    for told in ["cut here, at its greatest length]", "content filter ended the reply here]"] {
+        assert!(lines.contains("End \"half a re\\n\\n[The ") && lines.contains(told), "{lines}");
+    }
 }
 
 // N-180 N-045

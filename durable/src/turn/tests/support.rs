@@ -1,18 +1,16 @@
-//! The fakes: a model that plays scripts, a clock that only tests advance, a log that can die.
+//! A thread with one turn: what is on its disk, the log that can die, and how the turn is played.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
+use std::task::Context;
 
-use futures::future::{LocalBoxFuture, poll_fn};
-use futures::stream::{self, LocalBoxStream, StreamExt};
+use futures::FutureExt;
 use futures::task::{ArcWake, waker};
-use futures::{FutureExt, Stream};
-use serde_json::{Value, json};
 
+pub use super::scripted::*;
 use super::test_tools::TestTools;
 use crate::journal::{Commit, Entry, TextPart, TurnEnd, TurnSpec};
 use crate::model::*;
@@ -23,175 +21,15 @@ use crate::toolbelt::ToolPolicy;
 use crate::tools;
 use crate::turn::{Turn, prompt};
 
-/// What the model does in one step of a level.
-#[derive(Clone, Debug)]
-pub enum Reply {
-    Text(&'static str),
-    /// Text that does not come to its end.
-    Hang(&'static str),
-    Calls(Vec<(&'static str, Value)>),
-    /// Calls with text before them.
-    TextAndCalls(&'static str, Vec<(&'static str, Value)>),
-    /// Some text, then a failure.
-    Fail(&'static str, ModelErrorKind),
-    /// Some text, then the end of the stream without its terminator.
-    Cut(&'static str),
-}
-
-/// Replies by the instructions of a level; the last one repeats.
-pub type Script = BTreeMap<String, Vec<Reply>>;
-
-/// The script of a turn: each level's instructions with its replies.
-pub fn script(levels: &[(&str, Vec<Reply>)]) -> Script {
-    levels.iter().map(|(instructions, replies)| ((*instructions).to_owned(), replies.clone())).collect()
-}
-
-/// A `run_subtask` call.
-pub fn subtask(instructions: &str) -> (&'static str, Value) {
-    ("run_subtask", json!({"title": format!("do {instructions}"), "instructions": instructions}))
-}
-
-pub struct ScriptedModel {
-    script: Script,
-    pub requests: RefCell<Vec<ModelRequest>>,
-    /// Calls whose stream was dropped before its end.
-    pub aborted: Rc<Cell<u32>>,
-}
-
-impl Model for ScriptedModel {
-    fn call(&self, request: &ModelRequest) -> LocalBoxStream<'static, Result<Vec<ModelEvent>, ModelError>> {
-        self.requests.borrow_mut().push(request.clone());
-        // The newest message that is somebody's instructions; the loop's own reminders are not.
-        let instructions = |message: &Message| match message {
-            Message::User { content } if self.script.contains_key(content) => Some(content.clone()),
-            _ => None,
-        };
-        let found =
-            request.messages.iter().enumerate().rev().find_map(|(at, m)| Some((at, instructions(m)?)));
-        let (at, content) = found.unwrap_or_else(|| panic!("no script for {:?}", request.messages));
-        let step =
-            request.messages[at..].iter().filter(|m| matches!(***m, Message::Assistant { .. })).count();
-        let replies = &self.script[&content];
-        let reply = replies.get(step).unwrap_or_else(|| replies.last().unwrap());
-        let words = |text: &str| -> Vec<Result<Vec<ModelEvent>, ModelError>> {
-            text.split_inclusive(' ').map(|word| Ok(vec![ModelEvent::Text(word.to_owned())])).collect()
-        };
-        let finished = |calls: &[(&'static str, Value)]| {
-            let tool_calls: Vec<ToolCall> = calls
-                .iter()
-                .enumerate()
-                .map(|(index, (name, arguments))| ToolCall {
-                    call_id: format!("p{step}.{index}"),
-                    name: (*name).to_owned(),
-                    arguments: arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned),
-                })
-                .collect();
-            let finish = if tool_calls.is_empty() { ReplyFinish::Stop } else { ReplyFinish::ToolCalls };
-            let usage = Some(Usage { input_tokens: 10, cached_tokens: 4, output_tokens: 2 });
-            Ok(vec![ModelEvent::Finished(Box::new(ModelReply {
-                text: String::new(),
-                tool_calls,
-                finish,
-                usage,
-                raw: None,
-            }))])
-        };
-        let mut hangs = false;
-        let items = match reply {
-            Reply::Text(text) => [words(text), vec![finished(&[])]].concat(),
-            Reply::Calls(calls) => vec![finished(calls)],
-            Reply::TextAndCalls(text, calls) => [words(text), vec![finished(calls)]].concat(),
-            Reply::Hang(text) => {
-                hangs = true;
-                words(text)
-            }
-            Reply::Cut(text) => words(text),
-            Reply::Fail(text, kind) => {
-                let message = "the provider said no".to_owned();
-                [words(text), vec![Err(ModelError { kind: *kind, message })]].concat()
-            }
-        };
-        let guard = AbortGuard { aborted: Rc::clone(&self.aborted), finished: Cell::new(false) };
-        paced(items, hangs, guard).boxed_local()
-    }
-}
-
-struct AbortGuard {
-    aborted: Rc<Cell<u32>>,
-    finished: Cell<bool>,
-}
-
-impl Drop for AbortGuard {
-    fn drop(&mut self) {
-        if !self.finished.get() {
-            self.aborted.set(self.aborted.get() + 1);
-        }
-    }
-}
-
-/// One item per turn of the executor, so that levels that run in parallel take turns.
-fn paced<T: 'static>(items: Vec<T>, hangs: bool, guard: AbortGuard) -> impl Stream<Item = T> {
-    stream::unfold((items.into_iter(), guard), move |(mut items, guard)| async move {
-        yield_once().await;
-        match items.next() {
-            Some(item) => {
-                guard.finished.set(items.len() == 0 && !hangs);
-                Some((item, (items, guard)))
-            }
-            None if hangs => futures::future::pending().await,
-            None => None,
-        }
-    })
-}
-
-pub async fn yield_once() {
-    let mut yielded = false;
-    poll_fn(|context| {
-        if yielded {
-            return Poll::Ready(());
-        }
-        yielded = true;
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
-}
-
-#[derive(Default)]
-pub struct FakeClock {
-    now: Cell<u64>,
-    sleepers: RefCell<Vec<(u64, futures::channel::oneshot::Sender<()>)>>,
-}
-
-impl FakeClock {
-    /// Goes to the earliest moment at which something wakes; false when nobody sleeps.
-    pub fn advance_to_next(&self) -> bool {
-        self.sleepers.borrow_mut().retain(|(_, sender)| !sender.is_canceled());
-        let next = self.sleepers.borrow().iter().map(|(due, _)| *due).min();
-        let Some(next) = next else { return false };
-        self.now.set(self.now.get().max(next));
-        let sleepers = std::mem::take(&mut *self.sleepers.borrow_mut());
-        for (due, sender) in sleepers {
-            if due <= self.now.get() {
-                let _ = sender.send(());
-            } else {
-                self.sleepers.borrow_mut().push((due, sender));
-            }
-        }
-        true
-    }
-}
-
-impl Clock for FakeClock {
-    fn now_ms(&self) -> u64 {
-        self.now.get()
-    }
-
-    fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
-        let (sender, receiver) = futures::channel::oneshot::channel();
-        self.sleepers.borrow_mut().push((self.now.get() + ms, sender));
-        receiver.map(|_| ()).boxed_local()
-    }
+/// How a run is lost.
+#[derive(Clone, Copy, Debug)]
+pub enum Kill {
+    /// After so many commits of its own.
+    AfterCommits(usize),
+    /// The same, but its last commit is on disk without the run's hearing of it.
+    Unheard(usize),
+    /// At this step of the executor, with futures dropped where they stand.
+    AtStep(usize),
 }
 
 /// What is on disk: it outlives the runs of a turn.
@@ -206,12 +44,14 @@ pub struct Disk {
     pub commits: Cell<usize>,
 }
 
-/// One run's way to the disk. Dies after so many commits, as a killed process does.
+/// One run's way to the disk. Can die, as a killed process does.
 pub struct RunLog {
     disk: Rc<Disk>,
     /// What this run's clients saw: announced chunks included.
     pub seen: RefCell<BTreeMap<Seq, Event>>,
-    dies_after: Option<usize>,
+    kill: Option<Kill>,
+    /// Commits that it may still make.
+    left: Cell<usize>,
 }
 
 impl RunLog {
@@ -242,9 +82,10 @@ impl RunLog {
 impl Log for RunLog {
     fn commit(&self, commit: Commit) -> Result<(), LogError> {
         let disk = &self.disk;
-        if self.dies_after.is_some_and(|limit| disk.commits.get() >= limit) {
+        if self.left.get() == 0 {
             return Err(LogError::Fenced);
         }
+        self.left.set(self.left.get() - 1);
         assert!(disk.end.borrow().is_none(), "a write after the end: {commit:?}");
         disk.commits.set(disk.commits.get() + 1);
         for entry in &commit.entries {
@@ -265,7 +106,10 @@ impl Log for RunLog {
         if let Some(end) = commit.end {
             *disk.end.borrow_mut() = Some(*end);
         }
-        Ok(())
+        match self.kill {
+            Some(Kill::Unheard(_)) if self.left.get() == 0 => Err(LogError::Storage("lost".to_owned())),
+            _ => Ok(()),
+        }
     }
 
     fn announce(&self, chunk: Event) -> Seq {
@@ -290,24 +134,40 @@ pub struct Case {
     pub clock: Rc<FakeClock>,
     pub disk: Rc<Disk>,
     pub limits: Limits,
+    /// The user's message, which is the root's instructions.
+    pub content: String,
     pub history: Vec<Message>,
     /// What the client of each run saw.
     pub seen: BTreeMap<Seq, Event>,
     pub capabilities: Capabilities,
+    /// By which tools are offered, and which holds when they are called.
+    pub offered_by: ToolPolicy,
+    pub policy: ToolPolicy,
     pub price: Option<Price>,
 }
 
 impl Case {
     pub fn new(script: Script) -> Self {
+        Case::seeded(script, 0)
+    }
+
+    /// With delays that this number decides.
+    pub fn seeded(script: Script, seed: u64) -> Self {
+        let pace = Rc::new(Pace::new(seed));
+        let workspace_root = Some("/".to_owned());
+        let policy = ToolPolicy { workspace_root, ..ToolPolicy::of(ContextKind::Thread) };
         Case {
-            model: Rc::new(ScriptedModel { script, requests: RefCell::default(), aborted: Rc::default() }),
-            tools: Rc::default(),
-            clock: Rc::default(),
+            clock: Rc::clone(&pace.clock),
+            tools: Rc::new(TestTools::new(&pace)),
+            model: Rc::new(ScriptedModel::new(script, pace)),
             disk: Rc::default(),
             limits: Limits::default(),
+            content: "go".to_owned(),
             history: Vec::new(),
             seen: BTreeMap::new(),
             capabilities: Capabilities::default(),
+            offered_by: policy.clone(),
+            policy,
             price: None,
         }
     }
@@ -323,7 +183,7 @@ impl Case {
             turn_id: "turn".to_owned(),
             user_message_id: "user-message".to_owned(),
             assistant_message_id: "assistant-message".to_owned(),
-            content: "go".to_owned(),
+            content: self.content.clone(),
             context_type: "thread".to_owned(),
             chain: Chain::of(Offer {
                 choice: Rc::new(ModelChoice {
@@ -335,7 +195,8 @@ impl Case {
             }),
             subtask_chain: None,
             limits: self.limits,
-            tools: tools::offered(&*self.tools, &ToolPolicy::of(ContextKind::Thread)),
+            policy: self.policy.clone(),
+            tools: tools::offered(&*self.tools, &self.offered_by),
             system: prompt::root(ContextKind::Thread, &self.limits),
             history_until: 0,
             created_at: 0,
@@ -348,18 +209,23 @@ impl Case {
     }
 
     /// Begins the turn and lets `during` act on it between two steps of the executor, until it is over.
-    pub fn run_with(&mut self, dies_after: Option<usize>, during: impl FnMut(&Turn, usize)) {
-        let log = self.log(dies_after);
+    pub fn run_with(&mut self, kill: Option<Kill>, during: impl FnMut(&Turn, usize)) {
+        let log = self.log(kill);
         let turn = Turn::begin(self.spec(), self.history.clone(), self.ports(Rc::clone(&log)));
         self.play(turn, &log, during);
     }
 
     /// Takes the turn up from what is on disk.
-    pub fn resume(&mut self, dies_after: Option<usize>) {
-        let log = self.log(dies_after);
+    pub fn resume(&mut self, kill: Option<Kill>) {
+        self.resume_with(kill, |_, _| {});
+    }
+
+    /// The same, acted on between two steps of the executor.
+    pub fn resume_with(&mut self, kill: Option<Kill>, during: impl FnMut(&Turn, usize)) {
+        let log = self.log(kill);
         let entries = self.disk.entries.borrow().clone();
         let turn = Turn::resume(entries, self.history.clone(), self.ports(Rc::clone(&log)));
-        self.play(turn, &log, |_, _| {});
+        self.play(turn, &log, during);
     }
 
     pub fn run(mut self) -> Case {
@@ -368,9 +234,13 @@ impl Case {
         self
     }
 
-    fn log(&self, dies_after: Option<usize>) -> Rc<RunLog> {
-        let dies_after = dies_after.map(|more| self.disk.commits.get() + more);
-        Rc::new(RunLog { disk: Rc::clone(&self.disk), seen: RefCell::default(), dies_after })
+    fn log(&self, kill: Option<Kill>) -> Rc<RunLog> {
+        let left = match kill {
+            Some(Kill::AfterCommits(commits) | Kill::Unheard(commits)) => commits,
+            Some(Kill::AtStep(_)) | None => usize::MAX,
+        };
+        let (disk, left) = (Rc::clone(&self.disk), Cell::new(left));
+        Rc::new(RunLog { disk, seen: RefCell::default(), kill, left })
     }
 
     fn play(&mut self, turn: Result<Rc<Turn>, LogError>, log: &RunLog, mut during: impl FnMut(&Turn, usize)) {
@@ -381,6 +251,9 @@ impl Case {
             let mut step = 0;
             loop {
                 during(&turn, step);
+                if matches!(log.kill, Some(Kill::AtStep(last)) if last == step) {
+                    break;
+                }
                 step += 1;
                 if !woken.0.swap(false, Ordering::SeqCst) {
                     assert!(self.clock.advance_to_next(), "the turn hangs");
@@ -408,7 +281,7 @@ impl Case {
     }
 
     pub fn check(&self) {
-        super::property::check(self);
+        super::invariants::check(self);
     }
 }
 

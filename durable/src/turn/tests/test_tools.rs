@@ -6,6 +6,7 @@ use std::rc::Rc;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 
+use super::scripted::Pace;
 use crate::ports::{Tool, ToolContext, ToolError, Tools};
 use crate::toolbelt::{PermissionClass, ToolSpec};
 use crate::tools;
@@ -31,6 +32,7 @@ struct TestTool {
     ran: Rc<RefCell<Vec<String>>>,
     in_flight: Rc<Cell<u32>>,
     peak: Rc<Cell<u32>>,
+    pace: Rc<Pace>,
 }
 
 impl Tool for TestTool {
@@ -46,10 +48,11 @@ impl Tool for TestTool {
         let (in_flight, peak, body) = (Rc::clone(&self.in_flight), Rc::clone(&self.peak), self.body);
         let text = format!("{} {arguments}", self.spec.name);
         self.ran.borrow_mut().push(text.clone());
+        let takes_ms = self.pace.tool_ms();
         async move {
             in_flight.set(in_flight.get() + 1);
             peak.set(peak.get().max(in_flight.get()));
-            context.clock.sleep(5).await;
+            context.clock.sleep(takes_ms).await;
             in_flight.set(in_flight.get() - 1);
             match body {
                 Body::Echo => Ok(text),
@@ -61,16 +64,17 @@ impl Tool for TestTool {
     }
 }
 
-impl Default for TestTools {
-    fn default() -> Self {
+impl TestTools {
+    pub fn new(pace: &Rc<Pace>) -> Self {
         let (ran, in_flight, peak) = (Rc::default(), Rc::<Cell<u32>>::default(), Rc::default());
+        let declared = tools::intercepted().remove(1);
         let tool = |name: &str, body, change: fn(&mut ToolSpec)| -> Rc<dyn Tool> {
-            let mut spec = tools::intercepted().remove(1);
+            let mut spec = declared.clone();
             spec.name = name.to_owned();
             spec.permission_class = Some(PermissionClass::Safe);
             change(&mut spec);
             let (ran, in_flight, peak) = (Rc::clone(&ran), Rc::clone(&in_flight), Rc::clone(&peak));
-            Rc::new(TestTool { spec, body, ran, in_flight, peak })
+            Rc::new(TestTool { spec, body, ran, in_flight, peak, pace: Rc::clone(pace) })
         };
         TestTools {
             tools: vec![
