@@ -3,7 +3,7 @@
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help dev test verify coverage-of-requirements e2e browser faults faults-small bench deploy key keys revoke build clean
+.PHONY: help dev test verify coverage coverage-of-requirements fuzz e2e browser faults faults-small bench deploy key keys revoke build clean
 
 PORT ?= 8787
 
@@ -74,6 +74,27 @@ faults: $(WORKER) $(FAULTS) ## kill the runtime 400 times under load, and check 
 
 faults-small: $(WORKER) $(FAULTS)
 	$(TOOLS) cargo run --locked --quiet -p espalier-faults -- --small $(ARGS)
+
+# What the host can run: the shell and the storage behind it exist on wasm32 alone, and are tested end to end.
+coverage: $(RUST) ## how much of the engine's code its native tests run, by file
+	rustup component add llvm-tools
+	"$$(scripts/cargo-tool cargo-llvm-cov)" llvm-cov --locked -p espalier-durable --lib \
+		--ignore-filename-regex '(tests?|_tests)(/[a-z_]+)?\.rs$$|/(shell|storage)/|\.cargo|rustup'
+
+# A million random turns, then each parser that sees foreign bytes for so many seconds. What was found before stands in
+# fuzz/seeds; what is found stands in fuzz/artifacts.
+FUZZ_TURNS   ?= 1000000
+FUZZ_SECONDS ?= 180
+FUZZ_TARGETS := sse deltas chat_request output_schema
+
+fuzz: $(RUST) ## FUZZ_TURNS random turns, and random bytes for each parser (FUZZ_SECONDS each; needs a nightly Rust)
+	ESPALIER_TURNS=$(FUZZ_TURNS) cargo test --locked --profile bench -p espalier-durable --lib turn::tests::property
+	@for target in $(FUZZ_TARGETS); do \
+		mkdir -p fuzz/corpus/$$target && echo "fuzzing $$target for $(FUZZ_SECONDS) s" && \
+		PATH="$$(dirname "$$(scripts/cargo-tool cargo-fuzz)"):$$PATH" cargo +nightly fuzz run -s none $$target \
+			fuzz/corpus/$$target fuzz/seeds/$$target -- \
+			-max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=5 -print_final_stats=1 || exit 1; \
+	done
 
 coverage-of-requirements: ## fails if no test names a requirement that must be there
 	@scripts/coverage-of-requirements

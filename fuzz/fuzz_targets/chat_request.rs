@@ -1,0 +1,15 @@
+//! The body of `POST /api/chat`: what is taken reads the same when it is written again.
+
+#![no_main]
+
+use espalier_durable::protocol::ChatRequest;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(request) = ChatRequest::parse(data) else { return };
+    assert!(!request.content.text().trim().is_empty());
+    let written = serde_json::to_vec(&request).unwrap();
+    // Accepted and ignored, and so not passed on.
+    let expected = ChatRequest { agent_mode: None, tools: None, ..request };
+    assert_eq!(ChatRequest::parse(&written).unwrap(), expected);
+});

@@ -1,0 +1,79 @@
+//! What a provider streams, through each codec: any split gives the same events, and what was announced is what the
+//! reply says. The second byte decides between the bytes as they are and one event a line, which reaches deeper.
+
+#![no_main]
+
+use std::rc::Rc;
+
+use espalier_durable::model::{Capabilities, ModelChoice, ModelError, ModelEvent, ModelRequest};
+use espalier_durable::providers::Codec;
+use espalier_durable::providers::openai_chat::OpenAiChat;
+use libfuzzer_sys::fuzz_target;
+
+/// All of them.
+fn codecs() -> Vec<Box<dyn Codec>> {
+    vec![Box::new(OpenAiChat::new("https://llm.example/v1", None))]
+}
+
+fn request() -> ModelRequest {
+    ModelRequest {
+        model: Rc::new(ModelChoice {
+            provider: "fuzz".to_owned(),
+            model: "fuzz".to_owned(),
+            capabilities: Capabilities::default(),
+        }),
+        system: "".into(),
+        messages: Vec::new(),
+        tools: Rc::new([]),
+        max_output_tokens: None,
+    }
+}
+
+/// Texts joined, since how they are cut is the network's business.
+fn read<'a>(
+    codec: &dyn Codec,
+    pieces: impl Iterator<Item = &'a [u8]>,
+) -> (Vec<ModelEvent>, Result<(), ModelError>) {
+    let (mut decoder, mut events) = (codec.decoder(&request()), Vec::new());
+    let mut result = Ok(());
+    for piece in pieces {
+        result = decoder.feed(piece, &mut events);
+        if result.is_err() {
+            break;
+        }
+    }
+    let result = result.and_then(|()| decoder.finish(&mut events));
+    let mut joined: Vec<ModelEvent> = Vec::new();
+    for event in events {
+        match (joined.last_mut(), event) {
+            (Some(ModelEvent::Text(last)), ModelEvent::Text(more))
+            | (Some(ModelEvent::Reasoning(last)), ModelEvent::Reasoning(more)) => last.push_str(&more),
+            (_, event) => joined.push(event),
+        }
+    }
+    (joined, result)
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((length, rest)) = espalier_fuzz::split(data) else { return };
+    let Some((mode, rest)) = rest.split_first() else { return };
+    let stream = match mode % 2 {
+        0 => rest.to_vec(),
+        _ => rest.split(|byte| *byte == b'\n').flat_map(|line| [b"data: ", line, b"\n\n"].concat()).collect(),
+    };
+    for codec in codecs() {
+        let whole = read(&*codec, std::iter::once(&stream[..]));
+        assert_eq!(read(&*codec, stream.chunks(length)), whole);
+        let ends = whole.0.iter().filter(|event| matches!(event, ModelEvent::Finished(_))).count();
+        assert_eq!(ends, usize::from(whole.1.is_ok()), "a reply is complete once, or it is an error");
+        if let Some(ModelEvent::Finished(reply)) = whole.0.last() {
+            let texts = whole.0.iter().filter_map(|event| match event {
+                ModelEvent::Text(text) => Some(text.as_str()),
+                ModelEvent::Reasoning(_) | ModelEvent::Finished(_) => None,
+            });
+            assert_eq!(texts.collect::<String>(), reply.text);
+        }
+        // A refusal's body is foreign as well.
+        let _ = codec.refusal(400 + u16::from(*mode), rest);
+    }
+});
