@@ -79,13 +79,13 @@ fn reply((kind, calls): &(u8, Vec<u8>), unique: &str) -> Reply {
     let calls = calls.map(|(at, number)| call(*number, &format!("{unique}.{at}"))).collect();
     match kind {
         0..=2 => Reply::Text("a few words"),
-        3..=16 => Reply::Calls(calls),
-        17 | 18 => Reply::TextAndCalls("well, ", calls),
-        19 => Reply::Hang("and then "),
-        20 => Reply::Fail("oh ", ModelErrorKind::Overloaded),
-        21 => Reply::Fail("", ModelErrorKind::Auth),
-        22 => Reply::Cut("cut "),
-        23 => Reply::Think("hm ", "so be it"),
+        3..=11 => Reply::Calls(calls),
+        12 | 13 => Reply::TextAndCalls("well, ", calls),
+        14 => Reply::Hang("and then "),
+        15 => Reply::Fail("oh ", ModelErrorKind::Overloaded),
+        16 => Reply::Fail("", ModelErrorKind::Auth),
+        17 => Reply::Cut("cut "),
+        18 => Reply::Think("hm ", "so be it"),
         _ => Reply::Ended("a half", ReplyFinish::Length),
     }
 }
@@ -131,7 +131,7 @@ impl Random {
 fn level() -> impl Strategy<Value = Level> {
     let few = prop::collection::vec(0..150_u8, 1..5);
     let many = prop::collection::vec(0..150_u8, 5..41);
-    prop::collection::vec((0..25_u8, prop_oneof![9 => few, 1 => many]), 1..4)
+    prop::collection::vec((0..20_u8, prop_oneof![9 => few, 1 => many]), 1..4)
 }
 
 fn limits() -> impl Strategy<Value = Limits> {
