@@ -3,7 +3,7 @@
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help dev test verify coverage coverage-of-requirements fuzz e2e browser faults faults-small bench deploy key keys revoke build clean
+.PHONY: help dev test verify coverage coverage-of-requirements fuzz e2e browser faults faults-small faults-mutants bench deploy key keys revoke build clean
 
 PORT ?= 8787
 
@@ -75,6 +75,10 @@ faults: $(WORKER) $(FAULTS) ## kill the runtime 400 times under load, and check 
 faults-small: $(WORKER) $(FAULTS)
 	$(TOOLS) cargo run --locked --quiet -p espalier-faults -- --small $(ARGS)
 
+faults-mutants: $(WORKER) $(NPM) ## plant bugs, and check that the harness of `make faults` finds each of them (ONLY="NAME …")
+	@$(TOOLS) ONLY="$(ONLY)" scripts/faults-mutants
+
+coverage-of-requirements: ## the requirements of status must that no test names
 # What the host can run: the shell and the storage behind it exist on wasm32 alone, and are tested end to end.
 coverage: $(RUST) ## how much of the engine's code its native tests run, by file
 	rustup component add llvm-tools

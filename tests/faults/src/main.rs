@@ -9,26 +9,13 @@
 //! 100 `ctx.abort()`s, 500 client cuts and 2,000 upstream faults, then 20 kills of the whole of `wrangler dev`. Exits
 //! with 1 when a check fails. Everything that a failed run leaves lies in `target/faults-run`.
 
-mod check;
-mod client;
-mod d1;
-mod harness;
-mod ledger;
-mod model;
-mod plan;
-mod report;
-mod rng;
-mod runtime;
-mod stream;
-mod view;
-mod world;
-
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use harness::{Harness, Outcome, Quota, Setup};
-use world::Weather;
+use espalier_faults::harness::{Harness, Outcome, Quota, Setup};
+use espalier_faults::report;
+use espalier_faults::world::Weather;
 
 /// What the command line says.
 struct Arguments {

@@ -1,0 +1,138 @@
+//! The judges judged: what they must find, and what they must let pass.
+
+use espalier_test_support::{Event, Value, json};
+
+use crate::ledger::{Death, Ledger};
+use crate::plan::{self, Shape};
+use crate::view::View;
+
+const MARKER: &str = "parallel#7";
+
+/// A ledger in its first life, with a first call of the model.
+fn called() -> Ledger {
+    let ledger = Ledger::default();
+    let life = ledger.born();
+    ledger.model_called(life, MARKER, 0);
+    ledger
+}
+
+fn verdict(ledger: &Ledger) -> String {
+    ledger.violations().join("; ")
+}
+
+#[test]
+fn a_model_call_may_be_made_again_only_after_a_death() {
+    let ledger = called();
+    ledger.model_called(1, MARKER, 0);
+    assert!(verdict(&ledger).contains("no death excuses it"));
+
+    let ledger = called();
+    ledger.killed();
+    let life = ledger.born();
+    ledger.model_called(life, MARKER, 0);
+    assert_eq!(verdict(&ledger), "");
+    let counts = ledger.counts();
+    assert_eq!((counts.model_repeated, counts.under_way, counts.kills_over), (1, 1, 0));
+    // The same death excuses it once.
+    ledger.model_called(life, MARKER, 0);
+    assert!(verdict(&ledger).contains("no death excuses it"));
+}
+
+#[test]
+fn what_is_known_to_be_journaled_may_not_be_repeated_whatever_died() {
+    type Evidence = fn(&Ledger);
+    let evidence: [(Evidence, &str); 3] = [
+        (|ledger| assert_eq!(ledger.model_called(1, MARKER, 1), 0), "the step after it was asked"),
+        (|ledger| ledger.effect(1, "op", "record_again", "parallel#7.0.2"), "its tools had run"),
+        (|ledger| ledger.model_journaled(7, MARKER, 0), "a client had seen its end"),
+    ];
+    for (happens, why) in evidence {
+        let ledger = called();
+        happens(&ledger);
+        ledger.killed();
+        let life = ledger.born();
+        ledger.model_called(life, MARKER, 0);
+        assert!(verdict(&ledger).contains(why), "{why}: {}", verdict(&ledger));
+    }
+}
+
+#[test]
+fn a_provider_that_refused_may_be_asked_again() {
+    let ledger = called();
+    ledger.model_refused(MARKER, 0, 0);
+    ledger.model_called(1, MARKER, 0);
+    assert_eq!(verdict(&ledger), "");
+}
+
+#[test]
+fn a_side_effect_may_be_repeated_if_it_is_idempotent_and_was_cut_off() {
+    let again = |tool: &str, seal: bool, dies: bool| {
+        let ledger = called();
+        ledger.effect(1, "op", tool, "parallel#7.0.2");
+        if seal {
+            ledger.seal(7, "op");
+        }
+        if dies {
+            ledger.struck(Death::Abort, Some(7));
+        }
+        ledger.effect(1, "op", tool, "parallel#7.0.2");
+        verdict(&ledger)
+    };
+    assert_eq!(again("record_again", false, true), "");
+    assert!(again("record_again", false, false).contains("no death excuses it"));
+    assert!(again("record_again", true, true).contains("a client had seen its end"));
+    assert!(again("record_once", false, true).contains("not idempotent ran twice"));
+}
+
+#[test]
+fn an_abort_excuses_its_own_turn_alone() {
+    let ledger = called();
+    ledger.struck(Death::Abort, Some(8));
+    ledger.model_called(1, MARKER, 0);
+    assert!(verdict(&ledger).contains("no death excuses it"));
+}
+
+#[test]
+fn the_id_of_a_model_call_says_whose_it_is() {
+    let called = |id: &str| plan::called(Shape::Whole, 7, id);
+    assert_eq!(called("model_af_1"), Some(("whole#7".to_owned(), 1)));
+    assert_eq!(called("model_af_0.1-0"), Some(("whole/a#7".to_owned(), 0)));
+    assert_eq!(called("model_af_0.1-0.0-1"), Some(("whole/a/c#7".to_owned(), 1)));
+    assert_eq!(called("model_af_0.0-0"), None, "the first call is no subtask");
+}
+
+fn event(seq: u64, kind: &str, data: Value) -> Event {
+    Event { seq, kind: kind.to_owned(), data }
+}
+
+fn view(events: &[Event], cursor: u64) -> View {
+    let mut view = View::default();
+    events.iter().for_each(|event| view.take(event.clone(), cursor));
+    view
+}
+
+#[test]
+fn a_view_is_compared_as_a_client_reads_it() {
+    let chunk = |seq, text: &str| event(seq, "chunk", json!({ "model_call_id": "m", "content": text }));
+    let reset = event(4, "model_call_reset", json!({ "model_call_id": "m" }));
+    let done = event(9, "done", json!({}));
+    let uncut = view(&[reset.clone(), chunk(5, "b"), done.clone()], 0);
+
+    let same = view(&[chunk(2, "a"), reset.clone(), chunk(5, "b"), done.clone()], 0).compare(&uncut);
+    assert!(same.other.is_empty() && same.missing.is_empty(), "what was reset is dropped");
+    let stale = view(&[chunk(2, "a"), chunk(5, "b"), done.clone()], 0).compare(&uncut);
+    assert_eq!((stale.other.len(), stale.missing.len()), (1, 1), "a chunk too many, the reset missing");
+    let hole = view(&[reset.clone(), done.clone()], 0).compare(&uncut);
+    assert_eq!((hole.other.len(), hole.missing.len()), (0, 1));
+    let other = view(&[reset, chunk(5, "c"), done], 0).compare(&uncut);
+    assert_eq!((other.other.len(), other.missing.len()), (1, 0));
+}
+
+#[test]
+fn what_is_sent_twice_or_under_a_number_that_is_taken_is_counted() {
+    let first = event(3, "done", json!({}));
+    assert_eq!(view(std::slice::from_ref(&first), 3).duplicates, 1);
+    assert_eq!(view(std::slice::from_ref(&first), 2).duplicates, 0);
+    assert_eq!(view(&[first.clone(), event(3, "error", json!({}))], 0).conflicts, 1);
+    assert_eq!(view(&[first.clone(), first], 0).conflicts, 0);
+}
