@@ -34,6 +34,7 @@ impl Health {
         }
         problems.extend(limits::from_env(&var).err());
         problems.extend(limits::kept_turns(&var).err());
+        problems.extend(limits::tool_rules(&var).err());
         match Configuration::from_env(var) {
             Ok(Configuration { roles, .. }) if problems.is_empty() => {
                 let ModelChoice { provider, model, .. } = ModelChoice::clone(&roles.primary.first.choice);

@@ -15,6 +15,8 @@ pub enum Route<'a> {
     Messages { id: &'a str },
     Stream { id: &'a str },
     Cancel { id: &'a str },
+    ToolResults { id: &'a str },
+    Approval { id: &'a str, approval: &'a str },
     Keys,
     MintKey,
     RevokeKey { prefix: &'a str },
@@ -28,25 +30,27 @@ enum Method {
     Delete,
 }
 
-/// A route of the table; the parameter is what stands for `{}` in its pattern.
-type Make = for<'a> fn(&'a str) -> Route<'a>;
+/// A route of the table; the parameters are what stands for the `{}`s in its pattern.
+type Make = for<'a> fn(&'a str, &'a str) -> Route<'a>;
 
 use Method::{Delete, Get, Post};
 
-const TABLE: [(Method, &str, Make); 13] = [
-    (Get, "/api/health", |_| Route::Health),
-    (Post, "/api/session", |_| Route::Session),
-    (Post, "/api/chat", |_| Route::Chat),
-    (Get, "/api/models", |_| Route::Models),
-    (Get, "/api/threads", |_| Route::Threads),
-    (Get, "/api/threads/{}", |id| Route::Thread { id }),
-    (Delete, "/api/threads/{}", |id| Route::DeleteThread { id }),
-    (Get, "/api/threads/{}/messages", |id| Route::Messages { id }),
-    (Get, "/api/threads/{}/stream", |id| Route::Stream { id }),
-    (Post, "/api/threads/{}/cancel", |id| Route::Cancel { id }),
-    (Get, "/api/keys", |_| Route::Keys),
-    (Post, "/api/keys", |_| Route::MintKey),
-    (Delete, "/api/keys/{}", |prefix| Route::RevokeKey { prefix }),
+const TABLE: [(Method, &str, Make); 15] = [
+    (Get, "/api/health", |_, _| Route::Health),
+    (Post, "/api/session", |_, _| Route::Session),
+    (Post, "/api/chat", |_, _| Route::Chat),
+    (Get, "/api/models", |_, _| Route::Models),
+    (Get, "/api/threads", |_, _| Route::Threads),
+    (Get, "/api/threads/{}", |id, _| Route::Thread { id }),
+    (Delete, "/api/threads/{}", |id, _| Route::DeleteThread { id }),
+    (Get, "/api/threads/{}/messages", |id, _| Route::Messages { id }),
+    (Get, "/api/threads/{}/stream", |id, _| Route::Stream { id }),
+    (Post, "/api/threads/{}/cancel", |id, _| Route::Cancel { id }),
+    (Post, "/api/threads/{}/tool_results", |id, _| Route::ToolResults { id }),
+    (Post, "/api/threads/{}/approvals/{}", |id, approval| Route::Approval { id, approval }),
+    (Get, "/api/keys", |_, _| Route::Keys),
+    (Post, "/api/keys", |_, _| Route::MintKey),
+    (Delete, "/api/keys/{}", |prefix, _| Route::RevokeKey { prefix }),
 ];
 
 /// Where a request goes.
@@ -82,9 +86,9 @@ pub fn find<'a>(method: &str, path: &'a str) -> Found<'a> {
     };
     let mut allow = String::new();
     for (has, pattern, make) in TABLE {
-        let Some(parameter) = capture(pattern, path) else { continue };
+        let Some((first, second)) = capture(pattern, path) else { continue };
         if wanted == Some(has) {
-            return Found::Route(make(parameter));
+            return Found::Route(make(first, second));
         }
         let _ = write!(allow, "{}, ", has.names());
     }
@@ -105,11 +109,22 @@ impl Method {
     }
 }
 
-/// What stands for `{}`, when the path has this pattern: one segment, not empty. Empty for a pattern without one.
-fn capture<'a>(pattern: &str, path: &'a str) -> Option<&'a str> {
-    let Some((before, after)) = pattern.split_once("{}") else { return (pattern == path).then_some("") };
-    let segment = path.strip_prefix(before)?.strip_suffix(after)?;
-    (!segment.is_empty() && !segment.contains('/')).then_some(segment)
+/// What stands for the `{}`s, of which there are two at most, when the path has this pattern: one segment each, not
+/// empty. Empty for those that the pattern does not have.
+fn capture<'a>(pattern: &str, path: &'a str) -> Option<(&'a str, &'a str)> {
+    let mut captured = ["", ""];
+    let mut slots = captured.iter_mut();
+    let (mut wanted, mut given) = (pattern.split('/'), path.split('/'));
+    loop {
+        match (wanted.next(), given.next()) {
+            (None, None) => break,
+            (Some("{}"), Some(segment)) if !segment.is_empty() => *slots.next()? = segment,
+            (Some(wanted), Some(given)) if wanted == given => {}
+            _ => return None,
+        }
+    }
+    let [first, second] = captured;
+    Some((first, second))
 }
 
 #[cfg(test)]

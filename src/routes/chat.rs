@@ -1,6 +1,7 @@
 //! `POST /api/chat`: checks the message and hands it to its thread's object, which answers with the stream.
 
 use espalier_durable::protocol::{ChatRequest, Owner, ThreadCommand, ThreadEnvelope};
+use espalier_durable::tools::client;
 use worker::console_debug;
 use worker::web_sys::Response;
 
@@ -14,6 +15,7 @@ use crate::serve::Call;
 pub async fn start(call: &mut Call, owner: Owner) -> Result<Response, Failure> {
     body::require_json(call.header("content-type").as_deref())?;
     let request = ChatRequest::parse(&call.body().await?)?;
+    client::check(request.client_tools.as_deref().unwrap_or_default())?;
     for member in request.ignored() {
         console_debug!("{member} was sent and is ignored");
     }

@@ -1,6 +1,7 @@
 //! What the routes do: one file a resource. Whoever asks is known before anything else is looked at, so that without
 //! a credential nothing can be learned, not even which ids are well-formed.
 
+mod answers;
 mod chat;
 mod credentials;
 mod health;
@@ -56,6 +57,14 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
         Route::Cancel { id } => {
             let owner = credentials::to_change(call).await?;
             threads::ask(call, owner, id, ThreadCommand::Cancel).await
+        }
+        Route::ToolResults { id } => {
+            let owner = credentials::to_change(call).await?;
+            answers::tool_result(call, owner, id).await
+        }
+        Route::Approval { id, approval } => {
+            let owner = credentials::to_change(call).await?;
+            answers::approval(call, owner, id, approval).await
         }
         Route::Keys => {
             let owner = credentials::to_administer(call).await?;

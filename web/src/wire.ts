@@ -60,6 +60,27 @@ export interface ToolCallUpdateEvent extends EventBase, Placed {
   duration_ms?: number;
 }
 
+/** A call that waits until a person allows it. */
+export interface ApprovalRequestEvent extends EventBase, Placed {
+  type: "approval_request";
+  approval_id: string;
+  tool_call_id: string;
+  name: string;
+  args: Record<string, unknown>;
+  permission_class: string;
+  expires_at: number;
+}
+
+export interface ApprovalResolvedEvent extends EventBase, Placed {
+  type: "approval_resolved";
+  approval_id: string;
+  tool_call_id: string;
+  decision: Decision | "expired";
+}
+
+/** What a person may say to a request for approval. */
+export type Decision = "approve" | "approve_for_thread" | "deny";
+
 export interface ModelCallResetEvent extends EventBase, Placed {
   type: "model_call_reset";
   model_call_id: string;
@@ -115,6 +136,8 @@ export type TurnEvent =
   | ModelCallUpdateEvent
   | ChunkEvent
   | ToolCallUpdateEvent
+  | ApprovalRequestEvent
+  | ApprovalResolvedEvent
   | ModelCallResetEvent
   | BudgetExceededEvent
   | CostSummaryEvent

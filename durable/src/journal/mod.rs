@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::memory::Overlay;
 use crate::model::{Message, ModelError, ModelReply, Usage};
 use crate::profiles::{Chain, Limits};
-use crate::protocol::{BudgetReason, ChunkKind, Event, Place, Seq, StoredMessage};
+use crate::protocol::{Awaited, BudgetReason, ChunkKind, Event, Place, Seq, StoredMessage};
 use crate::toolbelt::{ToolPolicy, ToolSpec};
 
 /// What is written together, in one transaction.
@@ -22,6 +22,17 @@ pub struct Commit {
     pub events: Vec<(String, Event)>,
     /// Present once, in the turn's last commit.
     pub end: Option<Box<TurnEnd>>,
+    /// Present where the turn is parked, or goes on after that.
+    pub parking: Option<Parking>,
+}
+
+/// Whether a turn runs at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parking {
+    /// Nothing runs until an answer comes, or this time (milliseconds since 1970).
+    Parked { until: u64 },
+    /// It runs again.
+    Over,
 }
 
 /// One row of the journal. Its key, unique within the turn, is [`Entry::key`].
@@ -39,7 +50,12 @@ impl Entry {
     pub fn key(&self) -> String {
         match &self.fact {
             Fact::ModelStarted { attempt, .. } => format!("{}:{}:{attempt}", self.fact.kind(), self.at),
-            Fact::Resumed { count, .. } => format!("{}:{count}", self.fact.kind()),
+            Fact::Resumed { count } | Fact::Parked { count } | Fact::Unparked { count } => {
+                format!("{}:{count}", self.fact.kind())
+            }
+            Fact::Waiting { on, .. } | Fact::Answered { on, .. } => {
+                format!("{}:{}:{}", self.fact.kind(), self.at, on.as_str())
+            }
             _ => format!("{}:{}", self.fact.kind(), self.at),
         }
     }
@@ -70,6 +86,32 @@ pub enum Fact {
     Stopped(TurnStop),
     /// The turn was taken up again after its run was lost.
     Resumed { count: u32 },
+    /// A call waits for somebody outside, from one time to another (milliseconds since 1970).
+    Waiting { on: Awaited, place: Place, since: u64, until: u64 },
+    /// What they said, or that the time is over; the first answer wins.
+    Answered { on: Awaited, answer: Answer, at_ms: u64 },
+    /// Nothing can go on without an answer: from here on nothing runs and no clock counts.
+    Parked { count: u32 },
+    /// An answer or a stop ended the parking.
+    Unparked { count: u32 },
+}
+
+/// What somebody outside says to a call that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// The client's tool has run.
+    Result {
+        content: String,
+        #[serde(default)]
+        is_error: bool,
+    },
+    /// A person allows the call, this once or whenever the thread makes it again.
+    Approve,
+    ApproveForThread,
+    Deny,
+    /// Nobody answered in time.
+    Expired,
 }
 
 impl Fact {
@@ -83,6 +125,10 @@ impl Fact {
             Fact::ToolEnded(_) => "tool_ended",
             Fact::Stopped(_) => "stopped",
             Fact::Resumed { .. } => "resumed",
+            Fact::Waiting { .. } => "waiting",
+            Fact::Answered { .. } => "answered",
+            Fact::Parked { .. } => "parked",
+            Fact::Unparked { .. } => "unparked",
         }
     }
 }

@@ -30,6 +30,9 @@ pub struct Limits {
     pub history_tokens: u64,
     /// How often a structured result that does not satisfy its schema may be given again.
     pub schema_retries: u32,
+    /// Milliseconds that a call may wait for the client that carries it out, and for a person who allows it.
+    pub client_wait_ms: u64,
+    pub approval_wait_ms: u64,
     /// Tokens that one model call may write, where tokens or money are limited.
     pub output_tokens: u64,
     /// Tokens of all model calls, input and output; no limit if absent.
@@ -52,6 +55,8 @@ const UNLIMITED: Limits = Limits {
     tool_result_bytes: 0,
     history_tokens: 0,
     schema_retries: 0,
+    client_wait_ms: 0,
+    approval_wait_ms: 0,
     output_tokens: 0,
     turn_tokens: None,
     turn_result_bytes: None,

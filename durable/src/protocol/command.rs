@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::ChatRequest;
+use super::{ChatRequest, Decision};
 
 /// Whose data something is. Ids are chosen by clients, so an id alone identifies nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,5 +80,16 @@ pub enum ThreadCommand {
         after: u64,
     },
     Cancel,
+    /// What a tool came to that the client carried out.
+    ToolResult {
+        tool_call_id: String,
+        content: String,
+        is_error: bool,
+    },
+    /// What a person says to a request for approval.
+    Approval {
+        approval_id: String,
+        decision: Decision,
+    },
     Delete,
 }

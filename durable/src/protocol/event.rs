@@ -96,6 +96,31 @@ pub enum Event {
         is_error: bool,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
+        /// At the start of a call that the client is to carry out, and until when it may (milliseconds since 1970).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        awaits: Option<Awaited>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expires_at: Option<u64>,
+        #[serde(flatten)]
+        place: Place,
+    },
+    /// A call that the model wants to make waits until a person allows it. It has not started.
+    ApprovalRequest {
+        approval_id: String,
+        tool_call_id: String,
+        name: String,
+        args: serde_json::Value,
+        /// What kind of tool it is, such as `network`.
+        permission_class: String,
+        expires_at: u64,
+        #[serde(flatten)]
+        place: Place,
+    },
+    /// What was said to that.
+    ApprovalResolved {
+        approval_id: String,
+        tool_call_id: String,
+        decision: Decision,
         #[serde(flatten)]
         place: Place,
     },
@@ -130,6 +155,8 @@ impl Event {
             Event::ModelCallUpdate { .. } => "model_call_update",
             Event::Chunk { .. } => "chunk",
             Event::ToolCallUpdate { .. } => "tool_call_update",
+            Event::ApprovalRequest { .. } => "approval_request",
+            Event::ApprovalResolved { .. } => "approval_resolved",
             Event::ModelCallReset { .. } => "model_call_reset",
             Event::BudgetExceeded { .. } => "budget_exceeded",
             Event::CostSummary(_) => "cost_summary",
@@ -149,6 +176,37 @@ pub enum AgentState {
     ExecutingPlan,
     /// The turn is parked until a person answers.
     WaitingOnUser,
+}
+
+/// Whom a call waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Awaited {
+    /// The client that carries it out.
+    Client,
+    /// A person who allows it.
+    Approval,
+}
+
+impl Awaited {
+    /// The wire's name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Awaited::Client => "client",
+            Awaited::Approval => "approval",
+        }
+    }
+}
+
+/// What became of a request for approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    Approve,
+    ApproveForThread,
+    Deny,
+    /// Nobody answered in time; never given by a client.
+    Expired,
 }
 
 /// The two borders of a call.

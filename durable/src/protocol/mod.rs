@@ -11,12 +11,15 @@ mod tree;
 pub use command::{Owner, ThreadCommand, ThreadEnvelope, hex};
 pub use error::{ApiError, ErrorCode, Problem};
 pub use event::{
-    AgentState, BudgetReason, CallStatus, ChunkKind, CostSummary, Event, FinishReason, ModelCost, Numbered,
-    Place, Seq,
+    AgentState, Awaited, BudgetReason, CallStatus, ChunkKind, CostSummary, Decision, Event, FinishReason,
+    ModelCost, Numbered, Place, Seq,
 };
 pub use key::{KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey};
 pub use message::{MessageList, Role, StopNote, StoredMessage, ThreadDetail, ThreadList, ThreadSummary};
-pub use request::{ChatContext, ChatRequest, Content, ContentPart, ContextKind, MAX_CONTENT_CHARS};
+pub use request::{
+    Approval, ChatContext, ChatRequest, ClientTool, Content, ContentPart, ContextKind, MAX_CONTENT_CHARS,
+    ToolResult,
+};
 pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeNode, preview};
 
 #[cfg(test)]

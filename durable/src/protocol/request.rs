@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::{ApiError, ErrorCode};
+use super::{ApiError, Decision, ErrorCode};
 
 /// The longest message, in characters: about a fifth of the history's 128 000 tokens (DESIGN §4).
 pub const MAX_CONTENT_CHARS: usize = 100_000;
@@ -42,7 +42,7 @@ pub struct ChatRequest {
     #[serde(default)]
     pub media_generation: Option<Map<String, Value>>,
     #[serde(default)]
-    pub client_tools: Option<Vec<Map<String, Value>>>,
+    pub client_tools: Option<Vec<ClientTool>>,
     #[serde(default)]
     pub include: Option<Vec<String>>,
     #[serde(default)]
@@ -53,6 +53,59 @@ pub struct ChatRequest {
     /// The server alone decides on tools (requirement N-110).
     #[serde(default, skip_serializing)]
     pub tools: Option<IgnoredAny>,
+}
+
+/// A tool that the client carries out itself; its calls wait for what the client answers. What it may be is checked
+/// where tools are known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClientTool {
+    pub name: String,
+    pub description: String,
+    /// A JSON Schema of type object.
+    #[serde(alias = "parameters")]
+    pub input_schema: Map<String, Value>,
+}
+
+/// The body of `POST …/tool_results`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct ToolResult {
+    pub tool_call_id: String,
+    /// A text goes to the model as it is, anything else as JSON.
+    pub result: Value,
+    #[serde(default)]
+    pub is_error: bool,
+}
+
+impl ToolResult {
+    /// Reads and checks a body.
+    pub fn parse(body: &[u8]) -> Result<ToolResult, ApiError> {
+        read(body)
+    }
+
+    /// What the model reads.
+    pub fn content(&self) -> String {
+        match &self.result {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        }
+    }
+}
+
+/// The body of `POST …/approvals/{id}`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Approval {
+    pub decision: Decision,
+}
+
+impl Approval {
+    /// Reads and checks a body.
+    pub fn parse(body: &[u8]) -> Result<Approval, ApiError> {
+        let approval: Approval = read(body)?;
+        match approval.decision {
+            Decision::Expired => Err(ApiError::field("decision", "nobody can decide that")),
+            Decision::Approve | Decision::ApproveForThread | Decision::Deny => Ok(approval),
+        }
+    }
 }
 
 /// The user's message: plain text, or parts.

@@ -120,6 +120,8 @@ fn events_on_the_wire() {
         result: None,
         is_error: false,
         duration_ms: None,
+        awaits: None,
+        expires_at: None,
         place: Place::default(),
     };
     let exceeded = Event::BudgetExceeded { reason: BudgetReason::ToolCalls, limit: 200, observed: 201 };

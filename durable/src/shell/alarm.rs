@@ -1,4 +1,5 @@
-//! The one alarm and its reasons: a turn whose run may be lost, news that D1 has not taken.
+//! The one alarm and its reasons: a turn whose run may be lost, a parked turn whose time is over, news that D1 has not
+//! taken.
 
 use std::rc::Rc;
 
@@ -6,7 +7,7 @@ use futures::future::{Either, select};
 use futures::pin_mut;
 
 use crate::storage::outgoing::{Outgoing, retry_after_ms};
-use crate::storage::thread::Reason;
+use crate::storage::thread::{Reason, TurnStatus};
 use crate::storage::{StoreError, d1};
 
 use super::compose;
@@ -15,22 +16,35 @@ use super::thread::{Thread, WATCH_MS};
 /// How long D1 may take for a batch before it counts as refused: its own limit for a query is 30 s.
 const D1_MS: u64 = 30_000;
 
+/// What the alarm has to do beside taking up a lost turn.
+#[derive(Default)]
+struct Due {
+    /// Calls of a parked turn have waited long enough.
+    parked: bool,
+    outbox: bool,
+}
+
 impl Thread {
     /// Re-arms first, starts the work and returns. Never fails: a handler that does is retried on the platform's terms
     /// instead of ours.
     pub fn on_alarm(self: &Rc<Self>) {
-        let outbox_due = self.rearm().unwrap_or_else(|error| {
+        let due = self.rearm().unwrap_or_else(|error| {
             worker::console_error!("re-arming: {error}");
             // The timers cannot be read: what they are for is found out by the next alarm.
             if let Err(error) = self.store.set_alarm(self.clock.now_ms() + WATCH_MS) {
                 worker::console_error!("no alarm: {error}");
             }
-            false
+            Due::default()
         });
         if let Err(error) = self.revive() {
             worker::console_error!("taking up a turn: {error}");
         }
-        if outbox_due {
+        if due.parked
+            && let Err(error) = self.expire()
+        {
+            worker::console_error!("ending a wait: {error}");
+        }
+        if due.outbox {
             let thread = Rc::clone(self);
             self.state.wait_until(async move { thread.drain(true).await });
         }
@@ -55,28 +69,39 @@ impl Thread {
         });
     }
 
-    /// Sets the timers by what is to be done, and the alarm by the timers. Whether the outbox is due.
-    fn rearm(&self) -> Result<bool, StoreError> {
+    /// Sets the timers by what is to be done, and the alarm by the timers. What is due.
+    fn rearm(&self) -> Result<Due, StoreError> {
+        let mut due = Due::default();
         if !self.store.exists()? {
-            return Ok(false);
+            return Ok(due);
         }
         let now = self.clock.now_ms();
-        match self.store.running_turn()? {
-            Some(_) => self.store.set_timer(Reason::Turn, now + WATCH_MS)?,
-            None => self.store.clear_timer(Reason::Turn)?,
+        let is_due =
+            |reason| Ok::<_, StoreError>(self.store.timer(reason)?.is_none_or(|due_at| due_at <= now));
+        let status = self.store.open_turn()?.map(|turn| turn.status);
+        match status {
+            Some(TurnStatus::Running) => self.store.set_timer(Reason::Turn, now + WATCH_MS)?,
+            _ => self.store.clear_timer(Reason::Turn)?,
         }
-        let mut outbox_due = false;
+        if status == Some(TurnStatus::Parked) {
+            due.parked = is_due(Reason::Parked)?;
+            if due.parked {
+                self.store.set_timer(Reason::Parked, now + WATCH_MS)?;
+            }
+        } else {
+            self.store.clear_timer(Reason::Parked)?;
+        }
         match self.store.next_news()? {
             Some(_) => {
-                outbox_due = self.store.timer(Reason::Outbox)?.is_none_or(|due_at| due_at <= now);
-                if outbox_due {
+                due.outbox = is_due(Reason::Outbox)?;
+                if due.outbox {
                     self.store.set_timer(Reason::Outbox, now + WATCH_MS)?;
                 }
             }
             None => self.store.clear_timer(Reason::Outbox)?,
         }
         self.store.arm()?;
-        Ok(outbox_due)
+        Ok(due)
     }
 
     /// Tells D1 all that it has not heard of, one batch after the other; a refusal is tried again later. `due`: the

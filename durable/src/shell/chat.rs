@@ -1,5 +1,6 @@
 //! `POST /api/chat` in the object: whether a turn starts, and its start, which is one synchronous transaction.
 
+use std::collections::BTreeSet;
 use std::rc::{Rc, Weak};
 
 use uuid::{NoContext, Timestamp, Uuid};
@@ -9,14 +10,14 @@ use crate::journal::TurnStop;
 use crate::ports::Ports;
 use crate::protocol::{ApiError, ChatRequest, ErrorCode, Owner, Role, StoredMessage};
 use crate::storage::outgoing::{News, Outgoing, ThreadRow};
-use crate::storage::thread::{Reason, ThreadMeta, TurnRow};
+use crate::storage::thread::{Reason, ThreadMeta, TurnRow, TurnStatus};
 use crate::turn::Turn;
 
 use super::compose;
 use super::live::LiveLog;
 use super::log::{About, TurnLog};
 use super::reader::Source;
-use super::respond::stream_response;
+use super::respond::{internal, stream_response};
 use super::thread::{Run, Thread, WATCH_MS};
 
 /// The longest title, in characters: it is the beginning of the first message.
@@ -38,38 +39,38 @@ impl Thread {
         if waited.is_some_and(|(_, turn_id)| turn_id == ask.turn_id) {
             self.superseding.set(None);
         }
-        let (run, turn) = answer?;
+        let turn = answer?;
         let after = turn.seq_first.saturating_sub(1);
-        let Some(run) = run else {
+        let Some(live) = self.live(&turn.turn_id)? else {
             let through = turn.seq_last.unwrap_or(after);
             return stream_response(self.reader(Source::Stored { through }, after));
         };
-        let reader = self.reader(Source::Live(Rc::clone(&run.live)), after);
+        let reader = self.reader(Source::Live(Rc::clone(&live)), after);
         match ask.request.cancel_on_disconnect {
-            Some(true) => stream_response(reader.guarded_by(StopWhenDropped(Rc::downgrade(&run)))),
+            Some(true) => stream_response(reader.guarded_by(StopWhenDropped(Rc::downgrade(self), live))),
             _ => stream_response(reader),
         }
     }
 
-    /// The turn, and its run where it is going on. All checks are made again after each wait.
-    async fn started(self: &Rc<Self>, ask: &Ask<'_>) -> Result<(Option<Rc<Run>>, TurnRow), ApiError> {
+    /// The turn, which may have run before. All checks are made again after each wait.
+    async fn started(self: &Rc<Self>, ask: &Ask<'_>) -> Result<TurnRow, ApiError> {
         loop {
             let thread = self.of(ask.owner)?;
             self.revive()?;
             if thread.is_some()
                 && let Some(turn) = self.store.turn(&ask.turn_id.to_string())?
             {
-                let run = self.run().filter(|run| run.turn.spec().turn_id == turn.turn_id);
-                return Ok((run, turn));
+                return Ok(turn);
             }
             self.check_order(ask, thread.as_ref())?;
-            let Some(run) = self.run() else {
-                let (run, turn) = self.start(ask, thread)?;
-                return Ok((Some(run), turn));
-            };
+            let open = if thread.is_some() { self.store.open_turn()? } else { None };
+            let Some(open) = open else { return self.start(ask, thread) };
             let Some(request_seq) = ask.request.request_seq else {
-                let detail = format!("the turn {} is running", run.turn.spec().turn_id);
+                let detail = format!("the turn {} is running", open.turn_id);
                 return Err(ApiError::new(ErrorCode::TurnInProgress, detail));
+            };
+            let Some(run) = self.run_or_parked()? else {
+                return Err(internal(&"a turn is open, and nothing runs"));
             };
             self.superseding.set(Some((request_seq, ask.turn_id)));
             self.stop(&run, TurnStop::Superseded).await?;
@@ -91,11 +92,7 @@ impl Thread {
         }
     }
 
-    fn start(
-        self: &Rc<Self>,
-        ask: &Ask<'_>,
-        thread: Option<ThreadMeta>,
-    ) -> Result<(Rc<Run>, TurnRow), ApiError> {
+    fn start(self: &Rc<Self>, ask: &Ask<'_>, thread: Option<ThreadMeta>) -> Result<TurnRow, ApiError> {
         let now = self.clock.now_ms();
         let numbers = self.numbers()?;
         let new = thread.is_none();
@@ -122,7 +119,7 @@ impl Thread {
         };
         let turn = TurnRow {
             turn_id: ask.turn_id.to_string(),
-            running: true,
+            status: TurnStatus::Running,
             generation: 1,
             resumptions: 0,
             assistant_message_id: new_id(now),
@@ -135,6 +132,8 @@ impl Thread {
             user_message: &user_message,
             assistant_message_id: &turn.assistant_message_id,
             context: ask.request.kind(),
+            client_tools: ask.request.client_tools.as_deref().unwrap_or_default(),
+            approved: if new { BTreeSet::new() } else { self.store.approved_tools()? },
             history_until,
         };
         let (spec, parts) = compose::compose(&self.env, &self.clock, &frame)?;
@@ -166,7 +165,7 @@ impl Thread {
         let engine = engine.inspect_err(|_| numbers.set_reserved(reserved))?;
         let run = Rc::new(Run { turn: engine, live });
         self.launch(&run);
-        Ok((run, turn))
+        Ok(turn)
     }
 
     /// The ports of a run.
@@ -196,16 +195,24 @@ impl Thread {
     }
 }
 
-/// Stops the turn when the response's reader is gone. Where it ended before, there is nothing to stop.
-struct StopWhenDropped(Weak<Run>);
+/// Stops the turn when the response's reader is gone, be it running or parked. Where it ended before, there is nothing
+/// to stop.
+struct StopWhenDropped(Weak<Thread>, Rc<LiveLog>);
 
 impl Drop for StopWhenDropped {
     fn drop(&mut self) {
-        if let Some(run) = self.0.upgrade()
-            && !run.live.is_over()
-            && let Err(error) = run.turn.stop(TurnStop::Cancelled)
-        {
-            worker::console_error!("stopping a turn whose reader is gone: {error:?}");
+        let Some(thread) = self.0.upgrade().filter(|_| !self.1.is_over()) else { return };
+        let stopped = thread.run_or_parked().and_then(|run| match run {
+            // A run that took the turn up later has a log of its own, and readers of its own.
+            Some(run) if Rc::ptr_eq(&run.live, &self.1) => {
+                run.turn.stop(TurnStop::Cancelled)?;
+                thread.go_on(&run);
+                Ok(())
+            }
+            _ => Ok(()),
+        });
+        if let Err(error) = stopped {
+            worker::console_error!("stopping a turn whose reader is gone: {error}");
         }
     }
 }

@@ -5,11 +5,12 @@ use std::rc::Rc;
 use serde::Serialize;
 use worker::Response;
 
-use crate::journal::TurnStop;
-use crate::protocol::{ApiError, MessageList, Owner, Seq, ThreadDetail, ThreadSummary};
+use crate::journal::{Answer, TurnStop};
+use crate::protocol::{ApiError, Awaited, ErrorCode, MessageList, Owner, Seq, ThreadDetail, ThreadSummary};
 use crate::storage::StoreError;
 use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing};
 use crate::storage::thread::{Reason, ThreadMeta};
+use crate::turn::Heard;
 
 use super::reader::Source;
 use super::respond::{json_response, no_content, stream_response};
@@ -25,14 +26,18 @@ struct Cancelled {
     turn_id: Option<String>,
 }
 
+#[derive(Serialize)]
+struct Taken {
+    taken: bool,
+}
+
 impl Thread {
     /// The thread with what its object knows about it.
     pub fn detail(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
         let thread = self.found(owner)?;
         let newest = self.store.newest_message()?;
-        let run = self.run();
-        let live = run.as_ref().and_then(|run| run.live.last_seq());
-        let turn = self.store.running_turn()?.filter(|_| run.is_some());
+        let live = self.run().and_then(|run| run.live.last_seq());
+        let turn = self.store.open_turn()?;
         let detail = ThreadDetail {
             summary: ThreadSummary {
                 id: thread.thread_id,
@@ -72,8 +77,10 @@ impl Thread {
     /// What comes after a number, until the running turn is done. Nothing newer and nothing running is 204.
     pub fn stream(self: &Rc<Self>, owner: &Owner, after: Seq) -> Result<Response, ApiError> {
         self.found(owner)?;
-        if let Some(run) = self.run() {
-            return stream_response(self.reader(Source::Live(Rc::clone(&run.live)), after));
+        if let Some(turn) = self.store.open_turn()?
+            && let Some(live) = self.live(&turn.turn_id)?
+        {
+            return stream_response(self.reader(Source::Live(live), after));
         }
         let through = self.store.last_seq()?;
         if through <= after {
@@ -85,7 +92,7 @@ impl Thread {
     /// Stops the running turn and waits for its end.
     pub async fn cancel(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
         self.found(owner)?;
-        let run = self.run();
+        let run = self.run_or_parked()?;
         if let Some(run) = &run {
             self.stop(run, TurnStop::Cancelled).await?;
         }
@@ -96,11 +103,15 @@ impl Thread {
     /// says only that it was deleted, and its id stays taken.
     pub async fn delete(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
         let mut thread = self.found(owner)?;
-        while let Some(run) = self.run() {
+        while let Some(run) = self.run_or_parked().unwrap_or_else(|error| {
+            worker::console_error!("deleting a thread whose turn cannot be rebuilt: {error}");
+            None
+        }) {
             if let Err(error) = self.stop(&run, TurnStop::Cancelled).await {
                 // What cannot be ended can still be deleted: from here on the run writes nothing.
                 worker::console_error!("deleting a thread whose turn does not end: {error}");
                 run.live.close();
+                break;
             }
             thread = self.existing(owner)?;
         }
@@ -116,6 +127,30 @@ impl Thread {
         };
         futures::future::select(drained, self.clock.sleep(DELETE_MS)).await;
         no_content()
+    }
+
+    /// Answers a call that waits for a client or a person. The first answer wins; a repeated one changes nothing.
+    pub fn answer(
+        self: &Rc<Self>,
+        owner: &Owner,
+        id: &str,
+        on: Awaited,
+        answer: Answer,
+    ) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        let not_waiting = || ApiError::new(ErrorCode::NotWaiting, "nothing waits for this answer");
+        let run = self.run_or_parked()?.ok_or_else(not_waiting)?;
+        let for_good = run.turn.waiting_tool(id, on).filter(|_| answer == Answer::ApproveForThread);
+        let heard = self.store.transaction(|| {
+            for_good.iter().try_for_each(|tool| self.store.approve_tool(tool))?;
+            run.turn.answer(id, on, answer).map_err(ApiError::from)
+        })?;
+        match heard {
+            Heard::Unknown => return Err(not_waiting()),
+            Heard::Before => {}
+            Heard::Now => self.go_on(&run),
+        }
+        json_response(&Taken { taken: heard != Heard::Before })
     }
 
     fn bury(&self, thread: ThreadMeta) -> Result<(), StoreError> {

@@ -1,5 +1,6 @@
 //! What a turn is made of: configuration, model, tools, prompt. The one place where the shell picks them.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use worker::Env;
@@ -7,7 +8,7 @@ use worker::Env;
 use crate::journal::TurnSpec;
 use crate::ports::{Clock, Model, Tools};
 use crate::profiles::{Limits, Role};
-use crate::protocol::{ApiError, ContextKind, ErrorCode, StoredMessage};
+use crate::protocol::{ApiError, ClientTool, ContextKind, ErrorCode, StoredMessage};
 use crate::providers::config::Configuration;
 use crate::toolbelt::ToolPolicy;
 use crate::turn::prompt;
@@ -33,6 +34,10 @@ pub struct Frame<'a> {
     pub user_message: &'a StoredMessage,
     pub assistant_message_id: &'a str,
     pub context: ContextKind,
+    /// The tools that the client brings.
+    pub client_tools: &'a [ClientTool],
+    /// The tools that a person has allowed for good.
+    pub approved: BTreeSet<String>,
     pub history_until: i64,
 }
 
@@ -43,7 +48,8 @@ pub fn compose(env: &Env, clock: &Rc<dyn Clock>, frame: &Frame<'_>) -> Result<(T
     let chain = configuration.chain(frame.model).ok_or_else(|| {
         ApiError::field("model", "this deployment does not offer it; GET /api/models lists what it offers")
     })?;
-    let policy = ToolPolicy::of(frame.context);
+    let rules = shell::limits::tool_rules(|name| var(env, name)).map_err(misconfigured)?;
+    let policy = ToolPolicy::of(frame.context).narrowed(rules, frame.approved.clone());
     let spec = TurnSpec {
         thread_id: frame.thread_id.to_owned(),
         turn_id: frame.user_message.turn_id.clone(),
@@ -54,7 +60,7 @@ pub fn compose(env: &Env, clock: &Rc<dyn Clock>, frame: &Frame<'_>) -> Result<(T
         subtask_chain: configuration.roles.of(Role::Subagent).filter(|other| **other != chain).cloned(),
         chain,
         limits,
-        tools: tools::offered(parts.tools.as_ref(), &policy),
+        tools: tools::offered(parts.tools.as_ref(), frame.client_tools, &policy),
         policy,
         system: prompt::root(frame.context, &limits),
         history_until: frame.history_until,
@@ -86,7 +92,7 @@ fn limits(env: &Env) -> Result<Limits, ApiError> {
 
 /// Of how many turns a thread keeps the events.
 pub fn kept_turns(env: &Env) -> Result<u32, String> {
-    shell::limits::kept_turns(|name| env.var(name).ok().map(|value| value.to_string()))
+    shell::limits::kept_turns(|name| var(env, name))
 }
 
 fn misconfigured(detail: String) -> ApiError {

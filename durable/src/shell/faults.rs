@@ -19,7 +19,7 @@ use crate::journal::{Commit, Fact};
 use crate::model::RawValueEq;
 use crate::ports::{Log, LogError, Ports, Tool, ToolContext, ToolError, Tools};
 use crate::protocol::{Event, Seq};
-use crate::toolbelt::{PermissionClass, ToolSpec};
+use crate::toolbelt::{PermissionClass, RunsAt, ToolSpec};
 
 /// The variable that says where the harness listens.
 const URL: &str = "FAULTS_URL";
@@ -202,7 +202,10 @@ fn spec(name: &str, idempotent: bool) -> ToolSpec {
         parallel_safe: true,
         exclusive_lock: None,
         idempotent,
+        mcp_server: None,
         timeout_ms: Some(10_000),
+        runs_at: RunsAt::Service,
+        ask: false,
     }
 }
 

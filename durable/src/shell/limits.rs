@@ -3,6 +3,8 @@
 use serde_json::{Map, Value};
 
 use crate::profiles::Limits;
+use crate::toolbelt::{PermissionClass, Rules};
+use crate::tools;
 
 /// The greatest result of a tool that still fits into a row as JSON, whatever characters it has.
 const MAX_TOOL_RESULT_BYTES: usize = 200_000;
@@ -30,6 +32,22 @@ pub fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<Limits, String> 
         return Err(format!("the variable LIMITS: tool_result_bytes may be {MAX_TOOL_RESULT_BYTES} at most"));
     }
     Ok(limits)
+}
+
+/// Reads `TOOL_POLICY`: JSON with a rule (`on`, `ask`, `off`) by the name of a class or a tool. A name that means
+/// nothing is an error: a rule that is misspelt must not leave open what it was to close.
+pub fn tool_rules(var: impl Fn(&str) -> Option<String>) -> Result<Rules, String> {
+    let Some(json) = var("TOOL_POLICY").filter(|json| !json.trim().is_empty()) else {
+        return Ok(Rules::default());
+    };
+    let rules: Rules =
+        serde_json::from_str(&json).map_err(|error| format!("the variable TOOL_POLICY: {error}"))?;
+    let known =
+        |name: &str| PermissionClass::ALL.iter().any(|class| class.as_str() == name) || tools::is_known(name);
+    if let Some(name) = rules.names().find(|name| !known(name)) {
+        return Err(format!("the variable TOOL_POLICY: there is no class and no tool {name:?}"));
+    }
+    Ok(rules)
 }
 
 /// Reads `EVENT_TURNS`: of how many turns a thread keeps the events.

@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use crate::journal::{Commit, TurnEnd};
+use crate::journal::{Commit, Parking, TurnEnd};
 use crate::ports::{Clock, Log, LogError};
 use crate::protocol::{Event, Owner, Seq};
 use crate::storage::StoreError;
@@ -58,7 +58,7 @@ pub struct TurnLog {
 
 impl Log for TurnLog {
     fn commit(&self, commit: Commit) -> Result<(), LogError> {
-        let Commit { entries, texts, events, end } = commit;
+        let Commit { entries, texts, events, end, parking } = commit;
         // Whoever takes the turn's place closes this log first. The end leaves the object, so it is checked against
         // what is stored as well: that costs a statement once per turn instead of once per commit.
         if self.live.is_over() {
@@ -79,6 +79,9 @@ impl Log for TurnLog {
             #[cfg(feature = "faults")]
             super::faults::midway(super::faults::Place::BeforeEvents);
             let numbers = self.store.insert_events(turn_id, &texts, &fresh)?;
+            if let Some(parking) = parking {
+                self.park(parking)?;
+            }
             #[cfg(feature = "faults")]
             super::faults::midway(super::faults::Place::BeforeEnd);
             if let Some(end) = &end {
@@ -118,6 +121,24 @@ impl Log for TurnLog {
 }
 
 impl TurnLog {
+    /// The turn is parked, or runs again: its status and its timers.
+    fn park(&self, parking: Parking) -> Result<(), StoreError> {
+        let turn_id = self.about.turn_id.as_str();
+        match parking {
+            Parking::Parked { until } => {
+                self.store.set_parked(turn_id, true)?;
+                self.store.clear_timer(Reason::Turn)?;
+                self.store.set_timer(Reason::Parked, until)?;
+            }
+            Parking::Over => {
+                self.store.set_parked(turn_id, false)?;
+                self.store.clear_timer(Reason::Parked)?;
+                self.store.set_timer(Reason::Turn, self.clock.now_ms() + WATCH_MS)?;
+            }
+        }
+        self.store.arm()
+    }
+
     /// What the thread keeps of the turn, and what D1 must hear. The alarm stands already: a turn was running.
     fn end(&self, end: &TurnEnd, seq_last: Seq) -> Result<(), StoreError> {
         let about = &self.about;

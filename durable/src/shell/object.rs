@@ -5,7 +5,8 @@ use std::rc::Rc;
 use wasm_bindgen::JsValue;
 use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
-use crate::protocol::{ApiError, ThreadCommand, ThreadEnvelope};
+use crate::journal::Answer;
+use crate::protocol::{ApiError, Awaited, Decision, ThreadCommand, ThreadEnvelope};
 
 use super::chat::Ask;
 use super::respond::{internal, problem_response};
@@ -63,6 +64,17 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
         ThreadCommand::Messages { limit, cursor } => thread.list_messages(&owner, limit, cursor.as_deref()),
         ThreadCommand::Stream { after } => thread.stream(&owner, after),
         ThreadCommand::Cancel => thread.cancel(&owner).await,
+        ThreadCommand::ToolResult { tool_call_id, content, is_error } => {
+            thread.answer(&owner, &tool_call_id, Awaited::Client, Answer::Result { content, is_error })
+        }
+        ThreadCommand::Approval { approval_id, decision } => {
+            let answer = match decision {
+                Decision::Approve => Answer::Approve,
+                Decision::ApproveForThread => Answer::ApproveForThread,
+                Decision::Deny | Decision::Expired => Answer::Deny,
+            };
+            thread.answer(&owner, &approval_id, Awaited::Approval, answer)
+        }
         ThreadCommand::Delete => thread.delete(&owner).await,
     }
 }

@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use crate::journal::{Commit, Entry, Fact, TurnEnd, TurnSpec};
 use crate::model::Message;
-use crate::ports::Log;
+use crate::ports::{Log, LogError, Ports};
 use crate::protocol::{ApiError, CostSummary, Event, FinishReason, Role, StopNote, StoredMessage};
 use crate::storage::StoreError;
-use crate::storage::thread::{Reason, ThreadMeta, TurnRow};
+use crate::storage::thread::{Reason, ThreadMeta, TurnRow, TurnStatus};
 use crate::turn::Turn;
 
 use super::compose;
@@ -44,20 +44,58 @@ impl Thread {
     }
 
     fn resume(self: &Rc<Self>, thread: &ThreadMeta, turn: &TurnRow) -> Result<(), ApiError> {
+        let live = Rc::new(LiveLog::new(turn.turn_id.as_str(), self.numbers()?.next()));
+        let run = self.rebuilt(thread, turn, live, Turn::resume)?;
+        worker::console_log!("turn {} resumed, attempt {}", turn.turn_id, turn.resumptions);
+        self.launch(&Rc::new(run));
+        Ok(())
+    }
+
+    /// The run of the turn that has no end yet: the one in memory, else that of a parked turn, which does not run
+    /// before something is said to it.
+    pub fn run_or_parked(self: &Rc<Self>) -> Result<Option<Rc<Run>>, ApiError> {
+        if let Some(run) = self.run() {
+            return Ok(Some(run));
+        }
+        let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(None) };
+        let Some(turn) = self.store.open_turn()?.filter(|turn| turn.status == TurnStatus::Parked) else {
+            return Ok(None);
+        };
+        let Some(live) = self.live(&turn.turn_id)? else { return Ok(None) };
+        Ok(Some(Rc::new(self.rebuilt(&thread, &turn, live, Turn::rebuild)?)))
+    }
+
+    /// The time of some of a parked turn's calls is over.
+    pub fn expire(self: &Rc<Self>) -> Result<(), ApiError> {
+        let Some(run) = self.run_or_parked()? else { return Ok(()) };
+        match run.turn.expire()? {
+            true => self.go_on(&run),
+            false => {
+                self.store.set_timer(Reason::Parked, run.turn.waits_until())?;
+                self.store.arm()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn rebuilt(
+        &self,
+        thread: &ThreadMeta,
+        turn: &TurnRow,
+        live: Rc<LiveLog>,
+        rebuild: impl FnOnce(Vec<Entry>, Vec<Message>, Ports) -> Result<Rc<Turn>, LogError>,
+    ) -> Result<Run, ApiError> {
         let numbers = self.numbers()?;
         let entries = self.store.entries(&turn.turn_id)?;
         let spec = spec(&entries).ok_or_else(|| StoreError("the journal has no entry 0".to_owned()))?;
         let about = About::new(thread, &turn.turn_id, turn.generation, &spec.context_type);
         let history = self.store.history(spec.history_until, compose::history_bytes(&spec.limits))?;
         let (parts, _) = compose::parts(&self.env, &self.clock)?;
-        let live = Rc::new(LiveLog::new(turn.turn_id.as_str(), numbers.next()));
         let reserved = numbers.reserved();
         let ports = self.ports(parts, about, &live, Rc::clone(&numbers));
-        let resume = || Turn::resume(entries, history, ports).map_err(ApiError::from);
-        let engine = self.store.transaction(resume).inspect_err(|_| numbers.set_reserved(reserved))?;
-        worker::console_log!("turn {} resumed, attempt {}", turn.turn_id, turn.resumptions);
-        self.launch(&Rc::new(Run { turn: engine, live }));
-        Ok(())
+        let rebuild = || rebuild(entries, history, ports).map_err(ApiError::from);
+        let turn = self.store.transaction(rebuild).inspect_err(|_| numbers.set_reserved(reserved))?;
+        Ok(Run { turn, live })
     }
 
     /// Ends a turn that cannot be rebuilt, so that the thread can go on. What it streamed stays in the log.

@@ -410,6 +410,8 @@ fn a_reader_that_lags_behind_what_is_kept_goes_on_from_storage() {
             result,
             is_error: false,
             duration_ms: None,
+            awaits: None,
+            expires_at: None,
             place: Place::default(),
         };
         (seq, event)

@@ -17,8 +17,8 @@ use crate::protocol::{ApiError, ErrorCode, Numbered, Owner, Seq};
 use crate::storage::StoreError;
 use crate::storage::page::Page;
 use crate::storage::sql::Store;
-use crate::storage::thread::ThreadMeta;
-use crate::turn::Turn;
+use crate::storage::thread::{ThreadMeta, TurnStatus};
+use crate::turn::{Ran, Turn};
 
 use super::clock::JsClock;
 use super::live::LiveLog;
@@ -41,6 +41,8 @@ pub struct Thread {
     pub clock: Rc<dyn Clock>,
     numbers: OnceCell<Rc<Numbers>>,
     run: RefCell<Option<Rc<Run>>>,
+    /// Where the readers of a parked turn wait, which has no run.
+    parked: RefCell<Option<Rc<LiveLog>>>,
     /// No turn is stored as running, or its run is in this memory and has not failed.
     pub idle: Cell<bool>,
     /// The newest request that waits for the turn that it supersedes to end.
@@ -66,6 +68,7 @@ impl Thread {
             clock: Rc::new(JsClock),
             numbers: OnceCell::new(),
             run: RefCell::new(None),
+            parked: RefCell::new(None),
             idle: Cell::new(false),
             superseding: Cell::new(None),
             draining: Cell::new(false),
@@ -105,15 +108,21 @@ impl Thread {
     pub fn launch(self: &Rc<Self>, run: &Rc<Run>) {
         // What was there is dropped after the borrow: its end may be long over, its future is not.
         let _before = self.run.replace(Some(Rc::clone(run)));
+        self.parked.replace(None);
         self.idle.set(true);
         let (thread, run) = (Rc::clone(self), Rc::clone(run));
         self.state.wait_until(async move {
-            if let Err(error) = run.turn.run().await {
-                // What is journaled is resumed by the alarm or by the next request.
-                worker::console_error!("the run of {} ended: {error:?}", run.turn.spec().turn_id);
-                thread.idle.set(false);
+            match run.turn.run().await {
+                Ok(Ran::Ended) => run.live.close(),
+                // Its readers stay.
+                Ok(Ran::Parked) => drop(thread.parked.replace(Some(Rc::clone(&run.live)))),
+                Err(error) => {
+                    // What is journaled is resumed by the alarm or by the next request.
+                    worker::console_error!("the run of {} ended: {error:?}", run.turn.spec().turn_id);
+                    thread.idle.set(false);
+                    run.live.close();
+                }
             }
-            run.live.close();
             thread.forget(&run);
             thread.drain(false).await;
         });
@@ -128,12 +137,35 @@ impl Thread {
         }
     }
 
-    /// Stops a run and waits until its end is committed.
-    pub async fn stop(&self, run: &Run, why: TurnStop) -> Result<(), ApiError> {
+    /// Where the readers of the turn that has no end yet wait.
+    pub fn live(&self, turn_id: &str) -> Result<Option<Rc<LiveLog>>, StoreError> {
+        if let Some(run) = self.run().filter(|run| run.turn.spec().turn_id == turn_id) {
+            return Ok(Some(Rc::clone(&run.live)));
+        }
+        let open = self.store.open_turn()?;
+        if !open.is_some_and(|turn| turn.turn_id == turn_id && turn.status == TurnStatus::Parked) {
+            return Ok(None);
+        }
+        let next = self.numbers()?.next();
+        let mut parked = self.parked.borrow_mut();
+        Ok(Some(Rc::clone(parked.get_or_insert_with(|| Rc::new(LiveLog::new(turn_id, next))))))
+    }
+
+    /// Goes on with a parked turn that was answered or stopped.
+    pub fn go_on(self: &Rc<Self>, run: &Rc<Run>) {
+        let current = self.run();
+        if !current.is_some_and(|current| Rc::ptr_eq(&current, run)) {
+            self.launch(run);
+        }
+    }
+
+    /// Stops a run, a parked turn's as well, and waits until its end is committed.
+    pub async fn stop(self: &Rc<Self>, run: &Rc<Run>, why: TurnStop) -> Result<(), ApiError> {
         match run.turn.stop(why) {
             Ok(()) | Err(LogError::Fenced) => {}
             Err(error) => return Err(error.into()),
         }
+        self.go_on(run);
         let over = run.live.over();
         pin_mut!(over);
         match select(over, self.clock.sleep(END_MS)).await {

@@ -18,7 +18,9 @@ CREATE TABLE meta (
   thread_id      TEXT,
   title          TEXT,
   created_at     INTEGER,
-  request_seq    INTEGER
+  request_seq    INTEGER,
+  -- The tools that a person allowed for good: a JSON array of names.
+  approved_tools TEXT
 );
 -- Append-only: a turn's history is frozen as the last rowid before it.
 CREATE TABLE messages (
@@ -58,6 +60,7 @@ CREATE TABLE journal (
 );
 CREATE TABLE turns (
   turn_id              TEXT PRIMARY KEY,
+  -- running, parked (it waits for somebody outside) or done.
   status               TEXT NOT NULL,
   -- Grows with each run: only the newest may write.
   generation           INTEGER NOT NULL,
@@ -93,5 +96,6 @@ DELETE FROM messages; DELETE FROM events; DELETE FROM journal; DELETE FROM turns
 
 /// Turns the one row of `meta` into a tombstone.
 pub const BURY: &str = "
-UPDATE meta SET deleted_at = ?1, owner = NULL, thread_id = NULL, title = NULL, created_at = NULL, request_seq = NULL
+UPDATE meta SET deleted_at = ?1, owner = NULL, thread_id = NULL, title = NULL, created_at = NULL, request_seq = NULL,
+  approved_tools = NULL
 ";

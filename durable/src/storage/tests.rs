@@ -6,16 +6,17 @@ use super::history::fit;
 use super::outgoing::{Calls, News, Outgoing, ThreadRow, retry_after_ms, statements};
 use super::page::{LogRow, assemble};
 use super::rows::{Fresh, TEXT, entry_rows, event_rows};
-use crate::journal::{CallRecord, Entry, Fact, ModelOutcome, TextPart, ToolEnd, TurnSpec, TurnStop};
+use crate::journal::{Answer, CallRecord, Entry, Fact, ModelOutcome, TextPart, ToolEnd, TurnSpec, TurnStop};
 use crate::model::{
     Capabilities, Message, ModelChoice, ModelError, ModelErrorKind, ModelReply, RawMessage, RawValueEq,
     ReplyFinish, ToolCall, Usage,
 };
 use crate::profiles::{Chain, Limits, Offer, Price};
 use crate::protocol::{
-    BudgetReason, ChunkKind, ContextKind, Event, FinishReason, Numbered, Owner, Place, Role, StoredMessage,
+    Awaited, BudgetReason, ChunkKind, ContextKind, Event, FinishReason, Numbered, Owner, Place, Role,
+    StoredMessage,
 };
-use crate::toolbelt::{PermissionClass, ToolPolicy, ToolSpec};
+use crate::toolbelt::{PermissionClass, RunsAt, ToolPolicy, ToolSpec};
 
 fn part(id: &str, chunks: &[(u64, &str)]) -> TextPart {
     TextPart {
@@ -267,6 +268,8 @@ fn journal_entries_are_read_back_as_they_were_written() {
         idempotent: true,
         mcp_server: Some("docs".to_owned()),
         timeout_ms: Some(1),
+        runs_at: RunsAt::Client,
+        ask: true,
     };
     let mut tools = vec![spec.clone()];
     spec.permission_class = Some(PermissionClass::Safe);
@@ -317,6 +320,15 @@ fn journal_entries_are_read_back_as_they_were_written() {
         Fact::Stopped(TurnStop::Model { error }),
         Fact::Stopped(TurnStop::Superseded),
         Fact::Resumed { count: 1 },
+        Fact::Waiting { on: Awaited::Approval, place: place.clone(), since: 1, until: 2 },
+        Fact::Answered { on: Awaited::Client, answer: Answer::Expired, at_ms: 3 },
+        Fact::Answered {
+            on: Awaited::Client,
+            answer: Answer::Result { content: "c".to_owned(), is_error: true },
+            at_ms: 3,
+        },
+        Fact::Parked { count: 1 },
+        Fact::Unparked { count: 1 },
     ];
     for fact in facts {
         let entry = Entry { at: "0.1".to_owned(), elapsed_ms: 5, fact };

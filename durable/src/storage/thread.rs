@@ -1,5 +1,7 @@
 //! The thread in its object: meta, turns, messages, timers.
 
+use std::collections::BTreeSet;
+
 use worker::SqlStorageValue;
 
 use crate::model::Message;
@@ -27,7 +29,7 @@ pub struct ThreadMeta {
 /// A row of `turns`.
 pub struct TurnRow {
     pub turn_id: String,
-    pub running: bool,
+    pub status: TurnStatus,
     pub generation: u64,
     pub resumptions: u32,
     pub assistant_message_id: String,
@@ -36,11 +38,23 @@ pub struct TurnRow {
     pub seq_last: Option<Seq>,
 }
 
+/// Where a turn stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnStatus {
+    /// It runs, or ran when its run was lost.
+    Running,
+    /// It waits for somebody outside, and nothing runs.
+    Parked,
+    Done,
+}
+
 /// Why the alarm is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// A turn runs: should its run be lost, the alarm takes it up again.
     Turn,
+    /// The time of a call is over that waits for somebody outside.
+    Parked,
     /// D1 has not heard of everything.
     Outbox,
 }
@@ -49,6 +63,7 @@ impl Reason {
     fn as_str(self) -> &'static str {
         match self {
             Reason::Turn => "turn",
+            Reason::Parked => "parked",
             Reason::Outbox => "outbox",
         }
     }
@@ -135,11 +150,36 @@ impl Store {
         self.row(&query, [turn_id.into()])?.map(turn_of).transpose()
     }
 
-    /// The turn that runs, or ran when its run was lost. Turns are few and one object's own.
-    pub fn running_turn(&self) -> Result<Option<TurnRow>, StoreError> {
+    /// The turn that has no end yet. There is at most one, and it is the newest.
+    pub fn open_turn(&self) -> Result<Option<TurnRow>, StoreError> {
         let query = format!("SELECT {TURN} FROM turns ORDER BY seq_first DESC LIMIT 1");
         let newest = self.row(&query, [])?.map(turn_of).transpose()?;
-        Ok(newest.filter(|turn| turn.running))
+        Ok(newest.filter(|turn| turn.status != TurnStatus::Done))
+    }
+
+    /// The turn that runs, or ran when its run was lost.
+    pub fn running_turn(&self) -> Result<Option<TurnRow>, StoreError> {
+        Ok(self.open_turn()?.filter(|turn| turn.status == TurnStatus::Running))
+    }
+
+    /// The turn waits for somebody outside, or runs again.
+    pub fn set_parked(&self, turn_id: &str, parked: bool) -> Result<(), StoreError> {
+        let status = if parked { "parked" } else { "running" };
+        self.run("UPDATE turns SET status = ?2 WHERE turn_id = ?1", [turn_id.into(), status.into()])
+    }
+
+    /// The tools that a person allowed for good in this thread.
+    pub fn approved_tools(&self) -> Result<BTreeSet<String>, StoreError> {
+        let row = self.row("SELECT approved_tools FROM meta", [])?;
+        let json = row.and_then(|mut row| row.maybe_text(0));
+        Ok(json.map(|json| serde_json::from_str(&json)).transpose()?.unwrap_or_default())
+    }
+
+    /// A person allows a tool for good.
+    pub fn approve_tool(&self, name: &str) -> Result<(), StoreError> {
+        let mut names = self.approved_tools()?;
+        names.insert(name.to_owned());
+        self.run("UPDATE meta SET approved_tools = ?1", [serde_json::to_string(&names)?.into()])
     }
 
     /// Whether this run may write: a newer run, the turn's end and a deletion take that away.
@@ -287,7 +327,11 @@ fn of_word<T: serde::de::DeserializeOwned>(word: String) -> Result<T, StoreError
 fn turn_of(mut row: Row) -> Result<TurnRow, StoreError> {
     Ok(TurnRow {
         turn_id: row.text(0)?,
-        running: row.text(1)? == "running",
+        status: match row.text(1)?.as_str() {
+            "running" => TurnStatus::Running,
+            "parked" => TurnStatus::Parked,
+            _ => TurnStatus::Done,
+        },
         generation: unsigned(row.int(2)?),
         resumptions: u32::try_from(row.int(3)?).unwrap_or(u32::MAX),
         assistant_message_id: row.text(4)?,

@@ -6,9 +6,9 @@ mod spec;
 
 use std::rc::Rc;
 
-pub use policy::ToolPolicy;
+pub use policy::{Rule, Rules, ToolPolicy};
 pub use schema::OutputSchema;
-pub use spec::{PermissionClass, ToolSpec};
+pub use spec::{PermissionClass, RunsAt, ToolSpec};
 
 use crate::model::ToolDefinition;
 

@@ -1,11 +1,42 @@
 //! Who may have which class of tools. Guards only narrow; what is not allowed is not offered, and refused if called.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::{PermissionClass, ToolSpec};
 use crate::protocol::ContextKind;
+
+/// What happens to the calls of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    On,
+    /// A person is asked before each call.
+    Ask,
+    /// The tool is not offered, and refused if called.
+    Off,
+}
+
+/// The operator's rules, by the name of a class or of a tool; a tool's own rule wins over that of its class.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Rules(BTreeMap<String, Rule>);
+
+impl Rules {
+    /// The names that they are about.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn of(&self, class: PermissionClass, name: &str) -> Rule {
+        self.0.get(name).or_else(|| self.0.get(class.as_str())).copied().unwrap_or(Rule::On)
+    }
+}
 
 /// What a session allows. Built once for each turn and frozen in its entry 0, it holds when tools are offered and again
 /// when they are called. The default allows nothing.
@@ -18,6 +49,12 @@ pub struct ToolPolicy {
     pub workspace_root: Option<String>,
     /// The MCP servers whose tools may be offered: only those (N-105).
     pub allowed_mcp_servers: BTreeSet<String>,
+    /// The operator's rules; they can only narrow what the classes allow.
+    #[serde(skip_serializing_if = "Rules::is_empty")]
+    pub rules: Rules,
+    /// The tools that a person has allowed for good: nobody is asked again.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub approved: BTreeSet<String>,
 }
 
 impl ToolPolicy {
@@ -31,12 +68,30 @@ impl ToolPolicy {
         ToolPolicy { classes, ..ToolPolicy::default() }
     }
 
-    /// Whether a tool may be offered and run. One without a class may not.
+    /// The same with the operator's rules, and with what a person has allowed for good.
+    pub fn narrowed(self, rules: Rules, approved: BTreeSet<String>) -> Self {
+        ToolPolicy { rules, approved, ..self }
+    }
+
+    /// Whether a tool may be offered and run.
     pub fn allows(&self, spec: &ToolSpec) -> bool {
-        let Some(class) = spec.permission_class else { return false };
+        self.rule(spec) != Rule::Off
+    }
+
+    /// The rule for a tool. Off where it has no class, or the session does not have what it needs.
+    pub fn rule(&self, spec: &ToolSpec) -> Rule {
+        let Some(class) = spec.permission_class.filter(|class| self.classes.contains(class)) else {
+            return Rule::Off;
+        };
         let has_server = spec.mcp_server.as_ref().is_none_or(|name| self.allowed_mcp_servers.contains(name));
         let has_root = class != PermissionClass::WorkspaceWrite || self.workspace_root.is_some();
-        self.classes.contains(&class) && has_server && has_root
+        if !has_server || !has_root {
+            return Rule::Off;
+        }
+        match self.rules.of(class, &spec.name) {
+            Rule::Ask if self.approved.contains(&spec.name) => Rule::On,
+            rule => rule,
+        }
     }
 }
 
@@ -125,5 +180,29 @@ mod tests {
         );
         policy.classes.remove(&PermissionClass::Network);
         assert!(!policy.allows(&tool("docs")), "a listed server's tools need their class as well");
+    }
+
+    #[test]
+    fn rules_narrow_and_never_widen() {
+        use PermissionClass::*;
+        let named = |name: &str, class| ToolSpec { name: name.to_owned(), ..spec(Some(class)) };
+        let rules = r#"{"network": "ask", "fetch": "on", "safe": "off", "secrets": "on", "write": "ask"}"#;
+        let rules: Rules = serde_json::from_str(rules).unwrap();
+        let approved = BTreeSet::from(["allowed".to_owned()]);
+        let policy = in_a_workspace(ContextKind::Thread).narrowed(rules, approved);
+        for (name, class, rule) in [
+            ("search", Network, Rule::Ask),
+            ("fetch", Network, Rule::On),
+            ("allowed", Network, Rule::On),
+            ("calculate", Safe, Rule::Off),
+            ("write", WorkspaceWrite, Rule::Ask),
+            ("other", WorkspaceWrite, Rule::On),
+            ("key", Secrets, Rule::Off),
+            ("paste", EditorMutate, Rule::Off),
+        ] {
+            assert_eq!(policy.rule(&named(name, class)), rule, "{name}");
+        }
+        let json = serde_json::to_string(&policy).unwrap();
+        assert_eq!(serde_json::from_str::<ToolPolicy>(&json).unwrap(), policy, "it is frozen in entry 0");
     }
 }

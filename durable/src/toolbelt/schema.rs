@@ -35,7 +35,18 @@ pub struct OutputSchema {
 impl OutputSchema {
     /// Checks the bounds and compiles. The error goes to the model that wrote the schema.
     pub fn compile(source: Rc<RawValueEq>) -> Result<Self, String> {
-        let text = source.0.get();
+        let schema = OutputSchema::within_bounds(source.0.get())?;
+        let validator = jsonschema::options()
+            .with_draft(Draft::Draft202012)
+            // Linear time, whatever the pattern and the text are.
+            .with_pattern_options(PatternOptions::regex())
+            .build(&schema)
+            .map_err(|error| clipped(&error.to_string()))?;
+        Ok(OutputSchema { source, validator })
+    }
+
+    /// Checks the bounds alone, which costs no more than reading the schema.
+    pub fn within_bounds(text: &str) -> Result<Value, String> {
         if text.len() > MAX_BYTES {
             return Err(format!("the schema has {} bytes, the limit is {MAX_BYTES}", text.len()));
         }
@@ -48,13 +59,7 @@ impl OutputSchema {
         if cost.of(&schema, MAX_PAYLOAD_DEPTH)? > MAX_CHECKS {
             return Err("its combinators and references multiply too much; simplify them".to_owned());
         }
-        let validator = jsonschema::options()
-            .with_draft(Draft::Draft202012)
-            // Linear time, whatever the pattern and the text are.
-            .with_pattern_options(PatternOptions::regex())
-            .build(&schema)
-            .map_err(|error| clipped(&error.to_string()))?;
-        Ok(OutputSchema { source, validator })
+        Ok(schema)
     }
 
     /// The schema as it was given.

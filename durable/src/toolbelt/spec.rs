@@ -26,6 +26,32 @@ pub enum PermissionClass {
     Secrets,
 }
 
+impl PermissionClass {
+    /// All of them.
+    pub const ALL: [PermissionClass; 7] = [
+        PermissionClass::Safe,
+        PermissionClass::Knowledge,
+        PermissionClass::Network,
+        PermissionClass::WorkspaceWrite,
+        PermissionClass::EditorMutate,
+        PermissionClass::Subagent,
+        PermissionClass::Secrets,
+    ];
+
+    /// The name in JSON and in configuration.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            PermissionClass::Safe => "safe",
+            PermissionClass::Knowledge => "knowledge",
+            PermissionClass::Network => "network",
+            PermissionClass::WorkspaceWrite => "workspace_write",
+            PermissionClass::EditorMutate => "editor_mutate",
+            PermissionClass::Subagent => "subagent",
+            PermissionClass::Secrets => "secrets",
+        }
+    }
+}
+
 /// A tool's declaration. A tool without a class is refused, never offered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
@@ -46,6 +72,22 @@ pub struct ToolSpec {
     pub mcp_server: Option<String>,
     /// Milliseconds after which the call fails; none for a subtask, which has the turn's deadline.
     pub timeout_ms: Option<u64>,
+    /// Who carries a call out.
+    #[serde(default)]
+    pub runs_at: RunsAt,
+    /// A person must allow each call.
+    #[serde(default)]
+    pub ask: bool,
+}
+
+/// Who carries a call out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunsAt {
+    #[default]
+    Service,
+    /// The client that brought the tool: it posts the result.
+    Client,
 }
 
 impl ToolSpec {

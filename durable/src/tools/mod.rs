@@ -1,6 +1,7 @@
 //! The tools, one file each. Those that the loop intercepts have only a declaration here.
 
 mod calculate;
+pub mod client;
 mod current_time;
 pub mod finish_subtask;
 pub mod memory;
@@ -13,7 +14,8 @@ use serde_json::value::RawValue;
 
 use crate::model::RawValueEq;
 use crate::ports::{Tool, ToolError, Tools};
-use crate::toolbelt::{PermissionClass, ToolPolicy, ToolSpec};
+use crate::protocol::ClientTool;
+use crate::toolbelt::{PermissionClass, Rule, RunsAt, ToolPolicy, ToolSpec};
 
 /// The tools of every deployment.
 pub struct Standard(Vec<Rc<dyn Tool>>);
@@ -38,10 +40,20 @@ pub fn intercepted() -> Vec<ToolSpec> {
     vec![run_subtask::spec(), memory::list_spec(), memory::read_spec(), memory::write_spec()]
 }
 
-/// The root's toolbelt: what is registered and allowed, in a stable order.
-pub fn offered(tools: &dyn Tools, policy: &ToolPolicy) -> Vec<ToolSpec> {
+/// The root's toolbelt: what is registered, what the client brings, of both what is allowed, in a stable order.
+pub fn offered(tools: &dyn Tools, clients: &[ClientTool], policy: &ToolPolicy) -> Vec<ToolSpec> {
     let registered = tools.all().iter().map(|tool| tool.spec().clone());
-    intercepted().into_iter().chain(registered).filter(|spec| policy.allows(spec)).collect()
+    let all = intercepted().into_iter().chain(registered).chain(clients.iter().map(client::spec));
+    let ruled = all.map(|spec| (policy.rule(&spec), spec)).filter(|(rule, _)| *rule != Rule::Off);
+    ruled.map(|(rule, spec)| ToolSpec { ask: rule == Rule::Ask, ..spec }).collect()
+}
+
+/// Whether configuration may name this tool: one of ours, or any that a client brings.
+pub fn is_known(name: &str) -> bool {
+    let standard = Standard::default();
+    name.starts_with(client::PREFIX)
+        || intercepted().iter().any(|spec| spec.name == name)
+        || standard.all().iter().any(|tool| tool.spec().name == name)
 }
 
 /// Reads a tool's arguments by their Rust type. The error names the path and goes to the model. Empty arguments are
@@ -74,6 +86,8 @@ fn declare(name: &str, class: PermissionClass, description: &str, schema: serde_
         idempotent: true,
         mcp_server: None,
         timeout_ms: Some(30_000),
+        runs_at: RunsAt::Service,
+        ask: false,
     }
 }
 

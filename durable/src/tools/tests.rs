@@ -126,13 +126,13 @@ fn types_and_published_schemas_agree() {
 #[test]
 fn what_is_offered_is_registered_and_allowed() {
     let names = |context| -> Vec<String> {
-        let specs = offered(&Standard::default(), &ToolPolicy::of(context));
+        let specs = offered(&Standard::default(), &[], &ToolPolicy::of(context));
         specs.into_iter().map(|spec| spec.name).collect()
     };
     let thread = ["run_subtask", "memory_list", "memory_read", "memory_write", "calculate", "current_time"];
     assert_eq!(names(ContextKind::Thread), thread);
     assert_eq!(names(ContextKind::Editor), thread);
-    for spec in offered(&Standard::default(), &ToolPolicy::of(ContextKind::Thread)) {
+    for spec in offered(&Standard::default(), &[], &ToolPolicy::of(ContextKind::Thread)) {
         let class = match spec.name.as_str() {
             "run_subtask" => PermissionClass::Subagent,
             "calculate" | "current_time" => PermissionClass::Safe,
@@ -205,8 +205,9 @@ proptest! {
             classes: unlocked.intersection(&classes).copied().collect(),
             workspace_root: has_root.then(|| "/".to_owned()),
             allowed_mcp_servers: servers.iter().map(|name| (*name).to_owned()).collect(),
+            ..ToolPolicy::default()
         };
-        let given = offered(&catalogue, &policy);
+        let given = offered(&catalogue, &[], &policy);
         let registered: Vec<ToolSpec> = intercepted().into_iter().chain(specs).collect();
         let is_in_all = |spec: &&ToolSpec| {
             spec.permission_class.is_some_and(|class| {
@@ -217,12 +218,12 @@ proptest! {
             }) && spec.mcp_server.as_ref().is_none_or(|name| servers.contains(name.as_str()))
         };
         prop_assert_eq!(&given, &registered.iter().filter(is_in_all).cloned().collect::<Vec<_>>());
-        prop_assert_eq!(&offered(&catalogue, &policy), &given, "the same arguments give the same list");
+        prop_assert_eq!(&offered(&catalogue, &[], &policy), &given, "the same arguments give the same list");
         for class in CLASSES {
             let mut less = policy.clone();
             less.classes.remove(&class);
             let left = given.iter().filter(|spec| spec.permission_class != Some(class)).cloned().collect::<Vec<_>>();
-            prop_assert_eq!(offered(&catalogue, &less), left);
+            prop_assert_eq!(offered(&catalogue, &[], &less), left);
         }
     }
 }

@@ -14,14 +14,15 @@ use futures::pin_mut;
 use super::interceptors::Interceptor;
 use super::keys::call_key;
 use super::machine::Level;
+use super::parking::Tally;
 use super::{Halt, Turn, subtask};
 use crate::budget::Counted;
-use crate::journal::{Commit, Fact, ToolEnd};
+use crate::journal::{Answer, Commit, Fact, ToolEnd};
 use crate::memory::{MAX_TURN_BYTES, Overlay};
 use crate::model::ToolCall;
 use crate::ports::{ToolContext, ToolError};
-use crate::protocol::{CallStatus, Event, Place};
-use crate::toolbelt::{OutputSchema, ToolSpec, Toolbelt};
+use crate::protocol::{Awaited, CallStatus, Event, Place};
+use crate::toolbelt::{OutputSchema, RunsAt, ToolSpec, Toolbelt};
 
 /// The order of a round, by the calls' places in the reply.
 #[derive(Debug, PartialEq, Eq)]
@@ -78,6 +79,8 @@ struct Admitted<'a> {
 
 enum Next {
     Run(Rc<ToolSpec>),
+    /// A person is asked first; only then the call is reserved and starts.
+    Ask(Rc<ToolSpec>),
     Settled(ToolEnd),
 }
 
@@ -100,25 +103,29 @@ impl<'a> Round<'a> {
             let next = match (turn.replay.tool(&key), self.guard(call)) {
                 (Some(end), _) => Next::Settled(end.clone()),
                 (None, Err(refusal)) => {
-                    self.note_start(&mut commit, &key, call);
+                    self.note_start(&mut commit, &key, call, None);
                     refuse(&mut commit, &key, call, refusal)?
                 }
-                (None, Ok(spec)) if turn.replay.tool_started(&key) => match spec.idempotent {
-                    true => Next::Run(spec),
-                    false => refuse(&mut commit, &key, call, UNKNOWN.to_owned())?,
-                },
+                (None, Ok(spec)) if turn.replay.tool_started(&key) => {
+                    match spec.idempotent || spec.runs_at == RunsAt::Client {
+                        // A client's tool did not run here: its answer stands in the journal, or is still to come.
+                        true => Next::Run(spec),
+                        false => refuse(&mut commit, &key, call, UNKNOWN.to_owned())?,
+                    }
+                }
+                (None, Ok(spec)) if self.must_ask(&spec, &key) => {
+                    if !turn.has_waited(&key, Awaited::Approval) {
+                        turn.check()?;
+                        self.note_request(&mut commit, &key, call, &spec);
+                    }
+                    Next::Ask(spec)
+                }
                 (None, Ok(spec)) => {
                     let subtask = Interceptor::of(&call.name) == Some(Interceptor::RunSubtask);
                     tools += 1;
                     subtasks += u32::from(subtask);
-                    turn.check()?;
-                    if subtask {
-                        turn.reserve(Counted::Subtask, subtasks)?;
-                    }
-                    turn.reserve(Counted::ToolCall, tools)?;
-                    let started = Fact::ToolStarted { place: self.level.place.clone(), subtask };
-                    commit.entries.push(turn.entry(&key, started));
-                    self.note_start(&mut commit, &key, call);
+                    self.reserve(subtasks, tools, subtask)?;
+                    self.note_reserved(&mut commit, &key, call, &spec);
                     Next::Run(spec)
                 }
             };
@@ -130,8 +137,25 @@ impl<'a> Round<'a> {
         Ok(admitted)
     }
 
+    /// Whether a person must allow this call before it starts. What was asked once stays asked, whatever was allowed
+    /// meanwhile: a replay comes to the same steps.
+    fn must_ask(&self, spec: &ToolSpec, key: &str) -> bool {
+        let allowed = || self.turn.record.borrow().approved.contains(&spec.name);
+        self.turn.has_waited(key, Awaited::Approval) || (spec.ask && !allowed())
+    }
+
+    /// Refuses calls that would cross a limit.
+    fn reserve(&self, subtasks: u32, tools: u32, subtask: bool) -> Result<(), Halt> {
+        self.turn.check()?;
+        if subtask {
+            self.turn.reserve(Counted::Subtask, subtasks)?;
+        }
+        self.turn.reserve(Counted::ToolCall, tools)
+    }
+
     /// Policy at dispatch: what the level was not given does not run, nor what the policy does not allow, whoever gave
-    /// it. A subtask at the greatest depth is refused before it is entered.
+    /// it. A subtask at the greatest depth is refused before it is entered. A client acts on what it is told, so it is told only
+    /// of what is in order.
     fn guard(&self, call: &ToolCall) -> Result<Rc<ToolSpec>, String> {
         let found = self.level.belt.find(&call.name).filter(|spec| self.turn.spec.policy.allows(spec));
         let spec = found.ok_or_else(|| self.level.belt.refusal(&call.name))?;
@@ -139,7 +163,38 @@ impl<'a> Round<'a> {
         if Interceptor::of(&call.name) == Some(Interceptor::RunSubtask) && self.level.place.depth >= limit {
             return Err(format!("depth limit: subtasks may nest {limit} deep, do this work here"));
         }
+        if spec.runs_at == RunsAt::Client {
+            self.turn.check_arguments(spec, &call.arguments)?;
+        }
         Ok(Rc::clone(spec))
+    }
+
+    /// Waits for a person, then starts the call. What the model is told where that does not come to pass.
+    async fn allowed(
+        &self,
+        key: &str,
+        call: &ToolCall,
+        spec: &Rc<ToolSpec>,
+    ) -> Result<Result<(), ToolEnd>, Halt> {
+        let turn = self.turn;
+        let (answer, waited_ms) = turn.answered(key, Awaited::Approval).await;
+        let mut commit = Commit::default();
+        let refused = match answer {
+            Answer::Approve | Answer::ApproveForThread => {
+                let subtask = Interceptor::of(&call.name) == Some(Interceptor::RunSubtask);
+                self.reserve(1, 1, subtask)?;
+                self.note_reserved(&mut commit, key, call, spec);
+                None
+            }
+            Answer::Expired => Some(UNASKED),
+            Answer::Deny | Answer::Result { .. } => Some(DENIED),
+        };
+        let refused = refused.map(|why| {
+            self.note_start(&mut commit, key, call, None);
+            self.note_end(&mut commit, key, call, failed(why.to_owned(), waited_ms))
+        });
+        turn.commit(commit)?;
+        Ok(refused.map_or(Ok(()), Err))
     }
 
     async fn execute(&self, admitted: Admitted<'a>) -> Result<(usize, ToolEnd), Halt> {
@@ -147,15 +202,23 @@ impl<'a> Round<'a> {
         let spec = match next {
             Next::Settled(end) => return Ok((index, end)),
             Next::Run(spec) => spec,
+            Next::Ask(spec) => match self.allowed(&key, call, &spec).await? {
+                Ok(()) => spec,
+                Err(refused) => return Ok((index, refused)),
+            },
         };
         let turn = self.turn;
+        let outside = spec.runs_at == RunsAt::Client;
+        let subtask = Interceptor::of(&call.name) == Some(Interceptor::RunSubtask);
+        // A subtask's own calls count as running; a call that waits for its client does not run.
+        let _runs = (!outside && !subtask).then(|| Tally::of(&turn.busy));
         let lock = spec.exclusive_lock.as_deref().map(|name| turn.lock(name));
         let _held = match &lock {
             Some(lock) => Some(lock.lock().await),
             None => None,
         };
         let began_ms = turn.ports.clock.now_ms();
-        let mut overlay = Overlay::new();
+        let (mut overlay, mut waited_ms) = (Overlay::new(), None);
         let result = match Interceptor::of(&call.name) {
             Some(Interceptor::RunSubtask) => {
                 subtask::run(turn, self.level, &key, &call.arguments, &mut overlay).await?
@@ -175,9 +238,14 @@ impl<'a> Round<'a> {
                     }
                 }
             }
+            None if outside => {
+                let (answer, waited) = turn.answered(&key, Awaited::Client).await;
+                waited_ms = Some(waited);
+                told_by_client(answer)
+            }
             None => self.run_tool(&spec, &key, call).await,
         };
-        let duration_ms = turn.ports.clock.now_ms().saturating_sub(began_ms);
+        let duration_ms = waited_ms.unwrap_or_else(|| turn.ports.clock.now_ms().saturating_sub(began_ms));
         let (content, is_error) = match result {
             Ok(content) => (content, false),
             Err(ToolError(text)) => (text, true),
@@ -226,8 +294,49 @@ impl<'a> Round<'a> {
         failed(truncated(text, self.turn.spec.limits.tool_result_bytes), 0)
     }
 
-    fn note_start(&self, commit: &mut Commit, key: &str, call: &ToolCall) {
-        let event = start_event(self.turn.ids.tool_call(key), call, &self.level.place);
+    /// A call that was let in: its reservation and its start, and what it waits for.
+    fn note_reserved(&self, commit: &mut Commit, key: &str, call: &ToolCall, spec: &ToolSpec) {
+        let subtask = Interceptor::of(&call.name) == Some(Interceptor::RunSubtask);
+        let place = self.level.place.clone();
+        commit.entries.push(self.turn.entry(key, Fact::ToolStarted { place, subtask }));
+        let until = (spec.runs_at == RunsAt::Client)
+            .then(|| self.note_wait(commit, key, Awaited::Client, self.turn.spec.limits.client_wait_ms));
+        self.note_start(commit, key, call, until);
+    }
+
+    /// A person is asked whether a call may be made.
+    fn note_request(&self, commit: &mut Commit, key: &str, call: &ToolCall, spec: &ToolSpec) {
+        let limits = &self.turn.spec.limits;
+        let expires_at = self.note_wait(commit, key, Awaited::Approval, limits.approval_wait_ms);
+        let request = Event::ApprovalRequest {
+            approval_id: self.turn.ids.approval(key),
+            tool_call_id: self.turn.ids.tool_call(key),
+            name: call.name.clone(),
+            args: told_arguments(&call.arguments),
+            permission_class: spec
+                .permission_class
+                .map(|class| class.as_str().to_owned())
+                .unwrap_or_default(),
+            expires_at,
+            place: self.level.place.clone(),
+        };
+        commit.events.push((format!("approval_request:{key}"), request));
+    }
+
+    /// A wait that begins now. When it is over.
+    fn note_wait(&self, commit: &mut Commit, key: &str, on: Awaited, wait_ms: u64) -> u64 {
+        let since = self.turn.ports.clock.now_ms();
+        let until = since.saturating_add(wait_ms);
+        let waiting = Fact::Waiting { on, place: self.level.place.clone(), since, until };
+        commit.entries.push(self.turn.entry(key, waiting));
+        until
+    }
+
+    fn note_start(&self, commit: &mut Commit, key: &str, call: &ToolCall, until: Option<u64>) {
+        let mut event = start_event(self.turn.ids.tool_call(key), call, &self.level.place);
+        if let (Event::ToolCallUpdate { awaits, expires_at, .. }, Some(_)) = (&mut event, until) {
+            (*awaits, *expires_at) = (Some(Awaited::Client), until);
+        }
         commit.events.push((format!("tool_start:{key}"), event));
     }
 
@@ -242,26 +351,42 @@ impl<'a> Round<'a> {
 /// The most bytes of arguments that clients are told: an event is one row of the log. Tools get all of them.
 const MAX_TOLD_ARGUMENTS: usize = 100_000;
 
-/// The event that a call's arguments are known.
-pub(super) fn start_event(id: String, call: &ToolCall, place: &Place) -> Event {
-    let args = match serde_json::from_str(&call.arguments) {
-        _ if call.arguments.len() > MAX_TOLD_ARGUMENTS => {
-            let end = call.arguments.floor_char_boundary(MAX_TOLD_ARGUMENTS);
-            let (told, _) = call.arguments.split_at(end);
+/// Arguments as clients are told of them.
+fn told_arguments(arguments: &str) -> serde_json::Value {
+    match serde_json::from_str(arguments) {
+        _ if arguments.len() > MAX_TOLD_ARGUMENTS => {
+            let (told, _) = arguments.split_at(arguments.floor_char_boundary(MAX_TOLD_ARGUMENTS));
             serde_json::json!({ "_raw": format!("{told}…") })
         }
         Ok(args @ serde_json::Value::Object(_)) => args,
-        _ if call.arguments.trim().is_empty() => serde_json::json!({}),
-        _ => serde_json::json!({ "_raw": call.arguments }),
-    };
+        _ if arguments.trim().is_empty() => serde_json::json!({}),
+        _ => serde_json::json!({ "_raw": arguments }),
+    }
+}
+
+/// What a client's answer is to the model.
+fn told_by_client(answer: Answer) -> Result<String, ToolError> {
+    match answer {
+        Answer::Result { content, is_error: false } => Ok(content),
+        Answer::Result { content, is_error: true } => Err(ToolError(content)),
+        Answer::Approve | Answer::ApproveForThread | Answer::Deny | Answer::Expired => {
+            Err(ToolError(UNANSWERED.to_owned()))
+        }
+    }
+}
+
+/// The event that a call's arguments are known.
+pub(super) fn start_event(id: String, call: &ToolCall, place: &Place) -> Event {
     Event::ToolCallUpdate {
         tool_call_id: id,
         name: call.name.clone(),
         status: CallStatus::Start,
-        args: Some(args),
+        args: Some(told_arguments(&call.arguments)),
         result: None,
         is_error: false,
         duration_ms: None,
+        awaits: None,
+        expires_at: None,
         place: place.clone(),
     }
 }
@@ -276,9 +401,17 @@ pub(super) fn end_event(id: String, call: &ToolCall, place: &Place, end: &ToolEn
         result: Some(end.content.clone()),
         is_error: end.is_error,
         duration_ms: Some(end.duration_ms),
+        awaits: None,
+        expires_at: None,
         place: place.clone(),
     }
 }
+
+/// What the model is told of calls that were not answered, or answered with no.
+const UNANSWERED: &str = "The user's client did not answer in time: the result is unknown, and it may have taken effect. Check before \
+     repeating it.";
+const UNASKED: &str = "Nobody allowed this call in time, so it was not made.";
+const DENIED: &str = "The user did not allow this call, so it was not made. Do not repeat it: go on without it, or ask the user.";
 
 /// What the model is told of a call whose run was lost.
 const UNKNOWN: &str =

@@ -7,6 +7,7 @@ use futures::future::LocalBoxFuture;
 use futures::{FutureExt, StreamExt};
 
 use super::machine::{Level, LevelEnd, Step};
+use super::parking::Tally;
 use super::{Halt, Turn, dispatch, prune};
 use crate::budget::Counted;
 use crate::journal::{Commit, Fact, ModelOutcome, TextPart, TurnStop};
@@ -56,6 +57,7 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
         &at,
         Fact::ModelStarted { digest: digest.clone(), attempt, place: level.place.clone(), held },
     )?;
+    let _runs = Tally::of(&turn.busy);
     let began_ms = turn.ports.clock.now_ms();
     let mut said = String::new();
     let outcome = match stream(turn, level, &at, attempt, request, &mut said).await {
@@ -219,5 +221,5 @@ fn end(
         events.push((format!("state:{at}:tools"), turn.agent_state(Some(&call.name))));
     }
     let ended = Fact::ModelEnded { digest, outcome: outcome.clone(), duration_ms, place };
-    turn.commit(Commit { entries: vec![turn.entry(at, ended)], texts, events, end: None })
+    turn.commit(Commit { entries: vec![turn.entry(at, ended)], texts, events, ..Commit::default() })
 }

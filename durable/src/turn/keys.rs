@@ -57,6 +57,10 @@ impl WireIds {
         format!("call_{}_{call_key}", self.tag)
     }
 
+    pub(super) fn approval(&self, call_key: &str) -> String {
+        format!("approval_{}_{call_key}", self.tag)
+    }
+
     pub(super) fn model_call(&self, step_key: &str) -> String {
         format!("model_{}_{step_key}", self.tag)
     }

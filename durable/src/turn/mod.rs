@@ -10,6 +10,7 @@ mod ending;
 mod interceptors;
 mod keys;
 mod machine;
+mod parking;
 pub mod prompt;
 mod prune;
 mod record;
@@ -19,7 +20,7 @@ mod subtask;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Poll, Waker};
 
 use futures::future::{Either, poll_fn, select};
 use futures::lock::Mutex;
@@ -31,12 +32,14 @@ use self::machine::{Level, LevelStart};
 use self::record::Record;
 use self::replay::Replay;
 use crate::budget::{Counted, Exceeded};
-use crate::journal::{Commit, Entry, Fact, TurnSpec, TurnStop};
+use crate::journal::{Commit, Entry, Fact, Parking, TurnSpec, TurnStop};
 use crate::memory::AgentMemory;
 use crate::model::{Message, Usage};
 use crate::ports::{LogError, Ports};
 use crate::protocol::{AgentState, Event, Place};
-use crate::toolbelt::Toolbelt;
+use crate::toolbelt::{OutputSchema, ToolSpec, Toolbelt};
+
+pub use self::parking::Heard;
 
 /// Resumptions of one turn without progress between them, and in all (DESIGN §5): peers who had no such limit paid
 /// for the same model call for ever.
@@ -59,6 +62,21 @@ pub struct Turn {
     earlier_ms: u64,
     /// Named locks hold over the whole tree, sibling subtasks included (N-095).
     locks: RefCell<BTreeMap<String, Rc<Mutex<()>>>>,
+    /// Schemas of the client's tools, compiled when they are first needed.
+    schemas: RefCell<BTreeMap<String, Result<Rc<OutputSchema>, String>>>,
+    /// How many calls run, how many wait for somebody outside, and what wakes those.
+    busy: Cell<u32>,
+    waiting: Cell<u32>,
+    waiters: RefCell<Vec<Waker>>,
+}
+
+/// How a run of a turn came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ran {
+    /// The turn's end is committed.
+    Ended,
+    /// The turn is parked: it waits for somebody outside, and nothing runs.
+    Parked,
 }
 
 /// Why a level does not go on. The turn's end is then said by `ending`, not by the level.
@@ -100,6 +118,20 @@ impl Turn {
     /// Rebuilds a turn whose run was lost from its journal, in the order in which it was written. `run` goes on, or
     /// ends the turn if it was resumed too often.
     pub fn resume(entries: Vec<Entry>, history: Vec<Message>, ports: Ports) -> Result<Rc<Turn>, LogError> {
+        let turn = Turn::rebuild(entries, history, ports)?;
+        let (all, fruitless) = turn.replay.resumptions();
+        turn.write(Commit {
+            entries: vec![turn.entry("", Fact::Resumed { count: all + 1 })],
+            ..Commit::default()
+        })?;
+        if all >= MAX_RESUMPTIONS || fruitless >= MAX_FRUITLESS_RESUMPTIONS {
+            turn.stop(TurnStop::Interrupted { detail: format!("its run was lost {} times", all + 1) })?;
+        }
+        Ok(turn)
+    }
+
+    /// Rebuilds a turn that was parked, and writes nothing: it is answered or stopped, and then goes on with `run`.
+    pub fn rebuild(entries: Vec<Entry>, history: Vec<Message>, ports: Ports) -> Result<Rc<Turn>, LogError> {
         let spec = entries.iter().find_map(|entry| match &entry.fact {
             Fact::Started(spec) => Some(TurnSpec::clone(spec)),
             _ => None,
@@ -108,17 +140,8 @@ impl Turn {
         let earlier_ms = entries.iter().map(|entry| entry.elapsed_ms).max().unwrap_or(0);
         let mut record = Record::new(&spec);
         entries.iter().for_each(|entry| record.apply(entry));
-        let replay = Replay::new(entries);
-        let (all, fruitless) = replay.resumptions();
-        let mut turn = Turn::new(spec, history, ports, replay, earlier_ms);
+        let mut turn = Turn::new(spec, history, ports, Replay::new(entries), earlier_ms);
         turn.record = RefCell::new(record);
-        turn.write(Commit {
-            entries: vec![turn.entry("", Fact::Resumed { count: all + 1 })],
-            ..Commit::default()
-        })?;
-        if all >= MAX_RESUMPTIONS || fruitless >= MAX_FRUITLESS_RESUMPTIONS {
-            turn.stop(TurnStop::Interrupted { detail: format!("its run was lost {} times", all + 1) })?;
-        }
         Ok(Rc::new(turn))
     }
 
@@ -134,32 +157,51 @@ impl Turn {
             stopped: AtomicWaker::new(),
             ended: Cell::new(false),
             locks: RefCell::default(),
+            schemas: RefCell::default(),
+            busy: Cell::new(0),
+            waiting: Cell::new(0),
+            waiters: RefCell::default(),
             ports,
             spec,
         }
     }
 
-    /// Runs until the turn's end is committed, whatever that end is. An error means that nothing could be written:
-    /// the log is somebody else's, or the storage refused; what is journaled can be resumed.
-    pub async fn run(&self) -> Result<(), LogError> {
+    /// Runs until the turn's end is committed, whatever that end is, or until all that is left of it waits for
+    /// somebody outside. An error means that nothing could be written: the log is somebody else's, or the storage
+    /// refused; what is journaled can be resumed.
+    pub async fn run(&self) -> Result<Ran, LogError> {
         let mut root = self.root();
         let end = {
-            let driving = drive::drive(self, &mut root);
+            let mut driving = drive::drive(self, &mut root);
             let ending = self.ending_early();
             pin_mut!(ending);
-            // Everything that a level awaits is dropped here when the turn is stopped, which aborts it: one race
-            // covers each await of the whole tree.
-            match select(driving, ending).await {
-                Either::Left((end, _)) => end,
-                Either::Right((halt, _)) => Err(halt),
-            }
+            // Everything that a level awaits is dropped here when the turn is stopped or parked, which aborts it: one
+            // race covers each await of the whole tree.
+            poll_fn(|context| {
+                if let Poll::Ready(end) = driving.poll_unpin(context) {
+                    return Poll::Ready(Some(end));
+                }
+                if let Poll::Ready(halt) = ending.as_mut().poll(context) {
+                    return Poll::Ready(Some(Err(halt)));
+                }
+                if self.only_waits() { Poll::Ready(None) } else { Poll::Pending }
+            })
+            .await
+        };
+        let end = match end {
+            Some(end) => end,
+            None => match self.park() {
+                Ok(()) => return Ok(Ran::Parked),
+                Err(halt) => Err(halt),
+            },
         };
         // A stop that was journaled holds, even where all that came before it makes a whole answer.
         match end.and_then(|end| self.alive().map(|()| end)) {
-            Err(Halt::Log(error)) => Err(error),
-            Err(Halt::Stopped) => ending::stopped(self, &root),
-            Ok(end) => ending::finished(self, &root, end),
+            Err(Halt::Log(error)) => return Err(error),
+            Err(Halt::Stopped) => ending::stopped(self, &root)?,
+            Ok(end) => ending::finished(self, &root, end)?,
         }
+        Ok(Ran::Ended)
     }
 
     /// Stops the turn: journaled at once, the first reason wins. `run` then commits the end and returns.
@@ -224,7 +266,12 @@ impl Turn {
     }
 
     /// Writes and applies, whatever state the turn is in.
-    fn write(&self, commit: Commit) -> Result<(), LogError> {
+    fn write(&self, mut commit: Commit) -> Result<(), LogError> {
+        if self.record.borrow().parked {
+            let count = self.record.borrow().parkings;
+            commit.entries.insert(0, self.entry("", Fact::Unparked { count }));
+            commit.parking = Some(Parking::Over);
+        }
         let entries = commit.entries.clone();
         self.ports.log.commit(commit)?;
         let mut record = self.record.borrow_mut();
@@ -278,6 +325,20 @@ impl Turn {
             context_type: self.spec.context_type.clone(),
             details: tool.map(|name| format!("executing_tool:{name}")),
         }
+    }
+
+    /// Whether the arguments of a client's tool satisfy its schema. The error goes to the model.
+    fn check_arguments(&self, spec: &ToolSpec, arguments: &str) -> Result<(), String> {
+        let known = self.schemas.borrow().get(&spec.name).cloned();
+        let schema = known.unwrap_or_else(|| {
+            let schema = OutputSchema::compile(Rc::clone(&spec.input_schema)).map(Rc::new);
+            self.schemas.borrow_mut().insert(spec.name.clone(), schema.clone());
+            schema
+        });
+        let schema =
+            schema.map_err(|problem| format!("the client's schema of this tool is not usable: {problem}"))?;
+        let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
+        schema.check(arguments).map_err(|problem| format!("invalid arguments: {problem}"))
     }
 
     fn lock(&self, name: &str) -> Rc<Mutex<()>> {

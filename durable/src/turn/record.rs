@@ -1,15 +1,15 @@
 //! What a turn's journal entries add up to: counters, ledger, execution tree, what is open. Live and in replay the
 //! same entries go through [`Record::apply`], so a rebuilt turn stands where the lost one stood.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::keys::{WireIds, call_key};
 use crate::budget::{Counted, TurnBudget};
-use crate::journal::{CallRecord, Entry, Fact, ModelOutcome, TextPart, ToolEnd, TurnSpec, TurnStop};
+use crate::journal::{Answer, CallRecord, Entry, Fact, ModelOutcome, TextPart, ToolEnd, TurnSpec, TurnStop};
 use crate::memory::{MAX_TURN_BYTES, Overlay, stored_bytes, task_key};
 use crate::model::{ModelChoice, ToolCall, Usage};
 use crate::profiles::Price;
-use crate::protocol::{CostSummary, ExecutionTree, Place, TreeNode, preview};
+use crate::protocol::{Awaited, CostSummary, ExecutionTree, Place, TreeNode, preview};
 use crate::tools::run_subtask;
 
 /// A call of a round that has no result yet, in the order in which the model made them.
@@ -21,6 +21,18 @@ pub(super) struct PendingCall {
     pub(super) place: Place,
     /// Elapsed running time of the turn when the call began; none before that.
     pub(super) since_ms: Option<u64>,
+}
+
+/// A call that waits for somebody outside.
+#[derive(Clone, Debug)]
+pub(super) struct Wait {
+    pub(super) place: Place,
+    pub(super) name: String,
+    /// When it began and when it is over (milliseconds since 1970).
+    pub(super) since: u64,
+    pub(super) until: u64,
+    /// What was said, and when.
+    pub(super) answer: Option<(Answer, u64)>,
 }
 
 /// A model call that has no outcome yet.
@@ -40,6 +52,13 @@ pub(super) struct Record {
     pub(super) stop: Option<TurnStop>,
     pub(super) pending: Vec<PendingCall>,
     pub(super) models: BTreeMap<String, OpenModelCall>,
+    /// By the call's key, and whom it waits for. Those that were answered stay.
+    pub(super) waits: BTreeMap<(String, Awaited), Wait>,
+    /// How often the turn was parked, and whether it is.
+    pub(super) parkings: u32,
+    pub(super) parked: bool,
+    /// The tools that a person allowed for good.
+    pub(super) approved: BTreeSet<String>,
     pub(super) calls: Vec<CallRecord>,
     /// The texts of the root's replies: what a person reads of the turn.
     pub(super) root_texts: Vec<String>,
@@ -64,6 +83,10 @@ impl Record {
             stop: None,
             pending: Vec::new(),
             models: BTreeMap::new(),
+            waits: BTreeMap::new(),
+            parkings: 0,
+            parked: false,
+            approved: BTreeSet::new(),
             calls: Vec::new(),
             root_texts: Vec::new(),
             round: BTreeMap::new(),
@@ -114,6 +137,26 @@ impl Record {
     pub(super) fn apply(&mut self, entry: &Entry) {
         match &entry.fact {
             Fact::Started(_) | Fact::Resumed { .. } => {}
+            Fact::Waiting { on, place, since, until } => {
+                let call = self.pending.iter().find(|pending| pending.key == entry.at);
+                let name = call.map(|pending| pending.call.name.clone()).unwrap_or_default();
+                let wait = Wait { place: place.clone(), name, since: *since, until: *until, answer: None };
+                self.waits.insert((entry.at.clone(), *on), wait);
+            }
+            Fact::Answered { on, answer, at_ms } => {
+                let wait = self.waits.get_mut(&(entry.at.clone(), *on));
+                if let Some(wait) = wait.filter(|wait| wait.answer.is_none()) {
+                    if *answer == Answer::ApproveForThread {
+                        self.approved.insert(wait.name.clone());
+                    }
+                    wait.answer = Some((answer.clone(), *at_ms));
+                }
+            }
+            Fact::Parked { .. } => {
+                self.parkings += 1;
+                self.parked = true;
+            }
+            Fact::Unparked { .. } => self.parked = false,
             Fact::Stopped(why) => self.stop = self.stop.take().or_else(|| Some(why.clone())),
             Fact::ModelStarted { place, held, .. } => {
                 if let Some(lost) = self.models.remove(&entry.at) {

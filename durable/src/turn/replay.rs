@@ -41,7 +41,13 @@ impl Replay {
                 Fact::ToolEnded(end) => {
                     replay.ended.insert(at, end);
                 }
-                Fact::Started(_) | Fact::Stopped(_) => {}
+                // What waits and what was said to it stands in the record.
+                Fact::Started(_)
+                | Fact::Stopped(_)
+                | Fact::Waiting { .. }
+                | Fact::Answered { .. }
+                | Fact::Parked { .. }
+                | Fact::Unparked { .. } => {}
             }
             replay.fruitless = 0;
         }

@@ -106,12 +106,23 @@ fn line(labels: &mut Labels, event: &Event) -> Option<String> {
             let call = labels.of("call", event, "tool_call_id");
             let name = event.text("name");
             match event.text("status") {
+                "start" if event.text("awaits") == "client" => {
+                    format!("{}{call} start {name} {} for the client", at(labels, event), data["args"])
+                }
                 "start" => format!("{}{call} start {name} {}", at(labels, event), data["args"]),
                 _ if data["is_error"] == Value::Bool(true) => {
                     format!("{}{call} end {name} failed", at(labels, event))
                 }
                 _ => format!("{}{call} end {name} {}", at(labels, event), data["result"]),
             }
+        }
+        "approval_request" => {
+            let call = labels.of("call", event, "tool_call_id");
+            format!("{}{call} may it {} {}?", at(labels, event), event.text("name"), data["args"])
+        }
+        "approval_resolved" => {
+            let call = labels.of("call", event, "tool_call_id");
+            format!("{}{call} {}", at(labels, event), event.text("decision"))
         }
         // How late the clock was looked at is nobody's promise, only that it was not too early.
         "budget_exceeded"

@@ -66,7 +66,13 @@ const SHAPES: &[Shape] = &[
         &[("done", Flag), ("kind", OneOf(&["text", "reasoning"]))]),
     Shape("tool_call_update",
         &[("tool_call_id", Text), ("name", Text), ("status", STATUS), ("parent_id", TextOrNull), ("depth", Number)],
-        &[("args", Object), ("result", Text), ("is_error", Flag), ("duration_ms", Number)]),
+        &[("args", Object), ("result", Text), ("is_error", Flag), ("duration_ms", Number), ("awaits", OneOf(&["client"])), ("expires_at", Number)]),
+    Shape("approval_request",
+        &[("approval_id", Text), ("tool_call_id", Text), ("name", Text), ("args", Object), ("permission_class", Text),
+          ("expires_at", Number), ("parent_id", TextOrNull), ("depth", Number)], &[]),
+    Shape("approval_resolved",
+        &[("approval_id", Text), ("tool_call_id", Text),
+          ("decision", OneOf(&["approve", "approve_for_thread", "deny", "expired"])), ("parent_id", TextOrNull), ("depth", Number)], &[]),
     Shape("model_call_reset",
         &[("model_call_id", Text), ("parent_id", TextOrNull), ("depth", Number), ("reason", Text)], &[]),
     Shape("budget_exceeded", &[("reason", BUDGETS), ("limit", Number), ("observed", Number)], &[]),
@@ -104,7 +110,9 @@ pub fn check_event(event: &Event) -> Result<(), String> {
         ("tool_call_update", "start") => {
             expect_members(data, &["args"], &["result", "is_error", "duration_ms"])
         }
-        ("tool_call_update", _) => expect_members(data, &["result", "duration_ms"], &["args"]),
+        ("tool_call_update", _) => {
+            expect_members(data, &["result", "duration_ms"], &["args", "awaits", "expires_at"])
+        }
         ("model_call_update", "start") => expect_members(data, &[], &["usage", "finish_reason"]),
         ("error", _) if event.text("message").is_empty() => Err("an error without a message".into()),
         _ => Ok(()),

@@ -1,6 +1,6 @@
 // The routes of docs/wire-protocol.md, one function each.
 
-import type { Health, Message, Thread, ThreadDetails } from "../wire";
+import type { Decision, Health, Message, Thread, ThreadDetails } from "../wire";
 import { request, requestJson } from "./http";
 
 export interface ThreadPage {
@@ -68,6 +68,13 @@ export async function cancelTurn(threadId: string): Promise<string | null> {
     { method: "POST", body: {} },
   );
   return answer.turn_id;
+}
+
+export async function decide(threadId: string, approvalId: string, decision: Decision): Promise<void> {
+  await request(`/api/threads/${threadId}/approvals/${approvalId}`, {
+    method: "POST",
+    body: { decision },
+  });
 }
 
 export function readHealth(): Promise<Health> {

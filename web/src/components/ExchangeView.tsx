@@ -5,6 +5,7 @@ import { childrenOf, outlineOf } from "../turn/outline";
 import { noticeOf, type Notice } from "../turn/status";
 import type { Exchange } from "../turn/stored";
 import { answerText, type TurnEntry, type TurnView } from "../turn/view";
+import { ApprovalCard } from "./ApprovalCard";
 import { CopyButton } from "./CopyButton";
 import { CostSummary } from "./CostSummary";
 import { Entries } from "./Entries";
@@ -54,10 +55,13 @@ function Answer({ view }: { view: TurnView }) {
   const outline = useMemo(() => outlineOf(view.entries), [view.entries]);
   const root = childrenOf(outline, null);
   // Between one sign of life and the next there is nothing to draw: show that it goes on.
-  const quiet = isRunning(view) && !root.some(isMoving);
+  const quiet = isRunning(view) && view.approvals.length === 0 && !root.some(isMoving);
   return (
     <>
       <Entries entries={root} outline={outline} />
+      {view.approvals.map((approval) => (
+        <ApprovalCard key={approval.id} approval={approval} />
+      ))}
       {quiet && (
         <div className="pending" aria-hidden="true">
           <i />

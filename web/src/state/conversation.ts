@@ -5,13 +5,13 @@
 
 import { followTurn } from "../api/follow";
 import { Refusal, Unreachable, isAbort, wordsFor } from "../api/http";
-import { cancelTurn, readMessages, readOn, readThread, startTurn } from "../api/threads";
+import { cancelTurn, decide, readMessages, readOn, readThread, startTurn } from "../api/threads";
 import type { ChatRequest } from "../api/threads";
 import { reduceTurn } from "../turn/reduce";
 import type { Connection } from "../turn/status";
 import { exchangesOf, type Exchange } from "../turn/stored";
 import { newTurn } from "../turn/view";
-import type { TurnEvent } from "../wire";
+import type { Decision, TurnEvent } from "../wire";
 import { NEW_CHAT, restoreDraft, setDraft } from "./drafts";
 import { pause } from "./pause";
 import { Store } from "./store";
@@ -103,6 +103,18 @@ export class Conversation {
     if (!threadId || !running || running.stopping) return;
     this.#setRunning({ stopping: true });
     if (running.begun) await this.#cancel(threadId);
+  }
+
+  /** Whether it took is told by the turn's events. */
+  async decide(approvalId: string, decision: Decision): Promise<void> {
+    const { threadId } = this.store.get();
+    const { signal } = this.#visit;
+    if (!threadId) return;
+    try {
+      await decide(threadId, approvalId, decision);
+    } catch (error) {
+      if (!signal.aborted) this.store.set({ problem: wordsFor(error) });
+    }
   }
 
   dismissProblem(): void {

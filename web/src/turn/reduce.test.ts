@@ -164,3 +164,37 @@ describe("the turn", () => {
     expect(sketch(odd)).toEqual(["abc"]);
   });
 });
+
+describe("approvals", () => {
+  const request = (id: string): Body => ({
+    type: "approval_request",
+    approval_id: id,
+    tool_call_id: `call ${id}`,
+    name: "fetch_page",
+    args: { url: "https://example.com" },
+    permission_class: "network",
+    expires_at: 1,
+  });
+  const resolved = (id: string, decision: "deny" | "expired"): Body => ({
+    type: "approval_resolved",
+    approval_id: id,
+    tool_call_id: `call ${id}`,
+    decision,
+  });
+
+  it("shows what is asked until it is answered, here or elsewhere", () => {
+    const asked = played(request("a"), request("b"));
+    const args = { url: "https://example.com" };
+    expect(asked.approvals).toEqual([
+      { id: "a", name: "fetch_page", args },
+      { id: "b", name: "fetch_page", args },
+    ]);
+    const answered = played(request("a"), request("b"), resolved("a", "deny"));
+    expect(answered.approvals.map(({ id }) => id)).toEqual(["b"]);
+    expect(played(request("a"), resolved("a", "expired")).approvals).toEqual([]);
+  });
+
+  it("asks nothing after the end", () => {
+    expect(played(request("a"), done("cancelled")).approvals).toEqual([]);
+  });
+});

@@ -17,6 +17,12 @@ function apply(view: TurnView, event: TurnEvent): TurnView {
       return { ...view, entries: withChunk(view.entries, event) };
     case "tool_call_update":
       return { ...view, entries: withToolCall(view.entries, event) };
+    case "approval_request": {
+      const { approval_id: id, name, args } = event;
+      return { ...view, approvals: [...view.approvals, { id, name, args }] };
+    }
+    case "approval_resolved":
+      return { ...view, approvals: view.approvals.filter(({ id }) => id !== event.approval_id) };
     case "model_call_update":
       return event.status === "end"
         ? { ...view, entries: view.entries.map((entry) => closed(entry, event.model_call_id)) }
@@ -42,6 +48,7 @@ function apply(view: TurnView, event: TurnEvent): TurnView {
       return {
         ...view,
         agent: null,
+        approvals: [],
         finishReason: event.finish_reason,
         entries: view.entries.map(settled),
       };

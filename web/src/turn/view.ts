@@ -54,11 +54,20 @@ export interface TurnFailure {
   retryable: boolean;
 }
 
+/** A call that waits until a person allows it. */
+export interface Approval {
+  id: string;
+  name: string;
+  args: Record<string, unknown>;
+}
+
 export interface TurnView {
   turnId: string;
   /** The highest event applied; anything up to it that comes again is a repetition. */
   lastSeq: number;
   entries: TurnEntry[];
+  /** What a person is asked and has not answered. */
+  approvals: Approval[];
   agent: AgentState | null;
   budget: BudgetStop | null;
   failure: TurnFailure | null;
@@ -72,6 +81,7 @@ export function newTurn(turnId: string): TurnView {
     turnId,
     lastSeq: 0,
     entries: [],
+    approvals: [],
     agent: null,
     budget: null,
     failure: null,

@@ -152,6 +152,8 @@ fn limits() -> impl Strategy<Value = Limits> {
         let (wall_clock_ms, tool_result_bytes, history_tokens, schema_retries) = measured;
         let (turn_tokens, turn_result_bytes, turn_cost_microusd) = optional;
         Limits {
+            client_wait_ms: 60_000,
+            approval_wait_ms: 60_000,
             depth,
             iterations,
             parallel,

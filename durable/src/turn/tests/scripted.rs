@@ -218,6 +218,11 @@ pub struct FakeClock {
 }
 
 impl FakeClock {
+    /// Time passes in which nothing runs.
+    pub fn pass(&self, ms: u64) {
+        self.now.set(self.now.get() + ms);
+    }
+
     /// Goes to the earliest moment at which something wakes; false when nobody sleeps.
     pub fn advance_to_next(&self) -> bool {
         self.sleepers.borrow_mut().retain(|(_, sender)| !sender.is_canceled());

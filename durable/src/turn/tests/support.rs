@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Context;
+use std::task::{Context, Poll};
 
 use futures::FutureExt;
 use futures::task::{ArcWake, waker};
@@ -16,10 +16,10 @@ use crate::journal::{Commit, Entry, TextPart, TurnEnd, TurnSpec};
 use crate::model::*;
 use crate::ports::*;
 use crate::profiles::{Chain, Limits, Offer, Price};
-use crate::protocol::{ContextKind, Event, Seq};
+use crate::protocol::{AgentState, ClientTool, ContextKind, Event, Seq};
 use crate::toolbelt::ToolPolicy;
 use crate::tools;
-use crate::turn::{Turn, prompt};
+use crate::turn::{Ran, Turn, prompt};
 
 /// How a run is lost.
 #[derive(Clone, Copy, Debug)]
@@ -144,6 +144,9 @@ pub struct Case {
     pub offered_by: ToolPolicy,
     pub policy: ToolPolicy,
     pub price: Option<Price>,
+    pub client_tools: Vec<ClientTool>,
+    /// How the last run ended.
+    pub ran: Option<Result<Ran, LogError>>,
 }
 
 impl Case {
@@ -169,6 +172,8 @@ impl Case {
             offered_by: policy.clone(),
             policy,
             price: None,
+            client_tools: Vec::new(),
+            ran: None,
         }
     }
 
@@ -196,7 +201,7 @@ impl Case {
             subtask_chain: None,
             limits: self.limits,
             policy: self.policy.clone(),
-            tools: tools::offered(&*self.tools, &self.offered_by),
+            tools: tools::offered(&*self.tools, &self.client_tools, &self.offered_by),
             system: prompt::root(ContextKind::Thread, &self.limits),
             history_until: 0,
             created_at: 0,
@@ -226,6 +231,16 @@ impl Case {
         let entries = self.disk.entries.borrow().clone();
         let turn = Turn::resume(entries, self.history.clone(), self.ports(Rc::clone(&log)));
         self.play(turn, &log, during);
+    }
+
+    /// Takes a parked turn up from what is on disk, says something to it and lets it go on.
+    pub fn say<T>(&mut self, kill: Option<Kill>, say: impl FnOnce(&Turn) -> T) -> T {
+        let log = self.log(kill);
+        let entries = self.disk.entries.borrow().clone();
+        let turn = Turn::rebuild(entries, self.history.clone(), self.ports(Rc::clone(&log))).unwrap();
+        let said = say(&turn);
+        self.play(Ok(turn), &log, |_, _| {});
+        said
     }
 
     pub fn run(mut self) -> Case {
@@ -259,7 +274,8 @@ impl Case {
                     assert!(self.clock.advance_to_next(), "the turn hangs");
                     continue;
                 }
-                if running.poll_unpin(&mut Context::from_waker(&waker)).is_ready() {
+                if let Poll::Ready(ran) = running.poll_unpin(&mut Context::from_waker(&waker)) {
+                    self.ran = Some(ran);
                     break;
                 }
             }
@@ -293,7 +309,15 @@ pub fn line(event: &Event) -> String {
         None => String::new(),
     };
     match event {
+        Event::AgentState { state: AgentState::WaitingOnUser, .. } => "state waiting".to_owned(),
         Event::AgentState { details, .. } => format!("state {}", details.as_deref().unwrap_or("thinking")),
+        Event::ApprovalRequest { approval_id, tool_call_id, name, place: at, .. } => {
+            assert_eq!(short(approval_id), short(tool_call_id));
+            format!("ask {} {name}{}", short(approval_id), place(at))
+        }
+        Event::ApprovalResolved { approval_id, decision, place: at, .. } => {
+            format!("resolved {} {decision:?}{}", short(approval_id), place(at))
+        }
         Event::ModelCallUpdate { model_call_id, status, place: at, finish_reason, .. } => {
             let why = finish_reason.as_deref().map(|why| format!(" {why}")).unwrap_or_default();
             format!("model {} {status:?}{why}{}", short(model_call_id), place(at)).replace("Start", "start")
@@ -301,6 +325,9 @@ pub fn line(event: &Event) -> String {
         Event::Chunk { content, part_id, place: at, done, .. } => {
             let done = if *done { " done" } else { "" };
             format!("chunk {} {content:?}{done}{}", short(part_id), place(at))
+        }
+        Event::ToolCallUpdate { tool_call_id, name, awaits: Some(on), place: at, .. } => {
+            format!("tool {} {name} Start awaits {}{}", short(tool_call_id), on.as_str(), place(at))
         }
         Event::ToolCallUpdate { tool_call_id, name, status, result, is_error, place: at, .. } => {
             let result = result.as_deref().map(|text| format!(" {text:?}")).unwrap_or_default();

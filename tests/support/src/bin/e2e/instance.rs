@@ -98,6 +98,8 @@ impl Plan {
             r#"LIMITS:{"wall_clock_ms":20000}"#.to_owned(),
             // Few enough for a test to reach it.
             "EVENT_TURNS:3".to_owned(),
+            // A tool that only the tests of approvals have.
+            r#"TOOL_POLICY:{"ui_erase":"ask"}"#.to_owned(),
         ];
         let (name, url_variable, vars) = match name {
             "main" => ("main", "ESPALIER_URL", [vec![anonymous, session], provider.to_vec()].concat()),
