@@ -137,7 +137,7 @@ impl Thread {
             context: ask.request.kind(),
             history_until,
         };
-        let (spec, parts) = compose::compose(&self.env, &self.clock, &frame)?;
+        let (spec, parts) = compose::compose(self, &frame)?;
         let history = match new {
             true => Vec::new(),
             false => self.store.history(history_until, compose::history_bytes(&spec.limits))?,

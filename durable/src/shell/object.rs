@@ -5,7 +5,7 @@ use std::rc::Rc;
 use wasm_bindgen::JsValue;
 use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
-use crate::protocol::{ApiError, ThreadCommand, ThreadEnvelope};
+use crate::protocol::{ApiError, ErrorCode, ThreadCommand, ThreadEnvelope};
 
 use super::chat::Ask;
 use super::respond::{internal, problem_response};
@@ -41,6 +41,12 @@ impl DurableObject for ThreadObject {
             Ok(envelope) => answer(&self.thread, envelope).await,
             Err(error) => Err(internal(&format!("envelope: {error}"))),
         };
+        if let Err(error) = &answer
+            && error.code == ErrorCode::Internal
+            && let Err(error) = self.thread.report("thread", "request", "internal", &error.detail)
+        {
+            worker::console_error!("reporting a failure: {error}");
+        }
         answer.or_else(|error| problem_response(&error))
     }
 

@@ -22,6 +22,7 @@ use crate::turn::Turn;
 
 use super::clock::JsClock;
 use super::live::LiveLog;
+use super::model::Connections;
 use super::numbers::Numbers;
 use super::reader::{Archive, Reader, Source};
 use super::respond::internal;
@@ -39,6 +40,8 @@ pub struct Thread {
     pub env: Env,
     pub store: Rc<Store>,
     pub clock: Rc<dyn Clock>,
+    /// To the providers.
+    pub connections: Connections,
     numbers: OnceCell<Rc<Numbers>>,
     run: RefCell<Option<Rc<Run>>>,
     /// No turn is stored as running, or its run is in this memory and has not failed.
@@ -64,6 +67,7 @@ impl Thread {
             env,
             store,
             clock: Rc::new(JsClock),
+            connections: Connections::default(),
             numbers: OnceCell::new(),
             run: RefCell::new(None),
             idle: Cell::new(false),
