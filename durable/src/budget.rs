@@ -27,6 +27,14 @@ pub struct Exceeded {
     pub observed: u64,
 }
 
+/// What model calls use: tokens, and what these cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spending {
+    pub tokens: Usage,
+    /// Millionths of a US dollar.
+    pub microusd: f64,
+}
+
 /// The counters of one turn, shared by all its levels.
 #[derive(Clone, Debug)]
 pub struct TurnBudget {
@@ -34,18 +42,17 @@ pub struct TurnBudget {
     subtasks: u32,
     llm_calls: u32,
     tool_calls: u32,
-    price: Option<Price>,
     /// What calls that are settled used, and what those that are not may still use.
-    spent: Usage,
-    held: BTreeMap<String, Usage>,
+    spent: Spending,
+    held: BTreeMap<String, Spending>,
     result_bytes: u64,
 }
 
 impl TurnBudget {
     /// A fresh budget: every root turn has its own.
-    pub fn new(limits: Limits, price: Option<Price>) -> Self {
-        let (spent, held) = (Usage::default(), BTreeMap::new());
-        TurnBudget { limits, subtasks: 0, llm_calls: 0, tool_calls: 0, price, spent, held, result_bytes: 0 }
+    pub fn new(limits: Limits) -> Self {
+        let (spent, held) = (Spending::default(), BTreeMap::new());
+        TurnBudget { limits, subtasks: 0, llm_calls: 0, tool_calls: 0, spent, held, result_bytes: 0 }
     }
 
     /// How many there were so far.
@@ -80,12 +87,13 @@ impl TurnBudget {
 
     /// What a model call would exceed that may use so much. Tokens and money are limited by estimates before a call
     /// and by what was used after it.
-    pub fn exceeded_by_tokens(&self, more: Usage) -> Option<Exceeded> {
-        let all = self.held.values().fold(sum(self.spent, more), |total, held| sum(total, *held));
-        let tokens = all.input_tokens.saturating_add(all.output_tokens);
-        let cost = self.price.map(|price| (price.cost_usd(all) * 1e6).ceil() as u64).unwrap_or(0);
+    pub fn exceeded_by_tokens(&self, more: Spending) -> Option<Exceeded> {
+        let all = self.held.values().fold(self.spent.and(more), |total, held| total.and(*held));
+        let tokens = all.tokens.input_tokens.saturating_add(all.tokens.output_tokens);
+        // Rounded up, but for what adding has made of it.
+        let cost = (all.microusd - 1e-3).ceil() as u64;
         // One request beyond the history's limit could not be pruned to fit (CF-24).
-        let request = (BudgetReason::Tokens, Some(self.limits.history_tokens), more.input_tokens);
+        let request = (BudgetReason::Tokens, Some(self.limits.history_tokens), more.tokens.input_tokens);
         [
             request,
             (BudgetReason::Tokens, self.limits.turn_tokens, tokens),
@@ -102,16 +110,16 @@ impl TurnBudget {
     }
 
     /// Holds what a model call may use. One that was begun before and never settled is taken to have used it all.
-    pub fn hold(&mut self, at: &str, usage: Usage) {
-        if let Some(lost) = self.held.insert(at.to_owned(), usage) {
-            self.spent = sum(self.spent, lost);
+    pub fn hold(&mut self, at: &str, spending: Spending) {
+        if let Some(lost) = self.held.insert(at.to_owned(), spending) {
+            self.spent = self.spent.and(lost);
         }
     }
 
     /// Settles a model call: what it used, or all that it might have where the provider does not tell.
-    pub fn settle(&mut self, at: &str, used: Option<Usage>) {
+    pub fn settle(&mut self, at: &str, used: Option<Spending>) {
         let held = self.held.remove(at).unwrap_or_default();
-        self.spent = sum(self.spent, used.unwrap_or(held));
+        self.spent = self.spent.and(used.unwrap_or(held));
     }
 
     /// Counts a tool's result.
@@ -134,12 +142,23 @@ fn over(reason: BudgetReason, limit: Option<u64>, observed: u64) -> Option<Excee
     limit.filter(|limit| observed > *limit).map(|limit| Exceeded { reason, limit, observed })
 }
 
-/// The sum of two. Providers are foreign: what they count may be anything.
-fn sum(one: Usage, other: Usage) -> Usage {
-    Usage {
-        input_tokens: one.input_tokens.saturating_add(other.input_tokens),
-        cached_tokens: one.cached_tokens.saturating_add(other.cached_tokens),
-        output_tokens: one.output_tokens.saturating_add(other.output_tokens),
+// Providers are foreign: what they count may be anything.
+impl Spending {
+    /// So many tokens at this price; at none where it is not known, so that a limit of money cannot hold then.
+    pub fn of(tokens: Usage, price: Option<Price>) -> Self {
+        Spending { tokens, microusd: price.map_or(0.0, |price| price.cost_usd(tokens) * 1e6) }
+    }
+
+    fn and(self, other: Spending) -> Spending {
+        let (one, two) = (self.tokens, other.tokens);
+        Spending {
+            tokens: Usage {
+                input_tokens: one.input_tokens.saturating_add(two.input_tokens),
+                cached_tokens: one.cached_tokens.saturating_add(two.cached_tokens),
+                output_tokens: one.output_tokens.saturating_add(two.output_tokens),
+            },
+            microusd: self.microusd + other.microusd,
+        }
     }
 }
 
@@ -156,7 +175,7 @@ mod tests {
             (Counted::LlmCall, 3, BudgetReason::LlmCalls),
             (Counted::ToolCall, 4, BudgetReason::ToolCalls),
         ] {
-            let mut budget = TurnBudget::new(limits, None);
+            let mut budget = TurnBudget::new(limits);
             for _ in 0..limit {
                 assert_eq!(budget.exceeded_by(what, 1), None);
                 budget.count(what);
@@ -170,22 +189,22 @@ mod tests {
     // N-144
     #[test]
     fn the_wall_clock_ends_at_its_limit() {
-        let budget = TurnBudget::new(Limits { wall_clock_ms: 1_000, ..Limits::default() }, None);
-        assert_eq!(budget.exceeded_by_tokens(Usage::default()), None);
+        let budget = TurnBudget::new(Limits { wall_clock_ms: 1_000, ..Limits::default() });
+        assert_eq!(budget.exceeded_by_tokens(Spending::default()), None);
         assert_eq!(budget.wall_clock(999), None);
         let at_limit = Exceeded { reason: BudgetReason::WallClock, limit: 1_000, observed: 1_000 };
         assert_eq!(budget.wall_clock(1_000), Some(at_limit));
     }
 
-    fn tokens(input_tokens: u64, output_tokens: u64) -> Usage {
-        Usage { input_tokens, cached_tokens: 0, output_tokens }
+    fn tokens(input_tokens: u64, output_tokens: u64) -> Spending {
+        Spending::of(Usage { input_tokens, cached_tokens: 0, output_tokens }, None)
     }
 
     // N-118 N-195
     #[test]
     fn tokens_are_held_then_settled() {
         let limits = Limits { turn_tokens: Some(100), history_tokens: 90, ..Limits::default() };
-        let mut budget = TurnBudget::new(limits, None);
+        let mut budget = TurnBudget::new(limits);
         assert_eq!(budget.exceeded_by_tokens(tokens(60, 40)), None);
         budget.hold("0", tokens(60, 40));
         let refused = budget.exceeded_by_tokens(tokens(1, 0));
@@ -200,7 +219,7 @@ mod tests {
         );
         budget.settle("1", Some(tokens(u64::MAX, u64::MAX)));
         assert!(budget.exceeded_by_tokens(tokens(0, 0)).is_some(), "a count beyond all measure is one still");
-        let long = TurnBudget::new(limits, None).exceeded_by_tokens(tokens(91, 0));
+        let long = TurnBudget::new(limits).exceeded_by_tokens(tokens(91, 0));
         assert_eq!(long, Some(Exceeded { reason: BudgetReason::Tokens, limit: 90, observed: 91 }));
     }
 
@@ -208,10 +227,22 @@ mod tests {
     fn money_and_result_bytes() {
         let limits = Limits { turn_cost_microusd: Some(10), turn_result_bytes: Some(5), ..Limits::default() };
         let price = Price { input: 1.0, cached: 0.5, output: 2.0 };
-        let mut budget = TurnBudget::new(limits, Some(price));
-        assert_eq!(budget.exceeded_by_tokens(tokens(6, 2)), None);
-        let refused = budget.exceeded_by_tokens(tokens(7, 2));
-        assert_eq!(refused, Some(Exceeded { reason: BudgetReason::Cost, limit: 10, observed: 11 }));
+        let mut budget = TurnBudget::new(limits);
+        let priced = |input, output| Spending::of(tokens(input, output).tokens, Some(price));
+        assert_eq!(budget.exceeded_by_tokens(priced(6, 2)), None);
+        let refused = budget.exceeded_by_tokens(priced(7, 2));
+        let beyond = Some(Exceeded { reason: BudgetReason::Cost, limit: 10, observed: 11 });
+        assert_eq!(refused, beyond);
+        // Each call at its own price: what was held at the dearest is settled at what it was.
+        budget.hold("0", priced(6, 2));
+        assert_eq!(budget.exceeded_by_tokens(priced(1, 0)), beyond);
+        budget.settle("0", Some(Spending { microusd: 0.1, ..priced(6, 2) }));
+        for step in 1..=9 {
+            assert_eq!(budget.exceeded_by_tokens(priced(0, 0)), None);
+            budget.settle(&step.to_string(), Some(Spending { microusd: 1.1, ..Spending::default() }));
+        }
+        assert_eq!(budget.exceeded_by_tokens(priced(0, 0)), None, "ten, whatever adding made of it");
+        assert_eq!(budget.exceeded_by_tokens(priced(1, 0)), beyond);
         budget.count_result(5);
         assert_eq!(budget.exceeded_by_result(0), None);
         let refused = budget.exceeded_by_result(1);

@@ -12,6 +12,7 @@ pub mod ports;
 pub mod profiles;
 pub mod protocol;
 pub mod providers;
+pub mod redact;
 pub mod shell;
 pub mod storage;
 pub mod toolbelt;

@@ -227,6 +227,8 @@ pub struct ModelError {
 pub enum ModelErrorKind {
     Auth,
     RateLimited,
+    /// The account has nothing left to spend.
+    Quota,
     Overloaded,
     BadRequest,
     ContextTooLong,
@@ -240,12 +242,25 @@ impl ModelErrorKind {
         match self {
             ModelErrorKind::Auth => "provider_auth",
             ModelErrorKind::RateLimited => "provider_rate_limited",
+            ModelErrorKind::Quota => "provider_quota",
             ModelErrorKind::Overloaded => "provider_overloaded",
             ModelErrorKind::BadRequest => "provider_bad_request",
             ModelErrorKind::ContextTooLong => "provider_context_too_long",
             ModelErrorKind::Network => "provider_network",
             ModelErrorKind::Protocol => "provider_protocol",
         }
+    }
+
+    /// Whether another model may answer what this one could not: it is about who was asked, not about the question.
+    pub const fn may_be_answered_by_another(self) -> bool {
+        matches!(
+            self,
+            ModelErrorKind::Auth
+                | ModelErrorKind::RateLimited
+                | ModelErrorKind::Quota
+                | ModelErrorKind::Overloaded
+                | ModelErrorKind::Network
+        )
     }
 
     /// Whether the same request may succeed later.

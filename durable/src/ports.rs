@@ -7,6 +7,7 @@ use futures::stream::LocalBoxStream;
 
 use crate::journal::Commit;
 use crate::model::{ModelError, ModelEvent, ModelRequest};
+use crate::profiles::Chain;
 use crate::protocol::{Event, Seq};
 use crate::toolbelt::ToolSpec;
 
@@ -21,10 +22,29 @@ pub struct Ports {
 
 /// Calls models.
 pub trait Model {
-    /// Starts a call. Each item is what one read of the provider's stream brought, so that nothing is paid per token
-    /// that can be paid per read. Ends after [`ModelEvent::Finished`] or an error; a stream that ends otherwise was
-    /// cut. Dropping the stream aborts the request upstream.
-    fn call(&self, request: &ModelRequest) -> LocalBoxStream<'static, Result<Vec<ModelEvent>, ModelError>>;
+    /// Starts a call: asks the models of a chain until one answers. Ends after [`ModelEvent::Finished`] or an error,
+    /// which is that of the model that was asked last; a stream that ends otherwise was cut. `until_ms` is when the
+    /// turn's time is up, on the [`Clock`]: what cannot begin before is not waited for. Dropping the stream aborts the
+    /// request upstream.
+    fn call(
+        &self,
+        request: &ModelRequest,
+        chain: &Chain,
+        until_ms: u64,
+    ) -> LocalBoxStream<'static, Result<Heard, ModelError>>;
+}
+
+/// What is heard of a model call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Heard {
+    /// The model at this place of the chain is about to be asked; after an error that a request before came to. The
+    /// request is made when the stream is polled again, so whoever drops it here has refused the attempt. Without it,
+    /// the first one is asked.
+    Asking { place: usize, after: Option<ModelError> },
+    /// The first byte of its answer: nobody else is asked from here on.
+    Answering,
+    /// What one read of the answer brought, so that nothing is paid per token that can be paid per read.
+    Events(Vec<ModelEvent>),
 }
 
 /// The tools that can run, by name. Those that the loop intercepts are not among them.

@@ -50,7 +50,8 @@ impl Entry {
     pub fn key(&self) -> String {
         match &self.fact {
             Fact::ModelStarted { attempt, .. } => format!("{}:{}:{attempt}", self.fact.kind(), self.at),
-            Fact::Resumed { count } | Fact::Parked { count } | Fact::Unparked { count } => {
+            Fact::ModelRetried { requests, .. } => format!("{}:{}:{requests}", self.fact.kind(), self.at),
+            Fact::Resumed { count, .. } | Fact::Parked { count } | Fact::Unparked { count } => {
                 format!("{}:{count}", self.fact.kind())
             }
             Fact::Waiting { on, .. } | Fact::Answered { on, .. } => {
@@ -76,8 +77,22 @@ pub enum Fact {
         #[serde(default)]
         held: Usage,
     },
+    /// A request of a model call came to nothing, and another one was reserved and is about to be made. `failed` and
+    /// `asked` are places in the chain; `requests` is how many there were before.
+    ModelRetried { requests: u32, failed: usize, error: ModelError, asked: usize },
     /// A model call has its outcome.
-    ModelEnded { digest: String, outcome: ModelOutcome, duration_ms: u64, place: Place },
+    ModelEnded {
+        digest: String,
+        outcome: ModelOutcome,
+        duration_ms: u64,
+        place: Place,
+        /// The place in the chain of the model that answered, or that was asked last.
+        #[serde(default)]
+        asked: usize,
+        /// From the call's beginning to the first byte of an answer, failed requests included.
+        #[serde(default)]
+        first_byte_ms: Option<u64>,
+    },
     /// A tool call was reserved and is about to run: the intent of a call that may not be repeated.
     ToolStarted { place: Place, subtask: bool },
     /// A tool call has its result; refusals are results too.
@@ -120,6 +135,7 @@ impl Fact {
         match self {
             Fact::Started(_) => "started",
             Fact::ModelStarted { .. } => "model_started",
+            Fact::ModelRetried { .. } => "model_retried",
             Fact::ModelEnded { .. } => "model_ended",
             Fact::ToolStarted { .. } => "tool_started",
             Fact::ToolEnded(_) => "tool_ended",
@@ -254,10 +270,36 @@ pub enum CallRecord {
         input_tokens: u64,
         cached_tokens: u64,
         output_tokens: u64,
+        /// None where the price or the tokens are not known.
+        #[serde(default)]
+        cost_usd: Option<f64>,
+        #[serde(default)]
+        first_byte_ms: Option<u64>,
         duration_ms: u64,
-        /// `ok`, or the error's code.
+        /// Requests beyond the first.
+        #[serde(default)]
+        retries: u32,
+        /// `ok`, `aborted`, or the error's code.
         outcome: String,
     },
     /// A tool call: `tool_usage`.
     Tool { id: String, tool_name: String, duration_ms: u64, is_error: bool },
+    /// Something that failed: `error_log`.
+    Failure(Failure),
+}
+
+/// A failure, for the operator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Unique within the turn.
+    pub id: String,
+    /// What failed: `provider`, `tool`, `turn`, `outbox`, `thread`.
+    pub component: String,
+    /// What it was doing.
+    pub stage: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_name: Option<String>,
+    pub code: String,
+    /// Redacted.
+    pub message: String,
 }

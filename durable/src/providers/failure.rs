@@ -57,7 +57,7 @@ impl Complaint {
 
     /// The error that an answer with this status and complaint is.
     pub fn refused(&self, status: u16) -> ModelError {
-        error(self.kind_of(status), self, &format!(" (HTTP {status})"))
+        error(self.kind_of(status), &format!(" (HTTP {status})"))
     }
 
     /// The error that this complaint in the middle of a stream is.
@@ -65,22 +65,25 @@ impl Complaint {
         let kind = match self.status {
             Some(status) => self.kind_of(status),
             None if self.context_too_long() => ModelErrorKind::ContextTooLong,
-            None if self.says(&["rate_limit", "quota", "too_many_requests", "resource_exhausted"]) => {
+            None if self.spent() => ModelErrorKind::Quota,
+            None if self.says(&["rate_limit", "too_many_requests", "resource_exhausted"]) => {
                 ModelErrorKind::RateLimited
             }
-            None if self.says(&["auth", "permission", "api_key", "billing"]) => ModelErrorKind::Auth,
+            None if self.says(&["auth", "permission", "api_key"]) => ModelErrorKind::Auth,
             None if self.says(&["invalid_request", "bad_request", "invalid_argument", "not_found"]) => {
                 ModelErrorKind::BadRequest
             }
             None => ModelErrorKind::Overloaded,
         };
-        error(kind, self, " in the middle of its reply")
+        error(kind, " in the middle of its reply")
     }
 
     fn kind_of(&self, status: u16) -> ModelErrorKind {
         match status {
-            // 402: the account cannot pay (OpenRouter, DeepSeek); like a bad key, only the operator can help.
-            401..=403 => ModelErrorKind::Auth,
+            // The account cannot pay (OpenRouter, DeepSeek); like a bad key, only the operator can help.
+            402 => ModelErrorKind::Quota,
+            400..=499 if self.spent() => ModelErrorKind::Quota,
+            401 | 403 => ModelErrorKind::Auth,
             429 => ModelErrorKind::RateLimited,
             // Too large is too long here: what helps is to prune. Groq says so for a prompt above its rate.
             413 => ModelErrorKind::ContextTooLong,
@@ -92,6 +95,13 @@ impl Complaint {
             500..=599 => ModelErrorKind::Overloaded,
             _ => ModelErrorKind::Protocol,
         }
+    }
+
+    /// OpenAI has a code, Anthropic a type and, where the credit is used up, only words. Gemini calls its rates quotas:
+    /// the word alone in a message says nothing.
+    fn spent(&self) -> bool {
+        self.says(&["insufficient_quota", "quota_exceeded", "billing", "insufficient_balance"])
+            || self.message.contains("credit balance is too low")
     }
 
     fn says(&self, words: &[&str]) -> bool {
@@ -115,11 +125,10 @@ impl Complaint {
     }
 }
 
-fn error(kind: ModelErrorKind, complaint: &Complaint, place: &str) -> ModelError {
-    let quota = complaint.says(&["quota", "billing"]);
+fn error(kind: ModelErrorKind, place: &str) -> ModelError {
     let what = match kind {
         ModelErrorKind::Auth => "The model provider refused the service's credentials or account",
-        ModelErrorKind::RateLimited if quota => "The account's quota at the model provider is used up",
+        ModelErrorKind::Quota => "The account's quota at the model provider is used up",
         ModelErrorKind::RateLimited => "The model provider limits the rate of requests",
         ModelErrorKind::Overloaded => "The model provider is overloaded or failed",
         ModelErrorKind::BadRequest => "The model provider rejected the request",

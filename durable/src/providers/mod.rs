@@ -4,12 +4,14 @@
 //! [`RawMessage`](crate::model::RawMessage); what it said in an error goes nowhere. Who sends the bytes, waits and
 //! gives up is the shell's business.
 
+pub mod breaker;
 mod codec;
 pub mod config;
 pub mod demo;
 pub mod failure;
 pub mod openai_chat;
 pub mod permits;
+pub mod retry;
 pub mod sse;
 
 pub use codec::{Codec, Decoder, HttpRequest, Secret};

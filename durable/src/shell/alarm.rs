@@ -6,7 +6,9 @@ use std::rc::Rc;
 use futures::future::{Either, select};
 use futures::pin_mut;
 
-use crate::storage::outgoing::{Outgoing, retry_after_ms};
+use crate::journal::Failure;
+use crate::redact::redacted;
+use crate::storage::outgoing::{News, Outgoing, retry_after_ms};
 use crate::storage::thread::{Reason, TurnStatus};
 use crate::storage::{StoreError, d1};
 
@@ -133,6 +135,8 @@ impl Thread {
             if let Err(error) = self.tell(parcel.rows).await {
                 let refusals = parcel.attempts + 1;
                 worker::console_error!("outbox: rows {:?}, refused {refusals} times: {error}", parcel.ids);
+                // Before it counts as refused: told once an outage, when D1 is back.
+                self.report("outbox", "d1", "outbox_refused", &error.to_string())?;
                 self.store.refused(&parcel.ids)?;
                 let retry_at = self.clock.now_ms() + retry_after_ms(refusals);
                 match refused.is_empty() {
@@ -169,5 +173,27 @@ impl Thread {
             Either::Left((told, _)) => told,
             Either::Right(_) => Err(StoreError("D1 did not answer".to_owned())),
         }
+    }
+
+    /// Tells D1 of a failure outside of a turn, where there is a thread to tell it of. While D1 refuses something it is
+    /// told of nothing more, so that the outbox does not grow with what fails meanwhile.
+    pub fn report(&self, component: &str, stage: &str, code: &str, message: &str) -> Result<(), StoreError> {
+        let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(()) };
+        if self.store.has_refused_news()? {
+            return Ok(());
+        }
+        let now = self.clock.now_ms();
+        let failure = Failure {
+            id: format!("{component}_{now}"),
+            component: component.to_owned(),
+            stage: stage.to_owned(),
+            tool_name: None,
+            code: code.to_owned(),
+            message: redacted(message),
+        };
+        let news = News::Failed { failure, created_at: now };
+        self.store.post(&Outgoing::new(&thread.owner, thread.thread_id, news), now)?;
+        self.store.hasten_timer(Reason::Outbox, now + WATCH_MS)?;
+        self.store.arm()
     }
 }

@@ -136,7 +136,7 @@ impl Thread {
             approved: if new { BTreeSet::new() } else { self.store.approved_tools()? },
             history_until,
         };
-        let (spec, parts) = compose::compose(&self.env, &self.clock, &frame)?;
+        let (spec, parts) = compose::compose(self, &frame)?;
         let history = match new {
             true => Vec::new(),
             false => self.store.history(history_until, compose::history_bytes(&spec.limits))?,

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use worker::Env;
 
 use crate::journal::TurnSpec;
-use crate::ports::{Clock, Model, Tools};
+use crate::ports::{Model, Tools};
 use crate::profiles::{Limits, Role};
 use crate::protocol::{ApiError, ClientTool, ContextKind, ErrorCode, StoredMessage};
 use crate::providers::config::Configuration;
@@ -15,6 +15,7 @@ use crate::turn::prompt;
 use crate::{shell, tools};
 
 use super::env::var;
+use super::thread::Thread;
 
 /// Bytes of stored history that are read for each token that a model may see of it: more than any tokenizer packs
 /// into one, so that the token limit cuts and not this.
@@ -42,9 +43,9 @@ pub struct Frame<'a> {
 }
 
 /// A new turn by the present configuration. From here on it depends on what stands in the spec.
-pub fn compose(env: &Env, clock: &Rc<dyn Clock>, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), ApiError> {
-    let limits = limits(env)?;
-    let (parts, configuration) = parts(env, clock)?;
+pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), ApiError> {
+    let limits = limits(&thread.env)?;
+    let (parts, configuration) = parts(thread)?;
     let chain = configuration.chain(frame.model).ok_or_else(|| {
         ApiError::field("model", "this deployment does not offer it; GET /api/models lists what it offers")
     })?;
@@ -70,13 +71,13 @@ pub fn compose(env: &Env, clock: &Rc<dyn Clock>, frame: &Frame<'_>) -> Result<(T
 }
 
 /// The parts of any turn, and the models that are configured now.
-pub fn parts(env: &Env, clock: &Rc<dyn Clock>) -> Result<(Parts, Configuration), ApiError> {
-    let configuration = Configuration::from_env(|name| var(env, name))
+pub fn parts(thread: &Thread) -> Result<(Parts, Configuration), ApiError> {
+    let configuration = Configuration::from_env(|name| var(&thread.env, name))
         .map_err(|problems| misconfigured(problems.join(" ")))?;
-    let model = shell::model::serving(&configuration, Rc::clone(clock));
+    let model = shell::model::serving(&configuration, &thread.connections, &thread.clock);
     let tools: Rc<dyn Tools> = Rc::new(tools::Standard::default());
     #[cfg(feature = "faults")]
-    let tools = super::faults::with_recorders(tools.as_ref(), env);
+    let tools = super::faults::with_recorders(tools.as_ref(), &thread.env);
     Ok((Parts { model, tools }, configuration))
 }
 

@@ -6,7 +6,7 @@ use wasm_bindgen::JsValue;
 use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
 use crate::journal::Answer;
-use crate::protocol::{ApiError, Awaited, Decision, ThreadCommand, ThreadEnvelope};
+use crate::protocol::{ApiError, Awaited, Decision, ErrorCode, ThreadCommand, ThreadEnvelope};
 
 use super::chat::Ask;
 use super::respond::{internal, problem_response};
@@ -42,6 +42,12 @@ impl DurableObject for ThreadObject {
             Ok(envelope) => answer(&self.thread, envelope).await,
             Err(error) => Err(internal(&format!("envelope: {error}"))),
         };
+        if let Err(error) = &answer
+            && error.code == ErrorCode::Internal
+            && let Err(error) = self.thread.report("thread", "request", "internal", &error.detail)
+        {
+            worker::console_error!("reporting a failure: {error}");
+        }
         answer.or_else(|error| problem_response(&error))
     }
 

@@ -22,6 +22,7 @@ use crate::turn::{Ran, Turn};
 
 use super::clock::JsClock;
 use super::live::LiveLog;
+use super::model::Connections;
 use super::numbers::Numbers;
 use super::reader::{Archive, Reader, Source};
 use super::respond::internal;
@@ -39,6 +40,8 @@ pub struct Thread {
     pub env: Env,
     pub store: Rc<Store>,
     pub clock: Rc<dyn Clock>,
+    /// To the providers.
+    pub connections: Connections,
     numbers: OnceCell<Rc<Numbers>>,
     run: RefCell<Option<Rc<Run>>>,
     /// Where the readers of a parked turn wait, which has no run.
@@ -66,6 +69,7 @@ impl Thread {
             env,
             store,
             clock: Rc::new(JsClock),
+            connections: Connections::default(),
             numbers: OnceCell::new(),
             run: RefCell::new(None),
             parked: RefCell::new(None),

@@ -182,7 +182,10 @@ fn what_goes_to_d1_fits_whatever_a_turn_did() {
         input_tokens: 1,
         cached_tokens: 0,
         output_tokens: 1,
+        cost_usd: None,
+        first_byte_ms: None,
         duration_ms: 1,
+        retries: 0,
         outcome: "ok".to_owned(),
     };
     let records: Vec<CallRecord> = (0..20_000).map(tool).chain((0..60).map(model)).collect();

@@ -59,6 +59,11 @@ impl Store {
         Ok(row.and_then(|row| row.maybe_int(0)).map(unsigned))
     }
 
+    /// Whether D1 has refused something that it was not told of since.
+    pub fn has_refused_news(&self) -> Result<bool, StoreError> {
+        Ok(self.row("SELECT 1 FROM outbox WHERE attempts > 0 LIMIT 1", [])?.is_some())
+    }
+
     /// D1 took these.
     pub fn delivered(&self, ids: &[u64]) -> Result<(), StoreError> {
         let query = "DELETE FROM outbox WHERE id IN (SELECT value FROM json_each(?1))";

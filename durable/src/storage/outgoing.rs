@@ -4,10 +4,9 @@
 //! its rows as one JSON array, which keeps a batch of any size within D1's 100 bound parameters.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use crate::journal::CallRecord;
-use crate::model::Usage;
-use crate::profiles::Price;
+use crate::journal::{CallRecord, Failure};
 use crate::protocol::{Owner, StoredMessage};
 
 use super::StoreError;
@@ -38,6 +37,11 @@ pub enum News {
     /// What is kept of a turn whose thread was deleted before D1 heard of it: what was spent must add up.
     Spent {
         calls: Calls,
+    },
+    /// Something failed outside of a turn.
+    Failed {
+        failure: Failure,
+        created_at: u64,
     },
     ThreadDeleted,
 }
@@ -72,17 +76,19 @@ impl Outgoing {
     pub fn turn_id(&self) -> Option<&str> {
         match &self.news {
             News::TurnStarted { message, .. } | News::TurnEnded { message, .. } => Some(&message.turn_id),
-            News::Spent { .. } | News::ThreadDeleted => None,
+            News::Spent { .. } | News::Failed { .. } | News::ThreadDeleted => None,
         }
     }
 
     /// What of it survives the deletion of its thread.
     pub fn without_content(self) -> Option<Self> {
         match self.news {
-            News::TurnEnded { calls, .. } | News::Spent { calls } => {
+            News::TurnEnded { mut calls, .. } | News::Spent { mut calls } => {
+                // What a tool said of its failure may repeat what was deleted.
+                calls.records.retain(|record| !matches!(record, CallRecord::Failure(_)));
                 Some(Outgoing { news: News::Spent { calls }, ..self })
             }
-            News::TurnStarted { .. } | News::ThreadDeleted => None,
+            News::TurnStarted { .. } | News::Failed { .. } | News::ThreadDeleted => None,
         }
     }
 }
@@ -111,16 +117,24 @@ ON CONFLICT (tenant, user_id, id) DO UPDATE SET
 
 const INSERT_LLM_USAGE: &str = "
 INSERT INTO llm_usage (tenant, user_id, id, thread_id, turn_id, provider, model, operation_type, context_type, profile,
-  execution_mode, input_tokens, cached_tokens, output_tokens, cost_usd, duration_ms, outcome, created_at)
+  execution_mode, input_tokens, cached_tokens, output_tokens, cost_usd, first_byte_ms, duration_ms, retries, outcome,
+  created_at)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
   value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14, value ->> 15,
-  value ->> 16, value ->> 17 FROM json_each(?1) WHERE true
+  value ->> 16, value ->> 17, value ->> 18, value ->> 19 FROM json_each(?1) WHERE true
 ON CONFLICT (tenant, user_id, id) DO NOTHING";
 
 const INSERT_TOOL_USAGE: &str = "
 INSERT INTO tool_usage (tenant, user_id, id, thread_id, turn_id, tool_name, duration_ms, is_error, outcome, created_at)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
   value ->> 8, value ->> 9 FROM json_each(?1) WHERE true
+ON CONFLICT (tenant, user_id, id) DO NOTHING";
+
+const INSERT_ERROR_LOG: &str = "
+INSERT INTO error_log (tenant, user_id, id, thread_id, turn_id, component, stage, tool_name, code, message,
+  context_type, execution_mode, created_at)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
+  value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12 FROM json_each(?1) WHERE true
 ON CONFLICT (tenant, user_id, id) DO NOTHING";
 
 const DELETE_MESSAGES: &str = "
@@ -137,7 +151,7 @@ const EXECUTION_MODE: &str = "agent";
 /// Deletions come last: a thread's object writes nothing after one, so nothing can come back.
 pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
     let (mut threads, mut messages) = (Vec::new(), Vec::new());
-    let (mut llm_usage, mut tool_usage) = (Vec::new(), Vec::new());
+    let mut rows = CallRows::default();
     let mut deleted = Vec::new();
     for out in outbox {
         let Outgoing { tenant, user_id, thread_id, news } = out;
@@ -148,10 +162,14 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
                 messages.push(message_row(out, message)?);
             }
             News::ThreadDeleted => deleted.push((tenant, user_id, thread_id)),
+            News::Failed { failure, created_at } => {
+                let id = format!("{thread_id}/{}", failure.id);
+                rows.failures.push(failure_row(out, failure, &id, "", "", *created_at));
+            }
             News::Spent { .. } => {}
         }
         if let News::TurnEnded { calls, .. } | News::Spent { calls } = news {
-            usage_rows(out, calls, &mut llm_usage, &mut tool_usage);
+            rows.add(out, calls);
         }
     }
     let mut all = Vec::new();
@@ -160,8 +178,9 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
     };
     add(UPSERT_THREADS, json_rows(&threads)?);
     add(UPSERT_MESSAGES, json_rows(&messages)?);
-    add(INSERT_LLM_USAGE, json_rows(&llm_usage)?);
-    add(INSERT_TOOL_USAGE, json_rows(&tool_usage)?);
+    add(INSERT_LLM_USAGE, json_rows(&rows.llm_usage)?);
+    add(INSERT_TOOL_USAGE, json_rows(&rows.tool_usage)?);
+    add(INSERT_ERROR_LOG, json_rows(&rows.failures)?);
     add(DELETE_MESSAGES, json_rows(&deleted)?);
     add(DELETE_THREADS, json_rows(&deleted)?);
     Ok(all)
@@ -171,11 +190,11 @@ fn json_rows<T: Serialize>(rows: &[T]) -> Result<Vec<String>, StoreError> {
     rows.iter().map(|row| Ok(serde_json::to_string(row)?)).collect()
 }
 
-fn message_row(out: &Outgoing, message: &StoredMessage) -> Result<serde_json::Value, StoreError> {
-    let text = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string);
+fn message_row(out: &Outgoing, message: &StoredMessage) -> Result<Value, StoreError> {
+    let text = |value: &Option<Value>| value.as_ref().map(ToString::to_string);
     let tree = message.execution_tree.as_ref().map(serde_json::to_value).transpose()?;
     let usage = message.usage.as_ref().map(serde_json::to_value).transpose()?;
-    Ok(serde_json::json!([
+    Ok(json!([
         out.tenant,
         out.user_id,
         message.id,
@@ -190,56 +209,56 @@ fn message_row(out: &Outgoing, message: &StoredMessage) -> Result<serde_json::Va
     ]))
 }
 
-fn usage_rows(
-    out: &Outgoing,
-    calls: &Calls,
-    llm_usage: &mut Vec<serde_json::Value>,
-    tool_usage: &mut Vec<serde_json::Value>,
-) {
-    let unique = |id: &str| format!("{}/{id}", calls.message_id);
-    for record in &calls.records {
-        match record {
-            CallRecord::Model {
-                id,
-                provider,
-                model,
-                operation_type,
-                input_tokens,
-                cached_tokens,
-                output_tokens,
-                duration_ms,
-                outcome,
-            } => llm_usage.push(serde_json::json!([
-                out.tenant,
-                out.user_id,
-                unique(id),
-                out.thread_id,
-                calls.turn_id,
-                provider,
-                model,
-                operation_type,
-                calls.context_type,
-                // A profile has the name of the context that it belongs to.
-                calls.context_type,
-                EXECUTION_MODE,
-                input_tokens,
-                cached_tokens,
-                output_tokens,
-                cost_usd(
+/// The rows of telemetry.
+#[derive(Default)]
+struct CallRows {
+    llm_usage: Vec<Value>,
+    tool_usage: Vec<Value>,
+    failures: Vec<Value>,
+}
+
+impl CallRows {
+    fn add(&mut self, out: &Outgoing, calls: &Calls) {
+        let unique = |id: &str| format!("{}/{id}", calls.message_id);
+        for record in &calls.records {
+            match record {
+                CallRecord::Model {
+                    id,
                     provider,
                     model,
-                    Usage {
-                        input_tokens: *input_tokens,
-                        cached_tokens: *cached_tokens,
-                        output_tokens: *output_tokens,
-                    },
-                ),
-                duration_ms,
-                outcome,
-                calls.created_at,
-            ])),
-            CallRecord::Tool { id, tool_name, duration_ms, is_error } => {
-                tool_usage.push(serde_json::json!([
+                    operation_type,
+                    input_tokens,
+                    cached_tokens,
+                    output_tokens,
+                    cost_usd,
+                    first_byte_ms,
+                    duration_ms,
+                    retries,
+                    outcome,
+                } => self.llm_usage.push(json!([
+                    out.tenant,
+                    out.user_id,
+                    unique(id),
+                    out.thread_id,
+                    calls.turn_id,
+                    provider,
+                    model,
+                    operation_type,
+                    calls.context_type,
+                    // A profile has the name of the context that it belongs to.
+                    calls.context_type,
+                    EXECUTION_MODE,
+                    input_tokens,
+                    cached_tokens,
+                    output_tokens,
+                    cost_usd,
+                    first_byte_ms,
+                    duration_ms,
+                    retries,
+                    outcome,
+                    calls.created_at,
+                ])),
+                CallRecord::Tool { id, tool_name, duration_ms, is_error } => self.tool_usage.push(json!([
                     out.tenant,
                     out.user_id,
                     unique(id),
@@ -250,15 +269,41 @@ fn usage_rows(
                     u8::from(*is_error),
                     if *is_error { "error" } else { "ok" },
                     calls.created_at,
-                ]))
+                ])),
+                CallRecord::Failure(failure) => {
+                    let (turn_id, context) = (&calls.turn_id, &calls.context_type);
+                    let id = unique(&failure.id);
+                    self.failures.push(failure_row(out, failure, &id, turn_id, context, calls.created_at));
+                }
             }
         }
     }
 }
 
-/// What a call cost; unknown is not free.
-fn cost_usd(provider: &str, model: &str, usage: Usage) -> Option<f64> {
-    Price::of(provider, model).map(|price| price.cost_usd(usage))
+fn failure_row(
+    out: &Outgoing,
+    failure: &Failure,
+    id: &str,
+    turn_id: &str,
+    context_type: &str,
+    created_at: u64,
+) -> Value {
+    let Failure { component, stage, tool_name, code, message, .. } = failure;
+    json!([
+        out.tenant,
+        out.user_id,
+        id,
+        out.thread_id,
+        turn_id,
+        component,
+        stage,
+        tool_name,
+        code,
+        message,
+        context_type,
+        EXECUTION_MODE,
+        created_at,
+    ])
 }
 
 /// How long a thread waits before it turns to D1 again, in milliseconds.

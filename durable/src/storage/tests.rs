@@ -6,7 +6,9 @@ use super::history::fit;
 use super::outgoing::{Calls, News, Outgoing, ThreadRow, retry_after_ms, statements};
 use super::page::{LogRow, assemble};
 use super::rows::{Fresh, TEXT, entry_rows, event_rows};
-use crate::journal::{Answer, CallRecord, Entry, Fact, ModelOutcome, TextPart, ToolEnd, TurnSpec, TurnStop};
+use crate::journal::{
+    Answer, CallRecord, Entry, Fact, Failure, ModelOutcome, TextPart, ToolEnd, TurnSpec, TurnStop,
+};
 use crate::model::{
     Capabilities, Message, ModelChoice, ModelError, ModelErrorKind, ModelReply, RawMessage, RawValueEq,
     ReplyFinish, ToolCall, Usage,
@@ -222,6 +224,114 @@ fn a_deletion_comes_last_and_keeps_only_what_was_spent() {
     assert_eq!(batch[2].rows, r#"[["tenant","anonymous:user","thread"]]"#);
 }
 
+fn failure(id: &str) -> Failure {
+    Failure {
+        id: id.to_owned(),
+        component: "tool".to_owned(),
+        stage: "run".to_owned(),
+        tool_name: Some("calculate".to_owned()),
+        code: "tool_failed".to_owned(),
+        message: "because".to_owned(),
+    }
+}
+
+// B-033 B-034 B-035 B-107 B-108
+#[test]
+fn calls_and_failures_are_rows() {
+    let model = CallRecord::Model {
+        id: "model".to_owned(),
+        provider: "openai".to_owned(),
+        model: "gpt".to_owned(),
+        operation_type: "chat".to_owned(),
+        input_tokens: 10,
+        cached_tokens: 4,
+        output_tokens: 2,
+        cost_usd: Some(0.5),
+        first_byte_ms: None,
+        duration_ms: 30,
+        retries: 2,
+        outcome: "provider_quota".to_owned(),
+    };
+    let calls = Calls {
+        turn_id: "turn".to_owned(),
+        message_id: "m2".to_owned(),
+        context_type: "thread".to_owned(),
+        created_at: 7,
+        records: vec![model, CallRecord::Failure(failure("failure_0"))],
+    };
+    let failed = News::Failed { failure: Failure { tool_name: None, ..failure("outbox_5") }, created_at: 5 };
+    let spent = Outgoing::new(&owner(), "thread", News::Spent { calls });
+    let batch = statements(&[spent.clone(), Outgoing::new(&owner(), "thread", failed)]).unwrap();
+    let rows: Vec<Value> = batch.iter().map(|batch| serde_json::from_str(&batch.rows).unwrap()).collect();
+    let user = "anonymous:user";
+    assert_eq!(
+        rows,
+        [
+            json!([[
+                "tenant",
+                user,
+                "m2/model",
+                "thread",
+                "turn",
+                "openai",
+                "gpt",
+                "chat",
+                "thread",
+                "thread",
+                "agent",
+                10,
+                4,
+                2,
+                0.5,
+                null,
+                30,
+                2,
+                "provider_quota",
+                7
+            ]]),
+            json!([
+                [
+                    "tenant",
+                    user,
+                    "m2/failure_0",
+                    "thread",
+                    "turn",
+                    "tool",
+                    "run",
+                    "calculate",
+                    "tool_failed",
+                    "because",
+                    "thread",
+                    "agent",
+                    7
+                ],
+                [
+                    "tenant",
+                    user,
+                    "thread/outbox_5",
+                    "thread",
+                    "",
+                    "tool",
+                    "run",
+                    null,
+                    "tool_failed",
+                    "because",
+                    "",
+                    "agent",
+                    5
+                ],
+            ]),
+        ]
+    );
+    for (statement, rows) in batch.iter().zip(&rows) {
+        let columns = statement.sql.split(['(', ')']).nth(1).unwrap().split(',').count();
+        let values = statement.sql.matches("value ->>").count();
+        assert_eq!((columns, values), (rows[0].as_array().unwrap().len(), columns), "{}", statement.sql);
+    }
+    let Some(Outgoing { news: News::Spent { calls }, .. }) = spent.without_content() else { panic!() };
+    assert_eq!(calls.records.len(), 1, "what failed may quote what was deleted");
+}
+
 #[test]
 fn the_outbox_is_read_back_as_it_was_written() {
     for outgoing in outbox() {
@@ -256,8 +366,14 @@ fn journal_entries_are_read_back_as_they_were_written() {
         }),
     };
     let error = ModelError { kind: ModelErrorKind::Overloaded, message: "busy".to_owned() };
-    let ended =
-        |outcome| Fact::ModelEnded { digest: "d".to_owned(), outcome, duration_ms: 3, place: place.clone() };
+    let ended = |outcome| Fact::ModelEnded {
+        digest: "d".to_owned(),
+        outcome,
+        duration_ms: 3,
+        place: place.clone(),
+        asked: 1,
+        first_byte_ms: Some(2),
+    };
     let mut spec = ToolSpec {
         name: "t".to_owned(),
         description: "d".to_owned(),
@@ -314,6 +430,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         },
         ended(ModelOutcome::Replied(Box::new(reply))),
         ended(ModelOutcome::Failed { error: error.clone(), said: "partial".to_owned() }),
+        Fact::ModelRetried { requests: 1, failed: 0, error: error.clone(), asked: 1 },
         Fact::ToolStarted { place: place.clone(), subtask: true },
         Fact::ToolEnded(tool_end),
         Fact::Stopped(TurnStop::Budget { reason: BudgetReason::LlmCalls, limit: 1, observed: 2 }),

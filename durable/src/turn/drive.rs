@@ -9,9 +9,10 @@ use futures::{FutureExt, StreamExt};
 use super::machine::{Level, LevelEnd, Step};
 use super::parking::Tally;
 use super::{Halt, Turn, dispatch, prune};
-use crate::budget::Counted;
+use crate::budget::{Counted, Spending};
 use crate::journal::{Commit, Fact, ModelOutcome, TextPart, TurnStop};
 use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest, Usage};
+use crate::ports::Heard;
 use crate::protocol::{CallStatus, ChunkKind, Event};
 
 /// Runs a level to its end. The same at every depth: a subtask is a level inside a call of its parent's batch.
@@ -49,7 +50,8 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
     turn.reserve(Counted::LlmCall, 1)?;
     let output_tokens = request.max_output_tokens.unwrap_or(0);
     let held = Usage { input_tokens: prune::request_tokens(request), cached_tokens: 0, output_tokens };
-    turn.reserve_tokens(held)?;
+    let chain = turn.spec.chain_at(level.place.depth);
+    turn.reserve_tokens(Spending::of(held, chain.dearest()))?;
     let attempt = turn.replay.attempts(&at);
     start(
         turn,
@@ -60,7 +62,7 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
     let _runs = Tally::of(&turn.busy);
     let began_ms = turn.ports.clock.now_ms();
     let mut said = String::new();
-    let outcome = match stream(turn, level, &at, attempt, request, &mut said).await {
+    let outcome = match listen(turn, level, &at, attempt, request, &mut said).await? {
         Ok(reply) => ModelOutcome::Replied(Box::new(ModelReply { text: said, ..*reply })),
         Err(error) => ModelOutcome::Failed { error, said },
     };
@@ -74,7 +76,7 @@ fn start(turn: &Turn, level: &Level, at: &str, started: Fact) -> Result<(), Halt
     let place = level.place.clone();
     let model_call_id = turn.ids.model_call(at);
     let mut events = Vec::new();
-    if level.place.depth == 0 && !level.is_first_step() {
+    if level.place.depth == 0 && level.has_new_results() {
         events.push((format!("state:{at}"), turn.agent_state(None)));
     }
     events.push((
@@ -100,17 +102,33 @@ fn start(turn: &Turn, level: &Level, at: &str, started: Fact) -> Result<(), Halt
     Ok(())
 }
 
-async fn stream(
+async fn listen(
     turn: &Turn,
     level: &Level,
     at: &str,
     attempt: u32,
     request: &ModelRequest,
     said: &mut String,
-) -> Result<Box<ModelReply>, ModelError> {
-    let mut reads = turn.ports.model.call(request);
-    while let Some(read) = reads.next().await {
-        for event in read? {
+) -> Result<Result<Box<ModelReply>, ModelError>, Halt> {
+    let chain = turn.spec.chain_at(level.place.depth);
+    let mut hearing = turn.ports.model.call(request, chain, turn.until_ms());
+    while let Some(heard) = hearing.next().await {
+        let events = match heard {
+            Err(error) => return Ok(Err(error)),
+            Ok(Heard::Asking { place, after }) => {
+                if let Some(error) = retry(turn, at, place, after)? {
+                    return Ok(Err(error));
+                }
+                continue;
+            }
+            Ok(Heard::Answering) => {
+                turn.answering(at);
+                continue;
+            }
+            Ok(Heard::Events(events)) => events,
+        };
+        turn.answering(at);
+        for event in events {
             match event {
                 ModelEvent::Text(content) => {
                     said.push_str(&content);
@@ -119,12 +137,28 @@ async fn stream(
                 ModelEvent::Reasoning(content) => {
                     announce(turn, level, at, attempt, ChunkKind::Reasoning, content);
                 }
-                ModelEvent::Finished(reply) => return Ok(reply),
+                ModelEvent::Finished(reply) => return Ok(Ok(reply)),
             }
         }
     }
     let message = "the provider's stream ended before the reply was complete".to_owned();
-    Err(ModelError { kind: ModelErrorKind::Protocol, message })
+    Ok(Err(ModelError { kind: ModelErrorKind::Protocol, message }))
+}
+
+/// Notes who is asked. A request after one that failed is a call of its own: it is reserved and journaled before it is
+/// made. Where none is left, the failure is what the call came to.
+fn retry(turn: &Turn, at: &str, asked: usize, after: Option<ModelError>) -> Result<Option<ModelError>, Halt> {
+    turn.alive()?;
+    let Some((failed, requests)) = turn.record.borrow_mut().asking(at, asked, after.is_some()) else {
+        return Ok(None);
+    };
+    let Some(error) = after else { return Ok(None) };
+    if turn.record.borrow().budget.exceeded_by(Counted::LlmCall, 1).is_some() {
+        return Ok(Some(error));
+    }
+    let retried = Fact::ModelRetried { requests, failed, error, asked };
+    turn.commit(Commit { entries: vec![turn.entry(at, retried)], ..Commit::default() })?;
+    Ok(None)
 }
 
 /// The longest chunk in bytes: a part is split into rows between its chunks.
@@ -198,6 +232,8 @@ fn end(
     duration_ms: u64,
 ) -> Result<(), Halt> {
     turn.alive()?;
+    let (asked, first_byte_ms) =
+        turn.record.borrow().models.get(at).map_or((0, None), |open| (open.asked, open.first_byte_ms));
     let (usage, finish_reason) = match outcome {
         ModelOutcome::Replied(reply) => (reply.usage, reply.finish.as_str()),
         ModelOutcome::Failed { error, .. } => (None, error.kind.code()),
@@ -209,7 +245,7 @@ fn end(
         Event::ModelCallUpdate {
             model_call_id: turn.ids.model_call(at),
             status: CallStatus::End,
-            model: turn.spec.chain_at(place.depth).first.choice.model.clone(),
+            model: turn.spec.chain_at(place.depth).at(asked).choice.model.clone(),
             place: place.clone(),
             usage,
             finish_reason: Some(finish_reason.to_owned()),
@@ -220,6 +256,7 @@ fn end(
     {
         events.push((format!("state:{at}:tools"), turn.agent_state(Some(&call.name))));
     }
-    let ended = Fact::ModelEnded { digest, outcome: outcome.clone(), duration_ms, place };
+    let ended =
+        Fact::ModelEnded { digest, outcome: outcome.clone(), duration_ms, place, asked, first_byte_ms };
     turn.commit(Commit { entries: vec![turn.entry(at, ended)], texts, events, ..Commit::default() })
 }

@@ -69,11 +69,11 @@ fn close_model_calls(turn: &Turn, commit: &mut Commit) {
             commit.events.push((format!("model_reset:{at}:end"), reset));
         }
         let duration_ms = turn.elapsed_ms().saturating_sub(call.since_ms);
-        turn.record.borrow_mut().model_row(&at, "aborted", None, duration_ms);
+        turn.record.borrow_mut().model_aborted(&at, &call, duration_ms);
         let end = Event::ModelCallUpdate {
             model_call_id,
             status: CallStatus::End,
-            model: turn.spec.chain_at(call.place.depth).first.choice.model.clone(),
+            model: turn.spec.chain_at(call.place.depth).at(call.asked).choice.model.clone(),
             place: call.place,
             usage: None,
             finish_reason: Some("aborted".to_owned()),

@@ -6,11 +6,12 @@ use std::rc::Rc;
 use super::interceptors::Interceptor;
 use super::keys::{Digest, LevelPath};
 use super::prompt;
-use super::prune::{fixed_tokens, prune};
+use super::prune::{fixed_tokens, messages_tokens, prune};
 use crate::journal::{ModelOutcome, ToolEnd};
 use crate::memory::{AgentMemory, Overlay};
 use crate::model::{
-    Message, ModelChoice, ModelError, ModelReply, ModelRequest, ReplyFinish, ToolCall, ToolDefinition,
+    Message, ModelChoice, ModelError, ModelErrorKind, ModelReply, ModelRequest, ReplyFinish, ToolCall,
+    ToolDefinition,
 };
 use crate::profiles::Limits;
 use crate::protocol::Place;
@@ -81,6 +82,10 @@ pub(super) struct Level {
     /// Results that did not satisfy the schema, and what was wrong with the last one.
     rejected: u32,
     objection: String,
+    /// Whether the provider has found the messages too long.
+    shortened: bool,
+    /// Whether the newest messages were sent already, in a call that came to nothing.
+    again: bool,
     limits: Limits,
     digest: Digest,
     state: State,
@@ -114,6 +119,8 @@ impl Level {
             schema,
             rejected: 0,
             objection: "finish_subtask was never called".to_owned(),
+            shortened: false,
+            again: false,
             limits,
             digest,
             state: State::Model,
@@ -132,7 +139,7 @@ impl Level {
             State::Model => Step::CallModel(ModelRequest {
                 model: Rc::clone(&self.model),
                 system: Rc::clone(&self.system),
-                messages: prune(&self.messages, self.own_from, self.message_tokens),
+                messages: self.sent(),
                 tools: Rc::clone(&self.tools),
                 max_output_tokens: self.limits.bounds_output().then_some(self.limits.output_tokens),
             }),
@@ -141,10 +148,33 @@ impl Level {
         }
     }
 
+    /// The messages that a model gets now.
+    fn sent(&self) -> Vec<Rc<Message>> {
+        prune(&self.messages, self.own_from, self.message_tokens)
+    }
+
+    /// Halves what is sent from now on, where that is possible and was not done before.
+    fn shorten(&mut self) -> bool {
+        if self.shortened {
+            return false;
+        }
+        let before = self.sent();
+        self.message_tokens = messages_tokens(&before) / 2;
+        (self.shortened, self.again) = (true, true);
+        self.digest = self.digest.with("shortened");
+        self.sent().len() < before.len()
+    }
+
     /// Takes the outcome of a model call.
     pub(super) fn apply_model(&mut self, outcome: ModelOutcome) {
         self.iterations += 1;
+        self.again = false;
         let reply = match outcome {
+            ModelOutcome::Failed { error, said }
+                if error.kind == ModelErrorKind::ContextTooLong && said.is_empty() && self.shorten() =>
+            {
+                return;
+            }
             ModelOutcome::Failed { error, said } => {
                 if !said.is_empty() {
                     self.push(Message::Assistant { content: said, tool_calls: Vec::new(), raw: None });
@@ -206,9 +236,9 @@ impl Level {
         }
     }
 
-    /// Whether the level has not called the model yet.
-    pub(super) fn is_first_step(&self) -> bool {
-        self.iterations == 0
+    /// Whether the next model call follows the results of a round.
+    pub(super) fn has_new_results(&self) -> bool {
+        !self.again && matches!(self.messages.last().map(Rc::as_ref), Some(Message::Tool { .. }))
     }
 
     /// What the level's result must satisfy.

@@ -31,10 +31,10 @@ use self::keys::{Digest, LevelPath, WireIds};
 use self::machine::{Level, LevelStart};
 use self::record::Record;
 use self::replay::Replay;
-use crate::budget::{Counted, Exceeded};
+use crate::budget::{Counted, Exceeded, Spending};
 use crate::journal::{Commit, Entry, Fact, Parking, TurnSpec, TurnStop};
 use crate::memory::AgentMemory;
-use crate::model::{Message, Usage};
+use crate::model::Message;
 use crate::ports::{LogError, Ports};
 use crate::protocol::{AgentState, Event, Place};
 use crate::toolbelt::{OutputSchema, ToolSpec, Toolbelt};
@@ -261,6 +261,20 @@ impl Turn {
         self.earlier_ms + self.ports.clock.now_ms().saturating_sub(self.began_ms)
     }
 
+    /// When the turn's time is up, on the clock of this run.
+    fn until_ms(&self) -> u64 {
+        let left_ms = self.spec.limits.wall_clock_ms.saturating_sub(self.earlier_ms);
+        self.began_ms.saturating_add(left_ms)
+    }
+
+    /// Something was heard of a model call's answer.
+    fn answering(&self, at: &str) {
+        let elapsed_ms = self.elapsed_ms();
+        if let Some(open) = self.record.borrow_mut().models.get_mut(at) {
+            open.first_byte_ms.get_or_insert(elapsed_ms.saturating_sub(open.since_ms));
+        }
+    }
+
     fn entry(&self, at: &str, fact: Fact) -> Entry {
         Entry { at: at.to_owned(), elapsed_ms: self.elapsed_ms(), fact }
     }
@@ -303,7 +317,7 @@ impl Turn {
     }
 
     /// The same for a model call that may use so many tokens.
-    fn reserve_tokens(&self, more: Usage) -> Result<(), Halt> {
+    fn reserve_tokens(&self, more: Spending) -> Result<(), Halt> {
         let exceeded = self.record.borrow().budget.exceeded_by_tokens(more);
         exceeded.map_or(Ok(()), |exceeded| self.exceed(exceeded))
     }

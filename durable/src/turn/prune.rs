@@ -46,8 +46,12 @@ fn newest_that_fit(messages: &[Rc<Message>], limit_tokens: u64, begins: impl Fn(
 
 /// An estimate of a whole request: prompt, tool declarations and messages.
 pub(super) fn request_tokens(request: &ModelRequest) -> u64 {
-    let messages: u64 = request.messages.iter().map(|message| tokens(message)).sum();
-    fixed_tokens(&request.system, &request.tools) + messages
+    fixed_tokens(&request.system, &request.tools) + messages_tokens(&request.messages)
+}
+
+/// An estimate of messages.
+pub(super) fn messages_tokens(messages: &[Rc<Message>]) -> u64 {
+    messages.iter().map(|message| tokens(message)).sum()
 }
 
 /// An estimate of what every request of a level has beside its messages.

@@ -4,13 +4,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::keys::{WireIds, call_key};
-use crate::budget::{Counted, TurnBudget};
-use crate::journal::{Answer, CallRecord, Entry, Fact, ModelOutcome, TextPart, ToolEnd, TurnSpec, TurnStop};
+use crate::budget::{Counted, Spending, TurnBudget};
+use crate::journal::{
+    Answer, CallRecord, Entry, Fact, Failure, ModelOutcome, TextPart, ToolEnd, TurnSpec, TurnStop,
+};
 use crate::memory::{MAX_TURN_BYTES, Overlay, stored_bytes, task_key};
-use crate::model::{ModelChoice, ToolCall, Usage};
-use crate::profiles::Price;
-use crate::protocol::{Awaited, CostSummary, ExecutionTree, Place, TreeNode, preview};
+use crate::model::{ToolCall, Usage};
+use crate::profiles::{Chain, Offer};
+use crate::protocol::{Awaited, CostSummary, ExecutionTree, ModelCost, Place, TreeNode, preview};
+use crate::redact::redacted;
 use crate::tools::run_subtask;
+
+/// The most failures of one turn that leave a row: its tool calls may be 200, and the first ones say why.
+const MAX_FAILURES: usize = 50;
 
 /// A call of a round that has no result yet, in the order in which the model made them.
 #[derive(Clone, Debug)]
@@ -44,6 +50,13 @@ pub(super) struct OpenModelCall {
     /// What was announced so far. A call whose run was lost has lost it as well, and `live` is false.
     pub(super) parts: Vec<TextPart>,
     pub(super) live: bool,
+    /// Who is asked: the place in the chain.
+    pub(super) asked: usize,
+    /// Requests so far, and how many of them were made by runs that were lost.
+    pub(super) requests: u32,
+    pub(super) lost_requests: u32,
+    /// From its beginning to the first byte of the answer.
+    pub(super) first_byte_ms: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -68,10 +81,11 @@ pub(super) struct Record {
     node_of: BTreeMap<String, usize>,
     costs: CostSummary,
     ids: WireIds,
-    model: ModelChoice,
-    price: Option<Price>,
-    /// A call whose tokens nobody knows: what the turn cost is then not known either.
-    unpriced: bool,
+    /// The models of the root and of subtasks.
+    chains: [Chain; 2],
+    /// Dollars, and the models of which nobody knows how many: then what the turn cost is not known either.
+    cost_usd: f64,
+    unpriced: BTreeSet<String>,
     /// What the turn's calls have written to memory so far, as [`stored_bytes`] counts.
     memory_bytes: usize,
 }
@@ -79,7 +93,7 @@ pub(super) struct Record {
 impl Record {
     pub(super) fn new(spec: &TurnSpec) -> Self {
         Record {
-            budget: TurnBudget::new(spec.limits, spec.chain.dearest()),
+            budget: TurnBudget::new(spec.limits),
             stop: None,
             pending: Vec::new(),
             models: BTreeMap::new(),
@@ -94,9 +108,9 @@ impl Record {
             node_of: BTreeMap::new(),
             costs: CostSummary::default(),
             ids: WireIds::new(&spec.turn_id),
-            model: ModelChoice::clone(&spec.chain.first.choice),
-            price: spec.chain.first.price,
-            unpriced: false,
+            chains: [spec.chain_at(0).clone(), spec.chain_at(1).clone()],
+            cost_usd: 0.0,
+            unpriced: BTreeSet::new(),
             memory_bytes: 0,
         }
     }
@@ -116,22 +130,46 @@ impl Record {
     }
 
     pub(super) fn costs(&self) -> CostSummary {
-        let price = self.price.filter(|_| !self.unpriced);
-        let usd = |input_tokens, cached_tokens, output_tokens| {
-            price.map(|price| price.cost_usd(Usage { input_tokens, cached_tokens, output_tokens }))
-        };
         let mut by_model = self.costs.by_model.clone();
-        for share in by_model.values_mut() {
-            share.cost_usd = usd(share.input_tokens, share.cached_tokens, share.output_tokens);
+        for (model, share) in &mut by_model {
+            share.cost_usd = share.cost_usd.filter(|_| !self.unpriced.contains(model));
         }
         CostSummary {
-            cost_usd: usd(self.costs.input_tokens, self.costs.cached_tokens, self.costs.output_tokens),
+            cost_usd: self.unpriced.is_empty().then_some(self.cost_usd),
             by_model,
             llm_calls: self.budget.used(Counted::LlmCall),
             tool_calls: self.budget.used(Counted::ToolCall),
             subtasks: self.budget.used(Counted::Subtask),
             ..self.costs.clone()
         }
+    }
+
+    fn chain(&self, depth: u32) -> &Chain {
+        let [root, subtask] = &self.chains;
+        if depth == 0 { root } else { subtask }
+    }
+
+    fn offer(&self, depth: u32, asked: usize) -> Offer {
+        self.chain(depth).at(asked).clone()
+    }
+
+    /// The ledger of a model that was asked so often.
+    fn share(&mut self, model: &str, requests: u32) -> &mut ModelCost {
+        let new = || ModelCost { cost_usd: Some(0.0), ..ModelCost::default() };
+        let share = self.costs.by_model.entry(model.to_owned()).or_insert_with(new);
+        share.llm_calls += requests;
+        share
+    }
+
+    /// Notes which model an open call asks now. Tells who was asked before, and how often anybody was, where that
+    /// request failed.
+    pub(super) fn asking(&mut self, at: &str, asked: usize, failed: bool) -> Option<(usize, u32)> {
+        let open = self.models.get_mut(at)?;
+        if failed {
+            return Some((open.asked, open.requests));
+        }
+        open.asked = asked;
+        None
     }
 
     pub(super) fn apply(&mut self, entry: &Entry) {
@@ -157,31 +195,55 @@ impl Record {
                 self.parked = true;
             }
             Fact::Unparked { .. } => self.parked = false,
-            Fact::Stopped(why) => self.stop = self.stop.take().or_else(|| Some(why.clone())),
+            Fact::Stopped(why) if self.stop.is_none() => {
+                self.stop_failed(why);
+                self.stop = Some(why.clone());
+            }
+            Fact::Stopped(_) => {}
             Fact::ModelStarted { place, held, .. } => {
-                if let Some(lost) = self.models.remove(&entry.at) {
+                let lost = self.models.remove(&entry.at);
+                if let Some(lost) = &lost {
                     // Its run was lost; whatever it used was used.
-                    self.model_row(
-                        &entry.at,
-                        "interrupted",
-                        None,
-                        entry.elapsed_ms.saturating_sub(lost.since_ms),
-                    );
+                    let duration_ms = entry.elapsed_ms.saturating_sub(lost.since_ms);
+                    self.model_row(&entry.at, lost, "interrupted", None, duration_ms);
                 }
                 self.budget.count(Counted::LlmCall);
-                self.budget.hold(&entry.at, *held);
-                self.costs.by_model.entry(self.model.model.clone()).or_default().llm_calls += 1;
+                let dearest = self.chain(place.depth).dearest();
+                self.budget.hold(&entry.at, Spending::of(*held, dearest));
+                let lost_requests = lost.map_or(0, |lost| lost.requests);
                 let open = OpenModelCall {
                     place: place.clone(),
                     since_ms: entry.elapsed_ms,
                     parts: Vec::new(),
                     live: false,
+                    asked: 0,
+                    lost_requests,
+                    requests: lost_requests + 1,
+                    first_byte_ms: None,
                 };
                 self.models.insert(entry.at.clone(), open);
             }
-            Fact::ModelEnded { outcome, duration_ms, place, .. } => {
-                self.models.remove(&entry.at);
-                self.model_ended(&entry.at, outcome, *duration_ms, place);
+            Fact::ModelRetried { failed, asked, error, .. } => {
+                self.budget.count(Counted::LlmCall);
+                let Some(open) = self.models.get_mut(&entry.at) else { return };
+                open.asked = *asked;
+                open.requests += 1;
+                let depth = open.place.depth;
+                let choice = self.offer(depth, *failed).choice;
+                self.share(&choice.model, 1);
+                self.failed(
+                    "provider",
+                    "first_byte",
+                    None,
+                    error.kind.code(),
+                    &[&choice.id(), &error.message],
+                );
+            }
+            Fact::ModelEnded { outcome, duration_ms, asked, first_byte_ms, .. } => {
+                if let Some(mut open) = self.models.remove(&entry.at) {
+                    (open.asked, open.first_byte_ms) = (*asked, *first_byte_ms);
+                    self.model_ended(&entry.at, &open, outcome, *duration_ms);
+                }
             }
             Fact::ToolStarted { subtask, .. } => {
                 self.budget.count(Counted::ToolCall);
@@ -199,6 +261,10 @@ impl Record {
                 if let Some(index) = self.pending.iter().position(|pending| pending.key == entry.at) {
                     let pending = self.pending.remove(index);
                     self.memory_bytes += written(&pending, end);
+                    if end.is_error {
+                        let stage = if pending.since_ms.is_some() { "run" } else { "dispatch" };
+                        self.failed("tool", stage, Some(&pending.call.name), "tool_failed", &[&end.content]);
+                    }
                     self.tool_ended(&pending, end);
                     if pending.place.depth == 0 {
                         self.round.insert(entry.at.clone(), end.clone());
@@ -227,56 +293,125 @@ impl Record {
         });
     }
 
-    /// Leaves the telemetry of a model call: one row each, however it ended.
-    pub(super) fn model_row(&mut self, at: &str, outcome: &str, usage: Option<Usage>, duration_ms: u64) {
-        self.unpriced |= usage.is_none();
+    /// Leaves a row of telemetry for a failure, unless there are many already.
+    fn failed(&mut self, component: &str, stage: &str, tool_name: Option<&str>, code: &str, what: &[&str]) {
+        let before = self.calls.iter().filter(|row| matches!(row, CallRecord::Failure(_))).count();
+        if before >= MAX_FAILURES {
+            return;
+        }
+        self.calls.push(CallRecord::Failure(Failure {
+            id: format!("failure_{before}"),
+            component: component.to_owned(),
+            stage: stage.to_owned(),
+            tool_name: tool_name.map(str::to_owned),
+            code: code.to_owned(),
+            message: redacted(&what.join(": ")),
+        }));
+    }
+
+    /// What stops a turn is a failure, unless somebody wanted it or its cause has a row of its own.
+    fn stop_failed(&mut self, why: &TurnStop) {
+        match why {
+            TurnStop::Budget { reason, limit, observed } => {
+                let what = format!("{reason:?}: {observed} of {limit}");
+                self.failed("turn", "budget", None, "budget_exceeded", &[&what]);
+            }
+            TurnStop::IterationLimit { limit } => {
+                self.failed(
+                    "turn",
+                    "iterations",
+                    None,
+                    "iteration_limit",
+                    &[&format!("{limit} model calls")],
+                );
+            }
+            TurnStop::Interrupted { detail } => self.failed("turn", "resume", None, "interrupted", &[detail]),
+            TurnStop::Internal { detail } => self.failed("turn", "run", None, "internal", &[detail]),
+            TurnStop::Cancelled | TurnStop::Superseded | TurnStop::Model { .. } => {}
+        }
+    }
+
+    /// A model call that was cut off by the turn's end.
+    pub(super) fn model_aborted(&mut self, at: &str, open: &OpenModelCall, duration_ms: u64) {
+        self.model_row(at, open, "aborted", None, duration_ms);
+    }
+
+    /// Leaves the telemetry of a model call: one row each, however it ended. `usage` is none where nobody knows it.
+    fn model_row(
+        &mut self,
+        at: &str,
+        open: &OpenModelCall,
+        outcome: &str,
+        usage: Option<Usage>,
+        duration_ms: u64,
+    ) {
+        let Offer { choice, price } = self.offer(open.place.depth, open.asked);
+        // Nothing costs nothing, whatever the price.
+        let cost_usd = match usage {
+            Some(usage) if usage == Usage::default() => Some(0.0),
+            usage => usage.zip(price).map(|(usage, price)| price.cost_usd(usage)),
+        };
         let usage = usage.unwrap_or_default();
-        let attempt = self.calls.iter().filter(|row| matches!(row, CallRecord::Model { .. })).count();
+        let share = self.share(&choice.model, 1);
+        // Providers are foreign: what they count may be anything.
+        let add = |total: &mut u64, more: u64| *total = total.saturating_add(more);
+        add(&mut share.input_tokens, usage.input_tokens);
+        add(&mut share.cached_tokens, usage.cached_tokens);
+        add(&mut share.output_tokens, usage.output_tokens);
+        share.cost_usd = share.cost_usd.zip(cost_usd).map(|(sum, cost)| sum + cost);
+        add(&mut self.costs.input_tokens, usage.input_tokens);
+        add(&mut self.costs.cached_tokens, usage.cached_tokens);
+        add(&mut self.costs.output_tokens, usage.output_tokens);
+        match cost_usd {
+            Some(cost_usd) => self.cost_usd += cost_usd,
+            None => drop(self.unpriced.insert(choice.model.clone())),
+        }
+        let row = self.calls.iter().filter(|row| matches!(row, CallRecord::Model { .. })).count();
         self.calls.push(CallRecord::Model {
-            id: format!("{}_{attempt}", self.ids.model_call(at)),
-            provider: self.model.provider.clone(),
-            model: self.model.model.clone(),
-            operation_type: "chat".to_owned(),
+            id: format!("{}_{row}", self.ids.model_call(at)),
+            provider: choice.provider.clone(),
+            model: choice.model.clone(),
+            operation_type: if open.place.depth == 0 { "chat" } else { "subtask" }.to_owned(),
             input_tokens: usage.input_tokens,
             cached_tokens: usage.cached_tokens,
             output_tokens: usage.output_tokens,
+            cost_usd,
+            first_byte_ms: open.first_byte_ms,
             duration_ms,
+            retries: open.requests.saturating_sub(open.lost_requests + 1),
             outcome: outcome.to_owned(),
         });
     }
 
-    fn model_ended(&mut self, at: &str, outcome: &ModelOutcome, duration_ms: u64, place: &Place) {
+    fn model_ended(&mut self, at: &str, open: &OpenModelCall, outcome: &ModelOutcome, duration_ms: u64) {
+        let price = self.offer(open.place.depth, open.asked).price;
+        let is_root = open.place.depth == 0;
         let reply = match outcome {
             ModelOutcome::Failed { error, said } => {
-                self.model_row(at, error.kind.code(), None, duration_ms);
-                self.budget.settle(at, None);
-                if place.depth == 0 {
+                // Who did not begin to answer used nothing.
+                let usage = open.first_byte_ms.is_none().then(Usage::default);
+                self.model_row(at, open, error.kind.code(), usage, duration_ms);
+                let stage = if open.first_byte_ms.is_none() { "first_byte" } else { "stream" };
+                let id = self.offer(open.place.depth, open.asked).choice.id();
+                self.failed("provider", stage, None, error.kind.code(), &[&id, &error.message]);
+                self.budget.settle(at, usage.map(|usage| Spending::of(usage, price)));
+                if is_root {
                     self.root_texts.extend((!said.is_empty()).then(|| said.clone()));
                 }
                 return;
             }
             ModelOutcome::Replied(reply) => reply,
         };
-        self.model_row(at, "ok", reply.usage, duration_ms);
-        self.budget.settle(at, reply.usage);
-        let usage = reply.usage.unwrap_or_default();
-        // Providers are foreign: what they count may be anything.
-        let add = |total: &mut u64, more: u64| *total = total.saturating_add(more);
-        add(&mut self.costs.input_tokens, usage.input_tokens);
-        add(&mut self.costs.cached_tokens, usage.cached_tokens);
-        add(&mut self.costs.output_tokens, usage.output_tokens);
-        let share = self.costs.by_model.entry(self.model.model.clone()).or_default();
-        add(&mut share.input_tokens, usage.input_tokens);
-        add(&mut share.cached_tokens, usage.cached_tokens);
-        add(&mut share.output_tokens, usage.output_tokens);
-        if place.depth == 0 {
+        self.model_row(at, open, "ok", reply.usage, duration_ms);
+        self.budget.settle(at, reply.usage.map(|usage| Spending::of(usage, price)));
+        if is_root {
             self.round.clear();
             self.root_texts.extend((!reply.text.is_empty()).then(|| reply.text.clone()));
         }
         self.pending.extend(reply.tool_calls.iter().enumerate().map(|(index, call)| {
             let key = call_key(at, index);
             let id = self.ids.tool_call(&key);
-            PendingCall { key, id, call: call.clone(), place: place.clone(), since_ms: None }
+            PendingCall { key, id, call: call.clone(), place: open.place.clone(), since_ms: None }
         }));
     }
 

@@ -32,6 +32,7 @@ impl Replay {
                     *replay.attempts.entry(at).or_default() += 1;
                     continue;
                 }
+                Fact::ModelRetried { .. } => continue,
                 Fact::ModelEnded { digest, outcome, .. } => {
                     replay.models.insert(at, (digest, outcome));
                 }

@@ -39,6 +39,7 @@ const ERRORS: Kind = OneOf(&[
     "superseded",
     "interrupted",
     "provider_auth",
+    "provider_quota",
     "provider_rate_limited",
     "provider_overloaded",
     "provider_bad_request",

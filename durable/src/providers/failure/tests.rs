@@ -8,7 +8,7 @@ fn refusals_by_status() {
         (301, BadRequest),
         (400, BadRequest),
         (401, Auth),
-        (402, Auth),
+        (402, Quota),
         (403, Auth),
         (404, BadRequest),
         (408, Overloaded),
@@ -51,6 +51,24 @@ fn too_long_in_the_words_of_each_provider() {
 }
 
 #[test]
+fn an_account_without_credit_in_the_words_of_each_provider() {
+    for (status, body) in [
+        (429, r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota"}}"#),
+        (
+            400,
+            r#"{"error":{"type":"invalid_request_error","message":"Your credit balance is too low to access"}}"#,
+        ),
+        (403, r#"{"error":{"code":"billing_hard_limit_reached"}}"#),
+        (402, r#"{"error":{"message":"Insufficient Balance"}}"#),
+    ] {
+        let error = Complaint::from_body(body.as_bytes()).refused(status);
+        assert_eq!((error.kind, error.kind.code()), (Quota, "provider_quota"), "{body}");
+    }
+    let rate = br#"[{"error":{"code":429,"message":"You exceeded your current quota","status":"RESOURCE_EXHAUSTED"}}]"#;
+    assert_eq!(Complaint::from_body(rate).refused(429).kind, RateLimited, "Gemini's rates are quotas");
+}
+
+#[test]
 fn errors_in_the_stream() {
     let table = [
         (r#"{"code":400,"message":"Token limit reached"}"#, BadRequest),
@@ -60,7 +78,8 @@ fn errors_in_the_stream() {
         (r#"{"type":"authentication_error"}"#, Auth),
         (r#"{"code":"invalid_api_key","type":"invalid_request_error"}"#, Auth),
         (r#"{"code":"rate_limit_exceeded"}"#, RateLimited),
-        (r#"{"type":"insufficient_quota"}"#, RateLimited),
+        (r#"{"type":"insufficient_quota"}"#, Quota),
+        (r#"{"type":"billing_error"}"#, Quota),
         (r#"{"type":"invalid_request_error"}"#, BadRequest),
         (r#"{"code":"context_length_exceeded"}"#, ContextTooLong),
         (r#""something""#, Overloaded),

@@ -3,11 +3,13 @@
 use std::rc::Rc;
 use std::vec;
 
-use futures::StreamExt;
-use futures::stream::{LocalBoxStream, unfold};
+use futures::future::{LocalBoxFuture, ready};
+use futures::stream::unfold;
+use futures::{FutureExt, StreamExt};
 
-use crate::model::{ModelError, ModelEvent, ModelRequest};
-use crate::ports::{Clock, Model};
+use super::route::{Answer, Endpoint, Refusal};
+use crate::model::ModelRequest;
+use crate::ports::Clock;
 use crate::providers::demo::{Beat, script};
 
 /// Plays scripts. Dropping the stream stops it at the word.
@@ -21,14 +23,14 @@ impl DemoModel {
     }
 }
 
-impl Model for DemoModel {
-    fn call(&self, request: &ModelRequest) -> LocalBoxStream<'static, Result<Vec<ModelEvent>, ModelError>> {
+impl Endpoint for DemoModel {
+    fn ask(&self, request: &ModelRequest) -> LocalBoxFuture<'static, Result<Answer, Refusal>> {
         let start = (Rc::clone(&self.clock), script(request).into_iter());
-        unfold(start, |(clock, mut beats): (Rc<dyn Clock>, vec::IntoIter<Beat>)| async move {
+        let answer = unfold(start, |(clock, mut beats): (Rc<dyn Clock>, vec::IntoIter<Beat>)| async move {
             let beat = beats.next()?;
             clock.sleep(beat.after_ms).await;
             Some((Ok(vec![beat.event]), (clock, beats)))
-        })
-        .boxed_local()
+        });
+        ready(Ok(answer.boxed_local())).boxed_local()
     }
 }

@@ -1,72 +1,76 @@
-//! The platform's `fetch` as a transport, and the model that the variables configure.
+//! The platform's `fetch` as a transport, and the models that the variables configure.
 
-use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use futures::future::LocalBoxFuture;
-use futures::stream::{LocalBoxStream, empty, once};
+use futures::stream::{LocalBoxStream, empty};
 use futures::{FutureExt, Stream, StreamExt};
 use js_sys::Uint8Array;
 use worker::{AbortController, ByteStream, Fetch, Method, Request, RequestInit, RequestRedirect};
 
 use super::demo::DemoModel;
-use super::http::{Answer, HttpModel, Transport, Unreachable};
-use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
+use super::http::{HttpEndpoint, Response, Transport, Unreachable};
+use super::route::{Endpoint, Outside, RoutedModel};
 use crate::ports::{Clock, Model};
 use crate::providers::HttpRequest;
+use crate::providers::breaker::Breaker;
 use crate::providers::config::{Configuration, Provider};
 use crate::providers::permits::{FETCHES, Permits};
+use crate::providers::retry::RetryHints;
 
-/// The models that are configured.
-pub fn serving(configuration: &Configuration, clock: Rc<dyn Clock>) -> Rc<dyn Model> {
-    let permits = Permits::new(FETCHES);
-    let model = |provider: &Provider| -> Rc<dyn Model> {
-        match provider.wire.codec() {
-            None => Rc::new(DemoModel::new(Rc::clone(&clock))),
-            Some(codec) => {
-                let transport = Rc::new(FetchTransport);
-                Rc::new(HttpModel::new(
-                    codec,
-                    provider.headers.clone(),
-                    transport,
-                    Rc::clone(&clock),
-                    permits.clone(),
-                ))
-            }
-        }
-    };
-    let providers = configuration.providers.iter();
-    Rc::new(ByProvider(providers.map(|(name, provider)| (name.clone(), model(provider))).collect()))
+/// What an object has in common for all its calls.
+#[derive(Clone)]
+pub struct Connections {
+    pub permits: Permits,
+    pub breaker: Breaker,
 }
 
-/// Each provider's models, by the provider's name.
-struct ByProvider(BTreeMap<String, Rc<dyn Model>>);
-
-impl Model for ByProvider {
-    fn call(&self, request: &ModelRequest) -> LocalBoxStream<'static, Result<Vec<ModelEvent>, ModelError>> {
-        match self.0.get(&request.model.provider) {
-            Some(model) => model.call(request),
-            None => {
-                let message = "The model's provider is not configured any more.".to_owned();
-                let error = ModelError { kind: ModelErrorKind::Auth, message };
-                once(async { Err(error) }).boxed_local()
-            }
-        }
+impl Default for Connections {
+    fn default() -> Self {
+        Connections { permits: Permits::new(FETCHES), breaker: Breaker::default() }
     }
+}
+
+/// The models that are configured.
+pub fn serving(
+    configuration: &Configuration,
+    connections: &Connections,
+    clock: &Rc<dyn Clock>,
+) -> Rc<dyn Model> {
+    let endpoint = |provider: &Provider| -> Rc<dyn Endpoint> {
+        let Some(codec) = provider.wire.codec() else { return Rc::new(DemoModel::new(Rc::clone(clock))) };
+        Rc::new(HttpEndpoint {
+            codec,
+            headers: provider.headers.clone(),
+            patience: configuration.patience,
+            transport: Rc::new(FetchTransport),
+            clock: Rc::clone(clock),
+            permits: connections.permits.clone(),
+        })
+    };
+    let providers = configuration.providers.iter();
+    let endpoints = providers.map(|(name, provider)| (name.clone(), endpoint(provider))).collect();
+    let outside = Outside {
+        clock: Rc::clone(clock),
+        random: Rc::new(js_sys::Math::random),
+        warn: Rc::new(|line| worker::console_warn!("{line}")),
+        breaker: connections.breaker.clone(),
+    };
+    Rc::new(RoutedModel::new(endpoints, outside))
 }
 
 /// `fetch`. No redirect is followed: it would send the conversation to an address that nobody configured.
 struct FetchTransport;
 
 impl Transport for FetchTransport {
-    fn send(&self, request: HttpRequest) -> LocalBoxFuture<'static, Result<Answer, Unreachable>> {
+    fn send(&self, request: Rc<HttpRequest>) -> LocalBoxFuture<'static, Result<Response, Unreachable>> {
         fetch(request).map(|answer| answer.map_err(|_| Unreachable)).boxed_local()
     }
 }
 
-async fn fetch(request: HttpRequest) -> worker::Result<Answer> {
+async fn fetch(request: Rc<HttpRequest>) -> worker::Result<Response> {
     let mut init = RequestInit::new();
     for (name, value) in &request.headers {
         init.headers.set(name, value)?;
@@ -79,12 +83,14 @@ async fn fetch(request: HttpRequest) -> worker::Result<Answer> {
     let request = Fetch::Request(Request::new_with_init(&request.url, &init)?);
     let mut response = request.send_with_signal(&signal).await?;
     let status = response.status_code();
+    let header = |name| response.headers().get(name).ok().flatten();
+    let hints = RetryHints { retry_after: header("retry-after"), retry_after_ms: header("retry-after-ms") };
     let body: LocalBoxStream<'static, _> = match response.stream() {
         Ok(bytes) => Body { bytes, _abort: abort }.boxed_local(),
         // Answers such as 204 have none.
         Err(_) => empty().boxed_local(),
     };
-    Ok(Answer { status, body })
+    Ok(Response { status, hints, body })
 }
 
 /// Dropping a future cancels nothing on the platform's side: the request goes on until this ends it, which settles a

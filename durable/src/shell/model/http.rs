@@ -1,24 +1,24 @@
-//! A model behind HTTP: a codec, a transport and the patience to have with both.
+//! A provider behind HTTP: a codec, a transport and the patience to have with both.
 
 use std::rc::Rc;
 
+use futures::FutureExt;
 use futures::StreamExt;
-use futures::future::{Either, LocalBoxFuture, select};
-use futures::stream::{LocalBoxStream, once, unfold};
+use futures::future::{Either, LocalBoxFuture, ready, select};
+use futures::stream::{LocalBoxStream, unfold};
 
-use crate::model::{ModelError, ModelEvent, ModelRequest};
-use crate::ports::{Clock, Model};
+use super::route::{Again, Answer, Endpoint, Refusal};
+use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
+use crate::ports::Clock;
+use crate::providers::config::Patience;
 use crate::providers::failure::network;
 use crate::providers::permits::Permits;
+use crate::providers::retry::RetryHints;
 use crate::providers::{Codec, Decoder, HttpRequest, Secret};
+use crate::redact::quoted;
 
 #[cfg(test)]
 mod tests;
-
-/// How long a provider may take until the first byte of its answer, and between two reads of it. Providers send
-/// comments or empty deltas while a model thinks, so silence of a minute is a lost connection. A turn has 180 s in all
-/// (DESIGN §4).
-const SILENCE_MS: u64 = 60_000;
 
 /// The body of a refusal is read for so long and so far: it only helps to classify the error.
 const REFUSAL_MS: u64 = 5_000;
@@ -27,137 +27,180 @@ const REFUSAL_BYTES: usize = 64 * 1024;
 /// Sends requests. Dropping what it returns ends the request upstream.
 pub trait Transport {
     /// Completes when the headers of the answer are there.
-    fn send(&self, request: HttpRequest) -> LocalBoxFuture<'static, Result<Answer, Unreachable>>;
+    fn send(&self, request: Rc<HttpRequest>) -> LocalBoxFuture<'static, Result<Response, Unreachable>>;
 }
 
 /// An answer whose body is still to come.
-pub struct Answer {
+pub struct Response {
     pub status: u16,
+    pub hints: RetryHints,
     /// One item per read. Its end says nothing: a connection that was cut ends like one that is complete.
-    pub body: LocalBoxStream<'static, Result<Vec<u8>, Unreachable>>,
+    pub body: Body,
 }
+
+/// The body of an answer.
+pub type Body = LocalBoxStream<'static, Result<Vec<u8>, Unreachable>>;
 
 /// The connection failed. Why, the platform does not tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreachable;
 
 /// A provider over HTTP.
-pub struct HttpModel {
-    codec: Rc<dyn Codec>,
+pub struct HttpEndpoint {
+    pub codec: Rc<dyn Codec>,
     /// Headers beside those of the codec.
-    headers: Vec<(&'static str, Secret)>,
-    transport: Rc<dyn Transport>,
-    clock: Rc<dyn Clock>,
+    pub headers: Vec<(&'static str, Secret)>,
+    pub patience: Patience,
+    pub transport: Rc<dyn Transport>,
+    pub clock: Rc<dyn Clock>,
     /// Held until the headers are there; shared with all that fetches for the same object.
-    permits: Permits,
+    pub permits: Permits,
 }
 
-impl HttpModel {
-    pub fn new(
-        codec: Rc<dyn Codec>,
-        headers: Vec<(&'static str, Secret)>,
-        transport: Rc<dyn Transport>,
-        clock: Rc<dyn Clock>,
-        permits: Permits,
-    ) -> Self {
-        HttpModel { codec, headers, transport, clock, permits }
-    }
-}
-
-impl Model for HttpModel {
-    fn call(&self, request: &ModelRequest) -> LocalBoxStream<'static, Result<Vec<ModelEvent>, ModelError>> {
+impl Endpoint for HttpEndpoint {
+    fn ask(&self, request: &ModelRequest) -> LocalBoxFuture<'static, Result<Answer, Refusal>> {
         let mut encoded = match self.codec.encode(request) {
             Ok(encoded) => encoded,
-            Err(error) => return once(async { Err(error) }).boxed_local(),
+            Err(error) => return ready(Err(Refusal::plain(error, Again::No))).boxed_local(),
         };
         let more = self.headers.iter().map(|(name, value)| (*name, value.reveal().to_owned()));
         encoded.headers.extend(more);
         let unsent = Unsent {
-            request: encoded,
+            request: Rc::new(encoded),
             codec: Rc::clone(&self.codec),
             decoder: self.codec.decoder(request),
+            patience: self.patience,
             transport: Rc::clone(&self.transport),
             permits: self.permits.clone(),
             clock: Rc::clone(&self.clock),
         };
-        unfold(Call::Unsent(unsent), Call::next).boxed_local()
+        unsent.send().boxed_local()
     }
 }
 
-/// How far a call has come.
-enum Call {
-    Unsent(Unsent),
-    Reading(Reading),
-    /// What is left to say after the events of the last read.
-    Failed(ModelError),
-    Over,
+impl Refusal {
+    fn plain(error: ModelError, again: Again) -> Self {
+        Refusal { error, again, said: String::new() }
+    }
 }
 
-type Item = Result<Vec<ModelEvent>, ModelError>;
+/// The silence lasted too long.
+struct TooLate;
 
-impl Call {
-    async fn next(mut self) -> Option<(Item, Call)> {
-        loop {
-            self = match self {
-                Call::Unsent(unsent) => match unsent.send().await {
-                    Ok(reading) => Call::Reading(reading),
-                    Err(error) => Call::Failed(error),
-                },
-                Call::Reading(reading) => return Some(reading.read().await),
-                Call::Failed(error) => return Some((Err(error), Call::Over)),
-                Call::Over => return None,
-            }
-        }
+impl From<TooLate> for ModelError {
+    fn from(TooLate: TooLate) -> Self {
+        network("The model provider did not answer in time.")
+    }
+}
+
+impl From<TooLate> for Refusal {
+    /// Not again: the next request would take as long, and may cost what this one did.
+    fn from(late: TooLate) -> Self {
+        Refusal::plain(late.into(), Again::No)
     }
 }
 
 struct Unsent {
-    request: HttpRequest,
+    request: Rc<HttpRequest>,
     codec: Rc<dyn Codec>,
     decoder: Box<dyn Decoder>,
+    patience: Patience,
     transport: Rc<dyn Transport>,
     permits: Permits,
     clock: Rc<dyn Clock>,
 }
 
 impl Unsent {
-    async fn send(self) -> Result<Reading, ModelError> {
+    async fn send(self) -> Result<Answer, Refusal> {
         let permit = self.permits.acquire().await;
-        let mut patience = Patience::new(self.clock);
-        let sent = patience.wait(self.transport.send(self.request)).await;
+        let mut silence = Silence::new(self.clock, self.patience.first_byte_ms);
+        let sent = silence.wait(self.transport.send(Rc::clone(&self.request))).await;
         drop(permit);
-        let mut answer = sent?.map_err(|Unreachable| network("The model provider could not be reached."))?;
-        if !(200..300).contains(&answer.status) {
-            let body = patience.read_refusal(&mut answer.body).await;
-            return Err(self.codec.refusal(answer.status, &body));
+        let unreachable = |what| Refusal::plain(network(what), Again::After(None));
+        let mut response =
+            sent?.map_err(|Unreachable| unreachable("The model provider could not be reached."))?;
+        if !(200..300).contains(&response.status) {
+            let body = silence.read_refusal(&mut response.body).await;
+            let error = self.codec.refusal(response.status, &body);
+            let again = match error.kind {
+                ModelErrorKind::RateLimited | ModelErrorKind::Overloaded => {
+                    Again::After(response.hints.wait_ms(silence.clock.now_ms()))
+                }
+                _ => Again::No,
+            };
+            // Every header's last word: what stands there beside media types are keys.
+            let headers =
+                self.request.headers.iter().filter(|(name, _)| !["content-type", "accept"].contains(name));
+            let secrets = headers.filter_map(|(_, value)| value.split(' ').next_back());
+            return Err(Refusal { error, again, said: quoted(&body, &self.request.body, secrets) });
         }
-        Ok(Reading { body: answer.body, decoder: self.decoder, patience })
+        let first = loop {
+            match silence.wait(response.body.next()).await? {
+                Some(Ok(bytes)) if bytes.is_empty() => {}
+                Some(Ok(bytes)) => break bytes,
+                Some(Err(Unreachable)) | None => {
+                    return Err(unreachable("The model provider closed the connection without an answer."));
+                }
+            }
+        };
+        silence.broken(self.patience.idle_ms);
+        let reading = Reading { body: response.body, decoder: self.decoder, silence, first: Some(first) };
+        Ok(unfold(Reply::Reading(reading), Reply::next).boxed_local())
+    }
+}
+
+type Item = Result<Vec<ModelEvent>, ModelError>;
+
+/// How far an answer was read.
+enum Reply {
+    Reading(Reading),
+    /// What is left to say after the events of the last read.
+    Failed(ModelError),
+    Over,
+}
+
+impl Reply {
+    async fn next(self) -> Option<(Item, Reply)> {
+        match self {
+            Reply::Reading(reading) => Some(reading.read().await),
+            Reply::Failed(error) => Some((Err(error), Reply::Over)),
+            Reply::Over => None,
+        }
     }
 }
 
 struct Reading {
-    body: LocalBoxStream<'static, Result<Vec<u8>, Unreachable>>,
+    body: Body,
     decoder: Box<dyn Decoder>,
-    patience: Patience,
+    silence: Silence,
+    /// What was read already.
+    first: Option<Vec<u8>>,
 }
 
 impl Reading {
     /// Reads until there is something to tell. What came before an error is told before it.
-    async fn read(mut self) -> (Item, Call) {
+    async fn read(mut self) -> (Item, Reply) {
         let mut events = Vec::new();
         loop {
-            let outcome = match self.patience.wait(self.body.next()).await {
-                Ok(Some(Ok(bytes))) => self.decoder.feed(&bytes, &mut events),
+            let read = match self.first.take() {
+                Some(first) => Ok(Some(Ok(first))),
+                None => self.silence.wait(self.body.next()).await,
+            };
+            let outcome = match read {
+                Ok(Some(Ok(bytes))) => {
+                    self.silence.broken(self.silence.limit_ms);
+                    self.decoder.feed(&bytes, &mut events)
+                }
                 Ok(Some(Err(Unreachable))) => Err(network("The connection to the model provider broke.")),
                 Ok(None) => self.decoder.finish(&mut events),
-                Err(error) => Err(error),
+                Err(late) => Err(late.into()),
             };
             let finished = matches!(events.last(), Some(ModelEvent::Finished(_)));
             match outcome {
-                Err(error) if events.is_empty() => return (Err(error), Call::Over),
-                Err(error) => return (Ok(events), Call::Failed(error)),
-                Ok(()) if finished => return (Ok(events), Call::Over),
-                Ok(()) if !events.is_empty() => return (Ok(events), Call::Reading(self)),
+                Err(error) if events.is_empty() => return (Err(error), Reply::Over),
+                Err(error) => return (Ok(events), Reply::Failed(error)),
+                Ok(()) if finished => return (Ok(events), Reply::Over),
+                Ok(()) if !events.is_empty() => return (Ok(events), Reply::Reading(self)),
                 Ok(()) => {}
             }
         }
@@ -166,31 +209,37 @@ impl Reading {
 
 /// Waits, but not for ever. One timer serves many reads: when it goes off, it is set again for as long as the silence
 /// has not lasted.
-struct Patience {
+struct Silence {
     clock: Rc<dyn Clock>,
     timer: LocalBoxFuture<'static, ()>,
-    heard_at_ms: u64,
+    since_ms: u64,
+    limit_ms: u64,
 }
 
-impl Patience {
+impl Silence {
     /// The silence begins now.
-    fn new(clock: Rc<dyn Clock>) -> Self {
-        let timer = clock.sleep(SILENCE_MS);
-        Patience { timer, heard_at_ms: clock.now_ms(), clock }
+    fn new(clock: Rc<dyn Clock>, limit_ms: u64) -> Self {
+        Silence { timer: clock.sleep(limit_ms), since_ms: clock.now_ms(), limit_ms, clock }
     }
 
-    async fn wait<F: Future + Unpin>(&mut self, mut future: F) -> Result<F::Output, ModelError> {
+    /// Something was heard: a new silence begins.
+    fn broken(&mut self, limit_ms: u64) {
+        if limit_ms < self.limit_ms {
+            self.timer = self.clock.sleep(limit_ms);
+        }
+        self.limit_ms = limit_ms;
+        self.since_ms = self.clock.now_ms();
+    }
+
+    async fn wait<F: Future + Unpin>(&mut self, mut future: F) -> Result<F::Output, TooLate> {
         loop {
             match select(&mut future, &mut self.timer).await {
-                Either::Left((output, _)) => {
-                    self.heard_at_ms = self.clock.now_ms();
-                    return Ok(output);
-                }
+                Either::Left((output, _)) => return Ok(output),
                 Either::Right(((), _)) => {
-                    let silence_ms = self.clock.now_ms().saturating_sub(self.heard_at_ms);
-                    let left_ms = SILENCE_MS.saturating_sub(silence_ms);
+                    let silence_ms = self.clock.now_ms().saturating_sub(self.since_ms);
+                    let left_ms = self.limit_ms.saturating_sub(silence_ms);
                     if left_ms == 0 {
-                        return Err(network("The model provider did not answer in time."));
+                        return Err(TooLate);
                     }
                     self.timer = self.clock.sleep(left_ms);
                 }
@@ -199,10 +248,7 @@ impl Patience {
     }
 
     /// As much of a refusal's body as comes soon.
-    async fn read_refusal(
-        &self,
-        body: &mut LocalBoxStream<'static, Result<Vec<u8>, Unreachable>>,
-    ) -> Vec<u8> {
+    async fn read_refusal(&self, body: &mut Body) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut timer = self.clock.sleep(REFUSAL_MS);
         while bytes.len() < REFUSAL_BYTES {

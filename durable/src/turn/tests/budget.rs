@@ -225,7 +225,7 @@ fn what_it_cost_is_known_or_null() {
     assert_eq!(end.message.usage.unwrap().cost_usd, None, "nor what a call used whose run was lost");
     let rows = end.calls.iter().filter_map(|row| match row {
         CallRecord::Model { outcome, .. } => Some(outcome.as_str()),
-        CallRecord::Tool { .. } => None,
+        CallRecord::Tool { .. } | CallRecord::Failure(_) => None,
     });
     assert_eq!(rows.collect::<Vec<_>>(), ["interrupted", "ok", "ok", "ok"], "each call leaves its row");
 }

@@ -246,6 +246,12 @@ fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
                 let last = tokens.range_mut(..=(entry.at.as_str(), u32::MAX)).next_back().unwrap();
                 *last.1 = reply.usage.unwrap_or(*last.1);
             }
+            // Who did not begin to answer used nothing.
+            Fact::ModelEnded { outcome: ModelOutcome::Failed { .. }, first_byte_ms: None, .. } => {
+                let last = tokens.range_mut(..=(entry.at.as_str(), u32::MAX)).next_back().unwrap();
+                *last.1 = Usage::default();
+            }
+            Fact::ModelRetried { .. } => llm_calls += 1,
             Fact::ToolStarted { subtask, .. } => {
                 tool_calls += 1;
                 subtasks += u32::from(*subtask);
@@ -268,12 +274,15 @@ fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
     let costs = end.message.usage.unwrap();
     assert_eq!((costs.llm_calls, costs.tool_calls, costs.subtasks), (llm_calls, tool_calls, subtasks));
     assert_eq!(costs.by_model.values().map(|share| share.llm_calls).sum::<u32>(), llm_calls);
-    let (models, tools): (Vec<_>, Vec<_>) =
-        end.calls.iter().partition(|row| matches!(row, CallRecord::Model { .. }));
+    let requests = end.calls.iter().map(|row| match row {
+        CallRecord::Model { retries, .. } => retries + 1,
+        CallRecord::Tool { .. } | CallRecord::Failure(_) => 0,
+    });
+    let tools = end.calls.iter().filter(|row| matches!(row, CallRecord::Tool { .. })).count();
     assert_eq!(
-        (models.len(), tools.len()),
-        (llm_calls as usize, client.ids.len()),
-        "a row for each call\n{shown}"
+        (requests.sum::<u32>(), tools),
+        (llm_calls, client.ids.len()),
+        "a row for each call, with all its requests\n{shown}"
     );
 }
 

@@ -9,6 +9,7 @@ mod guards;
 mod invariants;
 mod loop_shapes;
 mod memory;
+mod models;
 mod parked;
 mod property;
 mod scripted;

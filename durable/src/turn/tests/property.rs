@@ -85,7 +85,8 @@ fn reply((kind, calls): &(u8, Vec<u8>), unique: &str) -> Reply {
         15 => Reply::Fail("oh ", ModelErrorKind::Overloaded),
         16 => Reply::Fail("", ModelErrorKind::Auth),
         17 => Reply::Cut("cut "),
-        18 => Reply::Think("hm ", "so be it"),
+        18 => Reply::After(vec![(0, ModelErrorKind::Network), (0, ModelErrorKind::RateLimited)], "at last"),
+        19 => Reply::Think("hm ", "so be it"),
         _ => Reply::Ended("a half", ReplyFinish::Length),
     }
 }
@@ -131,7 +132,7 @@ impl Random {
 fn level() -> impl Strategy<Value = Level> {
     let few = prop::collection::vec(0..150_u8, 1..5);
     let many = prop::collection::vec(0..150_u8, 5..41);
-    prop::collection::vec((0..20_u8, prop_oneof![9 => few, 1 => many]), 1..4)
+    prop::collection::vec((0..21_u8, prop_oneof![9 => few, 1 => many]), 1..4)
 }
 
 fn limits() -> impl Strategy<Value = Limits> {

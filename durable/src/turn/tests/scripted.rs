@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::model::*;
 use crate::ports::*;
+use crate::profiles::Chain;
 
 /// What the model does in one step of a level.
 #[derive(Clone, Debug)]
@@ -30,6 +31,10 @@ pub enum Reply {
     Fail(&'static str, ModelErrorKind),
     /// Some text, then the end of the stream without its terminator.
     Cut(&'static str),
+    /// Failed requests, each to the model at a place of the chain, then an answer by the one at `answers_at`.
+    After(Vec<(usize, ModelErrorKind)>, &'static str),
+    /// Refused while the request has messages before the level's own, then calls.
+    TooLongThen(Vec<(&'static str, Value)>),
 }
 
 /// Replies by the instructions of a level; the last one repeats.
@@ -50,17 +55,34 @@ pub struct ScriptedModel {
     pub requests: RefCell<Vec<ModelRequest>>,
     /// Calls whose stream was dropped before its end.
     pub aborted: Rc<Cell<u32>>,
+    /// Who answers in [`Reply::After`].
+    pub answers_at: Cell<usize>,
+    /// When the turn's time is up, as the last call was told.
+    pub until_ms: Cell<u64>,
     pace: Rc<Pace>,
 }
 
 impl ScriptedModel {
     pub fn new(script: Script, pace: Rc<Pace>) -> Self {
-        ScriptedModel { script, requests: RefCell::default(), aborted: Rc::default(), pace }
+        ScriptedModel {
+            script,
+            requests: RefCell::default(),
+            aborted: Rc::default(),
+            answers_at: Cell::default(),
+            until_ms: Cell::default(),
+            pace,
+        }
     }
 }
 
 impl Model for ScriptedModel {
-    fn call(&self, request: &ModelRequest) -> LocalBoxStream<'static, Result<Vec<ModelEvent>, ModelError>> {
+    fn call(
+        &self,
+        request: &ModelRequest,
+        _: &Chain,
+        until_ms: u64,
+    ) -> LocalBoxStream<'static, Result<Heard, ModelError>> {
+        self.until_ms.set(until_ms);
         self.requests.borrow_mut().push(request.clone());
         // The newest message that is somebody's instructions; the loop's own reminders are not.
         let instructions = |message: &Message| match message {
@@ -73,8 +95,9 @@ impl Model for ScriptedModel {
         let step = step(&request.messages[at..]);
         let replies = &self.script[&content];
         let reply = replies.get(step).unwrap_or_else(|| replies.last().unwrap());
-        let words = |text: &str| -> Vec<Result<Vec<ModelEvent>, ModelError>> {
-            text.split_inclusive(' ').map(|word| Ok(vec![ModelEvent::Text(word.to_owned())])).collect()
+        let words = |text: &str| -> Vec<Result<Heard, ModelError>> {
+            let word = |word: &str| Ok(Heard::Events(vec![ModelEvent::Text(word.to_owned())]));
+            text.split_inclusive(' ').map(word).collect()
         };
         let ended = |calls: &[(&'static str, Value)], finish: ReplyFinish| {
             let tool_calls: Vec<ToolCall> = calls
@@ -89,14 +112,17 @@ impl Model for ScriptedModel {
             let usage = Usage { input_tokens: 10, cached_tokens: 4, output_tokens: 2 };
             // Some providers do not tell.
             let usage = Some(usage).filter(|_| self.pace.draw().is_none_or(|drawn| drawn % 8 != 0));
-            Ok(vec![ModelEvent::Finished(Box::new(ModelReply {
+            Ok(Heard::Events(vec![ModelEvent::Finished(Box::new(ModelReply {
                 text: String::new(),
                 tool_calls,
                 finish,
                 usage,
                 raw: None,
-            }))])
+            }))]))
         };
+        let error = |kind| ModelError { kind, message: "the provider said no".to_owned() };
+        let asking =
+            |place, after: Option<ModelErrorKind>| Ok(Heard::Asking { place, after: after.map(error) });
         let finished = |calls: &[(&'static str, Value)]| {
             ended(calls, if calls.is_empty() { ReplyFinish::Stop } else { ReplyFinish::ToolCalls })
         };
@@ -104,7 +130,7 @@ impl Model for ScriptedModel {
         let items = match reply {
             Reply::Text(text) => [words(text), vec![finished(&[])]].concat(),
             Reply::Think(thought, text) => {
-                let thought = Ok(vec![ModelEvent::Reasoning((*thought).to_owned())]);
+                let thought = Ok(Heard::Events(vec![ModelEvent::Reasoning((*thought).to_owned())]));
                 [vec![thought], words(text), vec![finished(&[])]].concat()
             }
             Reply::Ended(text, finish) => [words(text), vec![ended(&[], *finish)]].concat(),
@@ -115,9 +141,15 @@ impl Model for ScriptedModel {
                 words(text)
             }
             Reply::Cut(text) => words(text),
-            Reply::Fail(text, kind) => {
-                let message = "the provider said no".to_owned();
-                [words(text), vec![Err(ModelError { kind: *kind, message })]].concat()
+            Reply::Fail(text, kind) => [words(text), vec![Err(error(*kind))]].concat(),
+            Reply::TooLongThen(_) if at > 0 => vec![Err(error(ModelErrorKind::ContextTooLong))],
+            Reply::TooLongThen(calls) => vec![finished(calls)],
+            Reply::After(failures, text) => {
+                let first = failures.first().map_or(0, |(place, _)| *place);
+                let next = failures.iter().skip(1).map(|(place, _)| *place).chain([self.answers_at.get()]);
+                let retries = failures.iter().zip(next).map(|((_, kind), next)| asking(next, Some(*kind)));
+                let begun = [asking(first, None)].into_iter().chain(retries).chain([Ok(Heard::Answering)]);
+                begun.chain(words(text)).chain([finished(&[])]).collect()
             }
         };
         let guard = AbortGuard { aborted: Rc::clone(&self.aborted), finished: Cell::new(false) };
@@ -221,6 +253,11 @@ impl FakeClock {
     /// Time passes in which nothing runs.
     pub fn pass(&self, ms: u64) {
         self.now.set(self.now.get() + ms);
+    }
+
+    /// Goes to a moment.
+    pub fn set(&self, now_ms: u64) {
+        self.now.set(now_ms);
     }
 
     /// Goes to the earliest moment at which something wakes; false when nobody sleeps.

@@ -147,6 +147,9 @@ pub struct Case {
     pub client_tools: Vec<ClientTool>,
     /// How the last run ended.
     pub ran: Option<Result<Ran, LogError>>,
+    /// Models after the first of the chain.
+    pub then: Vec<Offer>,
+    pub subtask_chain: Option<Chain>,
 }
 
 impl Case {
@@ -174,6 +177,8 @@ impl Case {
             price: None,
             client_tools: Vec::new(),
             ran: None,
+            then: Vec::new(),
+            subtask_chain: None,
         }
     }
 
@@ -190,15 +195,11 @@ impl Case {
             assistant_message_id: "assistant-message".to_owned(),
             content: self.content.clone(),
             context_type: "thread".to_owned(),
-            chain: Chain::of(Offer {
-                choice: Rc::new(ModelChoice {
-                    provider: "scripted".to_owned(),
-                    model: "m1".to_owned(),
-                    capabilities: self.capabilities,
-                }),
-                price: self.price,
-            }),
-            subtask_chain: None,
+            chain: Chain {
+                first: Offer { price: self.price, ..offer("m1", self.capabilities) },
+                then: self.then.clone(),
+            },
+            subtask_chain: self.subtask_chain.clone(),
             limits: self.limits,
             policy: self.policy.clone(),
             tools: tools::offered(&*self.tools, &self.client_tools, &self.offered_by),
@@ -299,6 +300,12 @@ impl Case {
     pub fn check(&self) {
         super::invariants::check(self);
     }
+}
+
+/// A model without a price.
+pub fn offer(model: &str, capabilities: Capabilities) -> Offer {
+    let (provider, model) = ("scripted".to_owned(), model.to_owned());
+    Offer { choice: Rc::new(ModelChoice { provider, model, capabilities }), price: None }
 }
 
 /// One event as a short line, in which ids are the keys that they are derived from.

@@ -175,6 +175,25 @@ pub fn status(code: u16) -> Step {
 }
 
 impl Step {
+    /// Refuses so first, then does the rest of the step.
+    pub fn refusing(mut self, code: u16, times: u32) -> Self {
+        self.status = Some(Refusal { code, body: None, headers: BTreeMap::new(), times: Some(times) });
+        self
+    }
+
+    /// Refuses with this header.
+    pub fn with_header(mut self, name: &str, value: &str) -> Self {
+        let headers = self.status.as_mut().map(|refusal| &mut refusal.headers);
+        headers.into_iter().for_each(|headers| drop(headers.insert(name.to_owned(), value.to_owned())));
+        self
+    }
+
+    /// Refuses with this body.
+    pub fn with_body(mut self, body: Value) -> Self {
+        self.status.as_mut().into_iter().for_each(|refusal| refusal.body = Some(body.clone()));
+        self
+    }
+
     /// Says something before the tool calls.
     pub fn saying(mut self, text: &str) -> Self {
         self.text.insert(0, text.to_owned());

@@ -2,14 +2,17 @@ use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-use futures::FutureExt;
 use futures::channel::{mpsc, oneshot};
 use futures::task::noop_waker_ref;
+use futures::{FutureExt, TryFutureExt};
 
 use super::*;
 use crate::model::{Capabilities, ModelChoice, ModelErrorKind, ModelReply};
 use crate::providers::openai_chat::OpenAiChat;
 use crate::shell::model::demo::DemoModel;
+
+const FIRST_BYTE_MS: u64 = 9_000;
+const IDLE_MS: u64 = 7_000;
 
 /// Time that passes when a test says so.
 #[derive(Clone, Default)]
@@ -37,11 +40,11 @@ type Read = Result<Vec<u8>, Unreachable>;
 /// A provider to which the test pushes what it says.
 #[derive(Default)]
 struct TestServer {
-    requests: RefCell<Vec<oneshot::Sender<Result<Answer, Unreachable>>>>,
+    requests: RefCell<Vec<oneshot::Sender<Result<Response, Unreachable>>>>,
 }
 
 impl Transport for TestServer {
-    fn send(&self, _: HttpRequest) -> LocalBoxFuture<'static, Result<Answer, Unreachable>> {
+    fn send(&self, _: Rc<HttpRequest>) -> LocalBoxFuture<'static, Result<Response, Unreachable>> {
         let (sender, answer) = oneshot::channel();
         self.requests.borrow_mut().push(sender);
         answer.map(|answer| answer.unwrap_or(Err(Unreachable))).boxed_local()
@@ -52,7 +55,8 @@ impl TestServer {
     /// Answers the oldest request that waits; what is pushed into the result is its body.
     fn answer(&self, status: u16) -> mpsc::UnboundedSender<Read> {
         let (body, read) = mpsc::unbounded();
-        let sent = self.requests.borrow_mut().remove(0).send(Ok(Answer { status, body: read.boxed_local() }));
+        let response = Response { status, hints: RetryHints::default(), body: read.boxed_local() };
+        let sent = self.requests.borrow_mut().remove(0).send(Ok(response));
         assert!(sent.is_ok(), "nobody waits for the answer");
         body
     }
@@ -62,7 +66,7 @@ impl TestServer {
 struct Case {
     server: Rc<TestServer>,
     clock: TestClock,
-    model: HttpModel,
+    endpoint: HttpEndpoint,
 }
 
 type Events = LocalBoxStream<'static, Item>;
@@ -71,12 +75,21 @@ impl Case {
     fn new() -> Self {
         let (server, clock) = (Rc::<TestServer>::default(), TestClock::default());
         let codec = Rc::new(OpenAiChat::new("https://x.test", None));
-        let (transport, time) = (Rc::clone(&server), Rc::new(clock.clone()));
-        Case { server, clock, model: HttpModel::new(codec, Vec::new(), transport, time, Permits::new(2)) }
+        let endpoint = HttpEndpoint {
+            codec,
+            headers: vec![("x-gateway", Secret::new("Bearer token-1"))],
+            patience: Patience { first_byte_ms: FIRST_BYTE_MS, idle_ms: IDLE_MS },
+            transport: Rc::clone(&server) as _,
+            clock: Rc::new(clock.clone()),
+            permits: Permits::new(2),
+        };
+        Case { server, clock, endpoint }
     }
 
+    /// The whole of a call, as if nobody stood between.
     fn call(&self) -> Events {
-        self.model.call(&request("hello"))
+        let asked = self.endpoint.ask(&request("hello"));
+        asked.map_err(|refusal| refusal.error).try_flatten_stream().boxed_local()
     }
 
     /// A call that is sent and answered.
@@ -226,24 +239,93 @@ fn silence_is_not_waited_out_for_ever() {
     let case = Case::new();
     let mut events = case.call();
     assert!(pending(&mut events));
-    case.clock.pass(SILENCE_MS - 1);
+    case.clock.pass(FIRST_BYTE_MS - 1);
     assert!(pending(&mut events));
     case.clock.pass(1);
     assert_eq!(error(&mut events), ModelErrorKind::Network);
     assert!(case.server.requests.borrow()[0].is_canceled(), "the request is dropped");
     case.server.requests.borrow_mut().clear();
 
+    // Headers are no answer yet.
+    let mut events = case.call();
+    assert!(pending(&mut events));
+    case.clock.pass(FIRST_BYTE_MS - 1);
+    let body = case.server.answer(200);
+    body.unbounded_send(Ok(Vec::new())).unwrap();
+    assert!(pending(&mut events));
+    case.clock.pass(1);
+    assert_eq!(error(&mut events), ModelErrorKind::Network);
+    assert!(body.is_closed());
+
     // Each read begins a new silence.
     let (mut events, body) = case.answered();
     for _ in 0..3 {
-        case.clock.pass(SILENCE_MS - 1);
+        case.clock.pass(IDLE_MS - 1);
         say(&body, A);
         assert_eq!(next(&mut events), text(&["a"]));
         assert!(pending(&mut events));
     }
-    case.clock.pass(SILENCE_MS);
+    case.clock.pass(IDLE_MS);
     assert_eq!(error(&mut events), ModelErrorKind::Network);
     assert!(body.is_closed());
+}
+
+/// Why there is no answer, where everything is there.
+fn refusal(case: &Case, answer: impl FnOnce(&TestServer)) -> Refusal {
+    let mut asked = case.endpoint.ask(&request("hello"));
+    let mut poll = || asked.poll_unpin(&mut Context::from_waker(noop_waker_ref()));
+    assert!(poll().is_pending());
+    answer(&case.server);
+    match poll() {
+        Poll::Ready(Err(refusal)) => refusal,
+        _ => panic!("no refusal"),
+    }
+}
+
+#[test]
+fn what_may_be_asked_again_and_when() {
+    let case = Case::new();
+    let refused = |status: u16, retry_after: Option<&str>| {
+        let refusal = refusal(&case, |server| {
+            let hints = RetryHints { retry_after: retry_after.map(str::to_owned), ..RetryHints::default() };
+            let response = Response { status, hints, body: futures::stream::empty().boxed_local() };
+            assert!(server.requests.borrow_mut().remove(0).send(Ok(response)).is_ok());
+        });
+        refusal.again
+    };
+    for status in [408, 409, 425, 429, 500, 502, 503, 504, 529] {
+        assert_eq!(refused(status, None), Again::After(None), "{status}");
+        assert_eq!(refused(status, Some("3")), Again::After(Some(3_000)), "{status}");
+    }
+    for status in [301, 400, 401, 402, 403, 404, 413, 422] {
+        assert_eq!(refused(status, Some("3")), Again::No, "{status}");
+    }
+    // The connection failed before the headers, or before the first byte.
+    let unreachable = refusal(&case, |server| server.requests.borrow_mut().clear());
+    assert_eq!((unreachable.error.kind, unreachable.again), (ModelErrorKind::Network, Again::After(None)));
+    let empty = refusal(&case, |server| drop(server.answer(200)));
+    assert_eq!((empty.error.kind, empty.again), (ModelErrorKind::Network, Again::After(None)));
+    let broken = refusal(&case, |server| server.answer(200).unbounded_send(Err(Unreachable)).unwrap());
+    assert_eq!((broken.error.kind, broken.again), (ModelErrorKind::Network, Again::After(None)));
+    // Whoever was silent for so long would be so again.
+    let late = refusal(&case, |_| case.clock.pass(FIRST_BYTE_MS));
+    assert_eq!((late.error.kind, late.again), (ModelErrorKind::Network, Again::No));
+}
+
+#[test]
+fn what_a_provider_said_is_kept_for_the_operator_without_keys_and_prompts() {
+    let case = Case::new();
+    let mut asked = case.endpoint.ask(&request("The code of my safe is 4711, keep it."));
+    let mut poll = || asked.poll_unpin(&mut Context::from_waker(noop_waker_ref()));
+    assert!(poll().is_pending());
+    let body = case.server.answer(400);
+    say(&body, "{\"error\":{\"message\":\"bad token-1 in: The code of my safe is 4711, keep it. Sorry!\"}}");
+    drop(body);
+    let Poll::Ready(Err(refusal)) = poll() else { panic!("no refusal") };
+    assert_eq!(refusal.error.kind, ModelErrorKind::BadRequest);
+    assert!(!refusal.error.message.contains("safe"), "{refusal:?}");
+    assert!(refusal.said.contains("bad [redacted] in") && refusal.said.contains("Sorry!"), "{refusal:?}");
+    assert!(!refusal.said.contains("safe") && !refusal.said.contains("4711"), "{refusal:?}");
 }
 
 #[test]
@@ -281,7 +363,8 @@ fn permits_are_held_until_the_headers_come() {
 #[test]
 fn the_demo_model_speaks_at_the_pace_of_the_clock() {
     let clock = TestClock::default();
-    let mut events = DemoModel::new(Rc::new(clock.clone())).call(&request("count to 2"));
+    let asked = DemoModel::new(Rc::new(clock.clone())).ask(&request("count to 2"));
+    let mut events = asked.map_err(|refusal| refusal.error).try_flatten_stream().boxed_local();
     assert!(pending(&mut events));
     clock.pass(249);
     assert!(pending(&mut events));
