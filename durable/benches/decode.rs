@@ -7,8 +7,10 @@
     reason = "a bench prints and measures"
 )]
 
+use std::rc::Rc;
 use std::time::Instant;
 
+use espalier_durable::model::ModelChoice;
 use espalier_durable::providers::Decoder;
 use espalier_durable::providers::openai_chat::ChatDecoder;
 use espalier_durable::providers::sse::{SseDecoder, SseError};
@@ -51,7 +53,7 @@ fn main() {
         [("chat: text", &text), ("chat: escaped text", &escaped), ("chat: arguments", &calls)]
     {
         measure(name, stream, |stream| {
-            let mut decoder = ChatDecoder::new("openai", 0);
+            let mut decoder = ChatDecoder::new(Rc::new(ModelChoice::new("openai", "m")), 0);
             let mut events = Vec::new();
             let mut count = 0;
             for read in stream.chunks(READ) {

@@ -4,12 +4,19 @@
 //! [`RawMessage`](crate::model::RawMessage); what it said in an error goes nowhere. Who sends the bytes, waits and
 //! gives up is the shell's business.
 
+mod acceptable;
 mod codec;
 pub mod config;
 pub mod demo;
 pub mod failure;
+mod json;
+mod members;
 pub mod openai_chat;
+mod parts;
 pub mod permits;
 pub mod sse;
 
-pub use codec::{Codec, Decoder, HttpRequest, Secret};
+pub use codec::{Codec, Decoder, HttpRequest, MAX_REPLY_BYTES, Secret};
+
+#[cfg(test)]
+mod testing;

@@ -7,7 +7,7 @@ use worker::Env;
 use crate::journal::TurnSpec;
 use crate::ports::{Clock, Model, Tools};
 use crate::profiles::{Limits, Role};
-use crate::protocol::{ApiError, ContextKind, ErrorCode, StoredMessage};
+use crate::protocol::{ApiError, Content, ContextKind, ErrorCode, StoredMessage};
 use crate::providers::config::Configuration;
 use crate::toolbelt::ToolPolicy;
 use crate::turn::prompt;
@@ -31,6 +31,8 @@ pub struct Frame<'a> {
     /// The role or model that the request names.
     pub model: Option<&'a str>,
     pub user_message: &'a StoredMessage,
+    /// What it says, with its images and files.
+    pub content: &'a Content,
     pub assistant_message_id: &'a str,
     pub context: ContextKind,
     pub history_until: i64,
@@ -43,13 +45,17 @@ pub fn compose(env: &Env, clock: &Rc<dyn Clock>, frame: &Frame<'_>) -> Result<(T
     let chain = configuration.chain(frame.model).ok_or_else(|| {
         ApiError::field("model", "this deployment does not offer it; GET /api/models lists what it offers")
     })?;
+    let first = &chain.first.choice;
+    if frame.content.needs_vision() && !first.capabilities.vision {
+        return Err(ApiError::field("content", format!("the model {} reads neither images nor PDFs", first.id())));
+    }
     let policy = ToolPolicy::of(frame.context);
     let spec = TurnSpec {
         thread_id: frame.thread_id.to_owned(),
         turn_id: frame.user_message.turn_id.clone(),
         user_message_id: frame.user_message.id.clone(),
         assistant_message_id: frame.assistant_message_id.to_owned(),
-        content: frame.user_message.content.clone(),
+        content: frame.content.clone(),
         context_type: frame.context.as_str().to_owned(),
         subtask_chain: configuration.roles.of(Role::Subagent).filter(|other| **other != chain).cloned(),
         chain,

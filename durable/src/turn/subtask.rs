@@ -50,7 +50,7 @@ pub(super) async fn run(
         model: Rc::clone(&turn.spec.chain_at(depth).first.choice),
         system: prompt::subtask(depth, schema.is_some(), &turn.spec.limits),
         history: Vec::new(),
-        instructions: arguments.instructions,
+        instructions: arguments.instructions.into(),
         belt,
         schema,
         memory: parent.memory.fork(),

@@ -6,14 +6,13 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
 use crate::model::{ModelError, ToolCall};
+use crate::providers::acceptable;
+use crate::providers::codec::MAX_CALLS;
 use crate::providers::failure::protocol;
+use crate::providers::json::Text;
+use crate::providers::members::Members;
 
-use super::chunk::{CallDelta, Text};
-use super::members::Members;
-use super::request::{acceptable_arguments, acceptable_name};
-
-/// Calls of one reply. OpenAI accepts as many in a message; no sane reply comes near.
-const MAX_CALLS: usize = 128;
+use super::chunk::CallDelta;
 
 #[derive(Debug, Default)]
 pub struct Calls {
@@ -165,8 +164,8 @@ struct Function<'a>(&'a Call);
 impl Serialize for Function<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("name", &acceptable_name(&self.0.name))?;
-        map.serialize_entry("arguments", &acceptable_arguments(&self.0.arguments))?;
+        map.serialize_entry("name", &acceptable::name(&self.0.name))?;
+        map.serialize_entry("arguments", &acceptable::arguments(&self.0.arguments))?;
         self.0.function_members.write(&mut map)?;
         map.end()
     }

@@ -1,27 +1,23 @@
 //! The reply, from the first byte to `[DONE]`.
 
+use std::rc::Rc;
+
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::model::{
-    ModelError, ModelEvent, ModelReply, RawMessage, RawValueEq, ReplyFinish, ToolCall, Usage,
+    ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, RawValueEq, ReplyFinish, ToolCall, Usage,
 };
-use crate::providers::Decoder;
+use crate::providers::codec::{Decoder, MAX_EVENT_BYTES, MAX_REPLY_BYTES};
 use crate::providers::failure::{Complaint, protocol};
+use crate::providers::json::Text;
+use crate::providers::members::Members;
 use crate::providers::sse::{SseDecoder, SseEvent};
 
+use super::WIRE;
 use super::calls::{Call, Calls};
-use super::chunk::{Choice, Chunk, Delta, Text, UsageCounts};
-use super::members::Members;
-
-/// Text, reasoning and arguments of one reply, in bytes. A reply is one row of the journal, text and raw message
-/// both, escaped as JSON, and SQLite in a Durable Object takes rows of 2 MB:
-/// <https://developers.cloudflare.com/durable-objects/platform/limits/>. It is about 130 000 tokens.
-pub const MAX_REPLY_BYTES: usize = 512 * 1024;
-
-/// One event: a whole reply may come in it (servers that do not really stream), escaped and with its frame.
-const MAX_EVENT_BYTES: usize = 4 * MAX_REPLY_BYTES;
+use super::chunk::{Choice, Chunk, Delta, UsageCounts};
 
 /// Decodes one reply.
 #[derive(Debug)]
@@ -33,7 +29,7 @@ pub struct ChatDecoder {
 /// What has come of the reply.
 #[derive(Debug)]
 struct Reply {
-    provider: String,
+    choice: Rc<ModelChoice>,
     first_call: usize,
     bytes: usize,
     text: String,
@@ -52,10 +48,10 @@ enum Finish {
 }
 
 impl ChatDecoder {
-    /// `provider` is who the raw message may go back to; `first_call` numbers the ids that must be made up.
-    pub fn new(provider: &str, first_call: usize) -> Self {
+    /// `choice` is what the raw message may go back to; `first_call` numbers the ids that must be made up.
+    pub fn new(choice: Rc<ModelChoice>, first_call: usize) -> Self {
         let reply = Reply {
-            provider: provider.into(),
+            choice,
             first_call,
             bytes: 0,
             text: String::new(),
@@ -189,10 +185,10 @@ impl Reply {
         let calls = self.calls.complete(self.first_call);
         let tool_calls: Vec<ToolCall> = calls.iter().map(Call::to_tool_call).collect();
         let raw = match has_members {
-            true => Some(RawMessage {
-                json: raw_message(&self.text, &self.members, &calls)?,
-                provider: self.provider,
-            }),
+            true => {
+                let json = raw_message(&self.text, &self.members, &calls)?;
+                Some(RawMessage::of(&self.choice, WIRE, json))
+            }
             false => None,
         };
         let finish = if self.refused { ReplyFinish::ContentFilter } else { finish };

@@ -186,11 +186,7 @@ impl Case {
             content: self.content.clone(),
             context_type: "thread".to_owned(),
             chain: Chain::of(Offer {
-                choice: Rc::new(ModelChoice {
-                    provider: "scripted".to_owned(),
-                    model: "m1".to_owned(),
-                    capabilities: self.capabilities,
-                }),
+                choice: Rc::new(ModelChoice { capabilities: self.capabilities, ..ModelChoice::new("scripted", "m1") }),
                 price: self.price,
             }),
             subtask_chain: None,

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
-use super::chunk::{Object, Text, Unknown};
+use super::json::{Object, Text, Unknown};
 
 /// Members by name, in the order in which they first came.
 #[derive(Debug, Default)]
