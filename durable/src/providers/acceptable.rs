@@ -5,6 +5,9 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 use serde::de::IgnoredAny;
+use sha2::{Digest, Sha256};
+
+use crate::model::ToolCall;
 
 /// The name as every server takes it: OpenAI refuses what does not match `^[a-zA-Z0-9_-]{1,64}$`. Only a call that
 /// the model got wrong has such a name, and its result, which says so, is found by its id.
@@ -33,5 +36,43 @@ pub fn arguments(arguments: &str) -> Cow<'_, str> {
         false => {
             Cow::Owned(serde_json::to_string(&Wrapped { _raw: arguments }).unwrap_or_else(|_| "{}".into()))
         }
+    }
+}
+
+/// The id of a call as every server takes it: OpenAI's Responses allow 64 characters, Anthropic the letters of a name.
+/// Ids go from one provider to another when the model changes, and Kimi's are `functions.NAME:INDEX`.
+pub fn call_id(id: &str) -> Cow<'_, str> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if (1..=64).contains(&id.len()) && id.chars().all(fits) {
+        return Cow::Borrowed(id);
+    }
+    // A digest: two ids stay two ids, and a call and its result get the same one.
+    let digest = Sha256::digest(id.as_bytes());
+    Cow::Owned(digest.iter().take(12).fold("call_".to_owned(), |id, byte| format!("{id}{byte:02x}")))
+}
+
+/// Whether a call is one that every server takes as it stands.
+pub fn is_call(call: &ToolCall) -> bool {
+    let as_it_stands = |cow: Cow<'_, str>| matches!(cow, Cow::Borrowed(_));
+    as_it_stands(call_id(&call.call_id))
+        && *name(&call.name) == call.name
+        && *arguments(&call.arguments) == call.arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_that_a_server_would_refuse_become_others_and_stay_two() {
+        for id in ["call_1", "toolu_01-a", &"x".repeat(64)] {
+            assert_eq!(call_id(id), id);
+        }
+        for id in ["", "functions.f:0", "ü", &"x".repeat(65)] {
+            let made = call_id(id);
+            assert!(made.starts_with("call_") && made.len() == 29, "{made}");
+            assert_eq!(made, call_id(id), "a call and its result get the same");
+        }
+        assert_ne!(call_id("functions.f:0"), call_id("functions.f:1"));
     }
 }

@@ -91,6 +91,31 @@ pub(super) fn calls_in(request: &ModelRequest) -> usize {
     calls.sum()
 }
 
+/// Gives an id to each call that has none of its own. `first` is the number that made-up ids begin with.
+pub(super) fn name_calls(ids: &mut [&mut String], first: usize) {
+    let mut made_up = first;
+    for place in 0..ids.len() {
+        let (before, rest) = ids.split_at_mut(place);
+        let Some((id, after)) = rest.split_first_mut() else { break };
+        // Results are matched by id: two calls of one reply must not share one.
+        while id.is_empty() || before.iter().any(|other| other == id) {
+            **id = format!("call_{made_up}");
+            made_up += 1;
+            if after.iter().any(|other| other == id) {
+                id.clear();
+            }
+        }
+    }
+}
+
+/// The headers of a JSON request that is answered by a stream.
+pub(super) fn headers(key: Option<&Secret>) -> Vec<(&'static str, String)> {
+    let mut headers =
+        vec![("content-type", "application/json".to_string()), ("accept", "text/event-stream".to_string())];
+    headers.extend(key.map(|key| ("authorization", format!("Bearer {}", key.reveal()))));
+    headers
+}
+
 /// The request cannot be written.
 pub(super) fn unwritable(_: serde_json::Error) -> ModelError {
     let message = "The request to the model cannot be written as JSON.".into();

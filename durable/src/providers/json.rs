@@ -4,11 +4,16 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, Visitor};
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// Members that the codec does not know, in the order in which they came.
 pub type Unknown<'a> = Vec<(Text<'a>, &'a RawValue)>;
+
+/// Reads an object. Derived types would take a list of their members as well.
+pub fn read<'a, T: Deserialize<'a>>(json: &'a str) -> Option<T> {
+    if json.starts_with('{') { serde_json::from_str(json).ok() } else { None }
+}
 
 /// A string, borrowed where it has no escapes. (A bare `Option<Cow<str>>` never borrows in serde.)
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +41,59 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
             }
         }
         deserializer.deserialize_str(TextVisitor)
+    }
+}
+
+/// A string, or nothing where something else stands: what one server sends as a string another may send as an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Loose<'a>(pub Option<Cow<'a, str>>);
+
+impl Loose<'_> {
+    /// The string; empty where there is none.
+    pub fn as_str(&self) -> &str {
+        self.0.as_deref().unwrap_or_default()
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Loose<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct LooseVisitor;
+        impl<'de> Visitor<'de> for LooseVisitor {
+            type Value = Loose<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("anything")
+            }
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Loose(Some(Cow::Borrowed(text))))
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Loose(Some(Cow::Owned(text.into()))))
+            }
+            fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+                Ok(Loose(None))
+            }
+            fn visit_bool<E: Error>(self, _: bool) -> Result<Self::Value, E> {
+                Ok(Loose(None))
+            }
+            fn visit_i64<E: Error>(self, _: i64) -> Result<Self::Value, E> {
+                Ok(Loose(None))
+            }
+            fn visit_u64<E: Error>(self, _: u64) -> Result<Self::Value, E> {
+                Ok(Loose(None))
+            }
+            fn visit_f64<E: Error>(self, _: f64) -> Result<Self::Value, E> {
+                Ok(Loose(None))
+            }
+            fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Self::Value, S::Error> {
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Loose(None))
+            }
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Loose(None))
+            }
+        }
+        deserializer.deserialize_any(LooseVisitor)
     }
 }
 

@@ -5,6 +5,7 @@
 //! gives up is the shell's business.
 
 mod acceptable;
+pub mod anthropic;
 mod codec;
 pub mod config;
 pub mod demo;
@@ -12,9 +13,11 @@ pub mod failure;
 mod json;
 mod members;
 pub mod openai_chat;
+pub mod openai_responses;
 mod parts;
 pub mod permits;
 pub mod sse;
+pub mod workers_ai;
 
 pub use codec::{Codec, Decoder, HttpRequest, MAX_REPLY_BYTES, Secret};
 

@@ -47,7 +47,10 @@ pub fn compose(env: &Env, clock: &Rc<dyn Clock>, frame: &Frame<'_>) -> Result<(T
     })?;
     let first = &chain.first.choice;
     if frame.content.needs_vision() && !first.capabilities.vision {
-        return Err(ApiError::field("content", format!("the model {} reads neither images nor PDFs", first.id())));
+        return Err(ApiError::field(
+            "content",
+            format!("the model {} reads neither images nor PDFs", first.id()),
+        ));
     }
     let policy = ToolPolicy::of(frame.context);
     let spec = TurnSpec {

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::model::{ModelError, ToolCall};
 use crate::providers::acceptable;
-use crate::providers::codec::MAX_CALLS;
+use crate::providers::codec::{MAX_CALLS, name_calls};
 use crate::providers::failure::protocol;
 use crate::providers::json::Text;
 use crate::providers::members::Members;
@@ -93,18 +93,8 @@ impl Calls {
     pub fn complete(mut self, first: usize) -> Vec<Call> {
         // Stable, so calls of the same index stay in the order in which they came.
         self.list.sort_by_key(|call| call.index);
-        let mut made_up = first;
-        for place in 0..self.list.len() {
-            let (before, rest) = self.list.split_at_mut(place);
-            let Some((call, after)) = rest.split_first_mut() else { break };
-            // Results are matched by id: two calls of one reply must not share one.
-            while call.id.is_empty() || before.iter().any(|other| other.id == call.id) {
-                call.id = format!("call_{made_up}");
-                made_up += 1;
-                if after.iter().any(|other| other.id == call.id) {
-                    call.id.clear();
-                }
-            }
+        name_calls(&mut self.list.iter_mut().map(|call| &mut call.id).collect::<Vec<_>>(), first);
+        for call in &mut self.list {
             if call.arguments.trim().is_empty() {
                 call.arguments = "{}".into();
             }

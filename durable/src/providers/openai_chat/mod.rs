@@ -5,9 +5,9 @@
 //! members, missing ids, calls without an index), and what is sent is only what all of them accept.
 
 mod calls;
-mod chunk;
-mod request;
-mod response;
+pub(super) mod chunk;
+pub(super) mod request;
+pub(super) mod response;
 
 #[cfg(test)]
 mod raw_tests;
@@ -24,7 +24,7 @@ use std::rc::Rc;
 
 use crate::model::{ModelError, ModelRequest};
 
-use super::codec::{address, calls_in};
+use super::codec::{address, calls_in, headers};
 use super::failure::Complaint;
 use super::{Codec, Decoder, HttpRequest, Secret};
 
@@ -55,13 +55,7 @@ impl OpenAiChat {
 
 impl Codec for OpenAiChat {
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ModelError> {
-        let mut headers = vec![
-            ("content-type", "application/json".to_string()),
-            ("accept", "text/event-stream".to_string()),
-        ];
-        if let Some(key) = &self.key {
-            headers.push(("authorization", format!("Bearer {}", key.reveal())));
-        }
+        let headers = headers(self.key.as_ref());
         Ok(HttpRequest { url: self.url.clone(), headers, body: request::body(request, self.output_limit)? })
     }
 

@@ -75,6 +75,7 @@ pub fn tool_choice(request: &ModelRequest) -> Option<&'static str> {
     }
 }
 
+/// `response_format`, where there is a schema and the model knows what to do with it.
 fn response_format(request: &ModelRequest) -> Option<ResponseFormat<'_>> {
     let schema =
         request.response_schema.as_deref().filter(|_| request.model.capabilities.structured_output)?;
@@ -82,7 +83,7 @@ fn response_format(request: &ModelRequest) -> Option<ResponseFormat<'_>> {
 }
 
 /// The wire wants a name for the schema, and nobody reads it.
-pub const SCHEMA_NAME: &str = "reply";
+const SCHEMA_NAME: &str = "reply";
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -169,6 +170,18 @@ pub enum WireMessage<'a> {
         call_id: &'a str,
         content: Cow<'a, str>,
     },
+}
+
+impl WireMessage<'_> {
+    /// The same with a text, if an empty one, in place of null: Workers AI checks its inputs more strictly.
+    pub fn with_text(self) -> Self {
+        match self {
+            WireMessage::Assistant { content: None, tool_calls } => {
+                WireMessage::Assistant { content: Some(""), tool_calls }
+            }
+            other => other,
+        }
+    }
 }
 
 fn wire_message<'a>(message: &'a Message, choice: &ModelChoice, wire: &str) -> WireMessage<'a> {

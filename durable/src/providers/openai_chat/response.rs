@@ -28,8 +28,9 @@ pub struct ChatDecoder {
 
 /// What has come of the reply.
 #[derive(Debug)]
-struct Reply {
+pub struct Reply {
     choice: Rc<ModelChoice>,
+    wire: &'static str,
     first_call: usize,
     bytes: usize,
     text: String,
@@ -50,17 +51,7 @@ enum Finish {
 impl ChatDecoder {
     /// `choice` is what the raw message may go back to; `first_call` numbers the ids that must be made up.
     pub fn new(choice: Rc<ModelChoice>, first_call: usize) -> Self {
-        let reply = Reply {
-            choice,
-            first_call,
-            bytes: 0,
-            text: String::new(),
-            refused: false,
-            calls: Calls::default(),
-            members: Members::default(),
-            finish: None,
-            usage: None,
-        };
+        let reply = Reply::new(choice, WIRE, first_call);
         ChatDecoder { sse: SseDecoder::new(MAX_EVENT_BYTES), reply: Some(reply) }
     }
 }
@@ -84,13 +75,33 @@ impl Decoder for ChatDecoder {
         match self.reply.take() {
             None => Ok(()),
             // Not every server says [DONE], but each gives a reason with its last choice.
-            Some(reply) if reply.finish.is_some() => reply.complete(events),
+            Some(reply) if reply.has_finished() => reply.complete(events),
             Some(_) => Err(protocol("The model provider's stream ended before the reply was complete.")),
         }
     }
 }
 
 impl Reply {
+    pub fn new(choice: Rc<ModelChoice>, wire: &'static str, first_call: usize) -> Self {
+        Reply {
+            choice,
+            wire,
+            first_call,
+            bytes: 0,
+            text: String::new(),
+            refused: false,
+            calls: Calls::default(),
+            members: Members::default(),
+            finish: None,
+            usage: None,
+        }
+    }
+
+    /// Whether the model said why it stopped.
+    pub fn has_finished(&self) -> bool {
+        self.finish.is_some()
+    }
+
     fn take(&mut self, event: SseEvent<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         if event.event == "error" {
             return Err(complaint(event.data));
@@ -100,6 +111,11 @@ impl Reply {
         }
         let chunk: Chunk<'_> = serde_json::from_str(event.data)
             .map_err(|_| protocol("The model provider sent a chunk that cannot be read."))?;
+        self.take_chunk(chunk, events)
+    }
+
+    /// Takes a chunk in.
+    pub fn take_chunk(&mut self, chunk: Chunk<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         if let Some(error) = chunk.error {
             return Err(complaint(error.get()));
         }
@@ -164,7 +180,8 @@ impl Reply {
         }
     }
 
-    fn complete(mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+    /// The reply is over.
+    pub fn complete(mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let has_calls = !self.calls.is_empty();
         let finish = match self.finish {
             // [DONE] without a reason: it is the terminator, and a reason can be told from the reply.
@@ -187,7 +204,7 @@ impl Reply {
         let raw = match has_members {
             true => {
                 let json = raw_message(&self.text, &self.members, &calls)?;
-                Some(RawMessage::of(&self.choice, WIRE, json))
+                Some(RawMessage::of(&self.choice, self.wire, json))
             }
             false => None,
         };
@@ -213,7 +230,8 @@ fn finish(reason: &str) -> Finish {
     }
 }
 
-fn complaint(json: &str) -> ModelError {
+/// The error that the JSON of a complaint is.
+pub fn complaint(json: &str) -> ModelError {
     serde_json::from_str::<Value>(json)
         .map(|value| Complaint::from_json(&value))
         .unwrap_or_default()

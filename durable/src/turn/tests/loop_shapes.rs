@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::support::*;
-use crate::model::{Capabilities, Message};
+use crate::model::{Capabilities, Message, ReplyFinish};
 use crate::protocol::{ChunkKind, Event, FinishReason};
 
 // N-001 N-008 N-035 N-040 N-041 N-188 N-221 N-174
@@ -187,7 +187,11 @@ fn invalid_arguments_come_back_to_the_model() {
 
 #[test]
 fn a_reply_that_the_provider_paused_goes_on() {
-    let case = Case::new(script(&[("go", vec![Reply::Ended("Searching. ", ReplyFinish::Pause), Reply::Text("Found.")])])).run();
+    let case = Case::new(script(&[(
+        "go",
+        vec![Reply::Ended("Searching. ", ReplyFinish::Pause), Reply::Text("Found.")],
+    )]))
+    .run();
     let requests = case.model.requests.borrow();
     assert_eq!(requests.len(), 2);
     let last = requests[1].messages.last().map(|message| Message::clone(message));

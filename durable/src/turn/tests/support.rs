@@ -183,10 +183,13 @@ impl Case {
             turn_id: "turn".to_owned(),
             user_message_id: "user-message".to_owned(),
             assistant_message_id: "assistant-message".to_owned(),
-            content: self.content.clone(),
+            content: self.content.as_str().into(),
             context_type: "thread".to_owned(),
             chain: Chain::of(Offer {
-                choice: Rc::new(ModelChoice { capabilities: self.capabilities, ..ModelChoice::new("scripted", "m1") }),
+                choice: Rc::new(ModelChoice {
+                    capabilities: self.capabilities,
+                    ..ModelChoice::new("scripted", "m1")
+                }),
                 price: self.price,
             }),
             subtask_chain: None,
