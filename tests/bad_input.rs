@@ -22,6 +22,16 @@ async fn a_body_with_a_wrong_member_names_it() {
         (json!({ "content": [{ "type": "text" }] }), "content"),
         (json!({ "content": [{ "type": "hologram", "url": "x" }] }), "content"),
         (json!({ "content": "x".repeat(100_001) }), "content"),
+        (json!({ "content": [{ "type": "image", "data": "https://example.com/a.png" }] }), "content[0].data"),
+        (
+            json!({ "content": [{ "type": "image", "data": "data:image/png;base64,R0lGODlh" }] }),
+            "content[0].data",
+        ),
+        // A real one, for a model that cannot see it.
+        (
+            json!({ "content": [{ "type": "image", "data": "data:image/png;base64,iVBORw0KGgo=" }] }),
+            "content",
+        ),
     ];
     for (member, wrong) in [
         ("thread_id", json!("not-a-uuid")),

@@ -5,6 +5,8 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::protocol::Content;
+
 /// One call of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelRequest {
@@ -15,8 +17,44 @@ pub struct ModelRequest {
     pub messages: Vec<Rc<Message>>,
     /// Empty where the model or the level has no tools.
     pub tools: Rc<[ToolDefinition]>,
+    pub tool_choice: ToolChoice,
+    /// What the text of the reply must satisfy, where the wire can be told so. A JSON Schema of type object.
+    pub response_schema: Option<Rc<RawValueEq>>,
     /// The most tokens that the reply may have, where the turn limits them.
     pub max_output_tokens: Option<u64>,
+}
+
+impl ModelRequest {
+    /// A request without tools, limits and messages.
+    pub fn new(model: Rc<ModelChoice>, system: Rc<str>) -> Self {
+        ModelRequest {
+            model,
+            system,
+            messages: Vec::new(),
+            tools: Rc::new([]),
+            tool_choice: ToolChoice::Auto,
+            response_schema: None,
+            max_output_tokens: None,
+        }
+    }
+
+    /// The most tokens that the reply may have, by the turn's limit and by the model's.
+    pub fn output_limit(&self) -> Option<u64> {
+        let model = self.model.options.max_output_tokens;
+        self.max_output_tokens.into_iter().chain(model).min()
+    }
+}
+
+/// Whether the model is to call tools. A wish: a wire that may refuse it leaves it out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// The model decides.
+    #[default]
+    Auto,
+    /// It must call a tool, whichever.
+    Required,
+    /// It must not call any, although it is told of them.
+    None,
 }
 
 /// A model with what the loop must know about it.
@@ -27,13 +65,38 @@ pub struct ModelChoice {
     /// The provider's name of the model.
     pub model: String,
     pub capabilities: Capabilities,
+    #[serde(default)]
+    pub options: ModelOptions,
 }
 
 impl ModelChoice {
+    /// A model of which nothing special is known.
+    pub fn new(provider: impl Into<String>, model: impl Into<String>) -> Self {
+        ModelChoice {
+            provider: provider.into(),
+            model: model.into(),
+            capabilities: Capabilities::default(),
+            options: ModelOptions::default(),
+        }
+    }
+
     /// The name by which operators and clients know the model: `PROVIDER:MODEL`.
     pub fn id(&self) -> String {
         format!("{}:{}", self.provider, self.model)
     }
+}
+
+/// What a deployment asks of a model in every call. What is absent is not sent, and the provider decides.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ModelOptions {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// The provider's word for it: `low`, `medium`, `high` … Each has its own words and adds new ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<String>,
+    /// The most tokens that a reply may have, reasoning included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u64>,
 }
 
 /// What a model can do. What is known of single models stands in `profiles/capabilities.toml`.
@@ -44,11 +107,11 @@ pub struct Capabilities {
     pub tools: bool,
     /// Whether the model may emit several calls at once. The loop works either way (N-168, N-169).
     pub parallel_tool_calls: bool,
-    /// Whether the model takes an effort of reasoning.
+    /// Whether it thinks before it answers: such models have requests and refusals of their own.
     pub reasoning: bool,
-    /// Whether the provider holds the model's answer to a JSON Schema.
+    /// Whether the provider holds its text to a schema.
     pub structured_output: bool,
-    /// Whether the model reads images.
+    /// Whether it reads images and PDFs.
     pub vision: bool,
 }
 
@@ -80,14 +143,14 @@ pub struct ToolDefinition {
 #[serde(rename_all = "snake_case")]
 pub enum Message {
     User {
-        content: String,
+        content: Content,
     },
     Assistant {
         /// The answer's text; empty where the model only called tools.
         content: String,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<ToolCall>,
-        /// The provider's own message, which goes back byte for byte, and only to that provider (N-171).
+        /// The provider's own message, which goes back byte for byte, and only to where it came from (N-171).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raw: Option<RawMessage>,
     },
@@ -110,14 +173,34 @@ pub struct ToolCall {
     pub arguments: String,
 }
 
-/// An assistant message in its provider's own words.
+/// An assistant message in its provider's own words. It may go back to what said it and to nothing else: the same
+/// provider, over the same wire, and the same model, since models refuse what others thought (Mistral, OpenAI) or cannot
+/// read it (Anthropic).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RawMessage {
-    /// The provider that it came from and may go back to.
     pub provider: String,
+    /// The codec's name for its wire.
+    #[serde(default)]
+    pub wire: String,
+    #[serde(default)]
+    pub model: String,
     /// The JSON of the message: unknown fields, signatures and order as they came.
     #[serde(with = "as_text")]
     pub json: RawValueEq,
+}
+
+impl RawMessage {
+    /// What this model said over this wire.
+    pub fn of(choice: &ModelChoice, wire: &str, json: RawValueEq) -> Self {
+        let (provider, model) = (choice.provider.clone(), choice.model.clone());
+        RawMessage { provider, wire: wire.to_owned(), model, json }
+    }
+
+    /// The message, where this model said it over this wire.
+    pub fn for_model(&self, choice: &ModelChoice, wire: &str) -> Option<&RawValue> {
+        let same = self.provider == choice.provider && self.wire == wire && self.model == choice.model;
+        same.then_some(&*self.json.0)
+    }
 }
 
 /// A [`RawValue`] that compares by its text.
@@ -200,6 +283,8 @@ pub enum ReplyFinish {
     ToolCalls,
     Length,
     ContentFilter,
+    /// The provider interrupted the model at work of its own; the same conversation, called again, goes on.
+    Pause,
 }
 
 impl ReplyFinish {
@@ -210,6 +295,7 @@ impl ReplyFinish {
             ReplyFinish::ToolCalls => "tool_calls",
             ReplyFinish::Length => "length",
             ReplyFinish::ContentFilter => "content_filter",
+            ReplyFinish::Pause => "pause",
         }
     }
 }

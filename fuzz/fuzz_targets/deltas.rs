@@ -5,28 +5,27 @@
 
 use std::rc::Rc;
 
-use espalier_durable::model::{Capabilities, ModelChoice, ModelError, ModelEvent, ModelRequest};
+use espalier_durable::model::{ModelChoice, ModelError, ModelEvent, ModelRequest};
 use espalier_durable::providers::Codec;
+use espalier_durable::providers::anthropic::Anthropic;
 use espalier_durable::providers::openai_chat::OpenAiChat;
+use espalier_durable::providers::openai_responses::OpenAiResponses;
+use espalier_durable::providers::workers_ai::WorkersAi;
 use libfuzzer_sys::fuzz_target;
 
 /// All of them.
 fn codecs() -> Vec<Box<dyn Codec>> {
-    vec![Box::new(OpenAiChat::new("https://llm.example/v1", None))]
+    let url = "https://llm.example/v1";
+    vec![
+        Box::new(OpenAiChat::new(url, None)),
+        Box::new(OpenAiResponses::new(url, None)),
+        Box::new(Anthropic::new(url, None)),
+        Box::new(WorkersAi),
+    ]
 }
 
 fn request() -> ModelRequest {
-    ModelRequest {
-        model: Rc::new(ModelChoice {
-            provider: "fuzz".to_owned(),
-            model: "fuzz".to_owned(),
-            capabilities: Capabilities::default(),
-        }),
-        system: "".into(),
-        messages: Vec::new(),
-        tools: Rc::new([]),
-        max_output_tokens: None,
-    }
+    ModelRequest::new(Rc::new(ModelChoice::new("fuzz", "fuzz")), "".into())
 }
 
 /// Texts joined, since how they are cut is the network's business.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::memory::Overlay;
 use crate::model::{Message, ModelError, ModelReply, Usage};
 use crate::profiles::{Chain, Limits};
-use crate::protocol::{Awaited, BudgetReason, ChunkKind, Event, Place, Seq, StoredMessage};
+use crate::protocol::{Awaited, BudgetReason, ChunkKind, Content, Event, Place, Seq, StoredMessage};
 use crate::toolbelt::{ToolPolicy, ToolSpec};
 
 /// What is written together, in one transaction.
@@ -182,7 +182,7 @@ pub struct TurnSpec {
     pub user_message_id: String,
     pub assistant_message_id: String,
     /// The user's message.
-    pub content: String,
+    pub content: Content,
     /// `thread`, `editor` …
     pub context_type: String,
     /// The models that are asked, with what they cost.

@@ -150,7 +150,7 @@ mod tests {
 
     fn offer(model: &str, price: Option<Price>) -> Offer {
         let capabilities = Capabilities::default();
-        let choice = ModelChoice { provider: "p".into(), model: model.into(), capabilities };
+        let choice = ModelChoice { capabilities, ..ModelChoice::new("p", model) };
         Offer { choice: Rc::new(choice), price }
     }
 

@@ -1,6 +1,7 @@
 //! The wire types: what clients send, what they read, what is stored. No logic beyond checking a request.
 
 mod command;
+mod content;
 mod error;
 mod event;
 mod key;
@@ -9,6 +10,9 @@ mod request;
 mod tree;
 
 pub use command::{Owner, ThreadCommand, ThreadEnvelope, hex};
+pub use content::{
+    Content, ContentPart, DataUrl, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS, Medium,
+};
 pub use error::{ApiError, ErrorCode, Problem};
 pub use event::{
     AgentState, Awaited, BudgetReason, CallStatus, ChunkKind, CostSummary, Decision, Event, FinishReason,
@@ -16,10 +20,7 @@ pub use event::{
 };
 pub use key::{KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey};
 pub use message::{MessageList, Role, StopNote, StoredMessage, ThreadDetail, ThreadList, ThreadSummary};
-pub use request::{
-    Approval, ChatContext, ChatRequest, ClientTool, Content, ContentPart, ContextKind, MAX_CONTENT_CHARS,
-    ToolResult,
-};
+pub use request::{Approval, ChatContext, ChatRequest, ClientTool, ContextKind, ToolResult};
 pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeNode, preview};
 
 #[cfg(test)]

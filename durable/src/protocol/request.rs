@@ -5,10 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::{ApiError, Decision, ErrorCode};
+use super::{ApiError, Content, Decision, ErrorCode};
 
-/// The longest message, in characters: about a fifth of the history's 128 000 tokens (DESIGN §4).
-pub const MAX_CONTENT_CHARS: usize = 100_000;
 /// The deepest nesting of a body (DESIGN §10); serde_json itself refuses from 128 on.
 const MAX_JSON_DEPTH: usize = 64;
 /// The largest integer of a body, `request_seq` among them: the largest that JavaScript represents exactly.
@@ -108,34 +106,6 @@ impl Approval {
     }
 }
 
-/// The user's message: plain text, or parts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "expected a string or an array of {\"type\": \"text\", \"text\"} parts")]
-pub enum Content {
-    Text(String),
-    Parts(Vec<ContentPart>),
-}
-
-/// One part of a message.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum ContentPart {
-    Text { text: String },
-}
-
-impl Content {
-    /// The text of all parts, a blank line between two of them.
-    pub fn text(&self) -> String {
-        match self {
-            Content::Text(text) => text.clone(),
-            Content::Parts(parts) => {
-                let texts: Vec<&str> = parts.iter().map(|ContentPart::Text { text }| text.as_str()).collect();
-                texts.join("\n\n")
-            }
-        }
-    }
-}
-
 /// Where the chat happens: it decides the toolbelt and the profile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChatContext {
@@ -192,14 +162,7 @@ impl ChatRequest {
     }
 
     fn check(&self) -> Result<(), ApiError> {
-        let text = self.content.text();
-        if text.trim().is_empty() {
-            return Err(ApiError::field("content", "the message is blank"));
-        }
-        if text.chars().nth(MAX_CONTENT_CHARS).is_some() {
-            let detail = format!("the message is longer than {MAX_CONTENT_CHARS} characters");
-            return Err(ApiError::field("content", detail));
-        }
+        self.content.check()?;
         if self.request_seq.is_some_and(|seq| seq > MAX_SEQ) {
             return Err(ApiError::field("request_seq", format!("the largest value is {MAX_SEQ}")));
         }

@@ -2,7 +2,18 @@
 
 use std::fmt;
 
-use crate::model::{ModelError, ModelEvent, ModelRequest};
+use crate::model::{Message, ModelError, ModelErrorKind, ModelEvent, ModelRequest};
+
+/// Text, reasoning and arguments of one reply, in bytes. A reply is one row of the journal, text and raw message
+/// both, escaped as JSON, and SQLite in a Durable Object takes rows of 2 MB:
+/// <https://developers.cloudflare.com/durable-objects/platform/limits/>. It is about 130 000 tokens.
+pub const MAX_REPLY_BYTES: usize = 512 * 1024;
+
+/// One event: a whole reply may come in it (servers that do not really stream), escaped and with its frame.
+pub(super) const MAX_EVENT_BYTES: usize = 4 * MAX_REPLY_BYTES;
+
+/// Calls of one reply. OpenAI accepts as many in a message; no sane reply comes near.
+pub(super) const MAX_CALLS: usize = 128;
 
 /// A provider's wire.
 pub trait Codec {
@@ -62,4 +73,51 @@ impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(…)")
     }
+}
+
+/// The address below a base URL, whose query stays at the end.
+pub(super) fn address(base_url: &str, path: &str) -> String {
+    let (base, query) = base_url.split_at(base_url.find('?').unwrap_or(base_url.len()));
+    format!("{}{path}{query}", base.trim_end_matches('/'))
+}
+
+/// Calls in the conversation so far. Ids that a decoder makes up go on where they end, so none is used twice in one
+/// request.
+pub(super) fn calls_in(request: &ModelRequest) -> usize {
+    let calls = request.messages.iter().map(|message| match &**message {
+        Message::Assistant { tool_calls, .. } => tool_calls.len(),
+        Message::User { .. } | Message::Tool { .. } => 0,
+    });
+    calls.sum()
+}
+
+/// Gives an id to each call that has none of its own. `first` is the number that made-up ids begin with.
+pub(super) fn name_calls(ids: &mut [&mut String], first: usize) {
+    let mut made_up = first;
+    for place in 0..ids.len() {
+        let (before, rest) = ids.split_at_mut(place);
+        let Some((id, after)) = rest.split_first_mut() else { break };
+        // Results are matched by id: two calls of one reply must not share one.
+        while id.is_empty() || before.iter().any(|other| other == id) {
+            **id = format!("call_{made_up}");
+            made_up += 1;
+            if after.iter().any(|other| other == id) {
+                id.clear();
+            }
+        }
+    }
+}
+
+/// The headers of a JSON request that is answered by a stream.
+pub(super) fn headers(key: Option<&Secret>) -> Vec<(&'static str, String)> {
+    let mut headers =
+        vec![("content-type", "application/json".to_string()), ("accept", "text/event-stream".to_string())];
+    headers.extend(key.map(|key| ("authorization", format!("Bearer {}", key.reveal()))));
+    headers
+}
+
+/// The request cannot be written.
+pub(super) fn unwritable(_: serde_json::Error) -> ModelError {
+    let message = "The request to the model cannot be written as JSON.".into();
+    ModelError { kind: ModelErrorKind::BadRequest, message }
 }

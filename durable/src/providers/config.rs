@@ -311,7 +311,8 @@ impl<'a> Reader<'a> {
     }
 
     fn offer(&self, provider: String, model: String) -> Offer {
-        let mut choice = ModelChoice { capabilities: Capabilities::of(&provider, &model), provider, model };
+        let capabilities = Capabilities::of(&provider, &model);
+        let mut choice = ModelChoice { capabilities, ..ModelChoice::new(provider, model) };
         if let Some(Value::Object(members)) = self.overrides.get(&choice.id())
             && let Ok(Value::Object(mut all)) = serde_json::to_value(choice.capabilities)
         {

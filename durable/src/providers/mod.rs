@@ -4,14 +4,24 @@
 //! [`RawMessage`](crate::model::RawMessage); what it said in an error goes nowhere. Who sends the bytes, waits and
 //! gives up is the shell's business.
 
+mod acceptable;
+pub mod anthropic;
 pub mod breaker;
 mod codec;
 pub mod config;
 pub mod demo;
 pub mod failure;
+mod json;
+mod members;
 pub mod openai_chat;
+pub mod openai_responses;
+mod parts;
 pub mod permits;
 pub mod retry;
 pub mod sse;
+pub mod workers_ai;
 
-pub use codec::{Codec, Decoder, HttpRequest, Secret};
+pub use codec::{Codec, Decoder, HttpRequest, MAX_REPLY_BYTES, Secret};
+
+#[cfg(test)]
+mod testing;

@@ -96,7 +96,7 @@ impl Thread {
         let now = self.clock.now_ms();
         let numbers = self.numbers()?;
         let new = thread.is_none();
-        let content = ask.request.content.text();
+        let content = ask.request.content.text().into_owned();
         let thread = thread.unwrap_or_else(|| ThreadMeta {
             owner: ask.owner.clone(),
             thread_id: ask.thread_id.to_string(),
@@ -130,6 +130,7 @@ impl Thread {
             thread_id: &thread.thread_id,
             model: ask.request.model.as_deref(),
             user_message: &user_message,
+            content: &ask.request.content,
             assistant_message_id: &turn.assistant_message_id,
             context: ask.request.kind(),
             client_tools: ask.request.client_tools.as_deref().unwrap_or_default(),

@@ -8,7 +8,7 @@ use worker::Env;
 use crate::journal::TurnSpec;
 use crate::ports::{Model, Tools};
 use crate::profiles::{Limits, Role};
-use crate::protocol::{ApiError, ClientTool, ContextKind, ErrorCode, StoredMessage};
+use crate::protocol::{ApiError, ClientTool, Content, ContextKind, ErrorCode, StoredMessage};
 use crate::providers::config::Configuration;
 use crate::toolbelt::ToolPolicy;
 use crate::turn::prompt;
@@ -33,6 +33,8 @@ pub struct Frame<'a> {
     /// The role or model that the request names.
     pub model: Option<&'a str>,
     pub user_message: &'a StoredMessage,
+    /// What it says, with its images and files.
+    pub content: &'a Content,
     pub assistant_message_id: &'a str,
     pub context: ContextKind,
     /// The tools that the client brings.
@@ -49,6 +51,13 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     let chain = configuration.chain(frame.model).ok_or_else(|| {
         ApiError::field("model", "this deployment does not offer it; GET /api/models lists what it offers")
     })?;
+    let first = &chain.first.choice;
+    if frame.content.needs_vision() && !first.capabilities.vision {
+        return Err(ApiError::field(
+            "content",
+            format!("the model {} reads neither images nor PDFs", first.id()),
+        ));
+    }
     let rules = shell::limits::tool_rules(|name| var(env, name)).map_err(misconfigured)?;
     let policy = ToolPolicy::of(frame.context).narrowed(rules, frame.approved.clone());
     let spec = TurnSpec {
@@ -56,7 +65,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         turn_id: frame.user_message.turn_id.clone(),
         user_message_id: frame.user_message.id.clone(),
         assistant_message_id: frame.assistant_message_id.to_owned(),
-        content: frame.user_message.content.clone(),
+        content: frame.content.clone(),
         context_type: frame.context.as_str().to_owned(),
         subtask_chain: configuration.roles.of(Role::Subagent).filter(|other| **other != chain).cloned(),
         chain,

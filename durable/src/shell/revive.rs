@@ -128,7 +128,7 @@ impl Thread {
             ("cost_summary".to_owned(), Event::CostSummary(CostSummary::default())),
             ("done".to_owned(), done),
         ];
-        let history = vec![Message::User { content }, note];
+        let history = vec![Message::User { content: content.into() }, note];
         let end = Some(Box::new(TurnEnd { message: stored, history, calls: Vec::new() }));
         let numbers = self.numbers()?;
         let log = TurnLog {

@@ -212,7 +212,7 @@ fn what_goes_to_d1_fits_whatever_a_turn_did() {
 #[test]
 fn the_last_resort_of_a_history_fits_as_well() {
     let history = vec![
-        Message::User { content: worst(100_000) },
+        Message::User { content: worst(100_000).into() },
         Message::Assistant { content: "x".repeat(3_000_000), tool_calls: Vec::new(), raw: None },
     ];
     let json = fit(&history, 1_000_000).unwrap();

@@ -12,7 +12,8 @@ pub const MAX_BYTES: usize = 1_000_000;
 const RESULT_CHARS: [usize; 3] = [8_000, 1_000, 100];
 
 /// The history as JSON. Where it is too long its tool results are shortened, then the providers' own messages are
-/// left out, and at last only the user's message and the last answer stay: no call is ever left without its result.
+/// left out, then images and files, and at last only the user's message and the last answer stay: no call is ever left
+/// without its result.
 pub fn fit(history: &[Message], max_bytes: usize) -> Result<String, StoreError> {
     let json = serde_json::to_string(history)?;
     if json.len() <= max_bytes {
@@ -35,12 +36,21 @@ pub fn fit(history: &[Message], max_bytes: usize) -> Result<String, StoreError> 
     if json.len() <= max_bytes {
         return Ok(json);
     }
+    for message in &mut shorter {
+        if let Message::User { content } = message {
+            *content = content.text().into_owned().into();
+        }
+    }
+    let json = serde_json::to_string(&shorter)?;
+    if json.len() <= max_bytes {
+        return Ok(json);
+    }
     // Room for both, and for what is around them.
     let half = max_bytes.saturating_sub(200) / 2;
     let short =
         |content: &str| if json_bytes(content) > half { cut(content, half) } else { content.to_owned() };
     let first = history.iter().find_map(|message| match message {
-        Message::User { content } => Some(Message::User { content: short(content) }),
+        Message::User { content } => Some(Message::User { content: short(&content.text()).into() }),
         _ => None,
     });
     let last = history.iter().rev().find_map(|message| match message {

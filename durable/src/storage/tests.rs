@@ -10,8 +10,8 @@ use crate::journal::{
     Answer, CallRecord, Entry, Fact, Failure, ModelOutcome, TextPart, ToolEnd, TurnSpec, TurnStop,
 };
 use crate::model::{
-    Capabilities, Message, ModelChoice, ModelError, ModelErrorKind, ModelReply, RawMessage, RawValueEq,
-    ReplyFinish, ToolCall, Usage,
+    Message, ModelChoice, ModelError, ModelErrorKind, ModelReply, RawMessage, RawValueEq, ReplyFinish,
+    ToolCall, Usage,
 };
 use crate::profiles::{Chain, Limits, Offer, Price};
 use crate::protocol::{
@@ -360,10 +360,11 @@ fn journal_entries_are_read_back_as_they_were_written() {
         }],
         finish: ReplyFinish::ToolCalls,
         usage: Some(Usage { input_tokens: 1, cached_tokens: 2, output_tokens: 3 }),
-        raw: Some(RawMessage {
-            provider: "openai".to_owned(),
-            json: raw("{ \"b\": 1.0, \"a\":\"\\u00fc\" }"),
-        }),
+        raw: Some(RawMessage::of(
+            &ModelChoice::new("openai", "m"),
+            "chat",
+            raw("{ \"b\": 1.0, \"a\":\"\\u00fc\" }"),
+        )),
     };
     let error = ModelError { kind: ModelErrorKind::Overloaded, message: "busy".to_owned() };
     let ended = |outcome| Fact::ModelEnded {
@@ -391,11 +392,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
     spec.permission_class = Some(PermissionClass::Safe);
     tools.push(spec);
     let offer = |model: &str| Offer {
-        choice: Rc::new(ModelChoice {
-            provider: "openai".to_owned(),
-            model: model.to_owned(),
-            capabilities: Capabilities::default(),
-        }),
+        choice: Rc::new(ModelChoice::new("openai", model.to_owned())),
         price: (model == "m").then_some(Price { input: 1.0, cached: 0.1, output: 2.5 }),
     };
     let started = TurnSpec {
@@ -403,7 +400,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         turn_id: "turn".to_owned(),
         user_message_id: "u".to_owned(),
         assistant_message_id: "a".to_owned(),
-        content: "c".to_owned(),
+        content: "c".into(),
         context_type: "thread".to_owned(),
         chain: Chain { first: offer("m"), then: vec![offer("n")] },
         subtask_chain: Some(Chain::of(offer("o"))),
@@ -455,10 +452,8 @@ fn journal_entries_are_read_back_as_they_were_written() {
 }
 
 fn history(result: usize, raw: usize) -> Vec<Message> {
-    let raw = RawMessage {
-        provider: "openai".to_owned(),
-        json: RawValueEq(serde_json::value::to_raw_value(&"r".repeat(raw)).unwrap()),
-    };
+    let json = RawValueEq(serde_json::value::to_raw_value(&"r".repeat(raw)).unwrap());
+    let raw = RawMessage::of(&ModelChoice::new("openai", "m"), "chat", json);
     let call =
         |id: &str| ToolCall { call_id: id.to_owned(), name: "t".to_owned(), arguments: "{}".to_owned() };
     let answer = |id: &str| Message::Tool {
@@ -468,7 +463,7 @@ fn history(result: usize, raw: usize) -> Vec<Message> {
         is_error: false,
     };
     vec![
-        Message::User { content: "question".to_owned() },
+        Message::User { content: "question".into() },
         Message::Assistant { content: String::new(), tool_calls: vec![call("1"), call("2")], raw: Some(raw) },
         answer("1"),
         answer("2"),
@@ -499,7 +494,21 @@ fn a_history_that_is_too_long_is_shortened_where_it_hurts_least() {
     assert_eq!(tool_calls.len(), 2);
 
     let ends = fit(&history(50_000, 100_000), 400).unwrap();
-    let question = Message::User { content: "question".to_owned() };
+    let question = Message::User { content: "question".into() };
     let answer = Message::Assistant { content: "answer".to_owned(), tool_calls: Vec::new(), raw: None };
     assert_eq!(read(&ends), [question, answer]);
+}
+
+#[test]
+fn images_go_when_all_else_is_short() {
+    let mut history = history(100, 100);
+    let image = format!("data:image/png;base64,{}", "A".repeat(4_000));
+    let content = serde_json::json!([{"type": "text", "text": "question"}, {"type": "image", "data": image}]);
+    history[0] = Message::User { content: serde_json::from_value(content).unwrap() };
+    let whole = serde_json::to_string(&history).unwrap();
+    assert_eq!(fit(&history, whole.len()).unwrap(), whole);
+    let shorter = fit(&history, whole.len() - 300).unwrap();
+    let read: Vec<Message> = serde_json::from_str(&shorter).unwrap();
+    assert_eq!(read[0], Message::User { content: "question\n\n[image/png, 3 kB]".into() });
+    assert_eq!(read.len(), 5);
 }

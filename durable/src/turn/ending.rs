@@ -17,7 +17,8 @@ pub(super) fn finished(turn: &Turn, root: &Level, end: LevelEnd) -> Result<(), L
     let why = match end {
         LevelEnd::Text { finish, .. } => {
             let reason = match finish {
-                ReplyFinish::Stop | ReplyFinish::ToolCalls => FinishReason::Stop,
+                // A pause is no end: the level would have gone on.
+                ReplyFinish::Stop | ReplyFinish::ToolCalls | ReplyFinish::Pause => FinishReason::Stop,
                 ReplyFinish::Length => FinishReason::Length,
                 ReplyFinish::ContentFilter => FinishReason::ContentFilter,
             };

@@ -11,10 +11,10 @@ use crate::journal::{ModelOutcome, ToolEnd};
 use crate::memory::{AgentMemory, Overlay};
 use crate::model::{
     Message, ModelChoice, ModelError, ModelErrorKind, ModelReply, ModelRequest, ReplyFinish, ToolCall,
-    ToolDefinition,
+    ToolChoice, ToolDefinition,
 };
 use crate::profiles::Limits;
-use crate::protocol::Place;
+use crate::protocol::{Content, Place};
 use crate::toolbelt::{OutputSchema, Toolbelt};
 
 /// What a level wants next.
@@ -55,7 +55,7 @@ pub(super) struct LevelStart {
     pub(super) system: Rc<str>,
     /// The messages before the level's own.
     pub(super) history: Vec<Rc<Message>>,
-    pub(super) instructions: String,
+    pub(super) instructions: Content,
     pub(super) belt: Toolbelt,
     /// What the level's result must satisfy: it then ends only with `finish_subtask`.
     pub(super) schema: Option<Rc<OutputSchema>>,
@@ -86,6 +86,8 @@ pub(super) struct Level {
     shortened: bool,
     /// Whether the newest messages were sent already, in a call that came to nothing.
     again: bool,
+    /// The last reply was prose in a level that ends only with a call.
+    wants_call: bool,
     limits: Limits,
     digest: Digest,
     state: State,
@@ -101,7 +103,7 @@ impl Level {
             belt.definitions(|spec| place.depth < limits.depth || !Interceptor::RunSubtask.is(&spec.name));
         let message_tokens = limits.history_tokens.saturating_sub(fixed_tokens(&system, &tools));
         let own_from = history.len();
-        let digest = digest.with(&system).with(&instructions);
+        let digest = digest.with(&system).with(&instructions.text());
         let mut messages = history;
         messages.push(Rc::new(Message::User { content: instructions }));
         Level {
@@ -121,6 +123,7 @@ impl Level {
             objection: "finish_subtask was never called".to_owned(),
             shortened: false,
             again: false,
+            wants_call: false,
             limits,
             digest,
             state: State::Model,
@@ -141,6 +144,12 @@ impl Level {
                 system: Rc::clone(&self.system),
                 messages: self.sent(),
                 tools: Rc::clone(&self.tools),
+                // A model that answered in prose where only a tool ends the level is told so, in words and here.
+                tool_choice: match self.wants_call {
+                    true => ToolChoice::Required,
+                    false => ToolChoice::Auto,
+                },
+                response_schema: None,
                 max_output_tokens: self.limits.bounds_output().then_some(self.limits.output_tokens),
             }),
             State::Tools(calls) => Step::CallTools(Rc::clone(calls)),
@@ -191,12 +200,15 @@ impl Level {
         let ModelReply { text, tool_calls, finish, raw, .. } = reply;
         let calls: Rc<[ToolCall]> = tool_calls.iter().cloned().collect();
         self.push(Message::Assistant { content: text.clone(), tool_calls, raw });
+        self.wants_call = false;
         self.state = match (calls.is_empty(), self.schema.is_some()) {
             (false, _) => State::Tools(calls),
+            (true, _) if finish == ReplyFinish::Pause => State::Model,
             (true, false) => State::Done(LevelEnd::Text { text, finish }),
             (true, true) => {
                 // Prose is not a result here (N-069): the level goes on until it finishes or its iterations end.
-                self.push(Message::User { content: prompt::MUST_FINISH.to_owned() });
+                self.push(Message::User { content: prompt::MUST_FINISH.into() });
+                self.wants_call = true;
                 State::Model
             }
         };
@@ -283,19 +295,14 @@ pub(super) fn answer(call: &ToolCall, content: String, is_error: bool) -> Messag
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Capabilities;
     use crate::toolbelt::ToolSpec;
     use crate::tools;
 
     // N-030 N-037 N-038: what a level is given is what it asks its model with, and asking changes nothing.
     #[test]
     fn a_level_asks_with_what_it_was_given() {
-        let model = Rc::new(ModelChoice {
-            provider: "p".to_owned(),
-            model: "m".to_owned(),
-            capabilities: Capabilities::default(),
-        });
-        let before = Rc::new(Message::User { content: "before".to_owned() });
+        let model = Rc::new(ModelChoice::new("p", "m"));
+        let before = Rc::new(Message::User { content: "before".into() });
         let level = |depth, iterations| {
             let start = LevelStart {
                 path: LevelPath::default(),
@@ -303,7 +310,7 @@ mod tests {
                 model: Rc::clone(&model),
                 system: "system".into(),
                 history: vec![Rc::clone(&before)],
-                instructions: "now".to_owned(),
+                instructions: "now".into(),
                 belt: Toolbelt::new(tools::intercepted()),
                 schema: None,
                 memory: AgentMemory::default(),
@@ -320,7 +327,7 @@ mod tests {
         };
         let request = asked(0);
         assert_eq!((&*request.system, request.model.model.as_str()), ("system", "m"));
-        let now = Rc::new(Message::User { content: "now".to_owned() });
+        let now = Rc::new(Message::User { content: "now".into() });
         assert_eq!(request.messages, [Rc::clone(&before), now]);
         let offered: Vec<_> = tools::intercepted().iter().map(ToolSpec::definition).collect();
         assert_eq!(*request.tools, offered);

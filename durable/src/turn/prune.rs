@@ -3,12 +3,18 @@
 use std::rc::Rc;
 
 use crate::model::{Message, ModelRequest, ToolDefinition};
+use crate::protocol::{Content, ContentPart, Medium};
 
 /// Bytes of text per token, for estimates: the usual rule of thumb, which overestimates prose in Latin letters a
 /// little and so errs on the side of pruning.
 const BYTES_PER_TOKEN: usize = 4;
 /// What a message costs beside its text.
 const TOKENS_PER_MESSAGE: u64 = 8;
+/// What an image costs at most with the usual providers, which scale large ones down: Anthropic says 1600, OpenAI some
+/// hundreds to 1 500.
+const TOKENS_PER_IMAGE: usize = 1_600;
+/// Bytes of base64 per token of a PDF: a page is some 2 000 tokens and rarely less than 40 kB.
+const PDF_BYTES_PER_TOKEN: usize = 20;
 
 /// The messages that fit, the newest ones: first whole turns go, oldest first, then the level's own oldest rounds. Its
 /// instructions, at `own_from`, and its newest round always stay.
@@ -65,7 +71,8 @@ pub(super) fn fixed_tokens(system: &str, tools: &[ToolDefinition]) -> u64 {
 /// An estimate: exact counts are the provider's business and differ by model.
 fn tokens(message: &Message) -> u64 {
     let bytes = match message {
-        Message::User { content } | Message::Tool { content, .. } => content.len(),
+        Message::User { content } => return content_tokens(content) + TOKENS_PER_MESSAGE,
+        Message::Tool { content, .. } => content.len(),
         Message::Assistant { content, tool_calls, raw } => {
             let calls: usize = tool_calls.iter().map(|call| call.name.len() + call.arguments.len()).sum();
             let raw = raw.as_ref().map_or(0, |raw| raw.json.0.get().len());
@@ -75,12 +82,29 @@ fn tokens(message: &Message) -> u64 {
     (bytes / BYTES_PER_TOKEN) as u64 + TOKENS_PER_MESSAGE
 }
 
+fn content_tokens(content: &Content) -> u64 {
+    let of_part = |part: &ContentPart| match (part, part.data().and_then(|data| data.medium())) {
+        (ContentPart::Text { text }, _) => text.len() / BYTES_PER_TOKEN,
+        (_, Some(Medium::Image)) => TOKENS_PER_IMAGE,
+        (_, medium) => {
+            let bytes = part.data().map_or(0, |data| data.base64().len());
+            let per_token = if medium == Some(Medium::Pdf) { PDF_BYTES_PER_TOKEN } else { BYTES_PER_TOKEN };
+            bytes / per_token
+        }
+    };
+    let tokens = match content {
+        Content::Text(text) => text.len() / BYTES_PER_TOKEN,
+        Content::Parts(parts) => parts.iter().map(of_part).sum(),
+    };
+    tokens as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn user(text: &str) -> Rc<Message> {
-        Rc::new(Message::User { content: text.to_owned() })
+        Rc::new(Message::User { content: text.into() })
     }
 
     fn tool(text: &str) -> Rc<Message> {
@@ -125,5 +149,19 @@ mod tests {
         assert_eq!(prune(&messages, 2, all - 116), without(1));
         assert_eq!(prune(&messages, 2, all - 117), without(2));
         assert_eq!(prune(&messages, 2, 0), without(2), "the newest round stays even beyond the limit");
+    }
+
+    #[test]
+    fn an_image_costs_what_providers_count_and_not_its_bytes() {
+        let part = |kind: &str, media_type: &str| {
+            let data = format!("data:{media_type};base64,{}", "A".repeat(400_000));
+            serde_json::json!({"type": kind, "name": "n", "data": data})
+        };
+        let parts = serde_json::json!([{"type": "text", "text": "x".repeat(40)}, part("image", "image/png")]);
+        let message = Message::User { content: serde_json::from_value(parts).unwrap() };
+        assert_eq!(tokens(&message), 10 + 1_600 + 8);
+        let files = serde_json::json!([part("file", "application/pdf"), part("file", "text/plain")]);
+        let message = Message::User { content: serde_json::from_value(files).unwrap() };
+        assert_eq!(tokens(&message), 20_000 + 100_000 + 8);
     }
 }

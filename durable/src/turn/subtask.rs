@@ -50,7 +50,7 @@ pub(super) async fn run(
         model: Rc::clone(&turn.spec.chain_at(depth).first.choice),
         system: prompt::subtask(depth, schema.is_some(), &turn.spec.limits),
         history: Vec::new(),
-        instructions: arguments.instructions,
+        instructions: arguments.instructions.into(),
         belt,
         schema,
         memory: parent.memory.fork(),
@@ -96,7 +96,7 @@ fn keep(turn: &Turn, id: &str, result: &str, overlay: &mut Overlay) -> bool {
 /// A reply that did not come to its end by itself says so: the caller must not take it for the whole result.
 fn with_end(text: String, finish: ReplyFinish) -> String {
     match finish {
-        ReplyFinish::Stop | ReplyFinish::ToolCalls => text,
+        ReplyFinish::Stop | ReplyFinish::ToolCalls | ReplyFinish::Pause => text,
         ReplyFinish::Length => text + "\n\n[The model's reply was cut here, at its greatest length]",
         ReplyFinish::ContentFilter => text + "\n\n[The provider's content filter ended the reply here]",
     }

@@ -20,13 +20,7 @@ fn primary(configuration: &Configuration) -> String {
 /// The address, the authorization and the gateway's authorization that a request to this provider would have.
 fn sent(configuration: &Configuration, provider: &str) -> (String, Option<String>, Option<String>) {
     let Provider { wire, headers } = &configuration.providers[provider];
-    let request = ModelRequest {
-        model: Rc::clone(&configuration.roles.primary.first.choice),
-        system: "".into(),
-        messages: vec![],
-        tools: Rc::new([]),
-        max_output_tokens: None,
-    };
+    let request = ModelRequest::new(Rc::clone(&configuration.roles.primary.first.choice), "".into());
     let sent = wire.codec().unwrap().encode(&request).unwrap();
     let authorization = sent.headers.into_iter().find(|(name, _)| *name == "authorization");
     let gateway = headers.first().map(|(name, value)| format!("{name}: {}", value.reveal()));

@@ -12,6 +12,8 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::model::{Message, ModelEvent, ModelReply, ModelRequest, ReplyFinish, ToolCall, Usage};
@@ -84,7 +86,7 @@ struct Call {
 /// What the rules look at.
 struct Scene<'a> {
     /// The last message of the user.
-    question: &'a str,
+    question: Cow<'a, str>,
     tools: Vec<&'a str>,
     /// The calls made since then with their results, in order.
     outcomes: Vec<Outcome<'a>>,
@@ -100,7 +102,7 @@ struct Outcome<'a> {
 impl<'a> Scene<'a> {
     fn of(request: &'a ModelRequest) -> Self {
         let mut scene = Scene {
-            question: "",
+            question: Cow::Borrowed(""),
             tools: request.tools.iter().map(|tool| &*tool.name).collect(),
             outcomes: vec![],
         };
@@ -108,7 +110,7 @@ impl<'a> Scene<'a> {
         for message in &request.messages {
             match &**message {
                 Message::User { content } => {
-                    scene.question = content;
+                    scene.question = content.text();
                     scene.outcomes.clear();
                     made.clear();
                 }
@@ -153,8 +155,10 @@ fn calls_in(message: &Message) -> usize {
 }
 
 fn words_in(message: &Message) -> u64 {
-    let (Message::User { content } | Message::Assistant { content, .. } | Message::Tool { content, .. }) =
-        message;
+    let content = match message {
+        Message::User { content } => content.text(),
+        Message::Assistant { content, .. } | Message::Tool { content, .. } => Cow::Borrowed(&**content),
+    };
     content.split_whitespace().count() as u64
 }
 

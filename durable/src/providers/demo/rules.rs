@@ -19,14 +19,14 @@ const NUMBER_MS: u64 = 250;
 const MAX_QUOTE_CHARS: usize = 300;
 
 pub fn answer(scene: &Scene<'_>) -> Answer {
-    if let Some(assignment) = Assignment::parse(scene.question) {
+    if let Some(assignment) = Assignment::parse(&scene.question) {
         return carry_out(scene, &assignment);
     }
-    let topics = reading::topics(scene.question);
+    let topics = reading::topics(&scene.question);
     if !topics.is_empty() && scene.offers(RUN_SUBTASK) {
         return research(scene, &topics);
     }
-    if let Some(last) = reading::count_to(scene.question) {
+    if let Some(last) = reading::count_to(&scene.question) {
         return count(last);
     }
     match scene.outcomes.as_slice() {
@@ -111,7 +111,7 @@ fn count(last: u64) -> Answer {
 
 /// Calls that stand for themselves. What is asked together is called together.
 fn single_calls(scene: &Scene<'_>) -> Vec<Call> {
-    let question = scene.question;
+    let question = &*scene.question;
     let mut calls = vec![];
     for expression in reading::expressions(question) {
         calls.push(call(CALCULATE, json!({"expression": expression})));

@@ -3,7 +3,7 @@ use std::rc::Rc;
 use serde_json::value::RawValue;
 
 use super::*;
-use crate::model::{Capabilities, ModelChoice, RawValueEq, ToolDefinition};
+use crate::model::{ModelChoice, RawValueEq, ToolDefinition};
 
 const ALL: [&str; 6] =
     ["calculate", "current_time", "memory_list", "memory_read", "memory_write", "run_subtask"];
@@ -20,18 +20,9 @@ impl Play {
             description: String::new(),
             input_schema: Rc::new(RawValueEq(RawValue::from_string("{}".into()).unwrap())),
         };
-        let model = ModelChoice {
-            provider: "demo".into(),
-            model: "demo".into(),
-            capabilities: Capabilities::default(),
-        };
-        let request = ModelRequest {
-            model: Rc::new(model),
-            system: "two words".into(),
-            messages: vec![Rc::new(Message::User { content: question.into() })],
-            tools: tools.iter().map(tool).collect(),
-            max_output_tokens: None,
-        };
+        let mut request = ModelRequest::new(Rc::new(ModelChoice::new("demo", "demo")), "two words".into());
+        request.messages = vec![Rc::new(Message::User { content: question.into() })];
+        request.tools = tools.iter().map(tool).collect();
         Play { request }
     }
 

@@ -6,14 +6,13 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
 use crate::model::{ModelError, ToolCall};
+use crate::providers::acceptable;
+use crate::providers::codec::{MAX_CALLS, name_calls};
 use crate::providers::failure::protocol;
+use crate::providers::json::Text;
+use crate::providers::members::Members;
 
-use super::chunk::{CallDelta, Text};
-use super::members::Members;
-use super::request::{acceptable_arguments, acceptable_name};
-
-/// Calls of one reply. OpenAI accepts as many in a message; no sane reply comes near.
-const MAX_CALLS: usize = 128;
+use super::chunk::CallDelta;
 
 #[derive(Debug, Default)]
 pub struct Calls {
@@ -94,18 +93,8 @@ impl Calls {
     pub fn complete(mut self, first: usize) -> Vec<Call> {
         // Stable, so calls of the same index stay in the order in which they came.
         self.list.sort_by_key(|call| call.index);
-        let mut made_up = first;
-        for place in 0..self.list.len() {
-            let (before, rest) = self.list.split_at_mut(place);
-            let Some((call, after)) = rest.split_first_mut() else { break };
-            // Results are matched by id: two calls of one reply must not share one.
-            while call.id.is_empty() || before.iter().any(|other| other.id == call.id) {
-                call.id = format!("call_{made_up}");
-                made_up += 1;
-                if after.iter().any(|other| other.id == call.id) {
-                    call.id.clear();
-                }
-            }
+        name_calls(&mut self.list.iter_mut().map(|call| &mut call.id).collect::<Vec<_>>(), first);
+        for call in &mut self.list {
             if call.arguments.trim().is_empty() {
                 call.arguments = "{}".into();
             }
@@ -165,8 +154,8 @@ struct Function<'a>(&'a Call);
 impl Serialize for Function<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("name", &acceptable_name(&self.0.name))?;
-        map.serialize_entry("arguments", &acceptable_arguments(&self.0.arguments))?;
+        map.serialize_entry("name", &acceptable::name(&self.0.name))?;
+        map.serialize_entry("arguments", &acceptable::arguments(&self.0.arguments))?;
         self.0.function_members.write(&mut map)?;
         map.end()
     }

@@ -1,12 +1,13 @@
 //! A chunk of the stream as it stands on the wire. Borrows from the read that brought it; what has no meaning here is
 //! kept as raw JSON where it belongs to the message, and skipped elsewhere.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde_json::value::RawValue;
+
+use crate::providers::json::{Text, Unknown, object};
 
 #[derive(Debug, Deserialize)]
 pub struct Chunk<'a> {
@@ -63,9 +64,6 @@ pub struct Choice<'a> {
     pub error: Option<&'a RawValue>,
 }
 
-/// Members that the codec does not know, in the order in which they came.
-pub type Unknown<'a> = Vec<(Text<'a>, &'a RawValue)>;
-
 /// A piece of the assistant's message.
 #[derive(Debug, Default)]
 pub struct Delta<'a> {
@@ -96,69 +94,6 @@ pub struct FunctionDelta<'a> {
     pub unknown: Unknown<'a>,
 }
 
-/// A string, borrowed where it has no escapes. (A bare `Option<Cow<str>>` never borrows in serde.)
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Text<'a>(pub Cow<'a, str>);
-
-impl Text<'_> {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextVisitor;
-        impl<'de> Visitor<'de> for TextVisitor {
-            type Value = Text<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Borrowed(text)))
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Owned(text.into())))
-            }
-        }
-        deserializer.deserialize_str(TextVisitor)
-    }
-}
-
-/// Deserializes an object member by member: `known` takes the member of that name, or leaves it to `unknown`.
-macro_rules! object {
-    ($type:ident, known: { $($name:literal => $field:ident),* }, dropped: [$($dropped:literal),*]) => {
-        impl<'de: 'a, 'a> Deserialize<'de> for $type<'a> {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct ObjectVisitor;
-                impl<'de> Visitor<'de> for ObjectVisitor {
-                    type Value = $type<'de>;
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str("an object")
-                    }
-                    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
-                        let mut value = $type::default();
-                        while let Some(name) = map.next_key::<Text<'de>>()? {
-                            match name.as_str() {
-                                $($name => value.$field = map.next_value()?,)*
-                                $($dropped => {
-                                    map.next_value::<IgnoredAny>()?;
-                                })*
-                                _ => {
-                                    let raw = map.next_value::<&'de RawValue>()?;
-                                    value.unknown.push((name, raw));
-                                }
-                            }
-                        }
-                        Ok(value)
-                    }
-                }
-                deserializer.deserialize_map(ObjectVisitor)
-            }
-        }
-    };
-}
-
 // Dropped is what belongs to the stream and not to the message: Mistral numbers the delta itself; `function_call` is
 // the forerunner of `tool_calls`, which nobody sends who is not asked for it.
 object!(Delta, known: {
@@ -172,14 +107,6 @@ object!(Delta, known: {
 object!(CallDelta, known: { "index" => index, "id" => id, "function" => function }, dropped: ["type"]);
 
 object!(FunctionDelta, known: { "name" => name, "arguments" => arguments }, dropped: []);
-
-/// An object of which nothing is known.
-#[derive(Debug, Default)]
-pub struct Object<'a> {
-    pub unknown: Unknown<'a>,
-}
-
-object!(Object, known: {}, dropped: []);
 
 /// What a chunk says of tokens. Counts that are absent or of another type are unknown, never an error.
 #[derive(Debug, Deserialize)]

@@ -5,10 +5,9 @@
 //! members, missing ids, calls without an index), and what is sent is only what all of them accept.
 
 mod calls;
-mod chunk;
-mod members;
-mod request;
-mod response;
+pub(super) mod chunk;
+pub(super) mod request;
+pub(super) mod response;
 
 #[cfg(test)]
 mod raw_tests;
@@ -21,13 +20,19 @@ mod split_tests;
 #[cfg(test)]
 mod transcripts;
 
-use crate::model::{Message, ModelError, ModelRequest};
+use std::rc::Rc;
 
+use crate::model::{ModelError, ModelRequest};
+
+use super::codec::{address, calls_in, headers};
 use super::failure::Complaint;
 use super::{Codec, Decoder, HttpRequest, Secret};
 
 use request::OutputLimit;
 pub use response::ChatDecoder;
+
+/// The wire's name in raw messages.
+const WIRE: &str = "chat";
 
 /// A server that speaks Chat Completions.
 #[derive(Clone, Debug)]
@@ -40,12 +45,8 @@ pub struct OpenAiChat {
 impl OpenAiChat {
     /// `base_url` is what the official clients call so: the part before `/chat/completions`.
     pub fn new(base_url: &str, key: Option<Secret>) -> Self {
-        let (path, query) = match base_url.split_once('?') {
-            Some((path, query)) => (path, format!("?{query}")),
-            None => (base_url, String::new()),
-        };
         OpenAiChat {
-            url: format!("{}/chat/completions{query}", path.trim_end_matches('/')),
+            url: address(base_url, "/chat/completions"),
             output_limit: OutputLimit::of_server(base_url),
             key,
         }
@@ -54,23 +55,12 @@ impl OpenAiChat {
 
 impl Codec for OpenAiChat {
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ModelError> {
-        let mut headers = vec![
-            ("content-type", "application/json".to_string()),
-            ("accept", "text/event-stream".to_string()),
-        ];
-        if let Some(key) = &self.key {
-            headers.push(("authorization", format!("Bearer {}", key.reveal())));
-        }
+        let headers = headers(self.key.as_ref());
         Ok(HttpRequest { url: self.url.clone(), headers, body: request::body(request, self.output_limit)? })
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
-        // Ids that we make up go on where the conversation's calls end, so none is used twice in one request.
-        let calls = request.messages.iter().map(|message| match &**message {
-            Message::Assistant { tool_calls, .. } => tool_calls.len(),
-            Message::User { .. } | Message::Tool { .. } => 0,
-        });
-        Box::new(ChatDecoder::new(&request.model.provider, calls.sum()))
+        Box::new(ChatDecoder::new(Rc::clone(&request.model), calls_in(request)))
     }
 
     fn refusal(&self, status: u16, body: &[u8]) -> ModelError {

@@ -1,13 +1,10 @@
 //! What goes back to the provider that said it.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::response_tests::{call, delta, done, finish, reply, text};
-use crate::model::{ModelEvent, ModelReply};
-
-fn raw(reply: &ModelReply) -> Value {
-    serde_json::from_str(reply.raw.as_ref().unwrap().json.0.get()).unwrap()
-}
+use super::response_tests::{call, delta, done, finish, reply};
+use crate::model::ModelEvent;
+use crate::providers::testing::{raw_of as raw, text};
 
 #[test]
 fn reasoning_is_told_once_and_goes_back_under_its_own_name() {
@@ -18,7 +15,7 @@ fn reasoning_is_told_once_and_goes_back_under_its_own_name() {
         let (events, reply) = reply(&done(&pieces(name)));
         assert_eq!(events, ["Let me", " think"].map(|piece| ModelEvent::Reasoning(piece.into())));
         assert_eq!(raw(&reply)[name], "Let me think");
-        assert_eq!(reply.raw.unwrap().provider, "openai");
+        assert_eq!(reply.raw.unwrap().provider, "here");
     }
     let both = json!({"reasoning": "hm", "reasoning_content": "hm"});
     let (events, reply) = reply(&done(&[delta(both), delta(json!({"content": "x"}))]));

@@ -2,11 +2,17 @@
 
 use std::borrow::Cow;
 
-use serde::de::IgnoredAny;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::model::{Message, ModelError, ModelErrorKind, ModelRequest, RawValueEq, ToolCall};
+use crate::model::{
+    Message, ModelChoice, ModelError, ModelRequest, RawValueEq, ToolCall, ToolChoice, ToolDefinition,
+};
+use crate::providers::acceptable;
+use crate::providers::codec::unwritable;
+use crate::providers::parts::{Piece, pieces, plain, told_error};
+
+use super::WIRE;
 
 /// What a server calls the limit of a reply. There is no name that all of them know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,36 +38,52 @@ impl OutputLimit {
 /// The body that asks for the next reply, streamed.
 pub fn body(request: &ModelRequest, limit: OutputLimit) -> Result<Vec<u8>, ModelError> {
     let choice = &*request.model;
-    let system = (!request.system.is_empty()).then(|| WireMessage::System { content: &request.system });
-    let messages = request.messages.iter().map(|message| wire_message(message, &choice.provider));
-    let tools: Vec<_> = request
-        .tools
-        .iter()
-        .map(|tool| WireTool {
-            kind: "function",
-            function: WireFunction {
-                name: &tool.name,
-                description: &tool.description,
-                parameters: &tool.input_schema,
-            },
-        })
-        .collect();
+    let tools: Vec<_> = request.tools.iter().map(WireTool::of).collect();
+    let output = request.output_limit();
     let body = Body {
         model: &choice.model,
-        messages: system.into_iter().chain(messages).collect(),
-        // Servers that know the member may still refuse it without tools, and true is everybody's default.
+        messages: messages(request, WIRE),
+        // Servers that know the members may still refuse them without tools, and their defaults are everybody's.
         parallel_tool_calls: (!tools.is_empty() && !choice.capabilities.parallel_tool_calls).then_some(false),
+        tool_choice: tool_choice(request),
         tools,
-        max_completion_tokens: request.max_output_tokens.filter(|_| limit == OutputLimit::Completion),
-        max_tokens: request.max_output_tokens.filter(|_| limit == OutputLimit::Plain),
+        response_format: response_format(request),
+        temperature: choice.options.temperature,
+        reasoning_effort: choice.options.reasoning_effort.as_deref(),
+        max_completion_tokens: output.filter(|_| limit == OutputLimit::Completion),
+        max_tokens: output.filter(|_| limit == OutputLimit::Plain),
         stream: true,
         stream_options: StreamOptions { include_usage: true },
     };
-    serde_json::to_vec(&body).map_err(|_| ModelError {
-        kind: ModelErrorKind::BadRequest,
-        message: "The request to the model cannot be written as JSON.".into(),
-    })
+    serde_json::to_vec(&body).map_err(unwritable)
 }
+
+/// The conversation with its system prompt. Raw messages of `wire` go back as they came.
+pub fn messages<'a>(request: &'a ModelRequest, wire: &str) -> Vec<WireMessage<'a>> {
+    let system = (!request.system.is_empty()).then(|| WireMessage::System { content: &request.system });
+    let messages = request.messages.iter().map(|message| wire_message(message, &request.model, wire));
+    system.into_iter().chain(messages).collect()
+}
+
+/// `tool_choice`, where there is something to say.
+pub fn tool_choice(request: &ModelRequest) -> Option<&'static str> {
+    match request.tool_choice {
+        _ if request.tools.is_empty() => None,
+        ToolChoice::Auto => None,
+        ToolChoice::Required => Some("required"),
+        ToolChoice::None => Some("none"),
+    }
+}
+
+/// `response_format`, where there is a schema and the model knows what to do with it.
+fn response_format(request: &ModelRequest) -> Option<ResponseFormat<'_>> {
+    let schema =
+        request.response_schema.as_deref().filter(|_| request.model.capabilities.structured_output)?;
+    Some(ResponseFormat { kind: "json_schema", json_schema: NamedSchema { name: SCHEMA_NAME, schema } })
+}
+
+/// The wire wants a name for the schema, and nobody reads it.
+const SCHEMA_NAME: &str = "reply";
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -71,7 +93,15 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<WireTool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<ResponseFormat<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,12 +111,26 @@ struct Body<'a> {
 }
 
 #[derive(Serialize)]
+struct ResponseFormat<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    json_schema: NamedSchema<'a>,
+}
+
+#[derive(Serialize)]
+struct NamedSchema<'a> {
+    name: &'static str,
+    schema: &'a RawValueEq,
+}
+
+#[derive(Serialize)]
 struct StreamOptions {
     include_usage: bool,
 }
 
+/// A tool, as Workers AI takes it as well.
 #[derive(Serialize)]
-struct WireTool<'a> {
+pub struct WireTool<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     function: WireFunction<'a>,
@@ -99,12 +143,22 @@ struct WireFunction<'a> {
     parameters: &'a RawValueEq,
 }
 
-enum WireMessage<'a> {
+impl<'a> WireTool<'a> {
+    pub fn of(tool: &'a ToolDefinition) -> Self {
+        let (name, description) = (&*tool.name, &*tool.description);
+        WireTool {
+            kind: "function",
+            function: WireFunction { name, description, parameters: &tool.input_schema },
+        }
+    }
+}
+
+pub enum WireMessage<'a> {
     System {
         content: &'a str,
     },
     User {
-        content: &'a str,
+        content: UserContent<'a>,
     },
     Assistant {
         content: Option<&'a str>,
@@ -118,25 +172,74 @@ enum WireMessage<'a> {
     },
 }
 
-fn wire_message<'a>(message: &'a Message, provider: &str) -> WireMessage<'a> {
-    match message {
-        Message::User { content } => WireMessage::User { content },
-        Message::Assistant { raw: Some(raw), .. } if raw.provider == provider => {
-            WireMessage::Raw(&raw.json.0)
+impl WireMessage<'_> {
+    /// The same with a text, if an empty one, in place of null: Workers AI checks its inputs more strictly.
+    pub fn with_text(self) -> Self {
+        match self {
+            WireMessage::Assistant { content: None, tool_calls } => {
+                WireMessage::Assistant { content: Some(""), tool_calls }
+            }
+            other => other,
         }
-        Message::Assistant { content, tool_calls, .. } => {
+    }
+}
+
+fn wire_message<'a>(message: &'a Message, choice: &ModelChoice, wire: &str) -> WireMessage<'a> {
+    match message {
+        Message::User { content } => {
+            let pieces = pieces(content, choice.capabilities.vision);
+            // Many servers take a string only.
+            WireMessage::User {
+                content: plain(&pieces).map_or(UserContent::Parts(pieces), UserContent::Text),
+            }
+        }
+        Message::Assistant { content, tool_calls, raw } => {
+            if let Some(raw) = raw.as_ref().and_then(|raw| raw.for_model(choice, wire)) {
+                return WireMessage::Raw(raw);
+            }
             // Some servers refuse an empty text beside calls, all take null there, and none takes null alone.
             let content = (!content.is_empty() || tool_calls.is_empty()).then_some(content.as_str());
             WireMessage::Assistant { content, tool_calls }
         }
         Message::Tool { call_id, content, is_error, .. } => {
-            // The wire has no mark for an error, so the text has to say it.
-            let content =
-                match *is_error && !content.get(..5).is_some_and(|s| s.eq_ignore_ascii_case("error")) {
-                    true => Cow::Owned(format!("Error: {content}")),
-                    false => Cow::Borrowed(content.as_str()),
-                };
-            WireMessage::Tool { call_id, content }
+            WireMessage::Tool { call_id, content: told_error(content, *is_error) }
+        }
+    }
+}
+
+/// What the user said.
+pub enum UserContent<'a> {
+    Text(String),
+    Parts(Vec<Piece<'a>>),
+}
+
+impl Serialize for UserContent<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(tag = "type", rename_all = "snake_case")]
+        enum Part<'a> {
+            Text { text: &'a str },
+            ImageUrl { image_url: Url<'a> },
+            File { file: File<'a> },
+        }
+        #[derive(Serialize)]
+        struct Url<'a> {
+            url: &'a str,
+        }
+        #[derive(Serialize)]
+        struct File<'a> {
+            filename: &'a str,
+            file_data: &'a str,
+        }
+        match self {
+            UserContent::Text(text) => serializer.serialize_str(text),
+            UserContent::Parts(pieces) => serializer.collect_seq(pieces.iter().map(|piece| match piece {
+                Piece::Text(text) => Part::Text { text },
+                Piece::Image(data) => Part::ImageUrl { image_url: Url { url: data.as_str() } },
+                Piece::Pdf { name, data } => {
+                    Part::File { file: File { filename: name, file_data: data.as_str() } }
+                }
+            })),
         }
     }
 }
@@ -147,6 +250,11 @@ impl Serialize for WireMessage<'_> {
         struct Plain<'a> {
             role: &'static str,
             content: &'a str,
+        }
+        #[derive(Serialize)]
+        struct User<'a> {
+            role: &'static str,
+            content: &'a UserContent<'a>,
         }
         #[derive(Serialize)]
         struct Assistant<'a> {
@@ -163,7 +271,7 @@ impl Serialize for WireMessage<'_> {
         }
         match self {
             WireMessage::System { content } => Plain { role: "system", content }.serialize(serializer),
-            WireMessage::User { content } => Plain { role: "user", content }.serialize(serializer),
+            WireMessage::User { content } => User { role: "user", content }.serialize(serializer),
             WireMessage::Assistant { content, tool_calls } => {
                 let tool_calls = tool_calls.iter().map(WireCall::of).collect();
                 Assistant { role: "assistant", content: *content, tool_calls }.serialize(serializer)
@@ -196,39 +304,9 @@ impl<'a> WireCall<'a> {
             id: &call.call_id,
             kind: "function",
             function: WireCalled {
-                name: acceptable_name(&call.name),
-                arguments: acceptable_arguments(&call.arguments),
+                name: acceptable::name(&call.name),
+                arguments: acceptable::arguments(&call.arguments),
             },
-        }
-    }
-}
-
-/// The name as every server takes it: OpenAI refuses what does not match `^[a-zA-Z0-9_-]{1,64}$`. Only a call that
-/// the model got wrong has such a name, and its result, which says so, is found by its id.
-pub fn acceptable_name(name: &str) -> Cow<'_, str> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    match name.len() {
-        0 => Cow::Borrowed("unnamed"),
-        1..=64 if name.chars().all(fits) => Cow::Borrowed(name),
-        _ => Cow::Owned(name.chars().take(64).map(|c| if fits(c) { c } else { '_' }).collect()),
-    }
-}
-
-/// The arguments as every server takes them: vLLM, llama.cpp and the compatible endpoints of Gemini and Anthropic
-/// parse them and refuse the whole conversation over what is not an object. What the model got wrong it gets back in
-/// the form in which clients see it, too.
-pub fn acceptable_arguments(arguments: &str) -> Cow<'_, str> {
-    #[derive(Serialize)]
-    struct Wrapped<'a> {
-        _raw: &'a str,
-    }
-    let object =
-        arguments.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(arguments).is_ok();
-    match object {
-        true => Cow::Borrowed(arguments),
-        false if arguments.trim().is_empty() => Cow::Borrowed("{}"),
-        false => {
-            Cow::Owned(serde_json::to_string(&Wrapped { _raw: arguments }).unwrap_or_else(|_| "{}".into()))
         }
     }
 }

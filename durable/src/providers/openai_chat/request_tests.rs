@@ -1,49 +1,20 @@
 use std::rc::Rc;
 
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::{Capabilities, ModelChoice, ModelEvent, RawMessage, RawValueEq, ToolCall, ToolDefinition};
+use crate::model::{Message, ModelEvent, RawMessage, ToolChoice};
+use crate::providers::testing::{
+    all_parts, answered, assistant, choice, definition, raw_json, request as request_of, tool, user,
+    with_choice,
+};
 
 fn request(system: &str, messages: Vec<Message>) -> ModelRequest {
-    ModelRequest {
-        model: Rc::new(ModelChoice {
-            provider: "openai".into(),
-            model: "gpt-x".into(),
-            capabilities: Capabilities::default(),
-        }),
-        system: system.into(),
-        messages: messages.into_iter().map(Rc::new).collect(),
-        tools: Rc::new([]),
-        max_output_tokens: None,
-    }
-}
-
-fn raw(json: &str) -> RawValueEq {
-    RawValueEq(RawValue::from_string(json.into()).unwrap())
-}
-
-fn user(content: &str) -> Message {
-    Message::User { content: content.into() }
-}
-
-fn assistant(content: &str, calls: &[(&str, &str, &str)]) -> Message {
-    let call = |&(call_id, name, arguments): &(&str, &str, &str)| ToolCall {
-        call_id: call_id.into(),
-        name: name.into(),
-        arguments: arguments.into(),
-    };
-    Message::Assistant { content: content.into(), tool_calls: calls.iter().map(call).collect(), raw: None }
-}
-
-fn tool(call_id: &str, content: &str, is_error: bool) -> Message {
-    Message::Tool { call_id: call_id.into(), name: "f".into(), content: content.into(), is_error }
+    ModelRequest { system: system.into(), ..request_of(messages) }
 }
 
 fn body(request: &ModelRequest) -> Value {
-    let codec = OpenAiChat::new("https://x.test/v1", None);
-    serde_json::from_slice(&codec.encode(request).unwrap().body).unwrap()
+    crate::providers::testing::body(&OpenAiChat::new("https://x.test/v1", None), request)
 }
 
 #[test]
@@ -79,14 +50,10 @@ fn a_conversation_with_calls_and_results() {
             tool("c", "Error: gone", true),
         ],
     );
-    request.tools = Rc::new([ToolDefinition {
-        name: "f".into(),
-        description: "does f".into(),
-        input_schema: Rc::new(raw(r#"{"type":"object","properties":{}}"#)),
-    }]);
+    request.tools = Rc::new([definition("f")]);
     let call = |id: &str, name: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
     let expected = json!({
-        "model": "gpt-x",
+        "model": "m",
         "messages": [
             {"role": "system", "content": "Be brief."},
             {"role": "user", "content": "hello"},
@@ -110,17 +77,14 @@ fn a_conversation_with_calls_and_results() {
 #[test]
 fn what_is_not_needed_is_not_sent() {
     let mut request = request("", vec![user("x"), assistant("", &[])]);
-    let mut choice = (*request.model).clone();
-    choice.capabilities.parallel_tool_calls = false;
-    request.model = Rc::new(choice);
+    Rc::make_mut(&mut request.model).capabilities.parallel_tool_calls = false;
     let sent = body(&request);
     assert_eq!(
         sent["messages"],
         json!([{"role": "user", "content": "x"}, {"role": "assistant", "content": ""}])
     );
     assert_eq!((sent.get("tools"), sent.get("parallel_tool_calls")), (None, None));
-    let input_schema = Rc::new(raw("{}"));
-    request.tools = Rc::new([ToolDefinition { name: "f".into(), description: String::new(), input_schema }]);
+    request.tools = Rc::new([definition("f")]);
     assert_eq!(body(&request)["parallel_tool_calls"], json!(false));
 }
 
@@ -174,16 +138,67 @@ fn what_a_model_got_wrong_goes_back_in_a_form_that_apis_accept() {
 #[test]
 fn a_raw_message_goes_back_byte_for_byte_to_its_own_provider_only() {
     let json = r#"{"role":"assistant", "content":null,"x":"\u0041\/","tool_calls":[]}"#;
-    let message = |provider: &str| Message::Assistant {
-        content: "neutral".into(),
-        tool_calls: vec![],
-        raw: Some(RawMessage { provider: provider.into(), json: raw(json) }),
+    let of = |change: &dyn Fn(&mut RawMessage)| {
+        let mut raw = RawMessage::of(&choice(), WIRE, raw_json(json));
+        change(&mut raw);
+        vec![Message::Assistant { content: "neutral".into(), tool_calls: vec![], raw: Some(raw) }]
     };
     let codec = OpenAiChat::new("https://x.test/v1", None);
-    let own = codec.encode(&request("", vec![message("openai")])).unwrap();
+    let own = codec.encode(&request("", of(&|_| {}))).unwrap();
     assert!(String::from_utf8(own.body).unwrap().contains(json));
-    let other = body(&request("", vec![message("anthropic")]));
-    assert_eq!(other["messages"], json!([{"role": "assistant", "content": "neutral"}]));
+    let others: [&dyn Fn(&mut RawMessage); 3] =
+        [&|raw| raw.provider = "there".into(), &|raw| raw.wire = "responses".into(), &|raw| {
+            raw.model = "n".into()
+        }];
+    for other in others {
+        let sent = body(&request("", of(other)));
+        assert_eq!(sent["messages"], json!([{"role": "assistant", "content": "neutral"}]));
+    }
+}
+
+// N-168
+#[test]
+fn what_the_deployment_and_the_turn_ask_for() {
+    let mut request = with_choice(request("", vec![user("x")]), |choice| {
+        choice.options.temperature = Some(0.5);
+        choice.options.reasoning_effort = Some("low".into());
+        choice.options.max_output_tokens = Some(200);
+    });
+    request.max_output_tokens = Some(300);
+    request.tool_choice = ToolChoice::Required;
+    request.response_schema = Some(Rc::new(raw_json(r#"{"type":"object"}"#)));
+    let sent = body(&request);
+    assert_eq!((&sent["temperature"], &sent["reasoning_effort"]), (&json!(0.5), &json!("low")));
+    assert_eq!(sent["max_tokens"], 200, "the lower of both limits");
+    assert_eq!(
+        (sent.get("tool_choice"), sent.get("response_format")),
+        (None, None),
+        "no tools, no such model"
+    );
+    request.tools = Rc::new([definition("f")]);
+    let request = with_choice(request, |choice| choice.capabilities.structured_output = true);
+    let sent = body(&request);
+    assert_eq!(sent["tool_choice"], "required");
+    let format =
+        json!({"type": "json_schema", "json_schema": {"name": "reply", "schema": {"type": "object"}}});
+    assert_eq!(sent["response_format"], format);
+    assert_eq!(body(&ModelRequest { tool_choice: ToolChoice::None, ..request })["tool_choice"], "none");
+}
+
+#[test]
+fn images_and_files() {
+    use crate::providers::testing::{PDF, PNG};
+    let blind = request("", vec![all_parts()]);
+    let text = "look\n\n[image/png, 1 kB] (you cannot see it)\n\n[a.pdf, 1 kB] (you cannot see it)\n\nFile a.txt:\n\nhello";
+    assert_eq!(body(&blind)["messages"], json!([{"role": "user", "content": text}]));
+    let seeing = with_choice(blind, |choice| choice.capabilities.vision = true);
+    let content = json!([
+        {"type": "text", "text": "look"},
+        {"type": "image_url", "image_url": {"url": PNG}},
+        {"type": "file", "file": {"filename": "a.pdf", "file_data": PDF}},
+        {"type": "text", "text": "File a.txt:\n\nhello"},
+    ]);
+    assert_eq!(body(&seeing)["messages"], json!([{"role": "user", "content": content}]));
 }
 
 #[test]
@@ -199,13 +214,7 @@ fn what_comes_back_goes_back() {
     codec.decoder(&first).feed(stream.as_bytes(), &mut events).unwrap();
     let Some(ModelEvent::Finished(reply)) = events.pop() else { panic!("no reply") };
     assert_eq!((&*reply.tool_calls[0].call_id, &*reply.tool_calls[0].arguments), ("call_1", "{\"x"));
-    let mut second = first;
-    let raw = reply.raw;
-    second.messages.push(Rc::new(Message::Assistant {
-        content: reply.text,
-        tool_calls: reply.tool_calls,
-        raw,
-    }));
+    let second = answered(first, *reply);
     let function = json!({"name": "f", "arguments": "{\"_raw\":\"{\\\"x\"}"});
     let expected = json!({"role": "assistant", "content": null, "reasoning_content": "hm",
         "tool_calls": [{"id": "call_1", "type": "function", "function": function}]});

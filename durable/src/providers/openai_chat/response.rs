@@ -1,27 +1,23 @@
 //! The reply, from the first byte to `[DONE]`.
 
+use std::rc::Rc;
+
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::model::{
-    ModelError, ModelEvent, ModelReply, RawMessage, RawValueEq, ReplyFinish, ToolCall, Usage,
+    ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, RawValueEq, ReplyFinish, ToolCall, Usage,
 };
-use crate::providers::Decoder;
+use crate::providers::codec::{Decoder, MAX_EVENT_BYTES, MAX_REPLY_BYTES};
 use crate::providers::failure::{Complaint, protocol};
+use crate::providers::json::Text;
+use crate::providers::members::Members;
 use crate::providers::sse::{SseDecoder, SseEvent};
 
+use super::WIRE;
 use super::calls::{Call, Calls};
-use super::chunk::{Choice, Chunk, Delta, Text, UsageCounts};
-use super::members::Members;
-
-/// Text, reasoning and arguments of one reply, in bytes. A reply is one row of the journal, text and raw message
-/// both, escaped as JSON, and SQLite in a Durable Object takes rows of 2 MB:
-/// <https://developers.cloudflare.com/durable-objects/platform/limits/>. It is about 130 000 tokens.
-pub const MAX_REPLY_BYTES: usize = 512 * 1024;
-
-/// One event: a whole reply may come in it (servers that do not really stream), escaped and with its frame.
-const MAX_EVENT_BYTES: usize = 4 * MAX_REPLY_BYTES;
+use super::chunk::{Choice, Chunk, Delta, UsageCounts};
 
 /// Decodes one reply.
 #[derive(Debug)]
@@ -32,8 +28,9 @@ pub struct ChatDecoder {
 
 /// What has come of the reply.
 #[derive(Debug)]
-struct Reply {
-    provider: String,
+pub struct Reply {
+    choice: Rc<ModelChoice>,
+    wire: &'static str,
     first_call: usize,
     bytes: usize,
     text: String,
@@ -52,19 +49,9 @@ enum Finish {
 }
 
 impl ChatDecoder {
-    /// `provider` is who the raw message may go back to; `first_call` numbers the ids that must be made up.
-    pub fn new(provider: &str, first_call: usize) -> Self {
-        let reply = Reply {
-            provider: provider.into(),
-            first_call,
-            bytes: 0,
-            text: String::new(),
-            refused: false,
-            calls: Calls::default(),
-            members: Members::default(),
-            finish: None,
-            usage: None,
-        };
+    /// `choice` is what the raw message may go back to; `first_call` numbers the ids that must be made up.
+    pub fn new(choice: Rc<ModelChoice>, first_call: usize) -> Self {
+        let reply = Reply::new(choice, WIRE, first_call);
         ChatDecoder { sse: SseDecoder::new(MAX_EVENT_BYTES), reply: Some(reply) }
     }
 }
@@ -88,13 +75,33 @@ impl Decoder for ChatDecoder {
         match self.reply.take() {
             None => Ok(()),
             // Not every server says [DONE], but each gives a reason with its last choice.
-            Some(reply) if reply.finish.is_some() => reply.complete(events),
+            Some(reply) if reply.has_finished() => reply.complete(events),
             Some(_) => Err(protocol("The model provider's stream ended before the reply was complete.")),
         }
     }
 }
 
 impl Reply {
+    pub fn new(choice: Rc<ModelChoice>, wire: &'static str, first_call: usize) -> Self {
+        Reply {
+            choice,
+            wire,
+            first_call,
+            bytes: 0,
+            text: String::new(),
+            refused: false,
+            calls: Calls::default(),
+            members: Members::default(),
+            finish: None,
+            usage: None,
+        }
+    }
+
+    /// Whether the model said why it stopped.
+    pub fn has_finished(&self) -> bool {
+        self.finish.is_some()
+    }
+
     fn take(&mut self, event: SseEvent<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         if event.event == "error" {
             return Err(complaint(event.data));
@@ -104,6 +111,11 @@ impl Reply {
         }
         let chunk: Chunk<'_> = serde_json::from_str(event.data)
             .map_err(|_| protocol("The model provider sent a chunk that cannot be read."))?;
+        self.take_chunk(chunk, events)
+    }
+
+    /// Takes a chunk in.
+    pub fn take_chunk(&mut self, chunk: Chunk<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         if let Some(error) = chunk.error {
             return Err(complaint(error.get()));
         }
@@ -168,7 +180,8 @@ impl Reply {
         }
     }
 
-    fn complete(mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+    /// The reply is over.
+    pub fn complete(mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let has_calls = !self.calls.is_empty();
         let finish = match self.finish {
             // [DONE] without a reason: it is the terminator, and a reason can be told from the reply.
@@ -189,10 +202,10 @@ impl Reply {
         let calls = self.calls.complete(self.first_call);
         let tool_calls: Vec<ToolCall> = calls.iter().map(Call::to_tool_call).collect();
         let raw = match has_members {
-            true => Some(RawMessage {
-                json: raw_message(&self.text, &self.members, &calls)?,
-                provider: self.provider,
-            }),
+            true => {
+                let json = raw_message(&self.text, &self.members, &calls)?;
+                Some(RawMessage::of(&self.choice, self.wire, json))
+            }
             false => None,
         };
         let finish = if self.refused { ReplyFinish::ContentFilter } else { finish };
@@ -217,7 +230,8 @@ fn finish(reason: &str) -> Finish {
     }
 }
 
-fn complaint(json: &str) -> ModelError {
+/// The error that the JSON of a complaint is.
+pub fn complaint(json: &str) -> ModelError {
     serde_json::from_str::<Value>(json)
         .map(|value| Complaint::from_json(&value))
         .unwrap_or_default()

@@ -2,39 +2,25 @@
 
 use serde_json::{Value, json};
 
-use super::response::MAX_REPLY_BYTES;
 use super::*;
 use crate::model::{ModelErrorKind, ModelEvent, ModelReply, ReplyFinish, ToolCall, Usage};
+use crate::providers::MAX_REPLY_BYTES;
+use crate::providers::testing::{self, Outcome, text};
 
-/// The events, and how the stream ended.
-pub type Outcome = (Vec<ModelEvent>, Result<(), ModelError>);
-
-pub fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
-    let mut decoder = ChatDecoder::new("openai", 0);
-    let mut events = vec![];
-    for piece in pieces {
-        if let Err(error) = decoder.feed(piece, &mut events) {
-            return (events, Err(error));
-        }
-    }
-    let end = decoder.finish(&mut events);
-    (events, end)
+pub fn fresh() -> Box<dyn Decoder> {
+    Box::new(ChatDecoder::new(Rc::new(testing::choice()), 0))
 }
 
-/// Decodes the stream whole, in pieces of every size up to 40, and with each line end.
+pub fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
+    testing::decode(&fresh, pieces)
+}
+
 pub fn every_way(stream: &[u8]) -> Outcome {
-    let whole = decode([stream]);
-    for size in 1..40 {
-        assert_eq!(decode(stream.chunks(size)), whole, "in pieces of {size}");
-    }
-    // No line end stands inside a line: JSON escapes them.
-    let lf = stream.iter().copied().filter(|&b| b != b'\r').collect::<Vec<u8>>();
-    for end in [&b"\r"[..], b"\r\n"] {
-        let stream = lf.split(|&b| b == b'\n').collect::<Vec<_>>().join(end);
-        assert_eq!(decode([&stream[..]]), whole);
-        assert_eq!(decode(stream.chunks(1)), whole);
-    }
-    whole
+    testing::every_way(&fresh, stream)
+}
+
+pub fn reply(stream: &[u8]) -> (Vec<ModelEvent>, ModelReply) {
+    testing::reply(&fresh, stream)
 }
 
 fn stream(chunks: &[Value]) -> Vec<u8> {
@@ -64,16 +50,6 @@ fn arguments(index: u64, piece: &str) -> Value {
     delta(json!({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}))
 }
 
-/// The reply of a stream that ends well, and the words that were told before it.
-pub fn reply(stream: &[u8]) -> (Vec<ModelEvent>, ModelReply) {
-    let (mut events, end) = every_way(stream);
-    assert_eq!(end, Ok(()));
-    match events.pop() {
-        Some(ModelEvent::Finished(reply)) => (events, *reply),
-        other => panic!("the last event is {other:?}"),
-    }
-}
-
 fn calls(chunks: &[Value]) -> Vec<(String, String, String)> {
     let (_, reply) = reply(&done(&[chunks, &[finish("tool_calls")]].concat()));
     assert_eq!(reply.finish, ReplyFinish::ToolCalls);
@@ -83,10 +59,6 @@ fn calls(chunks: &[Value]) -> Vec<(String, String, String)> {
 
 fn three(a: &str, b: &str, c: &str) -> (String, String, String) {
     (a.into(), b.into(), c.into())
-}
-
-pub fn text(piece: &str) -> ModelEvent {
-    ModelEvent::Text(piece.into())
 }
 
 fn error(stream: &[u8]) -> ModelErrorKind {
@@ -213,7 +185,7 @@ fn ids_and_names_in_pieces_repeated_or_missing() {
 fn made_up_ids_are_used_by_nobody_else() {
     let stream =
         done(&[call(0, "", "f", "{}"), call(1, "call_7", "f", "{}"), call(2, "", "f", "{}"), finish("stop")]);
-    let mut decoder = ChatDecoder::new("openai", 7);
+    let mut decoder = ChatDecoder::new(Rc::new(testing::choice()), 7);
     let mut events = vec![];
     decoder.feed(&stream, &mut events).unwrap();
     let [ModelEvent::Finished(reply)] = &events[..] else { panic!("{events:?}") };
@@ -283,7 +255,7 @@ fn a_stream_is_complete_with_its_terminator_only() {
 
 #[test]
 fn the_reply_is_told_at_done_not_at_the_end_of_the_body() {
-    let mut decoder = ChatDecoder::new("openai", 0);
+    let mut decoder = ChatDecoder::new(Rc::new(testing::choice()), 0);
     let mut events = vec![];
     decoder.feed(&done(&[delta(json!({"content": "x"})), finish("stop")]), &mut events).unwrap();
     assert_eq!(events.len(), 2);

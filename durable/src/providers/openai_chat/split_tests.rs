@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::response_tests::{decode, delta, done, finish};
-use crate::model::ModelEvent;
+use super::response_tests::{decode, delta, done, finish, fresh};
+use crate::providers::testing::split_anywhere;
 
 /// Chunks that are likely to mean something, in any order.
 fn chunk() -> impl Strategy<Value = Value> {
@@ -30,22 +30,7 @@ proptest! {
     #[test]
     fn any_split_gives_the_same(chunks in prop::collection::vec(chunk(), 0..12), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12)) {
         let stream = done(&chunks);
-        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(stream.len() + 1)).collect();
-        cuts.push(stream.len());
-        cuts.sort_unstable();
-        let mut from = 0;
-        let pieces: Vec<&[u8]> = cuts.iter().map(|&to| &stream[std::mem::replace(&mut from, to)..to]).collect();
-        let whole = decode([&stream[..]]);
-        prop_assert_eq!(&decode(pieces), &whole);
-        prop_assert_eq!(&decode(stream.chunks(1)), &whole);
-        // What is announced is what the reply says.
-        if let Some(ModelEvent::Finished(reply)) = whole.0.last() {
-            let text: String = whole.0.iter().filter_map(|event| match event {
-                ModelEvent::Text(text) => Some(&**text),
-                _ => None,
-            }).collect();
-            prop_assert_eq!(&text, &reply.text);
-        }
+        split_anywhere(&fresh, &stream, &cuts)?;
     }
 
     #[test]

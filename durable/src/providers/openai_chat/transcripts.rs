@@ -1,47 +1,26 @@
-//! Streams that others recorded from real servers. They are not part of the project: where the folder is missing, the
-//! test says so and passes.
-
-use std::path::Path;
+//! Streams that others recorded from real servers.
 
 use serde_json::Value;
 
-use super::response_tests::{decode, every_way};
+use super::response_tests::{every_way, fresh};
 use crate::model::{ModelEvent, ReplyFinish};
+use crate::providers::testing::{cut_and_split, recorded, told};
 
 #[test]
 fn recorded_streams() {
-    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/transcripts"));
-    let Ok(entries) = folder.read_dir() else {
-        println!("skipped: no recorded streams here");
-        return;
-    };
-    let mut names: Vec<String> = entries
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_suffix(".sse").map(String::from))
-        .collect();
-    names.retain(|name| name.starts_with("chat-") || name.starts_with("local-"));
-    names.sort();
-    for name in &names {
-        println!("{name}");
-        let stream = std::fs::read(folder.join(format!("{name}.sse"))).unwrap();
-        let expect = std::fs::read(folder.join(format!("{name}.expect.json"))).unwrap();
-        check(&stream, &serde_json::from_slice(&expect).unwrap());
+    for recorded in recorded(&["chat-", "local-"]) {
+        println!("{}", recorded.name);
+        check(&recorded.stream, &recorded.expect);
     }
-    println!("{} recorded streams", names.len());
 }
 
 fn check(stream: &[u8], expect: &Value) {
     let (events, end) = every_way(stream);
     let choice = &expect["choices"]["0"];
-    let reasoning: String = events
-        .iter()
-        .filter_map(|event| match event {
-            ModelEvent::Reasoning(piece) => Some(&**piece),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(choice["reasoning"], *reasoning);
+    assert_eq!(choice["reasoning"], *told(&events).1);
     let Some(ModelEvent::Finished(reply)) = events.last() else {
         assert!(expect.get("sdk_raised").is_some(), "no reply: {end:?}");
+        cut_and_split(&fresh, stream, None);
         let shown = end.unwrap_err().message;
         let raised = expect["sdk_raised"].as_str().unwrap().trim_start_matches("APIError: ");
         assert!(!shown.contains(raised), "{shown}");
@@ -68,14 +47,5 @@ fn check(stream: &[u8], expect: &Value) {
     let usage = reply.usage.unwrap();
     assert_eq!(expect["usage"]["prompt_tokens"], usage.input_tokens);
     assert_eq!(expect["usage"]["completion_tokens"], usage.output_tokens);
-    // Cut at every event, it is an error until it has ended well; never a shorter answer.
-    for end in stream.windows(2).enumerate().filter(|(_, pair)| pair == b"\n\n").map(|(at, _)| at + 2) {
-        let (cut, outcome) = decode([&stream[..end]]);
-        match cut.last() {
-            Some(ModelEvent::Finished(cut)) => {
-                assert_eq!((&cut.text, &cut.tool_calls), (&reply.text, &reply.tool_calls))
-            }
-            _ => assert!(outcome.is_err()),
-        }
-    }
+    cut_and_split(&fresh, stream, Some(reply));
 }

@@ -175,7 +175,10 @@ fn requests_are_pruned_to_fit_with_all_that_is_in_them() {
     let mut case = Case::new(script(&[("go", replies)])).limits(|limits| limits.history_tokens = 6_000);
     let earlier = |n: u32| {
         let said = |content: String| Message::Assistant { content, tool_calls: Vec::new(), raw: None };
-        [Message::User { content: format!("question {n}") }, said(format!("{n} {}", "y".repeat(2_000)))]
+        [
+            Message::User { content: format!("question {n}").into() },
+            said(format!("{n} {}", "y".repeat(2_000))),
+        ]
     };
     case.history = (0..40).flat_map(earlier).collect();
     let case = case.run();

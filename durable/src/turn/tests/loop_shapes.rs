@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::support::*;
-use crate::model::{Capabilities, Message};
+use crate::model::{Capabilities, Message, ReplyFinish};
 use crate::protocol::{ChunkKind, Event, FinishReason};
 
 // N-001 N-008 N-035 N-040 N-041 N-188 N-221 N-174
@@ -38,7 +38,7 @@ fn one_tool_call_then_the_answer() {
     let calls = vec![("echo", json!({"a": 1}))];
     let replies = vec![Reply::TextAndCalls("Let me look. ", calls), Reply::Text("Done.")];
     let mut case = Case::new(script(&[("go", replies)]));
-    case.history = vec![Message::User { content: "earlier".to_owned() }];
+    case.history = vec![Message::User { content: "earlier".into() }];
     let case = case.run();
     assert_eq!(
         case.lines()[2..],
@@ -64,7 +64,7 @@ fn one_tool_call_then_the_answer() {
     let requests = case.model.requests.borrow();
     let sent: Vec<Message> = requests[1].messages.iter().map(|message| Message::clone(message)).collect();
     let history = case.end().history;
-    assert_eq!(sent[0], Message::User { content: "earlier".to_owned() });
+    assert_eq!(sent[0], Message::User { content: "earlier".into() });
     assert_eq!(sent[1..], history[..3], "what is stored is what was sent");
     assert_eq!(history.len(), 4);
     assert!(matches!(&history[2], Message::Tool { call_id, is_error: false, .. } if call_id == "p0.0"));
@@ -183,4 +183,22 @@ fn invalid_arguments_come_back_to_the_model() {
     let lines = case.lines().join("\n");
     assert!(lines.contains("missing field `value`"), "{lines}");
     assert!(lines.contains("invalid arguments"), "{lines}");
+}
+
+#[test]
+fn a_reply_that_the_provider_paused_goes_on() {
+    let case = Case::new(script(&[(
+        "go",
+        vec![Reply::Ended("Searching. ", ReplyFinish::Pause), Reply::Text("Found.")],
+    )]))
+    .run();
+    let requests = case.model.requests.borrow();
+    assert_eq!(requests.len(), 2);
+    let last = requests[1].messages.last().map(|message| Message::clone(message));
+    let said = Message::Assistant { content: "Searching. ".into(), tool_calls: vec![], raw: None };
+    assert_eq!(last, Some(said), "no word of ours stands between");
+    assert_eq!(case.end().message.content, "Searching. \n\nFound.");
+    assert!(case.lines().contains(&"model 0 End pause".to_owned()), "{:?}", case.lines());
+    let endless = Case::new(script(&[("go", vec![Reply::Ended("a", ReplyFinish::Pause)])])).run();
+    assert_eq!(endless.model.requests.borrow().len(), 20, "its iterations bound it");
 }

@@ -86,7 +86,9 @@ impl Model for ScriptedModel {
         self.requests.borrow_mut().push(request.clone());
         // The newest message that is somebody's instructions; the loop's own reminders are not.
         let instructions = |message: &Message| match message {
-            Message::User { content } if self.script.contains_key(content) => Some(content.clone()),
+            Message::User { content } => {
+                Some(content.text().into_owned()).filter(|text| self.script.contains_key(text))
+            }
             _ => None,
         };
         let found =

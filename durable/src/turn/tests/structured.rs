@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::support::*;
-use crate::model::{Message, ModelRequest};
+use crate::model::{Message, ModelRequest, ToolChoice};
 
 fn schema() -> Value {
     json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
@@ -70,6 +70,9 @@ fn prose_is_not_a_result() {
     let (case, content, is_error) = result(vec![Reply::Text("It is 1.")]);
     assert!(is_error && content.contains("schema_not_satisfied"), "{content}");
     assert_eq!(childs_requests(&case).len(), 20);
+    let choices: Vec<ToolChoice> =
+        childs_requests(&case).iter().map(|request| request.tool_choice).take(2).collect();
+    assert_eq!(choices, [ToolChoice::Auto, ToolChoice::Required], "after prose the model is made to call");
     let (_, content, is_error) = result(vec![Reply::Text("It is 1."), finishes(json!({"n": 1}))]);
     assert_eq!((content.as_str(), is_error), ("{\"n\":1}", false));
 }

@@ -193,7 +193,7 @@ impl Case {
             turn_id: "turn".to_owned(),
             user_message_id: "user-message".to_owned(),
             assistant_message_id: "assistant-message".to_owned(),
-            content: self.content.clone(),
+            content: self.content.as_str().into(),
             context_type: "thread".to_owned(),
             chain: Chain {
                 first: Offer { price: self.price, ..offer("m1", self.capabilities) },
@@ -304,8 +304,8 @@ impl Case {
 
 /// A model without a price.
 pub fn offer(model: &str, capabilities: Capabilities) -> Offer {
-    let (provider, model) = ("scripted".to_owned(), model.to_owned());
-    Offer { choice: Rc::new(ModelChoice { provider, model, capabilities }), price: None }
+    let choice = ModelChoice { capabilities, ..ModelChoice::new("scripted", model) };
+    Offer { choice: Rc::new(choice), price: None }
 }
 
 /// One event as a short line, in which ids are the keys that they are derived from.

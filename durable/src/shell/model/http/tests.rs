@@ -7,7 +7,7 @@ use futures::task::noop_waker_ref;
 use futures::{FutureExt, TryFutureExt};
 
 use super::*;
-use crate::model::{Capabilities, ModelChoice, ModelErrorKind, ModelReply};
+use crate::model::{ModelChoice, ModelErrorKind, ModelReply};
 use crate::providers::openai_chat::OpenAiChat;
 use crate::shell::model::demo::DemoModel;
 
@@ -101,16 +101,9 @@ impl Case {
 }
 
 fn request(content: &str) -> ModelRequest {
-    let model =
-        ModelChoice { provider: "openai".into(), model: "m".into(), capabilities: Capabilities::default() };
-    let messages = vec![Rc::new(crate::model::Message::User { content: content.into() })];
-    ModelRequest {
-        model: Rc::new(model),
-        system: "".into(),
-        messages,
-        tools: Rc::new([]),
-        max_output_tokens: None,
-    }
+    let mut request = ModelRequest::new(Rc::new(ModelChoice::new("openai", "m")), "".into());
+    request.messages = vec![Rc::new(crate::model::Message::User { content: content.into() })];
+    request
 }
 
 fn poll(events: &mut Events) -> Poll<Option<Item>> {

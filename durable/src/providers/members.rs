@@ -1,11 +1,13 @@
 //! Members of a message that the codec does not know (thought signatures, reasoning details …), put together from
 //! their pieces so that they can go back to the provider as they came.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
-use super::chunk::{Object, Text, Unknown};
+use super::json::{Object, Text, Unknown};
 
 /// Members by name, in the order in which they first came.
 #[derive(Debug, Default)]
@@ -58,9 +60,58 @@ impl Members {
     pub fn push_text(&mut self, name: &str, piece: &str) {
         match self.find(name) {
             Some(Member::Text(text)) => text.push_str(piece),
-            Some(other) => *other = Member::Text(piece.into()),
+            Some(other) => {
+                let mut text = other.as_text().into_owned();
+                text.push_str(piece);
+                *other = Member::Text(text);
+            }
             None => self.add(name, Member::Text(piece.into())),
         }
+    }
+
+    /// Adds an element to a member that is a list. Returns how many bytes it brought.
+    pub fn push_element(&mut self, name: &str, element: &RawValue) -> usize {
+        if let Ok(list) = RawValue::from_string(format!("[{}]", element.get())) {
+            match self.find(name) {
+                Some(member) => member.join(&list),
+                None => self.add(name, Member::Once(list)),
+            }
+        }
+        element.get().len()
+    }
+
+    /// A member that is a string; empty where it is none.
+    pub fn text(&self, name: &str) -> Cow<'_, str> {
+        self.0
+            .iter()
+            .find(|(known, _)| known == name)
+            .map_or(Cow::Borrowed(""), |(_, member)| member.as_text())
+    }
+
+    /// A member as it stands on the wire, unless it came in pieces.
+    pub fn json(&self, name: &str) -> Option<&str> {
+        self.once(name)
+    }
+
+    /// Puts a member in the place of one of that name, else at the end.
+    pub fn set(&mut self, name: &str, raw: Box<RawValue>) {
+        match self.find(name) {
+            Some(member) => *member = Member::Once(raw),
+            None => self.add(name, Member::Once(raw)),
+        }
+    }
+
+    /// The same with a string.
+    pub fn set_text(&mut self, name: &str, text: &str) {
+        match self.find(name) {
+            Some(member) => *member = Member::Text(text.into()),
+            None => self.add(name, Member::Text(text.into())),
+        }
+    }
+
+    /// Whether there are no other members than these.
+    pub fn has_only(&self, names: &[&str]) -> bool {
+        self.0.iter().all(|(known, _)| names.contains(&known.as_str()))
     }
 
     /// Leaves out a string that is empty.
@@ -123,6 +174,16 @@ impl Serialize for Members {
 }
 
 impl Member {
+    fn as_text(&self) -> Cow<'_, str> {
+        match self {
+            Member::Text(text) => Cow::Borrowed(text),
+            Member::Once(raw) => {
+                serde_json::from_str::<Text<'_>>(raw.get()).map_or(Cow::Borrowed(""), |text| text.0)
+            }
+            Member::List(_) => Cow::Borrowed(""),
+        }
+    }
+
     fn join(&mut self, raw: &RawValue) {
         if let Member::Once(first) = self
             && first.get().starts_with('[')

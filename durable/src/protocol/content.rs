@@ -1,0 +1,258 @@
+//! What a user says: text, images, files. Its wire form is also how the model's view of a conversation keeps it.
+
+use std::borrow::Cow;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+
+use super::ApiError;
+
+/// The longest message, in characters: about a fifth of the history's 128 000 tokens (DESIGN §4). The text files of a
+/// message count.
+pub const MAX_CONTENT_CHARS: usize = 100_000;
+/// Images and files of one message.
+pub const MAX_ATTACHMENTS: usize = 8;
+/// What they may have together, in bytes before base64. Base64 makes a third more of them, and with that they must fit
+/// into the 1 000 000 bytes that a turn may leave to the history (`storage::history`), which is half of the platform's
+/// row.
+pub const MAX_ATTACHED_BYTES: usize = 600_000;
+/// The longest name of a file, in characters: what file systems allow.
+const MAX_NAME_CHARS: usize = 255;
+
+/// The user's message: plain text, or parts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected a string or an array of parts: {\"type\": \"text\", \"text\"}, {\"type\": \"image\", \"data\"} \
+                 or {\"type\": \"file\", \"name\", \"data\"}"
+)]
+pub enum Content {
+    Text(String),
+    Parts(Vec<ContentPart>),
+}
+
+/// One part of a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ContentPart {
+    Text {
+        text: String,
+    },
+    /// A PNG, JPEG, GIF or WebP.
+    Image {
+        data: DataUrl,
+    },
+    /// A PDF, or text in UTF-8.
+    File {
+        name: String,
+        data: DataUrl,
+    },
+}
+
+/// `data:MEDIA_TYPE;base64,DATA`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DataUrl(String);
+
+/// What a part brings beside text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Medium {
+    Image,
+    Pdf,
+    Text,
+}
+
+impl Content {
+    /// The message in words: the text of all parts, and a mark in place of each image and file; a blank line between
+    /// two of them.
+    pub fn text(&self) -> Cow<'_, str> {
+        match self {
+            Content::Text(text) => Cow::Borrowed(text),
+            Content::Parts(parts) => match parts.as_slice() {
+                [ContentPart::Text { text }] => Cow::Borrowed(text),
+                parts => Cow::Owned(parts.iter().map(ContentPart::words).collect::<Vec<_>>().join("\n\n")),
+            },
+        }
+    }
+
+    /// The parts; none where the message is plain text.
+    pub fn parts(&self) -> &[ContentPart] {
+        match self {
+            Content::Text(_) => &[],
+            Content::Parts(parts) => parts,
+        }
+    }
+
+    /// Whether only a model with vision can read all of it.
+    pub fn needs_vision(&self) -> bool {
+        let medium = |part: &ContentPart| part.data().and_then(DataUrl::medium);
+        self.parts().iter().any(|part| matches!(medium(part), Some(Medium::Image | Medium::Pdf)))
+    }
+
+    /// Refuses what is blank, too much, or not what it says it is. The error names the offending part.
+    pub fn check(&self) -> Result<(), ApiError> {
+        let (mut texts, mut attached, mut bytes) = (Vec::new(), 0, 0);
+        if let Content::Text(text) = self {
+            texts.push(Cow::Borrowed(text.as_str()));
+        }
+        for (index, part) in self.parts().iter().enumerate() {
+            let refuse = |member: &str, detail: String| {
+                Err(ApiError::field(format!("content[{index}].{member}"), detail))
+            };
+            let data = match part {
+                ContentPart::Text { text } => {
+                    texts.push(Cow::Borrowed(text));
+                    continue;
+                }
+                ContentPart::Image { data } => {
+                    if data.medium() != Some(Medium::Image) {
+                        let wanted =
+                            "must be a data URL in base64 of image/png, image/jpeg, image/gif or image/webp";
+                        return refuse("data", wanted.into());
+                    }
+                    data
+                }
+                ContentPart::File { name, data } => {
+                    let chars = name.chars().count();
+                    if chars == 0 || chars > MAX_NAME_CHARS || name.chars().any(char::is_control) {
+                        return refuse(
+                            "name",
+                            format!("must have 1 to {MAX_NAME_CHARS} characters, none of control"),
+                        );
+                    }
+                    if !matches!(data.medium(), Some(Medium::Pdf | Medium::Text)) {
+                        let wanted =
+                            "must be a data URL in base64 of application/pdf, application/json or text/*";
+                        return refuse("data", wanted.into());
+                    }
+                    data
+                }
+            };
+            attached += 1;
+            // Before it is decoded: what is too much must cost nothing.
+            bytes += data.base64().len() / 4 * 3;
+            if attached > MAX_ATTACHMENTS {
+                return Err(ApiError::field(
+                    "content",
+                    format!("more than {MAX_ATTACHMENTS} images and files"),
+                ));
+            }
+            if bytes > MAX_ATTACHED_BYTES {
+                let detail =
+                    format!("the images and files have more than {MAX_ATTACHED_BYTES} bytes together");
+                return Err(ApiError::field("content", detail));
+            }
+            match data.decode() {
+                Ok(text) => texts.extend(text.map(Cow::Owned)),
+                Err(what) => return refuse("data", what.into()),
+            }
+        }
+        if attached == 0 && texts.iter().all(|text| text.trim().is_empty()) {
+            return Err(ApiError::field("content", "the message is blank"));
+        }
+        if texts.iter().map(|text| text.chars().count()).sum::<usize>() > MAX_CONTENT_CHARS {
+            let detail = format!("the message is longer than {MAX_CONTENT_CHARS} characters");
+            return Err(ApiError::field("content", detail));
+        }
+        Ok(())
+    }
+}
+
+impl ContentPart {
+    /// What it brings beside text.
+    pub fn data(&self) -> Option<&DataUrl> {
+        match self {
+            ContentPart::Text { .. } => None,
+            ContentPart::Image { data } | ContentPart::File { data, .. } => Some(data),
+        }
+    }
+
+    /// The part in words, for whoever cannot have the part itself: `[image/png, 34 kB]`, `[report.pdf, 120 kB]`.
+    pub fn words(&self) -> Cow<'_, str> {
+        let mark = |what: &str, data: &DataUrl| {
+            let kilobytes = (data.base64().len() / 4 * 3).div_ceil(1000);
+            Cow::Owned(format!("[{what}, {kilobytes} kB]"))
+        };
+        match self {
+            ContentPart::Text { text } => Cow::Borrowed(text),
+            ContentPart::Image { data } => mark(data.media_type(), data),
+            ContentPart::File { name, data } => mark(name, data),
+        }
+    }
+}
+
+impl DataUrl {
+    /// The whole URL.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// `image/png`; empty where this is no data URL in base64.
+    pub fn media_type(&self) -> &str {
+        self.split().map_or("", |(head, _)| head.split(';').next().unwrap_or_default())
+    }
+
+    /// What stands behind the comma.
+    pub fn base64(&self) -> &str {
+        self.split().map_or("", |(_, data)| data)
+    }
+
+    fn split(&self) -> Option<(&str, &str)> {
+        let (head, data) = self.0.strip_prefix("data:")?.split_once(',')?;
+        Some((head.strip_suffix(";base64")?, data))
+    }
+
+    /// Which of the known media this is.
+    pub fn medium(&self) -> Option<Medium> {
+        match self.media_type() {
+            "image/png" | "image/jpeg" | "image/gif" | "image/webp" => Some(Medium::Image),
+            "application/pdf" => Some(Medium::Pdf),
+            "application/json" => Some(Medium::Text),
+            other if other.starts_with("text/") => Some(Medium::Text),
+            _ => None,
+        }
+    }
+
+    /// The text of a text file.
+    pub fn file_text(&self) -> Option<String> {
+        match self.medium() {
+            Some(Medium::Text) => self.decode().ok().flatten(),
+            _ => None,
+        }
+    }
+
+    /// Decodes the data and looks whether it is what it says. The text, where it is text. A provider would refuse
+    /// anything else only in the middle of the turn.
+    fn decode(&self) -> Result<Option<String>, &'static str> {
+        let bytes = STANDARD.decode(self.base64()).map_err(|_| "is not base64")?;
+        let begins = |magic: &[&[u8]]| magic.iter().any(|magic| bytes.starts_with(magic));
+        let genuine = match self.media_type() {
+            "image/png" => begins(&[b"\x89PNG"]),
+            "image/jpeg" => begins(&[b"\xFF\xD8\xFF"]),
+            "image/gif" => begins(&[b"GIF87a", b"GIF89a"]),
+            "image/webp" => begins(&[b"RIFF"]) && bytes.get(8..12) == Some(b"WEBP"),
+            "application/pdf" => begins(&[b"%PDF-"]),
+            _ => return String::from_utf8(bytes).map(Some).map_err(|_| "is not text in UTF-8"),
+        };
+        if genuine { Ok(None) } else { Err("is not of the media type that it names") }
+    }
+}
+
+impl From<String> for Content {
+    fn from(text: String) -> Self {
+        Content::Text(text)
+    }
+}
+
+impl From<&str> for Content {
+    fn from(text: &str) -> Self {
+        Content::Text(text.to_owned())
+    }
+}
+
+impl PartialEq<str> for Content {
+    fn eq(&self, other: &str) -> bool {
+        self.text() == other
+    }
+}

@@ -1,0 +1,95 @@
+//! A chunk of the stream: the binding's own form and OpenAI's, in one.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::providers::json::{Loose, Text, Unknown, object};
+use crate::providers::openai_chat::chunk::{CallDelta, Choice, Chunk, Delta, FirstChoice, FunctionDelta};
+
+#[derive(Debug, Deserialize)]
+pub struct AiChunk<'a> {
+    #[serde(borrow, default)]
+    choices: FirstChoice<'a>,
+    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+    /// A list of them, as Cloudflare's API tells them.
+    #[serde(borrow, default)]
+    errors: Option<Vec<&'a RawValue>>,
+    /// Text, but a token that looks like a number comes as one, and an answer to a schema as an object.
+    #[serde(borrow, default)]
+    response: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tool_calls: Option<Vec<AiCall<'a>>>,
+    #[serde(borrow, default)]
+    finish_reason: Option<Loose<'a>>,
+}
+
+/// A call in the binding's own form, `{"name", "arguments"}`, or in OpenAI's.
+#[derive(Debug, Default)]
+struct AiCall<'a> {
+    index: Option<u64>,
+    id: Option<Text<'a>>,
+    name: Option<Text<'a>>,
+    arguments: Option<&'a RawValue>,
+    function: Option<FunctionDelta<'a>>,
+    unknown: Unknown<'a>,
+}
+
+object!(AiCall, known: {
+    "index" => index,
+    "id" => id,
+    "name" => name,
+    "arguments" => arguments,
+    "function" => function
+}, dropped: ["type"]);
+
+impl<'a> AiChunk<'a> {
+    /// The same in OpenAI's form. A chunk that has both forms says everything twice, and OpenAI's counts.
+    pub fn into_chunk(self) -> Chunk<'a> {
+        let AiChunk { choices, usage, error, errors, response, tool_calls, finish_reason } = self;
+        let error = error.or_else(|| errors?.into_iter().next());
+        let choices = match choices {
+            FirstChoice(None) => FirstChoice(Some(own(response, tool_calls, finish_reason))),
+            choices => choices,
+        };
+        Chunk { choices, usage, error }
+    }
+}
+
+fn own<'a>(
+    response: Option<&'a RawValue>,
+    tool_calls: Option<Vec<AiCall<'a>>>,
+    finish_reason: Option<Loose<'a>>,
+) -> Choice<'a> {
+    let calls = tool_calls.map(|calls| calls.into_iter().filter_map(AiCall::into_delta).collect());
+    let delta = Delta { content: response.and_then(text), tool_calls: calls, ..Delta::default() };
+    let finish_reason = finish_reason.and_then(|reason| reason.0).map(Text);
+    Choice { index: None, delta: Some(delta), finish_reason, error: None }
+}
+
+fn text(response: &RawValue) -> Option<Text<'_>> {
+    match response.get() {
+        "null" => None,
+        string if string.starts_with('"') => serde_json::from_str(string).ok(),
+        other => Some(Text(other.into())),
+    }
+}
+
+impl<'a> AiCall<'a> {
+    /// None where it says nothing: a call is closed by one whose members are all null.
+    fn into_delta(self) -> Option<CallDelta<'a>> {
+        let mut function = self.function.unwrap_or_default();
+        function.name = function.name.or(self.name);
+        function.arguments = function.arguments.or(self.arguments);
+        let empty = |text: &Option<Text<'_>>| text.as_ref().is_none_or(|text| text.as_str().is_empty());
+        let says = !empty(&self.id) || !empty(&function.name) || function.arguments.is_some();
+        says.then_some(CallDelta {
+            index: self.index,
+            id: self.id,
+            function: Some(function),
+            unknown: self.unknown,
+        })
+    }
+}
