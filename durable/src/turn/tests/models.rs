@@ -219,7 +219,7 @@ fn history() -> Vec<Message> {
     let long = "x".repeat(4_000);
     let turn = |n: usize| {
         let answer = Message::Assistant { content: long.clone(), tool_calls: Vec::new(), raw: None };
-        [Message::User { content: format!("question {n}") }, answer]
+        [Message::User { content: format!("question {n}").into() }, answer]
     };
     [turn(1), turn(2)].concat()
 }
@@ -227,7 +227,7 @@ fn history() -> Vec<Message> {
 /// The first words of what each request said.
 fn sent(case: &Case) -> Vec<Vec<String>> {
     let first = |message: &std::rc::Rc<Message>| match &**message {
-        Message::User { content } => content.clone(),
+        Message::User { content } => content.text().into_owned(),
         Message::Assistant { tool_calls, .. } => format!("reply with {} calls", tool_calls.len()),
         Message::Tool { .. } => "result".to_owned(),
     };

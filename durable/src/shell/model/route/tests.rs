@@ -96,25 +96,13 @@ impl Case {
             warn: Rc::new(move |line| lines.borrow_mut().push(line.to_owned())),
             breaker: Breaker::default(),
         };
-        let mut offers = names().map(|name| {
-            Offer::listed(ModelChoice {
-                provider: name.to_owned(),
-                model: "m".to_owned(),
-                capabilities: Capabilities::default(),
-            })
-        });
+        let mut offers = names().map(|name| Offer::listed(ModelChoice::new(name, "m")));
         let chain = Chain { first: offers.next().unwrap(), then: offers.collect() };
         Case { model: RoutedModel::new(endpoints, outside), chain, clock, asked, warned }
     }
 
     fn begin(&self, until_ms: u64) -> LocalBoxStream<'static, Result<Heard, ModelError>> {
-        let request = ModelRequest {
-            model: Rc::clone(&self.chain.first.choice),
-            system: "".into(),
-            messages: vec![],
-            tools: Rc::new([]),
-            max_output_tokens: None,
-        };
+        let request = ModelRequest::new(Rc::clone(&self.chain.first.choice), "".into());
         self.model.call(&request, &self.chain, until_ms)
     }
 
