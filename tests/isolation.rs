@@ -59,6 +59,22 @@ fn probes() -> Vec<Probe> {
             |ids| ("POST", format!("/api/threads/{}/cancel", ids.thread), json!({ "turn_id": ids.turn })),
             "thread_not_found",
         ),
+        probe(
+            "POST /api/threads/{}/tool_results",
+            |ids| {
+                let body = json!({ "tool_call_id": ids.turn, "result": "done" });
+                ("POST", format!("/api/threads/{}/tool_results", ids.thread), body)
+            },
+            "thread_not_found",
+        ),
+        probe(
+            "POST /api/threads/{}/approvals/{}",
+            |ids| {
+                let body = json!({ "decision": "approve" });
+                ("POST", format!("/api/threads/{}/approvals/{}", ids.thread, ids.turn), body)
+            },
+            "thread_not_found",
+        ),
     ]
 }
 

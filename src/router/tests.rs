@@ -12,7 +12,9 @@ fn every_route_is_found_by_its_method_and_path() {
     let messages = format!("{thread}/messages");
     let stream = format!("{thread}/stream");
     let cancel = format!("{thread}/cancel");
-    let table: [(&str, &str, Route); 16] = [
+    let results = format!("{thread}/tool_results");
+    let approval = format!("{thread}/approvals/a_1");
+    let table: [(&str, &str, Route); 18] = [
         ("GET", "/api/health", Route::Health),
         ("HEAD", "/api/health", Route::Health),
         ("POST", "/api/session", Route::Session),
@@ -25,6 +27,8 @@ fn every_route_is_found_by_its_method_and_path() {
         ("GET", &messages, Route::Messages { id }),
         ("GET", &stream, Route::Stream { id }),
         ("POST", &cancel, Route::Cancel { id }),
+        ("POST", &results, Route::ToolResults { id }),
+        ("POST", &approval, Route::Approval { id, approval: "a_1" }),
         ("GET", "/api/keys", Route::Keys),
         ("POST", "/api/keys", Route::MintKey),
         ("DELETE", "/api/keys/0a1b", Route::RevokeKey { prefix: "0a1b" }),
