@@ -98,7 +98,7 @@ fn usage(provider: &str, model: &str, retries: u32, outcome: &str) -> Value {
     json!({
         "provider": provider, "model": model, "operation_type": "chat", "context_type": "thread",
         "profile": "thread", "execution_mode": "agent", "input_tokens": input, "cached_tokens": 0,
-        "output_tokens": output, "cost_usd": if answered { Value::Null } else { json!(0.0) },
+        "output_tokens": output, "cost_usd": if answered { Value::Null } else { json!(0) },
         "answered": u8::from(answered), "in_order": if answered { json!(1) } else { Value::Null },
         "retries": retries, "outcome": outcome,
     })

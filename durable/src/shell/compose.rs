@@ -58,7 +58,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
             format!("the model {} reads neither images nor PDFs", first.id()),
         ));
     }
-    let rules = shell::limits::tool_rules(|name| var(env, name)).map_err(misconfigured)?;
+    let rules = shell::limits::tool_rules(|name| var(&thread.env, name)).map_err(misconfigured)?;
     let policy = ToolPolicy::of(frame.context).narrowed(rules, frame.approved.clone());
     let spec = TurnSpec {
         thread_id: frame.thread_id.to_owned(),

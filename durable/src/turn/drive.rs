@@ -53,6 +53,8 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
     let chain = turn.spec.chain_at(level.place.depth);
     turn.reserve_tokens(Spending::of(held, chain.dearest()))?;
     let attempt = turn.replay.attempts(&at);
+    // Before the call is journaled, from where its first byte is counted: that comes within the call.
+    let began_ms = turn.ports.clock.now_ms();
     start(
         turn,
         level,
@@ -60,7 +62,6 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
         Fact::ModelStarted { digest: digest.clone(), attempt, place: level.place.clone(), held },
     )?;
     let _runs = Tally::of(&turn.busy);
-    let began_ms = turn.ports.clock.now_ms();
     let mut said = String::new();
     let outcome = match listen(turn, level, &at, attempt, request, &mut said).await? {
         Ok(reply) => ModelOutcome::Replied(Box::new(ModelReply { text: said, ..*reply })),

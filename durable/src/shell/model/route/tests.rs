@@ -7,7 +7,7 @@ use futures::stream;
 use futures::task::noop_waker_ref;
 
 use super::*;
-use crate::model::{Capabilities, ModelChoice};
+use crate::model::ModelChoice;
 use crate::profiles::Offer;
 
 use ModelErrorKind::*;
