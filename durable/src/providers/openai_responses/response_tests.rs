@@ -319,7 +319,7 @@ fn errors_in_the_stream_keep_what_came_before() {
         ),
         (
             json!({"type": "error", "error": {"type": "insufficient_quota", "message": "SECRET"}}),
-            ModelErrorKind::RateLimited,
+            ModelErrorKind::Quota,
         ),
         (failed(json!({"code": "rate_limit_exceeded", "message": "SECRET"})), ModelErrorKind::RateLimited),
         (failed(json!({"code": "context_length_exceeded"})), ModelErrorKind::ContextTooLong),
