@@ -103,7 +103,7 @@ impl Log for Struck {
         }
         // Only the first run has entry 0, so only the first run is struck.
         let started = commit.entries.iter().find_map(|entry| match &entry.fact {
-            Fact::Started(spec) => Some((spec.turn_id.clone(), read(&spec.content))),
+            Fact::Started(spec) => Some((spec.turn_id.clone(), read(&spec.content.text()))),
             _ => None,
         });
         if let Some((turn_id, when)) = started {
