@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 
 use super::{Codec, Decoder};
 use crate::model::{
-    Message, ModelChoice, ModelError, ModelEvent, ModelReply, ModelRequest, RawValueEq, ToolCall,
-    ToolDefinition,
+    Message, ModelChoice, ModelError, ModelEvent, ModelReply, ModelRequest, RawValueEq, ReplyFinish,
+    ToolCall, ToolDefinition,
 };
 
 /// The events, and how the stream ended.
@@ -158,7 +158,7 @@ pub fn recorded(prefixes: &[&str]) -> Vec<Recorded> {
 }
 
 /// Cuts the stream at every event and at random places. Cut, it is an error until it has ended well: never a shorter
-/// answer.
+/// answer. One that ends in an error may have said before that its limit cut it short, never that it was whole.
 pub fn cut_and_split(fresh: Fresh<'_>, stream: &[u8], reply: Option<&ModelReply>) {
     let ends = stream.windows(2).enumerate().filter(|(_, pair)| pair == b"\n\n").map(|(at, _)| at + 2);
     for end in ends {
@@ -167,6 +167,7 @@ pub fn cut_and_split(fresh: Fresh<'_>, stream: &[u8], reply: Option<&ModelReply>
             (Some(ModelEvent::Finished(cut)), Some(whole)) => {
                 assert_eq!((&cut.text, &cut.tool_calls), (&whole.text, &whole.tool_calls));
             }
+            (Some(ModelEvent::Finished(cut)), None) => assert_eq!(cut.finish, ReplyFinish::Length),
             _ => assert!(outcome.is_err(), "cut at {end}"),
         }
     }

@@ -15,7 +15,7 @@ fn recorded_streams() {
             let raised = recorded.expect["sdk_raised"].as_str().unwrap();
             assert!(raised.contains("quota"), "{raised}");
             let error = end.unwrap_err();
-            assert_eq!(error.kind, ModelErrorKind::RateLimited);
+            assert_eq!(error.kind, ModelErrorKind::Quota);
             assert!(
                 error.message.contains("quota") && !error.message.contains("billing details"),
                 "{error:?}"
