@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
+use crate::providers::anthropic::Anthropic;
 use crate::providers::openai_chat::OpenAiChat;
+use crate::providers::openai_responses::OpenAiResponses;
 use crate::providers::{Codec, Secret};
 
 /// A provider, as it is spoken to.
@@ -20,6 +22,10 @@ pub enum Wire {
     Demo,
     /// A server that speaks Chat Completions.
     OpenAiChat(OpenAiChat),
+    /// OpenAI's Responses.
+    OpenAiResponses(OpenAiResponses),
+    /// Anthropic's Messages.
+    Anthropic(Anthropic),
 }
 
 impl Wire {
@@ -28,6 +34,8 @@ impl Wire {
         match self {
             Wire::Demo => None,
             Wire::OpenAiChat(codec) => Some(Rc::new(codec.clone())),
+            Wire::OpenAiResponses(codec) => Some(Rc::new(codec.clone())),
+            Wire::Anthropic(codec) => Some(Rc::new(codec.clone())),
         }
     }
 }
@@ -35,15 +43,39 @@ impl Wire {
 /// A provider whose address is known.
 struct Known {
     name: &'static str,
+    /// What its variables begin with: one that is reached by two wires has one key.
+    variables: &'static str,
     base_url: &'static str,
     /// Its path behind an AI Gateway.
     gateway: &'static str,
+    wire: fn(&str, Option<Secret>) -> Wire,
 }
 
 /// Where OpenAI is, as its own clients call it.
 const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
 
-const KNOWN: [Known; 1] = [Known { name: "openai", base_url: OPENAI_BASE_URL, gateway: "/openai" }];
+const KNOWN: [Known; 3] = [
+    Known { name: "openai", variables: "OPENAI", base_url: OPENAI_BASE_URL, gateway: "/openai", wire: chat },
+    Known {
+        name: "openai-responses",
+        variables: "OPENAI",
+        base_url: OPENAI_BASE_URL,
+        gateway: "/openai",
+        wire: |url, key| Wire::OpenAiResponses(OpenAiResponses::new(url, key)),
+    },
+    Known {
+        name: "anthropic",
+        variables: "ANTHROPIC",
+        base_url: "https://api.anthropic.com",
+        gateway: "/anthropic",
+        wire: |url, key| Wire::Anthropic(Anthropic::new(url, key)),
+    },
+];
+
+/// What everybody else speaks.
+fn chat(url: &str, key: Option<Secret>) -> Wire {
+    Wire::OpenAiChat(OpenAiChat::new(url, key))
+}
 
 impl Provider {
     /// Reads the variables of a provider: `NAME_BASE_URL` and `NAME_API_KEY`, and for the `simple` one
@@ -56,7 +88,10 @@ impl Provider {
         if name == "demo" {
             return Ok(Provider { wire: Wire::Demo, headers: Vec::new() });
         }
-        let own = |what: &str| format!("{}_{what}", name.to_ascii_uppercase().replace('-', "_"));
+        let known = KNOWN.iter().find(|known| known.name == name);
+        let prefix = known
+            .map_or_else(|| name.to_ascii_uppercase().replace('-', "_"), |known| known.variables.to_owned());
+        let own = |what: &str| format!("{prefix}_{what}");
         let pick = |what: &str| {
             let plain = format!("LLM_{what}");
             let by_plain = read(&plain).filter(|_| simple);
@@ -67,7 +102,6 @@ impl Provider {
             }
         };
         let ((url_name, url), (key_name, key)) = (pick("BASE_URL"), pick("API_KEY"));
-        let known = KNOWN.iter().find(|known| known.name == name);
         let gateway = read("AI_GATEWAY_URL").map(|url| url.trim_end_matches('/').to_string());
         let mut problems: Vec<String> = Vec::new();
         problems.extend(url.as_deref().and_then(|url| problem_of(&url_name, &key_name, url)));
@@ -105,7 +139,8 @@ impl Provider {
         let through = gateway.is_some_and(|gateway| base_url.starts_with(&gateway));
         let token = token.filter(|_| through).map(|token| Secret::new(format!("Bearer {token}")));
         let headers = token.map(|token| ("cf-aig-authorization", token)).into_iter().collect();
-        Ok(Provider { wire: Wire::OpenAiChat(OpenAiChat::new(&base_url, key.map(Secret::new))), headers })
+        let wire = known.map_or(chat as fn(&str, Option<Secret>) -> Wire, |known| known.wire);
+        Ok(Provider { wire: wire(&base_url, key.map(Secret::new)), headers })
     }
 }
 
@@ -126,6 +161,7 @@ fn problem_of(variable: &str, key: &str, url: &str) -> Option<String> {
         return Some(format!("{variable} must not contain a fragment (#)."));
     }
     let path = rest.split('?').next().unwrap_or_default().trim_end_matches('/');
-    path.ends_with("/chat/completions")
-        .then(|| format!("{variable} must end before /chat/completions, which is added to it."))
+    let added =
+        ["/chat/completions", "/responses", "/messages"].into_iter().find(|end| path.ends_with(end))?;
+    Some(format!("{variable} must end before {added}, which is added to it."))
 }

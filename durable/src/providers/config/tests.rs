@@ -118,6 +118,35 @@ fn the_simple_variables_belong_to_the_provider_that_they_name() {
 }
 
 #[test]
+fn the_wires_of_those_who_are_known() {
+    let configuration = read(&[
+        ("MODEL_PRIMARY", "anthropic:claude-sonnet-4-5, openai-responses:gpt-5, openai:gpt-5"),
+        ("ANTHROPIC_API_KEY", "ant"),
+        ("OPENAI_API_KEY", "sk"),
+    ])
+    .unwrap();
+    let url = |provider| sent(&configuration, provider).0;
+    assert_eq!(url("anthropic"), "https://api.anthropic.com/v1/messages");
+    assert_eq!(url("openai-responses"), "https://api.openai.com/v1/responses");
+    assert_eq!(sent(&configuration, "openai-responses").1.as_deref(), Some("Bearer sk"));
+    assert_eq!(url("openai"), "https://api.openai.com/v1/chat/completions");
+    let price = |place| configuration.roles.primary.at(place).price;
+    assert!(price(0).is_some() && price(1).is_some() && price(1) == price(2));
+
+    let gateway = read(&[
+        ("MODEL_PRIMARY", "anthropic:claude-sonnet-4-5"),
+        ("AI_GATEWAY_URL", "https://gateway.ai.cloudflare.com/v1/a/b"),
+    ]);
+    let expected = "https://gateway.ai.cloudflare.com/v1/a/b/anthropic/v1/messages";
+    assert_eq!(sent(&gateway.unwrap(), "anthropic").0, expected);
+    let simple = read(&[("LLM_PROVIDER", "anthropic"), ("LLM_MODEL", "claude"), ("LLM_API_KEY", "k")]);
+    assert_eq!(sent(&simple.unwrap(), "anthropic").0, "https://api.anthropic.com/v1/messages");
+    let missing =
+        read(&[("MODEL_PRIMARY", "anthropic:claude"), ("ANTHROPIC_BASE_URL", "https://x/v1/messages")]);
+    assert!(missing.unwrap_err()[0].contains("must end before /messages"));
+}
+
+#[test]
 fn an_ai_gateway_stands_before_those_who_are_known() {
     let gateway = "https://gateway.ai.cloudflare.com/v1/account/name";
     let vars = [
