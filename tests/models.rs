@@ -7,7 +7,7 @@
 
 use espalier_test_support::case::first;
 use espalier_test_support::client::assert_problem;
-use espalier_test_support::stored::{d1, eventually};
+use espalier_test_support::stored::rows;
 use espalier_test_support::{Case, Client, Event, Step, Value, call, env, json, status, story, text};
 
 #[tokio::test]
@@ -17,7 +17,7 @@ async fn what_a_deployment_offers() {
         json!({
             "id": format!("{provider}:{name}"), "provider": provider, "model": name,
             "capabilities": {
-                "tools": name != "fake-4", "parallel_tool_calls": true, "reasoning": false,
+                "tools": name != "fake-4", "parallel_tool_calls": true, "reasoning": name == "fake-5",
                 "structured_output": false, "vision": false,
             },
             "price": null,
@@ -27,7 +27,7 @@ async fn what_a_deployment_offers() {
         "roles": { "primary": ["openai:fake-1"], "secondary": ["openai:fake-2", "other:fake-3"] },
         "models": [
             model("openai", "fake-1"), model("openai", "fake-2"), model("other", "fake-3"),
-            model("other", "fake-4"),
+            model("other", "fake-4"), model("openai-responses", "fake-5"), model("anthropic", "fake-6"),
         ],
     });
     assert_eq!(list, expected);
@@ -76,14 +76,6 @@ async fn any_other_model_is_refused_and_starts_nothing() {
     }
     assert!(case.all_requests().await.requests.is_empty());
     assert_eq!(case.client.read("/api/threads").await["threads"], json!([]));
-}
-
-/// The rows that a turn left in a table, without what differs from run to run.
-async fn rows(events: &[Event], table: &str, columns: &str) -> Vec<Value> {
-    let turn = first(events, "session").text("turn_id").to_owned();
-    let ended = "SELECT 1 FROM messages WHERE turn_id = ?1 AND role = 'assistant'";
-    eventually("the turn is in D1", || async { (!d1(ended, &[&turn]).await.is_empty()).then_some(()) }).await;
-    d1(&format!("SELECT {columns} FROM {table} WHERE turn_id = ?1 ORDER BY id"), &[&turn]).await
 }
 
 const USAGE: &str = "provider, model, operation_type, context_type, profile, execution_mode, input_tokens, \

@@ -6,6 +6,9 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::process::Command;
 
+use crate::Event;
+use crate::case::first;
+
 /// Node has SQLite built in, and node is there because wrangler needs it.
 const QUERY: &str = "
 const { DatabaseSync } = require('node:sqlite');
@@ -25,6 +28,14 @@ database.exec(sql);
 /// The rows of a query on the main instance's D1.
 pub async fn d1(sql: &str, values: &[&str]) -> Vec<Value> {
     serde_json::from_slice(&node(QUERY, sql, values).await).expect("rows as JSON")
+}
+
+/// The rows that a turn left in a table, without what differs from run to run.
+pub async fn rows(events: &[Event], table: &str, columns: &str) -> Vec<Value> {
+    let turn = first(events, "session").text("turn_id").to_owned();
+    let ended = "SELECT 1 FROM messages WHERE turn_id = ?1 AND role = 'assistant'";
+    eventually("the turn is in D1", || async { (!d1(ended, &[&turn]).await.is_empty()).then_some(()) }).await;
+    d1(&format!("SELECT {columns} FROM {table} WHERE turn_id = ?1 ORDER BY id"), &[&turn]).await
 }
 
 /// From now on D1 takes no message whose content has this text in it, until [`take`].

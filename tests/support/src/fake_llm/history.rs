@@ -1,12 +1,33 @@
-//! What the real API refuses: a fake that accepted any history would let the service send orphaned tool results for
+//! Chat Completions. What the real API refuses: a fake that accepted any history would let the service send orphaned tool results for
 //! years. The wording follows OpenAI's own messages.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::wire::{is_name, unknown};
+
+/// What the real API knows, and what the servers that speak its wire know as well.
+const BODY: [&str; 12] = [
+    "model",
+    "messages",
+    "stream",
+    "stream_options",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "temperature",
+    "reasoning_effort",
+    "response_format",
+    "max_tokens",
+    "max_completion_tokens",
+];
+
 /// `Err` is the message of the 400.
 pub fn check(body: &Value) -> Result<(), String> {
+    if let Some(name) = unknown(body, &BODY) {
+        return Err(format!("Unknown parameter: '{name}'."));
+    }
     if body["model"].as_str().is_none_or(str::is_empty) {
         return Err("you must provide a model parameter".into());
     }
@@ -40,8 +61,7 @@ fn check_tools(body: &Value) -> Result<bool, String> {
             return Err(format!("Invalid '{at}.type': must be 'function'"));
         }
         let name = tool["function"]["name"].as_str().unwrap_or_default();
-        let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        if name.is_empty() || name.len() > 64 || !name.chars().all(allowed) {
+        if !is_name(name) {
             return Err(format!(
                 "Invalid '{at}.function.name': '{name}' does not match '^[a-zA-Z0-9_-]{{1,64}}$'"
             ));
@@ -175,7 +195,7 @@ pub fn text_of(content: &Value) -> String {
 }
 
 /// `… [[fake:MARKER]] …` → `MARKER`.
-fn marker(text: &str) -> Option<String> {
+pub fn marker(text: &str) -> Option<String> {
     let (_, rest) = text.split_once("[[fake:")?;
     let (marker, _) = rest.split_once("]]")?;
     Some(marker.to_owned())

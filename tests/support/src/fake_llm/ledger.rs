@@ -39,7 +39,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The conversation that the model was given.
+    /// The conversation that the model was given, over Chat Completions.
     pub fn messages(&self) -> &[Value] {
         self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default()
     }
@@ -63,7 +63,9 @@ impl Record {
     /// The tools that the model was offered.
     pub fn tools(&self) -> Vec<&str> {
         let tools = self.body["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
-        tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap_or_default()).collect()
+        // Chat Completions alone wraps them.
+        let names = tools.iter().map(|tool| tool["function"]["name"].as_str().or(tool["name"].as_str()));
+        names.map(Option::unwrap_or_default).collect()
     }
 }
 
@@ -79,7 +81,7 @@ pub enum Outcome {
     Aborted,
     /// The script cut the connection.
     Cut,
-    /// The script wanted an HTTP error.
+    /// The script wanted an error, by HTTP or in the stream.
     Failed,
     /// The request was wrong (see `error`).
     Refused,

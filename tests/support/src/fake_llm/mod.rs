@@ -1,8 +1,13 @@
-//! A fake LLM that speaks the real OpenAI Chat Completions streaming wire, and does what the tests' scripts say.
+//! A fake LLM that speaks the real streaming wires of OpenAI and Anthropic, and does what the tests' scripts say.
+//!
+//! It refuses what the real servers refuse: members that they do not know, calls without results, reasoning that is not
+//! what they signed.
 //!
 //! | route | |
 //! |---|---|
-//! | `POST /v1/chat/completions` | the API |
+//! | `POST /v1/chat/completions` | OpenAI's Chat Completions |
+//! | `POST /v1/responses` | OpenAI's Responses |
+//! | `POST /v1/messages` | Anthropic's Messages |
 //! | `POST /_fake/scripts` | `{MARKER: Script, …}`: registers scripts |
 //! | `POST /_fake/release` | `{"barrier": NAME}`: opens a barrier |
 //! | `GET /_fake/requests?marker=PREFIX` | `{"requests": [Record], "peak"}`: what came, and how many at once |
@@ -11,17 +16,22 @@
 //! | `PUT`, `GET /_fake/documents/NAME` | any JSON, such as an issuer's keys |
 //!
 //! Which script answers a request follows from the marker `[[fake:MARKER]]` in its last user message, which step from
-//! the number of assistant messages after that one. So the fake has no sessions, and tests that run at the same time
+//! the number of replies after that one. So the fake has no sessions, and tests that run at the same time
 //! do not meet as long as their markers differ.
 
 mod handle;
 mod history;
 mod ledger;
+mod messages;
 mod reply;
+mod responses;
 mod script;
 mod server;
 #[cfg(test)]
 mod tests;
+mod wire;
+#[cfg(test)]
+mod wire_tests;
 
 pub use handle::{FakeLlm, Requests};
 pub use history::{check, position, text_of};
@@ -29,3 +39,4 @@ pub use ledger::{Outcome, Record};
 pub use reply::{Act, Head, body as reply_body, end};
 pub use script::{Barrier, Call, Cut, Refusal, Script, Step, Usage, call, calls, deltas, status, text};
 pub use server::serve;
+pub use wire::seal;

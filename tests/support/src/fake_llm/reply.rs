@@ -1,4 +1,4 @@
-//! A step as the bytes of the real wire: `chat.completion.chunk`s as server-sent events.
+//! A step as the bytes of Chat Completions: `chat.completion.chunk`s as server-sent events.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -23,6 +23,8 @@ pub struct Head<'a> {
     pub model: &'a str,
     /// Whether the client asked for `stream_options.include_usage`.
     pub include_usage: bool,
+    /// Whether it asked for its reasoning in a form that it can send back.
+    pub encrypted: bool,
 }
 
 impl Head<'_> {
@@ -58,27 +60,29 @@ impl Head<'_> {
         )
     }
 
-    /// Deterministic, and different for each step: a script that repeats itself calls anew each time.
-    fn call_id(&self, call: &Call, index: usize) -> String {
-        let made = || format!("call_{}_{}_{index}", self.marker.replace(['/', ' '], "_"), self.step);
+    /// What the ids of this reply have in common. Deterministic, and different for each step: a script that repeats
+    /// itself calls anew each time.
+    pub fn base(&self) -> String {
+        format!("{}_{}", self.marker.replace(['/', ' '], "_"), self.step)
+    }
+
+    /// The id of a call.
+    pub fn call_id(&self, call: &Call, index: usize) -> String {
+        let made = || format!("call_{}_{index}", self.base());
         call.id.clone().unwrap_or_else(made)
     }
 }
 
 /// Reasoning, text and calls, with the barriers between them: all that a reply sends before its proper end.
 pub fn body(head: &Head<'_>, step: &Step) -> Vec<Act> {
-    let mut acts = Vec::new();
-    let waits = |acts: &mut Vec<Act>, sent: usize| {
-        acts.extend(step.barrier.iter().filter(|barrier| barrier.after == sent).cloned().map(Act::Wait));
-    };
-    waits(&mut acts, 0);
+    let mut acts: Vec<Act> = step.waits(0).collect();
     acts.push(head.delta(json!({ "role": "assistant", "content": "", "refusal": null }), None));
     let mut sent = 0;
     let deltas = step.reasoning.iter().map(|text| ("reasoning_content", text));
     for (kind, text) in deltas.chain(step.text.iter().map(|text| ("content", text))) {
         acts.push(head.delta(json!({ kind: text }), None));
         sent += 1;
-        waits(&mut acts, sent);
+        acts.extend(step.waits(sent));
     }
     for (index, call) in step.calls.iter().enumerate() {
         call_deltas(head, call, index, &mut acts);
@@ -104,16 +108,30 @@ fn call_deltas(head: &Head<'_>, call: &Call, index: usize, acts: &mut Vec<Act>) 
         json!({ "index": index, "id": head.call_id(call, index), "type": "function", "function": function });
     acts.push(head.delta(json!({ "tool_calls": [first] }), None));
 
-    let arguments = match &call.arguments {
-        Value::String(raw) => raw.clone(),
-        value => value.to_string(),
-    };
-    let characters: Vec<char> = arguments.chars().collect();
-    // Small enough that names, numbers and escapes are torn apart somewhere.
-    for piece in characters.chunks(11) {
-        let piece: String = piece.iter().collect();
+    for piece in pieces(call) {
         let delta = json!({ "index": index, "function": { "arguments": piece } });
         acts.push(head.delta(json!({ "tool_calls": [delta] }), None));
+    }
+}
+
+/// The arguments of a call, as the model wrote them.
+pub fn arguments(call: &Call) -> String {
+    match &call.arguments {
+        Value::String(raw) => raw.clone(),
+        value => value.to_string(),
+    }
+}
+
+/// The same in pieces, small enough that names, numbers and escapes are torn apart somewhere.
+pub fn pieces(call: &Call) -> Vec<String> {
+    let characters: Vec<char> = arguments(call).chars().collect();
+    characters.chunks(11).map(|piece| piece.iter().collect()).collect()
+}
+
+impl Step {
+    /// The places where a reply waits that has sent so many deltas.
+    pub fn waits(&self, sent: usize) -> impl Iterator<Item = Act> {
+        self.barrier.iter().filter(move |barrier| barrier.after == sent).cloned().map(Act::Wait)
     }
 }
 

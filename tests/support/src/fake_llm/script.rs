@@ -9,8 +9,8 @@ use serde_json::Value;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Script {
-    /// The replies. Which one is meant follows from the request alone: the number of assistant messages after the last
-    /// user message. So a request that is made again, after a crash or a retry, gets the same step.
+    /// The replies. Which one is meant follows from the request alone: the number of replies after the last user
+    /// message. So a request that is made again, after a crash or a retry, gets the same step.
     pub steps: Vec<Step>,
     /// The last step again and again, with new call ids: a model that never comes to an end.
     pub repeat: bool,
@@ -23,10 +23,10 @@ pub struct Step {
     /// Refuse with an HTTP error instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Refusal>,
-    /// Deltas of `reasoning_content`, before everything else.
+    /// Deltas of reasoning, before everything else.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
     pub reasoning: Vec<String>,
-    /// Deltas of `content`.
+    /// Deltas of text.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
     pub text: Vec<String>,
     /// Tool calls, after the text.
@@ -47,6 +47,9 @@ pub struct Step {
     /// After reasoning, text and calls: the connection ends without `finish_reason` and `[DONE]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,
+    /// After reasoning, text and calls: the provider says in the stream that it failed.
+    #[serde(skip_serializing_if = "is_false")]
+    pub overloaded: bool,
 }
 
 /// A tool call.
@@ -233,6 +236,12 @@ impl Step {
     /// Never ends.
     pub fn hanging(mut self) -> Self {
         self.hang = true;
+        self
+    }
+
+    /// Fails in the middle.
+    pub fn overloaded(mut self) -> Self {
+        self.overloaded = true;
         self
     }
 

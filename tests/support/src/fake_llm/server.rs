@@ -1,6 +1,6 @@
 //! The HTTP side of the fake LLM.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
-use super::history;
 use super::ledger::{self, Ledger, Outcome};
-use super::reply::{self, Act, Head};
+use super::reply::{Act, Head};
 use super::script::{Cut, Script, Step};
+use super::wire::{Headers, Reply, Wire, Wrong};
 
 type Body = UnsyncBoxBody<Bytes, io::Error>;
 type Sender = mpsc::Sender<Result<Frame<Bytes>, io::Error>>;
@@ -56,22 +56,18 @@ pub async fn serve(listener: TcpListener) {
 async fn answer(ledger: Arc<Ledger>, request: Request<Incoming>) -> Response<Body> {
     let (head, body) = request.into_parts();
     let Ok(body) = body.collect().await else {
-        return plain(400, &reply::error("the body did not arrive", "invalid_request_error"));
+        return plain(400, &json!({ "error": "the body did not arrive" }));
     };
     let body = body.to_bytes();
     let query = parse_query(head.uri.query().unwrap_or_default());
     let prefix = query.get("marker").map(String::as_str).unwrap_or_default();
+    if let ("POST", Some(wire)) = (head.method.as_str(), Wire::at(head.uri.path())) {
+        let text =
+            |value: &hyper::header::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let headers = head.headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect();
+        return complete(ledger, wire, headers, &body);
+    }
     match (head.method.as_str(), head.uri.path()) {
-        ("POST", "/v1/chat/completions") => {
-            let headers = head
-                .headers
-                .iter()
-                .map(|(name, value)| {
-                    (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
-                })
-                .collect();
-            complete(ledger, headers, &body).await
-        }
         ("POST", "/_fake/scripts") => match serde_json::from_slice::<HashMap<String, Script>>(&body) {
             Ok(scripts) => {
                 ledger.register(scripts);
@@ -121,39 +117,26 @@ fn report(ledger: &Ledger, prefix: &str, status: u16) -> Response<Body> {
     plain(status, &json!({ "peak": ledger::peak(&requests), "requests": requests }))
 }
 
-/// The API itself.
-async fn complete(ledger: Arc<Ledger>, headers: BTreeMap<String, String>, body: &[u8]) -> Response<Body> {
+/// The APIs themselves.
+fn complete(ledger: Arc<Ledger>, wire: Wire, headers: Headers, body: &[u8]) -> Response<Body> {
     let parsed: Result<Value, _> = serde_json::from_slice(body);
     let body = parsed.as_ref().cloned().unwrap_or_default();
-    let (marker, step) = history::position(&body).unwrap_or_default();
-    let bearer =
-        headers.get("authorization").is_some_and(|value| value.starts_with("Bearer ") && value.len() > 7);
-    let id = ledger.arrive(&marker, step, headers, body.clone());
+    let (marker, step) = wire.position(&body).unwrap_or_default();
+    let id = ledger.arrive(&marker, step, headers.clone(), body.clone());
 
-    let refuse = |status: u16, message: String, kind: &str| {
-        let response = plain(status, &reply::error(&message, kind));
-        ledger.end(id, Outcome::Refused, Some(message));
-        response
-    };
-    if !bearer {
-        return refuse(401, "You didn't provide an API key.".into(), "invalid_request_error");
-    }
-    if let Err(error) = parsed {
-        return refuse(
-            400,
-            format!("We could not parse the JSON body of your request: {error}"),
-            "invalid_request_error",
-        );
-    }
-    if let Err(message) = history::check(&body) {
-        return refuse(400, message, "invalid_request_error");
-    }
-    let script = match ledger.step(&marker, step) {
+    let unreadable = |error| format!("We could not parse the JSON body of your request: {error}");
+    let checked =
+        parsed.map_err(|error| unreadable(error).into()).and_then(|body| wire.check(&headers, &body));
+    let script = match checked.and_then(|()| Ok(ledger.step(&marker, step)?)) {
         Ok(script) => script,
-        Err(message) => return refuse(400, message, "invalid_request_error"),
+        Err(Wrong { status, message }) => {
+            let response = plain(status, &wire.error(status, &message));
+            ledger.end(id, Outcome::Refused, Some(message));
+            return response;
+        }
     };
     if let Some(refusal) = script.status.as_ref().filter(|refusal| ledger.fails(&marker, step, refusal)) {
-        let scripted = || reply::error(&format!("scripted status {}", refusal.code), "server_error");
+        let scripted = || wire.error(refusal.code, &format!("scripted status {}", refusal.code));
         let mut response = plain(refusal.code, &refusal.body.clone().unwrap_or_else(scripted));
         for (name, value) in &refusal.headers {
             if let (Ok(name), Ok(value)) = (name.parse::<hyper::header::HeaderName>(), value.parse()) {
@@ -170,7 +153,7 @@ async fn complete(ledger: Arc<Ledger>, headers: BTreeMap<String, String>, body: 
         tokio::select! {
             // Only one of the two can end first, and whoever does leaves its word in the ledger.
             () = sender.closed() => ledger.end(id, Outcome::Aborted, None),
-            () = play(&ledger, id, &sender, &marker, step, &script, &body) => {}
+            () = play(&ledger, id, &sender, wire.reply(&head(&marker, step, &body), &script), &script) => {}
         }
     });
     let frames = stream::unfold(receiver, |mut receiver| async { Some((receiver.recv().await?, receiver)) });
@@ -182,25 +165,30 @@ async fn complete(ledger: Arc<Ledger>, headers: BTreeMap<String, String>, body: 
     response
 }
 
-async fn play(
-    ledger: &Ledger,
-    id: usize,
-    sender: &Sender,
-    marker: &str,
-    step: usize,
-    script: &Step,
-    body: &Value,
-) {
-    let model = body["model"].as_str().unwrap_or_default();
-    let include_usage = body["stream_options"]["include_usage"] == Value::Bool(true);
-    let head = Head { marker, step, model, include_usage };
-    for act in reply::body(&head, script) {
+/// What the reply to this request has in common.
+fn head<'a>(marker: &'a str, step: usize, body: &'a Value) -> Head<'a> {
+    Head {
+        marker,
+        step,
+        model: body["model"].as_str().unwrap_or_default(),
+        include_usage: body["stream_options"]["include_usage"] == Value::Bool(true),
+        encrypted: body["include"][0] == "reasoning.encrypted_content",
+    }
+}
+
+async fn play(ledger: &Ledger, id: usize, sender: &Sender, reply: Reply, script: &Step) {
+    for act in reply.body {
         if !perform(ledger, sender, act).await {
             return ledger.end(id, Outcome::Aborted, None);
         }
     }
     if script.hang {
         return std::future::pending().await;
+    }
+    if script.overloaded {
+        ledger.end(id, Outcome::Failed, None);
+        perform(ledger, sender, reply.failure).await;
+        return;
     }
     match script.cut {
         Some(cut) => {
@@ -210,7 +198,7 @@ async fn play(
             }
         }
         None => {
-            let mut acts = reply::end(&head, script).into_iter().peekable();
+            let mut acts = reply.end.into_iter().peekable();
             while let Some(act) = acts.next() {
                 if acts.peek().is_none() {
                     ledger.end(id, Outcome::Finished, None);

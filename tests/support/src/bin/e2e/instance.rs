@@ -92,8 +92,14 @@ impl Plan {
             format!("OTHER_BASE_URL:{}/v1", world.llm),
             "OTHER_API_KEY:other-key".to_owned(),
             "MODEL_SECONDARY:openai:fake-2, other:fake-3".to_owned(),
-            "MODELS:other:fake-4".to_owned(),
-            r#"CAPABILITIES:{"other:fake-4":{"tools":false}}"#.to_owned(),
+            // And by its other two wires.
+            format!("OPENAI_BASE_URL:{}/v1", world.llm),
+            "OPENAI_API_KEY:responses-key".to_owned(),
+            format!("ANTHROPIC_BASE_URL:{}", world.llm),
+            "ANTHROPIC_API_KEY:messages-key".to_owned(),
+            "MODELS:other:fake-4, openai-responses:fake-5, anthropic:fake-6".to_owned(),
+            r#"CAPABILITIES:{"other:fake-4":{"tools":false},"openai-responses:fake-5":{"reasoning":true}}"#
+                .to_owned(),
             // Long enough for every test on a slow machine, short enough for the test that reaches it.
             r#"LIMITS:{"wall_clock_ms":20000}"#.to_owned(),
             // Few enough for a test to reach it.

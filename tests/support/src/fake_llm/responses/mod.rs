@@ -1,0 +1,7 @@
+//! OpenAI's Responses.
+
+mod check;
+mod reply;
+
+pub use check::{check, position};
+pub use reply::reply;

@@ -1,0 +1,138 @@
+//! The wires that the fake speaks: where, what a request must be there, and what a reply is made of.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::reply::{self, Act, Head};
+use super::script::Step;
+use super::{history, messages, responses};
+
+/// A provider's wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wire {
+    /// OpenAI's Chat Completions.
+    Chat,
+    /// OpenAI's Responses.
+    Responses,
+    /// Anthropic's Messages.
+    Messages,
+}
+
+/// Why a request is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// The status.
+    pub status: u16,
+    /// In the words of the real API.
+    pub message: String,
+}
+
+impl From<String> for Wrong {
+    fn from(message: String) -> Self {
+        Wrong { status: 400, message }
+    }
+}
+
+/// The header fields of a request, names in lower case.
+pub type Headers = BTreeMap<String, String>;
+
+/// What a reply sends.
+pub struct Reply {
+    /// Reasoning, text and calls, up to where a connection may break off.
+    pub body: Vec<Act>,
+    /// The proper end.
+    pub end: Vec<Act>,
+    /// What stands in its place where the provider fails in the middle.
+    pub failure: Act,
+}
+
+impl Wire {
+    /// The wire that is spoken at this path.
+    pub fn at(path: &str) -> Option<Self> {
+        match path {
+            "/v1/chat/completions" => Some(Wire::Chat),
+            "/v1/responses" => Some(Wire::Responses),
+            "/v1/messages" => Some(Wire::Messages),
+            _ => None,
+        }
+    }
+
+    /// What the real API refuses.
+    pub fn check(self, headers: &Headers, body: &Value) -> Result<(), Wrong> {
+        match self {
+            Wire::Chat => bearer(headers).and_then(|()| Ok(history::check(body)?)),
+            Wire::Responses => bearer(headers).and_then(|()| Ok(responses::check(body)?)),
+            Wire::Messages => messages::check(headers, body),
+        }
+    }
+
+    /// Where in its script a request stands: its marker, and how many replies there were since.
+    pub fn position(self, body: &Value) -> Option<(String, usize)> {
+        match self {
+            Wire::Chat => history::position(body),
+            Wire::Responses => responses::position(body),
+            Wire::Messages => messages::position(body),
+        }
+    }
+
+    /// What a step says.
+    pub fn reply(self, head: &Head<'_>, step: &Step) -> Reply {
+        match self {
+            Wire::Chat => {
+                let failure =
+                    json!({ "error": { "message": "Overloaded", "type": "server_error", "code": 503 } });
+                Reply {
+                    body: reply::body(head, step),
+                    end: reply::end(head, step),
+                    failure: Act::Send(format!("data: {failure}\n\n").into()),
+                }
+            }
+            Wire::Responses => responses::reply(head, step),
+            Wire::Messages => messages::reply(head, step),
+        }
+    }
+
+    /// The body of a refusal.
+    pub fn error(self, status: u16, message: &str) -> Value {
+        let kind = match (self, status) {
+            (Wire::Messages, 401) => "authentication_error",
+            (Wire::Messages, 429) => "rate_limit_error",
+            (Wire::Messages, 529) => "overloaded_error",
+            (Wire::Messages, 500..) => "api_error",
+            (_, 500..) => "server_error",
+            _ => "invalid_request_error",
+        };
+        match self {
+            Wire::Chat | Wire::Responses => reply::error(message, kind),
+            Wire::Messages => json!({ "type": "error", "error": { "type": kind, "message": message } }),
+        }
+    }
+}
+
+fn bearer(headers: &Headers) -> Result<(), Wrong> {
+    let key = headers.get("authorization").and_then(|value| value.strip_prefix("Bearer "));
+    match key {
+        Some(key) if !key.is_empty() => Ok(()),
+        _ => Err(Wrong { status: 401, message: "You didn't provide an API key.".into() }),
+    }
+}
+
+/// What a provider signs its reasoning with: nobody else can make it, and it fits this text alone.
+pub fn seal(reasoning: &str) -> String {
+    let digest = reasoning.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| {
+        (digest ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    format!("sealed{digest:016x}==")
+}
+
+/// The first member of an object that the API does not know.
+pub fn unknown<'a>(value: &'a Value, known: &[&str]) -> Option<&'a str> {
+    value.as_object()?.keys().map(String::as_str).find(|name| !known.contains(name))
+}
+
+/// Whether this may be the name of a tool.
+pub fn is_name(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    !name.is_empty() && name.len() <= 64 && name.chars().all(allowed)
+}
