@@ -3,6 +3,7 @@
 
 use espalier_durable::model::ModelChoice;
 use espalier_durable::providers::config::Configuration;
+use espalier_durable::quota::Quotas;
 use espalier_durable::shell::limits;
 use serde::Serialize;
 
@@ -15,6 +16,8 @@ pub struct Bindings {
     pub threads: bool,
     /// DB: API keys and the list of threads.
     pub db: bool,
+    /// QUOTA: the tenants' quotas.
+    pub quota: bool,
 }
 
 /// The answer's body.
@@ -35,6 +38,15 @@ impl Health {
         problems.extend(limits::from_env(&var).err());
         problems.extend(limits::kept_turns(&var).err());
         problems.extend(limits::tool_rules(&var).err());
+        match Quotas::from_env(&var) {
+            Ok(quotas) if !quotas.is_empty() && !bindings.quota => {
+                problems.push(
+                    "QUOTAS limits something, but the Durable Object binding QUOTA is missing.".to_owned(),
+                );
+            }
+            Ok(_) => {}
+            Err(problem) => problems.push(problem),
+        }
         match Configuration::from_env(var) {
             Ok(Configuration { roles, .. }) if problems.is_empty() => {
                 let ModelChoice { provider, model, .. } = ModelChoice::clone(&roles.primary.first.choice);
@@ -65,7 +77,7 @@ mod tests {
     fn health(vars: &[(&str, &str)], threads: bool, db: bool) -> Health {
         let var =
             |name: &str| vars.iter().find(|(var, _)| *var == name).map(|(_, value)| (*value).to_owned());
-        Health::of(&Settings::read(var), Bindings { threads, db }, var)
+        Health::of(&Settings::read(var), Bindings { threads, db, quota: db }, var)
     }
 
     #[test]
@@ -90,6 +102,16 @@ mod tests {
             assert!(body.contains(word), "{word}: {body}");
         }
         assert!(!body.contains(secret.1));
+    }
+
+    #[test]
+    fn quotas_need_somebody_who_keeps_them() {
+        let quotas = ("QUOTAS", r#"{"user": {"concurrent_turns": 1}}"#);
+        let jwt = ("JWT", r#"[{"name":"a","issuer":"i","audience":"u","jwks_url":"https://x/y"}]"#);
+        assert_eq!(health(&[quotas, jwt], true, true).status(), 200);
+        assert_eq!(health(&[quotas, jwt], true, false).status(), 503);
+        assert_eq!(health(&[("QUOTAS", "{}"), jwt], true, false).status(), 200);
+        assert_eq!(health(&[("QUOTAS", "{"), jwt], true, true).status(), 503);
     }
 
     #[test]

@@ -22,9 +22,9 @@ mod routes;
 #[cfg(target_arch = "wasm32")]
 mod serve;
 
-/// The class that wrangler.toml names.
+/// The classes that wrangler.toml names.
 #[cfg(target_arch = "wasm32")]
-pub use ::espalier_durable::shell::ThreadObject;
+pub use ::espalier_durable::shell::{QuotaObject, ThreadObject};
 
 /// A panic is logged with its stack, and goes on to the hook that `worker` installs, which has the instance rebuilt.
 #[cfg(target_arch = "wasm32")]

@@ -47,7 +47,10 @@ impl Failure {
             }
             Failure::Refused(error) if error.code == ErrorCode::InsufficientScope => problem(error)
                 .with("www-authenticate", "Bearer realm=\"espalier\", error=\"insufficient_scope\""),
-            Failure::Refused(error) => problem(error),
+            Failure::Refused(error) => match error.retry_after_s {
+                Some(seconds) => problem(error).with("retry-after", seconds.to_string()),
+                None => problem(error),
+            },
             Failure::WrongMethod { allow } => {
                 let error = ApiError::new(ErrorCode::MethodNotAllowed, format!("this path has {allow}"));
                 problem(&error).with("allow", allow.as_str())

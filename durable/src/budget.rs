@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use crate::model::Usage;
 use crate::profiles::{Limits, Price};
 use crate::protocol::BudgetReason;
+use crate::quota::Amount;
 
 /// What is counted. For these the overshoot is zero over the whole tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,10 +89,9 @@ impl TurnBudget {
     /// What a model call would exceed that may use so much. Tokens and money are limited by estimates before a call
     /// and by what was used after it.
     pub fn exceeded_by_tokens(&self, more: Spending) -> Option<Exceeded> {
-        let all = self.held.values().fold(self.spent.and(more), |total, held| total.and(*held));
+        let all = self.all().and(more);
         let tokens = all.tokens.input_tokens.saturating_add(all.tokens.output_tokens);
-        // Rounded up, but for what adding has made of it.
-        let cost = (all.microusd - 1e-3).ceil() as u64;
+        let cost = all.whole_microusd();
         // One request beyond the history's limit could not be pruned to fit (CF-24).
         let request = (BudgetReason::Tokens, Some(self.limits.history_tokens), more.tokens.input_tokens);
         [
@@ -120,6 +120,17 @@ impl TurnBudget {
     pub fn settle(&mut self, at: &str, used: Option<Spending>) {
         let held = self.held.remove(at).unwrap_or_default();
         self.spent = self.spent.and(used.unwrap_or(held));
+    }
+
+    fn all(&self) -> Spending {
+        self.held.values().fold(self.spent, |total, held| total.and(*held))
+    }
+
+    /// What all calls used or may have used: what the turn is charged against quotas.
+    pub fn charged(&self) -> Amount {
+        let all = self.all();
+        let tokens = all.tokens.input_tokens.saturating_add(all.tokens.output_tokens);
+        Amount { tokens, microusd: all.whole_microusd() }
     }
 
     /// Counts a tool's result.
@@ -159,6 +170,11 @@ impl Spending {
             },
             microusd: self.microusd + other.microusd,
         }
+    }
+
+    /// Rounded up, but for what adding has made of it.
+    fn whole_microusd(self) -> u64 {
+        (self.microusd - 1e-3).ceil() as u64
     }
 }
 
@@ -213,6 +229,7 @@ mod tests {
         assert_eq!(budget.exceeded_by_tokens(tokens(30, 10)), None);
         budget.hold("1", tokens(10, 0));
         budget.hold("1", tokens(10, 0));
+        assert_eq!(budget.charged(), Amount { tokens: 80, microusd: 0 }, "settled, lost and open calls");
         assert!(
             budget.exceeded_by_tokens(tokens(20, 1)).is_some(),
             "a call whose run was lost stays paid for"
@@ -243,6 +260,9 @@ mod tests {
         }
         assert_eq!(budget.exceeded_by_tokens(priced(0, 0)), None, "ten, whatever adding made of it");
         assert_eq!(budget.exceeded_by_tokens(priced(1, 0)), beyond);
+        assert_eq!(budget.charged(), Amount { tokens: 8, microusd: 10 });
+        budget.hold("10", priced(2, 1));
+        assert_eq!(budget.charged(), Amount { tokens: 11, microusd: 14 }, "what is open may still be used");
         budget.count_result(5);
         assert_eq!(budget.exceeded_by_result(0), None);
         let refused = budget.exceeded_by_result(1);

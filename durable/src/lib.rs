@@ -1,6 +1,6 @@
 //! Espalier's engine, and the Durable Object that runs it.
 //!
-//! From the ground up: `protocol`, `model`, `profiles` ← `budget`, `memory`, `journal`, `toolbelt`, `providers` ←
+//! From the ground up: `protocol`, `model`, `profiles`, `quota` ← `budget`, `memory`, `journal`, `toolbelt`, `providers` ←
 //! `ports` ← `turn`, `tools` ← `storage`, `shell`. No import runs back up. Only `shell` and `storage` name the platform, in
 //! what exists on wasm32 alone.
 
@@ -12,6 +12,7 @@ pub mod ports;
 pub mod profiles;
 pub mod protocol;
 pub mod providers;
+pub mod quota;
 pub mod redact;
 pub mod shell;
 pub mod storage;

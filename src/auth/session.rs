@@ -8,6 +8,7 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use espalier_durable::protocol::{Owner, hex};
 use hmac::{Hmac, KeyInit, Mac};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
@@ -54,6 +55,13 @@ impl Session {
             Owner { issuer: ISSUER.to_owned(), tenant: "public".to_owned(), user: self.user.to_string() };
         Principal { owner, method: Method::Ambient, scopes: Scopes::USER }
     }
+}
+
+/// The body of an answer that opens a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Opened {
+    pub user_id: Uuid,
+    pub expires_at: u64,
 }
 
 /// The most secrets at a time: more than any rotation needs.

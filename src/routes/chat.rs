@@ -1,11 +1,12 @@
 //! `POST /api/chat`: checks the message and hands it to its thread's object, which answers with the stream.
 
-use espalier_durable::protocol::{ChatRequest, Owner, ThreadCommand, ThreadEnvelope};
+use espalier_durable::protocol::{ChatRequest, Owner, ThreadCommand, ThreadEnvelope, Visitor};
 use espalier_durable::tools::client;
 use worker::console_debug;
 use worker::web_sys::Response;
 
 use super::object;
+use crate::auth::session;
 use crate::body;
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
@@ -24,6 +25,9 @@ pub async fn start(call: &mut Call, owner: Owner) -> Result<Response, Failure> {
         None => uuid_v7(call.now).map_err(Failure::internal("drawing a turn's id"))?,
     };
     let thread_id = request.thread_id.unwrap_or_else(|| owner.derived_thread(turn_id));
-    let command = ThreadCommand::Chat { turn_id, request: Box::new(request) };
+    // Cloudflare sets this header; what a client sends under its name does not come through.
+    let visitor =
+        (owner.issuer == session::ISSUER).then(|| Visitor { address: call.header("cf-connecting-ip") });
+    let command = ThreadCommand::Chat { turn_id, request: Box::new(request), visitor };
     object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await
 }

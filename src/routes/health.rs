@@ -1,5 +1,6 @@
 //! `GET /api/health`. No credential, no I/O.
 
+use espalier_durable::shell::QUOTA_BINDING;
 use espalier_durable::shell::env::var;
 
 use crate::health::{Bindings, Health};
@@ -8,8 +9,11 @@ use crate::serve::Call;
 
 /// The report.
 pub fn report(call: &Call) -> Reply {
-    let bindings =
-        Bindings { threads: call.env.durable_object("THREADS").is_ok(), db: call.env.d1("DB").is_ok() };
+    let bindings = Bindings {
+        threads: call.env.durable_object("THREADS").is_ok(),
+        db: call.env.d1("DB").is_ok(),
+        quota: call.env.durable_object(QUOTA_BINDING).is_ok(),
+    };
     let health = Health::of(&call.settings, bindings, |name| var(&call.env, name));
     Reply::json(health.status(), &health)
 }

@@ -4,6 +4,7 @@
 mod answers;
 mod chat;
 mod credentials;
+mod damper;
 mod health;
 mod jwks;
 mod keys;
@@ -21,6 +22,10 @@ use crate::serve::{Answer, Call};
 
 /// Does what a route asks for.
 pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failure> {
+    // Whoever watches over the service asks often.
+    if route != Route::Health {
+        damper::check(call).await?;
+    }
     match route {
         Route::Health => Ok(Answer::Ours(health::report(call))),
         Route::Session => session::open(call).map(Answer::Ours),

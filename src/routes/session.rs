@@ -1,23 +1,14 @@
 //! `POST /api/session`: an anonymous visitor gets a cookie. Nothing is stored, so one that is never used costs
 //! nothing.
 
-use serde::Serialize;
-use uuid::Uuid;
-
 use super::credentials;
-use crate::auth::session::{Session, set_cookie, token_in};
+use crate::auth::session::{Opened, Session, set_cookie, token_in};
 use crate::auth::unauthenticated;
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
 use crate::reply::Reply;
 use crate::serve::Call;
 use crate::settings::Anonymous;
-
-#[derive(Serialize)]
-struct Opened {
-    user_id: Uuid,
-    expires_at: u64,
-}
 
 /// Keeps a visitor who has a valid cookie, else begins a new session.
 pub fn open(call: &Call) -> Result<Reply, Failure> {

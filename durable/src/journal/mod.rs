@@ -10,6 +10,7 @@ use crate::memory::Overlay;
 use crate::model::{Message, ModelError, ModelReply, Usage};
 use crate::profiles::{Chain, Limits};
 use crate::protocol::{Awaited, BudgetReason, ChunkKind, Content, Event, Place, Seq, StoredMessage};
+use crate::quota::Amount;
 use crate::toolbelt::{ToolPolicy, ToolSpec};
 
 /// What is written together, in one transaction.
@@ -254,6 +255,8 @@ pub struct TurnEnd {
     /// What the turn adds to the model's view of the conversation: from the user's message on.
     pub history: Vec<Message>,
     pub calls: Vec<CallRecord>,
+    /// What quotas are charged; none where that is not known.
+    pub used: Option<Amount>,
 }
 
 /// One row of telemetry.

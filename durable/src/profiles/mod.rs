@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::quota::Grant;
+
 mod models;
 
 pub use models::{Chain, Offer, Price, Role};
@@ -78,6 +80,16 @@ impl Limits {
         self.turn_tokens.is_some() || self.turn_cost_microusd.is_some()
     }
 
+    /// The same, with no more tokens and money than a quota grants.
+    pub fn within(self, grant: Grant) -> Limits {
+        let least = |own: Option<u64>, granted: Option<u64>| own.into_iter().chain(granted).min();
+        Limits {
+            turn_tokens: least(self.turn_tokens, grant.tokens),
+            turn_cost_microusd: least(self.turn_cost_microusd, grant.microusd),
+            ..self
+        }
+    }
+
     /// The limits of a profile, if there is one of that name.
     pub fn of_profile(name: &str) -> Option<Limits> {
         match name {
@@ -103,5 +115,17 @@ mod tests {
         let free = Limits::of_profile("free").unwrap();
         assert!(free.llm_calls + 10 < 50, "Cloudflare's free plan allows 50 subrequests");
         assert_eq!(Limits::of_profile("none"), None);
+    }
+
+    #[test]
+    fn a_grant_only_narrows() {
+        let own = Limits { turn_tokens: Some(10), ..Limits::default() };
+        let granted = |tokens, microusd| {
+            let limits = own.within(Grant { tokens, microusd });
+            (limits.turn_tokens, limits.turn_cost_microusd)
+        };
+        assert_eq!(granted(None, None), (Some(10), None));
+        assert_eq!(granted(Some(20), Some(5)), (Some(10), Some(5)));
+        assert_eq!(granted(Some(5), None), (Some(5), None));
     }
 }

@@ -39,18 +39,33 @@ impl Owner {
     }
 
     fn digest(&self, rest: &[&str]) -> [u8; 32] {
-        let mut hasher = Sha256::new();
-        for part in [self.issuer.as_str(), &self.tenant, &self.user].iter().chain(rest) {
-            hasher.update((part.len() as u64).to_be_bytes());
-            hasher.update(part.as_bytes());
-        }
-        hasher.finalize().into()
+        digest([self.issuer.as_str(), &self.tenant, &self.user].into_iter().chain(rest.iter().copied()))
     }
+}
+
+/// The name of the object that keeps a tenant's quotas. No owner's thread has it: those digest five parts, this two.
+pub fn quota_object_name(tenant: &str) -> String {
+    hex(&digest(["quota", tenant].into_iter()))
+}
+
+fn digest<'a>(parts: impl Iterator<Item = &'a str>) -> [u8; 32] {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hasher.finalize().into()
 }
 
 /// Lower-case hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// An anonymous user, as far as quotas care.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Visitor {
+    pub address: Option<String>,
 }
 
 /// A request to a thread's object: its body, as JSON.
@@ -69,6 +84,8 @@ pub enum ThreadCommand {
     Chat {
         turn_id: Uuid,
         request: Box<ChatRequest>,
+        /// Where an anonymous visitor comes from; none for all others.
+        visitor: Option<Visitor>,
     },
     Detail,
     Messages {

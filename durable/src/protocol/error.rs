@@ -10,6 +10,7 @@ pub enum ErrorCode {
     Unauthenticated,
     ForbiddenOrigin,
     InsufficientScope,
+    TooManyThreads,
     RouteNotFound,
     ThreadNotFound,
     NotWaiting,
@@ -19,6 +20,9 @@ pub enum ErrorCode {
     StaleRequestSeq,
     BodyTooLarge,
     UnsupportedMediaType,
+    TooManyTurns,
+    RateLimited,
+    QuotaExceeded,
     Misconfigured,
     Internal,
 }
@@ -32,6 +36,7 @@ impl ErrorCode {
             ErrorCode::Unauthenticated => ("unauthenticated", 401, "A credential is needed"),
             ErrorCode::ForbiddenOrigin => ("forbidden_origin", 403, "The origin is not allowed"),
             ErrorCode::InsufficientScope => ("insufficient_scope", 403, "The credential may not do this"),
+            ErrorCode::TooManyThreads => ("too_many_threads", 403, "The user has as many threads as may be"),
             ErrorCode::RouteNotFound => ("route_not_found", 404, "There is no such route"),
             ErrorCode::ThreadNotFound => ("thread_not_found", 404, "There is no such thread"),
             ErrorCode::NotWaiting => ("not_waiting", 404, "Nothing waits for this answer"),
@@ -43,6 +48,9 @@ impl ErrorCode {
             ErrorCode::UnsupportedMediaType => {
                 ("unsupported_media_type", 415, "The media type is not supported")
             }
+            ErrorCode::TooManyTurns => ("too_many_turns", 429, "As many turns run as may"),
+            ErrorCode::RateLimited => ("rate_limited", 429, "Too many requests"),
+            ErrorCode::QuotaExceeded => ("quota_exceeded", 429, "The day's quota is used up"),
             ErrorCode::Misconfigured => ("misconfigured", 503, "The service is not configured"),
             ErrorCode::Internal => ("internal", 500, "The service failed"),
         }
@@ -72,17 +80,19 @@ pub struct ApiError {
     pub detail: String,
     /// The path of the offending member of the body.
     pub field: Option<String>,
+    /// When it is worth trying again, in seconds: the header `Retry-After`.
+    pub retry_after_s: Option<u64>,
 }
 
 impl ApiError {
     /// An error that no single member of the body caused.
     pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
-        ApiError { code, detail: detail.into(), field: None }
+        ApiError { code, detail: detail.into(), field: None, retry_after_s: None }
     }
 
     /// An `invalid_request` that names the offending member.
     pub fn field(field: impl Into<String>, detail: impl Into<String>) -> Self {
-        ApiError { code: ErrorCode::InvalidRequest, detail: detail.into(), field: Some(field.into()) }
+        ApiError { field: Some(field.into()), ..ApiError::new(ErrorCode::InvalidRequest, detail) }
     }
 
     /// The body that tells it.

@@ -32,6 +32,13 @@ pub struct StoredMessage {
     pub execution_tree: Option<ExecutionTree>,
 }
 
+/// The answer to a cancel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cancelled {
+    /// Null when the thread was idle.
+    pub turn_id: Option<String>,
+}
+
 /// Why a turn did not end by itself, for a person to read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StopNote {

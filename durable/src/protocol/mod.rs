@@ -9,7 +9,7 @@ mod message;
 mod request;
 mod tree;
 
-pub use command::{Owner, ThreadCommand, ThreadEnvelope, hex};
+pub use command::{Owner, ThreadCommand, ThreadEnvelope, Visitor, hex, quota_object_name};
 pub use content::{
     Content, ContentPart, DataUrl, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS, Medium,
 };
@@ -19,7 +19,9 @@ pub use event::{
     ModelCost, Numbered, Place, Seq,
 };
 pub use key::{KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey};
-pub use message::{MessageList, Role, StopNote, StoredMessage, ThreadDetail, ThreadList, ThreadSummary};
+pub use message::{
+    Cancelled, MessageList, Role, StopNote, StoredMessage, ThreadDetail, ThreadList, ThreadSummary,
+};
 pub use request::{Approval, ChatContext, ChatRequest, ClientTool, ContextKind, ToolResult};
 pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeNode, preview};
 

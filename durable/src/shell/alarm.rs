@@ -3,8 +3,8 @@
 
 use std::rc::Rc;
 
-use futures::future::{Either, select};
-use futures::pin_mut;
+use futures::future::{Either, join, select};
+use futures::{FutureExt, pin_mut};
 
 use crate::journal::Failure;
 use crate::redact::redacted;
@@ -12,8 +12,8 @@ use crate::storage::outgoing::{News, Outgoing, retry_after_ms};
 use crate::storage::thread::{Reason, TurnStatus};
 use crate::storage::{StoreError, d1};
 
-use super::compose;
 use super::thread::{Thread, WATCH_MS};
+use super::{compose, quota};
 
 /// How long D1 may take for a batch before it counts as refused: its own limit for a query is 30 s.
 const D1_MS: u64 = 30_000;
@@ -167,7 +167,9 @@ impl Thread {
 
     async fn tell(&self, rows: Result<Vec<Outgoing>, StoreError>) -> Result<(), StoreError> {
         let rows = rows?;
-        let telling = d1::tell(&self.env, &rows);
+        // Both, whatever becomes of the other: what is told twice changes nothing.
+        let telling = join(d1::tell(&self.env, &rows), quota::tell(&self.env, &self.clock, &rows));
+        let telling = telling.map(|(index, quotas)| index.and(quotas));
         pin_mut!(telling);
         match select(telling, self.clock.sleep(D1_MS)).await {
             Either::Left((told, _)) => told,

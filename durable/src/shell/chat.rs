@@ -8,7 +8,8 @@ use worker::Response;
 
 use crate::journal::TurnStop;
 use crate::ports::Ports;
-use crate::protocol::{ApiError, ChatRequest, ErrorCode, Owner, Role, StoredMessage};
+use crate::protocol::{ApiError, ChatRequest, ErrorCode, Owner, Role, StoredMessage, Visitor};
+use crate::quota::Grant;
 use crate::storage::outgoing::{News, Outgoing, ThreadRow};
 use crate::storage::thread::{Reason, ThreadMeta, TurnRow, TurnStatus};
 use crate::turn::Turn;
@@ -26,6 +27,7 @@ const TITLE_CHARS: usize = 80;
 /// Who asks, where, for which turn.
 pub struct Ask<'a> {
     pub owner: &'a Owner,
+    pub visitor: Option<&'a Visitor>,
     pub thread_id: Uuid,
     pub turn_id: Uuid,
     pub request: &'a ChatRequest,
@@ -54,6 +56,7 @@ impl Thread {
 
     /// The turn, which may have run before. All checks are made again after each wait.
     async fn started(self: &Rc<Self>, ask: &Ask<'_>) -> Result<TurnRow, ApiError> {
+        let (mut alone, mut admitted) = (None, None);
         loop {
             let thread = self.of(ask.owner)?;
             self.revive()?;
@@ -64,7 +67,18 @@ impl Thread {
             }
             self.check_order(ask, thread.as_ref())?;
             let open = if thread.is_some() { self.store.open_turn()? } else { None };
-            let Some(open) = open else { return self.start(ask, thread) };
+            let Some(open) = open else {
+                // From admission to start one request at a time: of those that come together, one is charged.
+                if alone.is_none() {
+                    alone = Some(self.admitting.lock().await);
+                    continue;
+                }
+                let Some(grant) = admitted else {
+                    admitted = Some(self.admission(ask, thread.is_none()).await?);
+                    continue;
+                };
+                return self.start(ask, thread, grant);
+            };
             let Some(request_seq) = ask.request.request_seq else {
                 let detail = format!("the turn {} is running", open.turn_id);
                 return Err(ApiError::new(ErrorCode::TurnInProgress, detail));
@@ -92,7 +106,12 @@ impl Thread {
         }
     }
 
-    fn start(self: &Rc<Self>, ask: &Ask<'_>, thread: Option<ThreadMeta>) -> Result<TurnRow, ApiError> {
+    fn start(
+        self: &Rc<Self>,
+        ask: &Ask<'_>,
+        thread: Option<ThreadMeta>,
+        grant: Grant,
+    ) -> Result<TurnRow, ApiError> {
         let now = self.clock.now_ms();
         let numbers = self.numbers()?;
         let new = thread.is_none();
@@ -136,6 +155,7 @@ impl Thread {
             client_tools: ask.request.client_tools.as_deref().unwrap_or_default(),
             approved: if new { BTreeSet::new() } else { self.store.approved_tools()? },
             history_until,
+            grant,
         };
         let (spec, parts) = compose::compose(self, &frame)?;
         let history = match new {

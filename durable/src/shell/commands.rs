@@ -6,7 +6,9 @@ use serde::Serialize;
 use worker::Response;
 
 use crate::journal::{Answer, TurnStop};
-use crate::protocol::{ApiError, Awaited, ErrorCode, MessageList, Owner, Seq, ThreadDetail, ThreadSummary};
+use crate::protocol::{
+    ApiError, Awaited, Cancelled, ErrorCode, MessageList, Owner, Seq, ThreadDetail, ThreadSummary,
+};
 use crate::storage::StoreError;
 use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing};
 use crate::storage::thread::{Reason, ThreadMeta};
@@ -20,11 +22,6 @@ use super::thread::{Thread, WATCH_MS};
 const MAX_LIMIT: usize = 200;
 /// How long a deletion waits for D1, so that lists do not show what is gone. D1 is told in any case.
 const DELETE_MS: u64 = 2_000;
-
-#[derive(Serialize)]
-struct Cancelled {
-    turn_id: Option<String>,
-}
 
 #[derive(Serialize)]
 struct Taken {

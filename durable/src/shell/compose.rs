@@ -6,10 +6,12 @@ use std::rc::Rc;
 use worker::Env;
 
 use crate::journal::TurnSpec;
+use crate::model::Usage;
 use crate::ports::{Model, Tools};
-use crate::profiles::{Limits, Role};
-use crate::protocol::{ApiError, ClientTool, Content, ContextKind, ErrorCode, StoredMessage};
+use crate::profiles::{Chain, Limits, Role};
+use crate::protocol::{ApiError, ChatRequest, ClientTool, Content, ContextKind, ErrorCode, StoredMessage};
 use crate::providers::config::Configuration;
+use crate::quota::{Amount, Grant};
 use crate::toolbelt::ToolPolicy;
 use crate::turn::prompt;
 use crate::{shell, tools};
@@ -20,6 +22,9 @@ use super::thread::Thread;
 /// Bytes of stored history that are read for each token that a model may see of it: more than any tokenizer packs
 /// into one, so that the token limit cuts and not this.
 const BYTES_PER_TOKEN: usize = 8;
+
+/// The prompt, the tools and a short message, in tokens: a turn with less would stop before its first call.
+const LEAST_INPUT_TOKENS: u64 = 4_000;
 
 /// The parts of a turn that are not its log.
 pub struct Parts {
@@ -42,22 +47,15 @@ pub struct Frame<'a> {
     /// The tools that a person has allowed for good.
     pub approved: BTreeSet<String>,
     pub history_until: i64,
+    /// What the turn's quotas let it have.
+    pub grant: Grant,
 }
 
 /// A new turn by the present configuration. From here on it depends on what stands in the spec.
 pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), ApiError> {
-    let limits = limits(&thread.env)?;
+    let limits = limits(&thread.env)?.within(frame.grant);
     let (parts, configuration) = parts(thread)?;
-    let chain = configuration.chain(frame.model).ok_or_else(|| {
-        ApiError::field("model", "this deployment does not offer it; GET /api/models lists what it offers")
-    })?;
-    let first = &chain.first.choice;
-    if frame.content.needs_vision() && !first.capabilities.vision {
-        return Err(ApiError::field(
-            "content",
-            format!("the model {} reads neither images nor PDFs", first.id()),
-        ));
-    }
+    let chain = chain(&configuration, frame.model, frame.content)?;
     let rules = shell::limits::tool_rules(|name| var(&thread.env, name)).map_err(misconfigured)?;
     let policy = ToolPolicy::of(frame.context).narrowed(rules, frame.approved.clone());
     let spec = TurnSpec {
@@ -79,10 +77,44 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     Ok((spec, parts))
 }
 
+/// The models of a turn, which can read what it is about.
+fn chain(configuration: &Configuration, model: Option<&str>, content: &Content) -> Result<Chain, ApiError> {
+    let chain = configuration.chain(model).ok_or_else(|| {
+        ApiError::field("model", "this deployment does not offer it; GET /api/models lists what it offers")
+    })?;
+    let first = &chain.first.choice;
+    if content.needs_vision() && !first.capabilities.vision {
+        let detail = format!("the model {} reads neither images nor PDFs", first.id());
+        return Err(ApiError::field("content", detail));
+    }
+    Ok(chain)
+}
+
+/// The limits that a turn has whatever its quotas say, and the least that is good for something: one call of the model,
+/// with a message of some length. `money`: quotas limit it, which takes models whose prices are known.
+pub fn terms(env: &Env, request: &ChatRequest, money: bool) -> Result<(Limits, Amount), ApiError> {
+    let limits = limits(env)?;
+    let configuration = configuration(env)?;
+    let chain = chain(&configuration, request.model.as_deref(), &request.content)?;
+    let subtasks = configuration.roles.of(Role::Subagent);
+    let mut offers = chain.iter().chain(subtasks.iter().flat_map(|chain| chain.iter()));
+    if money && offers.any(|offer| offer.price.is_none()) {
+        return Err(misconfigured("QUOTAS limits money, and the price of a model is not known".to_owned()));
+    }
+    let least =
+        Usage { input_tokens: LEAST_INPUT_TOKENS, cached_tokens: 0, output_tokens: limits.output_tokens };
+    let cost = chain.dearest().map_or(0.0, |price| price.cost_usd(least));
+    let tokens = least.input_tokens + least.output_tokens;
+    Ok((limits, Amount { tokens, microusd: (cost * 1e6).ceil() as u64 }))
+}
+
+fn configuration(env: &Env) -> Result<Configuration, ApiError> {
+    Configuration::from_env(|name| var(env, name)).map_err(|problems| misconfigured(problems.join(" ")))
+}
+
 /// The parts of any turn, and the models that are configured now.
 pub fn parts(thread: &Thread) -> Result<(Parts, Configuration), ApiError> {
-    let configuration = Configuration::from_env(|name| var(&thread.env, name))
-        .map_err(|problems| misconfigured(problems.join(" ")))?;
+    let configuration = configuration(&thread.env)?;
     let model = shell::model::serving(&configuration, &thread.connections, &thread.clock);
     let tools: Rc<dyn Tools> = Rc::new(tools::Standard::default());
     #[cfg(feature = "faults")]
@@ -105,6 +137,7 @@ pub fn kept_turns(env: &Env) -> Result<u32, String> {
     shell::limits::kept_turns(|name| var(env, name))
 }
 
-fn misconfigured(detail: String) -> ApiError {
+/// The operator's to mend.
+pub fn misconfigured(detail: String) -> ApiError {
     ApiError::new(ErrorCode::Misconfigured, detail)
 }

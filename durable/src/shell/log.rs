@@ -157,6 +157,7 @@ impl TurnLog {
             context_type: about.context_type.clone(),
             created_at: end.message.created_at,
             records: fit_calls(end.calls.clone())?,
+            used: end.used,
         };
         let news = News::TurnEnded { thread, message, calls };
         let now = self.clock.now_ms();

@@ -13,6 +13,8 @@ pub mod reader;
 pub mod sse;
 
 #[cfg(target_arch = "wasm32")]
+mod admission;
+#[cfg(target_arch = "wasm32")]
 mod alarm;
 #[cfg(target_arch = "wasm32")]
 mod chat;
@@ -31,6 +33,8 @@ mod log;
 #[cfg(target_arch = "wasm32")]
 pub mod object;
 #[cfg(target_arch = "wasm32")]
+mod quota;
+#[cfg(target_arch = "wasm32")]
 pub mod respond;
 #[cfg(target_arch = "wasm32")]
 mod revive;
@@ -39,6 +43,8 @@ mod thread;
 
 #[cfg(target_arch = "wasm32")]
 pub use object::ThreadObject;
+#[cfg(target_arch = "wasm32")]
+pub use quota::{BINDING as QUOTA_BINDING, QuotaObject};
 #[cfg(target_arch = "wasm32")]
 pub use respond::problem_response;
 

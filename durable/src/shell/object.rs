@@ -63,8 +63,9 @@ impl DurableObject for ThreadObject {
 async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Response, ApiError> {
     let ThreadEnvelope { owner, thread_id, command } = envelope;
     match command {
-        ThreadCommand::Chat { turn_id, request } => {
-            thread.chat(Ask { owner: &owner, thread_id, turn_id, request: &request }).await
+        ThreadCommand::Chat { turn_id, request, visitor } => {
+            let visitor = visitor.as_ref();
+            thread.chat(Ask { owner: &owner, visitor, thread_id, turn_id, request: &request }).await
         }
         ThreadCommand::Detail => thread.detail(&owner),
         ThreadCommand::Messages { limit, cursor } => thread.list_messages(&owner, limit, cursor.as_deref()),

@@ -18,7 +18,12 @@ fn builder(status: u16) -> worker::Result<ResponseBuilder> {
 /// A refusal as RFC 9457 `application/problem+json`.
 pub fn problem_response(error: &ApiError) -> worker::Result<Response> {
     let body = serde_json::to_vec(&error.problem())?;
-    Ok(builder(error.code.status())?.with_header("content-type", "application/problem+json")?.fixed(body))
+    let mut response =
+        builder(error.code.status())?.with_header("content-type", "application/problem+json")?;
+    if let Some(seconds) = error.retry_after_s {
+        response = response.with_header("retry-after", &seconds.to_string())?;
+    }
+    Ok(response.fixed(body))
 }
 
 /// A JSON answer.

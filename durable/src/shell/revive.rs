@@ -47,6 +47,7 @@ impl Thread {
         let live = Rc::new(LiveLog::new(turn.turn_id.as_str(), self.numbers()?.next()));
         let run = self.rebuilt(thread, turn, live, Turn::resume)?;
         worker::console_log!("turn {} resumed, attempt {}", turn.turn_id, turn.resumptions);
+        self.keep_lease(&run);
         self.launch(&Rc::new(run));
         Ok(())
     }
@@ -129,7 +130,7 @@ impl Thread {
             ("done".to_owned(), done),
         ];
         let history = vec![Message::User { content: content.into() }, note];
-        let end = Some(Box::new(TurnEnd { message: stored, history, calls: Vec::new() }));
+        let end = Some(Box::new(TurnEnd { message: stored, history, calls: Vec::new(), used: None }));
         let numbers = self.numbers()?;
         let log = TurnLog {
             live: Rc::new(LiveLog::new(turn.turn_id.as_str(), numbers.next())),

@@ -7,6 +7,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use futures::future::{Either, LocalBoxFuture, select};
+use futures::lock::Mutex;
 use futures::{FutureExt, pin_mut};
 use uuid::Uuid;
 use worker::{Env, State};
@@ -50,6 +51,8 @@ pub struct Thread {
     pub idle: Cell<bool>,
     /// The newest request that waits for the turn that it supersedes to end.
     pub superseding: Cell<Option<(u64, Uuid)>>,
+    /// Held by the request that asks for a turn to be admitted, until that turn has started.
+    pub admitting: Mutex<()>,
     /// One drain of the outbox at a time keeps its order.
     pub draining: Cell<bool>,
 }
@@ -75,6 +78,7 @@ impl Thread {
             parked: RefCell::new(None),
             idle: Cell::new(false),
             superseding: Cell::new(None),
+            admitting: Mutex::new(()),
             draining: Cell::new(false),
         })
     }
@@ -159,6 +163,7 @@ impl Thread {
     pub fn go_on(self: &Rc<Self>, run: &Rc<Run>) {
         let current = self.run();
         if !current.is_some_and(|current| Rc::ptr_eq(&current, run)) {
+            self.keep_lease(run);
             self.launch(run);
         }
     }

@@ -199,6 +199,7 @@ fn what_goes_to_d1_fits_whatever_a_turn_did() {
         context_type: "thread".to_owned(),
         created_at: 1,
         records,
+        used: None,
     };
     let thread = ThreadRow { title: "t".to_owned(), created_at: 1, updated_at: 2 };
     let owner = Owner { issuer: "key".to_owned(), tenant: "t".to_owned(), user: "u".to_owned() };

@@ -17,6 +17,8 @@ pub mod log;
 #[cfg(target_arch = "wasm32")]
 pub mod outbox;
 #[cfg(target_arch = "wasm32")]
+pub mod quota;
+#[cfg(target_arch = "wasm32")]
 pub mod sql;
 #[cfg(target_arch = "wasm32")]
 pub mod thread;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::journal::{CallRecord, Failure};
 use crate::protocol::{Owner, StoredMessage};
+use crate::quota::Amount;
 
 use super::StoreError;
 use super::rows::arrays;
@@ -63,6 +64,9 @@ pub struct Calls {
     pub context_type: String,
     pub created_at: u64,
     pub records: Vec<CallRecord>,
+    /// What quotas are charged; none where that is not known.
+    #[serde(default)]
+    pub used: Option<Amount>,
 }
 
 impl Outgoing {

@@ -188,6 +188,7 @@ fn outbox() -> Vec<Outgoing> {
         context_type: "thread".to_owned(),
         created_at: 7,
         records: vec![tool("c1"), tool("c2")],
+        used: None,
     };
     let started = News::TurnStarted { thread: thread(1), message: message("m1", Role::User) };
     let ended = News::TurnEnded { thread: thread(2), message: message("m2", Role::Assistant), calls };
@@ -258,6 +259,7 @@ fn calls_and_failures_are_rows() {
         context_type: "thread".to_owned(),
         created_at: 7,
         records: vec![model, CallRecord::Failure(failure("failure_0"))],
+        used: None,
     };
     let failed = News::Failed { failure: Failure { tool_name: None, ..failure("outbox_5") }, created_at: 5 };
     let spent = Outgoing::new(&owner(), "thread", News::Spent { calls });

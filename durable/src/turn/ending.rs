@@ -170,6 +170,7 @@ fn last_words(
             },
             history,
             calls: record.calls.clone(),
+            used: Some(record.budget.charged()),
         }));
     }
     turn.write(commit)?;

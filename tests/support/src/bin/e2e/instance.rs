@@ -25,6 +25,9 @@ const KEEPER: &str = r#"("$@" </dev/null; echo "[e2e] wrangler ended with $?") &
 /// The line of [`KEEPER`] that means that there is no use in waiting.
 const ENDED: &str = "[e2e] wrangler ended";
 
+/// What the users of `closed` may cost (`tests/quotas.rs`).
+const QUOTAS: &str = r#"{"user":{"concurrent_turns":2,"tokens_per_day":100000},"tenant":{"tokens_per_day":1000000},"threads_per_user":5}"#;
+
 /// The origin that `closed` allows.
 const FRIEND: &str = "https://friend.example";
 
@@ -111,7 +114,12 @@ impl Plan {
             "main" => ("main", "ESPALIER_URL", [vec![anonymous, session], provider.to_vec()].concat()),
             "closed" => {
                 let issuers = identity::issuers(&world.issuer_url("rsa"), &world.issuer_url("ec"));
-                let vars = vec![session, format!("JWT:{issuers}"), format!("ALLOWED_ORIGINS:{FRIEND}")];
+                let vars = vec![
+                    session,
+                    format!("JWT:{issuers}"),
+                    format!("ALLOWED_ORIGINS:{FRIEND}"),
+                    format!("QUOTAS:{QUOTAS}"),
+                ];
                 ("closed", "ESPALIER_CLOSED_URL", [vars, provider.to_vec()].concat())
             }
             "demo" => ("demo", "ESPALIER_DEMO_URL", vec![anonymous, session]),
