@@ -4,6 +4,9 @@ use std::fmt;
 
 use crate::model::{Message, ModelError, ModelErrorKind, ModelEvent, ModelRequest};
 
+use super::failure::protocol;
+use super::sse::{SseDecoder, SseEvent};
+
 /// Text, reasoning and arguments of one reply, in bytes. A reply is one row of the journal, text and raw message
 /// both, escaped as JSON, and SQLite in a Durable Object takes rows of 2 MB:
 /// <https://developers.cloudflare.com/durable-objects/platform/limits/>. It is about 130 000 tokens.
@@ -32,6 +35,58 @@ pub trait Decoder {
     fn feed(&mut self, bytes: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError>;
     /// The body has ended. A reply without its terminator is an error, not an answer.
     fn finish(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError>;
+}
+
+/// A reply that comes as an event stream, as far as it was read.
+pub(super) trait Reading {
+    /// Takes an event in. What is given back goes on; nothing, where the event completed the reply.
+    fn take(
+        self: Box<Self>,
+        event: SseEvent<'_>,
+        events: &mut Vec<ModelEvent>,
+    ) -> Result<Option<Box<Self>>, ModelError>;
+
+    /// The stream ended in the middle of it. An error, unless the wire lets a reply end so.
+    fn cut(self: Box<Self>, _events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        Err(cut())
+    }
+}
+
+/// A stream that ended in the middle of its reply.
+pub(super) fn cut() -> ModelError {
+    protocol("The model provider's stream ended before the reply was complete.")
+}
+
+/// Decodes one reply from an event stream. What comes after its end says nothing.
+pub(super) struct EventStream<R> {
+    sse: SseDecoder,
+    /// None once it is complete.
+    reply: Option<Box<R>>,
+}
+
+impl<R: Reading> EventStream<R> {
+    pub fn new(reply: R) -> Self {
+        EventStream { sse: SseDecoder::new(MAX_EVENT_BYTES), reply: Some(Box::new(reply)) }
+    }
+}
+
+impl<R: Reading> Decoder for EventStream<R> {
+    fn feed(&mut self, bytes: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        if self.reply.is_none() {
+            return Ok(());
+        }
+        let slot = &mut self.reply;
+        self.sse.feed(bytes, |event| {
+            if let Some(reply) = slot.take() {
+                *slot = reply.take(event, events)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn finish(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        self.reply.take().map_or(Ok(()), |reply| reply.cut(events))
+    }
 }
 
 /// A POST, ready to be sent.

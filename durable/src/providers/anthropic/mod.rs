@@ -21,11 +21,11 @@ use std::rc::Rc;
 
 use crate::model::{ModelError, ModelRequest};
 
-use super::codec::{address, calls_in, headers};
+use super::codec::{EventStream, address, calls_in, headers};
 use super::failure::Complaint;
 use super::{Codec, Decoder, HttpRequest, Secret};
 
-pub use response::MessagesDecoder;
+use response::Reply;
 
 /// The wire's name in raw messages.
 const WIRE: &str = "messages";
@@ -59,7 +59,7 @@ impl Codec for Anthropic {
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
-        Box::new(MessagesDecoder::new(Rc::clone(&request.model), calls_in(request)))
+        Box::new(EventStream::new(Reply::new(Rc::clone(&request.model), calls_in(request))))
     }
 
     fn refusal(&self, status: u16, body: &[u8]) -> ModelError {

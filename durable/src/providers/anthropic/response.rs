@@ -6,25 +6,18 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::model::{ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, ReplyFinish, Usage};
-use crate::providers::codec::{Decoder, MAX_EVENT_BYTES, MAX_REPLY_BYTES};
+use crate::providers::codec::{MAX_REPLY_BYTES, Reading};
 use crate::providers::failure::{Complaint, protocol};
-use crate::providers::json::read;
-use crate::providers::sse::{SseDecoder, SseEvent};
+use crate::providers::json;
+use crate::providers::sse::SseEvent;
 
 use super::WIRE;
 use super::blocks::{Blocks, Told};
 use super::event::{Delta, Event, UsageCounts};
 
-/// Decodes one reply.
-#[derive(Debug)]
-pub struct MessagesDecoder {
-    sse: SseDecoder,
-    reply: Option<Reply>,
-}
-
 /// What has come of the reply.
 #[derive(Debug)]
-struct Reply {
+pub struct Reply {
     choice: Rc<ModelChoice>,
     first_call: usize,
     bytes: usize,
@@ -34,41 +27,15 @@ struct Reply {
     usage: UsageCounts,
 }
 
-impl MessagesDecoder {
-    /// `choice` is what the raw message may go back to; `first_call` numbers the ids that must be made up.
-    pub fn new(choice: Rc<ModelChoice>, first_call: usize) -> Self {
-        let reply = Reply {
-            choice,
-            first_call,
-            bytes: 0,
-            text: String::new(),
-            blocks: Blocks::default(),
-            finish: None,
-            usage: UsageCounts::default(),
-        };
-        MessagesDecoder { sse: SseDecoder::new(MAX_EVENT_BYTES), reply: Some(reply) }
-    }
-}
-
-impl Decoder for MessagesDecoder {
-    fn feed(&mut self, bytes: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        if self.reply.is_none() {
-            return Ok(());
-        }
-        let slot = &mut self.reply;
-        self.sse.feed(bytes, |event| {
-            let Some(reply) = slot else { return Ok(()) };
-            match reply.take(event, events)? {
-                Stream::GoesOn => Ok(()),
-                Stream::Stops => slot.take().map_or(Ok(()), |reply| reply.complete(events)),
-            }
-        })
-    }
-
-    fn finish(&mut self, _: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        match self.reply.take() {
-            None => Ok(()),
-            Some(_) => Err(protocol("The model provider's stream ended before the reply was complete.")),
+impl Reading for Reply {
+    fn take(
+        mut self: Box<Self>,
+        event: SseEvent<'_>,
+        events: &mut Vec<ModelEvent>,
+    ) -> Result<Option<Box<Self>>, ModelError> {
+        match self.read(event, events)? {
+            Stream::GoesOn => Ok(Some(self)),
+            Stream::Stops => self.complete(events).map(|()| None),
         }
     }
 }
@@ -80,13 +47,26 @@ enum Stream {
 }
 
 impl Reply {
-    fn take(&mut self, sse: SseEvent<'_>, events: &mut Vec<ModelEvent>) -> Result<Stream, ModelError> {
+    /// `choice` is what the raw message may go back to; `first_call` numbers the ids that must be made up.
+    pub fn new(choice: Rc<ModelChoice>, first_call: usize) -> Self {
+        Reply {
+            choice,
+            first_call,
+            bytes: 0,
+            text: String::new(),
+            blocks: Blocks::default(),
+            finish: None,
+            usage: UsageCounts::default(),
+        }
+    }
+
+    fn read(&mut self, sse: SseEvent<'_>, events: &mut Vec<ModelEvent>) -> Result<Stream, ModelError> {
         let data = sse.data.trim_ascii();
         if data.is_empty() || data == "[DONE]" {
             return Ok(Stream::GoesOn);
         }
-        let event: Event<'_> =
-            read(data).ok_or_else(|| protocol("The model provider sent an event that cannot be read."))?;
+        let event: Event<'_> = json::read(data)
+            .ok_or_else(|| protocol("The model provider sent an event that cannot be read."))?;
         let kind = if event.kind.as_str().is_empty() { sse.event } else { event.kind.as_str() };
         match kind {
             "message_start" => {

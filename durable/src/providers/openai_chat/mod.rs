@@ -24,12 +24,12 @@ use std::rc::Rc;
 
 use crate::model::{ModelError, ModelRequest};
 
-use super::codec::{address, calls_in, headers};
+use super::codec::{EventStream, address, calls_in, headers};
 use super::failure::Complaint;
 use super::{Codec, Decoder, HttpRequest, Secret};
 
 use request::OutputLimit;
-pub use response::ChatDecoder;
+use response::Reply;
 
 /// The wire's name in raw messages.
 const WIRE: &str = "chat";
@@ -60,7 +60,7 @@ impl Codec for OpenAiChat {
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
-        Box::new(ChatDecoder::new(Rc::clone(&request.model), calls_in(request)))
+        Box::new(EventStream::new(Reply::new(Rc::clone(&request.model), WIRE, calls_in(request))))
     }
 
     fn refusal(&self, status: u16, body: &[u8]) -> ModelError {

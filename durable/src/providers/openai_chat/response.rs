@@ -9,22 +9,14 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::model::{
     ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, RawValueEq, ReplyFinish, ToolCall, Usage,
 };
-use crate::providers::codec::{Decoder, MAX_EVENT_BYTES, MAX_REPLY_BYTES};
+use crate::providers::codec::{MAX_REPLY_BYTES, Reading, cut};
 use crate::providers::failure::{Complaint, protocol};
 use crate::providers::json::Text;
 use crate::providers::members::Members;
-use crate::providers::sse::{SseDecoder, SseEvent};
+use crate::providers::sse::SseEvent;
 
-use super::WIRE;
 use super::calls::{Call, Calls};
 use super::chunk::{Choice, Chunk, Delta, UsageCounts};
-
-/// Decodes one reply.
-#[derive(Debug)]
-pub struct ChatDecoder {
-    sse: SseDecoder,
-    reply: Option<Reply>,
-}
 
 /// What has come of the reply.
 #[derive(Debug)]
@@ -48,40 +40,34 @@ enum Finish {
     Failure,
 }
 
-impl ChatDecoder {
-    /// `choice` is what the raw message may go back to; `first_call` numbers the ids that must be made up.
-    pub fn new(choice: Rc<ModelChoice>, first_call: usize) -> Self {
-        let reply = Reply::new(choice, WIRE, first_call);
-        ChatDecoder { sse: SseDecoder::new(MAX_EVENT_BYTES), reply: Some(reply) }
-    }
-}
-
-impl Decoder for ChatDecoder {
-    fn feed(&mut self, bytes: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        if self.reply.is_none() {
-            return Ok(());
+impl Reading for Reply {
+    fn take(
+        mut self: Box<Self>,
+        event: SseEvent<'_>,
+        events: &mut Vec<ModelEvent>,
+    ) -> Result<Option<Box<Self>>, ModelError> {
+        let data = event.data.trim_ascii();
+        if data == "[DONE]" {
+            return self.complete(events).map(|()| None);
         }
-        let reply = &mut self.reply;
-        self.sse.feed(bytes, |event| {
-            if event.data.trim_ascii() == "[DONE]" {
-                // A second one, or what comes after it, says nothing.
-                return reply.take().map_or(Ok(()), |reply| reply.complete(events));
-            }
-            reply.as_mut().map_or(Ok(()), |reply| reply.take(event, events))
-        })
+        if event.event == "error" {
+            return Err(complaint(data));
+        }
+        if !data.is_empty() {
+            let chunk: Chunk<'_> = serde_json::from_str(data)
+                .map_err(|_| protocol("The model provider sent a chunk that cannot be read."))?;
+            self.take_chunk(chunk, events)?;
+        }
+        Ok(Some(self))
     }
 
-    fn finish(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        match self.reply.take() {
-            None => Ok(()),
-            // Not every server says [DONE], but each gives a reason with its last choice.
-            Some(reply) if reply.has_finished() => reply.complete(events),
-            Some(_) => Err(protocol("The model provider's stream ended before the reply was complete.")),
-        }
+    fn cut(self: Box<Self>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        self.end(events)
     }
 }
 
 impl Reply {
+    /// `choice` is what the raw message may go back to; `first_call` numbers the ids that must be made up.
     pub fn new(choice: Rc<ModelChoice>, wire: &'static str, first_call: usize) -> Self {
         Reply {
             choice,
@@ -95,23 +81,6 @@ impl Reply {
             finish: None,
             usage: None,
         }
-    }
-
-    /// Whether the model said why it stopped.
-    pub fn has_finished(&self) -> bool {
-        self.finish.is_some()
-    }
-
-    fn take(&mut self, event: SseEvent<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        if event.event == "error" {
-            return Err(complaint(event.data));
-        }
-        if event.data.trim_ascii().is_empty() {
-            return Ok(());
-        }
-        let chunk: Chunk<'_> = serde_json::from_str(event.data)
-            .map_err(|_| protocol("The model provider sent a chunk that cannot be read."))?;
-        self.take_chunk(chunk, events)
     }
 
     /// Takes a chunk in.
@@ -177,6 +146,14 @@ impl Reply {
             self.bytes += piece.as_str().len();
             self.text.push_str(piece.as_str());
             events.push(ModelEvent::Text(piece.0.into_owned()));
+        }
+    }
+
+    /// The stream is over, without its `[DONE]`. Not every server says that, but each gives a reason with its last choice.
+    pub fn end(self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        match self.finish {
+            Some(_) => self.complete(events),
+            None => Err(cut()),
         }
     }
 

@@ -8,7 +8,11 @@ use crate::providers::MAX_REPLY_BYTES;
 use crate::providers::testing::{self, Outcome, text};
 
 pub fn fresh() -> Box<dyn Decoder> {
-    Box::new(ChatDecoder::new(Rc::new(testing::choice()), 0))
+    numbered_from(0)
+}
+
+fn numbered_from(first: usize) -> Box<dyn Decoder> {
+    Box::new(EventStream::new(Reply::new(Rc::new(testing::choice()), WIRE, first)))
 }
 
 pub fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
@@ -185,7 +189,7 @@ fn ids_and_names_in_pieces_repeated_or_missing() {
 fn made_up_ids_are_used_by_nobody_else() {
     let stream =
         done(&[call(0, "", "f", "{}"), call(1, "call_7", "f", "{}"), call(2, "", "f", "{}"), finish("stop")]);
-    let mut decoder = ChatDecoder::new(Rc::new(testing::choice()), 7);
+    let mut decoder = numbered_from(7);
     let mut events = vec![];
     decoder.feed(&stream, &mut events).unwrap();
     let [ModelEvent::Finished(reply)] = &events[..] else { panic!("{events:?}") };
@@ -255,7 +259,7 @@ fn a_stream_is_complete_with_its_terminator_only() {
 
 #[test]
 fn the_reply_is_told_at_done_not_at_the_end_of_the_body() {
-    let mut decoder = ChatDecoder::new(Rc::new(testing::choice()), 0);
+    let mut decoder = fresh();
     let mut events = vec![];
     decoder.feed(&done(&[delta(json!({"content": "x"})), finish("stop")]), &mut events).unwrap();
     assert_eq!(events.len(), 2);

@@ -6,25 +6,18 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::model::{ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, ReplyFinish, Usage};
-use crate::providers::codec::{Decoder, MAX_EVENT_BYTES, MAX_REPLY_BYTES};
+use crate::providers::codec::{MAX_REPLY_BYTES, Reading};
 use crate::providers::failure::{Complaint, protocol};
-use crate::providers::json::read;
-use crate::providers::sse::{SseDecoder, SseEvent};
+use crate::providers::json;
+use crate::providers::sse::SseEvent;
 
 use super::WIRE;
 use super::event::{Event, Response, UsageCounts, WireItem, WirePart};
 use super::items::{Items, Kind};
 
-/// Decodes one reply.
-#[derive(Debug)]
-pub struct ResponsesDecoder {
-    sse: SseDecoder,
-    reply: Option<Reply>,
-}
-
 /// What has come of the reply.
 #[derive(Debug)]
-struct Reply {
+pub struct Reply {
     choice: Rc<ModelChoice>,
     first_call: usize,
     bytes: usize,
@@ -35,44 +28,15 @@ struct Reply {
     items: Items,
 }
 
-impl ResponsesDecoder {
-    /// `choice` is what the raw message may go back to; `first_call` numbers the ids that must be made up.
-    pub fn new(choice: Rc<ModelChoice>, first_call: usize) -> Self {
-        let reply = Reply {
-            choice,
-            first_call,
-            bytes: 0,
-            text: String::new(),
-            message: None,
-            refused: false,
-            items: Items::default(),
-        };
-        ResponsesDecoder { sse: SseDecoder::new(MAX_EVENT_BYTES), reply: Some(reply) }
-    }
-}
-
-impl Decoder for ResponsesDecoder {
-    fn feed(&mut self, bytes: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        if self.reply.is_none() {
-            return Ok(());
-        }
-        let slot = &mut self.reply;
-        self.sse.feed(bytes, |event| {
-            let Some(reply) = slot else { return Ok(()) };
-            match reply.take(event, events)? {
-                None => Ok(()),
-                // What comes after the end ([DONE] at some servers) says nothing.
-                Some((finish, response)) => {
-                    slot.take().map_or(Ok(()), |reply| reply.complete(finish, &response, events))
-                }
-            }
-        })
-    }
-
-    fn finish(&mut self, _: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        match self.reply.take() {
-            None => Ok(()),
-            Some(_) => Err(protocol("The model provider's stream ended before the reply was complete.")),
+impl Reading for Reply {
+    fn take(
+        mut self: Box<Self>,
+        event: SseEvent<'_>,
+        events: &mut Vec<ModelEvent>,
+    ) -> Result<Option<Box<Self>>, ModelError> {
+        match self.read(event, events)? {
+            None => Ok(Some(self)),
+            Some((finish, response)) => self.complete(finish, &response, events).map(|()| None),
         }
     }
 }
@@ -81,13 +45,26 @@ impl Decoder for ResponsesDecoder {
 type Ended<'a> = Option<(ReplyFinish, Response<'a>)>;
 
 impl Reply {
-    fn take<'a>(&mut self, sse: SseEvent<'a>, events: &mut Vec<ModelEvent>) -> Result<Ended<'a>, ModelError> {
+    /// `choice` is what the raw message may go back to; `first_call` numbers the ids that must be made up.
+    pub fn new(choice: Rc<ModelChoice>, first_call: usize) -> Self {
+        Reply {
+            choice,
+            first_call,
+            bytes: 0,
+            text: String::new(),
+            message: None,
+            refused: false,
+            items: Items::default(),
+        }
+    }
+
+    fn read<'a>(&mut self, sse: SseEvent<'a>, events: &mut Vec<ModelEvent>) -> Result<Ended<'a>, ModelError> {
         let data = sse.data.trim_ascii();
         if data.is_empty() || data == "[DONE]" {
             return Ok(None);
         }
-        let event: Event<'a> =
-            read(data).ok_or_else(|| protocol("The model provider sent an event that cannot be read."))?;
+        let event: Event<'a> = json::read(data)
+            .ok_or_else(|| protocol("The model provider sent an event that cannot be read."))?;
         // OpenRouter names the type in the data only, and nobody in the event's name only; both are read.
         let kind = if event.kind.as_str().is_empty() { sse.event } else { event.kind.as_str() };
         match kind {
@@ -177,7 +154,7 @@ impl Reply {
         events: &mut Vec<ModelEvent>,
     ) -> Result<(), ModelError> {
         let Some(raw) = raw else { return Ok(()) };
-        let wire: WireItem<'_> = read(raw.get())
+        let wire: WireItem<'_> = json::read(raw.get())
             .ok_or_else(|| protocol("The model provider sent an item that cannot be read."))?;
         // Without a number only its id tells whether it has begun.
         let index = match (index, wire.id.as_str()) {
@@ -217,7 +194,7 @@ impl Reply {
         finish: impl Fn(&str) -> ReplyFinish,
         events: &mut Vec<ModelEvent>,
     ) -> Result<(ReplyFinish, Response<'a>), ModelError> {
-        let response: Response<'a> = read(response.map_or("{}", RawValue::get))
+        let response: Response<'a> = json::read(response.map_or("{}", RawValue::get))
             .ok_or_else(|| protocol("The model provider sent a response that cannot be read."))?;
         if let Some(error) = response.error {
             return Err(complaint(error.get()));

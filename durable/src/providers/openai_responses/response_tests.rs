@@ -10,7 +10,7 @@ use crate::providers::MAX_REPLY_BYTES;
 use crate::providers::testing::{self, calls, choice, raw_of, reasoning, text};
 
 pub fn fresh() -> Box<dyn Decoder> {
-    Box::new(ResponsesDecoder::new(Rc::new(choice()), 0))
+    Box::new(EventStream::new(Reply::new(Rc::new(choice()), 0)))
 }
 
 pub fn stream(events: &[Value]) -> Vec<u8> {

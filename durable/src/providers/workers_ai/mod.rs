@@ -17,12 +17,12 @@ use serde_json::json;
 
 use crate::model::{ModelError, ModelRequest, RawValueEq};
 
-use super::codec::{calls_in, unwritable};
+use super::codec::{EventStream, calls_in, unwritable};
 use super::failure::Complaint;
 use super::openai_chat::request::{WireMessage, WireTool, messages, tool_choice};
 use super::{Codec, Decoder, HttpRequest};
 
-pub use response::WorkersAiDecoder;
+use response::AiReply;
 
 /// The wire's name in raw messages.
 const WIRE: &str = "workers_ai";
@@ -43,7 +43,7 @@ impl Codec for WorkersAi {
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
-        Box::new(WorkersAiDecoder::new(Rc::clone(&request.model), calls_in(request)))
+        Box::new(EventStream::new(AiReply::new(Rc::clone(&request.model), calls_in(request))))
     }
 
     fn refusal(&self, status: u16, body: &[u8]) -> ModelError {

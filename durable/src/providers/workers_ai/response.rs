@@ -3,56 +3,48 @@
 use std::rc::Rc;
 
 use crate::model::{ModelChoice, ModelError, ModelEvent};
-use crate::providers::codec::{Decoder, MAX_EVENT_BYTES};
+use crate::providers::codec::Reading;
 use crate::providers::failure::protocol;
 use crate::providers::json::read;
 use crate::providers::openai_chat::response::{Reply, complaint};
-use crate::providers::sse::SseDecoder;
+use crate::providers::sse::SseEvent;
 
 use super::WIRE;
 use super::chunk::AiChunk;
 
-/// Decodes one reply.
+/// A reply of Chat Completions, in other chunks.
 #[derive(Debug)]
-pub struct WorkersAiDecoder {
-    sse: SseDecoder,
-    reply: Option<Reply>,
-}
+pub struct AiReply(Reply);
 
-impl WorkersAiDecoder {
+impl AiReply {
     /// `choice` is what the raw message may go back to; `first_call` numbers the ids that must be made up.
     pub fn new(choice: Rc<ModelChoice>, first_call: usize) -> Self {
-        let reply = Reply::new(choice, WIRE, first_call);
-        WorkersAiDecoder { sse: SseDecoder::new(MAX_EVENT_BYTES), reply: Some(reply) }
+        AiReply(Reply::new(choice, WIRE, first_call))
     }
 }
 
-impl Decoder for WorkersAiDecoder {
-    fn feed(&mut self, bytes: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        if self.reply.is_none() {
-            return Ok(());
+impl Reading for AiReply {
+    fn take(
+        mut self: Box<Self>,
+        event: SseEvent<'_>,
+        events: &mut Vec<ModelEvent>,
+    ) -> Result<Option<Box<Self>>, ModelError> {
+        let data = event.data.trim_ascii();
+        if data == "[DONE]" {
+            return self.0.complete(events).map(|()| None);
         }
-        let slot = &mut self.reply;
-        self.sse.feed(bytes, |event| {
-            let data = event.data.trim_ascii();
-            if data == "[DONE]" {
-                return slot.take().map_or(Ok(()), |reply| reply.complete(events));
-            }
-            let Some(reply) = slot.as_mut().filter(|_| !data.is_empty()) else { return Ok(()) };
-            if event.event == "error" {
-                return Err(complaint(data));
-            }
+        if event.event == "error" {
+            return Err(complaint(data));
+        }
+        if !data.is_empty() {
             let chunk: AiChunk<'_> =
                 read(data).ok_or_else(|| protocol("The model provider sent a chunk that cannot be read."))?;
-            reply.take_chunk(chunk.into_chunk(), events)
-        })
+            self.0.take_chunk(chunk.into_chunk(), events)?;
+        }
+        Ok(Some(self))
     }
 
-    fn finish(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        match self.reply.take() {
-            None => Ok(()),
-            Some(reply) if reply.has_finished() => reply.complete(events),
-            Some(_) => Err(protocol("The model provider's stream ended before the reply was complete.")),
-        }
+    fn cut(self: Box<Self>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        self.0.end(events)
     }
 }

@@ -14,7 +14,7 @@ use crate::providers::testing::{
 };
 
 fn fresh() -> Box<dyn Decoder> {
-    Box::new(WorkersAiDecoder::new(Rc::new(choice()), 0))
+    Box::new(EventStream::new(AiReply::new(Rc::new(choice()), 0)))
 }
 
 fn stream(chunks: &[Value]) -> Vec<u8> {
