@@ -18,6 +18,8 @@ pub struct Bindings {
     pub db: bool,
     /// QUOTA: the tenants' quotas.
     pub quota: bool,
+    /// AI: Workers AI, where a model of it is configured.
+    pub ai: bool,
 }
 
 /// The answer's body.
@@ -47,7 +49,7 @@ impl Health {
             Ok(_) => {}
             Err(problem) => problems.push(problem),
         }
-        match Configuration::from_env(var) {
+        match Configuration::from_env(var).and_then(|configuration| configuration.bound(bindings.ai)) {
             Ok(Configuration { roles, .. }) if problems.is_empty() => {
                 let ModelChoice { provider, model, .. } = ModelChoice::clone(&roles.primary.first.choice);
                 Health::Ok { version: env!("CARGO_PKG_VERSION"), provider, model }
@@ -77,7 +79,7 @@ mod tests {
     fn health(vars: &[(&str, &str)], threads: bool, db: bool) -> Health {
         let var =
             |name: &str| vars.iter().find(|(var, _)| *var == name).map(|(_, value)| (*value).to_owned());
-        Health::of(&Settings::read(var), Bindings { threads, db, quota: db }, var)
+        Health::of(&Settings::read(var), Bindings { threads, db, quota: db, ai: false }, var)
     }
 
     #[test]
@@ -112,6 +114,20 @@ mod tests {
         assert_eq!(health(&[quotas, jwt], true, false).status(), 503);
         assert_eq!(health(&[("QUOTAS", "{}"), jwt], true, false).status(), 200);
         assert_eq!(health(&[("QUOTAS", "{"), jwt], true, true).status(), 503);
+    }
+
+    #[test]
+    fn workers_ai_needs_its_binding() {
+        let vars =
+            [("LLM_PROVIDER", "workers-ai"), ("LLM_MODEL", "@cf/meta/llama-3.3-70b-instruct-fp8-fast")];
+        let var =
+            |name: &str| vars.iter().find(|(var, _)| *var == name).map(|(_, value)| (*value).to_owned());
+        let health =
+            |ai| Health::of(&Settings::read(var), Bindings { threads: true, db: true, quota: true, ai }, var);
+        assert!(matches!(health(true), Health::Ok { provider, .. } if provider == "workers-ai"));
+        assert!(
+            matches!(health(false), Health::Misconfigured { problems } if problems.len() == 1 && problems[0].contains("binding AI"))
+        );
     }
 
     #[test]

@@ -25,9 +25,10 @@ impl<'a> ModelList<'a> {
     }
 }
 
-/// The configuration by these variables. What is wrong with it is told at `/api/health`, to the operator.
-pub fn configuration(var: impl Fn(&str) -> Option<String>) -> Result<Configuration, ApiError> {
+/// The configuration by these variables, with the binding AI or without. What is wrong with it is told at `/api/health`, to the operator.
+pub fn configuration(var: impl Fn(&str) -> Option<String>, ai: bool) -> Result<Configuration, ApiError> {
     Configuration::from_env(var)
+        .and_then(|configuration| configuration.bound(ai))
         .map_err(|_| ApiError::new(ErrorCode::Misconfigured, "see what GET /api/health says"))
 }
 
@@ -40,7 +41,7 @@ mod tests {
     fn list(vars: &[(&str, &str)]) -> Result<Value, ApiError> {
         let var =
             |name: &str| vars.iter().find(|(var, _)| *var == name).map(|(_, value)| (*value).to_owned());
-        Ok(serde_json::to_value(ModelList::of(&configuration(var)?)).unwrap())
+        Ok(serde_json::to_value(ModelList::of(&configuration(var, false)?)).unwrap())
     }
 
     #[test]

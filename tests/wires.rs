@@ -10,7 +10,9 @@
 use espalier_test_support::case::first;
 use espalier_test_support::fake_llm::seal;
 use espalier_test_support::stored::rows;
-use espalier_test_support::{Case, Event, Step, Value, call, calls, deltas, json, level, status, text, tree};
+use espalier_test_support::{
+    Case, Client, Cut, Event, Outcome, Step, Value, call, calls, deltas, env, json, level, status, text, tree,
+};
 
 /// A provider of the main instance for each wire, and its model.
 const WIRES: [(&str, &str); 3] =
@@ -295,4 +297,76 @@ async fn a_refusal_is_read_over_each_wire() {
         assert_eq!(first(&events, "error").text("code"), "provider_auth");
         assert_eq!(case.requests("").await.requests.len(), 1);
     }
+}
+
+/// A case on the instance with a stand-in for the binding of Workers AI.
+async fn with_binding() -> Case {
+    Case::of(Client::anonymous_at(&env("ESPALIER_AI_URL")).await)
+}
+
+#[tokio::test]
+async fn workers_ai_is_called_by_its_binding() {
+    let case = with_binding().await;
+    case.script("a", [deltas(["Gre", "en."]).using(30, 0, 3)]).await;
+    let both = calls([("calculate", json!({ "expression": "6*7" })), case.subtask("Pears", "a")]);
+    case.script("", [both.saying("I look.").using(100, 60, 20), deltas(["It is ", "42."]).using(200, 0, 5)])
+        .await;
+    let events = case.chat("Go").await;
+    let model = "@cf/fake/7b";
+    assert_eq!(
+        level(&events, None),
+        [
+            &format!("session message:1 message:2 workers-ai {model}"),
+            "agent_state thread thinking",
+            &format!("model:1 start {model}"),
+            r#"part:1 "I look.""#,
+            "model:1 end tool_calls in=100 cached=60 out=20",
+            "agent_state thread thinking executing_tool:calculate",
+            r#"call:1 start calculate {"expression":"6*7"}"#,
+            r#"call:2 start run_subtask {"instructions":"Pears [[fake:M/a]]","title":"Pears"}"#,
+            r#"call:1 end calculate "42""#,
+            r#"call:2 end run_subtask "Green.""#,
+            "agent_state thread thinking",
+            &format!("model:2 start {model}"),
+            r#"part:2 "It is ""#,
+            r#"part:2 "42.""#,
+            "model:2 end stop in=200 cached=0 out=5",
+            &format!(
+                "cost_summary llm=3 tools=2 subtasks=1 in=330 cached=60 out=28 usd=null; \
+                 {model}: llm=3 in=330 cached=60 out=28 usd=null"
+            ),
+            "done message:2 stop",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn what_the_binding_throws_and_an_end_in_the_middle_are_read() {
+    let case = with_binding().await;
+    case.script("", [text("Here.").refusing(429, 1)]).await;
+    let events = case.chat("Go").await;
+    assert_eq!(first(&events, "done").text("finish_reason"), "stop");
+    assert_eq!(case.requests("").await.requests.len(), 2);
+    for (step, code) in [
+        (status(401), "provider_auth"),
+        (deltas(["Half"]).overloaded(), "provider_overloaded"),
+        (deltas(["Half"]).cut(Cut::Clean), "provider_protocol"),
+    ] {
+        let case = with_binding().await;
+        case.script("", [step]).await;
+        assert_eq!(first(&case.chat("Go").await, "error").text("code"), code);
+    }
+}
+
+// B-007: what nobody waits for any more is not paid for.
+#[tokio::test]
+async fn a_cancelled_turn_ends_its_call_of_the_binding() {
+    let case = with_binding().await;
+    case.script("", [deltas(["One"]).hanging()]).await;
+    let mut stream = case.client.chat(&case.says("Go")).await;
+    stream.until(|event| event.kind == "chunk").await;
+    case.client.cancel(stream.seen()[0].text("thread_id")).await;
+    let events = case.turn(stream).await;
+    assert_eq!(first(&events, "done").text("finish_reason"), "cancelled");
+    case.llm.wait_for(&case.marker(""), 1, Outcome::Aborted).await;
 }

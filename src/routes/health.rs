@@ -1,7 +1,7 @@
 //! `GET /api/health`. No credential, no I/O.
 
 use espalier_durable::shell::QUOTA_BINDING;
-use espalier_durable::shell::env::var;
+use espalier_durable::shell::env::{AI, is_bound, var};
 
 use crate::health::{Bindings, Health};
 use crate::reply::Reply;
@@ -13,6 +13,7 @@ pub fn report(call: &Call) -> Reply {
         threads: call.env.durable_object("THREADS").is_ok(),
         db: call.env.d1("DB").is_ok(),
         quota: call.env.durable_object(QUOTA_BINDING).is_ok(),
+        ai: is_bound(&call.env, AI),
     };
     let health = Health::of(&call.settings, bindings, |name| var(&call.env, name));
     Reply::json(health.status(), &health)

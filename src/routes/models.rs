@@ -1,6 +1,6 @@
 //! `GET /api/models`.
 
-use espalier_durable::shell::env::var;
+use espalier_durable::shell::env::{AI, is_bound, var};
 
 use crate::models::{ModelList, configuration};
 use crate::problem::Failure;
@@ -9,6 +9,6 @@ use crate::serve::Call;
 
 /// What this deployment offers.
 pub fn list(call: &Call) -> Result<Reply, Failure> {
-    let configuration = configuration(|name| var(&call.env, name))?;
+    let configuration = configuration(|name| var(&call.env, name), is_bound(&call.env, AI))?;
     Ok(Reply::json(200, &ModelList::of(&configuration)))
 }

@@ -6,14 +6,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde::Serialize;
 
 use crate::model::{Capabilities, ModelChoice};
 use crate::profiles::{Chain, Offer, Role};
 
+mod overrides;
 mod provider;
 
+use overrides::Overrides;
 pub use provider::{Provider, Wire};
 
 #[cfg(test)]
@@ -96,6 +97,19 @@ impl Configuration {
         Reader::new(&read).configuration()
     }
 
+    /// The same, if what it needs beside variables is there: Workers AI is reached by the binding `AI`.
+    pub fn bound(self, ai: bool) -> Result<Configuration, Vec<String>> {
+        let needs_ai = self.providers.values().any(|provider| matches!(provider.wire, Wire::WorkersAi));
+        if needs_ai && !ai {
+            return Err(vec![
+                "The binding AI is missing, which the provider workers-ai needs: [ai] with binding = \"AI\" in \
+                 wrangler.toml."
+                    .to_string(),
+            ]);
+        }
+        Ok(self)
+    }
+
     /// The chain for what a request names: a role, one model by its id, or nothing, which is the primary role. None
     /// where this deployment does not offer it.
     pub fn chain(&self, named: Option<&str>) -> Option<Chain> {
@@ -125,24 +139,12 @@ impl Configuration {
     }
 }
 
-/// The members of [`Capabilities`], which an override may have; any other is a mistake.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "read for its names and types alone")]
-struct Strict {
-    tools: Option<bool>,
-    parallel_tool_calls: Option<bool>,
-    reasoning: Option<bool>,
-    structured_output: Option<bool>,
-    vision: Option<bool>,
-}
-
 /// Reads variables and collects what is wrong with them.
 struct Reader<'a> {
     read: &'a dyn Fn(&str) -> Option<String>,
     /// The provider that `LLM_BASE_URL` and `LLM_API_KEY` belong to.
     simple: Option<String>,
-    overrides: Map<String, Value>,
+    overrides: Overrides,
     problems: Vec<String>,
 }
 
@@ -150,11 +152,12 @@ impl<'a> Reader<'a> {
     fn new(read: &'a dyn Fn(&str) -> Option<String>) -> Self {
         let any = ["LLM_BASE_URL", "LLM_MODEL", "LLM_API_KEY"].iter().any(|name| read(name).is_some());
         let simple = read("LLM_PROVIDER").or_else(|| any.then(|| "openai".to_string()));
-        Reader { read, simple, overrides: Map::new(), problems: Vec::new() }
+        let mut problems = Vec::new();
+        let overrides = Overrides::read(read, &mut problems);
+        Reader { read, simple, overrides, problems }
     }
 
     fn configuration(mut self) -> Result<Configuration, Vec<String>> {
-        self.overrides = self.capabilities();
         let primary = self.primary();
         let mut more = BTreeMap::new();
         for role in Role::ALL.into_iter().filter(|role| *role != Role::Primary) {
@@ -170,10 +173,7 @@ impl<'a> Reader<'a> {
         if ids.len() > MAX_MODELS {
             self.problems.push(format!("There are {} models; at most {MAX_MODELS} fit.", ids.len()));
         }
-        for unknown in self.overrides.keys().filter(|id| !ids.contains(*id)) {
-            let what = "is none of the models that this deployment offers";
-            self.problems.push(format!("CAPABILITIES: {unknown:?} {what}."));
-        }
+        self.problems.extend(self.overrides.unknown(offers.iter().map(|offer| &*offer.choice)));
         let names: BTreeSet<&str> = offers.iter().map(|offer| offer.choice.provider.as_str()).collect();
         let mut providers = BTreeMap::new();
         for name in names {
@@ -312,31 +312,7 @@ impl<'a> Reader<'a> {
 
     fn offer(&self, provider: String, model: String) -> Offer {
         let capabilities = Capabilities::of(&provider, &model);
-        let mut choice = ModelChoice { capabilities, ..ModelChoice::new(provider, model) };
-        if let Some(Value::Object(members)) = self.overrides.get(&choice.id())
-            && let Ok(Value::Object(mut all)) = serde_json::to_value(choice.capabilities)
-        {
-            all.extend(members.clone());
-            choice.capabilities = serde_json::from_value(all.into()).unwrap_or(choice.capabilities);
-        }
-        Offer::listed(choice)
-    }
-
-    /// `CAPABILITIES`: JSON with single capabilities of single models.
-    fn capabilities(&mut self) -> Map<String, Value> {
-        let Some(json) = (self.read)("CAPABILITIES") else { return Map::new() };
-        let overrides = serde_json::from_str::<Map<String, Value>>(&json);
-        let checked = overrides.and_then(|overrides| {
-            for members in overrides.values() {
-                serde_json::from_value::<Strict>(members.clone())?;
-            }
-            Ok(overrides)
-        });
-        checked.unwrap_or_else(|error| {
-            let such_as = r#"{"openai:gpt-5-mini": {"vision": false}}"#;
-            self.problems.push(format!("CAPABILITIES is not JSON such as {such_as}: {error}."));
-            Map::new()
-        })
+        self.overrides.offer(ModelChoice { capabilities, ..ModelChoice::new(provider, model) })
     }
 
     fn patience(&mut self) -> Patience {

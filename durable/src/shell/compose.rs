@@ -16,7 +16,7 @@ use crate::toolbelt::ToolPolicy;
 use crate::turn::prompt;
 use crate::{shell, tools};
 
-use super::env::var;
+use super::env::{AI, is_bound, var};
 use super::thread::Thread;
 
 /// Bytes of stored history that are read for each token that a model may see of it: more than any tokenizer packs
@@ -109,13 +109,15 @@ pub fn terms(env: &Env, request: &ChatRequest, money: bool) -> Result<(Limits, A
 }
 
 fn configuration(env: &Env) -> Result<Configuration, ApiError> {
-    Configuration::from_env(|name| var(env, name)).map_err(|problems| misconfigured(problems.join(" ")))
+    Configuration::from_env(|name| var(env, name))
+        .and_then(|configuration| configuration.bound(is_bound(env, AI)))
+        .map_err(|problems| misconfigured(problems.join(" ")))
 }
 
 /// The parts of any turn, and the models that are configured now.
 pub fn parts(thread: &Thread) -> Result<(Parts, Configuration), ApiError> {
     let configuration = configuration(&thread.env)?;
-    let model = shell::model::serving(&configuration, &thread.connections, &thread.clock);
+    let model = shell::model::serving(&configuration, &thread.connections, &thread.clock, &thread.env);
     let tools: Rc<dyn Tools> = Rc::new(tools::Standard::default());
     #[cfg(feature = "faults")]
     let tools = super::faults::with_recorders(tools.as_ref(), &thread.env);

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use crate::providers::anthropic::Anthropic;
 use crate::providers::openai_chat::OpenAiChat;
 use crate::providers::openai_responses::OpenAiResponses;
+use crate::providers::workers_ai::WorkersAi;
 use crate::providers::{Codec, Secret};
 
 /// A provider, as it is spoken to.
@@ -26,16 +27,19 @@ pub enum Wire {
     OpenAiResponses(OpenAiResponses),
     /// Anthropic's Messages.
     Anthropic(Anthropic),
+    /// Cloudflare's models, by a binding.
+    WorkersAi,
 }
 
 impl Wire {
-    /// The wire of a provider over HTTP; none of the demo.
+    /// How its requests and answers are written; the demo has none.
     pub fn codec(&self) -> Option<Rc<dyn Codec>> {
         match self {
             Wire::Demo => None,
             Wire::OpenAiChat(codec) => Some(Rc::new(codec.clone())),
             Wire::OpenAiResponses(codec) => Some(Rc::new(codec.clone())),
             Wire::Anthropic(codec) => Some(Rc::new(codec.clone())),
+            Wire::WorkersAi => Some(Rc::new(WorkersAi)),
         }
     }
 }
@@ -85,8 +89,11 @@ impl Provider {
         simple: bool,
         read: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Provider, Vec<String>> {
-        if name == "demo" {
-            return Ok(Provider { wire: Wire::Demo, headers: Vec::new() });
+        // Neither has an address or a key.
+        match name {
+            "demo" => return Ok(Provider { wire: Wire::Demo, headers: Vec::new() }),
+            "workers-ai" => return Ok(Provider { wire: Wire::WorkersAi, headers: Vec::new() }),
+            _ => {}
         }
         let known = KNOWN.iter().find(|known| known.name == name);
         let prefix = known

@@ -1,7 +1,8 @@
 use std::rc::Rc;
 
 use super::*;
-use crate::model::ModelRequest;
+use crate::model::{ModelOptions, ModelRequest};
+use crate::profiles::Price;
 
 /// Variables with their values.
 type Vars<'a> = &'a [(&'a str, &'a str)];
@@ -195,6 +196,77 @@ fn capabilities_come_from_the_table_and_can_be_overridden() {
     ] {
         let problems = read(&vars(json)).unwrap_err();
         assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].contains(word), "{json}: {problems:?}");
+    }
+}
+
+#[test]
+fn options_are_those_of_the_model_or_of_its_provider_or_of_all() {
+    let vars = |options: &'static str| {
+        [
+            ("MODEL_PRIMARY", "anthropic:claude, box:m"),
+            ("MODEL_SUBAGENT", "anthropic:claude-small"),
+            ("ANTHROPIC_API_KEY", "k"),
+            ("BOX_BASE_URL", "http://box.test"),
+            ("MODEL_OPTIONS", options),
+        ]
+    };
+    let configuration = read(&vars(
+        r#"{"anthropic:claude": {"reasoning_effort": "high", "max_output_tokens": 16},
+            "anthropic:*": {"reasoning_effort": "low"}, "*": {"max_output_tokens": 1000000, "temperature": 1}}"#,
+    ))
+    .unwrap();
+    let options = |temperature, effort: Option<&str>, max_output_tokens| ModelOptions {
+        temperature,
+        reasoning_effort: effort.map(str::to_owned),
+        max_output_tokens,
+    };
+    let of = |role, place| configuration.roles.of(role).unwrap().at(place).choice.options.clone();
+    assert_eq!(of(Role::Primary, 0), options(Some(1.0), Some("high"), Some(16)));
+    assert_eq!(of(Role::Primary, 1), options(Some(1.0), None, Some(1_000_000)));
+    assert_eq!(of(Role::Subagent, 0), options(Some(1.0), Some("low"), Some(1_000_000)));
+    assert_eq!(read(&vars("{}")).unwrap().roles.primary.first.choice.options, ModelOptions::default());
+
+    for (json, word) in [
+        ("high", "JSON"),
+        (r#"{"*": {"effort": "high"}}"#, "effort"),
+        (r#"{"*": {"reasoning_effort": ""}}"#, "reasoning_effort must be"),
+        (r#"{"*": {"reasoning_effort": "very much"}}"#, "reasoning_effort must be"),
+        (r#"{"*": {"temperature": 2.1}}"#, "temperature must be 0 to 2"),
+        (r#"{"*": {"temperature": -0.1}}"#, "temperature must be 0 to 2"),
+        (r#"{"*": {"temperature": "hot"}}"#, "JSON"),
+        (r#"{"box:m": {"max_output_tokens": 15}}"#, "max_output_tokens must be 16"),
+        (r#"{"box:m": {"max_output_tokens": 1000001}}"#, "max_output_tokens must be 16"),
+        (r#"{"box": {"temperature": 1}}"#, "\"box\""),
+        (r#"{"openai:*": {"temperature": 1}}"#, "openai:*"),
+    ] {
+        let problems = read(&vars(json)).unwrap_err();
+        assert!(matches!(&problems[..], [problem] if problem.starts_with("MODEL_OPTIONS")), "{problems:?}");
+        assert!(problems[0].contains(word), "{json}: {problems:?}");
+    }
+}
+
+// N-172
+#[test]
+fn prices_are_the_deployments_or_those_of_the_table() {
+    let vars = |prices: &'static str| {
+        [("LLM_MODEL", "gpt-4.1"), ("LLM_API_KEY", "k"), ("MODELS", "openai:own"), ("PRICES", prices)]
+    };
+    let price = |json, place: usize| read(&vars(json)).unwrap().offered()[place].price;
+    let known = Price { input: 2.0, cached: 0.5, output: 8.0 };
+    assert_eq!((price("{}", 0), price("{}", 1)), (Some(known), None));
+    let own = r#"{"openai:own": {"input": 0.5, "output": 10000}, "openai:gpt-4.1": {"input": 1, "cached": 0, "output": 4}}"#;
+    assert_eq!(price(own, 0), Some(Price { input: 1.0, cached: 0.0, output: 4.0 }));
+    assert_eq!(price(own, 1), Some(Price { input: 0.5, cached: 0.5, output: 10_000.0 }));
+
+    for (json, word) in [
+        (r#"{"openai:own": {"input": 1}}"#, "output"),
+        (r#"{"openai:own": {"input": 1, "output": 10000.1}}"#, "0 to 10000"),
+        (r#"{"openai:own": {"input": -1, "output": 1}}"#, "0 to 10000"),
+        (r#"{"openai:other": {"input": 1, "output": 1}}"#, "openai:other"),
+    ] {
+        let problems = read(&vars(json)).unwrap_err();
+        assert!(matches!(&problems[..], [problem] if problem.starts_with("PRICES")), "{problems:?}");
         assert!(problems[0].contains(word), "{json}: {problems:?}");
     }
 }

@@ -8,17 +8,22 @@ use futures::future::LocalBoxFuture;
 use futures::stream::{LocalBoxStream, empty};
 use futures::{FutureExt, Stream, StreamExt};
 use js_sys::Uint8Array;
-use worker::{AbortController, ByteStream, Fetch, Method, Request, RequestInit, RequestRedirect};
+use wasm_bindgen::JsCast;
+use worker::{
+    AbortController, AbortSignal, ByteStream, Env, Fetch, Method, Request, RequestInit, RequestRedirect,
+};
 
 use super::demo::DemoModel;
 use super::http::{HttpEndpoint, Response, Transport, Unreachable};
 use super::route::{Endpoint, Outside, RoutedModel};
+use super::workers_ai::AiTransport;
 use crate::ports::{Clock, Model};
 use crate::providers::HttpRequest;
 use crate::providers::breaker::Breaker;
-use crate::providers::config::{Configuration, Provider};
+use crate::providers::config::{Configuration, Provider, Wire};
 use crate::providers::permits::{FETCHES, Permits};
 use crate::providers::retry::RetryHints;
+use crate::shell::env::{AI, binding};
 
 /// What an object has in common for all its calls.
 #[derive(Clone)]
@@ -38,14 +43,19 @@ pub fn serving(
     configuration: &Configuration,
     connections: &Connections,
     clock: &Rc<dyn Clock>,
+    env: &Env,
 ) -> Rc<dyn Model> {
     let endpoint = |provider: &Provider| -> Rc<dyn Endpoint> {
         let Some(codec) = provider.wire.codec() else { return Rc::new(DemoModel::new(Rc::clone(clock))) };
+        let transport: Rc<dyn Transport> = match provider.wire {
+            Wire::WorkersAi => Rc::new(AiTransport(binding(env, AI).unchecked_into())),
+            _ => Rc::new(FetchTransport),
+        };
         Rc::new(HttpEndpoint {
             codec,
             headers: provider.headers.clone(),
             patience: configuration.patience,
-            transport: Rc::new(FetchTransport),
+            transport,
             clock: Rc::clone(clock),
             permits: connections.permits.clone(),
         })
@@ -78,15 +88,15 @@ async fn fetch(request: Rc<HttpRequest>) -> worker::Result<Response> {
     init.with_method(Method::Post)
         .with_redirect(RequestRedirect::Manual)
         .with_body(Some(Uint8Array::from(request.body.as_slice()).into()));
-    let abort = AbortOnDrop(Some(AbortController::default()));
-    let Some(signal) = abort.0.as_ref().map(AbortController::signal) else { return Err("no signal".into()) };
+    let abort = AbortOnDrop::default();
+    let Some(signal) = abort.signal() else { return Err("no signal".into()) };
     let request = Fetch::Request(Request::new_with_init(&request.url, &init)?);
     let mut response = request.send_with_signal(&signal).await?;
     let status = response.status_code();
     let header = |name| response.headers().get(name).ok().flatten();
     let hints = RetryHints { retry_after: header("retry-after"), retry_after_ms: header("retry-after-ms") };
     let body: LocalBoxStream<'static, _> = match response.stream() {
-        Ok(bytes) => Body { bytes, _abort: abort }.boxed_local(),
+        Ok(bytes) => Body::new(bytes, abort).boxed_local(),
         // Answers such as 204 have none.
         Err(_) => empty().boxed_local(),
     };
@@ -95,7 +105,20 @@ async fn fetch(request: Rc<HttpRequest>) -> worker::Result<Response> {
 
 /// Dropping a future cancels nothing on the platform's side: the request goes on until this ends it, which settles a
 /// pending read at once, and the server sees it.
-struct AbortOnDrop(Option<AbortController>);
+pub struct AbortOnDrop(Option<AbortController>);
+
+impl Default for AbortOnDrop {
+    fn default() -> Self {
+        AbortOnDrop(Some(AbortController::default()))
+    }
+}
+
+impl AbortOnDrop {
+    /// What the request is given, so that it hears of its end.
+    pub fn signal(&self) -> Option<AbortSignal> {
+        self.0.as_ref().map(AbortController::signal)
+    }
+}
 
 impl Drop for AbortOnDrop {
     fn drop(&mut self) {
@@ -106,9 +129,15 @@ impl Drop for AbortOnDrop {
 }
 
 /// The body of an answer, with what ends the request when nobody reads on.
-struct Body {
+pub struct Body {
     bytes: ByteStream,
     _abort: AbortOnDrop,
+}
+
+impl Body {
+    pub fn new(bytes: ByteStream, abort: AbortOnDrop) -> Self {
+        Body { bytes, _abort: abort }
+    }
 }
 
 impl Stream for Body {

@@ -1,13 +1,16 @@
-//! The `Model` port: the codecs of `providers/` over the platform's `fetch`, and the demo model over the clock.
+//! The `Model` port: the codecs of `providers/` over the platform's `fetch` and the binding of Workers AI, and the demo
+//! model over the clock.
 //!
-//! Owned here: who of a chain is asked and how often, permits, timeouts, when an answer counts as complete, and that a dropped stream ends the request
-//! upstream. Only `fetch` itself needs the platform; the rest is tested natively.
+//! Owned here: who of a chain is asked and how often, permits, timeouts, when an answer counts as complete, and that a
+//! dropped stream ends the request upstream. Only the two transports need the platform; the rest is tested natively.
 
 pub mod demo;
 #[cfg(target_arch = "wasm32")]
 mod fetch;
 pub mod http;
 pub mod route;
+#[cfg(target_arch = "wasm32")]
+mod workers_ai;
 
 #[cfg(target_arch = "wasm32")]
 pub use fetch::{Connections, serving};

@@ -8,6 +8,7 @@
 //! | `POST /v1/chat/completions` | OpenAI's Chat Completions |
 //! | `POST /v1/responses` | OpenAI's Responses |
 //! | `POST /v1/messages` | Anthropic's Messages |
+//! | `POST /ai/run` | what the stand-in for Workers AI's binding asks |
 //! | `POST /_fake/scripts` | `{MARKER: Script, …}`: registers scripts |
 //! | `POST /_fake/release` | `{"barrier": NAME}`: opens a barrier |
 //! | `GET /_fake/requests?marker=PREFIX` | `{"requests": [Record], "peak"}`: what came, and how many at once |
@@ -32,6 +33,7 @@ mod tests;
 mod wire;
 #[cfg(test)]
 mod wire_tests;
+mod workers_ai;
 
 pub use handle::{FakeLlm, Requests};
 pub use history::{check, position, text_of};

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::reply::{self, Act, Head};
 use super::script::Step;
-use super::{history, messages, responses};
+use super::{history, messages, responses, workers_ai};
 
 /// A provider's wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub enum Wire {
     Responses,
     /// Anthropic's Messages.
     Messages,
+    /// What the stand-in for Workers AI's binding asks (`tests/workers_ai`).
+    WorkersAi,
 }
 
 /// Why a request is refused.
@@ -54,6 +56,7 @@ impl Wire {
             "/v1/chat/completions" => Some(Wire::Chat),
             "/v1/responses" => Some(Wire::Responses),
             "/v1/messages" => Some(Wire::Messages),
+            "/ai/run" => Some(Wire::WorkersAi),
             _ => None,
         }
     }
@@ -64,13 +67,14 @@ impl Wire {
             Wire::Chat => bearer(headers).and_then(|()| Ok(history::check(body)?)),
             Wire::Responses => bearer(headers).and_then(|()| Ok(responses::check(body)?)),
             Wire::Messages => messages::check(headers, body),
+            Wire::WorkersAi => Ok(history::check(body)?),
         }
     }
 
     /// Where in its script a request stands: its marker, and how many replies there were since.
     pub fn position(self, body: &Value) -> Option<(String, usize)> {
         match self {
-            Wire::Chat => history::position(body),
+            Wire::Chat | Wire::WorkersAi => history::position(body),
             Wire::Responses => responses::position(body),
             Wire::Messages => messages::position(body),
         }
@@ -90,6 +94,7 @@ impl Wire {
             }
             Wire::Responses => responses::reply(head, step),
             Wire::Messages => messages::reply(head, step),
+            Wire::WorkersAi => workers_ai::reply(head, step),
         }
     }
 
@@ -106,6 +111,14 @@ impl Wire {
         match self {
             Wire::Chat | Wire::Responses => reply::error(message, kind),
             Wire::Messages => json!({ "type": "error", "error": { "type": kind, "message": message } }),
+            // <https://developers.cloudflare.com/workers-ai/platform/errors/>
+            Wire::WorkersAi => match status {
+                401 => json!({ "error": "AiError: 3041: Invalid credentials" }),
+                429 | 500.. => {
+                    json!({ "error": "AiError: 3040: Capacity temporarily exceeded, please try again." })
+                }
+                _ => json!({ "error": format!("AiError: 5004: {message}") }),
+            },
         }
     }
 }

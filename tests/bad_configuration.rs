@@ -1,0 +1,36 @@
+//! A configuration that is wrong is told at `/api/health`, all at once, and nothing else happens.
+
+// A helper may fail as its test does; clippy allows that in `#[test]` functions only.
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+
+use espalier_test_support::client::assert_problem;
+use espalier_test_support::{Client, Value, env, json};
+
+#[tokio::test]
+async fn a_wrong_configuration_is_told_and_no_turn_starts() {
+    let url = env("ESPALIER_BROKEN_URL");
+    let nobody = Client::nobody_at(&url);
+    let told = async || {
+        let health = nobody.get("/api/health").await.expect(503).await;
+        let body: Value = health.json().await;
+        assert_eq!(body["status"], "misconfigured");
+        let problems = body["problems"].as_array().expect("problems").clone();
+        problems.iter().map(|problem| problem.as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    let problems = told().await;
+    let wrong = ["LIMITS", "MODEL_OPTIONS", "GROQ_BASE_URL", "OPENAI_API_KEY"];
+    assert_eq!(problems.len(), wrong.len(), "{problems:#?}");
+    for (problem, variable) in problems.iter().zip(wrong) {
+        assert!(problem.contains(variable), "{variable}: {problem}");
+    }
+
+    let client = Client::anonymous_at(&url).await;
+    let chat = json!({ "content": "Hello" });
+    for _ in 0..2 {
+        assert_problem(client.post("/api/chat", &chat).await, 503, "misconfigured", None).await;
+    }
+    assert_problem(client.get("/api/models").await, 503, "misconfigured", None).await;
+    assert_eq!(client.read("/api/threads").await["threads"], json!([]));
+    // The Worker has not fallen over any of it.
+    assert_eq!(told().await, problems);
+}
