@@ -3,9 +3,13 @@
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help dev test verify coverage coverage-of-requirements fuzz e2e browser faults faults-small faults-mutants bench deploy key keys revoke build clean
+.PHONY: help dev test verify coverage coverage-of-requirements fuzz e2e browser faults faults-small faults-mutants bench smoke-model deploy key keys revoke build clean
 
 PORT ?= 8787
+
+# MODEL=local: a real, small model on this machine instead of the demo.
+MODEL      ?=
+MODEL_PORT ?= 18080
 
 # Wrangler needs Node 22, which is an npm package here. A prefix rather than an exported PATH: `npm ci`
 # replaces that very node, and make 3.81 ignores an exported PATH when it starts a command itself.
@@ -18,6 +22,7 @@ NPM    := node_modules/.package-lock.json
 WORKER := build/index.js
 PAGE   := web/dist/index.html
 D1     := .wrangler/state/migrated
+LLM    := .tools/local-model/installed
 
 PAGE_NPM := web/node_modules/.package-lock.json
 
@@ -26,10 +31,10 @@ RUST_SOURCES := $(shell find src durable/src -type f ! -name tests.rs ! -path '*
 PAGE_SOURCES := $(shell find web -type f ! -path 'web/dist/*' ! -path '*/node_modules/*')
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-dev: $(WORKER) $(PAGE) $(D1) .dev.vars ## build what is missing and serve http://localhost:8787 (PORT=…)
-	@$(TOOLS) PORT=$(PORT) scripts/dev
+dev: $(WORKER) $(PAGE) $(D1) .dev.vars $(if $(filter local,$(MODEL)),$(LLM)) ## build what is missing and serve http://localhost:8787 (PORT=…, MODEL=local)
+	@$(TOOLS) PORT=$(PORT) MODEL=$(MODEL) MODEL_PORT=$(MODEL_PORT) scripts/dev
 
 build: $(WORKER) $(PAGE) ## the Worker and the page, as they are deployed
 
@@ -78,7 +83,6 @@ faults-small: $(WORKER) $(FAULTS)
 faults-mutants: $(WORKER) $(NPM) ## plant bugs, and check that the harness of `make faults` finds each of them (ONLY="NAME …")
 	@$(TOOLS) ONLY="$(ONLY)" scripts/faults-mutants
 
-coverage-of-requirements: ## the requirements of status must that no test names
 # What the host can run: the shell and the storage behind it exist on wasm32 alone, and are tested end to end.
 coverage: $(RUST) ## how much of the engine's code its native tests run, by file
 	rustup component add llvm-tools
@@ -113,6 +117,10 @@ $(NAMED): $(WORKER)
 
 bench: $(WORKER) $(NAMED) $(NPM) ## size, cold start, latency, throughput and CPU beside two floors (ARGS="--help")
 	@$(TOOLS) node tests/bench/run.mjs $(ARGS)
+
+# Real turns with a real model: what holds for every turn, never what the model decides. Not part of `make test`.
+smoke-model: $(WORKER) $(PAGE) $(if $(SMOKE_BASE_URL),,$(LLM)) ## real turns with the local model (or SMOKE_BASE_URL=… SMOKE_MODEL=…, and SMOKE_KEY in the environment)
+	@$(TOOLS) MODEL_PORT=$(MODEL_PORT) scripts/smoke-model
 
 # ---- operation ----
 
@@ -162,6 +170,10 @@ $(PAGE): $(PAGE_SOURCES) $(PAGE_NPM)
 
 $(D1): migrations/*.sql wrangler.toml $(NPM)
 	$(WRANGLER) d1 migrations apply DB --local
+	@touch $@
+
+$(LLM): scripts/local-model scripts/local-model.py
+	scripts/local-model install
 	@touch $@
 
 # Made once and then yours: switches anonymous sessions on, with a secret of this machine.

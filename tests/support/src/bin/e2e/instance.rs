@@ -48,7 +48,7 @@ pub struct World {
 
 /// How to start an instance.
 pub struct Plan {
-    /// `main`, `closed` or `demo`.
+    /// One of those that `main.rs` lists.
     pub name: &'static str,
     /// The environment variable in which the tests find it.
     pub url_variable: &'static str,
@@ -57,6 +57,10 @@ pub struct Plan {
     /// Where it keeps its data.
     pub state: PathBuf,
     vars: Vec<String>,
+    /// What runs in place of the Worker itself.
+    script: Option<&'static str>,
+    /// Variables that must not stand in a command line, as lines of a file.
+    secrets: String,
     // Bound until the last moment, so that no two instances are given the same ones.
     ports: [TcpListener; 2],
 }
@@ -71,6 +75,8 @@ pub struct Instance {
     pub url: String,
     /// See [`Plan`].
     pub state: PathBuf,
+    /// Whether it is configured wrongly, and has to say so.
+    broken: bool,
     keeper: Child,
 }
 
@@ -123,34 +129,54 @@ impl Plan {
                 ("closed", "ESPALIER_CLOSED_URL", [vars, provider.to_vec()].concat())
             }
             "demo" => ("demo", "ESPALIER_DEMO_URL", vec![anonymous, session]),
+            "ai" => {
+                let model = ["LLM_PROVIDER:workers-ai", "LLM_MODEL:@cf/fake/7b"].map(str::to_owned).to_vec();
+                let binding = vec![format!("FAKE_AI_URL:{}/ai/run", world.llm)];
+                ("ai", "ESPALIER_AI_URL", [vec![anonymous, session], model, binding].concat())
+            }
+            "broken" => {
+                let wrong = [
+                    "MODEL_PRIMARY:openai:gpt-5-mini, groq:llama",
+                    r#"MODEL_OPTIONS:{"openai:*":{"temperature":3}}"#,
+                    r#"LIMITS:{"subtasks":"many"}"#,
+                ];
+                let vars = [vec![anonymous, session], wrong.map(str::to_owned).to_vec()];
+                ("broken", "ESPALIER_BROKEN_URL", vars.concat())
+            }
+            "smoke" => ("smoke", "ESPALIER_URL", [vec![anonymous, session], real_model()].concat()),
             other => return Err(format!("there is no instance {other}")),
         };
+        let secrets = if name == "smoke" { real_key() } else { String::new() };
+        let script = (name == "ai").then_some("tests/workers_ai/worker.mjs");
         let ports = [free_port()?, free_port()?];
         let url = format!("http://127.0.0.1:{}", port(&ports[0])?);
-        Ok(Self { name, url_variable, url, state: world.state.join(name), vars, ports })
+        Ok(Self { name, url_variable, url, state: world.state.join(name), vars, script, secrets, ports })
     }
 
     /// Starts it; [`Instance::ready`] waits for it.
     pub fn start(self, world: &World) -> Result<Instance, String> {
-        let Plan { name, url_variable, url, state, vars, ports } = self;
+        let Plan { name, url_variable, url, state, vars, script, secrets, ports } = self;
         let (port, inspector) = (port(&ports[0])?, port(&ports[1])?);
         drop(ports);
         let log = File::create(log_path(name)).map_err(|error| error.to_string())?;
         let errors = log.try_clone().map_err(|error| error.to_string())?;
 
         let mut keeper = Command::new("sh");
-        keeper.args(["-c", KEEPER, "keeper"]).args(&world.wrangler).args(["dev", "--ip", "127.0.0.1"]);
+        keeper.args(["-c", KEEPER, "keeper"]).args(&world.wrangler).arg("dev").args(script);
+        keeper.args(["--ip", "127.0.0.1"]);
         keeper.args(["--port", &port.to_string(), "--inspector-port", &inspector.to_string()]);
         keeper.arg("--persist-to").arg(&state).args(["--show-interactive-dev-session", "false"]);
-        // An empty file of variables keeps wrangler from reading the developer's own `.dev.vars`.
-        keeper.args(["--env-file", "/dev/null"]);
+        // A file of variables, if an empty one, keeps wrangler from reading the developer's own `.dev.vars`.
+        let env_file = state.join("secrets.env");
+        private_file(&env_file, &secrets).map_err(|error| format!("{}: {error}", env_file.display()))?;
+        keeper.arg("--env-file").arg(&env_file);
         for var in &vars {
             keeper.args(["--var", var]);
         }
         environment(&mut keeper, world, &state);
         keeper.stdin(Stdio::piped()).stdout(log).stderr(errors).process_group(0);
         let keeper = keeper.spawn().map_err(|error| format!("{name}: {error}"))?;
-        Ok(Instance { name, url_variable, url, state, keeper })
+        Ok(Instance { name, url_variable, url, state, broken: name == "broken", keeper })
     }
 }
 
@@ -164,7 +190,8 @@ impl Instance {
                     let status = reply.status;
                     let body = reply.text().await;
                     match status {
-                        200 => return Ok(()),
+                        200 if !self.broken => return Ok(()),
+                        503 if self.broken && body.contains("misconfigured") => return Ok(()),
                         // It says itself what is wrong; nobody will mend it while we wait.
                         503 if body.contains("misconfigured") => {
                             return Err(format!("{}: {body}", self.name));
@@ -238,6 +265,39 @@ fn environment(command: &mut Command, world: &World, state: &Path) {
 /// Where an instance's output goes.
 pub fn log_path(name: &str) -> PathBuf {
     Path::new(LOGS).join(format!("{name}.log"))
+}
+
+/// The model of the `SMOKE_*` variables; `tools:MODEL` is the same one with tools, where it is configured without.
+fn real_model() -> Vec<String> {
+    let [base_url, model, tools] = ["SMOKE_BASE_URL", "SMOKE_MODEL", "SMOKE_TOOLS"].map(env);
+    let provider = Some(env("SMOKE_PROVIDER")).filter(|name| !name.is_empty()).unwrap_or("openai".into());
+    let mut vars = vec![
+        format!("LLM_PROVIDER:{provider}"),
+        format!("LLM_BASE_URL:{base_url}"),
+        format!("LLM_MODEL:{model}"),
+        // A slow machine may need a minute for a turn, and a model without sense any number of calls.
+        r#"LIMITS:{"wall_clock_ms":120000,"llm_calls":8,"iterations":4}"#.to_owned(),
+    ];
+    if tools == "false" {
+        vars.push(format!(r#"CAPABILITIES:{{"{provider}:{model}":{{"tools":false}}}}"#));
+        vars.extend([format!("TOOLS_BASE_URL:{base_url}"), format!("MODELS:tools:{model}")]);
+    }
+    vars
+}
+
+fn real_key() -> String {
+    let key = env("SMOKE_KEY");
+    if key.is_empty() { key } else { format!("LLM_API_KEY='{key}'\nTOOLS_API_KEY='{key}'\n") }
+}
+
+fn env(name: &str) -> String {
+    std::env::var(name).unwrap_or_default()
+}
+
+fn private_file(path: &Path, text: &str) -> io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    io::Write::write_all(&mut file, text.as_bytes())
 }
 
 fn free_port() -> Result<TcpListener, String> {

@@ -1,16 +1,19 @@
 //! Starts everything that the end-to-end tests need, runs a command against it, and leaves nothing behind.
 //!
 //! ```text
-//! e2e [--wrangler COMMAND] [--instances main,closed,demo] -- COMMAND [ARGUMENT…]
+//! e2e [--wrangler COMMAND] [--instances main,closed,demo,ai,broken] -- COMMAND [ARGUMENT…]
 //! ```
 //!
-//! In this process: the fake LLM. Beside it, each on a port and with a state of its own, three `wrangler dev`:
+//! In this process: the fake LLM. Beside it, each on a port and with a state of its own, one `wrangler dev` for each instance:
 //!
 //! | instance | address in | |
 //! |---|---|---|
 //! | `main` | `ESPALIER_URL` | anonymous users, the fake LLM, 20 s wall clock |
 //! | `closed` | `ESPALIER_CLOSED_URL` | the same without anonymous users, as in production, with issuers of tokens |
 //! | `demo` | `ESPALIER_DEMO_URL` | anonymous users, nothing configured: the demo provider |
+//! | `ai` | `ESPALIER_AI_URL` | anonymous users, a stand-in for Workers AI's binding (`tests/workers_ai`) |
+//! | `broken` | `ESPALIER_BROKEN_URL` | variables that are wrong |
+//! | `smoke` | `ESPALIER_URL` | only when it is asked for: anonymous users and the model of the `SMOKE_*` variables |
 //!
 //! The command also gets `ESPALIER_FAKE_LLM_URL`, `ESPALIER_STATE_DIR` (where the main instance keeps its D1),
 //! `ESPALIER_ISSUER_KEYS` (what the issuers sign with) and `ESPALIER_ADMIN_KEY` (of the tenant `e2e`). Its exit code is ours. The Worker must have been built (`make build`): the instances do not build it. Runs in the root
@@ -41,7 +44,7 @@ async fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => {
             eprintln!(
-                "e2e: {error}\nusage: e2e [--wrangler COMMAND] [--instances main,closed,demo] -- COMMAND [ARGUMENT…]"
+                "e2e: {error}\nusage: e2e [--wrangler COMMAND] [--instances main,closed,demo,ai,broken] -- COMMAND [ARGUMENT…]"
             );
             return ExitCode::from(2);
         }
@@ -71,7 +74,7 @@ async fn main() -> ExitCode {
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
     let mut wrangler = vec!["node_modules/.bin/wrangler".to_owned()];
-    let mut instances: Vec<String> = ["main", "closed", "demo"].map(str::to_owned).to_vec();
+    let mut instances: Vec<String> = ["main", "closed", "demo", "ai", "broken"].map(str::to_owned).to_vec();
     let mut command = Vec::new();
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} wants a value"));
