@@ -6,6 +6,8 @@ use espalier_durable::protocol::ApiError;
 
 const DEFAULT_LIMIT: u32 = 50;
 const MAX_LIMIT: u32 = 200;
+/// The longest text that can be looked for, in characters.
+const MAX_WANTED_CHARS: usize = 200;
 /// The largest sequence number: the largest integer that JavaScript represents exactly.
 const MAX_SEQ: u64 = (1 << 53) - 1;
 
@@ -26,6 +28,17 @@ pub fn page(query: &str) -> Result<Page, ApiError> {
         },
     };
     Ok(Page { limit, cursor: value(query, "cursor").map(Cow::into_owned) })
+}
+
+/// What a list is searched for, without the white space around it; none where that is all there is.
+pub fn wanted(query: &str) -> Result<Option<String>, ApiError> {
+    let words = value(query, "q").map(|words| words.trim().to_owned()).filter(|words| !words.is_empty());
+    match &words {
+        Some(words) if words.chars().nth(MAX_WANTED_CHARS).is_some() => {
+            Err(ApiError::field("q", format!("at most {MAX_WANTED_CHARS} characters can be looked for")))
+        }
+        _ => Ok(words),
+    }
 }
 
 /// After which event a stream goes on; 0 is the beginning. The header wins, because a browser that reconnects sends
@@ -54,7 +67,7 @@ fn value<'a>(query: &'a str, name: &str) -> Option<Cow<'a, str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Page, after, page};
+    use super::{Page, after, page, wanted};
 
     #[test]
     fn limit_and_cursor_are_read() {
@@ -78,6 +91,23 @@ mod tests {
             let error = page(&format!("limit={limit}")).unwrap_err();
             assert_eq!(error.field.as_deref(), Some("limit"), "{limit}");
         }
+    }
+
+    #[test]
+    fn what_is_looked_for_is_trimmed_and_bounded() {
+        let table = [
+            ("", None),
+            ("q=", None),
+            ("q=%20%09", None),
+            ("q=+a%25b_+", Some("a%b_")),
+            ("q=x&q=y", Some("x")),
+        ];
+        for (query, expected) in table {
+            assert_eq!(wanted(query), Ok(expected.map(str::to_owned)), "{query}");
+        }
+        assert_eq!(wanted(&format!("q={}", "%C3%A4".repeat(200))), Ok(Some("ä".repeat(200))));
+        let error = wanted(&format!("q={}", "%C3%A4".repeat(201))).unwrap_err();
+        assert_eq!(error.field.as_deref(), Some("q"));
     }
 
     #[test]

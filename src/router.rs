@@ -11,6 +11,7 @@ pub enum Route<'a> {
     Models,
     Threads,
     Thread { id: &'a str },
+    RenameThread { id: &'a str },
     DeleteThread { id: &'a str },
     Messages { id: &'a str },
     Stream { id: &'a str },
@@ -27,21 +28,23 @@ pub enum Route<'a> {
 enum Method {
     Get,
     Post,
+    Patch,
     Delete,
 }
 
 /// A route of the table; the parameters are what stands for the `{}`s in its pattern.
 type Make = for<'a> fn(&'a str, &'a str) -> Route<'a>;
 
-use Method::{Delete, Get, Post};
+use Method::{Delete, Get, Patch, Post};
 
-const TABLE: [(Method, &str, Make); 15] = [
+const TABLE: [(Method, &str, Make); 16] = [
     (Get, "/api/health", |_, _| Route::Health),
     (Post, "/api/session", |_, _| Route::Session),
     (Post, "/api/chat", |_, _| Route::Chat),
     (Get, "/api/models", |_, _| Route::Models),
     (Get, "/api/threads", |_, _| Route::Threads),
     (Get, "/api/threads/{}", |id, _| Route::Thread { id }),
+    (Patch, "/api/threads/{}", |id, _| Route::RenameThread { id }),
     (Delete, "/api/threads/{}", |id, _| Route::DeleteThread { id }),
     (Get, "/api/threads/{}/messages", |id, _| Route::Messages { id }),
     (Get, "/api/threads/{}/stream", |id, _| Route::Stream { id }),
@@ -81,6 +84,7 @@ pub fn find<'a>(method: &str, path: &'a str) -> Found<'a> {
     let wanted = match method {
         "GET" | "HEAD" => Some(Get),
         "POST" => Some(Post),
+        "PATCH" => Some(Patch),
         "DELETE" => Some(Delete),
         _ => None,
     };
@@ -104,6 +108,7 @@ impl Method {
         match self {
             Get => "GET, HEAD",
             Post => "POST",
+            Patch => "PATCH",
             Delete => "DELETE",
         }
     }

@@ -144,7 +144,7 @@ async fn unknown_routes_and_methods_are_told_apart() {
         ("POST", "/api/health", vec!["GET"]),
         ("POST", "/api/models", vec!["GET"]),
         ("POST", "/api/threads", vec!["GET"]),
-        ("PATCH", &thread, vec!["DELETE", "GET"]),
+        ("PUT", &thread, vec!["DELETE", "GET", "PATCH"]),
         ("POST", &messages, vec!["GET"]),
         ("DELETE", &stream, vec!["GET"]),
         ("GET", &cancel, vec!["POST"]),

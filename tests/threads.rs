@@ -1,4 +1,4 @@
-//! Threads as resources: list, details, messages, deletion, and the walls between users.
+//! Threads as resources: list, search, details, title, messages, deletion, and the walls between users.
 //!
 //! N-036 N-122 N-150 (rows of storage), and the isolation that `docs/wire-protocol.md` promises.
 
@@ -90,6 +90,94 @@ async fn pages(client: &Client, path: &str, list: &str, member: &str) -> Vec<Str
             None => return all,
         }
     }
+}
+
+#[tokio::test]
+async fn a_thread_is_renamed_for_good_even_while_its_turn_runs() {
+    let case = Case::new().await;
+    let hold = case.barrier("hold");
+    case.script("", [deltas(["It ", "is 4"]).waiting(&hold, 1)]).await;
+    let mut stream = case.client.chat(&case.says("What is 2+2?")).await;
+    stream.until(|event| event.text("content") == "It ").await;
+    let thread = thread_of(stream.seen());
+    let reply = case.client.patch(&thread, &json!({ "title": "  Sums\nand more ", "other": 1 })).await;
+    let details = reply.expect(200).await.json().await;
+    assert_eq!(details["title"], "Sums and more");
+    assert!(details["running_ms"].is_u64(), "{details}");
+    case.llm.release(&hold).await;
+    case.turn(stream).await;
+
+    let details = case.client.thread(&thread).await;
+    assert_eq!((&details["title"], &details["running_ms"]), (&json!("Sums and more"), &Value::Null));
+    let entry = stored::eventually("the index has the title after the turn", || async {
+        let entry = listed(&case.client, &thread).await;
+        (entry["updated_at"] == details["updated_at"]).then_some(entry)
+    })
+    .await;
+    assert_eq!(entry["title"], "Sums and more");
+
+    for (body, field) in
+        [(json!({}), "title"), (json!({ "title": " " }), "title"), (json!({ "title": 1 }), "title")]
+    {
+        let reply = case.client.patch(&thread, &body).await;
+        assert_problem(reply, 400, "invalid_request", Some(field)).await;
+    }
+    let other = Client::anonymous().await;
+    let reply = other.patch(&thread, &json!({ "title": "Mine" })).await;
+    assert_problem(reply, 404, "thread_not_found", None).await;
+}
+
+#[tokio::test]
+async fn threads_are_found_by_what_their_titles_and_messages_say() {
+    let case = Case::new().await;
+    let mut threads = Vec::new();
+    for (path, question, answer) in [
+        ("a", "Which pears keep well?", "Conference does, 100% of the time."),
+        ("b", "And apples?", "Try a Boskoop_apple; it keeps like a PEAR."),
+        ("c", "What is 2+2?", "4"),
+    ] {
+        case.script(path, [text(answer)]).await;
+        let thread = thread_of(&case.chat_with(&json!({ "content": case.said(question, path) })).await);
+        listed(&case.client, &thread).await;
+        threads.push(thread);
+    }
+    let [pears, apples, _] = &threads[..] else { panic!("three threads") };
+    let found = |words: &'static str| {
+        let client = case.client.clone();
+        async move {
+            let list = client.read(&format!("/api/threads?q={words}")).await;
+            let found = list["threads"].as_array().expect("threads").clone();
+            found
+                .into_iter()
+                .map(|thread| (thread["id"].clone(), thread["snippet"].clone()))
+                .collect::<Vec<_>>()
+        }
+    };
+    let answer = "Try a Boskoop_apple; it keeps like a PEAR.";
+    stored::eventually("the index has the answers", || async {
+        (found("boskoop").await.len() == 1).then_some(())
+    })
+    .await;
+    let pear = found("pear").await;
+    assert_eq!(pear.len(), 2, "newest first, in titles and in messages, in either case: {pear:?}");
+    assert_eq!(pear[0], (json!(apples), json!(answer)));
+    assert_eq!(pear[1].0, json!(pears));
+    // What means something in a pattern means itself.
+    assert_eq!(found("100%25").await.len(), 1);
+    assert_eq!(found("p_l").await.len(), 0);
+    assert_eq!(found("Boskoop_").await.len(), 1);
+    assert_eq!(found("'%20OR%201=1%20--").await, []);
+    assert_eq!(found("%20%20").await.len(), 3, "blank is no search");
+
+    let first = case.client.read("/api/threads?q=pear&limit=1").await;
+    let cursor = first["next_cursor"].as_str().expect("there is more").to_owned();
+    let second = case.client.read(&format!("/api/threads?q=pear&limit=1&cursor={cursor}")).await;
+    assert_eq!((&second["threads"][0]["id"], &second["next_cursor"]), (&json!(pears), &Value::Null));
+
+    let other = Client::anonymous().await;
+    assert_eq!(other.read("/api/threads?q=pear").await["threads"], json!([]));
+    let reply = case.client.get(&format!("/api/threads?q={}", "x".repeat(201))).await;
+    assert_problem(reply, 400, "invalid_request", Some("q")).await;
 }
 
 #[tokio::test]

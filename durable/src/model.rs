@@ -242,6 +242,7 @@ pub mod as_text {
 
 /// Tokens of one call, as the provider counted them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Usage {
     /// All input tokens, the cached ones included.
     pub input_tokens: u64,

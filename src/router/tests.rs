@@ -14,7 +14,7 @@ fn every_route_is_found_by_its_method_and_path() {
     let cancel = format!("{thread}/cancel");
     let results = format!("{thread}/tool_results");
     let approval = format!("{thread}/approvals/a_1");
-    let table: [(&str, &str, Route); 18] = [
+    let table: [(&str, &str, Route); 19] = [
         ("GET", "/api/health", Route::Health),
         ("HEAD", "/api/health", Route::Health),
         ("POST", "/api/session", Route::Session),
@@ -23,6 +23,7 @@ fn every_route_is_found_by_its_method_and_path() {
         ("GET", "/api/threads", Route::Threads),
         ("GET", &thread, Route::Thread { id }),
         ("HEAD", &thread, Route::Thread { id }),
+        ("PATCH", &thread, Route::RenameThread { id }),
         ("DELETE", &thread, Route::DeleteThread { id }),
         ("GET", &messages, Route::Messages { id }),
         ("GET", &stream, Route::Stream { id }),
@@ -48,8 +49,8 @@ fn a_known_path_with_another_method_names_those_it_has() {
         ("POST", "/api/health", "GET, HEAD, OPTIONS"),
         ("GET", "/api/session", "POST, OPTIONS"),
         ("DELETE", "/api/threads", "GET, HEAD, OPTIONS"),
-        ("PATCH", "/api/threads/x", "GET, HEAD, DELETE, OPTIONS"),
-        ("POST", "/api/threads/x", "GET, HEAD, DELETE, OPTIONS"),
+        ("PUT", "/api/threads/x", "GET, HEAD, PATCH, DELETE, OPTIONS"),
+        ("POST", "/api/threads/x", "GET, HEAD, PATCH, DELETE, OPTIONS"),
         ("GET", "/api/threads/x/cancel", "POST, OPTIONS"),
         ("get", "/api/health", "GET, HEAD, OPTIONS"),
         ("", "/api/health", "GET, HEAD, OPTIONS"),
@@ -64,7 +65,7 @@ fn options_is_answered_on_every_path_that_exists() {
     assert_eq!(find("OPTIONS", "/api/chat"), Found::Options { allow: allow("POST, OPTIONS") });
     assert_eq!(
         find("OPTIONS", "/api/threads/x"),
-        Found::Options { allow: allow("GET, HEAD, DELETE, OPTIONS") }
+        Found::Options { allow: allow("GET, HEAD, PATCH, DELETE, OPTIONS") }
     );
     assert_eq!(find("OPTIONS", "/api/nowhere"), Found::Nothing);
 }

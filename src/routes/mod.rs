@@ -13,8 +13,9 @@ mod object;
 mod session;
 mod threads;
 
-use espalier_durable::protocol::ThreadCommand;
+use espalier_durable::protocol::{ThreadChange, ThreadCommand};
 
+use crate::body;
 use crate::problem::Failure;
 use crate::query;
 use crate::router::Route;
@@ -44,6 +45,12 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
         Route::Thread { id } => {
             let owner = credentials::to_read(call).await?;
             threads::ask(call, owner, id, ThreadCommand::Detail).await
+        }
+        Route::RenameThread { id } => {
+            let owner = credentials::to_change(call).await?;
+            body::require_json(call.header("content-type").as_deref())?;
+            let ThreadChange { title } = ThreadChange::parse(&call.body().await?)?;
+            threads::ask(call, owner, id, ThreadCommand::Rename { title }).await
         }
         Route::DeleteThread { id } => {
             let owner = credentials::to_change(call).await?;

@@ -1,5 +1,7 @@
 //! Threads: the list comes from the index in D1, everything else from the thread's own object.
 
+use std::fmt::Write;
+
 use espalier_durable::protocol::{
     ApiError, ErrorCode, Owner, ThreadCommand, ThreadEnvelope, ThreadList, ThreadSummary,
 };
@@ -26,11 +28,13 @@ pub async fn ask(
     object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
 }
 
-/// `GET /api/threads`: newest first.
+/// `GET /api/threads`: newest first, all of them or those that have what is looked for.
 pub async fn list(call: &Call, owner: &Owner) -> std::result::Result<Reply, Failure> {
     let Page { limit, cursor } = query::page(call.query())?;
     let from = cursor.as_deref().map(ThreadCursor::decode).transpose()?;
-    let mut threads = rows(call, owner, from, limit).await.map_err(Failure::internal("listing threads"))?;
+    let wanted = query::wanted(call.query())?;
+    let selection = Selection { owner, wanted, from, limit };
+    let mut threads = rows(call, selection).await.map_err(Failure::internal("listing threads"))?;
     // One row more than asked for tells whether there is another page.
     let more = threads.len() > limit as usize;
     threads.truncate(limit as usize);
@@ -41,23 +45,38 @@ pub async fn list(call: &Call, owner: &Owner) -> std::result::Result<Reply, Fail
     Ok(Reply::json(200, &ThreadList { next_cursor: next.map(ThreadCursor::encode), threads }))
 }
 
-async fn rows(
-    call: &Call,
-    owner: &Owner,
+/// What the list's statement is told, in the order of its parameters.
+struct Selection<'a> {
+    owner: &'a Owner,
+    wanted: Option<String>,
     from: Option<ThreadCursor>,
     limit: u32,
-) -> Result<Vec<ThreadSummary>> {
-    const FIRST: &str = "SELECT id, title, created_at, updated_at FROM threads \
-        WHERE tenant = ?1 AND user_id = ?2 ORDER BY updated_at DESC, id DESC LIMIT ?3";
-    const NEXT: &str = "SELECT id, title, created_at, updated_at FROM threads \
-        WHERE tenant = ?1 AND user_id = ?2 AND (updated_at, id) < (?4, ?5) \
-        ORDER BY updated_at DESC, id DESC LIMIT ?3";
+}
+
+/// Looks in titles, then in messages, for a text; ASCII letters match in either case. Not by `LIKE`, whose patterns D1
+/// limits to 50 bytes. A search reads all of the user's messages and nobody else's.
+const FOUND_IN: &str = "(SELECT substr(content, max(1, instr(lower(content), lower(?4)) - 40), 160) FROM messages m \
+    WHERE m.tenant = ?1 AND m.user_id = ?2 AND m.thread_id = threads.id AND instr(lower(content), lower(?4)) > 0 \
+    ORDER BY created_at, id LIMIT 1) AS snippet";
+
+async fn rows(call: &Call, selection: Selection<'_>) -> Result<Vec<ThreadSummary>> {
+    let Selection { owner, wanted, from, limit } = selection;
     let mut values =
         vec![JsValue::from_str(&owner.tenant), JsValue::from_str(&owner.user_id()), JsValue::from(limit + 1)];
+    let (mut columns, mut conditions) = ("NULL AS snippet", String::new());
+    if let Some(wanted) = &wanted {
+        values.push(JsValue::from_str(wanted));
+        columns = FOUND_IN;
+        conditions.push_str(" AND (snippet IS NOT NULL OR instr(lower(title), lower(?4)) > 0)");
+    }
     if let Some(ThreadCursor { updated_at, id }) = from {
+        let _ = write!(conditions, " AND (updated_at, id) < (?{}, ?{})", values.len() + 1, values.len() + 2);
         // As a float: D1 has no 64-bit integers, and milliseconds do not fit into 32.
         values.extend([JsValue::from_f64(updated_at as f64), JsValue::from_str(&id.to_string())]);
     }
-    let query = if from.is_some() { NEXT } else { FIRST };
+    let query = format!(
+        "SELECT id, title, created_at, updated_at, {columns} FROM threads \
+        WHERE tenant = ?1 AND user_id = ?2{conditions} ORDER BY updated_at DESC, id DESC LIMIT ?3"
+    );
     call.env.d1("DB")?.prepare(query).bind(&values)?.all().await?.results()
 }

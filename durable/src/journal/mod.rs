@@ -202,6 +202,9 @@ pub struct TurnSpec {
     /// The messages of the thread before this turn are those up to this row of `messages`: rows are append-only, so
     /// a reference freezes them.
     pub history_until: i64,
+    /// The message whose place the user's message takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces_message_id: Option<String>,
     pub created_at: u64,
 }
 

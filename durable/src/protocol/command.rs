@@ -108,5 +108,8 @@ pub enum ThreadCommand {
         approval_id: String,
         decision: Decision,
     },
+    Rename {
+        title: String,
+    },
     Delete,
 }

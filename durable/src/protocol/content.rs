@@ -22,6 +22,7 @@ const MAX_NAME_CHARS: usize = 255;
 
 /// The user's message: plain text, or parts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(
     untagged,
     expecting = "expected a string or an array of parts: {\"type\": \"text\", \"text\"}, {\"type\": \"image\", \"data\"} \
@@ -34,6 +35,7 @@ pub enum Content {
 
 /// One part of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContentPart {
     Text {
@@ -52,6 +54,7 @@ pub enum ContentPart {
 
 /// `data:MEDIA_TYPE;base64,DATA`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(transparent)]
 pub struct DataUrl(String);
 

@@ -12,6 +12,7 @@ pub type Seq = u64;
 
 /// An event with its number and its turn: one `data:` object of the stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Numbered {
     /// Repeated in the `id:` line.
     pub seq: Seq,
@@ -24,6 +25,7 @@ pub struct Numbered {
 
 /// Where in the execution tree something happened.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Place {
     /// The `tool_call_id` of the nearest enclosing `run_subtask`, or null at the root.
     pub parent_id: Option<String>,
@@ -33,6 +35,7 @@ pub struct Place {
 
 /// One event of the log. Facts are committed before they are announced; chunks are announced at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
     /// The turn exists; the first event of each turn.
@@ -44,6 +47,12 @@ pub enum Event {
         provider: String,
         #[serde(default, skip_serializing_if = "String::is_empty")]
         model: String,
+        /// What the turn may use. Turns that began under an earlier version do not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limits: Option<TurnLimits>,
+        /// The message that this turn takes the place of, with all that came after it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        replaces_message_id: Option<String>,
         /// `truncated`: the turn's events are not kept any more, and this one event stands for all of them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resumed: Option<String>,
@@ -88,7 +97,11 @@ pub enum Event {
         tool_call_id: String,
         name: String,
         status: CallStatus,
+        /// At the start: the turn's running time when the call started, in milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        started_ms: Option<u64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(test, ts(type = "Record<string, unknown> | null"))]
         args: Option<serde_json::Value>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         result: Option<String>,
@@ -96,6 +109,9 @@ pub enum Event {
         is_error: bool,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
+        /// At the end of a `run_subtask`: what its model calls used, those of the subtasks within it included.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<ModelCost>,
         /// At the start of a call that the client is to carry out, and until when it may (milliseconds since 1970).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         awaits: Option<Awaited>,
@@ -109,6 +125,7 @@ pub enum Event {
         approval_id: String,
         tool_call_id: String,
         name: String,
+        #[cfg_attr(test, ts(type = "Record<string, unknown>"))]
         args: serde_json::Value,
         /// What kind of tool it is, such as `network`.
         permission_class: String,
@@ -166,8 +183,20 @@ impl Event {
     }
 }
 
+/// The limits of a turn that a client can watch being used up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct TurnLimits {
+    pub subtasks: u32,
+    pub llm_calls: u32,
+    pub tool_calls: u32,
+    /// Running time, in milliseconds.
+    pub wall_clock_ms: u64,
+}
+
 /// The three states that a client shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum AgentState {
     /// A model is called or tools run.
@@ -180,6 +209,7 @@ pub enum AgentState {
 
 /// Whom a call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Awaited {
     /// The client that carries it out.
@@ -200,6 +230,7 @@ impl Awaited {
 
 /// What became of a request for approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     Approve,
@@ -211,6 +242,7 @@ pub enum Decision {
 
 /// The two borders of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum CallStatus {
     /// The call is about to be made.
@@ -221,6 +253,7 @@ pub enum CallStatus {
 
 /// What a chunk's text is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum ChunkKind {
     /// Part of the answer.
@@ -238,6 +271,7 @@ impl ChunkKind {
 
 /// The limits whose crossing ends a turn. Depth, iterations and fan-out are not among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetReason {
     /// `run_subtask` calls over the whole tree.
@@ -258,6 +292,7 @@ pub enum BudgetReason {
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
     /// The model was done.
@@ -278,6 +313,7 @@ pub enum FinishReason {
 
 /// The ledger of a turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CostSummary {
     pub llm_calls: u32,
     pub tool_calls: u32,
@@ -290,8 +326,9 @@ pub struct CostSummary {
     pub by_model: BTreeMap<String, ModelCost>,
 }
 
-/// One model's share of a turn's ledger.
+/// A share of a turn's ledger: one model's, or one subtask's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ModelCost {
     pub llm_calls: u32,
     pub input_tokens: u64,

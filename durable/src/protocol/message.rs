@@ -6,6 +6,7 @@ use super::{CostSummary, ExecutionTree, FinishReason};
 
 /// Who said a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// The person or the API client.
@@ -16,6 +17,7 @@ pub enum Role {
 
 /// A message of a thread. The optional members stand on assistant messages only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct StoredMessage {
     pub id: String,
     pub turn_id: String,
@@ -41,6 +43,7 @@ pub struct Cancelled {
 
 /// Why a turn did not end by itself, for a person to read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct StopNote {
     /// The `code` of the turn's `error` event.
     pub code: String,
@@ -49,6 +52,7 @@ pub struct StopNote {
 
 /// A page of a thread's messages, oldest first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct MessageList {
     pub messages: Vec<StoredMessage>,
     pub next_cursor: Option<String>,
@@ -56,15 +60,20 @@ pub struct MessageList {
 
 /// A thread as the list shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ThreadSummary {
     pub id: String,
     pub title: String,
     pub created_at: u64,
     pub updated_at: u64,
+    /// In the answer to a search: where a message of the thread has what was looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snippet: Option<String>,
 }
 
 /// A page of a user's threads, newest first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ThreadList {
     pub threads: Vec<ThreadSummary>,
     pub next_cursor: Option<String>,
@@ -72,6 +81,7 @@ pub struct ThreadList {
 
 /// A thread with what its object knows about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ThreadDetail {
     #[serde(flatten)]
     pub summary: ThreadSummary,
@@ -81,4 +91,6 @@ pub struct ThreadDetail {
     pub running_turn_id: Option<String>,
     /// The number of the running turn's first event: where to read it from.
     pub running_turn_first_seq: Option<u64>,
+    /// How long that turn has been running, in milliseconds.
+    pub running_ms: Option<u64>,
 }

@@ -16,13 +16,13 @@ pub use content::{
 pub use error::{ApiError, ErrorCode, Problem};
 pub use event::{
     AgentState, Awaited, BudgetReason, CallStatus, ChunkKind, CostSummary, Decision, Event, FinishReason,
-    ModelCost, Numbered, Place, Seq,
+    ModelCost, Numbered, Place, Seq, TurnLimits,
 };
 pub use key::{KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey};
 pub use message::{
     Cancelled, MessageList, Role, StopNote, StoredMessage, ThreadDetail, ThreadList, ThreadSummary,
 };
-pub use request::{Approval, ChatContext, ChatRequest, ClientTool, ContextKind, ToolResult};
+pub use request::{Approval, ChatContext, ChatRequest, ClientTool, ContextKind, ThreadChange, ToolResult};
 pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeNode, preview};
 
 #[cfg(test)]

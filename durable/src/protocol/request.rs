@@ -15,6 +15,7 @@ pub(super) const MAX_SEQ: u64 = (1 << 53) - 1;
 /// A chat message with what the client may choose. Unknown fields are ignored; `tools` and `agent_mode` are known
 /// to older clients and mean nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
 pub struct ChatRequest {
     pub content: Content,
     #[serde(default)]
@@ -38,6 +39,7 @@ pub struct ChatRequest {
     #[serde(default)]
     pub workflow_id: Option<String>,
     #[serde(default)]
+    #[cfg_attr(test, ts(optional, type = "Record<string, unknown>"))]
     pub media_generation: Option<Map<String, Value>>,
     #[serde(default)]
     pub client_tools: Option<Vec<ClientTool>>,
@@ -47,30 +49,37 @@ pub struct ChatRequest {
     pub replaces_message_id: Option<Uuid>,
     /// Accepted and ignored (requirements N-018, N-186), as is `tools`.
     #[serde(default, skip_serializing)]
+    #[cfg_attr(test, ts(skip))]
     pub agent_mode: Option<IgnoredAny>,
     /// The server alone decides on tools (requirement N-110).
     #[serde(default, skip_serializing)]
+    #[cfg_attr(test, ts(skip))]
     pub tools: Option<IgnoredAny>,
 }
 
 /// A tool that the client carries out itself; its calls wait for what the client answers. What it may be is checked
 /// where tools are known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ClientTool {
     pub name: String,
     pub description: String,
     /// A JSON Schema of type object.
     #[serde(alias = "parameters")]
+    #[cfg_attr(test, ts(type = "Record<string, unknown>"))]
     pub input_schema: Map<String, Value>,
 }
 
 /// The body of `POST …/tool_results`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ToolResult {
     pub tool_call_id: String,
     /// A text goes to the model as it is, anything else as JSON.
+    #[cfg_attr(test, ts(type = "unknown"))]
     pub result: Value,
     #[serde(default)]
+    #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
     pub is_error: bool,
 }
 
@@ -91,6 +100,7 @@ impl ToolResult {
 
 /// The body of `POST …/approvals/{id}`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Approval {
     pub decision: Decision,
 }
@@ -108,6 +118,7 @@ impl Approval {
 
 /// Where the chat happens: it decides the toolbelt and the profile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
 pub struct ChatContext {
     #[serde(default)]
     pub kind: ContextKind,
@@ -122,6 +133,7 @@ pub struct ChatContext {
 /// The kinds of chat context; `thread` where the client says nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub enum ContextKind {
     #[default]
     Thread,
@@ -135,6 +147,34 @@ impl ContextKind {
             ContextKind::Thread => "thread",
             ContextKind::Editor => "editor",
         }
+    }
+}
+
+/// The longest title, in characters: a line of a list.
+pub const MAX_TITLE_CHARS: usize = 200;
+
+/// The body of `PATCH /api/threads/{id}`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ThreadChange {
+    pub title: String,
+}
+
+impl ThreadChange {
+    /// Reads and checks a body. A title is one line: white space and control characters become single spaces.
+    pub fn parse(body: &[u8]) -> Result<ThreadChange, ApiError> {
+        let ThreadChange { title } = read(body)?;
+        let words =
+            title.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+        let title = words.collect::<Vec<_>>().join(" ");
+        if title.is_empty() {
+            return Err(ApiError::field("title", "the title is blank"));
+        }
+        if title.chars().nth(MAX_TITLE_CHARS).is_some() {
+            let detail = format!("the title is longer than {MAX_TITLE_CHARS} characters");
+            return Err(ApiError::field("title", detail));
+        }
+        Ok(ThreadChange { title })
     }
 }
 

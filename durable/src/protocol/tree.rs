@@ -2,11 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ModelCost;
+
 /// The longest preview of arguments or of a result, in characters (requirement N-126).
 pub const PREVIEW_CHARS: usize = 500;
 
 /// A flat list of nodes in the order in which the calls started; `parent_id` gives the nesting.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ExecutionTree {
     /// Always 1.
     pub version: u32,
@@ -24,6 +27,7 @@ impl Default for ExecutionTree {
 
 /// One tool call. A `run_subtask` node contains the calls of its level and has a title.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct TreeNode {
     /// The `tool_call_id`.
     pub id: String,
@@ -38,7 +42,13 @@ pub struct TreeNode {
     pub result_preview: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
+    /// The turn's running time when the call started, in milliseconds. Trees stored by earlier versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_ms: Option<u64>,
     pub duration_ms: u64,
+    /// On a `run_subtask` node: what its model calls used, those of the subtasks within it included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<ModelCost>,
 }
 
 /// The first [`PREVIEW_CHARS`] characters; a text that was cut ends in an ellipsis, which is counted.

@@ -166,7 +166,16 @@ impl Thread {
     }
 
     async fn tell(&self, rows: Result<Vec<Outgoing>, StoreError>) -> Result<(), StoreError> {
-        let rows = rows?;
+        let title = self.store.title()?.unwrap_or_default();
+        let mut now = Vec::new();
+        for row in rows? {
+            let replaced = match row.message_id() {
+                Some(id) => !self.store.has_message(id)?,
+                None => false,
+            };
+            now.push(row.told_now(&title, replaced));
+        }
+        let rows = now;
         // Both, whatever becomes of the other: what is told twice changes nothing.
         let telling = join(d1::tell(&self.env, &rows), quota::tell(&self.env, &self.clock, &rows));
         let telling = telling.map(|(index, quotas)| index.and(quotas));

@@ -10,7 +10,7 @@ use crate::journal::TurnStop;
 use crate::ports::Ports;
 use crate::protocol::{ApiError, ChatRequest, ErrorCode, Owner, Role, StoredMessage, Visitor};
 use crate::quota::Grant;
-use crate::storage::outgoing::{News, Outgoing, ThreadRow};
+use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing, ThreadRow};
 use crate::storage::thread::{Reason, ThreadMeta, TurnRow, TurnStatus};
 use crate::turn::Turn;
 
@@ -31,6 +31,16 @@ pub struct Ask<'a> {
     pub thread_id: Uuid,
     pub turn_id: Uuid,
     pub request: &'a ChatRequest,
+}
+
+/// The most messages that one request may take the place of: their ids go through the outbox in one row.
+const MAX_REPLACED: usize = 1_000;
+
+/// The end of a conversation that a new turn takes the place of.
+struct Replaced {
+    /// The first row of it.
+    from: i64,
+    ids: Vec<String>,
 }
 
 impl Thread {
@@ -116,15 +126,26 @@ impl Thread {
         let numbers = self.numbers()?;
         let new = thread.is_none();
         let content = ask.request.content.text().into_owned();
-        let thread = thread.unwrap_or_else(|| ThreadMeta {
+        let mut thread = thread.unwrap_or_else(|| ThreadMeta {
             owner: ask.owner.clone(),
             thread_id: ask.thread_id.to_string(),
             title: title(&content),
             created_at: now,
             request_seq: None,
         });
-        let newest = if new { None } else { self.store.newest_message()? };
-        let history_until = newest.map_or(0, |(row, _)| row);
+        let replaced = self.replaced(ask, new)?;
+        let history_until = match &replaced {
+            Some(replaced) => replaced.from - 1,
+            None if new => 0,
+            None => self.store.newest_message()?.map_or(0, |(row, _)| row),
+        };
+        if let Some(replaced) = &replaced
+            && let Some((row, words)) = self.store.first_words()?
+            && (row, &thread.title) == (replaced.from, &title(&words))
+        {
+            // It was never renamed: it is the beginning of the first message, whatever that is.
+            thread.title = title(&content);
+        }
         let user_message = StoredMessage {
             id: new_id(now),
             turn_id: ask.turn_id.to_string(),
@@ -156,6 +177,7 @@ impl Thread {
             approved: if new { BTreeSet::new() } else { self.store.approved_tools()? },
             history_until,
             grant,
+            replaces_message_id: ask.request.replaces_message_id.map(|id| id.to_string()),
         };
         let (spec, parts) = compose::compose(self, &frame)?;
         let history = match new {
@@ -175,6 +197,14 @@ impl Thread {
             if let Some(request_seq) = ask.request.request_seq {
                 self.store.saw_request(request_seq)?;
             }
+            if let Some(Replaced { from, ids }) = replaced {
+                self.store.cut_messages(from)?;
+                self.store.rename(&thread.title)?;
+                let replaced =
+                    Outgoing::new(ask.owner, thread.thread_id.as_str(), News::MessagesReplaced { ids });
+                self.store.post(&replaced, now)?;
+                self.store.post(&replaced, now + DELETED_AGAIN_MS)?;
+            }
             self.store.insert_turn(&turn, now)?;
             self.store.insert_message(&user_message, None)?;
             self.store.post(&Outgoing::new(ask.owner, thread.thread_id.as_str(), news), now)?;
@@ -187,6 +217,23 @@ impl Thread {
         let run = Rc::new(Run { turn: engine, live });
         self.launch(&run);
         Ok(turn)
+    }
+
+    /// What `replaces_message_id` takes away: the turn of that message, and all that came after it.
+    fn replaced(&self, ask: &Ask<'_>, new: bool) -> Result<Option<Replaced>, ApiError> {
+        let Some(id) = ask.request.replaces_message_id else { return Ok(None) };
+        let refused = |detail: String| ApiError::field("replaces_message_id", detail);
+        let messages = match new {
+            true => Vec::new(),
+            false => self.store.messages_from_turn_of(&id.to_string(), MAX_REPLACED + 1)?,
+        };
+        let Some((from, _)) = messages.first() else {
+            return Err(refused("there is no message with this id in this thread".to_owned()));
+        };
+        if messages.len() > MAX_REPLACED {
+            return Err(refused(format!("more than {MAX_REPLACED} messages would be replaced")));
+        }
+        Ok(Some(Replaced { from: *from, ids: messages.into_iter().map(|(_, id)| id).collect() }))
     }
 
     /// The ports of a run.

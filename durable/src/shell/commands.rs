@@ -1,4 +1,4 @@
-//! What is asked of a thread beside chat: details, messages, the stream, cancel, delete.
+//! What is asked of a thread beside chat: details, messages, the stream, cancel, rename, delete.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use crate::protocol::{
     ApiError, Awaited, Cancelled, ErrorCode, MessageList, Owner, Seq, ThreadDetail, ThreadSummary,
 };
 use crate::storage::StoreError;
-use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing};
+use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing, ThreadRow};
 use crate::storage::thread::{Reason, ThreadMeta};
 use crate::turn::Heard;
 
@@ -20,8 +20,8 @@ use super::thread::{Thread, WATCH_MS};
 
 /// The most messages of a page (docs/wire-protocol.md).
 const MAX_LIMIT: usize = 200;
-/// How long a deletion waits for D1, so that lists do not show what is gone. D1 is told in any case.
-const DELETE_MS: u64 = 2_000;
+/// How long a deletion or a new title waits for D1, so that lists show it. D1 is told in any case.
+const INDEX_MS: u64 = 2_000;
 
 #[derive(Serialize)]
 struct Taken {
@@ -33,7 +33,8 @@ impl Thread {
     pub fn detail(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
         let thread = self.found(owner)?;
         let newest = self.store.newest_message()?;
-        let live = self.run().and_then(|run| run.live.last_seq());
+        let run = self.run_or_parked()?;
+        let live = run.as_ref().and_then(|run| run.live.last_seq());
         let turn = self.store.open_turn()?;
         let detail = ThreadDetail {
             summary: ThreadSummary {
@@ -41,10 +42,12 @@ impl Thread {
                 title: thread.title,
                 created_at: thread.created_at,
                 updated_at: newest.map_or(thread.created_at, |(_, at)| at),
+                snippet: None,
             },
             last_seq: live.max(Some(self.store.last_seq()?)).unwrap_or(0),
             running_turn_id: turn.as_ref().map(|turn| turn.turn_id.clone()),
             running_turn_first_seq: turn.map(|turn| turn.seq_first),
+            running_ms: run.map(|run| run.turn.elapsed_ms()),
         };
         json_response(&detail)
     }
@@ -113,16 +116,7 @@ impl Thread {
             thread = self.existing(owner)?;
         }
         self.bury(thread)?;
-        let drained = {
-            let thread = Rc::clone(self);
-            let (done, told) = futures::channel::oneshot::channel::<()>();
-            self.state.wait_until(async move {
-                thread.drain(false).await;
-                drop(done);
-            });
-            told
-        };
-        futures::future::select(drained, self.clock.sleep(DELETE_MS)).await;
+        self.tell_index().await;
         no_content()
     }
 
@@ -148,6 +142,34 @@ impl Thread {
             Heard::Now => self.go_on(&run),
         }
         json_response(&Taken { taken: heard != Heard::Before })
+    }
+
+    /// Gives the thread another title, and answers with its details. A turn may be running.
+    pub async fn rename(self: &Rc<Self>, owner: &Owner, title: &str) -> Result<Response, ApiError> {
+        let thread = self.found(owner)?;
+        let updated_at = self.store.newest_message()?.map_or(thread.created_at, |(_, at)| at);
+        let row = ThreadRow { title: title.to_owned(), created_at: thread.created_at, updated_at };
+        let renamed = Outgoing::new(&thread.owner, thread.thread_id, News::Renamed { thread: row });
+        self.store.transaction(|| {
+            self.store.rename(title)?;
+            let now = self.clock.now_ms();
+            self.store.post(&renamed, now)?;
+            self.store.hasten_timer(Reason::Outbox, now + WATCH_MS)?;
+            self.store.arm()
+        })?;
+        self.tell_index().await;
+        self.detail(owner)
+    }
+
+    /// Tells D1 what it has not heard of, and waits for that a little.
+    async fn tell_index(self: &Rc<Self>) {
+        let thread = Rc::clone(self);
+        let (done, told) = futures::channel::oneshot::channel::<()>();
+        self.state.wait_until(async move {
+            thread.drain(false).await;
+            drop(done);
+        });
+        futures::future::select(told, self.clock.sleep(INDEX_MS)).await;
     }
 
     fn bury(&self, thread: ThreadMeta) -> Result<(), StoreError> {

@@ -49,6 +49,7 @@ pub struct Frame<'a> {
     pub history_until: i64,
     /// What the turn's quotas let it have.
     pub grant: Grant,
+    pub replaces_message_id: Option<String>,
 }
 
 /// A new turn by the present configuration. From here on it depends on what stands in the spec.
@@ -72,6 +73,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         policy,
         system: prompt::root(frame.context, &limits),
         history_until: frame.history_until,
+        replaces_message_id: frame.replaces_message_id.clone(),
         created_at: frame.user_message.created_at,
     };
     Ok((spec, parts))

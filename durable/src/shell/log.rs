@@ -25,7 +25,6 @@ use super::thread::WATCH_MS;
 pub struct About {
     pub owner: Owner,
     pub thread_id: String,
-    pub title: String,
     pub thread_created_at: u64,
     pub turn_id: String,
     pub generation: u64,
@@ -38,7 +37,6 @@ impl About {
         About {
             owner: thread.owner.clone(),
             thread_id: thread.thread_id.clone(),
-            title: thread.title.clone(),
             thread_created_at: thread.created_at,
             turn_id: turn_id.to_owned(),
             generation,
@@ -146,11 +144,10 @@ impl TurnLog {
         self.store.insert_message(&message, Some(&end.history))?;
         self.store.finish_turn(&about.turn_id, seq_last)?;
         self.store.clear_journal()?;
-        let thread = ThreadRow {
-            title: about.title.clone(),
-            created_at: about.thread_created_at,
-            updated_at: end.message.created_at,
-        };
+        // As it is now: it may have been renamed while the turn ran.
+        let title = self.store.title()?.unwrap_or_default();
+        let thread =
+            ThreadRow { title, created_at: about.thread_created_at, updated_at: end.message.created_at };
         let calls = Calls {
             turn_id: about.turn_id.clone(),
             message_id: end.message.id.clone(),

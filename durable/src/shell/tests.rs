@@ -406,6 +406,8 @@ fn a_reader_that_lags_behind_what_is_kept_goes_on_from_storage() {
             tool_call_id: "c".to_owned(),
             name: "t".to_owned(),
             status: CallStatus::End,
+            started_ms: None,
+            usage: None,
             args: None,
             result,
             is_error: false,

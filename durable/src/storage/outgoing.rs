@@ -30,6 +30,13 @@ pub enum News {
         thread: ThreadRow,
         message: StoredMessage,
     },
+    Renamed {
+        thread: ThreadRow,
+    },
+    /// Messages whose place others took.
+    MessagesReplaced {
+        ids: Vec<String>,
+    },
     TurnEnded {
         thread: ThreadRow,
         message: StoredMessage,
@@ -80,7 +87,36 @@ impl Outgoing {
     pub fn turn_id(&self) -> Option<&str> {
         match &self.news {
             News::TurnStarted { message, .. } | News::TurnEnded { message, .. } => Some(&message.turn_id),
-            News::Spent { .. } | News::Failed { .. } | News::ThreadDeleted => None,
+            News::Renamed { .. }
+            | News::MessagesReplaced { .. }
+            | News::Spent { .. }
+            | News::Failed { .. }
+            | News::ThreadDeleted => None,
+        }
+    }
+
+    /// The message that it brings.
+    pub fn message_id(&self) -> Option<&str> {
+        match &self.news {
+            News::TurnStarted { message, .. } | News::TurnEnded { message, .. } => Some(&message.id),
+            _ => None,
+        }
+    }
+
+    /// The same as it is told now, which may be late and after what came later: with the thread's present title, and
+    /// without its message where another took that one's place meanwhile.
+    pub fn told_now(mut self, title: &str, replaced: bool) -> Self {
+        if let News::TurnStarted { thread, .. } | News::TurnEnded { thread, .. } | News::Renamed { thread } =
+            &mut self.news
+        {
+            title.clone_into(&mut thread.title);
+        }
+        match self.news {
+            News::TurnStarted { thread, .. } if replaced => {
+                Outgoing { news: News::Renamed { thread }, ..self }
+            }
+            News::TurnEnded { calls, .. } if replaced => Outgoing { news: News::Spent { calls }, ..self },
+            _ => self,
         }
     }
 
@@ -92,7 +128,11 @@ impl Outgoing {
                 calls.records.retain(|record| !matches!(record, CallRecord::Failure(_)));
                 Some(Outgoing { news: News::Spent { calls }, ..self })
             }
-            News::TurnStarted { .. } | News::Failed { .. } | News::ThreadDeleted => None,
+            News::TurnStarted { .. }
+            | News::Renamed { .. }
+            | News::MessagesReplaced { .. }
+            | News::Failed { .. }
+            | News::ThreadDeleted => None,
         }
     }
 }
@@ -141,6 +181,9 @@ SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->
   value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12 FROM json_each(?1) WHERE true
 ON CONFLICT (tenant, user_id, id) DO NOTHING";
 
+const DELETE_REPLACED: &str = "
+DELETE FROM messages WHERE (tenant, user_id, id) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1))";
+
 const DELETE_MESSAGES: &str = "
 DELETE FROM messages WHERE (tenant, user_id, thread_id) IN (SELECT value ->> 0, value ->> 1, value ->> 2
 FROM json_each(?1))";
@@ -152,25 +195,33 @@ DELETE FROM threads WHERE (tenant, user_id, id) IN (SELECT value ->> 0, value ->
 const EXECUTION_MODE: &str = "agent";
 
 /// The statements of one D1 batch for these rows of the outbox, which are in the order in which they were written.
-/// Deletions come last: a thread's object writes nothing after one, so nothing can come back.
+/// Deletions come last: a thread's object writes nothing after its own, and no message after its, so nothing can come
+/// back.
 pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
     let (mut threads, mut messages) = (Vec::new(), Vec::new());
     let mut rows = CallRows::default();
-    let mut deleted = Vec::new();
+    let (mut replaced_messages, mut deleted) = (Vec::new(), Vec::new());
     for out in outbox {
         let Outgoing { tenant, user_id, thread_id, news } = out;
+        if let News::TurnStarted { thread, .. } | News::TurnEnded { thread, .. } | News::Renamed { thread } =
+            news
+        {
+            let ThreadRow { title, created_at, updated_at } = thread;
+            threads.push((tenant, user_id, thread_id, title, created_at, updated_at));
+        }
         match news {
-            News::TurnStarted { thread, message } | News::TurnEnded { thread, message, .. } => {
-                let ThreadRow { title, created_at, updated_at } = thread;
-                threads.push((tenant, user_id, thread_id, title, created_at, updated_at));
+            News::TurnStarted { message, .. } | News::TurnEnded { message, .. } => {
                 messages.push(message_row(out, message)?);
+            }
+            News::MessagesReplaced { ids } => {
+                replaced_messages.extend(ids.iter().map(|id| (tenant, user_id, id)));
             }
             News::ThreadDeleted => deleted.push((tenant, user_id, thread_id)),
             News::Failed { failure, created_at } => {
                 let id = format!("{thread_id}/{}", failure.id);
                 rows.failures.push(failure_row(out, failure, &id, "", "", *created_at));
             }
-            News::Spent { .. } => {}
+            News::Renamed { .. } | News::Spent { .. } => {}
         }
         if let News::TurnEnded { calls, .. } | News::Spent { calls } = news {
             rows.add(out, calls);
@@ -185,6 +236,7 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
     add(INSERT_LLM_USAGE, json_rows(&rows.llm_usage)?);
     add(INSERT_TOOL_USAGE, json_rows(&rows.tool_usage)?);
     add(INSERT_ERROR_LOG, json_rows(&rows.failures)?);
+    add(DELETE_REPLACED, json_rows(&replaced_messages)?);
     add(DELETE_MESSAGES, json_rows(&deleted)?);
     add(DELETE_THREADS, json_rows(&deleted)?);
     Ok(all)

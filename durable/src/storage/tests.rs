@@ -334,6 +334,29 @@ fn calls_and_failures_are_rows() {
     assert_eq!(calls.records.len(), 1, "what failed may quote what was deleted");
 }
 
+/// D1 may hear of things in any order and late: it is told the present title, and no message that was replaced.
+#[test]
+fn what_is_told_late_is_told_as_it_is_now() {
+    let told: Vec<_> = outbox().into_iter().map(|out| out.told_now("mine", false)).collect();
+    let batch = statements(&told).unwrap();
+    let threads: Value = serde_json::from_str(&batch[0].rows).unwrap();
+    let titles: Vec<_> = threads.as_array().unwrap().iter().map(|row| &row[3]).collect();
+    assert_eq!(titles, ["mine", "mine"]);
+
+    let replaced = outbox().into_iter().map(|out| out.told_now("mine", true));
+    let gone = News::MessagesReplaced { ids: vec!["m1".to_owned(), "m2".to_owned()] };
+    let news: Vec<_> = [Outgoing::new(&owner(), "thread", gone)].into_iter().chain(replaced).collect();
+    let batch = statements(&news).unwrap();
+    let verbs = ["INSERT INTO threads ", "INSERT INTO tool_usage ", "DELETE FROM messages "];
+    assert_eq!(batch.len(), verbs.len());
+    for (statement, verb) in batch.iter().zip(verbs) {
+        assert!(statement.sql.trim().starts_with(verb), "{}", statement.sql);
+    }
+    assert_eq!(batch[2].rows, r#"[["tenant","anonymous:user","m1"],["tenant","anonymous:user","m2"]]"#);
+    let kept: Vec<_> = news.into_iter().filter_map(Outgoing::without_content).map(|out| out.news).collect();
+    assert!(matches!(kept[..], [News::Spent { .. }]), "of a deleted thread only what was spent: {kept:?}");
+}
+
 #[test]
 fn the_outbox_is_read_back_as_it_was_written() {
     for outgoing in outbox() {
@@ -411,6 +434,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         tools,
         system: "s".to_owned(),
         history_until: 7,
+        replaces_message_id: Some("m".to_owned()),
         created_at: 8,
     };
     let tool_end = ToolEnd {

@@ -118,6 +118,16 @@ impl Store {
         self.run("UPDATE meta SET seq_reserved = ?1", [int(seq_reserved)])
     }
 
+    /// The thread's title; none where it was deleted.
+    pub fn title(&self) -> Result<Option<String>, StoreError> {
+        Ok(self.row("SELECT title FROM meta", [])?.and_then(|mut row| row.maybe_text(0)))
+    }
+
+    /// Gives the thread another title.
+    pub fn rename(&self, title: &str) -> Result<(), StoreError> {
+        self.run("UPDATE meta SET title = ?1", [title.into()])
+    }
+
     /// Remembers the highest `request_seq`.
     pub fn saw_request(&self, request_seq: u64) -> Result<(), StoreError> {
         self.run("UPDATE meta SET request_seq = ?1", [int(request_seq)])
@@ -238,6 +248,31 @@ impl Store {
         let query = format!("SELECT {MESSAGE} FROM messages WHERE turn_id = ?1 ORDER BY row");
         let rows = self.rows(&query, [turn_id.into()])?;
         rows.into_iter().map(|row| message_of(row).map(|(_, message)| message)).collect()
+    }
+
+    /// The messages from the beginning of the turn that a message belongs to, oldest first, at most so many: their
+    /// rows and ids. None where there is no such message.
+    pub fn messages_from_turn_of(&self, id: &str, limit: usize) -> Result<Vec<(i64, String)>, StoreError> {
+        let query = "SELECT row, id FROM messages WHERE row >= (SELECT min(row) FROM messages
+            WHERE turn_id = (SELECT turn_id FROM messages WHERE id = ?1)) ORDER BY row LIMIT ?2";
+        let rows = self.rows(query, [id.into(), int(limit as u64)])?;
+        rows.into_iter().map(|mut row| Ok((row.int(0)?, row.text(1)?))).collect()
+    }
+
+    /// Takes the messages from a row on away. Their rows are never used again.
+    pub fn cut_messages(&self, from: i64) -> Result<(), StoreError> {
+        self.run("DELETE FROM messages WHERE row >= ?1", [SqlStorageValue::Integer(from)])
+    }
+
+    /// Whether a message is there, and was not replaced.
+    pub fn has_message(&self, id: &str) -> Result<bool, StoreError> {
+        Ok(self.row("SELECT 1 FROM messages WHERE id = ?1", [id.into()])?.is_some())
+    }
+
+    /// What the user said first, and in which row.
+    pub fn first_words(&self) -> Result<Option<(i64, String)>, StoreError> {
+        let row = self.row("SELECT row, content FROM messages ORDER BY row LIMIT 1", [])?;
+        row.map(|mut row| Ok((row.int(0)?, row.text(1)?))).transpose()
     }
 
     /// What the user said in a turn.

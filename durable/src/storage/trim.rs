@@ -49,6 +49,8 @@ impl Store {
             assistant_message_id: row.text(2)?,
             provider: String::new(),
             model: String::new(),
+            limits: None,
+            replaces_message_id: None,
             resumed: Some("truncated".to_owned()),
             messages,
         };

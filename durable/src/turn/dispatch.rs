@@ -17,7 +17,7 @@ use super::machine::Level;
 use super::parking::Tally;
 use super::{Halt, Turn, subtask};
 use crate::budget::Counted;
-use crate::journal::{Answer, Commit, Fact, ToolEnd};
+use crate::journal::{Answer, Commit, Entry, Fact, ToolEnd};
 use crate::memory::{MAX_TURN_BYTES, Overlay};
 use crate::model::ToolCall;
 use crate::ports::{ToolContext, ToolError};
@@ -91,19 +91,20 @@ impl<'a> Round<'a> {
         let turn = self.turn;
         let mut commit = Commit::default();
         let mut admitted = Vec::new();
+        let now = turn.elapsed_ms();
         let (mut tools, mut subtasks, mut refused_bytes) = (0, 0, 0);
         let mut refuse = |commit: &mut Commit, key: &str, call: &ToolCall, why: String| {
             let end = self.failed(why);
             refused_bytes += end.content.len();
             turn.reserve_result(refused_bytes)?;
-            Ok::<_, Halt>(Next::Settled(self.note_end(commit, key, call, end)))
+            Ok::<_, Halt>(Next::Settled(self.note_end(commit, key, call, end, now)))
         };
         for (index, call) in indexes.iter().filter_map(|index| Some((*index, self.calls.get(*index)?))) {
             let key = call_key(&self.step_key, index);
             let next = match (turn.replay.tool(&key), self.guard(call)) {
                 (Some(end), _) => Next::Settled(end.clone()),
                 (None, Err(refusal)) => {
-                    self.note_start(&mut commit, &key, call, None);
+                    self.note_start(&mut commit, &key, call, now, None);
                     refuse(&mut commit, &key, call, refusal)?
                 }
                 (None, Ok(spec)) if turn.replay.tool_started(&key) => {
@@ -190,8 +191,9 @@ impl<'a> Round<'a> {
             Answer::Deny | Answer::Result { .. } => Some(DENIED),
         };
         let refused = refused.map(|why| {
-            self.note_start(&mut commit, key, call, None);
-            self.note_end(&mut commit, key, call, failed(why.to_owned(), waited_ms))
+            let now = turn.elapsed_ms();
+            self.note_start(&mut commit, key, call, now, None);
+            self.note_end(&mut commit, key, call, failed(why.to_owned(), waited_ms), now)
         });
         turn.commit(commit)?;
         Ok(refused.map_or(Ok(()), Err))
@@ -254,7 +256,7 @@ impl<'a> Round<'a> {
         let end = ToolEnd { content, is_error, overlay, duration_ms };
         turn.reserve_result(end.content.len())?;
         let mut commit = Commit::default();
-        let end = self.note_end(&mut commit, &key, call, end);
+        let end = self.note_end(&mut commit, &key, call, end, turn.elapsed_ms());
         turn.commit(commit)?;
         Ok((index, end))
     }
@@ -298,10 +300,12 @@ impl<'a> Round<'a> {
     fn note_reserved(&self, commit: &mut Commit, key: &str, call: &ToolCall, spec: &ToolSpec) {
         let subtask = Interceptor::of(&call.name) == Some(Interceptor::RunSubtask);
         let place = self.level.place.clone();
-        commit.entries.push(self.turn.entry(key, Fact::ToolStarted { place, subtask }));
+        let now = self.turn.elapsed_ms();
+        let started = Fact::ToolStarted { place, subtask };
+        commit.entries.push(Entry { at: key.to_owned(), elapsed_ms: now, fact: started });
         let until = (spec.runs_at == RunsAt::Client)
             .then(|| self.note_wait(commit, key, Awaited::Client, self.turn.spec.limits.client_wait_ms));
-        self.note_start(commit, key, call, until);
+        self.note_start(commit, key, call, now, until);
     }
 
     /// A person is asked whether a call may be made.
@@ -332,18 +336,20 @@ impl<'a> Round<'a> {
         until
     }
 
-    fn note_start(&self, commit: &mut Commit, key: &str, call: &ToolCall, until: Option<u64>) {
-        let mut event = start_event(self.turn.ids.tool_call(key), call, &self.level.place);
+    fn note_start(&self, commit: &mut Commit, key: &str, call: &ToolCall, now: u64, until: Option<u64>) {
+        let mut event = start_event(self.turn.ids.tool_call(key), call, &self.level.place, now);
         if let (Event::ToolCallUpdate { awaits, expires_at, .. }, Some(_)) = (&mut event, until) {
             (*awaits, *expires_at) = (Some(Awaited::Client), until);
         }
         commit.events.push((format!("tool_start:{key}"), event));
     }
 
-    fn note_end(&self, commit: &mut Commit, key: &str, call: &ToolCall, end: ToolEnd) -> ToolEnd {
-        commit.entries.push(self.turn.entry(key, Fact::ToolEnded(end.clone())));
-        let id = self.turn.ids.tool_call(key);
-        commit.events.push((format!("tool_end:{key}"), end_event(id, call, &self.level.place, &end)));
+    /// The entry's time is given, so that a refused call starts at the same millisecond in the event and in the tree.
+    fn note_end(&self, commit: &mut Commit, key: &str, call: &ToolCall, end: ToolEnd, now: u64) -> ToolEnd {
+        let fact = Fact::ToolEnded(end.clone());
+        commit.entries.push(Entry { at: key.to_owned(), elapsed_ms: now, fact });
+        let event = end_event(self.turn, self.turn.ids.tool_call(key), call, &self.level.place, &end);
+        commit.events.push((format!("tool_end:{key}"), event));
         end
     }
 }
@@ -375,16 +381,18 @@ fn told_by_client(answer: Answer) -> Result<String, ToolError> {
     }
 }
 
-/// The event that a call's arguments are known.
-pub(super) fn start_event(id: String, call: &ToolCall, place: &Place) -> Event {
+/// The event that a call's arguments are known, with the turn's running time.
+pub(super) fn start_event(id: String, call: &ToolCall, place: &Place, started_ms: u64) -> Event {
     Event::ToolCallUpdate {
         tool_call_id: id,
         name: call.name.clone(),
         status: CallStatus::Start,
+        started_ms: Some(started_ms),
         args: Some(told_arguments(&call.arguments)),
         result: None,
         is_error: false,
         duration_ms: None,
+        usage: None,
         awaits: None,
         expires_at: None,
         place: place.clone(),
@@ -392,11 +400,13 @@ pub(super) fn start_event(id: String, call: &ToolCall, place: &Place) -> Event {
 }
 
 /// The event that a call has its result.
-pub(super) fn end_event(id: String, call: &ToolCall, place: &Place, end: &ToolEnd) -> Event {
+pub(super) fn end_event(turn: &Turn, id: String, call: &ToolCall, place: &Place, end: &ToolEnd) -> Event {
     Event::ToolCallUpdate {
+        usage: turn.record.borrow().usage_below(&id),
         tool_call_id: id,
         name: call.name.clone(),
         status: CallStatus::End,
+        started_ms: None,
         args: None,
         result: Some(end.content.clone()),
         is_error: end.is_error,

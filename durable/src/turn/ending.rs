@@ -88,20 +88,21 @@ fn close_tool_calls(turn: &Turn, root: &Level, why: &str, commit: &mut Commit, h
     let mut open = std::mem::take(&mut turn.record.borrow_mut().pending);
     open.sort_by_key(|pending| std::cmp::Reverse(pending.place.depth));
     let mut ends = Vec::new();
+    let now = turn.elapsed_ms();
     for pending in &open {
         let text = match pending.since_ms {
             Some(_) => format!("The call was stopped and its result is unknown; it may have run. {why}"),
             None => format!("The call was not made. {why}"),
         };
-        let duration_ms = pending.since_ms.map_or(0, |since_ms| turn.elapsed_ms().saturating_sub(since_ms));
+        let duration_ms = pending.since_ms.map_or(0, |since_ms| now.saturating_sub(since_ms));
         let end = failed(truncated(text, turn.spec.limits.tool_result_bytes), duration_ms);
         if pending.since_ms.is_none() {
-            let event = start_event(pending.id.clone(), &pending.call, &pending.place);
+            let event = start_event(pending.id.clone(), &pending.call, &pending.place, now);
             commit.events.push((format!("tool_start:{}", pending.key), event));
         }
-        let event = end_event(pending.id.clone(), &pending.call, &pending.place, &end);
+        let event = end_event(turn, pending.id.clone(), &pending.call, &pending.place, &end);
         commit.events.push((format!("tool_end:{}", pending.key), event));
-        turn.record.borrow_mut().tool_ended(pending, &end);
+        turn.record.borrow_mut().tool_ended(pending, &end, now);
         ends.push((pending.key.clone(), end));
     }
     let step_key = root.step_key();

@@ -36,7 +36,7 @@ use crate::journal::{Commit, Entry, Fact, Parking, TurnSpec, TurnStop};
 use crate::memory::AgentMemory;
 use crate::model::Message;
 use crate::ports::{LogError, Ports};
-use crate::protocol::{AgentState, Event, Place};
+use crate::protocol::{AgentState, Event, Place, TurnLimits};
 use crate::toolbelt::{OutputSchema, ToolSpec, Toolbelt};
 
 pub use self::parking::Heard;
@@ -104,6 +104,13 @@ impl Turn {
             assistant_message_id: spec.assistant_message_id.clone(),
             provider: spec.chain.first.choice.provider.clone(),
             model: spec.chain.first.choice.model.clone(),
+            limits: Some(TurnLimits {
+                subtasks: spec.limits.subtasks,
+                llm_calls: spec.limits.llm_calls,
+                tool_calls: spec.limits.tool_calls,
+                wall_clock_ms: spec.limits.wall_clock_ms,
+            }),
+            replaces_message_id: spec.replaces_message_id.clone(),
             resumed: None,
             messages: Vec::new(),
         };
@@ -257,7 +264,7 @@ impl Turn {
     }
 
     /// How long the turn has been running, in milliseconds; outages between its runs are not charged to it.
-    fn elapsed_ms(&self) -> u64 {
+    pub fn elapsed_ms(&self) -> u64 {
         self.earlier_ms + self.ports.clock.now_ms().saturating_sub(self.began_ms)
     }
 

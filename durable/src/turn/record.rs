@@ -15,6 +15,11 @@ use crate::protocol::{Awaited, CostSummary, ExecutionTree, ModelCost, Place, Tre
 use crate::redact::redacted;
 use crate::tools::run_subtask;
 
+/// What costs nothing yet.
+fn unused() -> ModelCost {
+    ModelCost { cost_usd: Some(0.0), ..ModelCost::default() }
+}
+
 /// The most failures of one turn that leave a row: its tool calls may be 200, and the first ones say why.
 const MAX_FAILURES: usize = 50;
 
@@ -119,6 +124,11 @@ impl Record {
         self.tree.clone()
     }
 
+    /// What the model calls below a subtask used so far.
+    pub(super) fn usage_below(&self, tool_call_id: &str) -> Option<ModelCost> {
+        self.node_of.get(tool_call_id).and_then(|index| self.tree.nodes.get(*index))?.usage.clone()
+    }
+
     /// The result of a call of the root's current round.
     pub(super) fn round_result(&self, key: &str) -> Option<ToolEnd> {
         self.round.get(key).cloned()
@@ -155,8 +165,7 @@ impl Record {
 
     /// The ledger of a model that was asked so often.
     fn share(&mut self, model: &str, requests: u32) -> &mut ModelCost {
-        let new = || ModelCost { cost_usd: Some(0.0), ..ModelCost::default() };
-        let share = self.costs.by_model.entry(model.to_owned()).or_insert_with(new);
+        let share = self.costs.by_model.entry(model.to_owned()).or_insert_with(unused);
         share.llm_calls += requests;
         share
     }
@@ -228,9 +237,10 @@ impl Record {
                 let Some(open) = self.models.get_mut(&entry.at) else { return };
                 open.asked = *asked;
                 open.requests += 1;
-                let depth = open.place.depth;
-                let choice = self.offer(depth, *failed).choice;
+                let place = open.place.clone();
+                let choice = self.offer(place.depth, *failed).choice;
                 self.share(&choice.model, 1);
+                self.share_around(&place, |share| share.llm_calls += 1);
                 self.failed(
                     "provider",
                     "first_byte",
@@ -253,7 +263,7 @@ impl Record {
                 if let Some(pending) = self.pending.iter_mut().find(|pending| pending.key == entry.at) {
                     pending.since_ms = Some(entry.elapsed_ms);
                     let pending = pending.clone();
-                    self.add_node(&pending);
+                    self.add_node(&pending, entry.elapsed_ms);
                 }
             }
             Fact::ToolEnded(end) => {
@@ -265,7 +275,7 @@ impl Record {
                         let stage = if pending.since_ms.is_some() { "run" } else { "dispatch" };
                         self.failed("tool", stage, Some(&pending.call.name), "tool_failed", &[&end.content]);
                     }
-                    self.tool_ended(&pending, end);
+                    self.tool_ended(&pending, end, entry.elapsed_ms);
                     if pending.place.depth == 0 {
                         self.round.insert(entry.at.clone(), end.clone());
                     }
@@ -275,9 +285,9 @@ impl Record {
     }
 
     /// Closes a call in the tree and in the telemetry; a refused one gets its node only now.
-    pub(super) fn tool_ended(&mut self, pending: &PendingCall, end: &ToolEnd) {
+    pub(super) fn tool_ended(&mut self, pending: &PendingCall, end: &ToolEnd, elapsed_ms: u64) {
         if pending.since_ms.is_none() {
-            self.add_node(pending);
+            self.add_node(pending, elapsed_ms);
         }
         let index = self.node_of.get(&pending.id).copied();
         if let Some(node) = index.and_then(|index| self.tree.nodes.get_mut(index)) {
@@ -352,13 +362,19 @@ impl Record {
             usage => usage.zip(price).map(|(usage, price)| price.cost_usd(usage)),
         };
         let usage = usage.unwrap_or_default();
-        let share = self.share(&choice.model, 1);
         // Providers are foreign: what they count may be anything.
         let add = |total: &mut u64, more: u64| *total = total.saturating_add(more);
-        add(&mut share.input_tokens, usage.input_tokens);
-        add(&mut share.cached_tokens, usage.cached_tokens);
-        add(&mut share.output_tokens, usage.output_tokens);
-        share.cost_usd = share.cost_usd.zip(cost_usd).map(|(sum, cost)| sum + cost);
+        let count = |share: &mut ModelCost| {
+            add(&mut share.input_tokens, usage.input_tokens);
+            add(&mut share.cached_tokens, usage.cached_tokens);
+            add(&mut share.output_tokens, usage.output_tokens);
+            share.cost_usd = share.cost_usd.zip(cost_usd).map(|(sum, cost)| sum + cost);
+        };
+        count(self.share(&choice.model, 1));
+        self.share_around(&open.place, |share| {
+            share.llm_calls += 1;
+            count(share);
+        });
         add(&mut self.costs.input_tokens, usage.input_tokens);
         add(&mut self.costs.cached_tokens, usage.cached_tokens);
         add(&mut self.costs.output_tokens, usage.output_tokens);
@@ -415,7 +431,18 @@ impl Record {
         }));
     }
 
-    fn add_node(&mut self, pending: &PendingCall) {
+    /// Counts something towards every subtask that a place lies in.
+    fn share_around(&mut self, place: &Place, count: impl Fn(&mut ModelCost)) {
+        let mut around = place.parent_id.clone();
+        while let Some(id) = around {
+            let index = self.node_of.get(&id).copied();
+            let Some(node) = index.and_then(|index| self.tree.nodes.get_mut(index)) else { return };
+            count(node.usage.get_or_insert_with(unused));
+            around = node.parent_id.clone();
+        }
+    }
+
+    fn add_node(&mut self, pending: &PendingCall, started_ms: u64) {
         let PendingCall { id, call, place, .. } = pending;
         let title = match call.name == run_subtask::NAME {
             true => Some(run_subtask::title(&call.arguments)),
@@ -428,6 +455,7 @@ impl Record {
             name: call.name.clone(),
             title,
             args_preview: Some(preview(&call.arguments)),
+            started_ms: Some(started_ms),
             ..TreeNode::default()
         });
     }

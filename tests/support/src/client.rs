@@ -85,6 +85,12 @@ impl Client {
         list["messages"].as_array().unwrap_or_else(|| panic!("no messages: {list}")).clone()
     }
 
+    /// A request with JSON that changes a thread.
+    pub async fn patch(&self, thread_id: &str, body: &Value) -> Reply {
+        let client = self.with("content-type", "application/json");
+        client.send("PATCH", &format!("/api/threads/{thread_id}"), body.to_string()).await
+    }
+
     /// Deletes a thread.
     pub async fn delete(&self, thread_id: &str) {
         self.send("DELETE", &format!("/api/threads/{thread_id}"), Bytes::new()).await.expect(204).await;

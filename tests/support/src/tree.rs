@@ -29,8 +29,18 @@ pub fn assert_matches(events: &[Event], stored: &Value) {
 }
 
 fn assert_node(node: &Value, start: &Event, end: &Event) {
-    let known =
-        ["id", "parent_id", "name", "title", "args_preview", "result_preview", "is_error", "duration_ms"];
+    let known = [
+        "id",
+        "parent_id",
+        "name",
+        "title",
+        "args_preview",
+        "result_preview",
+        "is_error",
+        "started_ms",
+        "duration_ms",
+        "usage",
+    ];
     for member in node.as_object().into_iter().flat_map(|node| node.keys()) {
         assert!(known.contains(&member.as_str()), "a node has no {member}: {node:#}");
     }
@@ -40,7 +50,9 @@ fn assert_node(node: &Value, start: &Event, end: &Event) {
         "null is written out: {node:#}"
     );
     assert_eq!(node["name"], start.data["name"], "{node:#}");
+    assert_eq!(node["started_ms"], start.data["started_ms"], "{node:#}");
     assert_eq!(node["duration_ms"], end.data["duration_ms"], "{node:#}");
+    assert_eq!(node["usage"], end.data["usage"], "{node:#}");
     assert_eq!(node["is_error"] == true, end.data["is_error"] == true, "{node:#}");
     // A call that was refused for its arguments may lack a title that can be shown.
     if start.text("name") == "run_subtask" && start.data["args"]["title"].is_string() {

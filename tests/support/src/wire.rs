@@ -52,8 +52,9 @@ const ERRORS: Kind = OneOf(&[
 #[rustfmt::skip]
 const SHAPES: &[Shape] = &[
     Shape("session",
-        &[("thread_id", Text), ("user_message_id", Text), ("assistant_message_id", Text), ("provider", Text), ("model", Text)],
-        &[]),
+        &[("thread_id", Text), ("user_message_id", Text), ("assistant_message_id", Text), ("provider", Text), ("model", Text),
+          ("limits", Object)],
+        &[("replaces_message_id", Text)]),
     Shape("session truncated",
         &[("thread_id", Text), ("user_message_id", Text), ("assistant_message_id", Text), ("resumed", OneOf(&["truncated"])), ("messages", List)], &[]),
     Shape("agent_state",
@@ -67,7 +68,8 @@ const SHAPES: &[Shape] = &[
         &[("done", Flag), ("kind", OneOf(&["text", "reasoning"]))]),
     Shape("tool_call_update",
         &[("tool_call_id", Text), ("name", Text), ("status", STATUS), ("parent_id", TextOrNull), ("depth", Number)],
-        &[("args", Object), ("result", Text), ("is_error", Flag), ("duration_ms", Number), ("awaits", OneOf(&["client"])), ("expires_at", Number)]),
+        &[("started_ms", Number), ("args", Object), ("result", Text), ("is_error", Flag), ("duration_ms", Number),
+          ("usage", Object), ("awaits", OneOf(&["client"])), ("expires_at", Number)]),
     Shape("approval_request",
         &[("approval_id", Text), ("tool_call_id", Text), ("name", Text), ("args", Object), ("permission_class", Text),
           ("expires_at", Number), ("parent_id", TextOrNull), ("depth", Number)], &[]),
@@ -87,7 +89,9 @@ const SHAPES: &[Shape] = &[
 const EVERYWHERE: Members = &[("type", Text), ("seq", Number), ("turn_id", Text)];
 const USAGE: Members = &[("input_tokens", Number), ("cached_tokens", Number), ("output_tokens", Number)];
 #[rustfmt::skip]
-const BY_MODEL: Members = &[("llm_calls", Number), ("input_tokens", Number), ("cached_tokens", Number), ("output_tokens", Number), ("cost_usd", Money)];
+const LIMITS: Members = &[("subtasks", Number), ("llm_calls", Number), ("tool_calls", Number), ("wall_clock_ms", Number)];
+#[rustfmt::skip]
+const SHARE: Members = &[("llm_calls", Number), ("input_tokens", Number), ("cached_tokens", Number), ("output_tokens", Number), ("cost_usd", Money)];
 
 /// One event by itself: no member is missing, none is of another type, none is unknown.
 pub fn check_event(event: &Event) -> Result<(), String> {
@@ -102,17 +106,21 @@ pub fn check_event(event: &Event) -> Result<(), String> {
     let data = event.data.as_object().ok_or("data is not an object")?;
     check_members(data, &[EVERYWHERE, required], optional)?;
     if let Some(usage) = data.get("usage").and_then(Value::as_object) {
-        check_members(usage, &[USAGE], &[])?;
+        let members = if event.kind == "tool_call_update" { SHARE } else { USAGE };
+        check_members(usage, &[members], &[])?;
+    }
+    if let Some(limits) = data.get("limits").and_then(Value::as_object) {
+        check_members(limits, &[LIMITS], &[])?;
     }
     for model in data.get("by_model").and_then(Value::as_object).into_iter().flat_map(Map::values) {
-        check_members(model.as_object().ok_or("by_model holds objects")?, &[BY_MODEL], &[])?;
+        check_members(model.as_object().ok_or("by_model holds objects")?, &[SHARE], &[])?;
     }
     match (event.kind.as_str(), event.text("status")) {
         ("tool_call_update", "start") => {
-            expect_members(data, &["args"], &["result", "is_error", "duration_ms"])
+            expect_members(data, &["args", "started_ms"], &["result", "is_error", "duration_ms", "usage"])
         }
         ("tool_call_update", _) => {
-            expect_members(data, &["result", "duration_ms"], &["args", "awaits", "expires_at"])
+            expect_members(data, &["result", "duration_ms"], &["args", "started_ms", "awaits", "expires_at"])
         }
         ("model_call_update", "start") => expect_members(data, &[], &["usage", "finish_reason"]),
         ("error", _) if event.text("message").is_empty() => Err("an error without a message".into()),

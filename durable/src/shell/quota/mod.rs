@@ -71,7 +71,10 @@ pub async fn tell(env: &Env, clock: &Rc<dyn Clock>, outbox: &[Outgoing]) -> Resu
                 ended.push(Settlement { turn, used: calls.used });
             }
             News::ThreadDeleted => deleted.push(ThreadKey { user_id, thread_id }),
-            News::TurnStarted { .. } | News::Failed { .. } => {}
+            News::TurnStarted { .. }
+            | News::Renamed { .. }
+            | News::MessagesReplaced { .. }
+            | News::Failed { .. } => {}
         }
     }
     if ended.is_empty() && deleted.is_empty() {

@@ -232,3 +232,51 @@ fn what_it_cost_is_known_or_null() {
     });
     assert_eq!(rows.collect::<Vec<_>>(), ["interrupted", "ok", "ok", "ok"], "each call leaves its row");
 }
+
+// N-124
+#[test]
+fn each_subtask_knows_when_it_began_and_what_was_used_below_it() {
+    let mut case = Case::new(script(&[
+        (
+            "go",
+            vec![
+                Reply::Calls(vec![subtask("a"), subtask("b")]),
+                Reply::Calls(vec![("echo", json!({}))]),
+                Reply::Text("Done."),
+            ],
+        ),
+        ("a", vec![Reply::Calls(vec![subtask("c"), ("echo", json!({}))]), Reply::Text("a")]),
+        ("b", vec![Reply::Cut("half ")]),
+        ("c", vec![Reply::Text("c")]),
+    ]));
+    case.price = Some(Price { input: 1.0, cached: 0.5, output: 2.0 });
+    let end = case.run().end();
+    let told: Vec<_> = end
+        .message
+        .execution_tree
+        .unwrap()
+        .nodes
+        .into_iter()
+        .map(|node| {
+            let usage = node
+                .usage
+                .map(|usage| (usage.llm_calls, usage.input_tokens, usage.output_tokens, usage.cost_usd));
+            (node.title.unwrap_or(node.name), node.started_ms.unwrap(), usage)
+        })
+        .collect();
+    let of = |llm_calls: u32, known: u32| {
+        let each = |tokens: u64| tokens * u64::from(known);
+        (llm_calls, each(10), each(2), (llm_calls == known).then_some(f64::from(known) * 12e-6))
+    };
+    assert_eq!(
+        told,
+        [
+            ("do a".to_owned(), 0, Some(of(3, 3))),
+            ("do b".to_owned(), 0, Some(of(1, 0))),
+            ("do c".to_owned(), 0, Some(of(1, 1))),
+            ("echo".to_owned(), 0, None),
+            // The first round took as long as the tool in it: 5 ms.
+            ("echo".to_owned(), 5, None),
+        ]
+    );
+}

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::support::*;
 use crate::journal::{CallRecord, Fact, ModelOutcome};
 use crate::model::{Message, Usage};
-use crate::protocol::{CallStatus, Event, ExecutionTree, FinishReason, Place, TreeNode, preview};
+use crate::protocol::{CallStatus, Event, ExecutionTree, FinishReason, ModelCost, Place, TreeNode, preview};
 
 /// Checks them all. A failure shows the events.
 pub fn check(case: &Case) {
@@ -43,7 +43,11 @@ struct Call {
     index: usize,
     result: String,
     is_error: bool,
+    started_ms: Option<u64>,
     duration_ms: u64,
+    usage: Option<ModelCost>,
+    /// Of all model calls below it, as their own events say.
+    tokens: u64,
 }
 
 /// What a client puts together.
@@ -69,6 +73,7 @@ impl Client {
                     status: CallStatus::Start,
                     place,
                     args,
+                    started_ms,
                     ..
                 } => {
                     client.is_inside(place, &open_calls, shown);
@@ -81,13 +86,16 @@ impl Client {
                         index,
                         result: String::new(),
                         is_error: false,
+                        started_ms: Some(started_ms.unwrap()),
                         duration_ms: 0,
+                        usage: None,
+                        tokens: 0,
                     };
                     assert!(client.calls.insert(id.clone(), call).is_none(), "{id} started twice\n{shown}");
                     client.ids.push(id.clone());
                     open_calls.insert(id.clone());
                 }
-                Event::ToolCallUpdate { tool_call_id: id, result, is_error, duration_ms, .. } => {
+                Event::ToolCallUpdate { tool_call_id: id, result, is_error, duration_ms, usage, .. } => {
                     let is_beside = |at: &&String| {
                         client.calls[*at].place == client.calls[id].place && ran.contains(key(at))
                     };
@@ -98,12 +106,20 @@ impl Client {
                     let call = client.calls.get_mut(id).unwrap();
                     (call.result, call.is_error) = (result.clone().unwrap(), *is_error);
                     call.duration_ms = duration_ms.unwrap();
+                    let told = usage.as_ref().map_or(0, |usage| usage.input_tokens + usage.output_tokens);
+                    assert_eq!(told, call.tokens, "{id} used what was used below it\n{shown}");
+                    call.usage = usage.clone();
                 }
                 Event::ModelCallUpdate { model_call_id: id, status: CallStatus::Start, place, .. } => {
                     client.is_inside(place, &open_calls, shown);
                     assert!(all_models.insert(id.clone()) && open_models.insert(id.clone()), "{shown}");
                 }
-                Event::ModelCallUpdate { model_call_id: id, .. } => {
+                Event::ModelCallUpdate { model_call_id: id, place, usage, .. } => {
+                    let mut around = place.parent_id.clone();
+                    while let Some(call) = around.and_then(|id| client.calls.get_mut(&id)) {
+                        call.tokens += usage.map_or(0, |usage| usage.input_tokens + usage.output_tokens);
+                        around = call.place.parent_id.clone();
+                    }
                     assert!(open_models.remove(id) && !open_parts.contains(id), "{shown}");
                 }
                 Event::Chunk { model_call_id: id, done, .. } => {
@@ -151,7 +167,8 @@ impl Client {
 
     fn tree(&self) -> ExecutionTree {
         let node = |id: &String| {
-            let Call { name, args, place, result, is_error, duration_ms, .. } = &self.calls[id];
+            let Call { name, args, place, result, is_error, started_ms, duration_ms, usage, .. } =
+                &self.calls[id];
             let title = args["title"].as_str().unwrap_or(name);
             TreeNode {
                 id: id.clone(),
@@ -161,7 +178,9 @@ impl Client {
                 args_preview: None,
                 result_preview: Some(preview(result)),
                 is_error: is_error.then_some(true),
+                started_ms: *started_ms,
                 duration_ms: *duration_ms,
+                usage: usage.clone(),
             }
         };
         ExecutionTree { nodes: self.ids.iter().map(node).collect(), ..ExecutionTree::default() }

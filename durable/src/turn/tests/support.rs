@@ -205,6 +205,7 @@ impl Case {
             tools: tools::offered(&*self.tools, &self.client_tools, &self.offered_by),
             system: prompt::root(ContextKind::Thread, &self.limits),
             history_until: 0,
+            replaces_message_id: None,
             created_at: 0,
         }
     }

@@ -48,6 +48,21 @@ fn a_bad_body_names_its_member() {
     }
 }
 
+#[test]
+fn a_title_is_one_line() {
+    let parse = |title: &str| ThreadChange::parse(json!({ "title": title }).to_string().as_bytes());
+    assert_eq!(parse(" a\n\tb\u{0}c  ").unwrap().title, "a b c");
+    assert_eq!(parse(&"ä".repeat(200)).unwrap().title.chars().count(), 200);
+    for title in ["", " \n", &"ä".repeat(201)] {
+        assert_eq!(parse(title).unwrap_err().field.as_deref(), Some("title"), "{title}");
+    }
+    for (body, code) in
+        [("", "invalid_json"), ("{}", "invalid_request"), (r#"{"title": 1}"#, "invalid_request")]
+    {
+        assert_eq!(ThreadChange::parse(body.as_bytes()).unwrap_err().code.as_str(), code, "{body}");
+    }
+}
+
 // N-006 N-018 N-024 N-110 N-186 N-220 N-227
 #[test]
 fn what_means_nothing_is_ignored() {
@@ -118,12 +133,14 @@ fn events_on_the_wire() {
         tool_call_id: "c".to_owned(),
         name: "echo".to_owned(),
         status: CallStatus::Start,
+        started_ms: Some(5),
         args: Some(json!({"a": 1})),
         result: None,
         is_error: false,
         duration_ms: None,
         awaits: None,
         expires_at: None,
+        usage: None,
         place: Place::default(),
     };
     let exceeded = Event::BudgetExceeded { reason: BudgetReason::ToolCalls, limit: 200, observed: 201 };
@@ -139,7 +156,7 @@ fn events_on_the_wire() {
         ),
         (
             start,
-            json!({"type": "tool_call_update", "tool_call_id": "c", "name": "echo", "status": "start", "args": {"a": 1},
+            json!({"type": "tool_call_update", "tool_call_id": "c", "name": "echo", "status": "start", "started_ms": 5, "args": {"a": 1},
                    "parent_id": null, "depth": 0}),
         ),
         (exceeded, json!({"type": "budget_exceeded", "reason": "tool_calls", "limit": 200, "observed": 201})),
@@ -278,3 +295,5 @@ fn the_parts_of_a_message_are_bounded() {
     let (detail, _) = content(json!([{"type": "text", "text": "x"}, text(MAX_CONTENT_CHARS)])).unwrap_err();
     assert!(detail.contains("100000 characters"), "{detail}");
 }
+
+mod typescript;

@@ -1,0 +1,326 @@
+// Made from durable/src/protocol by `make types`: change it there.
+
+/**
+ * A chat message with what the client may choose. Unknown fields are ignored; `tools` and `agent_mode` are known
+ * to older clients and mean nothing.
+ */
+export type ChatRequest = { content: Content, thread_id?: string, turn_id?: string, request_seq?: number, chat_context?: ChatContext, cancel_on_disconnect?: boolean, model?: string, memory_enabled?: boolean, collections?: Array<string>, workflow_target?: string, workflow_id?: string, media_generation?: Record<string, unknown>, client_tools?: Array<ClientTool>, include?: Array<string>, replaces_message_id?: string, };
+
+/**
+ * The user's message: plain text, or parts.
+ */
+export type Content = string | Array<ContentPart>;
+
+/**
+ * One part of a message.
+ */
+export type ContentPart = { "type": "text", text: string, } | { "type": "image", data: DataUrl, } | { "type": "file", name: string, data: DataUrl, };
+
+/**
+ * `data:MEDIA_TYPE;base64,DATA`.
+ */
+export type DataUrl = string;
+
+/**
+ * Where the chat happens: it decides the toolbelt and the profile.
+ */
+export type ChatContext = { kind: ContextKind, context_type?: string, workflow_id?: string, entity_id?: string, };
+
+/**
+ * The kinds of chat context; `thread` where the client says nothing.
+ */
+export type ContextKind = "thread" | "editor";
+
+/**
+ * A tool that the client carries out itself; its calls wait for what the client answers. What it may be is checked
+ * where tools are known.
+ */
+export type ClientTool = { name: string, description: string, 
+/**
+ * A JSON Schema of type object.
+ */
+input_schema: Record<string, unknown>, };
+
+/**
+ * The body of `POST …/tool_results`.
+ */
+export type ToolResult = { tool_call_id: string, 
+/**
+ * A text goes to the model as it is, anything else as JSON.
+ */
+result: unknown, is_error?: boolean, };
+
+/**
+ * The body of `POST …/approvals/{id}`.
+ */
+export type Approval = { decision: Decision, };
+
+/**
+ * The body of `PATCH /api/threads/{id}`.
+ */
+export type ThreadChange = { title: string, };
+
+/**
+ * An event with its number and its turn: one `data:` object of the stream.
+ */
+export type Numbered = { 
+/**
+ * Repeated in the `id:` line.
+ */
+seq: number, 
+/**
+ * The turn that caused the event.
+ */
+turn_id: string, } & ({ "type": "session", thread_id: string, user_message_id: string, assistant_message_id: string, provider?: string, model?: string, 
+/**
+ * What the turn may use. Turns that began under an earlier version do not say.
+ */
+limits?: TurnLimits | null, 
+/**
+ * The message that this turn takes the place of, with all that came after it.
+ */
+replaces_message_id?: string | null, 
+/**
+ * `truncated`: the turn's events are not kept any more, and this one event stands for all of them.
+ */
+resumed?: string | null, 
+/**
+ * The turn's messages, where its events are not kept any more.
+ */
+messages?: Array<StoredMessage>, } | { "type": "agent_state", state: AgentState, context_type: string, details?: string | null, } | { "type": "model_call_update", model_call_id: string, status: CallStatus, model: string, usage?: Usage | null, finish_reason?: string | null, 
+/**
+ * The `tool_call_id` of the nearest enclosing `run_subtask`, or null at the root.
+ */
+parent_id: string | null, 
+/**
+ * 0 at the root.
+ */
+depth: number, } | { "type": "chunk", content: string, part_id: string, model_call_id: string, 
+/**
+ * True on the last chunk of a part, which may be empty.
+ */
+done?: boolean, kind?: ChunkKind, 
+/**
+ * The `tool_call_id` of the nearest enclosing `run_subtask`, or null at the root.
+ */
+parent_id: string | null, 
+/**
+ * 0 at the root.
+ */
+depth: number, } | { "type": "tool_call_update", tool_call_id: string, name: string, status: CallStatus, 
+/**
+ * At the start: the turn's running time when the call started, in milliseconds.
+ */
+started_ms?: number | null, args?: Record<string, unknown> | null, result?: string | null, is_error?: boolean, duration_ms?: number | null, 
+/**
+ * At the end of a `run_subtask`: what its model calls used, those of the subtasks within it included.
+ */
+usage?: ModelCost | null, 
+/**
+ * At the start of a call that the client is to carry out, and until when it may (milliseconds since 1970).
+ */
+awaits?: Awaited | null, expires_at?: number | null, 
+/**
+ * The `tool_call_id` of the nearest enclosing `run_subtask`, or null at the root.
+ */
+parent_id: string | null, 
+/**
+ * 0 at the root.
+ */
+depth: number, } | { "type": "approval_request", approval_id: string, tool_call_id: string, name: string, args: Record<string, unknown>, 
+/**
+ * What kind of tool it is, such as `network`.
+ */
+permission_class: string, expires_at: number, 
+/**
+ * The `tool_call_id` of the nearest enclosing `run_subtask`, or null at the root.
+ */
+parent_id: string | null, 
+/**
+ * 0 at the root.
+ */
+depth: number, } | { "type": "approval_resolved", approval_id: string, tool_call_id: string, decision: Decision, 
+/**
+ * The `tool_call_id` of the nearest enclosing `run_subtask`, or null at the root.
+ */
+parent_id: string | null, 
+/**
+ * 0 at the root.
+ */
+depth: number, } | { "type": "model_call_reset", model_call_id: string, reason: string, 
+/**
+ * The `tool_call_id` of the nearest enclosing `run_subtask`, or null at the root.
+ */
+parent_id: string | null, 
+/**
+ * 0 at the root.
+ */
+depth: number, } | { "type": "budget_exceeded", reason: BudgetReason, limit: number, 
+/**
+ * What was attempted, so one more than the limit for everything that is counted.
+ */
+observed: number, } | { "type": "cost_summary" } & CostSummary | { "type": "error", code: string, message: string, retryable: boolean, } | { "type": "done", message_id: string, finish_reason: FinishReason, });
+
+/**
+ * The limits of a turn that a client can watch being used up.
+ */
+export type TurnLimits = { subtasks: number, llm_calls: number, tool_calls: number, 
+/**
+ * Running time, in milliseconds.
+ */
+wall_clock_ms: number, };
+
+/**
+ * The three states that a client shows.
+ */
+export type AgentState = "thinking" | "executing_plan" | "waiting_on_user";
+
+/**
+ * Whom a call waits for.
+ */
+export type Awaited = "client" | "approval";
+
+/**
+ * What became of a request for approval.
+ */
+export type Decision = "approve" | "approve_for_thread" | "deny" | "expired";
+
+/**
+ * The two borders of a call.
+ */
+export type CallStatus = "start" | "end";
+
+/**
+ * What a chunk's text is.
+ */
+export type ChunkKind = "text" | "reasoning";
+
+/**
+ * The limits whose crossing ends a turn. Depth, iterations and fan-out are not among them.
+ */
+export type BudgetReason = "subtasks" | "llm_calls" | "tool_calls" | "wall_clock" | "tokens" | "bytes" | "cost";
+
+/**
+ * How a turn ended.
+ */
+export type FinishReason = "stop" | "length" | "content_filter" | "cancelled" | "budget" | "error" | "interrupted";
+
+/**
+ * Tokens of one call, as the provider counted them.
+ */
+export type Usage = { 
+/**
+ * All input tokens, the cached ones included.
+ */
+input_tokens: number, cached_tokens: number, output_tokens: number, };
+
+/**
+ * The ledger of a turn.
+ */
+export type CostSummary = { llm_calls: number, tool_calls: number, subtasks: number, input_tokens: number, cached_tokens: number, output_tokens: number, 
+/**
+ * Null where the price of a model that was used is unknown.
+ */
+cost_usd: number | null, by_model: { [key in string]: ModelCost }, };
+
+/**
+ * A share of a turn's ledger: one model's, or one subtask's.
+ */
+export type ModelCost = { llm_calls: number, input_tokens: number, cached_tokens: number, output_tokens: number, cost_usd: number | null, };
+
+/**
+ * A message of a thread. The optional members stand on assistant messages only.
+ */
+export type StoredMessage = { id: string, turn_id: string, role: Role, content: string, created_at: number, finish_reason?: FinishReason | null, stop?: StopNote | null, usage?: CostSummary | null, execution_tree?: ExecutionTree | null, };
+
+/**
+ * Who said a message.
+ */
+export type Role = "user" | "assistant";
+
+/**
+ * Why a turn did not end by itself, for a person to read.
+ */
+export type StopNote = { 
+/**
+ * The `code` of the turn's `error` event.
+ */
+code: string, message: string, };
+
+/**
+ * A flat list of nodes in the order in which the calls started; `parent_id` gives the nesting.
+ */
+export type ExecutionTree = { 
+/**
+ * Always 1.
+ */
+version: number, nodes: Array<TreeNode>, 
+/**
+ * How many of the last nodes were left out, because the tree would not have fitted into its row.
+ */
+omitted?: number | null, };
+
+/**
+ * One tool call. A `run_subtask` node contains the calls of its level and has a title.
+ */
+export type TreeNode = { 
+/**
+ * The `tool_call_id`.
+ */
+id: string, 
+/**
+ * The `tool_call_id` of the nearest enclosing `run_subtask`.
+ */
+parent_id: string | null, name: string, title?: string | null, args_preview?: string | null, result_preview?: string | null, is_error?: boolean | null, 
+/**
+ * The turn's running time when the call started, in milliseconds. Trees stored by earlier versions have none.
+ */
+started_ms?: number | null, duration_ms: number, 
+/**
+ * On a `run_subtask` node: what its model calls used, those of the subtasks within it included.
+ */
+usage?: ModelCost | null, };
+
+/**
+ * A page of a thread's messages, oldest first.
+ */
+export type MessageList = { messages: Array<StoredMessage>, next_cursor: string | null, };
+
+/**
+ * A thread as the list shows it.
+ */
+export type ThreadSummary = { id: string, title: string, created_at: number, updated_at: number, 
+/**
+ * In the answer to a search: where a message of the thread has what was looked for.
+ */
+snippet?: string | null, };
+
+/**
+ * A page of a user's threads, newest first.
+ */
+export type ThreadList = { threads: Array<ThreadSummary>, next_cursor: string | null, };
+
+/**
+ * A thread with what its object knows about it.
+ */
+export type ThreadDetail = { 
+/**
+ * The number of the newest event.
+ */
+last_seq: number, 
+/**
+ * Null when the thread is idle.
+ */
+running_turn_id: string | null, 
+/**
+ * The number of the running turn's first event: where to read it from.
+ */
+running_turn_first_seq: number | null, 
+/**
+ * How long that turn has been running, in milliseconds.
+ */
+running_ms: number | null, id: string, title: string, created_at: number, updated_at: number, 
+/**
+ * In the answer to a search: where a message of the thread has what was looked for.
+ */
+snippet?: string | null, };
