@@ -40,6 +40,11 @@ fn probes() -> Vec<Probe> {
             "thread_not_found",
         ),
         probe(
+            "PATCH /api/threads/{}",
+            |ids| ("PATCH", format!("/api/threads/{}", ids.thread), json!({ "title": "Mine now" })),
+            "thread_not_found",
+        ),
+        probe(
             "DELETE /api/threads/{}",
             |ids| ("DELETE", format!("/api/threads/{}", ids.thread), Value::Null),
             "thread_not_found",

@@ -1,6 +1,7 @@
 // What the checks of the page stand on: a browser, watched pages, the fake LLM's scripts, a tally.
 
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
+import http from "node:http";
 import { chromium } from "playwright-core";
 
 /** No check waits for a time, only for something to be seen; this is when it gives up. */
@@ -41,6 +42,88 @@ export function env(name) {
   return value;
 }
 
+/** Ends a visit's checks: nothing was complained about, nobody else was asked. */
+export function quiet(where, notes) {
+  return check(`no complaints in the console and no request to anybody else: ${where}`, async () => {
+    assertEqual(notes.complaints, [], "the console");
+    assertEqual(notes.foreign, [], "requests to others");
+  });
+}
+
+const SHOTS = "target/e2e";
+
+/** A picture for whoever looks into a failed run. */
+export async function shot(page, name) {
+  mkdirSync(SHOTS, { recursive: true });
+  await page.screenshot({ path: `${SHOTS}/${name}.png` });
+}
+
+/**
+ * The service behind a line that can be cut: every connection that is open breaks off at once, as on a train that
+ * enters a tunnel. New ones work.
+ */
+export async function cuttableLine(base) {
+  const target = new URL(base);
+  const open = new Set();
+  const server = http.createServer((incoming, outgoing) => {
+    const { method, url: path, headers } = incoming;
+    const upstream = http.request({ host: target.hostname, port: target.port, method, path, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    upstream.on("error", () => outgoing.destroy());
+    outgoing.on("close", () => upstream.destroy());
+    incoming.pipe(upstream);
+  });
+  server.on("connection", (socket) => {
+    open.add(socket);
+    socket.on("close", () => open.delete(socket));
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${server.address().port}/`,
+    cut: () => open.forEach((socket) => socket.destroy()),
+    close: () => {
+      open.forEach((socket) => socket.destroy());
+      server.close();
+    },
+  };
+}
+
+/**
+ * A stored chat that the service does not have: what the page does with many messages, or with terrible ones, is its
+ * own affair. The first of the list of chats.
+ */
+export async function storedChat(page, base, messages, thread = {}) {
+  const id = crypto.randomUUID();
+  const summary = { id, title: "A stored chat", created_at: 1, updated_at: Date.now(), ...thread };
+  const json = (route, body) => route.fulfill({ contentType: "application/json", body: JSON.stringify(body) });
+  await page.route(`**/api/threads/${id}`, (route) =>
+    json(route, { ...summary, last_seq: 9, running_turn_id: null, running_ms: null }),
+  );
+  await page.route(`**/api/threads/${id}/messages?*`, (route) => {
+    const at = Number(new URL(route.request().url()).searchParams.get("cursor") ?? 0);
+    const next = at + 200 < messages.length ? String(at + 200) : null;
+    return json(route, { messages: messages.slice(at, at + 200), next_cursor: next });
+  });
+  await page.route("**/api/threads?*", (route) => json(route, { threads: [summary], next_cursor: null }));
+  await page.goto(`${new URL(base).origin}/?thread=${id}`);
+  return id;
+}
+
+/** A turn as it is stored. */
+export function storedTurn(question, answer, change = {}) {
+  const turn_id = crypto.randomUUID();
+  const common = { turn_id, created_at: Date.now() };
+  const usage = {
+    llm_calls: 1, tool_calls: 0, subtasks: 0, input_tokens: 10, cached_tokens: 0, output_tokens: 5, cost_usd: null, by_model: {},
+  };
+  return [
+    { ...common, id: crypto.randomUUID(), role: "user", content: question },
+    { ...common, id: crypto.randomUUID(), role: "assistant", content: answer, finish_reason: "stop", usage, ...change },
+  ];
+}
+
 export function launch() {
   const known = [process.env.CHROMIUM_BIN, process.env.CHROMIUM, "/usr/bin/chromium"];
   const executablePath = known.find((path) => path && existsSync(path));
@@ -58,7 +141,7 @@ export async function visit(browser, base, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
   context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
-  const notes = { complaints: [], foreign: [], chats: [] };
+  const notes = { complaints: [], foreign: [], chats: [], deletions: 0 };
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) notes.complaints.push(message.text());
   });
@@ -66,6 +149,7 @@ export async function visit(browser, base, options = {}) {
   page.on("request", (request) => {
     const { origin, protocol, pathname } = new URL(request.url());
     if (!["data:", "blob:"].includes(protocol) && origin !== new URL(base).origin) notes.foreign.push(request.url());
+    if (request.method() === "DELETE") notes.deletions += 1;
     if (pathname === "/api/chat") notes.chats.push(JSON.parse(request.postData() ?? "{}"));
   });
   await page.goto(base);

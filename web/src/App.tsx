@@ -1,20 +1,29 @@
 import { useEffect, useState } from "react";
+import { Announcer } from "./components/Announcer";
 import { Banner } from "./components/Banner";
-import { Composer } from "./components/Composer";
-import { Sidebar } from "./components/Sidebar";
+import { Composer, COMPOSER_ID } from "./components/Composer";
+import { Settings } from "./components/Settings";
+import { SEARCH_ID, Sidebar } from "./components/Sidebar";
+import { Toast } from "./components/Toast";
 import { TopBar } from "./components/TopBar";
 import { Transcript } from "./components/Transcript";
 import { Unavailable } from "./components/Unavailable";
 import type { ConversationState } from "./state/conversation";
+import { useOnline } from "./state/online";
 import { conversation, dismissNotice, goTo, page, startPage, threads } from "./state/page";
 import { useStore } from "./state/store";
-import { IDLE, statusOf, type Status } from "./turn/status";
+import { IDLE, OFFLINE, statusOf, type Status } from "./turn/status";
+import type { TurnView } from "./turn/view";
 
 export function App() {
   const { phase, demo, problem, notice } = useStore(page);
   const state = useStore(conversation.store);
+  const online = useOnline();
   const title = useTitle(state);
   const [menuOpen, setMenuOpen] = useDrawer();
+  const [settingsOpen, setSettingsOpen] = useState(false);
+  const [editing, setEditing] = useState<string | null>(null);
+  useKeys(setMenuOpen);
 
   if (phase === "failed") {
     return (
@@ -24,14 +33,22 @@ export function App() {
     );
   }
 
+  const last = state.exchanges.at(-1);
+  const editable = last && last.question !== "" && state.running === null;
   return (
     <div className="app">
-      <Sidebar currentId={state.threadId} open={menuOpen} onClose={() => setMenuOpen(false)} />
+      <Sidebar
+        currentId={state.threadId}
+        open={menuOpen}
+        onClose={() => setMenuOpen(false)}
+        onSettings={() => setSettingsOpen(true)}
+      />
       {menuOpen && <div className="scrim" onClick={() => setMenuOpen(false)} />}
       <main className="main" inert={menuOpen}>
         <TopBar
           title={title}
-          status={currentStatus(state)}
+          status={currentStatus(state, online)}
+          turn={currentTurn(state)}
           menuOpen={menuOpen}
           onMenu={() => setMenuOpen(!menuOpen)}
         />
@@ -39,7 +56,8 @@ export function App() {
           <NotShown state={state} />
         ) : (
           <>
-            <Transcript state={state} demo={demo} />
+            <Transcript state={state} demo={demo} editing={editing} setEditing={setEditing} />
+            <Announcer {...state} />
             <div className="dock">
               {notice && (
                 <Banner tone="notice" onDismiss={dismissNotice}>
@@ -51,11 +69,13 @@ export function App() {
                   {state.problem}
                 </Banner>
               )}
-              <Composer state={state} />
+              <Composer state={state} onEditLast={editable ? () => setEditing(last.turnId) : null} />
             </div>
           </>
         )}
       </main>
+      <Toast />
+      {settingsOpen && <Settings onClose={() => setSettingsOpen(false)} />}
     </div>
   );
 }
@@ -79,6 +99,31 @@ function useDrawer() {
   return [open, setOpen] as const;
 }
 
+/** Keys that lead somewhere, wherever one is; those in the settings are these. */
+function useKeys(setMenuOpen: (open: boolean) => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.isComposing || document.querySelector("dialog[open]")) return;
+      const command = event.ctrlKey || event.metaKey;
+      const writing = (event.target as Element).closest("input, textarea") !== null;
+      if (command && event.key.toLowerCase() === "k") {
+        event.preventDefault();
+        if (!window.matchMedia("(min-width: 52rem)").matches) setMenuOpen(true);
+        // On a narrow window the box can take the focus only when the drawer is there.
+        requestAnimationFrame(() => document.getElementById(SEARCH_ID)?.focus());
+      } else if (command && event.shiftKey && event.key.toLowerCase() === "o") {
+        event.preventDefault();
+        goTo(null);
+      } else if (event.key === "/" && !command && !writing) {
+        event.preventDefault();
+        document.getElementById(COMPOSER_ID)?.focus();
+      }
+    };
+    window.addEventListener("keydown", onKey);
+    return () => window.removeEventListener("keydown", onKey);
+  }, [setMenuOpen]);
+}
+
 function NotShown({ state }: { state: ConversationState }) {
   return state.phase === "missing" ? (
     <Unavailable title="This chat is not here" action="Start a new chat" onAction={() => goTo(null)}>
@@ -91,9 +136,15 @@ function NotShown({ state }: { state: ConversationState }) {
   );
 }
 
-function currentStatus({ running, exchanges }: ConversationState): Status {
-  const answer = exchanges.find(({ turnId }) => turnId === running?.turnId)?.answer;
-  return running && answer ? statusOf(answer, running.connection, running.stopping) : IDLE;
+function currentTurn({ running, exchanges }: ConversationState): { view: TurnView; since: number } | null {
+  const view = exchanges.find(({ turnId }) => turnId === running?.turnId)?.answer;
+  return running && view && view.finishReason === null ? { view, since: running.since } : null;
+}
+
+function currentStatus(state: ConversationState, online: boolean): Status {
+  const turn = currentTurn(state);
+  if (!online) return OFFLINE;
+  return state.running && turn ? statusOf(turn.view, state.running.connection, state.running.stopping) : IDLE;
 }
 
 /** The list knows titles; until it knows this one, the first words stand for it. */
@@ -104,5 +155,5 @@ function useTitle({ threadId, exchanges }: ConversationState): string {
   useEffect(() => {
     document.title = title ? `${title} · Espalier` : "Espalier";
   }, [title]);
-  return title || (threadId === null ? "New chat" : "");
+  return title || (threadId === null ? "New chat" : "Chat");
 }

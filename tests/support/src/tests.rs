@@ -3,6 +3,11 @@
 use crate::sse::Reader;
 use crate::{Event, Value, json, level, story, tree, wire};
 
+/// What the subtask used.
+fn share() -> Value {
+    json!({ "llm_calls": 1, "input_tokens": 10, "cached_tokens": 0, "output_tokens": 5, "cost_usd": null })
+}
+
 /// A turn with one subtask that makes one call, written by hand after `docs/wire-protocol.md`.
 fn turn() -> Vec<Value> {
     let usage = json!({ "input_tokens": 10, "cached_tokens": 0, "output_tokens": 5 });
@@ -23,18 +28,19 @@ fn turn() -> Vec<Value> {
     let counted = json!({ "llm_calls": 2, "input_tokens": 20, "cached_tokens": 0, "output_tokens": 10, "cost_usd": null });
     let events = [
         json!({ "type": "session", "thread_id": "thread-id-1", "user_message_id": "message-id-1",
-                "assistant_message_id": "message-id-2", "provider": "openai", "model": "fake-1" }),
+                "assistant_message_id": "message-id-2", "provider": "openai", "model": "fake-1",
+                "limits": { "subtasks": 5, "llm_calls": 20, "tool_calls": 20, "wall_clock_ms": 60000 } }),
         json!({ "type": "agent_state", "state": "thinking", "context_type": "thread" }),
         model("model-id-1", Value::Null, 0, "start"),
         model("model-id-1", Value::Null, 0, "end"),
         json!({ "type": "tool_call_update", "tool_call_id": "call-id-1", "name": "run_subtask", "status": "start",
-                "args": args, "parent_id": null, "depth": 0 }),
+                "started_ms": 1, "args": args, "parent_id": null, "depth": 0 }),
         model("model-id-2", json!("call-id-1"), 1, "start"),
         chunk("part-id-1", "model-id-2", json!("call-id-1"), 1, "hi", false),
         chunk("part-id-1", "model-id-2", json!("call-id-1"), 1, "", true),
         model("model-id-2", json!("call-id-1"), 1, "end"),
         json!({ "type": "tool_call_update", "tool_call_id": "call-id-1", "name": "run_subtask", "status": "end",
-                "result": "hi call-id-1", "duration_ms": 3, "parent_id": null, "depth": 0 }),
+                "result": "hi call-id-1", "duration_ms": 3, "usage": share(), "parent_id": null, "depth": 0 }),
         json!({ "type": "cost_summary", "llm_calls": 2, "tool_calls": 1, "subtasks": 1, "input_tokens": 20,
                 "cached_tokens": 0, "output_tokens": 10, "cost_usd": null, "by_model": { "fake-1": counted } }),
         json!({ "type": "done", "message_id": "message-id-2", "finish_reason": "stop" }),
@@ -99,7 +105,8 @@ fn a_proper_turn_passes_and_reads_as_a_story() {
 fn the_tree_of_the_events_is_the_tree_that_is_stored() {
     let turn = turn();
     let node = json!({ "id": "call-id-1", "parent_id": null, "name": "run_subtask", "title": "T", "duration_ms": 3,
-                       "args_preview": turn[4]["args"].to_string(), "result_preview": "hi call-id-1" });
+                       "started_ms": 1, "usage": share(), "args_preview": turn[4]["args"].to_string(),
+                       "result_preview": "hi call-id-1" });
     let events = read(&wire_of(&turn)).unwrap();
     tree::assert_matches(&events, &json!({ "version": 1, "nodes": [node] }));
 }

@@ -6,6 +6,8 @@ export class Refusal extends Error {
     readonly status: number,
     readonly code: string,
     detail: string,
+    /** The member of the request that was refused. */
+    readonly field: string | null = null,
   ) {
     super(detail);
     this.name = "Refusal";
@@ -56,10 +58,12 @@ async function createSession(): Promise<void> {
 }
 
 export interface RequestOptions {
-  method?: "GET" | "POST" | "DELETE";
+  method?: "GET" | "POST" | "PATCH" | "DELETE";
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
+  /** The request outlives the page. */
+  keepalive?: boolean;
 }
 
 /** A session that has run out is replaced once, and the request made again. */
@@ -79,7 +83,7 @@ export async function requestJson<T>(path: string, options: RequestOptions = {})
 }
 
 async function send(path: string, options: RequestOptions): Promise<Response> {
-  const { method = "GET", body, headers = {}, signal } = options;
+  const { method = "GET", body, headers = {}, signal, keepalive } = options;
   const init: RequestInit = { method, headers: { ...headers }, credentials: "same-origin" };
   if (method !== "GET") {
     // Also without a body: it is this header that keeps other sites from sending it.
@@ -87,6 +91,7 @@ async function send(path: string, options: RequestOptions): Promise<Response> {
     if (body !== undefined) init.body = JSON.stringify(body);
   }
   if (signal) init.signal = signal;
+  if (keepalive) init.keepalive = true;
   let response: Response;
   try {
     response = await fetch(path, init);
@@ -98,12 +103,12 @@ async function send(path: string, options: RequestOptions): Promise<Response> {
 }
 
 async function refusalOf(response: Response): Promise<Refusal> {
-  let problem: { code?: string; detail?: string; title?: string } = {};
+  let problem: { code?: string; detail?: string; title?: string; field?: string } = {};
   try {
     problem = (await response.json()) as typeof problem;
   } catch {
     // A proxy in between answers with pages of its own.
   }
   const detail = problem.detail ?? problem.title ?? `The service answered with ${response.status}.`;
-  return new Refusal(response.status, problem.code ?? "unknown", detail);
+  return new Refusal(response.status, problem.code ?? "unknown", detail, problem.field ?? null);
 }

@@ -1,35 +1,46 @@
 // The routes of docs/wire-protocol.md, one function each.
 
-import type { Decision, Health, Message, Thread, ThreadDetails } from "../wire";
+import type {
+  ChatRequest,
+  Decision,
+  Health,
+  MessageList,
+  ModelList,
+  StoredMessage,
+  ThreadDetail,
+  ThreadList,
+} from "../wire";
 import { request, requestJson } from "./http";
 
-export interface ThreadPage {
-  threads: Thread[];
-  next_cursor: string | null;
-}
-
-export function listThreads(cursor: string | null): Promise<ThreadPage> {
+/** A page of the list; `wanted` leaves the threads that say so somewhere. */
+export function listThreads(cursor: string | null, wanted = "", signal?: AbortSignal): Promise<ThreadList> {
   const query = new URLSearchParams({ limit: "50" });
+  if (wanted !== "") query.set("q", wanted);
   if (cursor !== null) query.set("cursor", cursor);
-  return requestJson<ThreadPage>(`/api/threads?${query}`);
+  return requestJson<ThreadList>(`/api/threads?${query}`, signal ? { signal } : {});
 }
 
-export function readThread(id: string, signal: AbortSignal): Promise<ThreadDetails> {
-  return requestJson<ThreadDetails>(`/api/threads/${id}`, { signal });
+export function readThread(id: string, signal: AbortSignal): Promise<ThreadDetail> {
+  return requestJson<ThreadDetail>(`/api/threads/${id}`, { signal });
 }
 
+export function renameThread(id: string, title: string): Promise<ThreadDetail> {
+  return requestJson<ThreadDetail>(`/api/threads/${id}`, { method: "PATCH", body: { title } });
+}
+
+/** Arrives even if the page is being left. */
 export async function deleteThread(id: string): Promise<void> {
-  await request(`/api/threads/${id}`, { method: "DELETE" });
+  await request(`/api/threads/${id}`, { method: "DELETE", keepalive: true });
 }
 
 /** All messages of a thread, page after page. */
-export async function readMessages(id: string, signal: AbortSignal): Promise<Message[]> {
-  const messages: Message[] = [];
+export async function readMessages(id: string, signal: AbortSignal): Promise<StoredMessage[]> {
+  const messages: StoredMessage[] = [];
   let cursor: string | null = null;
   do {
     const query = new URLSearchParams({ limit: "200" });
     if (cursor !== null) query.set("cursor", cursor);
-    const page: { messages: Message[]; next_cursor: string | null } = await requestJson(
+    const page: MessageList = await requestJson(
       `/api/threads/${id}/messages?${query}`,
       { signal },
     );
@@ -40,13 +51,13 @@ export async function readMessages(id: string, signal: AbortSignal): Promise<Mes
 }
 
 /** What is sent: the words and two names chosen here. Which tools, and how, the service decides. */
-export interface ChatRequest {
+export interface TurnRequest extends ChatRequest {
   content: string;
   thread_id: string;
   turn_id: string;
 }
 
-export function startTurn(body: ChatRequest, signal: AbortSignal): Promise<Response> {
+export function startTurn(body: TurnRequest, signal: AbortSignal): Promise<Response> {
   return request("/api/chat", {
     method: "POST",
     body,
@@ -70,11 +81,16 @@ export async function cancelTurn(threadId: string): Promise<string | null> {
   return answer.turn_id;
 }
 
+/** Answers a call that waits for the reader's word. */
 export async function decide(threadId: string, approvalId: string, decision: Decision): Promise<void> {
   await request(`/api/threads/${threadId}/approvals/${approvalId}`, {
     method: "POST",
     body: { decision },
   });
+}
+
+export function readModels(): Promise<ModelList> {
+  return requestJson<ModelList>("/api/models");
 }
 
 export function readHealth(): Promise<Health> {

@@ -1,21 +1,35 @@
-import { useEffect, useLayoutEffect, useRef, type KeyboardEvent } from "react";
+import { useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent } from "react";
 import type { ConversationState } from "../state/conversation";
-import { drafts, NEW_CHAT, setDraft } from "../state/drafts";
+import { draftFiles, drafts, NEW_CHAT, setDraft, setDraftFiles } from "../state/drafts";
 import { conversation } from "../state/page";
 import { useStore } from "../state/store";
-import { ArrowUpIcon, StopIcon } from "./Icons";
+import { textFiles } from "../state/files";
+import { withFiles, type AttachedFile } from "../turn/attachments";
+import { ArrowUpIcon, ClipIcon, CloseIcon, FileIcon, StopIcon } from "./Icons";
 
 /** What the service takes in one message. */
 const MAX_CHARS = 100_000;
 
-export function Composer({ state }: { state: ConversationState }) {
+interface Props {
+  state: ConversationState;
+  /** Edits the last message; null where there is none to edit. */
+  onEditLast: (() => void) | null;
+}
+
+export const COMPOSER_ID = "composer";
+
+export function Composer({ state, onEditLast }: Props) {
   const { threadId, phase, running } = state;
   const chat = threadId ?? NEW_CHAT;
   const text = useStore(drafts)[chat] ?? "";
+  const files: readonly AttachedFile[] = useStore(draftFiles)[chat] ?? [];
+  const [refused, setRefused] = useState<string | null>(null);
   const box = useRef<HTMLTextAreaElement>(null);
+  const picker = useRef<HTMLInputElement>(null);
   const usable = phase === "ready";
-  const tooLong = text.length > MAX_CHARS;
-  const sendable = usable && running === null && text.trim() !== "" && !tooLong;
+  const message = withFiles(text, files);
+  const over = [...message].length - MAX_CHARS;
+  const sendable = usable && running === null && message.trim() !== "" && over <= 0;
 
   useLayoutEffect(() => {
     const field = box.current;
@@ -32,13 +46,28 @@ export function Composer({ state }: { state: ConversationState }) {
 
   const send = () => {
     if (!sendable) return;
-    void conversation.send(text);
+    void conversation.send(message);
+    setRefused(null);
+    box.current?.focus();
+  };
+
+  const attach = async (list: FileList | null) => {
+    if (!list || list.length === 0) return;
+    const read = await textFiles([...list]);
+    setRefused(read.refused);
+    setDraftFiles(chat, [...(draftFiles.get()[chat] ?? []), ...read.files]);
     box.current?.focus();
   };
 
   const onKeyDown = (event: KeyboardEvent) => {
-    // Enter that picks a word of an input method is not meant for us.
-    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    // Keys that pick a word of an input method are not meant for us.
+    if (event.nativeEvent.isComposing) return;
+    if (event.key === "Escape" && running) void conversation.stop();
+    if (event.key === "ArrowUp" && text === "" && onEditLast) {
+      event.preventDefault();
+      onEditLast();
+    }
+    if (event.key !== "Enter" || event.shiftKey) return;
     event.preventDefault();
     send();
   };
@@ -50,13 +79,62 @@ export function Composer({ state }: { state: ConversationState }) {
         event.preventDefault();
         send();
       }}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        if (event.dataTransfer.files.length === 0) return;
+        event.preventDefault();
+        void attach(event.dataTransfer.files);
+      }}
     >
       <div className="composer-box">
-        <label className="visually-hidden" htmlFor="composer">
+        {files.length > 0 && (
+          <ul className="composer-files" aria-label="Attached files">
+            {files.map((file, index) => (
+              <li key={index} data-testid="attached">
+                <FileIcon />
+                <span>{file.name}</span>
+                <button
+                  type="button"
+                  className="icon-button tiny"
+                  title="Remove"
+                  onClick={() => setDraftFiles(chat, files.filter((_, at) => at !== index))}
+                >
+                  <CloseIcon />
+                  <span className="visually-hidden">Remove {file.name}</span>
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+        <input
+          ref={picker}
+          type="file"
+          multiple
+          hidden
+          data-testid="file-input"
+          aria-label="Attach text files"
+          onChange={(event) => {
+            void attach(event.target.files).then(() => {
+              if (picker.current) picker.current.value = "";
+            });
+          }}
+        />
+        <button
+          type="button"
+          className="icon-button composer-clip"
+          data-testid="attach"
+          title="Attach text files"
+          disabled={!usable}
+          onClick={() => picker.current?.click()}
+        >
+          <ClipIcon />
+          <span className="visually-hidden">Attach text files</span>
+        </button>
+        <label className="visually-hidden" htmlFor={COMPOSER_ID}>
           Message
         </label>
         <textarea
-          id="composer"
+          id={COMPOSER_ID}
           ref={box}
           data-testid="composer"
           rows={1}
@@ -67,6 +145,11 @@ export function Composer({ state }: { state: ConversationState }) {
           aria-describedby="composer-hint"
           onChange={(event) => setDraft(chat, event.target.value)}
           onKeyDown={onKeyDown}
+          onPaste={(event) => {
+            if (event.clipboardData.files.length === 0) return;
+            event.preventDefault();
+            void attach(event.clipboardData.files);
+          }}
         />
         {running ? (
           <button
@@ -93,11 +176,16 @@ export function Composer({ state }: { state: ConversationState }) {
           </button>
         )}
       </div>
-      <p id="composer-hint" className="composer-hint" data-warn={tooLong}>
-        {tooLong
-          ? `This message is too long by ${(text.length - MAX_CHARS).toLocaleString("en")} characters.`
-          : "Enter sends, Shift + Enter starts a new line."}
-      </p>
+      <Hint over={over} refused={refused} />
     </form>
+  );
+}
+
+function Hint({ over, refused }: { over: number; refused: string | null }) {
+  const warning = over > 0 ? `This message is too long by ${over.toLocaleString("en")} characters.` : refused;
+  return (
+    <p id="composer-hint" className="composer-hint" data-warn={warning !== null} role={warning ? "alert" : undefined}>
+      {warning ?? "Enter sends, Shift + Enter starts a new line."}
+    </p>
   );
 }

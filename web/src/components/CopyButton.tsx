@@ -3,7 +3,7 @@ import { CheckIcon, CopyIcon } from "./Icons";
 
 const THANKS_MS = 1500;
 
-export function CopyButton({ text }: { text: string }) {
+export function CopyButton({ text, what }: { text: string; what: string }) {
   const [copied, setCopied] = useState(false);
   const copy = async () => {
     try {
@@ -16,9 +16,11 @@ export function CopyButton({ text }: { text: string }) {
     setTimeout(() => setCopied(false), THANKS_MS);
   };
   return (
-    <button type="button" className="icon-button small" title="Copy the answer" onClick={copy}>
+    <button type="button" className="icon-button small" data-testid="copy" title={`Copy ${what}`} onClick={copy}>
       {copied ? <CheckIcon /> : <CopyIcon />}
-      <span className="visually-hidden">{copied ? "Copied" : "Copy the answer"}</span>
+      <span className="visually-hidden" role="status">
+        {copied ? "Copied" : `Copy ${what}`}
+      </span>
     </button>
   );
 }

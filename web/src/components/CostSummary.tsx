@@ -1,7 +1,7 @@
 import { costParts } from "../turn/status";
-import type { Usage } from "../wire";
+import type { CostSummary as Costs } from "../wire";
 
-export function CostSummary({ cost }: { cost: Usage }) {
+export function CostSummary({ cost }: { cost: Costs }) {
   return (
     <p className="cost-summary" data-testid="cost-summary">
       {costParts(cost).join(" · ")}

@@ -1,4 +1,5 @@
 import type { Outline } from "../turn/outline";
+import { sideBySide } from "../turn/timeline";
 import type { TextEntry, TurnEntry } from "../turn/view";
 import { Clamp } from "./Clamp";
 import { Disclosure } from "./Disclosure";
@@ -13,28 +14,43 @@ interface Props {
 }
 
 export function Entries({ entries, outline, clamped = false }: Props) {
-  return entries.map((entry) => {
-    switch (entry.kind) {
-      case "tool":
-        return <ToolCallCard key={entry.id} call={entry} outline={outline} />;
-      case "reasoning":
-        return <Reasoning key={entry.id} part={entry} />;
-      case "text":
-        return clamped ? (
-          <Clamp key={entry.id} growing={!entry.done}>
-            <Markdown text={entry.content} />
-          </Clamp>
-        ) : (
-          <Markdown key={entry.id} text={entry.content} />
-        );
-    }
+  return sideBySide(entries).map((group) => {
+    const [first] = group;
+    if (!first) return null;
+    const drawn = group.map((entry) => <EntryView key={entry.id} entry={entry} outline={outline} clamped={clamped} />);
+    // One key for a group and for its first call alone: that stays as it is when others join it.
+    return first.kind === "tool" ? (
+      <div key={first.id} className="side-by-side" data-testid="side-by-side" data-calls={group.length}>
+        {group.length > 1 && <p className="side-by-side-note">{group.length} side by side</p>}
+        {drawn}
+      </div>
+    ) : (
+      drawn
+    );
   });
+}
+
+function EntryView({ entry, outline, clamped }: { entry: TurnEntry; outline: Outline; clamped: boolean }) {
+  switch (entry.kind) {
+    case "tool":
+      return <ToolCallCard call={entry} outline={outline} />;
+    case "reasoning":
+      return <Reasoning part={entry} />;
+    case "text":
+      return clamped ? (
+        <Clamp growing={!entry.done}>
+          <Markdown text={entry.content} growing={!entry.done} />
+        </Clamp>
+      ) : (
+        <Markdown text={entry.content} growing={!entry.done} />
+      );
+  }
 }
 
 function Reasoning({ part }: { part: TextEntry }) {
   return (
     <Disclosure label={part.done ? "Reasoning" : "Reasoning…"} busy={!part.done}>
-      <Markdown text={part.content} />
+      <Markdown text={part.content} growing={!part.done} />
     </Disclosure>
   );
 }

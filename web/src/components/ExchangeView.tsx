@@ -4,17 +4,27 @@ import { memo, useMemo } from "react";
 import { childrenOf, outlineOf } from "../turn/outline";
 import { noticeOf, type Notice } from "../turn/status";
 import type { Exchange } from "../turn/stored";
-import { answerText, type TurnEntry, type TurnView } from "../turn/view";
+import { answerText, callsIn, type TurnEntry, type TurnView } from "../turn/view";
 import { ApprovalCard } from "./ApprovalCard";
 import { CopyButton } from "./CopyButton";
 import { CostSummary } from "./CostSummary";
 import { Entries } from "./Entries";
+import { Guard } from "./Guard";
+import { AgainIcon } from "./Icons";
+import { Question } from "./Question";
+import { TurnFrameProvider } from "./TurnContext";
 import { TurnNotice } from "./TurnNotice";
+import { WorkBar } from "./WorkBar";
 
 interface Props {
   exchange: Exchange;
-  /** Asks the same question again; null where that makes no sense (not the last one, busy). */
-  onAgain: ((question: string) => void) | null;
+  /** When the turn's running time was nothing, by this machine's clock; null when it does not run. */
+  since: number | null;
+  /** Asks again in place of this exchange; null where that makes no sense (not the last one, busy). */
+  onAgain: ((exchange: Exchange, question: string) => void) | null;
+  /** Somebody asked from elsewhere to edit this question. */
+  editing: boolean;
+  setEditing: (turnId: string | null) => void;
 }
 
 const LOST: Notice = {
@@ -25,23 +35,30 @@ const LOST: Notice = {
   retryable: true,
 };
 
-export const ExchangeView = memo(function ExchangeView({ exchange, onAgain }: Props) {
-  const { question, answer } = exchange;
+export const ExchangeView = memo(function ExchangeView({ exchange, since, onAgain, editing, setEditing }: Props) {
+  const { turnId, question, answer } = exchange;
   const notice = answer ? noticeOf(answer) : LOST;
-  const again = onAgain && notice?.retryable ? () => onAgain(question) : null;
+  const again = onAgain && question !== "" ? (text: string) => onAgain(exchange, text) : null;
+  const retry = again && notice?.retryable ? () => again(question) : null;
+  const tokens = answer?.cost ? answer.cost.input_tokens + answer.cost.output_tokens : null;
+  const frame = useMemo(() => ({ turnId, since, tokens }), [turnId, since, tokens]);
   return (
-    <section className="exchange">
+    <section className="exchange" data-turn-id={turnId}>
       {question !== "" && (
-        <div className="question" data-testid="message-user">
-          <h2 className="visually-hidden">You</h2>
-          {question}
-        </div>
+        <Question
+          question={question}
+          onEdit={again}
+          editing={editing}
+          setEditing={(open) => setEditing(open ? turnId : null)}
+        />
       )}
       <div className="answer" data-testid="message-assistant" aria-busy={isRunning(answer)}>
         <h2 className="visually-hidden">Espalier</h2>
-        {answer && <Answer view={answer} />}
-        {notice && <TurnNotice notice={notice} onRetry={again} />}
-        {answer && <Footer view={answer} />}
+        <Guard plain={answer ? answerText(answer) : ""}>
+          <TurnFrameProvider value={frame}>{answer && <Answer view={answer} />}</TurnFrameProvider>
+        </Guard>
+        {notice && <TurnNotice notice={notice} onRetry={retry} />}
+        {answer && <Footer view={answer} onAgain={again && (() => again(question))} />}
       </div>
     </section>
   );
@@ -58,6 +75,7 @@ function Answer({ view }: { view: TurnView }) {
   const quiet = isRunning(view) && view.approvals.length === 0 && !root.some(isMoving);
   return (
     <>
+      {callsIn(view).length > 0 && <WorkBar view={view} />}
       <Entries entries={root} outline={outline} />
       {view.approvals.map((approval) => (
         <ApprovalCard key={approval.id} approval={approval} />
@@ -77,12 +95,18 @@ function isMoving(entry: TurnEntry): boolean {
   return entry.kind === "tool" ? entry.status === "running" : !entry.done;
 }
 
-function Footer({ view }: { view: TurnView }) {
+function Footer({ view, onAgain }: { view: TurnView; onAgain: (() => void) | null }) {
   if (isRunning(view)) return null;
   const text = answerText(view);
   return (
     <footer className="answer-footer">
-      {text !== "" && <CopyButton text={text} />}
+      {text !== "" && <CopyButton text={text} what="the answer" />}
+      {onAgain && (
+        <button type="button" className="icon-button small" data-testid="again" title="Answer again" onClick={onAgain}>
+          <AgainIcon />
+          <span className="visually-hidden">Answer again</span>
+        </button>
+      )}
       {view.cost && <CostSummary cost={view.cost} />}
     </footer>
   );

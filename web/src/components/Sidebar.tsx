@@ -2,7 +2,7 @@ import { useEffect, useRef } from "react";
 import { goTo, removeThread, threads } from "../state/page";
 import { addressOf } from "../state/route";
 import { useStore } from "../state/store";
-import { CloseIcon, PlusIcon } from "./Icons";
+import { CloseIcon, GearIcon, PlusIcon, SearchIcon } from "./Icons";
 import { Logo } from "./Logo";
 import { ThreadItem } from "./ThreadItem";
 
@@ -10,10 +10,14 @@ interface Props {
   currentId: string | null;
   open: boolean;
   onClose: () => void;
+  onSettings: () => void;
 }
 
-export function Sidebar({ currentId, open, onClose }: Props) {
-  const { phase, threads: list, nextCursor, problem } = useStore(threads.store);
+/** The sidebar's search box, for a key that leads there. */
+export const SEARCH_ID = "thread-search";
+
+export function Sidebar({ currentId, open, onClose, onSettings }: Props) {
+  const { phase, threads: all, found, wanted, nextCursor, problem } = useStore(threads.store);
   const close = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     if (open) close.current?.focus();
@@ -22,6 +26,8 @@ export function Sidebar({ currentId, open, onClose }: Props) {
     goTo(id);
     onClose();
   };
+  const searching = wanted.trim() !== "";
+  const list = searching ? (found ?? []) : all;
   return (
     <nav className="sidebar" id="sidebar" data-open={open} aria-label="Chats">
       <div className="sidebar-head">
@@ -45,7 +51,26 @@ export function Sidebar({ currentId, open, onClose }: Props) {
         <PlusIcon />
         New chat
       </button>
-      <ul className="thread-list" data-testid="thread-list">
+      <div className="search">
+        <SearchIcon />
+        <input
+          id={SEARCH_ID}
+          type="search"
+          data-testid="search"
+          aria-label="Search chats"
+          placeholder="Search"
+          autoComplete="off"
+          maxLength={200}
+          value={wanted}
+          onChange={(event) => threads.look(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key !== "Escape" || wanted === "") return;
+            event.stopPropagation();
+            threads.look("");
+          }}
+        />
+      </div>
+      <ul className="thread-list" data-testid="thread-list" aria-label={searching ? "Chats that were found" : "Chats"}>
         {list.map((thread) => (
           <ThreadItem
             key={thread.id}
@@ -56,8 +81,11 @@ export function Sidebar({ currentId, open, onClose }: Props) {
           />
         ))}
       </ul>
-      {phase === "ready" && list.length === 0 && <p className="sidebar-note">Your chats will be listed here.</p>}
-      {nextCursor !== null && (
+      <p className="sidebar-note" role="status">
+        {searching && found?.length === 0 && "No chat says that."}
+        {!searching && phase === "ready" && list.length === 0 && "Your chats will be listed here."}
+      </p>
+      {!searching && nextCursor !== null && (
         <button type="button" className="link-button sidebar-more" onClick={() => void threads.loadMore()}>
           Show older chats
         </button>
@@ -70,6 +98,10 @@ export function Sidebar({ currentId, open, onClose }: Props) {
           </button>
         </p>
       )}
+      <button type="button" className="sidebar-foot" data-testid="settings" onClick={onSettings}>
+        <GearIcon />
+        Settings
+      </button>
     </nav>
   );
 }

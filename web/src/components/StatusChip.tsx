@@ -1,16 +1,92 @@
-import type { Status } from "../turn/status";
+// What the turn is doing, and, for who asks, how much of its limits it has used.
 
-export function StatusChip({ status }: { status: Status }) {
+import { useId, useState } from "react";
+import { budgetLines, fractionOf, fullest, type BudgetLine } from "../turn/budget";
+import { durationText, secondsText, type Status } from "../turn/status";
+import type { TurnView } from "../turn/view";
+import { useNow } from "./useNow";
+
+interface Props {
+  status: Status;
+  /** The turn that runs; null when none does. */
+  turn: { view: TurnView; since: number } | null;
+}
+
+export function StatusChip({ status, turn }: Props) {
+  const id = useId();
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <button
+        type="button"
+        className="status-chip"
+        data-testid="status-chip"
+        data-state={status.key}
+        popoverTarget={id}
+        aria-expanded={open}
+        title={status.label}
+      >
+        <span className="status-dot" aria-hidden="true" />
+        <span className="status-label">{status.label}</span>
+      </button>
+      <span className="visually-hidden" role="status">
+        {status.label}
+      </span>
+      <div
+        id={id}
+        className="status-details"
+        data-testid="status-details"
+        popover="auto"
+        onToggle={(event) => setOpen(event.newState === "open")}
+      >
+        {open && <Details status={status} turn={turn} />}
+      </div>
+      {turn && <BudgetBar turn={turn} />}
+    </>
+  );
+}
+
+/** A thin line under the top bar, as full as the limit that is nearest. */
+function BudgetBar({ turn: { view, since } }: { turn: NonNullable<Props["turn"]> }) {
+  const now = useNow(true);
+  const lines = budgetLines(view, now - since);
+  if (lines.length === 0) return null;
+  const used = fullest(lines);
   return (
     <div
-      className="status-chip"
-      role="status"
-      data-testid="status-chip"
-      data-state={status.key}
-      title={status.label}
+      className="budget-bar"
+      data-testid="budget-bar"
+      data-near={used >= 0.8}
+      role="progressbar"
+      aria-label="Used of this turn’s limits"
+      aria-valuenow={Math.round(100 * used)}
     >
-      <span className="status-dot" aria-hidden="true" />
-      <span className="status-label">{status.label}</span>
+      <span style={{ transform: `scaleX(${used})` }} />
     </div>
   );
+}
+
+function Details({ status, turn }: Props) {
+  const now = useNow(turn !== null);
+  if (!turn) return <p className="status-words">{status.words ?? "Nothing is running."}</p>;
+  return (
+    <>
+      <p className="status-words">{status.words ?? status.label}</p>
+      <dl className="budget-lines">
+        {budgetLines(turn.view, now - turn.since).map((line) => (
+          <div key={line.label}>
+            <dt>{line.label}</dt>
+            <dd>{usedText(line)}</dd>
+            <span className="budget-meter" aria-hidden="true">
+              <span style={{ transform: `scaleX(${fractionOf(line)})` }} />
+            </span>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}
+
+function usedText({ used, limit, time }: BudgetLine): string {
+  return time ? `${secondsText(used)} of ${durationText(limit)}` : `${used} of ${limit}`;
 }

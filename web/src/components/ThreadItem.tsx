@@ -1,17 +1,20 @@
 import { useEffect, useRef, useState, type MouseEvent } from "react";
+import { exportThread } from "../state/export";
+import { threads } from "../state/page";
 import { addressOf } from "../state/route";
-import type { Thread } from "../wire";
-import { TrashIcon } from "./Icons";
+import type { ThreadSummary } from "../wire";
+import { MoreIcon, PencilIcon, SaveIcon, TrashIcon } from "./Icons";
+import { Menu } from "./Menu";
 
 interface Props {
-  thread: Thread;
+  thread: ThreadSummary;
   current: boolean;
   onOpen: () => void;
-  onDelete: () => Promise<void>;
+  onDelete: () => void;
 }
 
 export function ThreadItem({ thread, current, onOpen, onDelete }: Props) {
-  const [asking, setAsking] = useState(false);
+  const [naming, setNaming] = useState(false);
   const title = thread.title.trim() || "Untitled chat";
 
   const open = (event: MouseEvent) => {
@@ -23,67 +26,74 @@ export function ThreadItem({ thread, current, onOpen, onDelete }: Props) {
 
   return (
     <li className="thread-item" data-testid="thread-item" data-thread-id={thread.id} data-current={current}>
-      {asking ? (
-        <Confirm title={title} onCancel={() => setAsking(false)} onDelete={onDelete} />
+      {naming ? (
+        <Naming
+          title={title}
+          onDone={(name) => {
+            setNaming(false);
+            if (name !== null) void threads.rename(thread.id, name);
+          }}
+        />
       ) : (
         <>
           <a href={addressOf(thread.id)} aria-current={current ? "page" : undefined} onClick={open} title={title}>
-            {title}
+            <span className="thread-title">{title}</span>
+            {thread.snippet && <span className="thread-snippet">{thread.snippet.replace(/\s+/g, " ")}</span>}
           </a>
-          <button
-            type="button"
-            className="icon-button small"
-            data-testid="thread-delete"
-            title="Delete"
-            onClick={() => setAsking(true)}
+          <Menu
+            label={`More about “${title}”`}
+            testId="thread-menu"
+            items={[
+              { label: "Rename", icon: <PencilIcon />, testId: "thread-rename", act: () => setNaming(true) },
+              {
+                label: "Save as Markdown",
+                icon: <SaveIcon />,
+                testId: "thread-markdown",
+                act: () => void exportThread(thread.id, "markdown"),
+              },
+              {
+                label: "Save as JSON",
+                icon: <SaveIcon />,
+                testId: "thread-json",
+                act: () => void exportThread(thread.id, "json"),
+              },
+              { label: "Delete", icon: <TrashIcon />, danger: true, testId: "thread-delete", act: onDelete },
+            ]}
           >
-            <TrashIcon />
-            <span className="visually-hidden">Delete “{title}”</span>
-          </button>
+            <MoreIcon />
+          </Menu>
         </>
       )}
     </li>
   );
 }
 
-interface ConfirmProps {
-  title: string;
-  onCancel: () => void;
-  onDelete: () => Promise<void>;
-}
+/** What the service takes for a title. */
+const TITLE_CHARS = 200;
 
-function Confirm({ title, onCancel, onDelete }: ConfirmProps) {
-  const [busy, setBusy] = useState(false);
-  const keep = useRef<HTMLButtonElement>(null);
-  // The safe answer has the focus: a second Enter by habit deletes nothing.
-  useEffect(() => keep.current?.focus(), []);
+/** `onDone` gets null where nothing is to be changed. */
+function Naming({ title, onDone }: { title: string; onDone: (name: string | null) => void }) {
+  const [name, setName] = useState(title);
+  const box = useRef<HTMLInputElement>(null);
+  useEffect(() => box.current?.select(), []);
   return (
-    <div
-      className="confirm"
-      role="group"
-      aria-label={`Delete “${title}”?`}
+    <input
+      ref={box}
+      className="thread-name"
+      data-testid="thread-name"
+      aria-label="Name of the chat"
+      maxLength={TITLE_CHARS}
+      value={name}
+      onChange={(event) => setName(event.target.value)}
+      onBlur={() => onDone(name)}
       onKeyDown={(event) => {
-        if (event.key !== "Escape") return;
-        event.stopPropagation();
-        onCancel();
+        if (event.nativeEvent.isComposing) return;
+        if (event.key === "Enter") onDone(name);
+        if (event.key === "Escape") {
+          event.stopPropagation();
+          onDone(null);
+        }
       }}
-    >
-      <span>Delete it?</span>
-      <button
-        type="button"
-        className="link-button danger"
-        data-testid="thread-delete-confirm"
-        disabled={busy}
-        onClick={() => {
-          setBusy(true);
-          void onDelete().finally(() => setBusy(false));
-        }}
-      >
-        Delete
-      </button>
-      <button type="button" className="link-button" ref={keep} onClick={onCancel}>
-        Keep
-      </button>
-    </div>
+    />
   );
 }

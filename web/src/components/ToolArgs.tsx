@@ -33,6 +33,12 @@ export function argsGist(call: ToolEntry): string {
   return first ? first[1].replace(/\s+/g, " ").slice(0, 120) : "";
 }
 
+/** What a folded card says about its result in a few words. */
+export function resultGist(call: ToolEntry): string {
+  if (isSubtask(call) || call.status === "running") return "";
+  return (call.result ?? "").trim().replace(/\s+/g, " ").slice(0, 120);
+}
+
 export function ToolArgs({ call }: { call: ToolEntry }) {
   const fields = argFields(call.args);
   if (fields === null) return <pre tabIndex={0}>{String(call.args)}</pre>;

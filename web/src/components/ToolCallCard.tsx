@@ -3,16 +3,19 @@
 // What starts open: a subtask at the root, so that one sees what it is made of. All that is nested
 // deeper, and every plain call, starts folded behind its header.
 
-import { useId, useState } from "react";
+import { memo, useId } from "react";
+import { useOpen } from "../state/expansion";
 import { childrenOf, type Outline } from "../turn/outline";
-import { durationText } from "../turn/status";
+import { compact, shareText } from "../turn/status";
 import { isSubtask, type ToolEntry, type ToolStatus, type TurnEntry } from "../turn/view";
 import { Clamp } from "./Clamp";
 import { Disclosure } from "./Disclosure";
+import { Elapsed } from "./Elapsed";
 import { Entries } from "./Entries";
 import { CheckIcon, ChevronIcon, CloseIcon } from "./Icons";
 import { Markdown } from "./Markdown";
-import { argsGist, ToolArgs } from "./ToolArgs";
+import { argsGist, resultGist, ToolArgs } from "./ToolArgs";
+import { useTurnFrame } from "./TurnContext";
 
 const STATUS_WORDS: Record<ToolStatus, string> = {
   running: "running",
@@ -20,14 +23,27 @@ const STATUS_WORDS: Record<ToolStatus, string> = {
   error: "failed",
 };
 
-export function ToolCallCard({ call, outline }: { call: ToolEntry; outline: Outline }) {
+/** How a card is found on the page. */
+export function cardId(turnId: string, callId: string): string {
+  return `card-${turnId}-${callId}`;
+}
+
+interface Props {
+  call: ToolEntry;
+  outline: Outline;
+}
+
+export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props) {
   const subtask = isSubtask(call);
-  const [open, setOpen] = useState(subtask && call.depth === 0);
+  const { turnId } = useTurnFrame();
+  const [open, setOpen] = useOpen(turnId, call.id, subtask && call.depth === 0);
   const bodyId = useId();
   const gist = argsGist(call);
+  const result = open ? "" : resultGist(call);
   return (
     <article
       className="tool-card"
+      id={cardId(turnId, call.id)}
       data-testid="tool-card"
       data-tool-name={call.name}
       data-tool-call-id={call.id}
@@ -46,10 +62,23 @@ export function ToolCallCard({ call, outline }: { call: ToolEntry; outline: Outl
         <span className="tool-name" data-code={call.title === null}>
           {call.title ?? call.name}
         </span>
-        {gist && <span className="tool-gist">{gist}</span>}
+        {(gist || result) && (
+          <span className="tool-gist">
+            {gist}
+            {result && (
+              <>
+                <span className="tool-arrow"> → </span>
+                <span className="tool-gist-result">{result}</span>
+              </>
+            )}
+          </span>
+        )}
         <span className="tool-meta">
           {subtask && <Inside entries={childrenOf(outline, call.id)} />}
-          {call.durationMs !== null && <span>{durationText(call.durationMs)}</span>}
+          {call.usage && call.usage.input_tokens + call.usage.output_tokens > 0 && (
+            <span className="tool-tokens">{compact(call.usage.input_tokens + call.usage.output_tokens)} tokens</span>
+          )}
+          <Elapsed call={call} />
         </span>
         <ChevronIcon />
       </button>
@@ -59,7 +88,7 @@ export function ToolCallCard({ call, outline }: { call: ToolEntry; outline: Outl
             <SubtaskBody call={call} outline={outline} />
           ) : (
             <>
-              <h3>Arguments</h3>
+              <p className="tool-label">Arguments</p>
               <ToolArgs call={call} />
               <Result call={call} />
             </>
@@ -68,7 +97,7 @@ export function ToolCallCard({ call, outline }: { call: ToolEntry; outline: Outl
       )}
     </article>
   );
-}
+});
 
 function StatusMark({ status }: { status: ToolStatus }) {
   return (
@@ -86,7 +115,8 @@ function Inside({ entries }: { entries: readonly TurnEntry[] }) {
   return <span className="tool-inside">{calls === 0 ? "subtask" : `subtask, ${calls} ${calls === 1 ? "call" : "calls"}`}</span>;
 }
 
-function SubtaskBody({ call, outline }: { call: ToolEntry; outline: Outline }) {
+function SubtaskBody({ call, outline }: Props) {
+  const { tokens } = useTurnFrame();
   const inside = childrenOf(outline, call.id);
   const last = inside.findLast((entry) => entry.kind === "text");
   // A subtask's result is its last text: once is enough. A failure's words are always shown.
@@ -99,6 +129,11 @@ function SubtaskBody({ call, outline }: { call: ToolEntry; outline: Outline }) {
       </Disclosure>
       <Entries entries={inside} outline={outline} clamped />
       {!repeated && (isProse(call) ? <WrittenResult text={call.result ?? ""} /> : <Result call={call} />)}
+      {call.usage && (
+        <p className="tool-share" data-testid="share">
+          {shareText(call.usage, tokens)}
+        </p>
+      )}
     </>
   );
 }
@@ -125,7 +160,7 @@ function Result({ call }: { call: ToolEntry }) {
   const cut = result.length > RESULT_CHARS;
   return (
     <>
-      <h3>{call.status === "error" ? "Error" : "Result"}</h3>
+      <p className="tool-label">{call.status === "error" ? "Error" : "Result"}</p>
       {result === "" ? (
         <p className="tool-none">{call.status === "error" ? "It did not finish." : "empty"}</p>
       ) : (

@@ -1,16 +1,18 @@
 import { useEffect, useRef } from "react";
 import type { Status } from "../turn/status";
+import type { TurnView } from "../turn/view";
 import { MenuIcon } from "./Icons";
 import { StatusChip } from "./StatusChip";
 
 interface Props {
   title: string;
   status: Status;
+  turn: { view: TurnView; since: number } | null;
   menuOpen: boolean;
   onMenu: () => void;
 }
 
-export function TopBar({ title, status, menuOpen, onMenu }: Props) {
+export function TopBar({ title, status, turn, menuOpen, onMenu }: Props) {
   const menu = useRef<HTMLButtonElement>(null);
   const wasOpen = useRef(false);
   // The focus comes back from the drawer to where it went in.
@@ -34,7 +36,7 @@ export function TopBar({ title, status, menuOpen, onMenu }: Props) {
         <span className="visually-hidden">Chats</span>
       </button>
       <h1 className="top-title">{title}</h1>
-      <StatusChip status={status} />
+      <StatusChip status={status} turn={turn} />
     </header>
   );
 }

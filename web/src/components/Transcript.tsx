@@ -1,23 +1,33 @@
-import { useCallback, useEffect } from "react";
+import { useCallback, useEffect, type RefObject } from "react";
 import type { ConversationState } from "../state/conversation";
 import { conversation } from "../state/page";
+import type { Exchange } from "../turn/stored";
 import { EmptyState } from "./EmptyState";
 import { ExchangeView } from "./ExchangeView";
 import { ArrowDownIcon } from "./Icons";
+import { LongList } from "./LongList";
 import { useStickToBottom } from "./useStickToBottom";
 
 interface Props {
   state: ConversationState;
   demo: boolean;
+  editing: string | null;
+  setEditing: (turnId: string | null) => void;
 }
 
-export function Transcript({ state, demo }: Props) {
+/** Shorter chats are drawn whole: then the browser's own search finds everything. */
+const LONG = 60;
+
+export function Transcript({ state, demo, editing, setEditing }: Props) {
   const { threadId, phase, exchanges, running } = state;
   const { scroller, content, away, toBottom } = useStickToBottom(
     `${threadId} ${phase}`,
     exchanges.length > 0,
   );
-  const again = useCallback((question: string) => void conversation.send(question), []);
+  const again = useCallback(
+    (exchange: Exchange, question: string) => void conversation.send(question, exchange),
+    [],
+  );
 
   // What one has just sent is always shown, wherever one was reading.
   const lastTurn = exchanges.at(-1)?.turnId;
@@ -25,23 +35,32 @@ export function Transcript({ state, demo }: Props) {
     if (lastTurn) toBottom();
   }, [lastTurn, toBottom]);
 
+  const draw = (exchange: Exchange) => (
+    <ExchangeView
+      key={exchange.turnId}
+      exchange={exchange}
+      since={running?.turnId === exchange.turnId ? running.since : null}
+      onAgain={running === null && exchange.turnId === lastTurn ? again : null}
+      editing={editing === exchange.turnId}
+      setEditing={setEditing}
+    />
+  );
+
   return (
     <div className="transcript-frame">
-      <div className="transcript" ref={scroller}>
+      <div className="transcript" ref={scroller} tabIndex={-1}>
         <div className="transcript-content" ref={content}>
           {phase === "loading" && <Loading />}
           {phase === "ready" && exchanges.length === 0 && <EmptyState demo={demo} />}
-          {exchanges.map((exchange, index) => (
-            <ExchangeView
-              key={exchange.turnId}
-              exchange={exchange}
-              onAgain={running === null && index === exchanges.length - 1 ? again : null}
-            />
-          ))}
+          {exchanges.length < LONG ? (
+            exchanges.map(draw)
+          ) : (
+            <LongList exchanges={exchanges} scroller={scroller as RefObject<HTMLDivElement>} draw={draw} />
+          )}
         </div>
       </div>
       {away && exchanges.length > 0 && (
-        <button type="button" className="to-bottom" onClick={toBottom}>
+        <button type="button" className="to-bottom" onClick={toBottom} title="Go to the end">
           <ArrowDownIcon />
           <span className="visually-hidden">Go to the end</span>
         </button>

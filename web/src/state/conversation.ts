@@ -6,14 +6,14 @@
 import { followTurn } from "../api/follow";
 import { Refusal, Unreachable, isAbort, wordsFor } from "../api/http";
 import { cancelTurn, decide, readMessages, readOn, readThread, startTurn } from "../api/threads";
-import type { ChatRequest } from "../api/threads";
-import { reduceTurn } from "../turn/reduce";
+import type { TurnRequest } from "../api/threads";
 import type { Connection } from "../turn/status";
-import { exchangesOf, type Exchange } from "../turn/stored";
-import { newTurn } from "../turn/view";
-import type { Decision, TurnEvent } from "../wire";
-import { NEW_CHAT, restoreDraft, setDraft } from "./drafts";
+import type { Decision, ThreadDetail } from "../wire";
+import { begunExchange, exchangesOf, questionIdOf, renewed, type Exchange } from "../turn/stored";
+import { drawing } from "./drawing";
+import { clearDraft, NEW_CHAT, restoreDraft } from "./drafts";
 import { pause } from "./pause";
+import { setModel, settings } from "./settings";
 import { Store } from "./store";
 
 export interface Running {
@@ -22,6 +22,8 @@ export interface Running {
   stopping: boolean;
   /** The first event has come: the turn exists in the service and can be stopped there. */
   begun: boolean;
+  /** When, by this machine's clock, the turn's running time was nothing. */
+  since: number;
 }
 
 export interface ConversationState {
@@ -48,14 +50,14 @@ const EMPTY: ConversationState = {
   problem: null,
 };
 
-/** Chunks come faster than anybody reads: they are drawn together, about 30 times a second. */
-const DRAW_EVERY_MS = 33;
-
 export class Conversation {
   readonly store = new Store<ConversationState>(EMPTY);
   #visit = new AbortController();
   /** A send whose fate is unknown. The same words again use its names, so they cannot run twice. */
-  #unsure: ChatRequest | null = null;
+  #unsure: TurnRequest | null = null;
+  /** The newest event that is on screen; what is newer came from elsewhere. */
+  #lastSeq = 0;
+  #refreshing = false;
 
   constructor(private readonly listener: Listener) {}
 
@@ -74,27 +76,54 @@ export class Conversation {
     return this.#load(this.store.get().threadId);
   }
 
-  async send(content: string): Promise<void> {
+  /** Looks whether another tab or device went on with the open chat. What is on screen stays until it has come. */
+  async refresh(): Promise<void> {
+    const { threadId, phase, running } = this.store.get();
+    if (threadId === null || phase !== "ready" || running || this.#refreshing) return;
+    const { signal } = this.#visit;
+    this.#refreshing = true;
+    try {
+      const details = await readThread(threadId, signal);
+      if (details.running_turn_id === null && details.last_seq === this.#lastSeq) return;
+      const read = exchangesOf(await readMessages(threadId, signal));
+      if (signal.aborted || this.store.get().running) return;
+      this.#lastSeq = details.last_seq;
+      this.store.set((state) => ({ exchanges: renewed(state.exchanges, read) }));
+      this.#refreshing = false;
+      await this.#catchUp(details);
+    } catch (error) {
+      // Nobody asked for this: without an answer the chat stays as it is. One that is gone is not.
+      if (!signal.aborted && error instanceof Refusal && error.status === 404) {
+        this.store.set({ phase: "missing", running: null });
+      }
+    } finally {
+      this.#refreshing = false;
+    }
+  }
+
+  /** Sends a message. `instead` names the exchange whose place it takes, which must be the last. */
+  async send(content: string, instead: Exchange | null = null): Promise<void> {
     const { threadId, phase, running } = this.store.get();
     if (running || phase !== "ready" || content.trim() === "") return;
-    const request = this.#requestFor(threadId, content);
+    const replaced = instead && questionIdOf(instead);
+    const request = this.#requestFor(threadId, content, replaced);
     const chat = threadId ?? NEW_CHAT;
     const signal = this.#visit.signal;
-    setDraft(chat, "");
+    if (!instead) clearDraft(chat);
     this.store.set((state) => ({
       threadId: request.thread_id,
       problem: null,
-      running: { turnId: request.turn_id, connection: "open", stopping: false, begun: false },
+      running: { turnId: request.turn_id, connection: "open", stopping: false, begun: false, since: Date.now() },
       exchanges: [
-        ...state.exchanges.filter((exchange) => exchange.turnId !== request.turn_id),
-        { turnId: request.turn_id, question: content, answer: newTurn(request.turn_id) },
+        ...state.exchanges.filter(({ turnId }) => turnId !== request.turn_id && turnId !== instead?.turnId),
+        begunExchange(request.turn_id, content),
       ],
     }));
     try {
       await this.#follow(request.thread_id, request.turn_id, () => startTurn(request, signal));
     } catch (error) {
       if (signal.aborted || isAbort(error)) return;
-      this.#unsend(threadId, request, error);
+      this.#unsend(threadId, request, instead, error);
     }
   }
 
@@ -132,11 +161,9 @@ export class Conversation {
       const details = await readThread(threadId, signal);
       const exchanges = exchangesOf(await readMessages(threadId, signal));
       if (signal.aborted) return;
-      const runningId = details.running_turn_id;
-      const finished = exchanges.some(({ turnId, answer }) => turnId === runningId && answer);
+      this.#lastSeq = details.last_seq;
       this.store.set({ phase: "ready", exchanges, problem });
-      if (runningId === null || finished) return;
-      await this.#readOn(threadId, runningId, (details.running_turn_first_seq ?? 1) - 1);
+      await this.#catchUp(details);
     } catch (error) {
       if (signal.aborted || isAbort(error)) return;
       const missing = error instanceof Refusal && (error.status === 404 || error.status === 400);
@@ -144,19 +171,20 @@ export class Conversation {
     }
   }
 
-  async #readOn(threadId: string, turnId: string, after: number): Promise<void> {
-    this.store.set((state) => {
-      const asked = state.exchanges.find((exchange) => exchange.turnId === turnId);
-      const others = state.exchanges.filter((exchange) => exchange.turnId !== turnId);
-      return {
-        running: { turnId, connection: "open", stopping: false, begun: true },
-        exchanges: [
-          ...others,
-          { turnId, question: asked?.question ?? "", answer: newTurn(turnId) },
-        ],
-      };
+  /** Reads a turn on that runs in the service, unless it has ended meanwhile. */
+  async #catchUp(details: ThreadDetail): Promise<void> {
+    const { id: threadId, running_turn_id: turnId, running_turn_first_seq: first, running_ms: runningMs } = details;
+    const { exchanges } = this.store.get();
+    const asked = exchanges.find((exchange) => exchange.turnId === turnId);
+    if (turnId === null || asked?.answer) return;
+    this.store.set({
+      running: { turnId, connection: "open", stopping: false, begun: true, since: Date.now() - (runningMs ?? 0) },
+      exchanges: [
+        ...exchanges.filter((exchange) => exchange !== asked),
+        { ...begunExchange(turnId, ""), ...asked, answer: begunExchange(turnId, "").answer },
+      ],
     });
-    await this.#follow(threadId, turnId, null, after);
+    await this.#follow(threadId, turnId, null, (first ?? 1) - 1);
   }
 
   async #follow(
@@ -166,7 +194,7 @@ export class Conversation {
     after = 0,
   ): Promise<void> {
     const { signal } = this.#visit;
-    const drawing = this.#drawing(turnId, signal);
+    const drawn = drawing(this.store, turnId, signal);
     const ending = await followTurn({
       turnId,
       start,
@@ -175,13 +203,14 @@ export class Conversation {
       resume: (after) => readOn(threadId, after, signal),
       onEvent: (event) => {
         if (signal.aborted) return;
-        drawing.add(event);
+        this.#lastSeq = event.seq;
+        drawn.add(event);
         if (start && this.store.get().running?.begun === false) this.#begin(threadId);
       },
       onOpen: () => this.#setRunning({ connection: "open" }, signal),
       onCut: () => this.#setRunning({ connection: "reconnecting" }, signal),
       pause: (ms) => pause(ms, signal),
-    }).finally(drawing.finish);
+    }).finally(drawn.finish);
     if (signal.aborted || ending === "aborted") return;
     this.store.set({ running: null });
     this.listener.ended(threadId);
@@ -192,37 +221,9 @@ export class Conversation {
   #begin(threadId: string): void {
     const { running, exchanges } = this.store.get();
     this.#unsure = null;
-    this.#setRunning({ begun: true });
+    this.#setRunning({ begun: true, since: Date.now() });
     this.listener.began(threadId, exchanges.at(-1)?.question ?? "");
     if (running?.stopping) void this.#cancel(threadId);
-  }
-
-  #drawing(turnId: string, signal: AbortSignal) {
-    let waiting: TurnEvent[] = [];
-    let timer: ReturnType<typeof setTimeout> | null = null;
-    const draw = () => {
-      timer = null;
-      const events = waiting;
-      waiting = [];
-      if (signal.aborted || events.length === 0) return;
-      this.store.set((state) => ({
-        exchanges: state.exchanges.map((exchange) =>
-          exchange.turnId === turnId && exchange.answer
-            ? { ...exchange, answer: events.reduce(reduceTurn, exchange.answer) }
-            : exchange,
-        ),
-      }));
-    };
-    return {
-      add: (event: TurnEvent) => {
-        waiting.push(event);
-        timer ??= setTimeout(draw, DRAW_EVERY_MS);
-      },
-      finish: () => {
-        if (timer !== null) clearTimeout(timer);
-        draw();
-      },
-    };
   }
 
   async #cancel(threadId: string): Promise<void> {
@@ -236,19 +237,25 @@ export class Conversation {
     }
   }
 
-  #requestFor(threadId: string | null, content: string): ChatRequest {
+  #requestFor(threadId: string | null, content: string, replaced: string | null): TurnRequest {
     const unsure = this.#unsure;
-    const again = unsure?.content === content && (threadId ?? unsure.thread_id) === unsure.thread_id;
+    const again =
+      unsure?.content === content &&
+      (threadId ?? unsure.thread_id) === unsure.thread_id &&
+      (unsure.replaces_message_id ?? null) === replaced;
     if (unsure && again) return unsure;
+    const { model } = settings.get();
     return {
       content,
       thread_id: threadId ?? crypto.randomUUID(),
       turn_id: crypto.randomUUID(),
+      ...(replaced === null ? {} : { replaces_message_id: replaced }),
+      ...(model === null ? {} : { model }),
     };
   }
 
   /** The message was not taken, or the line broke for good: nothing of what was typed is lost. */
-  #unsend(threadId: string | null, request: ChatRequest, error: unknown): void {
+  #unsend(threadId: string | null, request: TurnRequest, instead: Exchange | null, error: unknown): void {
     const begun = this.store.get().running?.begun ?? false;
     if (begun) {
       // Refused while reading on: the chat was deleted, or belongs to a session that is over.
@@ -256,12 +263,17 @@ export class Conversation {
       return;
     }
     this.#unsure = error instanceof Unreachable ? request : null;
-    restoreDraft(threadId ?? NEW_CHAT, request.content);
+    // The deployment offers it no more: the next attempt leaves the choice to the service.
+    if (error instanceof Refusal && error.field === "model") setModel(null);
+    if (request.content !== instead?.question) restoreDraft(threadId ?? NEW_CHAT, request.content);
     this.store.set((state) => ({
       threadId,
       running: null,
       problem: wordsFor(error),
-      exchanges: state.exchanges.filter((exchange) => exchange.turnId !== request.turn_id),
+      exchanges: [
+        ...state.exchanges.filter((exchange) => exchange.turnId !== request.turn_id),
+        ...(instead ? [instead] : []),
+      ],
     }));
     // Another tab started a turn here: show it, beside the words why this message has to wait.
     if (threadId !== null && error instanceof Refusal && error.code === "turn_in_progress") {

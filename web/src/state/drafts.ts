@@ -1,35 +1,54 @@
-// What was typed and not sent, one draft a chat. Kept in sessionStorage, so that neither a failed
+// What was typed or attached and not sent, one draft a chat. Kept in sessionStorage, so that neither a failed
 // send nor a reload loses it, and no other tab or later visitor sees it.
 
+import { parseQuestion, type AttachedFile } from "../turn/attachments";
 import { Store } from "./store";
 
 const KEY = "espalier.drafts";
+const FILES_KEY = "espalier.draft-files";
 
 /** The chat that has no id yet. */
 export const NEW_CHAT = "new";
 
-function load(): Record<string, string> {
+function load<T>(key: string): Record<string, T> {
   try {
-    return JSON.parse(sessionStorage.getItem(KEY) ?? "{}") as Record<string, string>;
+    return JSON.parse(sessionStorage.getItem(key) ?? "{}") as Record<string, T>;
   } catch {
     return {};
   }
 }
 
-export const drafts = new Store<Record<string, string>>(load());
-
-export function setDraft(chat: string, text: string): void {
-  drafts.set({ [chat]: text });
-  const kept = Object.entries(drafts.get()).filter(([, draft]) => draft !== "");
+function keep(key: string, drafts: Record<string, { length: number }>): void {
+  const kept = Object.entries(drafts).filter(([, draft]) => draft.length > 0);
   try {
-    sessionStorage.setItem(KEY, JSON.stringify(Object.fromEntries(kept)));
+    sessionStorage.setItem(key, JSON.stringify(Object.fromEntries(kept)));
   } catch {
     // Storage is full or forbidden: the draft still lives as long as the page.
   }
 }
 
-/** Gives unsent words back without losing what was typed meanwhile. */
-export function restoreDraft(chat: string, text: string): void {
+export const drafts = new Store<Record<string, string>>(load(KEY));
+export const draftFiles = new Store<Record<string, AttachedFile[]>>(load(FILES_KEY));
+
+export function setDraft(chat: string, text: string): void {
+  drafts.set({ [chat]: text });
+  keep(KEY, drafts.get());
+}
+
+export function setDraftFiles(chat: string, files: AttachedFile[]): void {
+  draftFiles.set({ [chat]: files });
+  keep(FILES_KEY, draftFiles.get());
+}
+
+export function clearDraft(chat: string): void {
+  setDraft(chat, "");
+  setDraftFiles(chat, []);
+}
+
+/** Gives an unsent message back without losing what was typed meanwhile. */
+export function restoreDraft(chat: string, message: string): void {
+  const { text, files } = parseQuestion(message);
   const typed = drafts.get()[chat] ?? "";
   setDraft(chat, typed === "" ? text : `${text}\n\n${typed}`);
+  if (files.length > 0) setDraftFiles(chat, [...files, ...(draftFiles.get()[chat] ?? [])]);
 }

@@ -1,16 +1,21 @@
 // The page's one instance of each part, and the wires between them.
 
 import { openSession, wordsFor, whenUserChanges } from "../api/http";
-import { readHealth } from "../api/threads";
+import { readHealth, readModels } from "../api/threads";
+import type { Health } from "../wire";
 import { Conversation } from "./conversation";
 import { setAddress, threadInAddress } from "./route";
+import { offer } from "./settings";
 import { Store } from "./store";
+import { hearTabs, tellTabs } from "./tabs";
 import { Threads } from "./threads";
 
 export interface PageState {
   phase: "starting" | "ready" | "failed";
   /** No model is configured: answers come from the demo model. */
   demo: boolean;
+  /** What the service says of itself; null as long as it has not. */
+  health: Health | null;
   problem: string | null;
   /** Something the reader should know that is nobody's failure. */
   notice: string | null;
@@ -19,6 +24,7 @@ export interface PageState {
 export const page = new Store<PageState>({
   phase: "starting",
   demo: false,
+  health: null,
   problem: null,
   notice: null,
 });
@@ -29,8 +35,12 @@ export const conversation = new Conversation({
   began: (threadId, content) => {
     setAddress(threadId);
     threads.touch(threadId, content);
+    tellTabs({ what: "began", threadId });
   },
-  ended: () => void threads.load(),
+  ended: (threadId) => {
+    void threads.load();
+    tellTabs({ what: "ended", threadId });
+  },
 });
 
 export async function startPage(): Promise<void> {
@@ -47,9 +57,10 @@ export async function startPage(): Promise<void> {
   // A new chat is open already, and may have been written to while the session was on its way.
   const threadId = threadInAddress();
   if (threadId !== null) void conversation.open(threadId);
-  // A nicety: without the answer the page only does not say that this is the demo model.
+  // Niceties: without these answers there is no choice of models, and the page does not say that this is the demo model.
+  readModels().then(offer, () => {});
   readHealth().then(
-    (health) => page.set({ demo: health.provider === "demo" }),
+    (health) => page.set({ health, demo: health.provider === "demo" }),
     () => {},
   );
 }
@@ -59,9 +70,22 @@ export function goTo(threadId: string | null): void {
   void conversation.open(threadId);
 }
 
-export async function removeThread(threadId: string): Promise<void> {
-  const gone = await threads.remove(threadId);
-  if (gone && conversation.store.get().threadId === threadId) goTo(null);
+/** Can be undone for a moment. The open chat makes room for a new one. */
+export function removeThread(threadId: string): void {
+  threads.remove(threadId);
+  if (conversation.store.get().threadId === threadId) {
+    leftOpen = threadId;
+    goTo(null);
+  }
+}
+
+/** The open chat that was deleted last: undoing opens it again. */
+let leftOpen: string | null = null;
+
+export function undoRemoval(): void {
+  const thread = threads.undo();
+  if (thread && thread.id === leftOpen && conversation.store.get().threadId === null) goTo(thread.id);
+  leftOpen = null;
 }
 
 export function dismissNotice(): void {
@@ -69,6 +93,20 @@ export function dismissNotice(): void {
 }
 
 window.addEventListener("popstate", () => void conversation.open(threadInAddress()));
+// What was deleted is deleted, also if the person leaves before the time to undo is over.
+window.addEventListener("pagehide", () => threads.settle());
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState !== "visible" || page.get().phase !== "ready") return;
+  void conversation.refresh();
+  void threads.load();
+});
+window.addEventListener("online", () => void conversation.refresh());
+
+hearTabs(({ what, threadId }) => {
+  if (what === "deleted") threads.dropped(threadId);
+  else void threads.load();
+  if (conversation.store.get().threadId === threadId) void conversation.refresh();
+});
 
 whenUserChanges(() => {
   page.set({

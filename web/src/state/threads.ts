@@ -1,18 +1,29 @@
-// The list of chats in the sidebar.
+// The list of chats in the sidebar: its pages, its search, and what a person does to an entry.
 
-import { wordsFor } from "../api/http";
-import { deleteThread, listThreads } from "../api/threads";
-import type { Thread } from "../wire";
+import { Refusal, isAbort, wordsFor } from "../api/http";
+import { deleteThread, listThreads, renameThread } from "../api/threads";
+import type { ThreadSummary } from "../wire";
 import { Store } from "./store";
+import { tellTabs } from "./tabs";
 
 export interface ThreadsState {
   phase: "loading" | "ready" | "failed";
-  threads: Thread[];
+  threads: ThreadSummary[];
   nextCursor: string | null;
   problem: string | null;
+  /** What is looked for; blank shows all chats. */
+  wanted: string;
+  /** The answer to `wanted`; null while it is on its way, or when nothing is looked for. */
+  found: ThreadSummary[] | null;
+  /** The chat that was deleted last and can still be brought back. */
+  leaving: ThreadSummary | null;
 }
 
 const TITLE_CHARS = 80;
+/** How long a deletion can be undone. Only then is the service told. */
+export const UNDO_MS = 6_000;
+/** Typing goes on: the search waits for it. */
+const SEARCH_AFTER_MS = 250;
 
 export class Threads {
   readonly store = new Store<ThreadsState>({
@@ -20,11 +31,17 @@ export class Threads {
     threads: [],
     nextCursor: null,
     problem: null,
+    wanted: "",
+    found: null,
+    leaving: null,
   });
   /** Chats that began here and that the index may not know yet. */
-  readonly #fresh = new Map<string, Thread>();
+  readonly #fresh = new Map<string, ThreadSummary>();
   /** Deleted here; the index may still name them for a moment. */
   readonly #deleted = new Set<string>();
+  #leavingTimer: ReturnType<typeof setTimeout> | null = null;
+  #search = new AbortController();
+  #searchTimer: ReturnType<typeof setTimeout> | null = null;
 
   async load(): Promise<void> {
     try {
@@ -66,11 +83,32 @@ export class Threads {
     }
   }
 
+  /** Looks for chats; the newest question wins. */
+  look(wanted: string): void {
+    this.#search.abort();
+    this.#search = new AbortController();
+    if (this.#searchTimer !== null) clearTimeout(this.#searchTimer);
+    const { signal } = this.#search;
+    const blank = wanted.trim() === "";
+    this.store.set((state) => ({ wanted, found: blank ? null : state.found, problem: null }));
+    if (blank) return;
+    this.#searchTimer = setTimeout(() => void this.#find(wanted.trim(), signal), SEARCH_AFTER_MS);
+  }
+
+  async #find(wanted: string, signal: AbortSignal): Promise<void> {
+    try {
+      const { threads } = await listThreads(null, wanted, signal);
+      if (!signal.aborted) this.store.set({ found: threads.filter(({ id }) => !this.#deleted.has(id)) });
+    } catch (error) {
+      if (!signal.aborted && !isAbort(error)) this.store.set({ problem: wordsFor(error), found: [] });
+    }
+  }
+
   /** A turn began in this chat: it is the newest now, whether or not the index knows it. */
   touch(id: string, firstWords: string): void {
     const now = Date.now();
     const known = this.store.get().threads.find((thread) => thread.id === id);
-    const thread: Thread = known
+    const thread: ThreadSummary = known
       ? { ...known, updated_at: now }
       : { id, title: titleFrom(firstWords), created_at: now, updated_at: now };
     if (!known) this.#fresh.set(id, thread);
@@ -79,33 +117,104 @@ export class Threads {
     }));
   }
 
-  /** Resolves to whether it is gone. */
-  async remove(id: string): Promise<boolean> {
+  /** Shows the new title at once, and the old one again if the service refuses. */
+  async rename(id: string, title: string): Promise<void> {
+    const before = this.store.get().threads.find((thread) => thread.id === id)?.title;
+    const words = title.trim();
+    if (words === "" || words === before) return;
+    this.#retitle(id, words);
     try {
-      await deleteThread(id);
+      this.#retitle(id, (await renameThread(id, words)).title);
+      tellTabs({ what: "renamed", threadId: id });
     } catch (error) {
+      if (before !== undefined) this.#retitle(id, before);
       this.store.set({ problem: wordsFor(error) });
-      return false;
     }
+  }
+
+  /** Takes a chat out of the list. The service is told when it cannot be undone any more. */
+  remove(id: string): void {
+    this.settle();
+    const { threads, found } = this.store.get();
+    const thread = [...threads, ...(found ?? [])].find((known) => known.id === id);
+    if (!thread) return;
+    this.#deleted.add(id);
+    this.store.set((state) => ({ ...this.#without(state), leaving: thread, problem: null }));
+    this.#leavingTimer = setTimeout(() => this.settle(), UNDO_MS);
+  }
+
+  /** Brings the chat back that was deleted last. */
+  undo(): ThreadSummary | null {
+    const { leaving } = this.store.get();
+    if (!leaving) return null;
+    this.#stay(leaving);
+    return leaving;
+  }
+
+  /** Deletes for good what could still have been undone: its time is up, or the page is being left. */
+  settle(): void {
+    const { leaving } = this.store.get();
+    if (this.#leavingTimer !== null) clearTimeout(this.#leavingTimer);
+    this.#leavingTimer = null;
+    if (!leaving) return;
+    this.store.set({ leaving: null });
+    this.#fresh.delete(leaving.id);
+    deleteThread(leaving.id).then(
+      () => tellTabs({ what: "deleted", threadId: leaving.id }),
+      (error: unknown) => {
+        // Already gone is what was wanted.
+        if (error instanceof Refusal && error.status === 404) return;
+        this.#stay(leaving);
+        this.store.set({ problem: wordsFor(error) });
+      },
+    );
+  }
+
+  /** Another tab deleted it. */
+  dropped(id: string): void {
     this.#deleted.add(id);
     this.#fresh.delete(id);
-    this.store.set((state) => ({
-      threads: state.threads.filter((thread) => thread.id !== id),
-      problem: null,
-    }));
-    return true;
+    this.store.set((state) => this.#without(state));
   }
 
   forget(): void {
     this.#fresh.clear();
-    this.store.set({ phase: "loading", threads: [], nextCursor: null, problem: null });
+    this.look("");
+    this.store.set({ phase: "loading", threads: [], nextCursor: null, problem: null, leaving: null });
   }
 
-  #merge(indexed: Thread[]): Thread[] {
-    for (const { id } of indexed) this.#fresh.delete(id);
-    const threads = [...this.#fresh.values(), ...indexed].filter(({ id }) => !this.#deleted.has(id));
-    return threads.sort((a, b) => b.updated_at - a.updated_at);
+  #stay(thread: ThreadSummary): void {
+    if (this.#leavingTimer !== null) clearTimeout(this.#leavingTimer);
+    this.#leavingTimer = null;
+    this.#deleted.delete(thread.id);
+    this.store.set((state) => ({
+      leaving: null,
+      threads: [...state.threads.filter(({ id }) => id !== thread.id), thread].sort(newestFirst),
+    }));
   }
+
+  #without(state: ThreadsState): Partial<ThreadsState> {
+    const stays = ({ id }: ThreadSummary) => !this.#deleted.has(id);
+    return { threads: state.threads.filter(stays), found: state.found?.filter(stays) ?? null };
+  }
+
+  #retitle(id: string, title: string): void {
+    const change = (thread: ThreadSummary) => (thread.id === id ? { ...thread, title } : thread);
+    this.store.set((state) => ({
+      threads: state.threads.map(change),
+      found: state.found?.map(change) ?? null,
+      problem: null,
+    }));
+  }
+
+  #merge(indexed: ThreadSummary[]): ThreadSummary[] {
+    for (const { id } of indexed) this.#fresh.delete(id);
+    return [...this.#fresh.values(), ...indexed].filter(({ id }) => !this.#deleted.has(id)).sort(newestFirst);
+  }
+}
+
+function newestFirst(a: ThreadSummary, b: ThreadSummary): number {
+  return b.updated_at - a.updated_at;
 }
 
 function titleFrom(words: string): string {

@@ -8,7 +8,8 @@ import { newTurn, type TurnView } from "./view";
 
 const TURN = "turn";
 
-type Body<E = TurnEvent> = E extends TurnEvent ? Omit<E, "seq" | "turn_id"> : never;
+/** Of older services and of those to come: only what the page needs is there. */
+type Body<E = TurnEvent> = E extends TurnEvent ? { type: E["type"] } & Partial<Omit<E, "seq" | "turn_id">> : never;
 
 /** Numbers the events as the service would, and applies them. */
 function played(...bodies: Body[]): TurnView {

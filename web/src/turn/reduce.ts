@@ -2,7 +2,7 @@
 // cut in between, since repeated events are recognised by their sequence number.
 
 import type { ChunkEvent, ToolCallUpdateEvent, TurnEvent } from "../wire";
-import type { TextEntry, ToolEntry, TurnEntry, TurnView } from "./view";
+import { SUBTASK_TOOL, type Begun, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
 
 export function reduceTurn(view: TurnView, event: TurnEvent): TurnView {
   if (event.turn_id !== view.turnId || event.seq <= view.lastSeq) return view;
@@ -11,12 +11,18 @@ export function reduceTurn(view: TurnView, event: TurnEvent): TurnView {
 
 function apply(view: TurnView, event: TurnEvent): TurnView {
   switch (event.type) {
+    case "session":
+      return { ...view, questionId: event.user_message_id, limits: event.limits ?? null };
     case "agent_state":
       return { ...view, agent: { state: event.state, details: event.details ?? null } };
     case "chunk":
       return { ...view, entries: withChunk(view.entries, event) };
     case "tool_call_update":
-      return { ...view, entries: withToolCall(view.entries, event) };
+      return {
+        ...view,
+        entries: withToolCall(view.entries, event),
+        begun: event.status === "start" ? begunTool(view.begun, event.name) : view.begun,
+      };
     case "approval_request": {
       const { approval_id: id, name, args } = event;
       return { ...view, approvals: [...view.approvals, { id, name, args }] };
@@ -26,10 +32,12 @@ function apply(view: TurnView, event: TurnEvent): TurnView {
     case "model_call_update":
       return event.status === "end"
         ? { ...view, entries: view.entries.map((entry) => closed(entry, event.model_call_id)) }
-        : view;
+        : { ...view, begun: { ...view.begun, llm_calls: view.begun.llm_calls + 1 } };
     case "model_call_reset":
+      // The call is made again, and the budget counts it again.
       return {
         ...view,
+        begun: { ...view.begun, llm_calls: view.begun.llm_calls + 1 },
         entries: view.entries.filter(
           (entry) => entry.kind === "tool" || entry.modelCallId !== event.model_call_id,
         ),
@@ -53,7 +61,7 @@ function apply(view: TurnView, event: TurnEvent): TurnView {
         entries: view.entries.map(settled),
       };
     default:
-      // `session` has nothing to draw; types of a later version are none of our business.
+      // Types of a later version are none of our business.
       return view;
   }
 }
@@ -99,7 +107,9 @@ function withToolCall(entries: TurnEntry[], event: ToolCallUpdateEvent): TurnEnt
           status: "running",
           args: event.args ?? null,
           result: null,
+          startedMs: event.started_ms ?? null,
           durationMs: null,
+          usage: null,
         };
   const next: ToolEntry =
     event.status === "start"
@@ -109,11 +119,21 @@ function withToolCall(entries: TurnEntry[], event: ToolCallUpdateEvent): TurnEnt
           status: event.is_error ? "error" : "done",
           result: event.result ?? null,
           durationMs: event.duration_ms ?? null,
+          usage: event.usage ?? null,
         };
   return at === -1 ? [...entries, next] : entries.with(at, next);
 }
 
-function titleOf(args: Record<string, unknown> | undefined): string | null {
+/** Close to what the service counts: it leaves out calls that it refuses, which are told like others. */
+function begunTool(begun: Begun, name: string): Begun {
+  return {
+    ...begun,
+    tool_calls: begun.tool_calls + 1,
+    subtasks: begun.subtasks + (name === SUBTASK_TOOL ? 1 : 0),
+  };
+}
+
+function titleOf(args: Record<string, unknown> | null | undefined): string | null {
   const title = args?.["title"];
   return typeof title === "string" && title.trim() !== "" ? title : null;
 }

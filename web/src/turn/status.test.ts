@@ -59,8 +59,8 @@ it("says durations and costs as one would", () => {
     input_tokens: 1000,
     cached_tokens: 0,
     output_tokens: 234,
-    cost_usd: null,
+    cost_usd: null, by_model: {},
   };
   expect(costParts(cost)).toEqual(["1 model call", "2 tool calls", "1,234 tokens"]);
-  expect(costParts({ ...cost, cost_usd: 0.0031 }).at(-1)).toBe("$0.0031");
+  expect(costParts({ ...cost, cost_usd: 0.0031, by_model: {} }).at(-1)).toBe("$0.0031");
 });

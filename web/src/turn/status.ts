@@ -1,35 +1,56 @@
 // The words for what a turn is doing and for how it ended.
 
-import type { Usage } from "../wire";
-import type { TurnView } from "./view";
+import type { CostSummary, ModelCost } from "../wire";
+import { callsIn, type TurnView } from "./view";
 
 export interface Status {
-  key: "idle" | "thinking" | "tool" | "plan" | "waiting" | "reconnecting" | "stopping";
+  key: "idle" | "offline" | "thinking" | "tool" | "plan" | "waiting" | "reconnecting" | "stopping";
   label: string;
+  /** The same in a sentence or two, with what one may do. */
+  words?: string;
 }
 
 export type Connection = "open" | "reconnecting";
 
 export const IDLE: Status = { key: "idle", label: "Idle" };
 
+export const OFFLINE: Status = {
+  key: "offline",
+  label: "Offline",
+  words: "This browser has no network. What you write is kept, and can be sent when it is back.",
+};
+
 const EXECUTING_TOOL = "executing_tool:";
 
 export function statusOf(view: TurnView, connection: Connection, stopping: boolean): Status {
   if (view.finishReason !== null) return IDLE;
-  if (connection === "reconnecting") return { key: "reconnecting", label: "Reconnecting…" };
+  if (connection === "reconnecting") {
+    return {
+      key: "reconnecting",
+      label: "Reconnecting…",
+      words: "The line was cut. The turn goes on in the service, and is shown from there as soon as the line is back.",
+    };
+  }
   if (stopping) return { key: "stopping", label: "Stopping…" };
   const details = view.agent?.details ?? "";
   if (details.startsWith(EXECUTING_TOOL)) {
     const tool = details.slice(EXECUTING_TOOL.length);
-    return { key: "tool", label: tool === "run_subtask" ? "Working on subtasks" : `Running ${tool}` };
+    const open = callsIn(view).filter((call) => call.status === "running").length;
+    const words = open === 0 ? undefined : `${open} ${open === 1 ? "call is" : "calls are"} running.`;
+    const label = tool === "run_subtask" ? "Working on subtasks" : `Running ${tool}`;
+    return { key: "tool", label, ...(words ? { words } : {}) };
   }
   switch (view.agent?.state) {
     case "executing_plan":
-      return { key: "plan", label: "Executing plan" };
+      return { key: "plan", label: "Executing plan", words: "A stored plan is carried out, step by step." };
     case "waiting_on_user":
-      return { key: "waiting", label: "Waiting on you" };
+      return {
+        key: "waiting",
+        label: "Waiting on you",
+        words: "Nothing runs, and no time is counted, until you have answered.",
+      };
     default:
-      return { key: "thinking", label: "Thinking" };
+      return { key: "thinking", label: "Thinking", words: "The model is writing its next reply." };
   }
 }
 
@@ -128,8 +149,33 @@ export function durationText(ms: number): string {
   return `${Math.floor(seconds / 60)} min${rest}`;
 }
 
+/** What counts while one looks: whole seconds, that do not jump about. */
+export function secondsText(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}
+
+const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+/** 1,234 → 1.2K */
+export function compact(n: number): string {
+  return COMPACT.format(n);
+}
+
+/** A subtask's part in what its turn used. */
+export function shareText(share: ModelCost, turnTokens: number | null): string {
+  const tokens = share.input_tokens + share.output_tokens;
+  const parts = [count(share.llm_calls, "model call")];
+  if (tokens > 0) {
+    const part = turnTokens ? `, ${Math.round((100 * tokens) / turnTokens)}% of the turn’s` : "";
+    parts.push(`${count(tokens, "token")}${part}`);
+  }
+  if (share.cost_usd) parts.push(money(share.cost_usd));
+  return parts.join(" · ");
+}
+
 /** The parts of the footer line: calls, tokens, and money where the price is known. */
-export function costParts(cost: Usage): string[] {
+export function costParts(cost: CostSummary): string[] {
   const parts = [count(cost.llm_calls, "model call")];
   if (cost.tool_calls > 0) parts.push(count(cost.tool_calls, "tool call"));
   if (cost.subtasks > 0) parts.push(count(cost.subtasks, "subtask"));

@@ -1,11 +1,11 @@
 // Covers N-123…N-125, N-128, N-133.
 
 import { describe, expect, it } from "vitest";
-import type { ExecutionNode, Message } from "../wire";
+import type { TreeNode, StoredMessage } from "../wire";
 import { childrenOf, outlineOf } from "./outline";
-import { callsOf, exchangesOf, turnOf } from "./stored";
+import { begunExchange, callsOf, exchangesOf, questionIdOf, renewed, turnOf } from "./stored";
 
-const node = (id: string, parent_id: string | null, change: Partial<ExecutionNode> = {}): ExecutionNode => ({
+const node = (id: string, parent_id: string | null, change: Partial<TreeNode> = {}): TreeNode => ({
   id,
   parent_id,
   name: parent_id === null ? "run_subtask" : "calculate",
@@ -13,9 +13,9 @@ const node = (id: string, parent_id: string | null, change: Partial<ExecutionNod
   ...change,
 });
 
-const tree = (...nodes: ExecutionNode[]) => ({ version: 1, nodes });
+const tree = (...nodes: TreeNode[]) => ({ version: 1, nodes });
 
-const message = (change: Partial<Message>): Message => ({
+const message = (change: Partial<StoredMessage>): StoredMessage => ({
   id: "m",
   turn_id: "t",
   role: "assistant",
@@ -25,7 +25,7 @@ const message = (change: Partial<Message>): Message => ({
 });
 
 /** id → depth and the ids inside, whatever the order of the list. */
-function nesting(nodes: ExecutionNode[]) {
+function nesting(nodes: TreeNode[]) {
   const calls = callsOf(tree(...nodes));
   const outline = outlineOf(calls);
   return Object.fromEntries(
@@ -82,7 +82,7 @@ describe("stored messages", () => {
     const exchanges = exchangesOf([
       message({ id: "u1", turn_id: "1", role: "user", content: "one?" }),
       message({ id: "a1", turn_id: "1", content: "one." }),
-      message({ id: "u2", turn_id: "2", role: "user", content: [{ type: "text", text: "two?" }] }),
+      message({ id: "u2", turn_id: "2", role: "user", content: "two?" }),
     ]);
     expect(exchanges.map(({ question, answer }) => [question, answer?.entries.length])).toEqual([
       ["one?", 1],
@@ -96,5 +96,28 @@ describe("stored messages", () => {
     );
     expect(view.failure).toEqual({ code: "provider_network", message: "No line.", retryable: true });
     expect(view.finishReason).toBe("error");
+  });
+});
+
+describe("a chat that is read again", () => {
+  const read = () =>
+    exchangesOf([
+      message({ id: "u1", turn_id: "1", role: "user", content: "one?" }),
+      message({ id: "a1", turn_id: "1", content: "one." }),
+      message({ id: "u2", turn_id: "2", role: "user", content: "two?" }),
+    ]);
+
+  it("keeps what is on screen where nothing changed, and takes the rest", () => {
+    const shown = [...read().slice(0, 1), begunExchange("gone", "replaced?")];
+    const now = renewed(shown, read());
+    expect(now[0]).toBe(shown[0]);
+    expect(now.map(({ question }) => question)).toEqual(["one?", "two?"]);
+  });
+
+  it("knows which message asked, whether it was read or began here", () => {
+    expect(read().map(questionIdOf)).toEqual(["u1", "u2"]);
+    const begun = begunExchange("3", "three?");
+    expect(questionIdOf(begun)).toBeNull();
+    expect(questionIdOf({ ...begun, answer: { ...begun.answer!, questionId: "u3" } })).toBe("u3");
   });
 });

@@ -1,34 +1,61 @@
 // A stored message → the same TurnView that the live events would have given, less what is not
 // stored (subtasks' streamed text, reasoning).
 
-import type { Content, ExecutionNode, ExecutionTree, Message } from "../wire";
+import type { ExecutionTree, StoredMessage, TreeNode } from "../wire";
 import { newTurn, type ToolEntry, type TurnView } from "./view";
 
 export interface Exchange {
   turnId: string;
   question: string;
+  /** The stored message that asked; null in a turn that began here, whose answer knows it. */
+  questionId: string | null;
+  askedAt: number;
   /** Null when the service has stored none: the turn still runs, or its answer was lost. */
   answer: TurnView | null;
 }
 
 /** Messages, oldest first, paired by their turn. */
-export function exchangesOf(messages: readonly Message[]): Exchange[] {
+export function exchangesOf(messages: readonly StoredMessage[]): Exchange[] {
   const byTurn = new Map<string, Exchange>();
   for (const message of messages) {
     const exchange = byTurn.get(message.turn_id) ?? {
       turnId: message.turn_id,
       question: "",
+      questionId: null,
+      askedAt: message.created_at,
       answer: null,
     };
-    if (message.role === "user") exchange.question = plainText(message.content);
-    else if (message.role === "assistant") exchange.answer = turnOf(message);
+    if (message.role === "user") {
+      exchange.question = message.content;
+      exchange.questionId = message.id;
+    } else if (message.role === "assistant") exchange.answer = turnOf(message);
     byTurn.set(message.turn_id, exchange);
   }
   return [...byTurn.values()];
 }
 
-export function turnOf(message: Message): TurnView {
-  const text = plainText(message.content);
+/** A turn that begins now, here or elsewhere. */
+export function begunExchange(turnId: string, question: string): Exchange {
+  return { turnId, question, questionId: null, askedAt: Date.now(), answer: newTurn(turnId) };
+}
+
+/** The name of the question's message, for a turn that is to take its place. */
+export function questionIdOf({ questionId, answer }: Exchange): string | null {
+  return questionId ?? answer?.questionId ?? null;
+}
+
+/** What was read again, with what is on screen where it is the same: that knows more and need not be drawn again. */
+export function renewed(shown: readonly Exchange[], read: readonly Exchange[]): Exchange[] {
+  const known = new Map(shown.map((exchange) => [exchange.turnId, exchange]));
+  return read.map((exchange) => {
+    const old = known.get(exchange.turnId);
+    const same = old?.answer && old.answer.finishReason !== null && exchange.answer && old.question === exchange.question;
+    return same ? old : exchange;
+  });
+}
+
+export function turnOf(message: StoredMessage): TurnView {
+  const text = message.content;
   const stop = message.stop;
   return {
     ...newTurn(message.turn_id),
@@ -82,7 +109,9 @@ export function callsOf(tree: ExecutionTree | null | undefined): ToolEntry[] {
       status: node.is_error ? "error" : "done",
       args: node.args_preview ?? null,
       result: cutMarked(node.result_preview ?? null),
+      startedMs: node.started_ms ?? null,
       durationMs: node.duration_ms,
+      usage: node.usage ?? null,
     };
   });
 }
@@ -95,7 +124,7 @@ function cutMarked(preview: string | null): string | null {
   return [...preview].length >= PREVIEW_CHARS ? `${preview}…` : preview;
 }
 
-function depthOf(node: ExecutionNode, nodes: ReadonlyMap<string, ExecutionNode>): number {
+function depthOf(node: TreeNode, nodes: ReadonlyMap<string, TreeNode>): number {
   const above = new Set([node.id]);
   let parent = nodes.get(node.parent_id ?? "");
   while (parent) {
@@ -104,9 +133,4 @@ function depthOf(node: ExecutionNode, nodes: ReadonlyMap<string, ExecutionNode>)
     parent = nodes.get(parent.parent_id ?? "");
   }
   return above.size - 1;
-}
-
-function plainText(content: Content): string {
-  if (typeof content === "string") return content;
-  return content.map((part) => part.text ?? "").join("");
 }

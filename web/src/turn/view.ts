@@ -4,7 +4,7 @@
 // `entries` is flat and in order of appearance; who stands inside whom is said by `parentId` alone
 // and worked out when it is drawn (outline.ts).
 
-import type { FinishReason, Usage } from "../wire";
+import type { CostSummary, FinishReason, ModelCost, TurnLimits } from "../wire";
 
 interface Entry {
   /** Unique within the turn. */
@@ -32,7 +32,11 @@ export interface ToolEntry extends Entry {
   /** Live: the arguments. Stored: their preview, which may be cut off in the middle. */
   args: Record<string, unknown> | string | null;
   result: string | null;
+  /** The turn's running time when the call started. Null in trees that an earlier version stored. */
+  startedMs: number | null;
   durationMs: number | null;
+  /** Of a subtask that has ended: what all model calls below it used. */
+  usage: ModelCost | null;
 }
 
 export type TurnEntry = TextEntry | ToolEntry;
@@ -40,6 +44,13 @@ export type TurnEntry = TextEntry | ToolEntry;
 export interface AgentState {
   state: "thinking" | "executing_plan" | "waiting_on_user";
   details: string | null;
+}
+
+/** What the turn has begun so far, of what its limits count. */
+export interface Begun {
+  llm_calls: number;
+  tool_calls: number;
+  subtasks: number;
 }
 
 export interface BudgetStop {
@@ -63,15 +74,19 @@ export interface Approval {
 
 export interface TurnView {
   turnId: string;
+  /** The stored message that asked; null as long as nobody has said its name. */
+  questionId: string | null;
   /** The highest event applied; anything up to it that comes again is a repetition. */
   lastSeq: number;
   entries: TurnEntry[];
   /** What a person is asked and has not answered. */
   approvals: Approval[];
   agent: AgentState | null;
+  limits: TurnLimits | null;
+  begun: Begun;
   budget: BudgetStop | null;
   failure: TurnFailure | null;
-  cost: Usage | null;
+  cost: CostSummary | null;
   /** Null while the turn runs. */
   finishReason: FinishReason | null;
 }
@@ -79,10 +94,13 @@ export interface TurnView {
 export function newTurn(turnId: string): TurnView {
   return {
     turnId,
+    questionId: null,
     lastSeq: 0,
     entries: [],
     approvals: [],
     agent: null,
+    limits: null,
+    begun: { llm_calls: 0, tool_calls: 0, subtasks: 0 },
     budget: null,
     failure: null,
     cost: null,
@@ -91,10 +109,14 @@ export function newTurn(turnId: string): TurnView {
 }
 
 /** The tool whose calls contain others. The wire nests by it, so the page has to know it too. */
-const SUBTASK_TOOL = "run_subtask";
+export const SUBTASK_TOOL = "run_subtask";
 
 export function isSubtask(entry: ToolEntry): boolean {
   return entry.name === SUBTASK_TOOL;
+}
+
+export function callsIn(view: TurnView): ToolEntry[] {
+  return view.entries.filter((entry) => entry.kind === "tool");
 }
 
 /** The answer as plain text, for the clipboard. */

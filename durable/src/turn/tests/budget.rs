@@ -98,7 +98,14 @@ fn the_wall_clock_ends_a_hung_provider_and_a_hung_tool() {
     let tool = Case::new(script(&[("go", vec![Reply::Calls(vec![("hang", json!({}))])])]))
         .limits(|limits| limits.wall_clock_ms = 1_000)
         .run();
-    assert_eq!(tool.end().message.finish_reason, Some(FinishReason::Budget));
+    let message = tool.end().message;
+    assert_eq!(message.finish_reason, Some(FinishReason::Budget));
+    let [node] = &message.execution_tree.unwrap().nodes[..] else { panic!("one call") };
+    assert_eq!(
+        (node.started_ms, node.duration_ms),
+        (Some(0), 1_000),
+        "a call that was stopped has run until then"
+    );
 }
 
 // N-137 N-195: siblings that cross different limits at the same time have one reason, the first.

@@ -1,0 +1,89 @@
+// WCAG 2.2 AA as far as a machine can tell, on every view, in both schemes and on a phone.
+
+import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
+import { assertEqual, byId, check, env, fakeLlm, send, settled, storedChat, storedTurn, visit } from "../harness.mjs";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+async function findings(page) {
+  // Into the page by the debugger, which its policy does not bind.
+  await page.evaluate(AXE);
+  return page.evaluate(async (values) => {
+    const { violations } = await globalThis.axe.run(document, { runOnly: { type: "tag", values } });
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`);
+  }, RULES);
+}
+
+const clean = (page, view) =>
+  check(`axe finds nothing: ${view}`, async () => assertEqual(await findings(page), [], view));
+
+const ANSWER = `# A heading
+
+Some **bold** words, [a link](https://example.com), \`code\`, and a list:
+
+- [x] done
+- [ ] open
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+> A quotation.
+
+\`\`\`rust
+fn main() { println!("hello"); } // a comment
+\`\`\``;
+
+export async function access(browser) {
+  const sizes = { wide: { width: 1280, height: 860 }, phone: { width: 360, height: 740 } };
+  for (const colorScheme of ["light", "dark"]) {
+    for (const [size, viewport] of Object.entries(sizes)) {
+      await views(browser, { colorScheme, viewport, reducedMotion: "reduce" }, `${colorScheme}, ${size}`);
+    }
+  }
+}
+
+async function views(browser, options, how) {
+  const llm = fakeLlm();
+  const hold = { name: llm.barrier("hold"), after: 1 };
+  await llm.script("", [
+    { text: "Let me see.", calls: [llm.subtask("Look it up", "a"), { name: "calculate", arguments: { expression: "1/0" } }] },
+    { text: ["Half an ", "answer."], barrier: hold, hang: true },
+  ]);
+  await llm.script("a", [{ calls: [{ name: "current_time", arguments: {} }] }, { text: ANSWER }]);
+  const { page, context } = await visit(browser, env("ESPALIER_URL"), options);
+  await clean(page, `the first screen, ${how}`);
+
+  await send(page, llm.says("Look"));
+  await byId(page, "message-assistant").filter({ hasText: "Half an" }).waitFor();
+  await byId(page, "timeline-toggle").click();
+  await byId(page, "expand-all").click();
+  await byId(page, "status-chip").click();
+  await clean(page, `a running turn with all its cards, its timeline and the budget, ${how}`);
+  await page.keyboard.press("Escape");
+  await byId(page, "stop").click();
+  await settled(page);
+  await byId(page, "edit").click();
+  await clean(page, `a stopped turn, its message being edited, ${how}`);
+
+  await storedChat(page, env("ESPALIER_URL"), [...storedTurn("Show me", ANSWER), ...storedTurn("Again", "x", { finish_reason: "error", stop: { code: "provider_network", message: "No line." } })]);
+  await page.locator(".hljs-keyword").first().waitFor();
+  await clean(page, `an answer with everything that Markdown has, ${how}`);
+
+  const menu = page.locator(".menu-button");
+  if (await menu.isVisible()) await menu.click();
+  await byId(page, "thread-menu").first().click();
+  await clean(page, `the list of chats with a menu, ${how}`);
+  await page.keyboard.press("Escape");
+  if (!(await byId(page, "settings").isVisible())) await menu.click();
+  await byId(page, "settings").click();
+  await clean(page, `the settings, ${how}`);
+  await page.keyboard.press("Escape");
+
+  await page.goto(`${new URL(env("ESPALIER_URL")).origin}/?thread=${crypto.randomUUID()}`);
+  await page.getByText("This chat is not here").waitFor();
+  await clean(page, `a chat that is not there, ${how}`);
+  await context.close();
+}

@@ -1,0 +1,51 @@
+// What a turn uses of its limits, and what the page says when one is reached.
+
+import { assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, visit } from "../harness.mjs";
+
+export async function budget(browser) {
+  const llm = fakeLlm();
+  await llm.script("", [
+    { calls: [{ name: "calculate", arguments: { expression: "1+1" } }, { name: "current_time", arguments: {} }] },
+    { text: ["Two, ", "and late."], barrier: { name: llm.barrier("hold"), after: 1 } },
+  ]);
+  const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
+
+  await check("while a turn runs a quiet bar shows how much of its limits it has used, and the chip by how much", async () => {
+    await send(page, llm.says("Count"));
+    await byId(page, "message-assistant").filter({ hasText: "Two," }).waitFor();
+    await byId(page, "budget-bar").waitFor();
+    await byId(page, "status-chip").click();
+    const details = byId(page, "status-details");
+    for (const line of [/Model calls\s*2 of 60/, /Tool calls\s*2 of 200/, /Subtasks\s*0 of 32/, /Time\s*\d+ s of \d+/]) {
+      await details.filter({ hasText: line }).waitFor();
+    }
+    const before = Number(await byId(page, "budget-bar").getAttribute("aria-valuenow"));
+    await page.waitForFunction((before) => {
+      const now = document.querySelector('[data-testid="budget-bar"]').getAttribute("aria-valuenow");
+      return Number(now) > before;
+    }, before);
+    await page.keyboard.press("Escape");
+    await llm.release("hold");
+    await settled(page);
+    assertEqual(await byId(page, "budget-bar").count(), 0, "bars after the end");
+  });
+
+  await check("the end of an answer is told to those who listen", async () => {
+    await byId(page, "announcer").filter({ hasText: "Two, and late. The answer is complete." }).waitFor({ state: "attached" });
+  });
+
+  const long = fakeLlm();
+  await long.script("", [{ text: "I need more time", hang: true }]);
+  await check("a turn whose time is up says which limit it reached, now and after a reload", async () => {
+    await send(page, long.says("Take your time"));
+    const notice = page.locator('[data-testid="turn-error"][data-code="budget_exceeded"]').last();
+    await notice.filter({ hasText: /reached its limit of .* running time/ }).waitFor();
+    await settled(page);
+    assertEqual(await notice.getAttribute("data-tone"), "warning", "its tone");
+    await page.reload();
+    await notice.waitFor();
+    assert((await byId(page, "message-assistant").last().innerText()).includes("I need more time"), "the partial answer");
+  });
+  await quiet("the budget", notes);
+  await context.close();
+}

@@ -1,0 +1,102 @@
+// What a person does to a message: edit it, ask for another answer, attach files to it, leave it unsent.
+
+import { assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, visit } from "../harness.mjs";
+
+export async function editing(browser) {
+  const llm = fakeLlm();
+  await llm.script("one", [{ text: "The first answer." }]);
+  await llm.script("two", [{ text: "The second answer." }]);
+  await llm.script("three", [{ text: "The third answer." }]);
+  const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
+  const questions = byId(page, "message-user");
+  const answers = byId(page, "message-assistant");
+
+  await check("the last message can be edited, and its answer is made anew", async () => {
+    await send(page, llm.says("What is first?", "one"));
+    await settled(page);
+    await send(page, llm.says("And then?", "two"));
+    await settled(page);
+    assertEqual(await byId(page, "edit").count(), 1, "only the last message can be edited");
+    await questions.last().hover();
+    await byId(page, "edit").click();
+    await byId(page, "edit-box").fill(llm.says("And at last?", "three"));
+    await page.keyboard.press("Enter");
+    await answers.last().filter({ hasText: "The third answer." }).waitFor();
+    await settled(page);
+    const seen = async () => [await questions.allInnerTexts(), await answers.count()];
+    const [texts, count] = await seen();
+    assertEqual(texts.map((text) => text.replace(/^You\s*/, "").split(" [[")[0]), ["What is first?", "And at last?"], "the questions");
+    assertEqual(count, 2, "the answers");
+    await page.reload();
+    await settled(page);
+    assertEqual(await seen(), [texts, count], "after a reload");
+  });
+
+  await check("an answer can be asked for again, in place of the one that is there", async () => {
+    await byId(page, "again").click();
+    await settled(page);
+    assertEqual(await answers.count(), 2, "the answers");
+    const [before, last] = notes.chats.slice(-2);
+    assert(last.replaces_message_id && last.content === before.content, JSON.stringify(last));
+  });
+
+  await check("the up arrow edits the last message, Escape leaves it as it was", async () => {
+    await byId(page, "composer").focus();
+    await page.keyboard.press("ArrowUp");
+    await byId(page, "edit-box").waitFor();
+    assert((await byId(page, "edit-box").inputValue()).startsWith("And at last?"), "the message is in the box");
+    await page.keyboard.press("Escape");
+    await byId(page, "edit-box").waitFor({ state: "detached" });
+    assertEqual(await questions.count(), 2, "the questions");
+  });
+
+  await check("what is copied is the answer's text", async () => {
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await answers.last().locator(".answer-footer").getByTestId("copy").click();
+    await page.waitForFunction(async () => (await navigator.clipboard.readText()) === "The third answer.");
+  });
+
+  await check("text files go along with a message, others are refused by name", async () => {
+    await byId(page, "file-input").setInputFiles([
+      { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("Pears keep well.\n") },
+      { name: "photo.png", mimeType: "image/png", buffer: Buffer.from([0x89, 0x50, 0, 0xff]) },
+    ]);
+    await byId(page, "attached").filter({ hasText: "notes.txt" }).waitFor();
+    await page.getByRole("alert").filter({ hasText: "“photo.png” is not a text file." }).waitFor();
+    await page.reload();
+    await byId(page, "attached").filter({ hasText: "notes.txt" }).waitFor();
+    await llm.script("file", [{ text: "I have read it." }]);
+    await send(page, llm.says("Read this", "file"));
+    await answers.last().filter({ hasText: "I have read it." }).waitFor();
+    await settled(page);
+    const content = notes.chats.at(-1).content;
+    assert(content.includes("Attached file: notes.txt") && content.includes("Pears keep well."), content);
+    const file = questions.last().locator("summary", { hasText: "notes.txt" });
+    await file.click();
+    await questions.last().locator("pre", { hasText: "Pears keep well." }).waitFor();
+    assertEqual(await byId(page, "attached").count(), 0, "the composer is empty again");
+  });
+
+  await check("a draft survives a reload, one for each chat", async () => {
+    await byId(page, "composer").fill("half a thought");
+    await byId(page, "new-chat").click();
+    await byId(page, "composer").fill("another");
+    await page.reload();
+    assertEqual(await byId(page, "composer").inputValue(), "another", "the new chat's draft");
+    await byId(page, "thread-item").first().getByRole("link").click();
+    await questions.last().waitFor();
+    assertEqual(await byId(page, "composer").inputValue(), "half a thought", "the chat's draft");
+  });
+  await quiet("editing", notes);
+  await context.close();
+
+  const lost = await visit(browser, env("ESPALIER_URL"));
+  await check("a message that could not be sent comes back, with words that say what to do", async () => {
+    await lost.page.route("**/api/chat", (route) => route.abort());
+    await send(lost.page, "Are you there?");
+    await byId(lost.page, "banner").filter({ hasText: "Check your connection" }).waitFor();
+    assertEqual(await byId(lost.page, "composer").inputValue(), "Are you there?", "the composer");
+    assertEqual(await byId(lost.page, "message-user").count(), 0, "the questions");
+  });
+  await lost.context.close();
+}

@@ -1,0 +1,104 @@
+// What a newcomer meets: nothing configured, the demo model, the examples of the first screen.
+
+import { gzipSync } from "node:zlib";
+import { assert, assertEqual, byId, cards, check, env, openAll, quiet, send, settled, shot, toggle, visit } from "../harness.mjs";
+
+const DIVISIBLE = "Research apples, pears and figs, then compare them";
+
+/** What a newcomer meets: nothing configured, the demo model, the examples of the first screen. */
+export async function demo(browser) {
+  const base = env("ESPALIER_DEMO_URL");
+  const { page, context, notes } = await visit(browser, base);
+  await shot(page, "empty");
+
+  await check("the first load needs little JavaScript, all of it from here", async () => {
+    const sizes = await Promise.all(
+      (await page.evaluate(() => performance.getEntriesByType("resource").map((entry) => entry.name)))
+        .filter((name) => new URL(name).pathname.endsWith(".js"))
+        .map(async (name) => gzipSync(Buffer.from(await (await fetch(name)).arrayBuffer()), { level: 9 }).length),
+    );
+    const sum = Math.round(sizes.reduce((all, size) => all + size, 0) / 102.4) / 10;
+    console.log(`     ${sum} KB of gzipped JavaScript in ${sizes.length} files`);
+    assert(sizes.length > 0 && sum <= 200, `${sum} KB`);
+  });
+
+  // N-003 N-220
+  await check("there is one composer, and nothing to choose a mode or tools with", async () => {
+    assertEqual(await byId(page, "composer").count(), 1, "composers");
+    const choosers = "select, input[type=radio], input[type=checkbox], [role=combobox], [role=listbox], [role=switch], [role=tab], [role=radiogroup], [role=menu]";
+    assertEqual(await page.locator(choosers).count(), 0, "controls that choose something");
+  });
+
+  await check("a question typed and sent with Enter is answered, with its tool call", async () => {
+    await send(page, "What is 17 * 23?");
+    await byId(page, "message-user").filter({ hasText: "17 * 23" }).waitFor();
+    await settled(page);
+    const [card] = await cards(page);
+    assertEqual([card.name, card.depth, card.status], ["calculate", 0, "done"], "the card");
+    const answer = await byId(page, "message-assistant").last().innerText();
+    assert(answer.includes("391"), answer);
+  });
+
+  await check("a card opens and shows arguments and result", async () => {
+    const [card] = await cards(page);
+    assert(!card.open, "a plain call starts folded");
+    await toggle(page, card.id).click();
+    const text = await byId(page, "tool-card").innerText();
+    assert(text.includes("17 * 23") && text.includes("391"), text);
+  });
+
+  // N-014 N-222
+  await check("work that is divided shows its subtasks as nested cards", async () => {
+    await byId(page, "new-chat").click();
+    await send(page, DIVISIBLE);
+    await settled(page);
+    const all = await cards(page);
+    const subtasks = all.filter((card) => card.name === "run_subtask" && card.depth === 0);
+    assert(subtasks.length >= 3, JSON.stringify(all));
+    assert(all.every((card) => card.status === "done"), JSON.stringify(all));
+  });
+  await shot(page, "subtasks");
+
+  // N-121 N-128 N-133
+  await check("a reload shows the same tree, from the stored message", async () => {
+    await openAll(page);
+    const live = await cards(page);
+    const answer = await byId(page, "message-assistant").last().locator(".answer-footer").innerText();
+    await page.reload();
+    await settled(page);
+    await openAll(page);
+    assertEqual(await cards(page), live, "the cards after the reload");
+    assertEqual(await byId(page, "message-assistant").last().locator(".answer-footer").innerText(), answer, "the footer");
+  });
+
+  // N-006 N-110
+  await check("the requests carry no mode and no tools", async () => {
+    assert(notes.chats.length >= 2, "no chats were seen");
+    for (const body of notes.chats) {
+      for (const member of ["agent_mode", "tools", "mode"]) assert(!(member in body), JSON.stringify(body));
+    }
+  });
+  await quiet("the demo instance", notes);
+  await context.close();
+}
+
+/** The same page on a phone, in the dark. */
+export async function narrow(browser) {
+  const { page, context, notes } = await visit(browser, env("ESPALIER_DEMO_URL"), {
+    viewport: { width: 390, height: 844 },
+    colorScheme: "dark",
+  });
+  await check("on a phone nothing is wider than the screen", async () => {
+    await send(page, DIVISIBLE);
+    await settled(page);
+    await openAll(page);
+    for (const width of [390, 360]) {
+      await page.setViewportSize({ width, height: 780 });
+      const drawn = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert(drawn <= width, `the page is ${drawn} of ${width} pixels wide`);
+    }
+    await shot(page, "phone");
+  });
+  await quiet("the phone", notes);
+  await context.close();
+}

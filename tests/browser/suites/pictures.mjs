@@ -1,0 +1,62 @@
+// The pictures in docs/images, of the demo model and of one scripted turn: what README shows is what the page does.
+
+import { mkdirSync } from "node:fs";
+import { byId, env, fakeLlm, send, settled, visit } from "../harness.mjs";
+
+const FOLDER = "docs/images";
+
+export async function pictures(browser) {
+  mkdirSync(FOLDER, { recursive: true });
+  const take = (page, name) => page.screenshot({ path: `${FOLDER}/${name}.png` });
+
+  for (const colorScheme of ["light", "dark"]) {
+    const { page, context } = await visit(browser, env("ESPALIER_DEMO_URL"), { colorScheme });
+    if (colorScheme === "light") await take(page, "first-screen");
+    await send(page, "What is 17 * 23?");
+    await settled(page);
+    await byId(page, "new-chat").click();
+    await send(page, "Research apples, pears and figs, then compare them");
+    await settled(page);
+    await take(page, colorScheme === "light" ? "page" : "page-dark");
+    await context.close();
+  }
+
+  const running = await turn(browser, { viewport: { width: 1280, height: 860 } });
+  await byId(running.page, "timeline-toggle").click();
+  await take(running.page, "timeline");
+  await running.finish();
+
+  const phone = await turn(browser, { viewport: { width: 390, height: 844 }, colorScheme: "dark", deviceScaleFactor: 2 });
+  await take(phone.page, "phone");
+  await phone.finish();
+}
+
+/** A turn with parallel subtasks, held while two of them still write. */
+async function turn(browser, options) {
+  const llm = fakeLlm();
+  const hold = { name: llm.barrier("hold"), after: 2 };
+  await llm.script("", [
+    { calls: [llm.subtask("Which pears keep longest", "pears"), llm.subtask("What frost does to figs", "figs"), llm.subtask("Apples for a north wall", "apples")] },
+    { text: "Plant a **Conference** pear on the east wall." },
+  ]);
+  await llm.script("pears", [{ calls: [{ name: "calculate", arguments: { expression: "18 * 7" } }, { name: "current_time", arguments: {} }] }, { text: ["Conference keeps **126 days** ", "in a cool cellar, ", "until March."], barrier: hold }]);
+  await llm.script("figs", [{ text: "Below −10 °C the young wood dies; the roots live on." }]);
+  await llm.script("apples", [{ text: ["Few like the shade: ", "*Boskoop*, *Bramley* ", "and *Edward VII*."], barrier: hold }]);
+  const { page, context } = await visit(browser, env("ESPALIER_URL"), options);
+  const question = "Which fruit shall I train along my walls?";
+  // The script's marker goes along unseen.
+  await page.route("**/api/chat", (route) => {
+    const body = JSON.parse(route.request().postData());
+    return route.continue({ postData: JSON.stringify({ ...body, content: llm.says(question) }) });
+  });
+  await send(page, question);
+  await byId(page, "message-assistant").filter({ hasText: "126 days" }).filter({ hasText: "Bramley" }).waitFor();
+  return {
+    page,
+    finish: async () => {
+      await llm.release("hold");
+      await settled(page);
+      await context.close();
+    },
+  };
+}

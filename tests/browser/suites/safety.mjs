@@ -1,0 +1,95 @@
+// What people and models write stays text: nothing of it runs, and nothing is loaded for it.
+
+import { readFileSync } from "node:fs";
+import { assertEqual, byId, check, env, fakeLlm, quiet, send, settled, storedChat, storedTurn, visit } from "../harness.mjs";
+
+const CORPUS = JSON.parse(readFileSync(new URL("xss.json", import.meta.url), "utf8"));
+
+export async function safety(browser) {
+  const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
+  const dialogs = [];
+  page.on("dialog", (dialog) => {
+    dialogs.push(dialog.message());
+    void dialog.dismiss();
+  });
+
+  await check(`${CORPUS.length} ways to smuggle a script in: in every place of a stored chat`, async () => {
+    const messages = CORPUS.flatMap((text, index) =>
+      storedTurn(text, text, {
+        ...(index % 2 ? { finish_reason: "error", stop: { code: text, message: text } } : {}),
+        execution_tree: {
+          version: 1,
+          nodes: [
+            { id: text, parent_id: null, name: "run_subtask", title: text, args_preview: JSON.stringify({ instructions: text }), result_preview: text, duration_ms: 1, started_ms: 0 },
+            { id: `${text}2`, parent_id: text, name: text, args_preview: text, result_preview: text, is_error: true, duration_ms: 1, started_ms: 0 },
+          ],
+        },
+      }),
+    );
+    for (let at = 0; at < messages.length; at += 40) {
+      const title = CORPUS[at / 2];
+      await storedChat(page, env("ESPALIER_URL"), messages.slice(at, at + 40), { title, snippet: title });
+      await settled(page);
+      for (const all of await byId(page, "expand-all").all()) await all.click();
+      for (const lane of await byId(page, "timeline-toggle").all()) await lane.click();
+      for (const file of await page.locator("summary").all()) await file.click();
+      for (const more of await page.locator(".disclosure-toggle").all()) await more.click();
+      assertEqual(await harm(page), [], `in messages from ${at} on`);
+    }
+  });
+
+  await check("the same as it streams in, from the person, the model, the tools", async () => {
+    await page.unrouteAll();
+    const llm = fakeLlm();
+    const [first, second] = [CORPUS.slice(0, 35), CORPUS.slice(35)];
+    const pieces = CORPUS.join("\n\n").match(/[^]{1,23}/g);
+    await llm.script("", [
+      { calls: [...first.slice(0, 4).map((title) => llm.subtask(title, "a")), { name: "calculate", arguments: { expression: second[0], [second[1]]: second[2] } }] },
+      { text: pieces },
+    ]);
+    await llm.script("a", [{ text: second.join("\n\n") }]);
+    await page.goto(env("ESPALIER_URL"));
+    await byId(page, "composer").fill(llm.says(CORPUS.slice(0, 20).join("\n\n")));
+    await byId(page, "send").click();
+    await settled(page);
+    await byId(page, "expand-all").click();
+    assertEqual(await harm(page), [], "what was streamed");
+  });
+
+  await check("an image in an answer is a link, which loads nothing", async () => {
+    const llm = fakeLlm();
+    await llm.script("", [{ text: "![a cat](https://images.test/cat.png)" }]);
+    await send(page, llm.says("Show me a cat"));
+    await settled(page);
+    const link = byId(page, "message-assistant").last().getByRole("link", { name: "a cat" });
+    assertEqual(await link.getAttribute("rel"), "noopener noreferrer nofollow", "its relation");
+    assertEqual(await page.locator(".answer img").count(), 0, "images");
+  });
+  assertEqual(dialogs, [], "dialogs");
+  await quiet("terrible texts", notes);
+  await context.close();
+}
+
+/** What must not be there. */
+function harm(page) {
+  return page.evaluate(() => {
+    const found = [];
+    if (globalThis.__xss !== undefined) found.push("a script ran");
+    const own = new Set(["/theme.js"]);
+    for (const script of document.scripts) {
+      const path = script.src && new URL(script.src).pathname;
+      if (!own.has(path) && !path.startsWith("/assets/")) found.push(`a script: ${script.outerHTML.slice(0, 80)}`);
+    }
+    const forbidden = "iframe, object, embed, img, video, audio, form[action], base, meta[http-equiv], body style, body link, marquee, math, body svg script";
+    for (const element of document.querySelectorAll(forbidden)) found.push(element.outerHTML.slice(0, 80));
+    for (const element of document.querySelectorAll("body *")) {
+      for (const { name } of element.attributes) if (name.startsWith("on")) found.push(`${name} on ${element.tagName}`);
+    }
+    for (const link of document.querySelectorAll("a[href]")) {
+      if (!["http:", "https:", "mailto:"].includes(link.protocol) && link.getAttribute("href") !== "") {
+        found.push(`a link to ${link.getAttribute("href")}`);
+      }
+    }
+    return found;
+  });
+}

@@ -1,0 +1,55 @@
+// Two tabs on one chat, and a browser without a network.
+
+import { assertEqual, byId, cards, check, env, fakeLlm, openAll, quiet, send, settled, visit } from "../harness.mjs";
+
+export async function tabs(browser) {
+  const llm = fakeLlm();
+  await llm.script("one", [{ text: "Here I am." }]);
+  await llm.script("two", [
+    { calls: [{ name: "calculate", arguments: { expression: "6*7" } }] },
+    { text: ["It is ", "42."], barrier: { name: llm.barrier("hold"), after: 1 } },
+  ]);
+  const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
+  const other = await context.newPage();
+
+  await check("a turn that begins in one tab streams into the other", async () => {
+    await send(page, llm.says("Hello", "one"));
+    await settled(page);
+    await other.goto(page.url());
+    await byId(other, "message-assistant").filter({ hasText: "Here I am." }).waitFor();
+    await page.bringToFront();
+    await send(page, llm.says("What is it?", "two"));
+    const answer = byId(other, "message-assistant").last();
+    await answer.filter({ hasText: "It is" }).waitFor();
+    assertEqual(await byId(other, "message-user").count(), 2, "the question is there as well");
+    assertEqual(await byId(other, "status-chip").getAttribute("data-state"), "thinking", "the other tab's chip");
+    await llm.release("hold");
+    await answer.filter({ hasText: "It is 42." }).waitFor();
+    await settled(page);
+    await settled(other);
+    await openAll(page);
+    await openAll(other);
+    assertEqual(await cards(other), await cards(page), "the cards");
+  });
+
+  await check("a new name is known to the other tab at once", async () => {
+    const item = byId(page, "thread-item").first();
+    await item.hover();
+    await byId(item, "thread-menu").click();
+    await byId(page, "thread-rename").click();
+    await byId(page, "thread-name").fill("The answer");
+    await page.keyboard.press("Enter");
+    await byId(other, "thread-item").filter({ hasText: "The answer" }).waitFor();
+    await other.locator(".top-title", { hasText: "The answer" }).waitFor();
+  });
+
+  await check("without a network the page says so, and comes back by itself", async () => {
+    await context.setOffline(true);
+    await page.locator('[data-testid="status-chip"][data-state="offline"]').waitFor();
+    await context.setOffline(false);
+    await page.locator('[data-testid="status-chip"][data-state="idle"]').waitFor();
+  });
+  notes.complaints = notes.complaints.filter((text) => !text.includes("ERR_INTERNET_DISCONNECTED"));
+  await quiet("two tabs", notes);
+  await context.close();
+}

@@ -1,0 +1,78 @@
+// The tree of a turn: what runs side by side, how long it takes, what it uses, all of it after a reload as well.
+
+import { assert, assertEqual, byId, cards, check, env, fakeLlm, openAll, quiet, send, settled, shot, visit } from "../harness.mjs";
+
+export async function tree(browser) {
+  const llm = fakeLlm();
+  await llm.script("", [{ calls: [llm.subtask("Look north", "n"), llm.subtask("Look south", "s")] }, { text: "Seen." }]);
+  const held = { name: llm.barrier("hold"), after: 1 };
+  await llm.script("n", [{ calls: [{ name: "calculate", arguments: { expression: "1+1" } }] }, { text: ["Ice, ", "much of it."], barrier: held }]);
+  await llm.script("s", [{ text: ["Sand, ", "and palms."], barrier: held }]);
+  const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
+  const work = byId(page, "work");
+
+  await check("subtasks that run at the same time stand side by side, with their text and their seconds", async () => {
+    await send(page, llm.says("Look around"));
+    const group = page.locator('[data-testid="side-by-side"][data-calls="2"]');
+    await group.filter({ hasText: "2 side by side" }).waitFor();
+    await group.filter({ hasText: "Ice," }).filter({ hasText: "Sand," }).waitFor();
+    const elapsed = page.locator('[data-status="running"] > .tool-head [data-testid="elapsed"]');
+    await elapsed.first().filter({ hasText: /^[1-9]\d* s$/ }).waitFor();
+    await byId(page, "work").filter({ hasText: /2 running · \d+ s/ }).waitFor();
+  });
+
+  await check("a running turn has its lanes in the timeline", async () => {
+    await byId(page, "timeline-toggle").click();
+    assertEqual(await lanes(page), ["Look north running", "calculate done", "Look south running"], "the lanes");
+    await shot(page, "timeline-running");
+    await llm.release("hold");
+    await settled(page);
+    assertEqual(await lanes(page), ["Look north done", "calculate done", "Look south done"], "the lanes");
+  });
+
+  let live = {};
+  await check("each subtask says what it used, and what share of the turn that is", async () => {
+    await byId(page, "expand-all").click();
+    const shares = await byId(page, "share").allInnerTexts();
+    assertEqual(shares.length, 2, "the shares");
+    for (const share of shares) assert(/^[12] model calls? · [\d,]+ tokens?, \d+% of the turn’s$/.test(share), share);
+    live = { cards: await cards(page), lanes: await lanes(page), bars: await bars(page), shares, words: await work.innerText() };
+    assert(live.cards.every((card) => card.open), "a card is closed");
+    await shot(page, "timeline");
+  });
+
+  await check("a lane leads to its card, through all that is around it", async () => {
+    await byId(page, "collapse-all").click();
+    assertEqual((await cards(page)).map((card) => card.open), [false, false], "all are closed");
+    await byId(page, "lane").nth(1).click();
+    await page.waitForFunction(() => document.activeElement?.closest("[data-tool-name]")?.dataset.toolName === "calculate");
+  });
+
+  await check("after a reload tree, timeline, shares and durations are the same", async () => {
+    await page.reload();
+    await settled(page);
+    await byId(page, "timeline-toggle").click();
+    await byId(page, "expand-all").click();
+    await openAll(page);
+    const shares = await byId(page, "share").allInnerTexts();
+    const stored = { cards: await cards(page), lanes: await lanes(page), bars: await bars(page), shares, words: await work.innerText() };
+    assertEqual(stored, live, "what was stored");
+  });
+  await quiet("the tree", notes);
+  await context.close();
+}
+
+function lanes(page) {
+  return byId(page, "lane").evaluateAll((all) =>
+    all.map((lane) => `${lane.querySelector(".lane-name").textContent} ${lane.dataset.status}`),
+  );
+}
+
+function bars(page) {
+  return byId(page, "lane").evaluateAll((all) =>
+    all.map((lane) => {
+      const { left, width } = lane.querySelector(".lane-bar").style;
+      return [left, width];
+    }),
+  );
+}

@@ -1,0 +1,73 @@
+// A block of code: its language, a button that copies it, colours once somebody has loaded them.
+
+import { memo, useEffect, useState, type ReactNode } from "react";
+import type { ExtraProps } from "react-markdown";
+import { CopyButton } from "./CopyButton";
+
+type Colour = (code: string, language: string) => ReactNode;
+
+/** The highlighter is large and most answers have no code, so it is loaded with the first block. */
+let colour: Colour | null = null;
+let loading: Promise<Colour> | null = null;
+
+function load(): Promise<Colour> {
+  loading ??= import("./highlight").then((module) => (colour = module.colour));
+  return loading;
+}
+
+/** Longer ones are shown plain: colours cost more than they help there. */
+const COLOURED_CHARS = 50_000;
+
+function useColour(wanted: boolean): Colour | null {
+  const [known, setKnown] = useState<Colour | null>(() => colour);
+  useEffect(() => {
+    if (!wanted || known) return;
+    let gone = false;
+    load().then(
+      (loaded) => !gone && setKnown(() => loaded),
+      // Without a network the code stays readable, without colours.
+      () => {},
+    );
+    return () => {
+      gone = true;
+    };
+  }, [wanted, known]);
+  return wanted ? known : null;
+}
+
+type Element = NonNullable<ExtraProps["node"]>;
+
+export const CodeBlock = memo(function CodeBlock({ node }: { node: Element | undefined }) {
+  const code = textOf(node).replace(/\n$/, "");
+  const language = languageOf(node);
+  const paint = useColour(language !== null && code.length <= COLOURED_CHARS);
+  return (
+    <div className="code-block">
+      <div className="code-head">
+        <span>{language ?? "text"}</span>
+        <CopyButton text={code} what="the code" />
+      </div>
+      <pre tabIndex={0}>
+        <code>{(paint && language && paint(code, language)) ?? code}</code>
+      </pre>
+    </div>
+  );
+}, (before, after) => before.node === after.node || same(before.node, after.node));
+
+/** Each drawing of a growing text parses it anew: a block that is complete comes as another object, and says the same. */
+function same(one: Element | undefined, other: Element | undefined): boolean {
+  return textOf(one) === textOf(other) && languageOf(one) === languageOf(other);
+}
+
+function languageOf(node: Element | undefined): string | null {
+  const code = node?.children.find((child) => child.type === "element" && child.tagName === "code");
+  const names = code?.type === "element" ? code.properties["className"] : undefined;
+  const name = (Array.isArray(names) ? names : []).map(String).find((each) => each.startsWith("language-"));
+  return name?.slice("language-".length) || null;
+}
+
+function textOf(node: Element | Element["children"][number] | undefined): string {
+  if (!node) return "";
+  if (node.type === "text") return node.value;
+  return node.type === "element" ? node.children.map(textOf).join("") : "";
+}

@@ -1,0 +1,20 @@
+// If drawing an answer fails, that answer is shown as plain text, and the rest of the page goes on.
+
+import { Component, type ReactNode } from "react";
+
+interface Props {
+  plain: string;
+  children: ReactNode;
+}
+
+export class Guard extends Component<Props, { failed: boolean }> {
+  override state = { failed: false };
+
+  static getDerivedStateFromError() {
+    return { failed: true };
+  }
+
+  override render() {
+    return this.state.failed ? <p className="plain">{this.props.plain}</p> : this.props.children;
+  }
+}

@@ -1,0 +1,97 @@
+// A button that opens a short list of acts. A popover of the browser: it lies above everything, and Escape or a click
+// elsewhere closes it.
+
+import { useId, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+
+export interface MenuItem {
+  label: string;
+  icon?: ReactNode;
+  danger?: boolean;
+  testId?: string;
+  act: () => void;
+}
+
+interface Props {
+  label: string;
+  className?: string;
+  testId?: string;
+  items: MenuItem[];
+  children: ReactNode;
+}
+
+export function Menu({ label, className = "icon-button small", testId, items, children }: Props) {
+  const id = useId();
+  const [open, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+
+  // When its entries are there: before that nobody knows its size.
+  useLayoutEffect(() => {
+    const menu = list.current;
+    const at = button.current?.getBoundingClientRect();
+    if (!open || !menu || !at) return;
+    const { offsetWidth, offsetHeight } = menu;
+    const below = at.bottom + 4;
+    const fits = below + offsetHeight <= window.innerHeight - 8;
+    menu.style.top = `${fits ? below : Math.max(8, at.top - 4 - offsetHeight)}px`;
+    menu.style.left = `${Math.max(8, Math.min(at.right - offsetWidth, window.innerWidth - offsetWidth - 8))}px`;
+    menu.querySelector<HTMLElement>("[role=menuitem]")?.focus();
+  }, [open]);
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const all = [...(list.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
+    const at = all.indexOf(document.activeElement as HTMLElement);
+    const next = { ArrowDown: at + 1, ArrowUp: at - 1 + all.length, Home: 0, End: all.length - 1 }[event.key];
+    if (event.key === "Tab") list.current?.hidePopover();
+    if (next === undefined) return;
+    event.preventDefault();
+    all[next % all.length]?.focus();
+  };
+
+  return (
+    <>
+      <button
+        ref={button}
+        type="button"
+        className={className}
+        data-testid={testId}
+        aria-haspopup="menu"
+        aria-expanded={open}
+        popoverTarget={id}
+        title={label}
+      >
+        {children}
+        <span className="visually-hidden">{label}</span>
+      </button>
+      <div
+        ref={list}
+        id={id}
+        className="menu"
+        popover="auto"
+        role={open ? "menu" : undefined}
+        aria-label={open ? label : undefined}
+        onKeyDown={onKeyDown}
+        onToggle={(event) => setOpen(event.newState === "open")}
+      >
+        {open &&
+          items.map((item) => (
+            <button
+              key={item.label}
+              type="button"
+              role="menuitem"
+              className="menu-item"
+              data-danger={item.danger}
+              data-testid={item.testId}
+              onClick={() => {
+                list.current?.hidePopover();
+                item.act();
+              }}
+            >
+              {item.icon}
+              {item.label}
+            </button>
+          ))}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,20 @@
+// What was just done, and the way back, as long as there is one.
+
+import { undoRemoval, threads } from "../state/page";
+import { useStore } from "../state/store";
+
+export function Toast() {
+  const { leaving } = useStore(threads.store);
+  return (
+    <div className="toast-frame" role="status">
+      {leaving && (
+        <div className="toast" data-testid="toast">
+          <span>Deleted “{leaving.title.trim() || "Untitled chat"}”.</span>
+          <button type="button" className="link-button" data-testid="undo" onClick={undoRemoval}>
+            Undo
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}

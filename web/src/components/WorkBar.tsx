@@ -1,0 +1,65 @@
+// Above an answer that used tools: what the work comes to, its timeline, and a way to open or close all cards at once.
+
+import { useId, useState } from "react";
+import { openCards } from "../state/expansion";
+import { secondsText, durationText } from "../turn/status";
+import { timelineOf } from "../turn/timeline";
+import { callsIn, isSubtask, type TurnView } from "../turn/view";
+import { CollapseIcon, ExpandIcon, LanesIcon } from "./Icons";
+import { TimelineView } from "./TimelineView";
+import { useTurnFrame } from "./TurnContext";
+import { useNow } from "./useNow";
+
+export function WorkBar({ view }: { view: TurnView }) {
+  const { turnId, since } = useTurnFrame();
+  const [lanes, setLanes] = useState(false);
+  const panel = useId();
+  const running = since !== null && view.finishReason === null;
+  const now = useNow(running);
+  const timeline = timelineOf(view, running ? now - since : 0);
+  const calls = callsIn(view);
+  const open = calls.filter((call) => call.status === "running").length;
+  const setAll = (value: boolean) => openCards(turnId, calls.map((call) => call.id), value);
+  return (
+    <div className="work" data-testid="work">
+      <div className="work-bar">
+        <p className="work-words">
+          {words(calls.length, calls.filter(isSubtask).length)}
+          {timeline && (
+            <>
+              {" · "}
+              {running && open > 0 ? `${open} running · ${secondsText(now - since)}` : durationText(timeline.span)}
+            </>
+          )}
+        </p>
+        {timeline && (
+          <button
+            type="button"
+            className="work-button"
+            data-testid="timeline-toggle"
+            aria-expanded={lanes}
+            aria-controls={lanes ? panel : undefined}
+            onClick={() => setLanes(!lanes)}
+          >
+            <LanesIcon />
+            <span>Timeline</span>
+          </button>
+        )}
+        <button type="button" className="work-button" data-testid="expand-all" onClick={() => setAll(true)}>
+          <ExpandIcon />
+          <span>Expand all</span>
+        </button>
+        <button type="button" className="work-button" data-testid="collapse-all" onClick={() => setAll(false)}>
+          <CollapseIcon />
+          <span>Collapse all</span>
+        </button>
+      </div>
+      {lanes && timeline && <TimelineView id={panel} timeline={timeline} turnId={turnId} calls={calls} />}
+    </div>
+  );
+}
+
+function words(calls: number, subtasks: number): string {
+  const all = `${calls} ${calls === 1 ? "call" : "calls"}`;
+  return subtasks === 0 ? all : `${all}, ${subtasks} ${subtasks === 1 ? "subtask" : "subtasks"}`;
+}

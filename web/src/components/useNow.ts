@@ -1,0 +1,32 @@
+// The time, for what counts seconds while it runs. One timer for all who look, and none when nobody does.
+
+import { useSyncExternalStore } from "react";
+
+const TICK_MS = 250;
+
+let now = Date.now();
+let timer: ReturnType<typeof setInterval> | null = null;
+const listeners = new Set<() => void>();
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  // The last tick may be long ago.
+  if (timer === null) now = Date.now();
+  timer ??= setInterval(() => {
+    now = Date.now();
+    for (const each of listeners) each();
+  }, TICK_MS);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0 || timer === null) return;
+    clearInterval(timer);
+    timer = null;
+  };
+}
+
+const never = () => () => {};
+
+/** Grows about four times a second while `running`. */
+export function useNow(running: boolean): number {
+  return useSyncExternalStore(running ? subscribe : never, () => now, () => now);
+}

@@ -1,0 +1,38 @@
+// Events → the screen, at a pace that eyes can follow.
+
+import { reduceTurn } from "../turn/reduce";
+import type { TurnEvent } from "../wire";
+import type { ConversationState } from "./conversation";
+import type { Store } from "./store";
+
+/** Chunks come faster than anybody reads: they are drawn together, about 30 times a second. */
+const DRAW_EVERY_MS = 33;
+
+/** Collects a turn's events and applies them together; after the abort nothing is drawn any more. */
+export function drawing(store: Store<ConversationState>, turnId: string, signal: AbortSignal) {
+  let waiting: TurnEvent[] = [];
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  const draw = () => {
+    timer = null;
+    const events = waiting;
+    waiting = [];
+    if (signal.aborted || events.length === 0) return;
+    store.set((state) => ({
+      exchanges: state.exchanges.map((exchange) =>
+        exchange.turnId === turnId && exchange.answer
+          ? { ...exchange, answer: events.reduce(reduceTurn, exchange.answer) }
+          : exchange,
+      ),
+    }));
+  };
+  return {
+    add: (event: TurnEvent) => {
+      waiting.push(event);
+      timer ??= setTimeout(draw, DRAW_EVERY_MS);
+    },
+    finish: () => {
+      if (timer !== null) clearTimeout(timer);
+      draw();
+    },
+  };
+}

@@ -1,0 +1,18 @@
+// What the tabs of one browser tell each other. A stream that is idle tells nothing, so a turn that begins in another
+// tab would not be seen here.
+
+/** What happened to which chat. */
+export interface TabNews {
+  what: "began" | "ended" | "renamed" | "deleted";
+  threadId: string;
+}
+
+const channel = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel("espalier");
+
+export function tellTabs(news: TabNews): void {
+  channel?.postMessage(news);
+}
+
+export function hearTabs(listener: (news: TabNews) => void): void {
+  channel?.addEventListener("message", (event: MessageEvent<TabNews>) => listener(event.data));
+}

@@ -1,0 +1,88 @@
+// The list: what is deleted can come back until the service is told, and what is searched last wins.
+
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { Threads, UNDO_MS } from "./threads";
+
+const thread = (id: string, updated_at: number) => ({ id, title: `Title ${id}`, created_at: 0, updated_at });
+let requests: string[] = [];
+let answer: (url: string, method: string) => Response | Promise<Response>;
+
+beforeEach(() => {
+  requests = [];
+  vi.useFakeTimers();
+  vi.stubGlobal("fetch", async (url: string, init: RequestInit) => {
+    requests.push(`${init.method} ${url}`);
+    return answer(url, init.method ?? "GET");
+  });
+  answer = (url) =>
+    url.includes("q=") ? Response.json({ threads: [thread("b", 1)], next_cursor: null }) : Response.json({ threads: [thread("a", 2), thread("b", 1)], next_cursor: null });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+async function loaded() {
+  const threads = new Threads();
+  await threads.load();
+  requests = [];
+  return { threads, ids: () => threads.store.get().threads.map(({ id }) => id) };
+}
+
+it("deletes when it cannot be undone any more", async () => {
+  const { threads, ids } = await loaded();
+  answer = () => new Response(null, { status: 204 });
+  threads.remove("a");
+  expect([ids(), requests]).toEqual([["b"], []]);
+  await vi.advanceTimersByTimeAsync(UNDO_MS);
+  expect(requests).toEqual(["DELETE /api/threads/a"]);
+  expect(threads.store.get().leaving).toBeNull();
+});
+
+it("brings back what was deleted last", async () => {
+  const { threads, ids } = await loaded();
+  answer = () => new Response(null, { status: 204 });
+  threads.remove("a");
+  threads.remove("b");
+  expect(requests).toEqual(["DELETE /api/threads/a"]);
+  expect(threads.undo()?.id).toBe("b");
+  await vi.advanceTimersByTimeAsync(2 * UNDO_MS);
+  expect([ids(), requests]).toEqual([["b"], ["DELETE /api/threads/a"]]);
+});
+
+it("shows a chat again that the service did not delete, and says why", async () => {
+  const { threads, ids } = await loaded();
+  answer = () => Response.json({ detail: "Not now." }, { status: 503 });
+  threads.remove("a");
+  await vi.advanceTimersByTimeAsync(UNDO_MS);
+  expect([ids(), threads.store.get().problem]).toEqual([["a", "b"], "Not now."]);
+});
+
+it("takes a name back that the service refused", async () => {
+  const { threads } = await loaded();
+  answer = () => Response.json({ detail: "Too long." }, { status: 400 });
+  const renaming = threads.rename("a", "New");
+  expect(threads.store.get().threads[0]?.title).toBe("New");
+  await renaming;
+  expect(threads.store.get().threads[0]?.title).toBe("Title a");
+  expect(threads.store.get().problem).toBe("Too long.");
+});
+
+it("searches once for what is typed fast, and forgets answers that come late", async () => {
+  const { threads } = await loaded();
+  threads.look("p");
+  threads.look("pea");
+  threads.look("pear ");
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(requests).toEqual(["GET /api/threads?limit=50&q=pear"]);
+  expect(threads.store.get().found?.map(({ id }) => id)).toEqual(["b"]);
+  let late = (_: Response) => {};
+  answer = () => new Promise<Response>((resolve) => (late = resolve));
+  threads.look("x");
+  await vi.advanceTimersByTimeAsync(1_000);
+  threads.look("");
+  late(Response.json({ threads: [thread("z", 1)], next_cursor: null }));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(threads.store.get().found).toBeNull();
+});

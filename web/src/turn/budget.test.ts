@@ -1,0 +1,39 @@
+// Covers the page's side of N-118: what a turn has begun, beside what it may.
+
+import { expect, it } from "vitest";
+import type { TurnEvent } from "../wire";
+import { budgetLines, fullest } from "./budget";
+import { reduceTurn } from "./reduce";
+import { newTurn } from "./view";
+
+const limits = { subtasks: 4, llm_calls: 10, tool_calls: 20, wall_clock_ms: 1000 };
+
+it("counts calls as they begin, those that are made again included", () => {
+  const model = { type: "model_call_update", model_call_id: "m", model: "x" };
+  const tool = (name: string, status: string) => ({ type: "tool_call_update", tool_call_id: name, name, status });
+  const view = [
+    { type: "session", thread_id: "t", user_message_id: "u", assistant_message_id: "a", provider: "p", model: "x", limits },
+    { ...model, status: "start" },
+    { type: "model_call_reset", model_call_id: "m", reason: "interrupted" },
+    { ...model, status: "end" },
+    tool("run_subtask", "start"),
+    tool("calculate", "start"),
+    tool("calculate", "end"),
+  ]
+    .map((body, index) => ({ ...body, seq: index + 1, turn_id: "t" }) as unknown as TurnEvent)
+    .reduce(reduceTurn, newTurn("t"));
+  const lines = budgetLines(view, 500);
+  expect(lines.map(({ label, used, limit }) => [label, used, limit])).toEqual([
+    ["Time", 500, 1000],
+    ["Model calls", 2, 10],
+    ["Tool calls", 2, 20],
+    ["Subtasks", 1, 4],
+  ]);
+  expect(fullest(lines)).toBe(0.5);
+  expect(view.questionId).toBe("u");
+});
+
+it("knows nothing of limits that nobody told", () => {
+  expect(budgetLines(newTurn("t"), 5)).toEqual([]);
+  expect(fullest([])).toBe(0);
+});

@@ -1,0 +1,30 @@
+// How much of its limits a turn has used.
+
+import type { TurnView } from "./view";
+
+export interface BudgetLine {
+  label: string;
+  used: number;
+  limit: number;
+  /** Both are milliseconds. */
+  time?: true;
+}
+
+export function budgetLines({ limits, begun }: TurnView, elapsedMs: number): BudgetLine[] {
+  if (!limits) return [];
+  return [
+    { label: "Time", used: Math.max(0, elapsedMs), limit: limits.wall_clock_ms, time: true },
+    { label: "Model calls", used: begun.llm_calls, limit: limits.llm_calls },
+    { label: "Tool calls", used: begun.tool_calls, limit: limits.tool_calls },
+    { label: "Subtasks", used: begun.subtasks, limit: limits.subtasks },
+  ];
+}
+
+export function fractionOf({ used, limit }: BudgetLine): number {
+  return limit > 0 ? Math.min(1, used / limit) : 1;
+}
+
+/** The limit that is nearest. */
+export function fullest(lines: readonly BudgetLine[]): number {
+  return lines.reduce((most, line) => Math.max(most, fractionOf(line)), 0);
+}
