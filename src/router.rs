@@ -14,6 +14,7 @@ pub enum Route<'a> {
     RenameThread { id: &'a str },
     DeleteThread { id: &'a str },
     Messages { id: &'a str },
+    Sent { id: &'a str, message: &'a str },
     Stream { id: &'a str },
     Cancel { id: &'a str },
     ToolResults { id: &'a str },
@@ -37,7 +38,7 @@ type Make = for<'a> fn(&'a str, &'a str) -> Route<'a>;
 
 use Method::{Delete, Get, Patch, Post};
 
-const TABLE: [(Method, &str, Make); 16] = [
+const TABLE: [(Method, &str, Make); 17] = [
     (Get, "/api/health", |_, _| Route::Health),
     (Post, "/api/session", |_, _| Route::Session),
     (Post, "/api/chat", |_, _| Route::Chat),
@@ -47,6 +48,7 @@ const TABLE: [(Method, &str, Make); 16] = [
     (Patch, "/api/threads/{}", |id, _| Route::RenameThread { id }),
     (Delete, "/api/threads/{}", |id, _| Route::DeleteThread { id }),
     (Get, "/api/threads/{}/messages", |id, _| Route::Messages { id }),
+    (Get, "/api/threads/{}/messages/{}/content", |id, message| Route::Sent { id, message }),
     (Get, "/api/threads/{}/stream", |id, _| Route::Stream { id }),
     (Post, "/api/threads/{}/cancel", |id, _| Route::Cancel { id }),
     (Post, "/api/threads/{}/tool_results", |id, _| Route::ToolResults { id }),

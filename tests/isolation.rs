@@ -55,6 +55,11 @@ fn probes() -> Vec<Probe> {
             "thread_not_found",
         ),
         probe(
+            "GET /api/threads/{}/messages/{}/content",
+            |ids| ("GET", format!("/api/threads/{}/messages/{}/content", ids.thread, ids.turn), Value::Null),
+            "thread_not_found",
+        ),
+        probe(
             "GET /api/threads/{}/stream",
             |ids| ("GET", format!("/api/threads/{}/stream?after=0", ids.thread), Value::Null),
             "thread_not_found",

@@ -18,7 +18,7 @@ async fn what_a_deployment_offers() {
             "id": format!("{provider}:{name}"), "provider": provider, "model": name,
             "capabilities": {
                 "tools": name != "fake-4", "parallel_tool_calls": true, "reasoning": name == "fake-5",
-                "structured_output": false, "vision": false,
+                "structured_output": false, "vision": name == "fake-3",
             },
             "price": null,
         })
@@ -243,4 +243,41 @@ async fn a_tool_that_fails_leaves_a_row() {
         "context_type": "thread", "execution_mode": "agent", "threaded": 1,
     });
     assert_eq!(rows(&events, "error_log", FAILURES).await, [expected]);
+}
+
+#[tokio::test]
+async fn a_message_is_read_as_it_was_sent() {
+    let case = Case::new().await;
+    let held = case.barrier("held");
+    case.script("", [text("A picture.").waiting(&held, 0)]).await;
+    let content = json!([
+        { "type": "text", "text": case.said("What is this?", "") },
+        { "type": "image", "data": "data:image/png;base64,iVBORw0KGgo=" },
+        { "type": "file", "name": "a.txt", "data": "data:text/plain;base64,eA==" },
+    ]);
+    let body = json!({ "content": content, "model": "other:fake-3" });
+    let mut stream = case.client.chat(&body).await;
+    let session = stream.until(|event| event.kind == "session").await;
+    let thread = session.text("thread_id").to_owned();
+    let path = |id: &str| format!("/api/threads/{thread}/messages/{id}/content");
+    let sent = path(session.text("user_message_id"));
+    assert_eq!(case.client.read(&sent).await, json!({ "content": content }), "while the turn runs");
+    case.llm.release(&held).await;
+    let done = first(&case.turn(stream).await, "done").text("message_id").to_owned();
+    assert_eq!(case.client.read(&sent).await, json!({ "content": content }), "when it is over");
+    let listed = case.client.messages(&thread).await[0]["content"].clone();
+    assert!(
+        listed.as_str().is_some_and(|listed| listed.ends_with("\n\n[image/png, 1 kB]\n\n[a.txt, 1 kB]")),
+        "{listed}"
+    );
+
+    // Plain text is a string, in a turn of its own; an answer was not sent.
+    case.script("plain", [text("Words.")]).await;
+    let plain = case.said("Words", "plain");
+    let events = case.chat_with(&json!({ "thread_id": thread, "content": plain })).await;
+    let sent = path(first(&events, "session").text("user_message_id"));
+    assert_eq!(case.client.read(&sent).await, json!({ "content": plain }));
+    for nobody in [done, espalier_test_support::new_id()] {
+        assert_problem(case.client.get(&path(&nobody)).await, 404, "message_not_found", None).await;
+    }
 }

@@ -10,11 +10,12 @@ fn every_route_is_found_by_its_method_and_path() {
     let id = "0190a0a0-0000-7000-8000-000000000001";
     let thread = format!("/api/threads/{id}");
     let messages = format!("{thread}/messages");
+    let sent = format!("{messages}/m1/content");
     let stream = format!("{thread}/stream");
     let cancel = format!("{thread}/cancel");
     let results = format!("{thread}/tool_results");
     let approval = format!("{thread}/approvals/a_1");
-    let table: [(&str, &str, Route); 19] = [
+    let table: [(&str, &str, Route); 20] = [
         ("GET", "/api/health", Route::Health),
         ("HEAD", "/api/health", Route::Health),
         ("POST", "/api/session", Route::Session),
@@ -26,6 +27,7 @@ fn every_route_is_found_by_its_method_and_path() {
         ("PATCH", &thread, Route::RenameThread { id }),
         ("DELETE", &thread, Route::DeleteThread { id }),
         ("GET", &messages, Route::Messages { id }),
+        ("GET", &sent, Route::Sent { id, message: "m1" }),
         ("GET", &stream, Route::Stream { id }),
         ("POST", &cancel, Route::Cancel { id }),
         ("POST", &results, Route::ToolResults { id }),

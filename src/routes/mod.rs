@@ -61,6 +61,10 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
             let query::Page { limit, cursor } = query::page(call.query())?;
             threads::ask(call, owner, id, ThreadCommand::Messages { limit, cursor }).await
         }
+        Route::Sent { id, message } => {
+            let owner = credentials::to_read(call).await?;
+            threads::ask(call, owner, id, ThreadCommand::Sent { message_id: message.to_owned() }).await
+        }
         Route::Stream { id } => {
             let owner = credentials::to_read(call).await?;
             let after = query::after(call.query(), call.header("last-event-id").as_deref())?;

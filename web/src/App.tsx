@@ -8,11 +8,12 @@ import { Toast } from "./components/Toast";
 import { TopBar } from "./components/TopBar";
 import { Transcript } from "./components/Transcript";
 import { Unavailable } from "./components/Unavailable";
-import type { ConversationState } from "./state/conversation";
+import type { ConversationState, TurnClock } from "./state/conversation";
 import { useOnline } from "./state/online";
 import { conversation, dismissNotice, goTo, page, startPage, threads } from "./state/page";
 import { useStore } from "./state/store";
 import { IDLE, OFFLINE, statusOf, type Status } from "./turn/status";
+import { isAsked } from "./turn/stored";
 import type { TurnView } from "./turn/view";
 
 export function App() {
@@ -34,7 +35,7 @@ export function App() {
   }
 
   const last = state.exchanges.at(-1);
-  const editable = last && last.question !== "" && state.running === null;
+  const editable = last && isAsked(last) && state.running === null;
   return (
     <div className="app">
       <Sidebar
@@ -136,9 +137,9 @@ function NotShown({ state }: { state: ConversationState }) {
   );
 }
 
-function currentTurn({ running, exchanges }: ConversationState): { view: TurnView; since: number } | null {
+function currentTurn({ running, exchanges }: ConversationState): { view: TurnView; clock: TurnClock } | null {
   const view = exchanges.find(({ turnId }) => turnId === running?.turnId)?.answer;
-  return running && view && view.finishReason === null ? { view, since: running.since } : null;
+  return running && view && view.finishReason === null ? { view, clock: running.clock } : null;
 }
 
 function currentStatus(state: ConversationState, online: boolean): Status {

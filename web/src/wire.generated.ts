@@ -287,6 +287,11 @@ usage?: ModelCost | null, };
 export type MessageList = { messages: Array<StoredMessage>, next_cursor: string | null, };
 
 /**
+ * A user's message as it was sent, with its images and files.
+ */
+export type SentContent = { content: Content, };
+
+/**
  * A thread as the list shows it.
  */
 export type ThreadSummary = { id: string, title: string, created_at: number, updated_at: number, 

@@ -6,12 +6,15 @@ import type { Numbered } from "./wire.generated";
 export type {
   AgentState,
   ChatRequest,
+  Content,
+  ContentPart,
   CostSummary,
   Decision,
   ExecutionTree,
   FinishReason,
   MessageList,
   ModelCost,
+  SentContent,
   StoredMessage,
   ThreadDetail,
   ThreadList,
@@ -32,7 +35,7 @@ export type ToolCallUpdateEvent = EventOf<"tool_call_update">;
 export interface ModelList {
   /** The ids of each role's models, in the order in which they are asked. */
   roles: Record<string, string[]>;
-  models: { id: string; provider: string; model: string }[];
+  models: { id: string; provider: string; model: string; capabilities?: { vision?: boolean } }[];
 }
 
 /** `GET /api/health`; like the one above it is the Worker's own answer, so its type stands here. */

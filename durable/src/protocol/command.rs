@@ -111,5 +111,9 @@ pub enum ThreadCommand {
     Rename {
         title: String,
     },
+    /// A user's message as it was sent.
+    Sent {
+        message_id: String,
+    },
     Delete,
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CostSummary, ExecutionTree, FinishReason};
+use super::{Content, CostSummary, ExecutionTree, FinishReason};
 
 /// Who said a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +56,13 @@ pub struct StopNote {
 pub struct MessageList {
     pub messages: Vec<StoredMessage>,
     pub next_cursor: Option<String>,
+}
+
+/// A user's message as it was sent, with its images and files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct SentContent {
+    pub content: Content,
 }
 
 /// A thread as the list shows it.

@@ -7,7 +7,8 @@ use worker::Response;
 
 use crate::journal::{Answer, TurnStop};
 use crate::protocol::{
-    ApiError, Awaited, Cancelled, ErrorCode, MessageList, Owner, Seq, ThreadDetail, ThreadSummary,
+    ApiError, Awaited, Cancelled, ErrorCode, MessageList, Owner, SentContent, Seq, ThreadDetail,
+    ThreadSummary,
 };
 use crate::storage::StoreError;
 use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing, ThreadRow};
@@ -72,6 +73,19 @@ impl Thread {
         let next_cursor = messages.last().filter(|_| more).map(|(row, _)| row.to_string());
         let messages = messages.into_iter().map(|(_, message)| message).collect();
         json_response(&MessageList { messages, next_cursor })
+    }
+
+    /// A user's message as it was sent: the turn that runs knows its own, the history those of the others.
+    pub fn sent(self: &Rc<Self>, owner: &Owner, message_id: &str) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        let run = self.run_or_parked()?.filter(|run| run.turn.spec().user_message_id == message_id);
+        let content = match run {
+            Some(run) => Some(run.turn.spec().content.clone()),
+            None => self.store.sent_content(message_id)?,
+        };
+        let none =
+            || ApiError::new(ErrorCode::MessageNotFound, "no user's message in this thread has this id");
+        json_response(&SentContent { content: content.ok_or_else(none)? })
     }
 
     /// What comes after a number, until the running turn is done. Nothing newer and nothing running is 204.

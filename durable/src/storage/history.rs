@@ -1,6 +1,7 @@
 //! What a turn leaves to the model's view of the conversation, made to fit into its row. Pure.
 
 use crate::model::Message;
+use crate::protocol::Content;
 
 use super::StoreError;
 use super::fit::cut;
@@ -61,6 +62,16 @@ pub fn fit(history: &[Message], max_bytes: usize) -> Result<String, StoreError> 
     });
     let ends: Vec<Message> = first.into_iter().chain(last).collect();
     Ok(serde_json::to_string(&ends)?)
+}
+
+/// The images and files that the user's message had, with its words; none where it had none, or where they were left
+/// out.
+pub fn question(history: &str) -> Result<Option<Content>, StoreError> {
+    let messages: Vec<Message> = serde_json::from_str(history)?;
+    Ok(messages.into_iter().find_map(|message| match message {
+        Message::User { content } if !content.parts().is_empty() => Some(content),
+        _ => None,
+    }))
 }
 
 fn shorten(message: &mut Message, chars: usize) {

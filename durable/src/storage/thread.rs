@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use worker::SqlStorageValue;
 
 use crate::model::Message;
-use crate::protocol::{Owner, Role, Seq, StoredMessage};
+use crate::protocol::{Content, Owner, Role, Seq, StoredMessage};
 
 use super::sql::{Row, Store, int, unsigned};
 use super::{StoreError, history, schema};
@@ -273,6 +273,17 @@ impl Store {
     pub fn first_words(&self) -> Result<Option<(i64, String)>, StoreError> {
         let row = self.row("SELECT row, content FROM messages ORDER BY row LIMIT 1", [])?;
         row.map(|mut row| Ok((row.int(0)?, row.text(1)?))).transpose()
+    }
+
+    /// A user's message as it was sent, as far as that is kept: a turn that left too much has only its words.
+    pub fn sent_content(&self, id: &str) -> Result<Option<Content>, StoreError> {
+        let query =
+            "SELECT content, (SELECT history FROM messages answer WHERE answer.turn_id = asked.turn_id
+            AND answer.history IS NOT NULL) FROM messages asked WHERE id = ?1 AND role = 'user'";
+        let Some(mut row) = self.row(query, [id.into()])? else { return Ok(None) };
+        let words = row.text(0)?;
+        let sent = row.maybe_text(1).map(|history| history::question(&history)).transpose()?.flatten();
+        Ok(Some(sent.unwrap_or_else(|| words.into())))
     }
 
     /// What the user said in a turn.

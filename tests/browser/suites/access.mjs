@@ -3,6 +3,7 @@
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 import { assertEqual, byId, check, env, fakeLlm, send, settled, storedChat, storedTurn, visit } from "../harness.mjs";
+import { bringTool, erase } from "./approvals.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
@@ -36,6 +37,9 @@ Some **bold** words, [a link](https://example.com), \`code\`, and a list:
 fn main() { println!("hello"); } // a comment
 \`\`\``;
 
+const PIXEL = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const LOOK = [{ type: "text", text: "Show me" }, { type: "image", data: PIXEL }, { type: "file", name: "a.pdf", data: "data:application/pdf;base64,JVBERi0x" }];
+
 export async function access(browser) {
   const sizes = { wide: { width: 1280, height: 860 }, phone: { width: 360, height: 740 } };
   for (const colorScheme of ["light", "dark"]) {
@@ -68,9 +72,13 @@ async function views(browser, options, how) {
   await byId(page, "edit").click();
   await clean(page, `a stopped turn, its message being edited, ${how}`);
 
-  await storedChat(page, env("ESPALIER_URL"), [...storedTurn("Show me", ANSWER), ...storedTurn("Again", "x", { finish_reason: "error", stop: { code: "provider_network", message: "No line." } })]);
+  await page.route("**/messages/*/content", (route) => route.fulfill({ contentType: "application/json", body: JSON.stringify({ content: LOOK }) }));
+  await storedChat(page, env("ESPALIER_URL"), [...storedTurn("Show me\n\n[image/png, 1 kB]\n\n[a.pdf, 1 kB]", ANSWER), ...storedTurn("Again", "x", { finish_reason: "error", stop: { code: "provider_network", message: "No line." } })]);
   await page.locator(".hljs-keyword").first().waitFor();
-  await clean(page, `an answer with everything that Markdown has, ${how}`);
+  await byId(page, "medium").locator("img").waitFor();
+  await byId(page, "file-input").setInputFiles([{ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("Pears.") }]);
+  await byId(page, "attached").waitFor();
+  await clean(page, `an answer with everything that Markdown has, images and files, ${how}`);
 
   const menu = page.locator(".menu-button");
   if (await menu.isVisible()) await menu.click();
@@ -81,6 +89,15 @@ async function views(browser, options, how) {
   await byId(page, "settings").click();
   await clean(page, `the settings, ${how}`);
   await page.keyboard.press("Escape");
+
+  await llm.script("ask", [{ calls: [erase("the first line")] }]);
+  await page.goto(env("ESPALIER_URL"));
+  await bringTool(page);
+  await send(page, llm.says("Erase it", "ask"));
+  await byId(page, "approval").waitFor();
+  await clean(page, `a call that waits for the reader's word, ${how}`);
+  await byId(page, "stop").click();
+  await settled(page);
 
   await page.goto(`${new URL(env("ESPALIER_URL")).origin}/?thread=${crypto.randomUUID()}`);
   await page.getByText("This chat is not here").waitFor();

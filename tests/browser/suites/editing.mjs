@@ -59,10 +59,10 @@ export async function editing(browser) {
   await check("text files go along with a message, others are refused by name", async () => {
     await byId(page, "file-input").setInputFiles([
       { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("Pears keep well.\n") },
-      { name: "photo.png", mimeType: "image/png", buffer: Buffer.from([0x89, 0x50, 0, 0xff]) },
+      { name: "photo.raw", mimeType: "application/octet-stream", buffer: Buffer.from([0x89, 0x50, 0, 0xff]) },
     ]);
     await byId(page, "attached").filter({ hasText: "notes.txt" }).waitFor();
-    await page.getByRole("alert").filter({ hasText: "“photo.png” is not a text file." }).waitFor();
+    await page.getByRole("alert").filter({ hasText: "“photo.raw” is not a text file." }).waitFor();
     await page.reload();
     await byId(page, "attached").filter({ hasText: "notes.txt" }).waitFor();
     await llm.script("file", [{ text: "I have read it." }]);

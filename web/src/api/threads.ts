@@ -2,10 +2,12 @@
 
 import type {
   ChatRequest,
+  Content,
   Decision,
   Health,
   MessageList,
   ModelList,
+  SentContent,
   StoredMessage,
   ThreadDetail,
   ThreadList,
@@ -50,9 +52,15 @@ export async function readMessages(id: string, signal: AbortSignal): Promise<Sto
   return messages;
 }
 
-/** What is sent: the words and two names chosen here. Which tools, and how, the service decides. */
+/** A message as it was sent, with its images and files. */
+export async function readContent(threadId: string, messageId: string, signal: AbortSignal): Promise<Content> {
+  const path = `/api/threads/${threadId}/messages/${messageId}/content`;
+  const answer = await requestJson<SentContent>(path, { signal });
+  return answer.content;
+}
+
+/** What is sent: the message and two names chosen here. Which tools, and how, the service decides. */
 export interface TurnRequest extends ChatRequest {
-  content: string;
   thread_id: string;
   turn_id: string;
 }

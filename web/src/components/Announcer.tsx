@@ -4,7 +4,7 @@
 import { useEffect, useRef, useState } from "react";
 import type { ConversationState } from "../state/conversation";
 import { noticeOf } from "../turn/status";
-import { answerText, type TurnView } from "../turn/view";
+import { answerText, openApprovals, type TurnView } from "../turn/view";
 
 export function Announcer({ exchanges, running }: ConversationState) {
   const view = exchanges.at(-1)?.answer ?? null;
@@ -25,6 +25,11 @@ export function Announcer({ exchanges, running }: ConversationState) {
     read.current = { turnId: view.turnId, chars: ended ? Infinity : text.length };
     setWords(ended ? [fresh, ending(view)].filter(Boolean).join(" ") : fresh);
   }, [view, running]);
+
+  const asked = view ? openApprovals(view).at(-1) : undefined;
+  useEffect(() => {
+    if (asked) setWords(`May ${asked.name} run? The answer waits for your word.`);
+  }, [asked?.id]);
 
   return (
     <div className="visually-hidden" role="log" aria-live="polite" aria-label="The answer as it is written" data-testid="announcer">

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { conversation } from "../state/page";
 import type { Approval } from "../turn/view";
 import type { Decision } from "../wire";
+import { COMPOSER_ID } from "./Composer";
 
 const CHOICES: { decision: Decision; label: string }[] = [
   { decision: "approve", label: "Allow once" },
@@ -11,25 +12,47 @@ const CHOICES: { decision: Decision; label: string }[] = [
   { decision: "deny", label: "Do not allow" },
 ];
 
-export function ApprovalCard({ approval }: { approval: Approval }) {
+const DECIDED: Record<Decision, string> = {
+  approve: "was allowed once.",
+  approve_for_thread: "was allowed in this chat.",
+  deny: "was not allowed.",
+  expired: "was not allowed in time.",
+};
+
+export function ApprovalCard({ approval: { id, name, args, decision } }: { approval: Approval }) {
   const [busy, setBusy] = useState(false);
-  const decide = async (decision: Decision) => {
+  const decide = async (chosen: Decision) => {
     setBusy(true);
-    await conversation.decide(approval.id, decision);
+    await conversation.decide(id, chosen);
     setBusy(false);
+    // The button goes away with its card: who used the keyboard goes on where one writes.
+    document.getElementById(COMPOSER_ID)?.focus();
   };
+  if (decision !== null) {
+    return (
+      <p className="approval-decided" data-testid="approval-decided" data-decision={decision}>
+        <code>{name}</code> {DECIDED[decision]}
+      </p>
+    );
+  }
   return (
-    <section className="approval" data-testid="approval" aria-label={`May ${approval.name} run?`}>
+    <section className="approval" data-testid="approval" aria-label={`May ${name} run?`}>
       <h3>
-        May <code>{approval.name}</code> run?
+        May <code>{name}</code> run?
       </h3>
       <pre className="tool-result" tabIndex={0}>
-        {JSON.stringify(approval.args, null, 2)}
+        {JSON.stringify(args, null, 2)}
       </pre>
       <div className="approval-choices">
-        {CHOICES.map(({ decision, label }) => (
-          <button key={decision} type="button" disabled={busy} onClick={() => void decide(decision)}>
-            {label}
+        {CHOICES.map((choice) => (
+          <button
+            key={choice.decision}
+            type="button"
+            disabled={busy}
+            data-decision={choice.decision}
+            onClick={() => void decide(choice.decision)}
+          >
+            {choice.label}
           </button>
         ))}
       </div>

@@ -1,10 +1,11 @@
 import { useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent } from "react";
 import type { ConversationState } from "../state/conversation";
-import { draftFiles, drafts, NEW_CHAT, setDraft, setDraftFiles } from "../state/drafts";
+import { draftFiles, drafts, NEW_CHAT, setDraft, setDraftFiles, sorted, type Attachment } from "../state/drafts";
+import { attach } from "../state/files";
 import { conversation } from "../state/page";
+import { readsMedia, settings } from "../state/settings";
 import { useStore } from "../state/store";
-import { textFiles } from "../state/files";
-import { withFiles, type AttachedFile } from "../turn/attachments";
+import { isImage, withFiles } from "../turn/attachments";
 import { ArrowUpIcon, ClipIcon, CloseIcon, FileIcon, StopIcon } from "./Icons";
 
 /** What the service takes in one message. */
@@ -22,14 +23,15 @@ export function Composer({ state, onEditLast }: Props) {
   const { threadId, phase, running } = state;
   const chat = threadId ?? NEW_CHAT;
   const text = useStore(drafts)[chat] ?? "";
-  const files: readonly AttachedFile[] = useStore(draftFiles)[chat] ?? [];
+  const attached: readonly Attachment[] = useStore(draftFiles)[chat] ?? [];
   const [refused, setRefused] = useState<string | null>(null);
   const box = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
   const usable = phase === "ready";
+  const { files, media } = sorted(attached);
   const message = withFiles(text, files);
   const over = [...message].length - MAX_CHARS;
-  const sendable = usable && running === null && message.trim() !== "" && over <= 0;
+  const sendable = usable && running === null && (message.trim() !== "" || media.length > 0) && over <= 0;
 
   useLayoutEffect(() => {
     const field = box.current;
@@ -46,16 +48,17 @@ export function Composer({ state, onEditLast }: Props) {
 
   const send = () => {
     if (!sendable) return;
-    void conversation.send(message);
+    void conversation.send(message, null, media);
     setRefused(null);
     box.current?.focus();
   };
 
-  const attach = async (list: FileList | null) => {
+  const take = async (list: FileList | null) => {
     if (!list || list.length === 0) return;
-    const read = await textFiles([...list]);
+    const before = () => draftFiles.get()[chat] ?? [];
+    const read = await attach([...list], before(), readsMedia(settings.get()));
     setRefused(read.refused);
-    setDraftFiles(chat, [...(draftFiles.get()[chat] ?? []), ...read.files]);
+    setDraftFiles(chat, [...before(), ...read.attached]);
     box.current?.focus();
   };
 
@@ -83,21 +86,21 @@ export function Composer({ state, onEditLast }: Props) {
       onDrop={(event) => {
         if (event.dataTransfer.files.length === 0) return;
         event.preventDefault();
-        void attach(event.dataTransfer.files);
+        void take(event.dataTransfer.files);
       }}
     >
       <div className="composer-box">
-        {files.length > 0 && (
+        {attached.length > 0 && (
           <ul className="composer-files" aria-label="Attached files">
-            {files.map((file, index) => (
+            {attached.map((file, index) => (
               <li key={index} data-testid="attached">
-                <FileIcon />
+                {"data" in file && file.data !== null && isImage(file) ? <img src={file.data} alt="" /> : <FileIcon />}
                 <span>{file.name}</span>
                 <button
                   type="button"
                   className="icon-button tiny"
                   title="Remove"
-                  onClick={() => setDraftFiles(chat, files.filter((_, at) => at !== index))}
+                  onClick={() => setDraftFiles(chat, attached.filter((_, at) => at !== index))}
                 >
                   <CloseIcon />
                   <span className="visually-hidden">Remove {file.name}</span>
@@ -112,9 +115,9 @@ export function Composer({ state, onEditLast }: Props) {
           multiple
           hidden
           data-testid="file-input"
-          aria-label="Attach text files"
+          aria-label="Attach files"
           onChange={(event) => {
-            void attach(event.target.files).then(() => {
+            void take(event.target.files).then(() => {
               if (picker.current) picker.current.value = "";
             });
           }}
@@ -123,12 +126,12 @@ export function Composer({ state, onEditLast }: Props) {
           type="button"
           className="icon-button composer-clip"
           data-testid="attach"
-          title="Attach text files"
+          title="Attach files"
           disabled={!usable}
           onClick={() => picker.current?.click()}
         >
           <ClipIcon />
-          <span className="visually-hidden">Attach text files</span>
+          <span className="visually-hidden">Attach files</span>
         </button>
         <label className="visually-hidden" htmlFor={COMPOSER_ID}>
           Message
@@ -148,7 +151,7 @@ export function Composer({ state, onEditLast }: Props) {
           onPaste={(event) => {
             if (event.clipboardData.files.length === 0) return;
             event.preventDefault();
-            void attach(event.clipboardData.files);
+            void take(event.clipboardData.files);
           }}
         />
         {running ? (

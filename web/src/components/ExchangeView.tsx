@@ -1,10 +1,11 @@
 // One question and its answer.
 
 import { memo, useMemo } from "react";
+import type { TurnClock } from "../state/conversation";
 import { childrenOf, outlineOf } from "../turn/outline";
 import { noticeOf, type Notice } from "../turn/status";
-import type { Exchange } from "../turn/stored";
-import { answerText, callsIn, type TurnEntry, type TurnView } from "../turn/view";
+import { isAsked, type Exchange } from "../turn/stored";
+import { answerText, callsIn, openApprovals, type TurnEntry, type TurnView } from "../turn/view";
 import { ApprovalCard } from "./ApprovalCard";
 import { CopyButton } from "./CopyButton";
 import { CostSummary } from "./CostSummary";
@@ -18,8 +19,8 @@ import { WorkBar } from "./WorkBar";
 
 interface Props {
   exchange: Exchange;
-  /** When the turn's running time was nothing, by this machine's clock; null when it does not run. */
-  since: number | null;
+  /** Null when the turn does not run. */
+  clock: TurnClock | null;
   /** Asks again in place of this exchange; null where that makes no sense (not the last one, busy). */
   onAgain: ((exchange: Exchange, question: string) => void) | null;
   /** Somebody asked from elsewhere to edit this question. */
@@ -35,18 +36,18 @@ const LOST: Notice = {
   retryable: true,
 };
 
-export const ExchangeView = memo(function ExchangeView({ exchange, since, onAgain, editing, setEditing }: Props) {
+export const ExchangeView = memo(function ExchangeView({ exchange, clock, onAgain, editing, setEditing }: Props) {
   const { turnId, question, answer } = exchange;
   const notice = answer ? noticeOf(answer) : LOST;
-  const again = onAgain && question !== "" ? (text: string) => onAgain(exchange, text) : null;
+  const again = onAgain && isAsked(exchange) ? (text: string) => onAgain(exchange, text) : null;
   const retry = again && notice?.retryable ? () => again(question) : null;
   const tokens = answer?.cost ? answer.cost.input_tokens + answer.cost.output_tokens : null;
-  const frame = useMemo(() => ({ turnId, since, tokens }), [turnId, since, tokens]);
+  const frame = useMemo(() => ({ turnId, clock, tokens }), [turnId, clock, tokens]);
   return (
     <section className="exchange" data-turn-id={turnId}>
-      {question !== "" && (
+      {isAsked(exchange) && (
         <Question
-          question={question}
+          exchange={exchange}
           onEdit={again}
           editing={editing}
           setEditing={(open) => setEditing(open ? turnId : null)}
@@ -72,7 +73,7 @@ function Answer({ view }: { view: TurnView }) {
   const outline = useMemo(() => outlineOf(view.entries), [view.entries]);
   const root = childrenOf(outline, null);
   // Between one sign of life and the next there is nothing to draw: show that it goes on.
-  const quiet = isRunning(view) && view.approvals.length === 0 && !root.some(isMoving);
+  const quiet = isRunning(view) && openApprovals(view).length === 0 && !root.some(isMoving);
   return (
     <>
       {callsIn(view).length > 0 && <WorkBar view={view} />}

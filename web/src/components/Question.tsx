@@ -1,24 +1,33 @@
 // What the person said; the last one can be said otherwise.
 
-import { useLayoutEffect, useRef, useState } from "react";
-import { parseQuestion } from "../turn/attachments";
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
+import { conversation } from "../state/page";
+import { isImage, parseQuestion, type Medium } from "../turn/attachments";
+import type { Exchange } from "../turn/stored";
 import { CopyButton } from "./CopyButton";
 import { FileIcon, PencilIcon } from "./Icons";
 
 interface Props {
-  question: string;
+  exchange: Exchange;
   /** Sends the message anew, in place of this one; null where that makes no sense. */
   onEdit: ((question: string) => void) | null;
   editing: boolean;
   setEditing: (editing: boolean) => void;
 }
 
-export function Question({ question, onEdit, editing, setEditing }: Props) {
+export function Question({ exchange, onEdit, editing, setEditing }: Props) {
+  const { question, media } = exchange;
   const { text, files } = parseQuestion(question);
+  const missing = media.some(({ data }) => data === null);
+  useEffect(() => {
+    // Once: what does not come is not there any more.
+    if (missing) void conversation.loadMedia(exchange);
+  }, [exchange.turnId]);
   if (editing && onEdit) {
     return (
       <Editor
         question={question}
+        alone={media.length === 0}
         onCancel={() => setEditing(false)}
         onSave={(changed) => {
           setEditing(false);
@@ -31,6 +40,7 @@ export function Question({ question, onEdit, editing, setEditing }: Props) {
     <div className="question-row">
       <div className="question" data-testid="message-user">
         <h2 className="visually-hidden">You</h2>
+        {media.length > 0 && <Media media={media} />}
         {text}
         {files.map((file, index) => (
           <details key={index} className="attached">
@@ -43,7 +53,7 @@ export function Question({ question, onEdit, editing, setEditing }: Props) {
         ))}
       </div>
       <div className="question-acts">
-        <CopyButton text={question} what="the message" />
+        {question !== "" && <CopyButton text={question} what="the message" />}
         {onEdit && (
           <button
             type="button"
@@ -61,16 +71,37 @@ export function Question({ question, onEdit, editing, setEditing }: Props) {
   );
 }
 
+function Media({ media }: { media: readonly Medium[] }) {
+  return (
+    <ul className="media">
+      {media.map((medium, index) => (
+        <li key={index} data-testid="medium">
+          {medium.data !== null && isImage(medium) ? (
+            <img src={medium.data} alt={medium.name} />
+          ) : (
+            <span className="media-mark">
+              <FileIcon />
+              {medium.name}
+            </span>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 interface EditorProps {
   question: string;
+  /** Without images the words must say something. */
+  alone: boolean;
   onSave: (question: string) => void;
   onCancel: () => void;
 }
 
-function Editor({ question, onSave, onCancel }: EditorProps) {
+function Editor({ question, alone, onSave, onCancel }: EditorProps) {
   const [text, setText] = useState(question);
   const box = useRef<HTMLTextAreaElement>(null);
-  const usable = text.trim() !== "";
+  const usable = !alone || text.trim() !== "";
 
   useLayoutEffect(() => {
     const field = box.current;

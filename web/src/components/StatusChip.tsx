@@ -1,15 +1,16 @@
 // What the turn is doing, and, for who asks, how much of its limits it has used.
 
 import { useId, useState } from "react";
+import type { TurnClock } from "../state/conversation";
 import { budgetLines, fractionOf, fullest, type BudgetLine } from "../turn/budget";
 import { durationText, secondsText, type Status } from "../turn/status";
 import type { TurnView } from "../turn/view";
-import { useNow } from "./useNow";
+import { useRunningMs } from "./useNow";
 
 interface Props {
   status: Status;
   /** The turn that runs; null when none does. */
-  turn: { view: TurnView; since: number } | null;
+  turn: { view: TurnView; clock: TurnClock } | null;
 }
 
 export function StatusChip({ status, turn }: Props) {
@@ -47,9 +48,8 @@ export function StatusChip({ status, turn }: Props) {
 }
 
 /** A thin line under the top bar, as full as the limit that is nearest. */
-function BudgetBar({ turn: { view, since } }: { turn: NonNullable<Props["turn"]> }) {
-  const now = useNow(true);
-  const lines = budgetLines(view, now - since);
+function BudgetBar({ turn: { view, clock } }: { turn: NonNullable<Props["turn"]> }) {
+  const lines = budgetLines(view, useRunningMs(clock));
   if (lines.length === 0) return null;
   const used = fullest(lines);
   return (
@@ -67,13 +67,13 @@ function BudgetBar({ turn: { view, since } }: { turn: NonNullable<Props["turn"]>
 }
 
 function Details({ status, turn }: Props) {
-  const now = useNow(turn !== null);
+  const runningMs = useRunningMs(turn?.clock ?? null);
   if (!turn) return <p className="status-words">{status.words ?? "Nothing is running."}</p>;
   return (
     <>
       <p className="status-words">{status.words ?? status.label}</p>
       <dl className="budget-lines">
-        {budgetLines(turn.view, now - turn.since).map((line) => (
+        {budgetLines(turn.view, runningMs).map((line) => (
           <div key={line.label}>
             <dt>{line.label}</dt>
             <dd>{usedText(line)}</dd>

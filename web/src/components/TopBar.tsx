@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "react";
 import type { Status } from "../turn/status";
+import type { TurnClock } from "../state/conversation";
 import type { TurnView } from "../turn/view";
 import { MenuIcon } from "./Icons";
 import { StatusChip } from "./StatusChip";
@@ -7,7 +8,7 @@ import { StatusChip } from "./StatusChip";
 interface Props {
   title: string;
   status: Status;
-  turn: { view: TurnView; since: number } | null;
+  turn: { view: TurnView; clock: TurnClock } | null;
   menuOpen: boolean;
   onMenu: () => void;
 }

@@ -39,7 +39,7 @@ export function Transcript({ state, demo, editing, setEditing }: Props) {
     <ExchangeView
       key={exchange.turnId}
       exchange={exchange}
-      since={running?.turnId === exchange.turnId ? running.since : null}
+      clock={running?.turnId === exchange.turnId ? running.clock : null}
       onAgain={running === null && exchange.turnId === lastTurn ? again : null}
       editing={editing === exchange.turnId}
       setEditing={setEditing}

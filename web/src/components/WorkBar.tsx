@@ -8,15 +8,15 @@ import { callsIn, isSubtask, type TurnView } from "../turn/view";
 import { CollapseIcon, ExpandIcon, LanesIcon } from "./Icons";
 import { TimelineView } from "./TimelineView";
 import { useTurnFrame } from "./TurnContext";
-import { useNow } from "./useNow";
+import { useRunningMs } from "./useNow";
 
 export function WorkBar({ view }: { view: TurnView }) {
-  const { turnId, since } = useTurnFrame();
+  const { turnId, clock } = useTurnFrame();
   const [lanes, setLanes] = useState(false);
   const panel = useId();
-  const running = since !== null && view.finishReason === null;
-  const now = useNow(running);
-  const timeline = timelineOf(view, running ? now - since : 0);
+  const running = clock !== null && view.finishReason === null;
+  const runningMs = useRunningMs(clock, running);
+  const timeline = timelineOf(view, running ? runningMs : 0);
   const calls = callsIn(view);
   const open = calls.filter((call) => call.status === "running").length;
   const setAll = (value: boolean) => openCards(turnId, calls.map((call) => call.id), value);
@@ -28,7 +28,7 @@ export function WorkBar({ view }: { view: TurnView }) {
           {timeline && (
             <>
               {" · "}
-              {running && open > 0 ? `${open} running · ${secondsText(now - since)}` : durationText(timeline.span)}
+              {running && open > 0 ? `${open} running · ${secondsText(runningMs)}` : durationText(timeline.span)}
             </>
           )}
         </p>

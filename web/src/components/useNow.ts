@@ -1,6 +1,7 @@
 // The time, for what counts seconds while it runs. One timer for all who look, and none when nobody does.
 
 import { useSyncExternalStore } from "react";
+import type { TurnClock } from "../state/conversation";
 
 const TICK_MS = 250;
 
@@ -29,4 +30,10 @@ const never = () => () => {};
 /** Grows about four times a second while `running`. */
 export function useNow(running: boolean): number {
   return useSyncExternalStore(running ? subscribe : never, () => now, () => now);
+}
+
+/** A turn's running time, in milliseconds, which grows while `counting`; nothing without a clock. */
+export function useRunningMs(clock: TurnClock | null, counting = true): number {
+  const now = useNow(counting && clock !== null && clock.waitsSince === null);
+  return clock === null ? 0 : (clock.waitsSince ?? now) - clock.since;
 }

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Conversation } from "./conversation";
-import { drafts, NEW_CHAT } from "./drafts";
+import { draftFiles, drafts, NEW_CHAT } from "./drafts";
 
 interface Asked {
   url: string;
@@ -86,6 +86,28 @@ describe("sending", () => {
     expect(state.exchanges).toMatchObject([
       { question: "Hi", answer: { finishReason: "stop", entries: [{ content: "Hello" }] } },
     ]);
+  });
+
+  it("sends images as parts, shows them, and gives them back when they are refused", async () => {
+    const media = [{ name: "a.png", data: "data:image/png;base64,iVBORw0KGgo=" }];
+    answer = ({ body }) => finished(body["turn_id"]!);
+    const { conversation } = opened();
+    const send = async (words: string) => {
+      const sending = conversation.send(words, null, media);
+      await vi.runAllTimersAsync();
+      await sending;
+      return conversation.store.get();
+    };
+    const state = await send("Look");
+    expect(requests[0]!.body["content"]).toEqual([
+      { type: "text", text: "Look" },
+      { type: "image", data: media[0]!.data },
+    ]);
+    expect(state.exchanges).toMatchObject([{ question: "Look", media }]);
+    answer = () => problem(400, "invalid_request", "This model sees no images.");
+    await send("");
+    const chat = requests[0]!.body["thread_id"]!;
+    expect([drafts.get()[chat], draftFiles.get()[chat]]).toEqual(["", media]);
   });
 
   it("gives refused words back, with the service's reason", async () => {
@@ -243,6 +265,55 @@ describe("opening", () => {
       exchanges: [{ question: "Still there?", answer: { finishReason: "stop" } }],
     });
     expect(after).toBe("40");
+  });
+
+  it("counts no time while the turn waits for a person", async () => {
+    let tell: ReadableStreamDefaultController<Uint8Array> | undefined;
+    answer = ({ url }) => {
+      if (url.includes("/messages")) return Response.json({ messages: [], next_cursor: null });
+      if (!url.endsWith("/stream")) {
+        return Response.json({ id: "T", last_seq: 1, running_turn_id: "r", running_turn_first_seq: 1, running_ms: 3_000 });
+      }
+      return new Response(new ReadableStream<Uint8Array>({ start: (controller) => void (tell = controller) }));
+    };
+    const { conversation } = opened();
+    const opening = conversation.open("T");
+    const clock = () => conversation.store.get().running!.clock;
+    const say = async (event: object) => {
+      tell!.enqueue(new TextEncoder().encode(`data: ${JSON.stringify({ ...event, turn_id: "r" })}\n\n`));
+      await vi.advanceTimersByTimeAsync(100);
+    };
+    await vi.advanceTimersByTimeAsync(100);
+    await say({ type: "agent_state", seq: 1, state: "waiting_on_user" });
+    const { since, waitsSince } = clock();
+    expect(waitsSince! - since).toBe(3_100);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(clock()).toEqual({ since, waitsSince });
+    const waited = Date.now() - waitsSince!;
+    await say({ type: "agent_state", seq: 2, state: "thinking" });
+    expect(clock()).toEqual({ since: since + waited, waitsSince: null });
+    await say({ type: "done", seq: 3, message_id: "a", finish_reason: "stop" });
+    await vi.runAllTimersAsync();
+    await opening;
+  });
+
+  it("gets the images that a stored message has only marks of", async () => {
+    const data = "data:image/png;base64,iVBORw0KGgo=";
+    const stored = { id: "u", turn_id: "1", role: "user", content: "Look\n\n[image/png, 1 kB]", created_at: 0 };
+    answer = ({ url }) => {
+      if (url.endsWith("/messages/u/content")) {
+        return Response.json({ content: [{ type: "text", text: "Look" }, { type: "image", data }] });
+      }
+      if (url.includes("/messages")) return Response.json({ messages: [stored], next_cursor: null });
+      return Response.json({ id: "T", last_seq: 1, running_turn_id: null, running_turn_first_seq: null, running_ms: null });
+    };
+    const { conversation } = opened();
+    await conversation.open("T");
+    const [exchange] = conversation.store.get().exchanges;
+    const name = "image/png, 1 kB";
+    expect(exchange).toMatchObject({ question: "Look", media: [{ name, data: null }] });
+    await conversation.loadMedia(exchange!);
+    expect(conversation.store.get().exchanges).toMatchObject([{ question: "Look", media: [{ name, data }] }]);
   });
 
   it("says when a chat is not there", async () => {

@@ -5,10 +5,11 @@
 
 import { followTurn } from "../api/follow";
 import { Refusal, Unreachable, isAbort, wordsFor } from "../api/http";
-import { cancelTurn, decide, readMessages, readOn, readThread, startTurn } from "../api/threads";
+import { cancelTurn, decide, readContent, readMessages, readOn, readThread, startTurn } from "../api/threads";
 import type { TurnRequest } from "../api/threads";
+import { contentOf, isImage, partsOf, type Medium } from "../turn/attachments";
 import type { Connection } from "../turn/status";
-import type { Decision, ThreadDetail } from "../wire";
+import type { Content, Decision, ThreadDetail } from "../wire";
 import { begunExchange, exchangesOf, questionIdOf, renewed, type Exchange } from "../turn/stored";
 import { drawing } from "./drawing";
 import { clearDraft, NEW_CHAT, restoreDraft } from "./drafts";
@@ -16,14 +17,21 @@ import { pause } from "./pause";
 import { setModel, settings } from "./settings";
 import { Store } from "./store";
 
+/** The running time of a turn, by this machine's clock. It stands still while the turn waits for a person. */
+export interface TurnClock {
+  /** When it was nothing, the waits since then left out. */
+  since: number;
+  /** Since when the turn waits; null when it does not. */
+  waitsSince: number | null;
+}
+
 export interface Running {
   turnId: string;
   connection: Connection;
   stopping: boolean;
   /** The first event has come: the turn exists in the service and can be stopped there. */
   begun: boolean;
-  /** When, by this machine's clock, the turn's running time was nothing. */
-  since: number;
+  clock: TurnClock;
 }
 
 export interface ConversationState {
@@ -40,6 +48,13 @@ export interface ConversationState {
 export interface Listener {
   began: (threadId: string, content: string) => void;
   ended: (threadId: string) => void;
+}
+
+/** A message on its way. */
+interface Said {
+  words: string;
+  media: readonly Medium[];
+  instead: Exchange | null;
 }
 
 const EMPTY: ConversationState = {
@@ -102,28 +117,32 @@ export class Conversation {
   }
 
   /** Sends a message. `instead` names the exchange whose place it takes, which must be the last. */
-  async send(content: string, instead: Exchange | null = null): Promise<void> {
+  async send(
+    words: string,
+    instead: Exchange | null = null,
+    media: readonly Medium[] = instead?.media ?? [],
+  ): Promise<void> {
     const { threadId, phase, running } = this.store.get();
-    if (running || phase !== "ready" || content.trim() === "") return;
+    if (running || phase !== "ready" || (words.trim() === "" && media.length === 0)) return;
     const replaced = instead && questionIdOf(instead);
-    const request = this.#requestFor(threadId, content, replaced);
+    const request = this.#requestFor(threadId, contentOf(words, media), replaced);
     const chat = threadId ?? NEW_CHAT;
     const signal = this.#visit.signal;
     if (!instead) clearDraft(chat);
     this.store.set((state) => ({
       threadId: request.thread_id,
       problem: null,
-      running: { turnId: request.turn_id, connection: "open", stopping: false, begun: false, since: Date.now() },
+      running: { turnId: request.turn_id, connection: "open", stopping: false, begun: false, clock: started() },
       exchanges: [
         ...state.exchanges.filter(({ turnId }) => turnId !== request.turn_id && turnId !== instead?.turnId),
-        begunExchange(request.turn_id, content),
+        begunExchange(request.turn_id, words, media),
       ],
     }));
     try {
       await this.#follow(request.thread_id, request.turn_id, () => startTurn(request, signal));
     } catch (error) {
       if (signal.aborted || isAbort(error)) return;
-      this.#unsend(threadId, request, instead, error);
+      this.#unsend(threadId, request, { words, media, instead }, error);
     }
   }
 
@@ -132,6 +151,21 @@ export class Conversation {
     if (!threadId || !running || running.stopping) return;
     this.#setRunning({ stopping: true });
     if (running.begun) await this.#cancel(threadId);
+  }
+
+  /** Gets the images and files of a question that is on screen. What the service has no more stays a mark. */
+  async loadMedia(exchange: Exchange): Promise<void> {
+    const { threadId } = this.store.get();
+    const id = questionIdOf(exchange);
+    const { signal } = this.#visit;
+    if (threadId === null || id === null) return;
+    const { media } = await readContent(threadId, id, signal).then(partsOf, () => ({ media: [] }));
+    if (signal.aborted || media.length !== exchange.media.length) return;
+    // An image has no name of its own: its mark says what it is.
+    const named = media.map((each, index) => (isImage(each) ? { ...each, name: exchange.media[index]?.name ?? "" } : each));
+    this.store.set(({ exchanges }) => ({
+      exchanges: exchanges.map((each) => (each.turnId === exchange.turnId ? { ...each, media: named } : each)),
+    }));
   }
 
   /** Whether it took is told by the turn's events. */
@@ -178,7 +212,7 @@ export class Conversation {
     const asked = exchanges.find((exchange) => exchange.turnId === turnId);
     if (turnId === null || asked?.answer) return;
     this.store.set({
-      running: { turnId, connection: "open", stopping: false, begun: true, since: Date.now() - (runningMs ?? 0) },
+      running: { turnId, connection: "open", stopping: false, begun: true, clock: started(runningMs ?? 0) },
       exchanges: [
         ...exchanges.filter((exchange) => exchange !== asked),
         { ...begunExchange(turnId, ""), ...asked, answer: begunExchange(turnId, "").answer },
@@ -206,6 +240,7 @@ export class Conversation {
         this.#lastSeq = event.seq;
         drawn.add(event);
         if (start && this.store.get().running?.begun === false) this.#begin(threadId);
+        if (event.type === "agent_state") this.#setWaiting(event.state === "waiting_on_user");
       },
       onOpen: () => this.#setRunning({ connection: "open" }, signal),
       onCut: () => this.#setRunning({ connection: "reconnecting" }, signal),
@@ -221,9 +256,19 @@ export class Conversation {
   #begin(threadId: string): void {
     const { running, exchanges } = this.store.get();
     this.#unsure = null;
-    this.#setRunning({ begun: true, since: Date.now() });
+    this.#setRunning({ begun: true, clock: started() });
     this.listener.began(threadId, exchanges.at(-1)?.question ?? "");
     if (running?.stopping) void this.#cancel(threadId);
+  }
+
+  #setWaiting(waits: boolean): void {
+    const { running } = this.store.get();
+    if (!running || waits === (running.clock.waitsSince !== null)) return;
+    const { since, waitsSince } = running.clock;
+    const now = Date.now();
+    this.#setRunning({
+      clock: waits ? { since, waitsSince: now } : { since: since + now - (waitsSince ?? now), waitsSince: null },
+    });
   }
 
   async #cancel(threadId: string): Promise<void> {
@@ -237,13 +282,14 @@ export class Conversation {
     }
   }
 
-  #requestFor(threadId: string | null, content: string, replaced: string | null): TurnRequest {
+  #requestFor(threadId: string | null, content: Content, replaced: string | null): TurnRequest {
     const unsure = this.#unsure;
     const again =
-      unsure?.content === content &&
+      unsure !== null &&
+      JSON.stringify(unsure.content) === JSON.stringify(content) &&
       (threadId ?? unsure.thread_id) === unsure.thread_id &&
       (unsure.replaces_message_id ?? null) === replaced;
-    if (unsure && again) return unsure;
+    if (again) return unsure;
     const { model } = settings.get();
     return {
       content,
@@ -255,7 +301,7 @@ export class Conversation {
   }
 
   /** The message was not taken, or the line broke for good: nothing of what was typed is lost. */
-  #unsend(threadId: string | null, request: TurnRequest, instead: Exchange | null, error: unknown): void {
+  #unsend(threadId: string | null, request: TurnRequest, { words, media, instead }: Said, error: unknown): void {
     const begun = this.store.get().running?.begun ?? false;
     if (begun) {
       // Refused while reading on: the chat was deleted, or belongs to a session that is over.
@@ -265,7 +311,7 @@ export class Conversation {
     this.#unsure = error instanceof Unreachable ? request : null;
     // The deployment offers it no more: the next attempt leaves the choice to the service.
     if (error instanceof Refusal && error.field === "model") setModel(null);
-    if (request.content !== instead?.question) restoreDraft(threadId ?? NEW_CHAT, request.content);
+    if (words !== instead?.question) restoreDraft(threadId ?? NEW_CHAT, words, media);
     this.store.set((state) => ({
       threadId,
       running: null,
@@ -285,4 +331,8 @@ export class Conversation {
     if (signal.aborted) return;
     this.store.set(({ running }) => (running ? { running: { ...running, ...change } } : {}));
   }
+}
+
+function started(runningMs = 0): TurnClock {
+  return { since: Date.now() - runningMs, waitsSince: null };
 }

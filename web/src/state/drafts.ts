@@ -1,7 +1,7 @@
 // What was typed or attached and not sent, one draft a chat. Kept in sessionStorage, so that neither a failed
 // send nor a reload loses it, and no other tab or later visitor sees it.
 
-import { parseQuestion, type AttachedFile } from "../turn/attachments";
+import { parseQuestion, type AttachedFile, type Medium } from "../turn/attachments";
 import { Store } from "./store";
 
 const KEY = "espalier.drafts";
@@ -28,14 +28,24 @@ function keep(key: string, drafts: Record<string, { length: number }>): void {
 }
 
 export const drafts = new Store<Record<string, string>>(load(KEY));
-export const draftFiles = new Store<Record<string, AttachedFile[]>>(load(FILES_KEY));
+export type Attachment = AttachedFile | Medium;
+
+export const draftFiles = new Store<Record<string, Attachment[]>>(load(FILES_KEY));
+
+/** The text files and the images and PDFs of a draft. */
+export function sorted(attached: readonly Attachment[]): { files: AttachedFile[]; media: Medium[] } {
+  return {
+    files: attached.filter((each) => "text" in each),
+    media: attached.filter((each) => "data" in each),
+  };
+}
 
 export function setDraft(chat: string, text: string): void {
   drafts.set({ [chat]: text });
   keep(KEY, drafts.get());
 }
 
-export function setDraftFiles(chat: string, files: AttachedFile[]): void {
+export function setDraftFiles(chat: string, files: Attachment[]): void {
   draftFiles.set({ [chat]: files });
   keep(FILES_KEY, draftFiles.get());
 }
@@ -46,9 +56,10 @@ export function clearDraft(chat: string): void {
 }
 
 /** Gives an unsent message back without losing what was typed meanwhile. */
-export function restoreDraft(chat: string, message: string): void {
+export function restoreDraft(chat: string, message: string, media: readonly Medium[]): void {
   const { text, files } = parseQuestion(message);
   const typed = drafts.get()[chat] ?? "";
   setDraft(chat, typed === "" ? text : `${text}\n\n${typed}`);
-  if (files.length > 0) setDraftFiles(chat, [...files, ...(draftFiles.get()[chat] ?? [])]);
+  const attached = [...files, ...media];
+  if (attached.length > 0) setDraftFiles(chat, [...attached, ...(draftFiles.get()[chat] ?? [])]);
 }

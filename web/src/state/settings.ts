@@ -66,6 +66,14 @@ export function choicesOf({ roles, models }: ModelList): string[] {
   return [...Object.keys(roles).filter((role) => role !== DEFAULT_ROLE), ...models.map(({ id }) => id)];
 }
 
+/** Whether the model that would answer now reads images and PDFs. Where nobody knows, the service says. */
+export function readsMedia({ offered, model }: Settings): boolean {
+  if (!offered) return true;
+  const chosen = model ?? DEFAULT_ROLE;
+  const id = offered.roles[chosen]?.[0] ?? chosen;
+  return offered.models.find((each) => each.id === id)?.capabilities?.vision ?? true;
+}
+
 /** Who answers where nobody was chosen (docs/wire-protocol.md). */
 export const DEFAULT_ROLE = "primary";
 

@@ -1,8 +1,70 @@
-// Files go along as text, in a form that a model reads and that this page knows again when the message comes back.
+// Text files go along as text, in a form that a model reads and that this page knows again when the message comes
+// back. Images and PDFs are parts of the message; what comes back of them is a mark.
+
+import type { Content, ContentPart } from "../wire";
 
 export interface AttachedFile {
   name: string;
   text: string;
+}
+
+/** An image or a PDF. */
+export interface Medium {
+  name: string;
+  /** A data URL; null as long as only the message's mark is known. */
+  data: string | null;
+}
+
+/** What the service takes in one message (docs/wire-protocol.md): images and PDFs, and their bytes before base64. */
+export const MAX_MEDIA = 8;
+export const MAX_MEDIA_BYTES = 600_000;
+
+export function isImage({ data }: Medium): boolean {
+  return data?.startsWith("data:image/") ?? false;
+}
+
+/** The bytes that a data URL stands for. */
+export function bytesOf({ data }: Medium): number {
+  const base64 = data?.slice(data.indexOf(",") + 1) ?? "";
+  return (base64.length * 3) / 4 - (base64.match(/=*$/)?.[0].length ?? 0);
+}
+
+/** A message as it is sent. Media that nobody has any more stay behind. */
+export function contentOf(text: string, media: readonly Medium[]): Content {
+  const parts = media.flatMap((medium): ContentPart[] => {
+    const { name, data } = medium;
+    if (data === null) return [];
+    return [isImage(medium) ? { type: "image", data } : { type: "file", name, data }];
+  });
+  if (parts.length === 0) return text;
+  return text.trim() === "" ? parts : [{ type: "text", text }, ...parts];
+}
+
+/** The same the other way: the words, and the media with what they are called. */
+export function partsOf(content: Content): { text: string; media: Medium[] } {
+  if (typeof content === "string") return { text: content, media: [] };
+  const words: string[] = [];
+  const media: Medium[] = [];
+  for (const part of content) {
+    if (part.type === "text") words.push(part.text);
+    else media.push({ name: part.type === "image" ? "Image" : part.name, data: part.data });
+  }
+  return { text: words.join("\n\n"), media };
+}
+
+const MARK = /^\[([^\n]{1,300}), \d+ kB\]$/;
+
+/** A stored message apart from the marks at its end, which stand for its images and files. */
+export function withoutMarks(stored: string): { text: string; media: Medium[] } {
+  const paragraphs = stored.split("\n\n");
+  const media: Medium[] = [];
+  for (;;) {
+    const mark = paragraphs.at(-1) ?? "";
+    if (media.length === MAX_MEDIA || !MARK.test(mark)) break;
+    media.unshift({ name: mark.slice(1, -1), data: null });
+    paragraphs.pop();
+  }
+  return { text: paragraphs.join("\n\n"), media };
 }
 
 const FENCE = "`````";

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { TurnEvent } from "../wire";
 import { childrenOf, outlineOf } from "./outline";
 import { reduceTurn } from "./reduce";
-import { newTurn, type TurnView } from "./view";
+import { newTurn, openApprovals, type TurnView } from "./view";
 
 const TURN = "turn";
 
@@ -187,12 +187,13 @@ describe("approvals", () => {
     const asked = played(request("a"), request("b"));
     const args = { url: "https://example.com" };
     expect(asked.approvals).toEqual([
-      { id: "a", name: "fetch_page", args },
-      { id: "b", name: "fetch_page", args },
+      { id: "a", name: "fetch_page", args, decision: null },
+      { id: "b", name: "fetch_page", args, decision: null },
     ]);
     const answered = played(request("a"), request("b"), resolved("a", "deny"));
-    expect(answered.approvals.map(({ id }) => id)).toEqual(["b"]);
-    expect(played(request("a"), resolved("a", "expired")).approvals).toEqual([]);
+    expect(answered.approvals.map(({ decision }) => decision)).toEqual(["deny", null]);
+    expect(openApprovals(answered).map(({ id }) => id)).toEqual(["b"]);
+    expect(openApprovals(played(request("a"), resolved("a", "expired")))).toEqual([]);
   });
 
   it("asks nothing after the end", () => {

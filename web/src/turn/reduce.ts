@@ -25,10 +25,15 @@ function apply(view: TurnView, event: TurnEvent): TurnView {
       };
     case "approval_request": {
       const { approval_id: id, name, args } = event;
-      return { ...view, approvals: [...view.approvals, { id, name, args }] };
+      return { ...view, approvals: [...view.approvals, { id, name, args, decision: null }] };
     }
     case "approval_resolved":
-      return { ...view, approvals: view.approvals.filter(({ id }) => id !== event.approval_id) };
+      return {
+        ...view,
+        approvals: view.approvals.map((asked) =>
+          asked.id === event.approval_id ? { ...asked, decision: event.decision } : asked,
+        ),
+      };
     case "model_call_update":
       return event.status === "end"
         ? { ...view, entries: view.entries.map((entry) => closed(entry, event.model_call_id)) }

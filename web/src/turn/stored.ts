@@ -2,11 +2,14 @@
 // stored (subtasks' streamed text, reasoning).
 
 import type { ExecutionTree, StoredMessage, TreeNode } from "../wire";
+import { withoutMarks, type Medium } from "./attachments";
 import { newTurn, type ToolEntry, type TurnView } from "./view";
 
 export interface Exchange {
   turnId: string;
   question: string;
+  /** The images and PDFs of the question. */
+  media: readonly Medium[];
   /** The stored message that asked; null in a turn that began here, whose answer knows it. */
   questionId: string | null;
   askedAt: number;
@@ -21,12 +24,15 @@ export function exchangesOf(messages: readonly StoredMessage[]): Exchange[] {
     const exchange = byTurn.get(message.turn_id) ?? {
       turnId: message.turn_id,
       question: "",
+      media: [],
       questionId: null,
       askedAt: message.created_at,
       answer: null,
     };
     if (message.role === "user") {
-      exchange.question = message.content;
+      const { text, media } = withoutMarks(message.content);
+      exchange.question = text;
+      exchange.media = media;
       exchange.questionId = message.id;
     } else if (message.role === "assistant") exchange.answer = turnOf(message);
     byTurn.set(message.turn_id, exchange);
@@ -35,8 +41,13 @@ export function exchangesOf(messages: readonly StoredMessage[]): Exchange[] {
 }
 
 /** A turn that begins now, here or elsewhere. */
-export function begunExchange(turnId: string, question: string): Exchange {
-  return { turnId, question, questionId: null, askedAt: Date.now(), answer: newTurn(turnId) };
+export function begunExchange(turnId: string, question: string, media: readonly Medium[] = []): Exchange {
+  return { turnId, question, media, questionId: null, askedAt: Date.now(), answer: newTurn(turnId) };
+}
+
+/** Whether anything was asked: a turn may be known before its message is. */
+export function isAsked({ question, media }: Exchange): boolean {
+  return question !== "" || media.length > 0;
 }
 
 /** The name of the question's message, for a turn that is to take its place. */

@@ -4,7 +4,7 @@
 // `entries` is flat and in order of appearance; who stands inside whom is said by `parentId` alone
 // and worked out when it is drawn (outline.ts).
 
-import type { CostSummary, FinishReason, ModelCost, TurnLimits } from "../wire";
+import type { CostSummary, Decision, FinishReason, ModelCost, TurnLimits } from "../wire";
 
 interface Entry {
   /** Unique within the turn. */
@@ -70,6 +70,8 @@ export interface Approval {
   id: string;
   name: string;
   args: Record<string, unknown>;
+  /** What was said to it, here or elsewhere; null as long as nothing was. */
+  decision: Decision | null;
 }
 
 export interface TurnView {
@@ -79,7 +81,7 @@ export interface TurnView {
   /** The highest event applied; anything up to it that comes again is a repetition. */
   lastSeq: number;
   entries: TurnEntry[];
-  /** What a person is asked and has not answered. */
+  /** What a person is asked, as long as the turn runs. */
   approvals: Approval[];
   agent: AgentState | null;
   limits: TurnLimits | null;
@@ -113,6 +115,11 @@ export const SUBTASK_TOOL = "run_subtask";
 
 export function isSubtask(entry: ToolEntry): boolean {
   return entry.name === SUBTASK_TOOL;
+}
+
+/** What waits for a person's word. */
+export function openApprovals({ approvals }: TurnView): Approval[] {
+  return approvals.filter(({ decision }) => decision === null);
 }
 
 export function callsIn(view: TurnView): ToolEntry[] {

@@ -51,6 +51,7 @@ fn the_page_has_the_wires_types() {
         ExecutionTree,
         TreeNode,
         MessageList,
+        SentContent,
         ThreadSummary,
         ThreadList,
         ThreadDetail,

@@ -107,8 +107,11 @@ impl Plan {
             format!("ANTHROPIC_BASE_URL:{}", world.llm),
             "ANTHROPIC_API_KEY:messages-key".to_owned(),
             "MODELS:other:fake-4, openai-responses:fake-5, anthropic:fake-6".to_owned(),
-            r#"CAPABILITIES:{"other:fake-4":{"tools":false},"openai-responses:fake-5":{"reasoning":true}}"#
-                .to_owned(),
+            [
+                r#"CAPABILITIES:{"other:fake-3":{"vision":true},"other:fake-4":{"tools":false},"#,
+                r#""openai-responses:fake-5":{"reasoning":true}}"#,
+            ]
+            .concat(),
             // Long enough for every test on a slow machine, short enough for the test that reaches it.
             r#"LIMITS:{"wall_clock_ms":20000}"#.to_owned(),
             // Few enough for a test to reach it.

@@ -1,0 +1,109 @@
+// Calls that wait for the reader's word: asked once, there again after a reload, answered with the keyboard.
+
+import { assert, assertEqual, byId, cards, check, env, fakeLlm, openAll, quiet, send, settled, shot, visit } from "../harness.mjs";
+
+/** The tool that the instance asks before; its client is this test. */
+const ERASE = {
+  name: "ui_erase",
+  description: "Erases text.",
+  input_schema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+};
+
+export const erase = (text) => ({ name: "ui_erase", arguments: { text } });
+
+/** From here on the page's messages bring that tool. */
+export function bringTool(page) {
+  return page.route("**/api/chat", (route) => {
+    const body = JSON.parse(route.request().postData());
+    const brought = { ...body, chat_context: { kind: "editor" }, client_tools: [ERASE] };
+    return route.continue({ postData: JSON.stringify(brought) });
+  });
+}
+
+// N-107 N-108
+export async function approvals(browser) {
+  const llm = fakeLlm();
+  const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
+  await bringTool(page);
+  const asked = byId(page, "approval");
+  const decided = byId(page, "approval-decided");
+  const waits = () => page.locator('[data-testid="status-chip"][data-state="waiting"]').waitFor();
+
+  await check("a call that must be allowed asks, and nothing else moves", async () => {
+    await llm.script("", [{ calls: [llm.subtask("Tidy up", "a")] }, { text: "All tidy." }]);
+    await llm.script("a", [{ calls: [erase("the first line")] }, { text: "Tidied." }]);
+    await send(page, llm.says("Tidy up"));
+    await asked.filter({ hasText: "May ui_erase run?" }).filter({ hasText: "the first line" }).waitFor();
+    await waits();
+    await byId(page, "announcer").filter({ hasText: "May ui_erase run?" }).waitFor({ state: "attached" });
+    await shot(page, "approval");
+  });
+
+  await check("after a reload it asks again", async () => {
+    await page.reload();
+    await asked.filter({ hasText: "the first line" }).waitFor();
+    await waits();
+    assertEqual(await asked.count(), 1, "the questions");
+  });
+
+  await check("it can be allowed with the keyboard, and says so, after a reload as well", async () => {
+    await asked.getByRole("button", { name: "Allow once" }).focus();
+    await page.keyboard.press("Enter");
+    await decided.filter({ hasText: "ui_erase was allowed once." }).waitFor();
+    assertEqual(await asked.count(), 0, "the questions");
+    await page.waitForFunction(() => document.activeElement?.id === "composer");
+    await waits();
+    await page.reload();
+    await decided.filter({ hasText: "ui_erase was allowed once." }).waitFor();
+    assertEqual(await asked.count(), 0, "the questions after the reload");
+  });
+
+  await check("the turn goes on with what the client answers", async () => {
+    await byId(page, "expand-all").click();
+    const call = page.locator('[data-testid="tool-card"][data-tool-name="ui_erase"]');
+    const tool_call_id = await call.getAttribute("data-tool-call-id");
+    const thread = new URL(page.url()).searchParams.get("thread");
+    await page.evaluate(
+      async ([path, body]) => {
+        const headers = { "content-type": "application/json" };
+        const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
+        if (!answer.ok) throw new Error(await answer.text());
+      },
+      [`/api/threads/${thread}/tool_results`, { tool_call_id, result: "erased" }],
+    );
+    await byId(page, "message-assistant").filter({ hasText: "All tidy." }).waitFor();
+    await settled(page);
+    assertEqual(await decided.count(), 0, "a turn that is over has its cards for that");
+    await openAll(page);
+    const live = await cards(page);
+    await page.reload();
+    await settled(page);
+    await openAll(page);
+    assertEqual(await cards(page), live, "the cards after a reload");
+  });
+
+  await check("what is not allowed does not run, and its card says so", async () => {
+    await llm.script("no", [{ calls: [erase("everything")] }, { text: "Then not." }]);
+    await send(page, llm.says("Erase all", "no"));
+    await asked.getByRole("button", { name: "Do not allow" }).click();
+    await byId(page, "message-assistant").last().filter({ hasText: "Then not." }).waitFor();
+    await settled(page);
+    await openAll(page);
+    const last = (await cards(page)).at(-1);
+    assertEqual([last.name, last.status], ["ui_erase", "error"], "the card");
+    const words = await page.locator(`[data-tool-call-id="${last.id}"]`).innerText();
+    assert(words.includes("did not allow"), words);
+  });
+
+  await check("a turn that waits can be stopped", async () => {
+    await llm.script("stop", [{ calls: [erase("all")] }]);
+    await send(page, llm.says("Erase", "stop"));
+    await asked.waitFor();
+    await byId(page, "stop").click();
+    await page.locator('[data-testid="turn-error"][data-code="cancelled"]').waitFor();
+    await settled(page);
+    assertEqual(await asked.count(), 0, "the questions");
+  });
+  await quiet("approvals", notes);
+  await context.close();
+}
