@@ -3,7 +3,7 @@
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help dev test verify types coverage coverage-of-requirements fuzz e2e browser faults faults-small faults-mutants bench smoke-model deploy key keys revoke build clean
+.PHONY: help dev test verify types coverage coverage-of-requirements fuzz e2e browser lighthouse faults faults-small faults-mutants bench smoke-model deploy key keys revoke build clean
 
 PORT ?= 8787
 
@@ -69,6 +69,9 @@ e2e: $(WORKER) $(PAGE) ## the end-to-end tests against real workerd
 
 browser: $(WORKER) $(PAGE) ## the page in a headless Chromium
 	CHROMIUM_BIN="$$(scripts/chromium)" && export CHROMIUM_BIN && $(E2E) node tests/browser/page.mjs
+
+lighthouse: $(WORKER) $(PAGE) ## Lighthouse's marks for the page (fetches Lighthouse from npm)
+	CHROMIUM_BIN="$$(scripts/chromium)" && export CHROMIUM_BIN && $(E2E) node tests/browser/lighthouse.mjs
 
 # The Worker with faults on command: built fast, never deployed.
 FAULTS := target/faults-worker/index.js
