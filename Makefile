@@ -3,7 +3,7 @@
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help dev test verify types coverage coverage-of-requirements fuzz e2e browser lighthouse faults faults-small faults-mutants bench smoke-model deploy key keys revoke build clean
+.PHONY: help dev test verify audit types coverage coverage-of-requirements fuzz e2e browser lighthouse faults faults-small faults-mutants bench smoke-model deploy key keys revoke build clean
 
 PORT ?= 8787
 
@@ -60,6 +60,9 @@ verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the 
 
 types: $(RUST) ## the page's types, made from the wire's in Rust (`verify` compares them)
 	ESPALIER_WRITE_TYPES=1 cargo test --locked --quiet -p espalier-durable --lib the_page_has_the_wires_types
+
+audit: $(RUST) $(NPM) $(PAGE_NPM) ## known holes, licences and sources of what we depend on (asks the network)
+	@$(TOOLS) scripts/audit
 
 # The binary starts the fake LLM and `wrangler dev`, runs the command against them and stops both.
 E2E := $(TOOLS) ESPALIER_SKIP_BUILD=1 cargo run --locked --quiet -p espalier-test-support --bin e2e --

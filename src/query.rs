@@ -42,14 +42,16 @@ pub fn wanted(query: &str) -> Result<Option<String>, ApiError> {
 }
 
 /// After which event a stream goes on; 0 is the beginning. The header wins, because a browser that reconnects sends
-/// it along with the URL that it first used.
+/// it along with the URL that it first used. Both must be numbers.
 pub fn after(query: &str, last_event_id: Option<&str>) -> Result<u64, ApiError> {
-    let (field, text) = match last_event_id.filter(|text| !text.is_empty()) {
-        Some(text) => ("Last-Event-ID", Some(Cow::Borrowed(text))),
-        None => ("after", value(query, "after")),
-    };
-    let Some(text) = text else { return Ok(0) };
-    match digits(&text) {
+    let header = last_event_id.filter(|text| !text.is_empty()).map(Cow::Borrowed);
+    let in_header = header.map(|text| event(&text, "Last-Event-ID")).transpose()?;
+    let in_query = value(query, "after").map(|text| event(&text, "after")).transpose()?;
+    Ok(in_header.or(in_query).unwrap_or(0))
+}
+
+fn event(text: &str, field: &str) -> Result<u64, ApiError> {
+    match digits(text) {
         Some(seq) if seq <= MAX_SEQ => Ok(seq),
         _ => Err(ApiError::field(field, "expected the number of an event")),
     }
@@ -122,7 +124,7 @@ mod tests {
             ("after=9007199254740992", None, Err("after")),
             ("after=-1", None, Err("after")),
             ("after=1e3", None, Err("after")),
-            ("after=x", Some("3"), Ok(3)),
+            ("after=x", Some("3"), Err("after")),
             ("", Some("3\r\nX: y"), Err("Last-Event-ID")),
             ("", Some("abc"), Err("Last-Event-ID")),
             ("", Some(" 3"), Err("Last-Event-ID")),

@@ -4,7 +4,7 @@
 //! N-155 N-174 N-188 N-189 N-190 N-191 N-201 N-219 N-221
 
 use espalier_test_support::case::first;
-use espalier_test_support::{Case, call, calls, cost_line, deltas, json, stored, story, text, tree};
+use espalier_test_support::{Case, call, calls, canary, cost_line, deltas, json, stored, story, text, tree};
 
 /// The toolbelt of the thread context.
 const TOOLS: [&str; 6] =
@@ -32,7 +32,7 @@ async fn a_trivial_question_is_one_model_call_and_one_text() {
     assert_eq!(requests.len(), 1);
     assert_eq!(requests[0].roles(), ["system", "user"]);
     assert_eq!(requests[0].contents()[1], case.said("What is 2+2?", ""));
-    assert_eq!(requests[0].headers["authorization"], "Bearer test-key");
+    assert_eq!(requests[0].headers["authorization"], format!("Bearer {}", canary::LLM_API_KEY));
     assert_eq!(requests[0].body["model"], "fake-1");
     assert_eq!(case.stored(&events).await["content"], "4");
 }

@@ -123,7 +123,7 @@ async fn the_page_is_locked_down() {
         assert_eq!(reply.header("referrer-policy"), "no-referrer");
         assert_eq!(reply.header("strict-transport-security"), "max-age=31536000");
         let html = reply.text().await;
-        assert!(!html.contains("test-key") && !html.contains("espk_"), "{html}");
+        assert!(!html.contains("canary") && !html.contains("espk_"), "{html}");
     }
     // A body that no page can send without being asked first.
     let form = client.with("content-type", "text/plain").with("origin", "https://evil.example");

@@ -8,7 +8,7 @@
 use espalier_test_support::case::first;
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::stored::rows;
-use espalier_test_support::{Case, Client, Event, Step, Value, call, env, json, status, story, text};
+use espalier_test_support::{Case, Client, Event, Step, Value, call, canary, env, json, status, story, text};
 
 #[tokio::test]
 async fn what_a_deployment_offers() {
@@ -59,8 +59,8 @@ async fn a_request_may_name_a_role_or_a_model_of_the_list() {
         let requests = case.requests("").await.requests;
         assert_eq!(requests.len(), 1);
         assert_eq!(requests[0].body["model"], model);
-        let key = if provider == "other" { "Bearer other-key" } else { "Bearer test-key" };
-        assert_eq!(requests[0].headers["authorization"], key);
+        let key = if provider == "other" { canary::OTHER_API_KEY } else { canary::LLM_API_KEY };
+        assert_eq!(requests[0].headers["authorization"], format!("Bearer {key}"));
         assert_eq!(requests[0].tools().is_empty(), model == "fake-4", "N-170");
     }
 }
@@ -168,7 +168,8 @@ async fn another_model_stands_in_and_is_named_and_paid() {
         .iter()
         .map(|request| (&request.body["model"], request.headers["authorization"].as_str()))
         .collect();
-    assert_eq!(sent, [(&json!("fake-2"), "Bearer test-key"), (&json!("fake-3"), "Bearer other-key")]);
+    let keys = [canary::LLM_API_KEY, canary::OTHER_API_KEY].map(|key| format!("Bearer {key}"));
+    assert_eq!(sent, [(&json!("fake-2"), &*keys[0]), (&json!("fake-3"), &*keys[1])]);
     assert_eq!(rows(&events, "llm_usage", USAGE).await, [usage("other", "fake-3", 1, "ok")]);
     assert_eq!(rows(&events, "error_log", FAILURES).await, [failure("provider_auth")]);
 

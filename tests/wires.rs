@@ -11,7 +11,8 @@ use espalier_test_support::case::first;
 use espalier_test_support::fake_llm::seal;
 use espalier_test_support::stored::rows;
 use espalier_test_support::{
-    Case, Client, Cut, Event, Outcome, Step, Value, call, calls, deltas, env, json, level, status, text, tree,
+    Case, Client, Cut, Event, Outcome, Step, Value, call, calls, canary, deltas, env, json, level, status,
+    text, tree,
 };
 
 /// A provider of the main instance for each wire, and its model.
@@ -182,7 +183,7 @@ async fn responses_is_sent_its_own_items_with_their_encrypted_reasoning() {
     });
     assert_eq!(body, expected);
     let request = &case.requests("").await.requests[0];
-    assert_eq!(request.headers["authorization"], "Bearer responses-key");
+    assert_eq!(request.headers["authorization"], format!("Bearer {}", canary::OPENAI_API_KEY));
 }
 
 #[tokio::test]
@@ -218,7 +219,7 @@ async fn messages_is_sent_its_own_blocks_with_their_signatures() {
     });
     assert_eq!(body, expected);
     let headers = &case.requests("").await.requests[0].headers;
-    assert_eq!((&*headers["x-api-key"], headers.get("authorization")), ("messages-key", None));
+    assert_eq!((&*headers["x-api-key"], headers.get("authorization")), (canary::ANTHROPIC_API_KEY, None));
 }
 
 /// The provider's ids of the calls of [`play_all`].

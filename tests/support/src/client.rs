@@ -50,7 +50,7 @@ impl Client {
     pub async fn send(&self, method: &str, path: &str, body: impl Into<Bytes>) -> Reply {
         let headers: Vec<(&str, &str)> =
             self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        http::send(method, &format!("{}{path}", self.base), &headers, body).await
+        http::send(method, &format!("{}{path}", self.base), &headers, body).await.watched()
     }
 
     /// A request without a body.

@@ -12,6 +12,8 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
+use crate::canary::Watch;
+
 /// What the server answered. The body is still on its way.
 pub struct Reply {
     /// The status code.
@@ -19,6 +21,7 @@ pub struct Reply {
     /// The header fields.
     pub headers: HeaderMap,
     body: Incoming,
+    watch: Option<Watch>,
     _connection: AbortOnDrop,
 }
 
@@ -37,6 +40,14 @@ impl Reply {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
+    /// Fails from now on when a secret of the deployment is in it.
+    pub fn watched(mut self) -> Self {
+        let mut watch = Watch::new();
+        self.headers.values().for_each(|value| watch.piece(value.as_bytes()));
+        self.watch = Some(watch);
+        self
+    }
+
     /// The next piece of the body, `None` at its end, an error when the connection broke.
     pub async fn read(&mut self) -> Result<Option<Bytes>, hyper::Error> {
         loop {
@@ -46,6 +57,9 @@ impl Reply {
                 Some(Ok(frame)) => {
                     // Trailers are frames too.
                     if let Ok(data) = frame.into_data() {
+                        if let Some(watch) = &mut self.watch {
+                            watch.piece(&data);
+                        }
                         return Ok(Some(data));
                     }
                 }
@@ -108,7 +122,13 @@ pub async fn try_send(
     }));
     let response = sender.send_request(request).await?;
     let (head, body) = response.into_parts();
-    Ok(Reply { status: head.status.as_u16(), headers: head.headers, body, _connection: connection })
+    Ok(Reply {
+        status: head.status.as_u16(),
+        headers: head.headers,
+        body,
+        watch: None,
+        _connection: connection,
+    })
 }
 
 /// `http://127.0.0.1:8787/api/chat` → (`127.0.0.1:8787`, `/api/chat`).

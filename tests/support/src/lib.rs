@@ -5,6 +5,7 @@
 //! breaks a test. Everything that a client may rely on is checked on every turn of every test ([`wire`]); the tests
 //! themselves then compare whole event lists ([`story`]).
 
+pub mod canary;
 pub mod case;
 pub mod client;
 pub mod fake_llm;

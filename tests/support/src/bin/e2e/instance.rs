@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use espalier_test_support::identity::Identity;
-use espalier_test_support::{http, identity, stored};
+use espalier_test_support::{canary, http, identity, stored};
 use tokio::process::{Child, Command};
 
 use crate::{LOGS, path_with_tools};
@@ -41,9 +41,6 @@ pub struct World {
     pub state: PathBuf,
     /// The fake LLM.
     pub llm: String,
-    /// Signs the sessions. It is the same everywhere, so that configuration alone keeps a user of `main` out of
-    /// `closed`.
-    pub secret: String,
 }
 
 /// How to start an instance.
@@ -91,21 +88,21 @@ impl Plan {
     /// The plan for the instance of this name.
     pub fn of(name: &str, world: &World) -> Result<Self, String> {
         let anonymous = "AUTH_ANONYMOUS:true".to_owned();
-        let session = format!("SESSION_SECRET:{}", world.secret);
+        let session = format!("SESSION_SECRET:{}", canary::SESSION_SECRET);
         let provider = [
             "LLM_PROVIDER:openai".to_owned(),
             format!("LLM_BASE_URL:{}/v1", world.llm),
-            "LLM_API_KEY:test-key".to_owned(),
+            format!("LLM_API_KEY:{}", canary::LLM_API_KEY),
             "LLM_MODEL:fake-1".to_owned(),
             // The same server by another name, so that a chain can go from one provider to another.
             format!("OTHER_BASE_URL:{}/v1", world.llm),
-            "OTHER_API_KEY:other-key".to_owned(),
+            format!("OTHER_API_KEY:{}", canary::OTHER_API_KEY),
             "MODEL_SECONDARY:openai:fake-2, other:fake-3".to_owned(),
             // And by its other two wires.
             format!("OPENAI_BASE_URL:{}/v1", world.llm),
-            "OPENAI_API_KEY:responses-key".to_owned(),
+            format!("OPENAI_API_KEY:{}", canary::OPENAI_API_KEY),
             format!("ANTHROPIC_BASE_URL:{}", world.llm),
-            "ANTHROPIC_API_KEY:messages-key".to_owned(),
+            format!("ANTHROPIC_API_KEY:{}", canary::ANTHROPIC_API_KEY),
             "MODELS:other:fake-4, openai-responses:fake-5, anthropic:fake-6".to_owned(),
             [
                 r#"CAPABILITIES:{"other:fake-3":{"vision":true},"other:fake-4":{"tools":false},"#,
@@ -211,6 +208,11 @@ impl Instance {
         answered
             .await
             .unwrap_or_else(|_| Err(format!("{}: no answer from {url} for {PATIENCE:?}", self.name)))
+    }
+
+    /// Its process group.
+    pub fn group(&self) -> Option<u32> {
+        self.keeper.id()
     }
 
     /// Ends it and everything that it started.

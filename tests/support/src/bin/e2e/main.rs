@@ -16,15 +16,17 @@
 //! | `smoke` | `ESPALIER_URL` | only when it is asked for: anonymous users and the model of the `SMOKE_*` variables |
 //!
 //! The command also gets `ESPALIER_FAKE_LLM_URL`, `ESPALIER_STATE_DIR` (where the main instance keeps its D1),
-//! `ESPALIER_ISSUER_KEYS` (what the issuers sign with) and `ESPALIER_ADMIN_KEY` (of the tenant `e2e`). Its exit code is ours. The Worker must have been built (`make build`): the instances do not build it. Runs in the root
-//! of the repository; logs go to `target/e2e/`.
+//! `ESPALIER_GROUP` (the process group of the main instance), `ESPALIER_ISSUER_KEYS` (what the issuers sign with) and
+//! `ESPALIER_ADMIN_KEY` (of the tenant `e2e`). Its exit code is ours, unless a secret of the instances is in what they
+//! have written: that fails. The Worker must have been built (`make build`): the instances do not build it. Runs in the
+//! root of the repository; logs go to `target/e2e/`.
 
 mod instance;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use espalier_test_support::FakeLlm;
+use espalier_test_support::{FakeLlm, canary};
 use instance::{Instance, Plan, World};
 use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
@@ -106,7 +108,6 @@ async fn run(arguments: &Arguments, state: &Path, instances: &mut Vec<Instance>)
         root,
         state: state.to_owned(),
         llm: llm.url().to_owned(),
-        secret: espalier_test_support::new_id(),
     };
     let plans =
         arguments.instances.iter().map(|name| Plan::of(name, &world)).collect::<Result<Vec<_>, _>>()?;
@@ -129,10 +130,32 @@ async fn run(arguments: &Arguments, state: &Path, instances: &mut Vec<Instance>)
         command.env(instance.url_variable, &instance.url);
         if instance.name == "main" {
             command.env("ESPALIER_STATE_DIR", &instance.state);
+            command.env("ESPALIER_GROUP", instance.group().unwrap_or_default().to_string());
         }
     }
     let status = command.kill_on_drop(true).status().await.map_err(|error| format!("{program}: {error}"))?;
+    secrets_are_kept(instances, &identity.admin_key)?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}
+
+/// Whatever the command did: no log, no row, no event, no tree has a secret in it.
+fn secrets_are_kept(instances: &[Instance], admin_key: &str) -> Result<(), String> {
+    let search = |path: &Path, secrets: &[canary::Secret]| {
+        canary::found_in(path, secrets).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let secrets = canary::secrets(admin_key);
+    let mut told = Vec::new();
+    for instance in instances {
+        let log = instance::log_path(instance.name);
+        // What must be there: else we would search in the wrong place.
+        for (path, known) in [(&instance.state.join("v3"), "e2eadmin"), (&log, "wrangler")] {
+            if search(path, &[("known", known.to_owned())])?.is_empty() {
+                return Err(format!("no {known} in {}: does the instance write elsewhere?", path.display()));
+            }
+            told.extend(search(path, &secrets)?);
+        }
+    }
+    if told.is_empty() { Ok(()) } else { Err(format!("secrets got out: {}", told.join(", "))) }
 }
 
 /// Wrangler needs a newer Node than most machines have; it is an npm package of ours.

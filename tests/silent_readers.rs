@@ -1,0 +1,89 @@
+//! Clients that never read cost next to no memory: the log is on disk, and each reader pulls at its own pace. Alone in
+//! this file, because it measures the memory of the whole instance.
+
+// A helper may fail as its test does; clippy allows that in `#[test]` functions only.
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![cfg(target_os = "linux")]
+
+use std::fs;
+
+use espalier_test_support::{Case, deltas, env, json, new_id};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+
+const READERS: usize = 100;
+/// Half of what the edge lets all objects of an isolate have.
+const MOST_GROWTH: u64 = 64 << 20;
+
+/// What the processes of the main instance have in memory, in bytes.
+fn resident() -> u64 {
+    let group = env("ESPALIER_GROUP");
+    let of = |stat: String| {
+        // The name, in parentheses, may have spaces.
+        let fields: Vec<String> = stat.rsplit_once(')')?.1.split_whitespace().map(str::to_owned).collect();
+        (*fields.get(2)? == group).then(|| fields.get(21)?.parse::<u64>().ok()).flatten()
+    };
+    let processes = fs::read_dir("/proc").expect("/proc").flatten();
+    let stats = processes.filter_map(|process| fs::read_to_string(process.path().join("stat")).ok());
+    // Of the usual size. It only scales the limit elsewhere.
+    stats.filter_map(of).sum::<u64>() * 4_096
+}
+
+/// Asks for the whole stream, reads the first bytes of the answer, and no more.
+async fn silent(address: &str, path: &str, cookie: &str) -> TcpStream {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    // So that what is not read stays with the server.
+    socket.set_recv_buffer_size(4_096).expect("a small buffer");
+    let mut stream = socket.connect(address.parse().expect("an address")).await.expect("a connection");
+    let request = format!("GET {path}?after=0 HTTP/1.1\r\nhost: {address}\r\ncookie: {cookie}\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.expect("the request");
+    let mut head = [0; 12];
+    stream.read_exact(&mut head).await.expect("an answer");
+    assert_eq!(&head, b"HTTP/1.1 200");
+    stream
+}
+
+#[tokio::test]
+async fn a_hundred_readers_that_do_not_read() {
+    let case = Case::new().await;
+    let piece = "x".repeat(9_000);
+    let pieces: [&str; 100] = [piece.as_str(); 100];
+    case.script("", [deltas(pieces)]).await;
+    let thread = new_id();
+    for _ in 0..3 {
+        case.chat_with(&json!({ "thread_id": thread, "content": case.said("Hello", "") })).await;
+    }
+    let path = format!("/api/threads/{thread}/stream");
+    let whole = case.client.get(&format!("{path}?after=0")).await.text().await.len() as u64;
+    let before = resident();
+    assert!(before > 0, "the processes of the instance are not found");
+
+    let url = env("ESPALIER_URL");
+    let address = url.trim_start_matches("http://");
+    let mut readers = Vec::new();
+    for _ in 0..READERS {
+        readers.push(silent(address, &path, case.client.header("cookie")).await);
+    }
+    let mut peak = resident();
+    // Whoever reads gets all of it meanwhile.
+    for _ in 0..3 {
+        let read = case.client.get(&format!("{path}?after=0")).await.text().await;
+        assert_eq!(read.len() as u64, whole);
+        peak = peak.max(resident());
+    }
+    let growth = peak.saturating_sub(before);
+    let unread = whole * READERS as u64;
+    println!("{READERS} readers leave {} MB unread: {} MB more in memory", unread >> 20, growth >> 20);
+    assert!(unread > 2 * MOST_GROWTH && growth < MOST_GROWTH, "{growth} bytes more");
+
+    // One of them reads at last: nothing of it is lost.
+    let mut late = readers.pop().expect("a reader");
+    let mut read = Vec::new();
+    let mut piece = vec![0; 1 << 16];
+    while !read.ends_with(b"0\r\n\r\n") {
+        let count = late.read(&mut piece).await.expect("the rest");
+        assert!(count > 0, "the stream broke");
+        read.extend_from_slice(piece.get(..count).unwrap_or_default());
+    }
+    assert!(read.len() as u64 > whole);
+}

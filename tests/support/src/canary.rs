@@ -1,0 +1,122 @@
+//! The secrets of the end-to-end deployments: values that nothing but their configuration may contain. Each answer that a
+//! test reads is searched for them, and at the end of a run all that the instances have written.
+
+use std::path::Path;
+use std::{fs, io};
+
+use memchr::memmem;
+
+/// Too short and too plain to be taken for a credential by its looks: only who knows what it is can hide it.
+pub const LLM_API_KEY: &str = "canary-llm-61c4e0";
+/// See [`LLM_API_KEY`].
+pub const OTHER_API_KEY: &str = "canary-other-92ab7d";
+/// See [`LLM_API_KEY`].
+pub const OPENAI_API_KEY: &str = "canary-responses-d05f13";
+/// See [`LLM_API_KEY`].
+pub const ANTHROPIC_API_KEY: &str = "canary-messages-4be8a2";
+/// The same at all instances, so that configuration alone keeps a user of `main` out of `closed`.
+pub const SESSION_SECRET: &str = "canary-session-7c20b9-at-least-32-bytes";
+
+/// A secret by its name.
+pub type Secret = (&'static str, String);
+
+/// All of them. `admin_key`: the API key that the run was given.
+pub fn secrets(admin_key: &str) -> Vec<Secret> {
+    let fixed = [
+        ("LLM_API_KEY", LLM_API_KEY),
+        ("OTHER_API_KEY", OTHER_API_KEY),
+        ("OPENAI_API_KEY", OPENAI_API_KEY),
+        ("ANTHROPIC_API_KEY", ANTHROPIC_API_KEY),
+        ("SESSION_SECRET", SESSION_SECRET),
+        ("the admin's API key", admin_key),
+    ];
+    fixed
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| (name, value.to_owned()))
+        .collect()
+}
+
+/// The names of those that are in here.
+pub fn found(bytes: &[u8], secrets: &[Secret]) -> Vec<&'static str> {
+    let inside = secrets.iter().filter(|(_, value)| memmem::find(bytes, value.as_bytes()).is_some());
+    inside.map(|(name, _)| *name).collect()
+}
+
+/// Which of them are in a file, or in the files of a folder and of those in it: `NAME in PATH`.
+pub fn found_in(path: &Path, secrets: &[Secret]) -> io::Result<Vec<String>> {
+    if path.is_dir() {
+        let mut all = Vec::new();
+        for entry in fs::read_dir(path)? {
+            all.extend(found_in(&entry?.path(), secrets)?);
+        }
+        return Ok(all);
+    }
+    let names = match fs::read(path) {
+        Ok(bytes) => found(&bytes, secrets),
+        // A journal that SQLite needs no more.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    Ok(names.iter().map(|name| format!("{name} in {}", path.display())).collect())
+}
+
+/// Searches what arrives in pieces.
+pub struct Watch {
+    secrets: Vec<Secret>,
+    tail: Vec<u8>,
+}
+
+impl Watch {
+    /// For the secrets of this run.
+    pub fn new() -> Self {
+        let admin_key = std::env::var("ESPALIER_ADMIN_KEY").unwrap_or_default();
+        Watch { secrets: secrets(&admin_key), tail: Vec::new() }
+    }
+
+    /// Fails if what has arrived so far has a secret in it.
+    pub fn piece(&mut self, piece: &[u8]) {
+        self.tail.extend_from_slice(piece);
+        let names = found(&self.tail, &self.secrets);
+        assert!(names.is_empty(), "the service gave {names:?} away");
+        // One may begin here and end in the next piece.
+        let longest = self.secrets.iter().map(|(_, value)| value.len()).max().unwrap_or(0);
+        self.tail.drain(..self.tail.len().saturating_sub(longest));
+    }
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_searched_however_deep_they_lie() {
+        let folder = std::env::temp_dir().join(crate::new_id());
+        fs::create_dir_all(folder.join("a/b")).unwrap();
+        fs::write(folder.join("clean"), "nothing").unwrap();
+        let all = secrets("espk_x");
+        assert!(found_in(&folder, &all).unwrap().is_empty());
+        let row = [b"\0\xff", LLM_API_KEY.as_bytes(), b"\xff espk_x"].concat();
+        fs::write(folder.join("a/b/row.sqlite"), row).unwrap();
+        let path = folder.join("a/b/row.sqlite");
+        let told = found_in(&folder, &all).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        let names = ["LLM_API_KEY", "the admin's API key"];
+        assert_eq!(told, names.map(|name| format!("{name} in {}", path.display())));
+    }
+
+    #[test]
+    #[should_panic(expected = "SESSION_SECRET")]
+    fn a_secret_in_two_pieces_is_found() {
+        let mut watch = Watch::new();
+        let (one, two) = SESSION_SECRET.split_at(9);
+        watch.piece(&[&[b'x'; 5_000], one.as_bytes()].concat());
+        watch.piece(two.as_bytes());
+    }
+}
