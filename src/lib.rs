@@ -11,6 +11,7 @@ pub mod health;
 pub mod ids;
 pub mod models;
 pub mod origin;
+pub mod paths;
 pub mod problem;
 pub mod query;
 pub mod reply;

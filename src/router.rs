@@ -19,6 +19,10 @@ pub enum Route<'a> {
     Cancel { id: &'a str },
     ToolResults { id: &'a str },
     Approval { id: &'a str, approval: &'a str },
+    Files { id: &'a str },
+    File { id: &'a str, path: &'a str },
+    PutFile { id: &'a str, path: &'a str },
+    DeleteFile { id: &'a str, path: &'a str },
     Keys,
     MintKey,
     RevokeKey { prefix: &'a str },
@@ -30,15 +34,16 @@ enum Method {
     Get,
     Post,
     Patch,
+    Put,
     Delete,
 }
 
 /// A route of the table; the parameters are what stands for the `{}`s in its pattern.
 type Make = for<'a> fn(&'a str, &'a str) -> Route<'a>;
 
-use Method::{Delete, Get, Patch, Post};
+use Method::{Delete, Get, Patch, Post, Put};
 
-const TABLE: [(Method, &str, Make); 17] = [
+const TABLE: [(Method, &str, Make); 21] = [
     (Get, "/api/health", |_, _| Route::Health),
     (Post, "/api/session", |_, _| Route::Session),
     (Post, "/api/chat", |_, _| Route::Chat),
@@ -53,6 +58,10 @@ const TABLE: [(Method, &str, Make); 17] = [
     (Post, "/api/threads/{}/cancel", |id, _| Route::Cancel { id }),
     (Post, "/api/threads/{}/tool_results", |id, _| Route::ToolResults { id }),
     (Post, "/api/threads/{}/approvals/{}", |id, approval| Route::Approval { id, approval }),
+    (Get, "/api/threads/{}/files", |id, _| Route::Files { id }),
+    (Get, "/api/threads/{}/files/{*}", |id, path| Route::File { id, path }),
+    (Put, "/api/threads/{}/files/{*}", |id, path| Route::PutFile { id, path }),
+    (Delete, "/api/threads/{}/files/{*}", |id, path| Route::DeleteFile { id, path }),
     (Get, "/api/keys", |_, _| Route::Keys),
     (Post, "/api/keys", |_, _| Route::MintKey),
     (Delete, "/api/keys/{}", |prefix, _| Route::RevokeKey { prefix }),
@@ -87,6 +96,7 @@ pub fn find<'a>(method: &str, path: &'a str) -> Found<'a> {
         "GET" | "HEAD" => Some(Get),
         "POST" => Some(Post),
         "PATCH" => Some(Patch),
+        "PUT" => Some(Put),
         "DELETE" => Some(Delete),
         _ => None,
     };
@@ -111,20 +121,28 @@ impl Method {
             Get => "GET, HEAD",
             Post => "POST",
             Patch => "PATCH",
+            Put => "PUT",
             Delete => "DELETE",
         }
     }
 }
 
 /// What stands for the `{}`s, of which there are two at most, when the path has this pattern: one segment each, not
-/// empty. Empty for those that the pattern does not have.
+/// empty; for a `{*}`, all that is left. Empty for those that the pattern does not have.
 fn capture<'a>(pattern: &str, path: &'a str) -> Option<(&'a str, &'a str)> {
     let mut captured = ["", ""];
     let mut slots = captured.iter_mut();
-    let (mut wanted, mut given) = (pattern.split('/'), path.split('/'));
+    let (pattern, has_rest) =
+        pattern.strip_suffix("/{*}").map_or((pattern, false), |pattern| (pattern, true));
+    let segments = pattern.split('/').count();
+    let (mut wanted, mut given) = (pattern.split('/'), path.splitn(segments + 1, '/'));
     loop {
         match (wanted.next(), given.next()) {
-            (None, None) => break,
+            (None, None) if !has_rest => break,
+            (None, Some(rest)) if has_rest && !rest.is_empty() => {
+                *slots.next()? = rest;
+                break;
+            }
             (Some("{}"), Some(segment)) if !segment.is_empty() => *slots.next()? = segment,
             (Some(wanted), Some(given)) if wanted == given => {}
             _ => return None,

@@ -85,6 +85,26 @@ fn probes() -> Vec<Probe> {
             },
             "thread_not_found",
         ),
+        probe(
+            "GET /api/threads/{}/files",
+            |ids| ("GET", format!("/api/threads/{}/files", ids.thread), Value::Null),
+            "thread_not_found",
+        ),
+        probe(
+            "GET /api/threads/{}/files/{*}",
+            |ids| ("GET", format!("/api/threads/{}/files/a", ids.thread), Value::Null),
+            "thread_not_found",
+        ),
+        probe(
+            "PUT /api/threads/{}/files/{*}",
+            |ids| ("PUT", format!("/api/threads/{}/files/a", ids.thread), Value::Null),
+            "thread_not_found",
+        ),
+        probe(
+            "DELETE /api/threads/{}/files/{*}",
+            |ids| ("DELETE", format!("/api/threads/{}/files/a", ids.thread), Value::Null),
+            "thread_not_found",
+        ),
     ]
 }
 

@@ -19,3 +19,4 @@ pub mod storage;
 pub mod toolbelt;
 pub mod tools;
 pub mod turn;
+pub mod versions;

@@ -15,7 +15,9 @@ fn every_route_is_found_by_its_method_and_path() {
     let cancel = format!("{thread}/cancel");
     let results = format!("{thread}/tool_results");
     let approval = format!("{thread}/approvals/a_1");
-    let table: [(&str, &str, Route); 20] = [
+    let files = format!("{thread}/files");
+    let file = format!("{thread}/files/notes/a%20b.md");
+    let table: [(&str, &str, Route); 24] = [
         ("GET", "/api/health", Route::Health),
         ("HEAD", "/api/health", Route::Health),
         ("POST", "/api/session", Route::Session),
@@ -32,6 +34,10 @@ fn every_route_is_found_by_its_method_and_path() {
         ("POST", &cancel, Route::Cancel { id }),
         ("POST", &results, Route::ToolResults { id }),
         ("POST", &approval, Route::Approval { id, approval: "a_1" }),
+        ("GET", &files, Route::Files { id }),
+        ("GET", &file, Route::File { id, path: "notes/a%20b.md" }),
+        ("PUT", &file, Route::PutFile { id, path: "notes/a%20b.md" }),
+        ("DELETE", &file, Route::DeleteFile { id, path: "notes/a%20b.md" }),
         ("GET", "/api/keys", Route::Keys),
         ("POST", "/api/keys", Route::MintKey),
         ("DELETE", "/api/keys/0a1b", Route::RevokeKey { prefix: "0a1b" }),
@@ -54,6 +60,7 @@ fn a_known_path_with_another_method_names_those_it_has() {
         ("PUT", "/api/threads/x", "GET, HEAD, PATCH, DELETE, OPTIONS"),
         ("POST", "/api/threads/x", "GET, HEAD, PATCH, DELETE, OPTIONS"),
         ("GET", "/api/threads/x/cancel", "POST, OPTIONS"),
+        ("POST", "/api/threads/x/files/a/b", "GET, HEAD, PUT, DELETE, OPTIONS"),
         ("get", "/api/health", "GET, HEAD, OPTIONS"),
         ("", "/api/health", "GET, HEAD, OPTIONS"),
     ];

@@ -47,12 +47,13 @@ fn from_a_page_we_know(call: &Call, principal: Principal) -> Result<Owner, Failu
 }
 
 /// The rule for requests that a page may have sent with somebody's cookie: a known origin, and no body that a form
-/// could have sent.
+/// could have sent. Forms only POST; whatever a script sends by another method asks first (CORS).
 pub fn check_page(call: &Call) -> Result<(), ApiError> {
     call.provenance().may_change_state(&call.settings.allowed_origins)?;
-    let has_body =
-        call.request.inner().body().is_some() && call.header("content-length").as_deref() != Some("0");
-    if has_body { body::require_json(call.header("content-type").as_deref()) } else { Ok(()) }
+    let posts_body = call.request.inner().method() == "POST"
+        && call.request.inner().body().is_some()
+        && call.header("content-length").as_deref() != Some("0");
+    if posts_body { body::require_json(call.header("content-type").as_deref()) } else { Ok(()) }
 }
 
 async fn principal(call: &Call, scope: Scope) -> Result<Principal, Failure> {

@@ -5,6 +5,7 @@ mod answers;
 mod chat;
 mod credentials;
 mod damper;
+mod files;
 mod health;
 mod jwks;
 mod keys;
@@ -81,6 +82,22 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
         Route::Approval { id, approval } => {
             let owner = credentials::to_change(call).await?;
             answers::approval(call, owner, id, approval).await
+        }
+        Route::Files { id } => {
+            let owner = credentials::to_read(call).await?;
+            files::list(call, owner, id).await
+        }
+        Route::File { id, path } => {
+            let owner = credentials::to_read(call).await?;
+            files::get(call, owner, id, path).await
+        }
+        Route::PutFile { id, path } => {
+            let owner = credentials::to_change(call).await?;
+            files::put(call, owner, id, path).await
+        }
+        Route::DeleteFile { id, path } => {
+            let owner = credentials::to_change(call).await?;
+            files::delete(call, owner, id, path).await
         }
         Route::Keys => {
             let owner = credentials::to_administer(call).await?;

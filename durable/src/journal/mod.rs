@@ -12,6 +12,7 @@ use crate::profiles::{Chain, Limits};
 use crate::protocol::{Awaited, BudgetReason, ChunkKind, Content, Event, Place, Seq, StoredMessage};
 use crate::quota::Amount;
 use crate::toolbelt::{ToolPolicy, ToolSpec};
+use crate::versions::Versions;
 
 /// What is written together, in one transaction.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -172,6 +173,9 @@ pub struct ToolEnd {
     /// What the call (or the whole subtask) wrote to memory; merged when its round settles.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub overlay: Overlay,
+    /// What the call learnt of files.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub versions: Versions,
     pub duration_ms: u64,
 }
 

@@ -28,6 +28,11 @@ impl Owner {
         hex(&self.digest(&["thread", &thread_id.to_string()]))
     }
 
+    /// Where the files of a thread are: what the keys of all of them begin with.
+    pub fn workspace_root(&self, thread_id: Uuid) -> String {
+        format!("threads/{}/", self.object_name(thread_id))
+    }
+
     /// The thread of a request that names none: the same for a blind retry of the same turn.
     pub fn derived_thread(&self, turn_id: Uuid) -> Uuid {
         let digest = self.digest(&["derived thread", &turn_id.to_string()]);

@@ -86,6 +86,22 @@ pub struct ThreadList {
     pub next_cursor: Option<String>,
 }
 
+/// A file of a thread's workspace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FileEntry {
+    pub path: String,
+    pub bytes: u64,
+    pub updated_at: u64,
+    /// What `If-Match` takes; another one for other contents.
+    pub version: String,
+}
+
+/// The files of a workspace, in the order of their paths.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FileList {
+    pub files: Vec<FileEntry>,
+}
+
 /// A thread with what its object knows about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]

@@ -1,13 +1,16 @@
 //! The one alarm and its reasons: a turn whose run may be lost, a parked turn whose time is over, news that D1 has not
 //! taken.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use futures::future::{Either, join, select};
+use futures::future::{Either, join3, select};
 use futures::{FutureExt, pin_mut};
 
 use crate::journal::Failure;
+use crate::ports::FilesError;
 use crate::redact::redacted;
+use crate::storage::files::R2Files;
 use crate::storage::outgoing::{News, Outgoing, retry_after_ms};
 use crate::storage::thread::{Reason, TurnStatus};
 use crate::storage::{StoreError, d1};
@@ -176,14 +179,32 @@ impl Thread {
             now.push(row.told_now(&title, replaced));
         }
         let rows = now;
-        // Both, whatever becomes of the other: what is told twice changes nothing.
-        let telling = join(d1::tell(&self.env, &rows), quota::tell(&self.env, &self.clock, &rows));
-        let telling = telling.map(|(index, quotas)| index.and(quotas));
+        // All of them, whatever becomes of the others: what is told twice changes nothing.
+        let telling = join3(
+            d1::tell(&self.env, &rows),
+            quota::tell(&self.env, &self.clock, &rows),
+            self.delete_files(&rows),
+        );
+        let telling = telling.map(|(index, quotas, files)| index.and(quotas).and(files));
         pin_mut!(telling);
         match select(telling, self.clock.sleep(D1_MS)).await {
             Either::Left((told, _)) => told,
             Either::Right(_) => Err(StoreError("D1 did not answer".to_owned())),
         }
+    }
+
+    /// Files of deleted threads, which nobody can name any more.
+    async fn delete_files(&self, rows: &[Outgoing]) -> Result<(), StoreError> {
+        let roots = rows.iter().filter_map(|row| match &row.news {
+            News::ThreadDeleted { workspace_root } => workspace_root.as_deref(),
+            _ => None,
+        });
+        let roots: BTreeSet<&str> = roots.collect();
+        let Some(files) = R2Files::new(&self.env) else { return Ok(()) };
+        for root in roots {
+            files.delete_all(root).await.map_err(|FilesError(error)| StoreError(format!("R2: {error}")))?;
+        }
+        Ok(())
     }
 
     /// Tells D1 of a failure outside of a turn, where there is a thread to tell it of. While D1 refuses something it is

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use serde::Serialize;
+use uuid::Uuid;
 use worker::Response;
 
 use crate::journal::{Answer, TurnStop};
@@ -189,7 +190,10 @@ impl Thread {
     fn bury(&self, thread: ThreadMeta) -> Result<(), StoreError> {
         let now = self.clock.now_ms();
         self.store.transaction(|| {
-            let deleted = Outgoing::new(&thread.owner, thread.thread_id, News::ThreadDeleted);
+            let id = Uuid::try_parse(&thread.thread_id).ok();
+            let workspace_root = id.map(|id| thread.owner.workspace_root(id));
+            let deleted =
+                Outgoing::new(&thread.owner, thread.thread_id, News::ThreadDeleted { workspace_root });
             let spent = self.store.spent_news()?;
             self.store.bury(now)?;
             for outgoing in spent.iter().chain([&deleted]) {

@@ -7,11 +7,12 @@ use worker::Env;
 
 use crate::journal::TurnSpec;
 use crate::model::Usage;
-use crate::ports::{Model, Tools};
+use crate::ports::{Files, Model, Tools};
 use crate::profiles::{Chain, Limits, Role};
 use crate::protocol::{ApiError, ChatRequest, ClientTool, Content, ContextKind, ErrorCode, StoredMessage};
 use crate::providers::config::Configuration;
 use crate::quota::{Amount, Grant};
+use crate::storage::files::R2Files;
 use crate::toolbelt::ToolPolicy;
 use crate::turn::prompt;
 use crate::{shell, tools};
@@ -40,6 +41,8 @@ pub struct Frame<'a> {
     pub user_message: &'a StoredMessage,
     /// What it says, with its images and files.
     pub content: &'a Content,
+    /// Where the thread's files are.
+    pub workspace_root: String,
     pub assistant_message_id: &'a str,
     pub context: ContextKind,
     /// The tools that the client brings.
@@ -58,7 +61,9 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     let (parts, configuration) = parts(thread)?;
     let chain = chain(&configuration, frame.model, frame.content)?;
     let rules = shell::limits::tool_rules(|name| var(&thread.env, name)).map_err(misconfigured)?;
-    let policy = ToolPolicy::of(frame.context).narrowed(rules, frame.approved.clone());
+    let workspace_root = R2Files::new(&thread.env).map(|_| frame.workspace_root.clone());
+    let policy = ToolPolicy { workspace_root, ..ToolPolicy::of(frame.context) };
+    let policy = policy.narrowed(rules, frame.approved.clone());
     let spec = TurnSpec {
         thread_id: frame.thread_id.to_owned(),
         turn_id: frame.user_message.turn_id.clone(),
@@ -120,7 +125,8 @@ fn configuration(env: &Env) -> Result<Configuration, ApiError> {
 pub fn parts(thread: &Thread) -> Result<(Parts, Configuration), ApiError> {
     let configuration = configuration(&thread.env)?;
     let model = shell::model::serving(&configuration, &thread.connections, &thread.clock, &thread.env);
-    let tools: Rc<dyn Tools> = Rc::new(tools::Standard::default());
+    let files = R2Files::new(&thread.env).map(|files| Rc::new(files) as Rc<dyn Files>);
+    let tools: Rc<dyn Tools> = Rc::new(tools::Standard::new(files.as_ref()));
     #[cfg(feature = "faults")]
     let tools = super::faults::with_recorders(tools.as_ref(), &thread.env);
     Ok((Parts { model, tools }, configuration))

@@ -82,6 +82,7 @@ fn an_entry_of_any_length_is_read_back_whole() {
             content: worst(100),
             is_error: false,
             overlay: (0..bytes / 50_000).map(|n| (format!("key {n}"), "ü\"\\".repeat(12_500))).collect(),
+            versions: Default::default(),
             duration_ms: 1,
         }),
     };

@@ -13,6 +13,8 @@ pub mod schema;
 #[cfg(target_arch = "wasm32")]
 pub mod d1;
 #[cfg(target_arch = "wasm32")]
+pub mod files;
+#[cfg(target_arch = "wasm32")]
 pub mod log;
 #[cfg(target_arch = "wasm32")]
 pub mod outbox;

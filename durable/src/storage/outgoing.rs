@@ -51,7 +51,11 @@ pub enum News {
         failure: Failure,
         created_at: u64,
     },
-    ThreadDeleted,
+    ThreadDeleted {
+        /// Where its files were.
+        #[serde(default)]
+        workspace_root: Option<String>,
+    },
 }
 
 /// The thread as the list shows it.
@@ -91,7 +95,7 @@ impl Outgoing {
             | News::MessagesReplaced { .. }
             | News::Spent { .. }
             | News::Failed { .. }
-            | News::ThreadDeleted => None,
+            | News::ThreadDeleted { .. } => None,
         }
     }
 
@@ -132,7 +136,7 @@ impl Outgoing {
             | News::Renamed { .. }
             | News::MessagesReplaced { .. }
             | News::Failed { .. }
-            | News::ThreadDeleted => None,
+            | News::ThreadDeleted { .. } => None,
         }
     }
 }
@@ -216,7 +220,7 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
             News::MessagesReplaced { ids } => {
                 replaced_messages.extend(ids.iter().map(|id| (tenant, user_id, id)));
             }
-            News::ThreadDeleted => deleted.push((tenant, user_id, thread_id)),
+            News::ThreadDeleted { .. } => deleted.push((tenant, user_id, thread_id)),
             News::Failed { failure, created_at } => {
                 let id = format!("{thread_id}/{}", failure.id);
                 rows.failures.push(failure_row(out, failure, &id, "", "", *created_at));

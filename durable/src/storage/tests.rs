@@ -215,7 +215,7 @@ fn a_short_turn_is_one_batch_that_names_its_owner_everywhere() {
 #[test]
 fn a_deletion_comes_last_and_keeps_only_what_was_spent() {
     let mut news: Vec<_> = outbox().into_iter().filter_map(Outgoing::without_content).collect();
-    news.push(Outgoing::new(&owner(), "thread", News::ThreadDeleted));
+    news.push(Outgoing::new(&owner(), "thread", News::ThreadDeleted { workspace_root: None }));
     let batch = statements(&news).unwrap();
     let verbs = ["INSERT INTO tool_usage ", "DELETE FROM messages ", "DELETE FROM threads "];
     assert_eq!(batch.len(), verbs.len());
@@ -441,6 +441,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         content: "c".to_owned(),
         is_error: true,
         overlay: [("k".to_owned(), "v".to_owned())].into(),
+        versions: Default::default(),
         duration_ms: 1,
     };
     let facts = [

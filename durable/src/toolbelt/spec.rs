@@ -100,13 +100,11 @@ impl ToolSpec {
         }
     }
 
-    /// Whether calls of this tool run in the serial queue, in the model's order (N-046).
+    /// Whether calls of this tool run in the serial queue, in the model's order (N-046). Not all tools of the class
+    /// `workspace_write` do: reading is of that class, and changes nothing (CF-11).
     pub fn serial(&self) -> bool {
         !self.parallel_safe
             || self.exclusive_lock.is_some()
-            || matches!(
-                self.permission_class,
-                Some(PermissionClass::WorkspaceWrite | PermissionClass::EditorMutate)
-            )
+            || self.permission_class == Some(PermissionClass::EditorMutate)
     }
 }

@@ -3,6 +3,7 @@
 mod calculate;
 pub mod client;
 mod current_time;
+pub mod files;
 pub mod finish_subtask;
 pub mod memory;
 pub mod run_subtask;
@@ -13,19 +14,20 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::model::RawValueEq;
-use crate::ports::{Tool, ToolError, Tools};
+use crate::ports::{Files, Tool, ToolError, Tools};
 use crate::protocol::ClientTool;
 use crate::toolbelt::{PermissionClass, Rule, RunsAt, ToolPolicy, ToolSpec};
 
-/// The tools of every deployment.
+/// The tools of a deployment.
 pub struct Standard(Vec<Rc<dyn Tool>>);
 
-impl Default for Standard {
-    fn default() -> Self {
-        Standard(vec![
-            Rc::new(calculate::Calculate::default()),
-            Rc::new(current_time::CurrentTime::default()),
-        ])
+impl Standard {
+    /// Those that every deployment has, and those of the workspace, where there is one.
+    pub fn new(files: Option<&Rc<dyn Files>>) -> Self {
+        let mut tools: Vec<Rc<dyn Tool>> =
+            vec![Rc::new(calculate::Calculate::default()), Rc::new(current_time::CurrentTime::default())];
+        tools.extend(files.into_iter().flat_map(files::tools));
+        Standard(tools)
     }
 }
 
@@ -50,10 +52,10 @@ pub fn offered(tools: &dyn Tools, clients: &[ClientTool], policy: &ToolPolicy) -
 
 /// Whether configuration may name this tool: one of ours, or any that a client brings.
 pub fn is_known(name: &str) -> bool {
-    let standard = Standard::default();
-    name.starts_with(client::PREFIX)
-        || intercepted().iter().any(|spec| spec.name == name)
-        || standard.all().iter().any(|tool| tool.spec().name == name)
+    let standard = Standard::new(None);
+    let registered = standard.all().iter().map(|tool| tool.spec().clone());
+    let all = intercepted().into_iter().chain(registered).chain(files::specs());
+    name.starts_with(client::PREFIX) || all.into_iter().any(|spec| spec.name == name)
 }
 
 /// Reads a tool's arguments by their Rust type. The error names the path and goes to the model. Empty arguments are

@@ -5,11 +5,12 @@ use futures::future::LocalBoxFuture;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::files::in_memory::InMemory;
 use super::*;
 use crate::ports::{Clock, ToolContext};
 use crate::protocol::ContextKind;
 
-struct At(u64);
+pub struct At(pub u64);
 
 impl Clock for At {
     fn now_ms(&self) -> u64 {
@@ -21,10 +22,19 @@ impl Clock for At {
     }
 }
 
+fn files() -> Rc<dyn Files> {
+    Rc::new(InMemory::default())
+}
+
 fn run(name: &str, arguments: &Value) -> Result<String, String> {
-    let standard = Standard::default();
+    let standard = Standard::new(Some(&files()));
     let tool = standard.all().iter().find(|tool| tool.spec().name == name).unwrap();
-    let context = ToolContext { clock: Rc::new(At(1_700_000_000_123)), operation_id: "call_1".into() };
+    let context = ToolContext {
+        clock: Rc::new(At(1_700_000_000_123)),
+        operation_id: "call_1".into(),
+        workspace_root: Some("root/".into()),
+        seen: Rc::default(),
+    };
     let result = tool.run(&arguments.to_string(), context).now_or_never();
     result.expect("a safe tool answers at once").map_err(|ToolError(text)| text)
 }
@@ -74,7 +84,7 @@ fn current_time_is_rfc_3339_in_utc() {
 /// Each tool that Espalier runs itself, with arguments that its published schema calls valid and ones that it does not.
 #[test]
 fn types_and_published_schemas_agree() {
-    let standard = Standard::default();
+    let standard = Standard::new(Some(&files()));
     let registered = standard.all().iter().map(|tool| tool.spec().clone());
     let specs: Vec<ToolSpec> = intercepted().into_iter().chain(registered).collect();
     let accepts = |name: &str, arguments: &Value| -> bool {
@@ -98,6 +108,8 @@ fn types_and_published_schemas_agree() {
                 let value = match (name.as_str(), member["type"].as_str().unwrap()) {
                     ("output_schema", _) => json!({"type": "object"}),
                     (_, "string") => json!("1"),
+                    (_, "integer") => json!(1),
+                    (_, "boolean") => json!(true),
                     (_, "array") => json!(["echo"]),
                     other => panic!("{other:?}"),
                 };
@@ -111,7 +123,13 @@ fn types_and_published_schemas_agree() {
             wrong[name] = json!(7);
             cases.push(without);
             // Any JSON is taken as a schema here; what is wrong with it is said when it is compiled.
-            cases.extend((name != "output_schema").then_some(wrong));
+            let takes_it = name == "output_schema" || members[name]["type"] == "integer";
+            cases.extend((!takes_it).then_some(wrong));
+            cases.extend((members[name]["type"] == "integer").then(|| {
+                let mut wrong = valid.clone();
+                wrong[name] = json!(0);
+                wrong
+            }));
         }
         let mut more = valid.clone();
         more["unknown"] = json!(1);
@@ -122,24 +140,37 @@ fn types_and_published_schemas_agree() {
     }
 }
 
-// N-010 N-023 N-062 N-085 N-086 N-087 N-088 N-092 N-094 N-106 N-109
+// N-010 N-023 N-062 N-085 N-086 N-087 N-088 N-090 N-092 N-094 N-106 N-109
 #[test]
 fn what_is_offered_is_registered_and_allowed() {
-    let names = |context| -> Vec<String> {
-        let specs = offered(&Standard::default(), &[], &ToolPolicy::of(context));
-        specs.into_iter().map(|spec| spec.name).collect()
+    let tools = Standard::new(Some(&files()));
+    let in_a_workspace =
+        |context| ToolPolicy { workspace_root: Some("root/".to_owned()), ..ToolPolicy::of(context) };
+    let names = |policy: &ToolPolicy| -> Vec<String> {
+        offered(&tools, &[], policy).into_iter().map(|spec| spec.name).collect()
     };
-    let thread = ["run_subtask", "memory_list", "memory_read", "memory_write", "calculate", "current_time"];
-    assert_eq!(names(ContextKind::Thread), thread);
-    assert_eq!(names(ContextKind::Editor), thread);
-    for spec in offered(&Standard::default(), &[], &ToolPolicy::of(ContextKind::Thread)) {
+    let nowhere = ["run_subtask", "memory_list", "memory_read", "memory_write", "calculate", "current_time"];
+    let file_tools = ["read_file", "write_file", "edit_file", "list_files", "delete_file"];
+    let thread = [&nowhere[..], &file_tools].concat();
+    assert_eq!(names(&ToolPolicy::of(ContextKind::Thread)), nowhere);
+    assert_eq!(names(&in_a_workspace(ContextKind::Thread)), thread);
+    assert_eq!(names(&in_a_workspace(ContextKind::Editor)), thread);
+    // N-090: reading is of the class that writes, so it goes with it.
+    let mut policy = in_a_workspace(ContextKind::Thread);
+    policy.classes.remove(&PermissionClass::WorkspaceWrite);
+    assert_eq!(names(&policy), nowhere);
+    for spec in offered(&tools, &[], &in_a_workspace(ContextKind::Thread)) {
         let class = match spec.name.as_str() {
             "run_subtask" => PermissionClass::Subagent,
             "calculate" | "current_time" => PermissionClass::Safe,
+            name if file_tools.contains(&name) => PermissionClass::WorkspaceWrite,
             _ => PermissionClass::Knowledge,
         };
         assert_eq!(spec.permission_class, Some(class), "{}", spec.name);
-        assert!(spec.parallel_safe && !spec.serial(), "{}", spec.name);
+        // Whoever changes files stands in the queue; whoever reads them does not (CF-11).
+        let writes = ["write_file", "edit_file", "delete_file"].contains(&spec.name.as_str());
+        assert_eq!((spec.serial(), spec.parallel_safe), (writes, !writes), "{}", spec.name);
+        assert!(is_known(&spec.name), "{} can be named in configuration", spec.name);
     }
 }
 

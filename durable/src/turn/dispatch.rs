@@ -6,6 +6,7 @@
 //! Guards stand in a fixed order, and each can only deny: policy when tools are offered (before the turn), policy again
 //! here, budget, arguments, run. Hooks will stand between policy and budget.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use futures::future::{Either, select, try_join_all};
@@ -13,7 +14,7 @@ use futures::pin_mut;
 
 use super::interceptors::Interceptor;
 use super::keys::call_key;
-use super::machine::Level;
+use super::machine::{Level, learn};
 use super::parking::Tally;
 use super::{Halt, Turn, subtask};
 use crate::budget::Counted;
@@ -22,7 +23,8 @@ use crate::memory::{MAX_TURN_BYTES, Overlay};
 use crate::model::ToolCall;
 use crate::ports::{ToolContext, ToolError};
 use crate::protocol::{Awaited, CallStatus, Event, Place};
-use crate::toolbelt::{OutputSchema, RunsAt, ToolSpec, Toolbelt};
+use crate::toolbelt::{OutputSchema, PermissionClass, RunsAt, ToolSpec, Toolbelt};
+use crate::versions::{Seen, Versions};
 
 /// The order of a round, by the calls' places in the reply.
 #[derive(Debug, PartialEq, Eq)]
@@ -45,7 +47,8 @@ impl Order {
 
 /// Runs the calls of a reply.
 pub(super) async fn round(turn: &Turn, level: &Level, calls: &[ToolCall]) -> Result<Vec<ToolEnd>, Halt> {
-    let round = Round { turn, level, calls, step_key: level.step_key() };
+    let versions = RefCell::new(Rc::clone(&level.versions));
+    let round = Round { turn, level, calls, step_key: level.step_key(), versions };
     let order = Order::of(calls, &level.belt, turn.spec.limits.parallel);
     let mut results: Vec<Option<ToolEnd>> = vec![None; calls.len()];
     let mut keep = |(index, end): (usize, ToolEnd)| {
@@ -56,7 +59,10 @@ pub(super) async fn round(turn: &Turn, level: &Level, calls: &[ToolCall]) -> Res
     ended.into_iter().for_each(&mut keep);
     for index in order.one_by_one {
         for admitted in round.admit(&[index])? {
-            keep(round.execute(admitted).await?);
+            let ended = round.execute(admitted).await?;
+            // The calls after this one build on what it wrote.
+            learn(&mut round.versions.borrow_mut(), [&ended.1.versions]);
+            keep(ended);
         }
     }
     Ok(results.into_iter().flatten().collect())
@@ -67,6 +73,8 @@ struct Round<'a> {
     level: &'a Level,
     calls: &'a [ToolCall],
     step_key: String,
+    /// What the next call knows of files.
+    versions: RefCell<Rc<Versions>>,
 }
 
 /// A call that was let in, or has its result already.
@@ -221,6 +229,7 @@ impl<'a> Round<'a> {
         };
         let began_ms = turn.ports.clock.now_ms();
         let (mut overlay, mut waited_ms) = (Overlay::new(), None);
+        let seen = Rc::new(Seen::new(Rc::clone(&self.versions.borrow())));
         let result = match Interceptor::of(&call.name) {
             Some(Interceptor::RunSubtask) => {
                 subtask::run(turn, self.level, &key, &call.arguments, &mut overlay).await?
@@ -245,7 +254,7 @@ impl<'a> Round<'a> {
                 waited_ms = Some(waited);
                 told_by_client(answer)
             }
-            None => self.run_tool(&spec, &key, call).await,
+            None => self.run_tool(&spec, &key, call, &seen).await,
         };
         let duration_ms = waited_ms.unwrap_or_else(|| turn.ports.clock.now_ms().saturating_sub(began_ms));
         let (content, is_error) = match result {
@@ -253,7 +262,7 @@ impl<'a> Round<'a> {
             Err(ToolError(text)) => (text, true),
         };
         let content = truncated(content, turn.spec.limits.tool_result_bytes);
-        let end = ToolEnd { content, is_error, overlay, duration_ms };
+        let end = ToolEnd { content, is_error, overlay, versions: seen.learnt(), duration_ms };
         turn.reserve_result(end.content.len())?;
         let mut commit = Commit::default();
         let end = self.note_end(&mut commit, &key, call, end, turn.elapsed_ms());
@@ -261,13 +270,24 @@ impl<'a> Round<'a> {
         Ok((index, end))
     }
 
-    async fn run_tool(&self, spec: &ToolSpec, key: &str, call: &ToolCall) -> Result<String, ToolError> {
+    async fn run_tool(
+        &self,
+        spec: &ToolSpec,
+        key: &str,
+        call: &ToolCall,
+        seen: &Rc<Seen>,
+    ) -> Result<String, ToolError> {
         let ports = &self.turn.ports;
         let Some(tool) = ports.tools.all().iter().find(|tool| tool.spec().name == spec.name) else {
             return Err(ToolError(format!("the tool {:?} is not available any more", spec.name)));
         };
         let operation_id = self.turn.ids.tool_call(key).into();
-        let context = ToolContext { clock: Rc::clone(&ports.clock), operation_id };
+        let context = ToolContext {
+            clock: Rc::clone(&ports.clock),
+            operation_id,
+            workspace_root: self.turn.spec.policy.workspace_root.as_deref().map(Rc::from),
+            seen: Rc::clone(seen),
+        };
         let running = tool.run(&call.arguments, context);
         let Some(timeout_ms) = spec.timeout_ms else { return running.await };
         // The timer is made only when the tool did not answer at once.
@@ -277,7 +297,11 @@ impl<'a> Round<'a> {
             Either::Left((result, _)) => result,
             Either::Right(((), running)) => {
                 drop(running);
-                let what = if spec.idempotent { "it had no effect" } else { "it may have taken effect" };
+                use PermissionClass::{Knowledge, Safe};
+                let what = match spec.permission_class {
+                    Some(Safe | Knowledge) if spec.idempotent => "it had no effect",
+                    _ => "it may have taken effect",
+                };
                 Err(ToolError(format!("timed out after {timeout_ms} ms; {what}")))
             }
         }
@@ -429,7 +453,7 @@ const UNKNOWN: &str =
 
 /// A result that is an error.
 pub(super) fn failed(content: String, duration_ms: u64) -> ToolEnd {
-    ToolEnd { content, is_error: true, overlay: Overlay::new(), duration_ms }
+    ToolEnd { content, is_error: true, overlay: Overlay::new(), versions: Versions::new(), duration_ms }
 }
 
 /// At most so many bytes, cut at a character's border, with a mark that says what is missing (N-145).

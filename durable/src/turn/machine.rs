@@ -16,6 +16,7 @@ use crate::model::{
 use crate::profiles::Limits;
 use crate::protocol::{Content, Place};
 use crate::toolbelt::{OutputSchema, Toolbelt};
+use crate::versions::Versions;
 
 /// What a level wants next.
 #[derive(Debug)]
@@ -70,6 +71,8 @@ pub(super) struct Level {
     pub(super) place: Place,
     pub(super) belt: Toolbelt,
     pub(super) memory: AgentMemory,
+    /// What this level's own calls know of files.
+    pub(super) versions: Rc<Versions>,
     model: Rc<ModelChoice>,
     system: Rc<str>,
     tools: Rc<[ToolDefinition]>,
@@ -111,6 +114,7 @@ impl Level {
             place,
             belt,
             memory,
+            versions: Rc::default(),
             model,
             system,
             tools,
@@ -219,6 +223,7 @@ impl Level {
     pub(super) fn apply_tools(&mut self, results: &[ToolEnd]) {
         let calls = self.pending();
         self.memory.merge(results.iter().map(|result| &result.overlay));
+        learn(&mut self.versions, results.iter().map(|result| &result.versions));
         for (call, result) in calls.iter().zip(results) {
             self.digest = self.digest.with(&result.content);
             self.push(answer(call, result.content.clone(), result.is_error));
@@ -284,6 +289,13 @@ impl Level {
 
     fn push(&mut self, message: Message) {
         self.messages.push(Rc::new(message));
+    }
+}
+
+/// Adds what calls learnt of files, in their order.
+pub(super) fn learn<'a>(versions: &mut Rc<Versions>, learnt: impl IntoIterator<Item = &'a Versions>) {
+    for (path, version) in learnt.into_iter().flatten() {
+        Rc::make_mut(versions).insert(path.clone(), version.clone());
     }
 }
 

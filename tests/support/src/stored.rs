@@ -27,7 +27,16 @@ database.exec(sql);
 
 /// The rows of a query on the main instance's D1.
 pub async fn d1(sql: &str, values: &[&str]) -> Vec<Value> {
-    serde_json::from_slice(&node(QUERY, sql, values).await).expect("rows as JSON")
+    serde_json::from_slice(&node(QUERY, &main().await, sql, values).await).expect("rows as JSON")
+}
+
+/// The keys of all files in the main instance's R2.
+pub async fn r2_keys() -> Vec<String> {
+    let folder = PathBuf::from(crate::env("ESPALIER_STATE_DIR")).join("v3/r2/miniflare-R2BucketObject");
+    let rows =
+        node(QUERY, &one_database(&folder).await, "SELECT key FROM _mf_objects ORDER BY key", &[]).await;
+    let rows: Vec<Value> = serde_json::from_slice(&rows).expect("rows as JSON");
+    rows.iter().map(|row| row["key"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
 /// The rows that a turn left in a table, without what differs from run to run.
@@ -45,12 +54,12 @@ pub async fn refuse(text: &str) {
         "CREATE TRIGGER {name} BEFORE INSERT ON messages WHEN instr(NEW.content, '{text}')
          BEGIN SELECT RAISE(ABORT, 'refused by a test'); END"
     );
-    node(CHANGE, &sql, &[]).await;
+    node(CHANGE, &main().await, &sql, &[]).await;
 }
 
 /// Undoes [`refuse`].
 pub async fn take(text: &str) {
-    node(CHANGE, &format!("DROP TRIGGER {}", trigger(text)), &[]).await;
+    node(CHANGE, &main().await, &format!("DROP TRIGGER {}", trigger(text)), &[]).await;
 }
 
 fn trigger(text: &str) -> String {
@@ -58,10 +67,10 @@ fn trigger(text: &str) -> String {
     format!("refuse_{name}")
 }
 
-async fn node(script: &str, sql: &str, values: &[&str]) -> Vec<u8> {
+async fn node(script: &str, database: &Path, sql: &str, values: &[&str]) -> Vec<u8> {
     let output = Command::new("node")
         .args(["--no-warnings", "-e", script])
-        .arg(database(&PathBuf::from(crate::env("ESPALIER_STATE_DIR"))).await)
+        .arg(database)
         .arg(sql)
         .args(values)
         .output()
@@ -74,9 +83,16 @@ async fn node(script: &str, sql: &str, values: &[&str]) -> Vec<u8> {
 
 /// The file that wrangler keeps D1 in, of an instance whose state is here.
 pub async fn database(state: &Path) -> PathBuf {
-    let folder = state.join("v3/d1/miniflare-D1DatabaseObject");
+    one_database(&state.join("v3/d1/miniflare-D1DatabaseObject")).await
+}
+
+async fn main() -> PathBuf {
+    database(&PathBuf::from(crate::env("ESPALIER_STATE_DIR"))).await
+}
+
+async fn one_database(folder: &Path) -> PathBuf {
     let mut files =
-        tokio::fs::read_dir(&folder).await.unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        tokio::fs::read_dir(folder).await.unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     while let Some(file) = files.next_entry().await.expect("a readable folder") {
         let path = file.path();
         // Beside the one database lies the metadata of miniflare.

@@ -70,7 +70,7 @@ pub async fn tell(env: &Env, clock: &Rc<dyn Clock>, outbox: &[Outgoing]) -> Resu
                 let turn = TurnKey { user_id, thread_id, turn_id: calls.turn_id.clone() };
                 ended.push(Settlement { turn, used: calls.used });
             }
-            News::ThreadDeleted => deleted.push(ThreadKey { user_id, thread_id }),
+            News::ThreadDeleted { .. } => deleted.push(ThreadKey { user_id, thread_id }),
             News::TurnStarted { .. }
             | News::Renamed { .. }
             | News::MessagesReplaced { .. }

@@ -5,6 +5,7 @@ mod budget;
 mod dispatch;
 mod everywhere;
 mod faults;
+mod files;
 mod guards;
 mod invariants;
 mod loop_shapes;

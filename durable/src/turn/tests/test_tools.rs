@@ -97,6 +97,13 @@ impl TestTools {
     }
 }
 
+impl TestTools {
+    /// Real tools beside them.
+    pub fn add(&mut self, more: impl Iterator<Item = Rc<dyn Tool>>) {
+        self.tools.extend(more);
+    }
+}
+
 impl Tools for TestTools {
     fn all(&self) -> &[Rc<dyn Tool>] {
         &self.tools

@@ -1,0 +1,140 @@
+//! The files of a thread's workspace, for the user: the same files that the agent's tools work with.
+
+use espalier_durable::ports::{FileInfo, Files, FilesError, OnlyIf, Written};
+use espalier_durable::protocol::{ApiError, ErrorCode, FileEntry, FileList, Owner, ThreadCommand};
+use espalier_durable::storage::files::R2Files;
+use espalier_durable::tools::files::{MAX_FILE_BYTES, has_room, path};
+use uuid::Uuid;
+
+use super::threads;
+use crate::paths;
+use crate::problem::Failure;
+use crate::reply::Reply;
+use crate::serve::{Answer, Call};
+
+/// The operation that a user's own write has: no call of a tool has this id.
+const UPLOAD: &str = "upload";
+
+/// The workspace of a thread that is there.
+struct Workspace {
+    files: R2Files,
+    root: String,
+}
+
+/// `GET …/files`: all of them, in the order of their paths.
+pub async fn list(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure> {
+    let workspace = match Workspace::of(call, owner, id).await? {
+        Ok(workspace) => workspace,
+        Err(refusal) => return Ok(refusal),
+    };
+    let files = workspace.files.list(&workspace.root).await.map_err(unreachable)?;
+    let entry = |file: FileInfo| FileEntry {
+        path: file.key.strip_prefix(&workspace.root).unwrap_or_default().to_owned(),
+        bytes: file.bytes,
+        updated_at: file.updated_at,
+        version: file.version,
+    };
+    Ok(Answer::Ours(Reply::json(200, &FileList { files: files.into_iter().map(entry).collect() })))
+}
+
+/// `GET …/files/{path}`: the file as it is, for saving: a browser never shows it as a page of this origin.
+pub async fn get(call: &Call, owner: Owner, id: &str, path: &str) -> Result<Answer, Failure> {
+    let path = named(path)?;
+    let workspace = match Workspace::of(call, owner, id).await? {
+        Ok(workspace) => workspace,
+        Err(refusal) => return Ok(refusal),
+    };
+    let found = workspace.files.read(&workspace.key(&path), MAX_FILE_BYTES).await.map_err(unreachable)?;
+    let Some((info, Some(body))) = found else { return Err(not_found()) };
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let reply = Reply::bytes(200, "application/octet-stream", body)
+        .with("content-disposition", format!("attachment; filename*=UTF-8''{}", paths::encoded(name)))
+        .with("etag", format!("\"{}\"", info.version))
+        .with("cache-control", "private, no-cache");
+    Ok(Answer::Ours(reply))
+}
+
+/// `PUT …/files/{path}`: writes the body, over whatever is there unless `If-Match` or `If-None-Match: *` say otherwise.
+pub async fn put(call: &mut Call, owner: Owner, id: &str, path: &str) -> Result<Answer, Failure> {
+    let path = named(path)?;
+    let only_if = condition(call)?;
+    let body = call.body().await?;
+    let workspace = match Workspace::of(call, owner, id).await? {
+        Ok(workspace) => workspace,
+        Err(refusal) => return Ok(refusal),
+    };
+    let key = workspace.key(&path);
+    let others = workspace.files.list(&workspace.root).await.map_err(unreachable)?;
+    let others = others.iter().filter(|file| file.key != key);
+    let (count, taken) = others.fold((0, 0), |(count, taken), file| (count + 1, taken + file.bytes));
+    has_room(count, taken, body.len()).map_err(|why| ApiError::new(ErrorCode::WorkspaceFull, why))?;
+    let bytes = body.len() as u64;
+    match workspace.files.write(&key, body, only_if, UPLOAD).await.map_err(unreachable)? {
+        Written::Version(version) => {
+            let entry = FileEntry { path, bytes, updated_at: call.now, version: version.clone() };
+            Ok(Answer::Ours(Reply::json(200, &entry).with("etag", format!("\"{version}\""))))
+        }
+        Written::Refused(found) => {
+            let why = if found.is_some() { "the file is another by now" } else { "there is no such file" };
+            Err(ApiError::new(ErrorCode::PreconditionFailed, why).into())
+        }
+    }
+}
+
+/// `DELETE …/files/{path}`.
+pub async fn delete(call: &Call, owner: Owner, id: &str, path: &str) -> Result<Answer, Failure> {
+    let path = named(path)?;
+    let workspace = match Workspace::of(call, owner, id).await? {
+        Ok(workspace) => workspace,
+        Err(refusal) => return Ok(refusal),
+    };
+    let key = workspace.key(&path);
+    if workspace.files.read(&key, 0).await.map_err(unreachable)?.is_none() {
+        return Err(not_found());
+    }
+    workspace.files.delete(&key).await.map_err(unreachable)?;
+    Ok(Answer::Ours(Reply::empty()))
+}
+
+impl Workspace {
+    /// The workspace of a thread; or what the thread's object says where there is none.
+    async fn of(call: &Call, owner: Owner, id: &str) -> Result<Result<Self, Answer>, Failure> {
+        let answer = threads::ask(call, owner.clone(), id, ThreadCommand::Detail).await?;
+        match &answer {
+            Answer::Object(response) if response.ok() => {}
+            _ => return Ok(Err(answer)),
+        }
+        let thread_id = Uuid::try_parse(id).map_err(Failure::internal("a thread's id"))?;
+        let files = R2Files::new(&call.env)
+            .ok_or_else(|| ApiError::new(ErrorCode::Misconfigured, "this deployment has no workspace"))?;
+        Ok(Ok(Workspace { files, root: owner.workspace_root(thread_id) }))
+    }
+
+    fn key(&self, path: &str) -> String {
+        format!("{}{path}", self.root)
+    }
+}
+
+/// The path that a URL names.
+fn named(encoded: &str) -> Result<String, Failure> {
+    let named = paths::decoded(encoded).and_then(|path| path::check(&path).map(|()| path));
+    named.map_err(|why| ApiError::field("path", why).into())
+}
+
+fn condition(call: &Call) -> Result<OnlyIf, Failure> {
+    match (call.header("if-match"), call.header("if-none-match")) {
+        (None, None) => Ok(OnlyIf::Always),
+        (Some(etag), None) => Ok(OnlyIf::Version(etag.trim().trim_matches('"').to_owned())),
+        (None, Some(star)) if star.trim() == "*" => Ok(OnlyIf::Absent),
+        _ => Err(ApiError::new(ErrorCode::InvalidRequest, "give one of If-Match: ETAG and If-None-Match: *")
+            .into()),
+    }
+}
+
+fn not_found() -> Failure {
+    ApiError::new(ErrorCode::FileNotFound, "there is no file with this path").into()
+}
+
+fn unreachable(FilesError(error): FilesError) -> Failure {
+    Failure::internal("asking R2")(error)
+}
