@@ -76,6 +76,28 @@ async fn lists_come_in_pages_that_neither_skip_nor_repeat() {
     assert_eq!(answers, ["1", "2", "3"], "oldest first");
 }
 
+// A page is bounded by what is in it, not by its number of messages alone.
+#[tokio::test]
+async fn long_messages_come_in_more_pages() {
+    let case = Case::new().await;
+    case.endless_script("", [text("ok")]).await;
+    let said = case.said("Read this", "");
+    let long = format!("{said}{}", "x".repeat(100_000 - said.chars().count()));
+    let thread = new_id();
+    for _ in 0..11 {
+        case.chat_with(&json!({ "thread_id": thread, "content": long })).await;
+    }
+    let path = format!("/api/threads/{thread}/messages?limit=200");
+    let first = case.client.read(&path).await;
+    let shown = first["messages"].as_array().map(Vec::len);
+    // The tenth long one makes the page full: its answer and whatever comes after it wait.
+    assert_eq!(shown, Some(19), "{}", first["next_cursor"]);
+    let cursor = first["next_cursor"].as_str().unwrap_or_default();
+    let second = case.client.read(&format!("{path}&cursor={cursor}")).await;
+    assert_eq!(second["messages"].as_array().map(Vec::len), Some(3));
+    assert_eq!(second["next_cursor"], json!(null));
+}
+
 /// One member of all items, read two at a time.
 async fn pages(client: &Client, path: &str, list: &str, member: &str) -> Vec<String> {
     let mut all = Vec::new();

@@ -68,10 +68,10 @@ impl Thread {
             Some(_) => return Err(ApiError::field("cursor", "this is not a cursor of this list")),
         };
         let limit = usize::try_from(limit).unwrap_or(MAX_LIMIT).clamp(1, MAX_LIMIT);
-        let mut messages = self.store.messages(after, limit + 1)?;
-        let more = messages.len() > limit;
-        messages.truncate(limit);
-        let next_cursor = messages.last().filter(|_| more).map(|(row, _)| row.to_string());
+        let messages = self.store.messages(after, limit)?;
+        let newest = self.store.newest_message()?.map(|(row, _)| row);
+        let last = messages.last().map(|(row, _)| *row).filter(|row| Some(*row) < newest);
+        let next_cursor = last.map(|row| row.to_string());
         let messages = messages.into_iter().map(|(_, message)| message).collect();
         json_response(&MessageList { messages, next_cursor })
     }

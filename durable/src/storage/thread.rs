@@ -69,6 +69,10 @@ impl Reason {
     }
 }
 
+/// Where a page of messages ends, in characters of contents and trees: an isolate has 128 MB for all its threads, and
+/// a message may have a megabyte.
+const PAGE_CHARS: u64 = 1_000_000;
+
 const TURN: &str = "turn_id, status, generation, resumptions, assistant_message_id, seq_first, seq_last";
 const MESSAGE: &str =
     "row, id, turn_id, role, content, created_at, finish_reason, stop, usage, execution_tree";
@@ -236,11 +240,17 @@ impl Store {
         self.run(query, bindings)
     }
 
-    /// Messages after a row, oldest first, with their rows.
+    /// Messages after a row, oldest first, with their rows: so many at most, and none after [`PAGE_CHARS`].
     pub fn messages(&self, after: i64, limit: usize) -> Result<Vec<(i64, StoredMessage)>, StoreError> {
-        let query = format!("SELECT {MESSAGE} FROM messages WHERE row > ?1 ORDER BY row LIMIT ?2");
-        let rows = self.rows(&query, [SqlStorageValue::Integer(after), int(limit as u64)])?;
-        rows.into_iter().map(message_of).collect()
+        let query = format!(
+            "SELECT {MESSAGE} FROM (
+                SELECT *, sum(length(content) + ifnull(length(execution_tree), 0)) OVER (
+                    ORDER BY row ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+                FROM messages WHERE row > ?1 ORDER BY row LIMIT ?2)
+            WHERE ifnull(before, 0) < ?3 ORDER BY row"
+        );
+        let bindings = [SqlStorageValue::Integer(after), int(limit as u64), int(PAGE_CHARS)];
+        self.rows(&query, bindings)?.into_iter().map(message_of).collect()
     }
 
     /// The messages of a turn.

@@ -137,6 +137,12 @@ impl Level {
     /// What comes next. Asking twice gives the same answer.
     pub(super) fn next(&self) -> Step {
         match &self.state {
+            State::Model if self.schema.is_some() && !self.model.capabilities.tools => {
+                // Only a call ends this level, and its model makes none: not one of them is paid for.
+                Step::Finish(LevelEnd::SchemaNotSatisfied(
+                    "the model of this subtask cannot call tools".to_owned(),
+                ))
+            }
             State::Model if self.iterations >= self.limits.iterations => {
                 Step::Finish(match self.schema.is_some() {
                     true => LevelEnd::SchemaNotSatisfied(self.objection.clone()),

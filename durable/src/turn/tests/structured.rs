@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::support::*;
-use crate::model::{Message, ModelRequest, ToolChoice};
+use crate::model::{Capabilities, Message, ModelRequest, ToolChoice};
+use crate::profiles::Chain;
 
 fn schema() -> Value {
     json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
@@ -47,6 +48,20 @@ fn a_valid_payload_ends_the_level() {
     assert!(requests[0].system.contains("finish_subtask"));
     let root = &case.model.requests.borrow()[0];
     assert!(!root.tools.iter().any(|tool| tool.name == "finish_subtask"));
+}
+
+// N-170
+#[test]
+fn a_model_that_cannot_call_is_not_asked_for_what_only_a_call_can_give() {
+    let case = Case::new(script(&[("go", vec![asks(&schema()), Reply::Text("Done.")]), ("a", vec![])]));
+    let mute = Capabilities { tools: false, ..Capabilities::default() };
+    let mut case = case;
+    case.subtask_chain = Some(Chain { first: offer("mute", mute), then: vec![] });
+    let case = case.run();
+    assert_eq!(childs_requests(&case).len(), 0);
+    let line = case.lines().into_iter().find(|line| line.starts_with("tool 0.0 run_subtask End")).unwrap();
+    assert!(line.contains("error") && line.contains("schema_not_satisfied"), "{line}");
+    assert!(line.contains("cannot call tools"), "{line}");
 }
 
 // N-072 N-073 N-182 N-196
