@@ -3,8 +3,10 @@
 
 use std::fmt::Display;
 
+use espalier_durable::journal;
 use espalier_durable::protocol::{ApiError, ErrorCode};
 use espalier_durable::redact::redacted;
+use espalier_durable::storage::outgoing::{News, Outgoing};
 
 use crate::reply::Reply;
 
@@ -37,6 +39,25 @@ impl Failure {
             Failure::Internal { doing, error } => Some(format!("{doing}: {}", redacted(error))),
             Failure::Refused(_) | Failure::WrongMethod { .. } => None,
         }
+    }
+
+    /// The row of `error_log`. It is nobody's: who asked may not be known yet.
+    pub fn row(&self, id: String, now: u64) -> Option<Outgoing> {
+        let Failure::Internal { doing, error } = self else { return None };
+        let failure = journal::Failure {
+            id,
+            component: "worker".to_owned(),
+            stage: (*doing).to_owned(),
+            tool_name: None,
+            code: ErrorCode::Internal.as_str().to_owned(),
+            message: redacted(error),
+        };
+        Some(Outgoing {
+            tenant: String::new(),
+            user_id: String::new(),
+            thread_id: String::new(),
+            news: News::Failed { failure, created_at: now },
+        })
     }
 
     /// What the caller gets.

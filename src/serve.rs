@@ -1,18 +1,20 @@
 //! One request from the platform and back: finds its route, turns whatever happens into an answer, and puts on it
 //! the headers that every answer has.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
 use espalier_durable::protocol::{ApiError, ErrorCode};
 use espalier_durable::shell::env::var;
 use espalier_durable::shell::headers::ALWAYS;
+use espalier_durable::storage::d1;
 use futures::StreamExt;
 use worker::js_sys::Uint8Array;
 use worker::web_sys::{Response, ResponseInit};
 use worker::{Context, Env, Headers, Request, console_error};
 
 use crate::body::BoundedBody;
+use crate::ids::uuid_v7;
 use crate::origin::{self, FETCH_METADATA, Provenance};
 use crate::problem::Failure;
 use crate::reply::Reply;
@@ -22,7 +24,13 @@ use crate::settings::Settings;
 
 thread_local! {
     static SETTINGS: OnceCell<Rc<Settings>> = const { OnceCell::new() };
+    /// When `error_log` was last told of a failure.
+    static NOTED: Cell<u64> = const { Cell::new(0) };
 }
+
+/// `error_log` is told of one failure in so many milliseconds, by each isolate: the log has all of them, and a service
+/// that is down fills no database.
+const NOTE_MS: u64 = 1_000;
 
 /// A request that is being answered.
 pub struct Call {
@@ -112,6 +120,7 @@ pub async fn answer(request: Request, env: Env, context: Context) -> worker::Res
     let answer = answer.unwrap_or_else(|failure| {
         if let Some(line) = failure.log_line() {
             console_error!("{line}");
+            note(&call, &failure);
         }
         Answer::Ours(failure.reply())
     });
@@ -120,6 +129,23 @@ pub async fn answer(request: Request, env: Env, context: Context) -> worker::Res
         Answer::Ours(reply) => ours(reply, &cors, method == "HEAD"),
         Answer::Object(response) => objects(response, &cors, method == "HEAD"),
     }
+}
+
+/// Leaves a row of what is the service's own fault.
+fn note(call: &Call, failure: &Failure) {
+    if call.now.saturating_sub(NOTED.get()) < NOTE_MS {
+        return;
+    }
+    let Some(row) = uuid_v7(call.now).ok().and_then(|id| failure.row(id.to_string(), call.now)) else {
+        return;
+    };
+    NOTED.set(call.now);
+    let env = call.env.clone();
+    call.context.wait_until(async move {
+        if let Err(error) = d1::tell(&env, &[row]).await {
+            console_error!("telling D1 of a failure: {error}");
+        }
+    });
 }
 
 fn settings(env: &Env) -> Rc<Settings> {

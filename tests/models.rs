@@ -89,7 +89,7 @@ fn usage(provider: &str, model: &str, retries: u32, outcome: &str) -> Value {
     let (input, output) = if answered { (10, 5) } else { (0, 0) };
     json!({
         "provider": provider, "model": model, "operation_type": "chat", "context_type": "thread",
-        "profile": "thread", "execution_mode": "agent", "input_tokens": input, "cached_tokens": 0,
+        "profile": if provider == "other" { "secondary" } else { "primary" }, "execution_mode": "agent", "input_tokens": input, "cached_tokens": 0,
         "output_tokens": output, "cost_usd": if answered { Value::Null } else { json!(0) },
         "answered": u8::from(answered), "in_order": if answered { json!(1) } else { Value::Null },
         "retries": retries, "outcome": outcome,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::memory::Overlay;
 use crate::model::{Message, ModelError, ModelReply, Usage};
-use crate::profiles::{Chain, Limits};
+use crate::profiles::{Chain, Limits, Role};
 use crate::protocol::{Awaited, BudgetReason, ChunkKind, Content, Event, Place, Seq, StoredMessage};
 use crate::quota::Amount;
 use crate::toolbelt::{ToolPolicy, ToolSpec};
@@ -190,6 +190,9 @@ pub struct TurnSpec {
     pub content: Content,
     /// `thread`, `editor` …
     pub context_type: String,
+    /// Whose models they are: a role, or `named` where the request named one by its id.
+    #[serde(default)]
+    pub profile: String,
     /// The models that are asked, with what they cost.
     pub chain: Chain,
     /// Those that subtasks ask, where they are others.
@@ -216,6 +219,11 @@ impl TurnSpec {
     /// The models that a level of this depth asks.
     pub fn chain_at(&self, depth: u32) -> &Chain {
         self.subtask_chain.as_ref().filter(|_| depth > 0).unwrap_or(&self.chain)
+    }
+
+    /// Whose models those are.
+    pub fn profile_at(&self, depth: u32) -> &str {
+        if depth > 0 && self.subtask_chain.is_some() { Role::Subagent.as_str() } else { &self.profile }
     }
 }
 
@@ -277,6 +285,9 @@ pub enum CallRecord {
         provider: String,
         model: String,
         operation_type: String,
+        /// [`TurnSpec::profile_at`].
+        #[serde(default)]
+        profile: String,
         input_tokens: u64,
         cached_tokens: u64,
         output_tokens: u64,
@@ -303,7 +314,7 @@ pub enum CallRecord {
 pub struct Failure {
     /// Unique within the turn.
     pub id: String,
-    /// What failed: `provider`, `tool`, `turn`, `outbox`, `thread`.
+    /// What failed: `provider`, `tool`, `turn`, `outbox`, `thread`, `worker`.
     pub component: String,
     /// What it was doing.
     pub stage: String,

@@ -120,6 +120,14 @@ impl Configuration {
         self.offers().find(|offer| offer.choice.id() == name).cloned().map(Chain::of)
     }
 
+    /// Whose models a request asks by that name: a role's, or the one that it names.
+    pub fn profile(named: Option<&str>) -> &'static str {
+        match named {
+            None => Role::Primary.as_str(),
+            Some(name) => Role::of(name).map_or("named", Role::as_str),
+        }
+    }
+
     /// Every model, each once.
     pub fn offered(&self) -> Vec<Offered<'_>> {
         let mut seen = BTreeSet::new();

@@ -44,6 +44,17 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     }
 }
 
+/// The text of a JSON string, borrowed where it has no escapes; the JSON itself of anything else. None of null, and of a
+/// string that cannot be read (half of a surrogate pair).
+pub fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let json = raw.get();
+    match json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(text) if memchr::memchr(b'\\', text.as_bytes()).is_none() => Some(Cow::Borrowed(text)),
+        Some(_) => serde_json::from_str::<Text<'_>>(json).ok().map(|text| text.0),
+        None => (json != "null").then_some(Cow::Borrowed(json)),
+    }
+}
+
 /// A string, or nothing where something else stands: what one server sends as a string another may send as an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loose<'a>(pub Option<Cow<'a, str>>);

@@ -180,6 +180,7 @@ fn what_goes_to_d1_fits_whatever_a_turn_did() {
         provider: "p".to_owned(),
         model: "m".to_owned(),
         operation_type: "chat".to_owned(),
+        profile: "speed".to_owned(),
         input_tokens: 1,
         cached_tokens: 0,
         output_tokens: 1,

@@ -287,6 +287,7 @@ impl CallRows {
                     provider,
                     model,
                     operation_type,
+                    profile,
                     input_tokens,
                     cached_tokens,
                     output_tokens,
@@ -305,8 +306,7 @@ impl CallRows {
                     model,
                     operation_type,
                     calls.context_type,
-                    // A profile has the name of the context that it belongs to.
-                    calls.context_type,
+                    profile,
                     EXECUTION_MODE,
                     input_tokens,
                     cached_tokens,

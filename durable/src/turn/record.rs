@@ -88,6 +88,8 @@ pub(super) struct Record {
     ids: WireIds,
     /// The models of the root and of subtasks.
     chains: [Chain; 2],
+    /// Whose models those are.
+    profiles: [String; 2],
     /// Dollars, and the models of which nobody knows how many: then what the turn cost is not known either.
     cost_usd: f64,
     unpriced: BTreeSet<String>,
@@ -114,6 +116,7 @@ impl Record {
             costs: CostSummary::default(),
             ids: WireIds::new(&spec.turn_id),
             chains: [spec.chain_at(0).clone(), spec.chain_at(1).clone()],
+            profiles: [0, 1].map(|depth| spec.profile_at(depth).to_owned()),
             cost_usd: 0.0,
             unpriced: BTreeSet::new(),
             memory_bytes: 0,
@@ -156,6 +159,11 @@ impl Record {
 
     fn chain(&self, depth: u32) -> &Chain {
         let [root, subtask] = &self.chains;
+        if depth == 0 { root } else { subtask }
+    }
+
+    fn profile(&self, depth: u32) -> &str {
+        let [root, subtask] = &self.profiles;
         if depth == 0 { root } else { subtask }
     }
 
@@ -388,6 +396,7 @@ impl Record {
             provider: choice.provider.clone(),
             model: choice.model.clone(),
             operation_type: if open.place.depth == 0 { "chat" } else { "subtask" }.to_owned(),
+            profile: self.profile(open.place.depth).to_owned(),
             input_tokens: usage.input_tokens,
             cached_tokens: usage.cached_tokens,
             output_tokens: usage.output_tokens,

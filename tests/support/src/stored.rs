@@ -47,6 +47,16 @@ pub async fn rows(events: &[Event], table: &str, columns: &str) -> Vec<Value> {
     d1(&format!("SELECT {columns} FROM {table} WHERE turn_id = ?1 ORDER BY id"), &[&turn]).await
 }
 
+/// The rows of a query on the D1 of the instance whose state is in the folder that this variable names.
+pub async fn d1_at(state: &str, sql: &str) -> Vec<Value> {
+    serde_json::from_slice(&node(QUERY, &of(state).await, sql, &[]).await).expect("rows as JSON")
+}
+
+/// Changes that D1.
+pub async fn change_at(state: &str, sql: &str) {
+    node(CHANGE, &of(state).await, sql, &[]).await;
+}
+
 /// From now on D1 takes no message whose content has this text in it, until [`take`].
 pub async fn refuse(text: &str) {
     let name = trigger(text);
@@ -87,7 +97,12 @@ pub async fn database(state: &Path) -> PathBuf {
 }
 
 async fn main() -> PathBuf {
-    database(&PathBuf::from(crate::env("ESPALIER_STATE_DIR"))).await
+    of("ESPALIER_STATE_DIR").await
+}
+
+/// The D1 of the instance whose state is in the folder that this variable names.
+async fn of(state: &str) -> PathBuf {
+    database(&PathBuf::from(crate::env(state))).await
 }
 
 async fn one_database(folder: &Path) -> PathBuf {

@@ -1,15 +1,12 @@
 //! A reply's tool calls, put together from deltas that come interleaved, in pieces, and in every server's own way.
 
-use std::borrow::Cow;
-
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::value::RawValue;
 
 use crate::model::{ModelError, ToolCall};
 use crate::providers::acceptable;
 use crate::providers::codec::{MAX_CALLS, name_calls};
 use crate::providers::failure::protocol;
-use crate::providers::json::Text;
+use crate::providers::json::text_of;
 use crate::providers::members::Members;
 
 use super::chunk::CallDelta;
@@ -52,7 +49,9 @@ impl Calls {
         let Some(call) = self.list.get_mut(place) else { return Ok(0) };
         continue_name(&mut call.id, id);
         continue_name(&mut call.name, name);
-        let arguments = function.arguments.map_or(Cow::Borrowed(""), argument_text);
+        // The string, or the text of what should have been one.
+        let arguments = function.arguments.filter(|raw| raw.get() != "null");
+        let arguments = arguments.map_or("".into(), |raw| text_of(raw).unwrap_or(raw.get().into()));
         call.arguments.push_str(&arguments);
         Ok(id.len()
             + name.len()
@@ -123,17 +122,6 @@ impl Call {
 fn continue_name(known: &mut String, piece: &str) {
     if known != piece {
         known.push_str(piece);
-    }
-}
-
-/// The piece of arguments that a delta brings: the string, or the text of what should have been one.
-fn argument_text(raw: &RawValue) -> Cow<'_, str> {
-    let json = raw.get();
-    match json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        Some(text) if !text.contains('\\') => Cow::Borrowed(text),
-        Some(_) => serde_json::from_str::<Text<'_>>(json).map_or(Cow::Borrowed(json), |text| text.0),
-        None if json == "null" => Cow::Borrowed(""),
-        None => Cow::Borrowed(json),
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::providers::json::{Loose, Text, Unknown, object};
+use crate::providers::json::{Loose, Text, Unknown, object, text_of};
 use crate::providers::openai_chat::chunk::{CallDelta, Choice, Chunk, Delta, FirstChoice, FunctionDelta};
 
 #[derive(Debug, Deserialize)]
@@ -64,17 +64,10 @@ fn own<'a>(
     finish_reason: Option<Loose<'a>>,
 ) -> Choice<'a> {
     let calls = tool_calls.map(|calls| calls.into_iter().filter_map(AiCall::into_delta).collect());
-    let delta = Delta { content: response.and_then(text), tool_calls: calls, ..Delta::default() };
+    let delta =
+        Delta { content: response.and_then(text_of).map(Text), tool_calls: calls, ..Delta::default() };
     let finish_reason = finish_reason.and_then(|reason| reason.0).map(Text);
     Choice { index: None, delta: Some(delta), finish_reason, error: None }
-}
-
-fn text(response: &RawValue) -> Option<Text<'_>> {
-    match response.get() {
-        "null" => None,
-        string if string.starts_with('"') => serde_json::from_str(string).ok(),
-        other => Some(Text(other.into())),
-    }
 }
 
 impl<'a> AiCall<'a> {

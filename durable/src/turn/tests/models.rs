@@ -199,6 +199,12 @@ fn subtasks_ask_their_own_models() {
     let asked: Vec<String> =
         case.model.requests.borrow().iter().map(|request| request.model.model.clone()).collect();
     assert_eq!(asked, ["m1", "s1", "m1"]);
+    let end = case.end();
+    let profiles = end.calls.iter().filter_map(|call| match call {
+        CallRecord::Model { profile, .. } => Some(profile.clone()),
+        _ => None,
+    });
+    assert_eq!(profiles.collect::<Vec<_>>(), ["primary", "subagent", "primary"]);
 }
 
 #[test]

@@ -195,6 +195,7 @@ impl Case {
             assistant_message_id: "assistant-message".to_owned(),
             content: self.content.as_str().into(),
             context_type: "thread".to_owned(),
+            profile: "primary".to_owned(),
             chain: Chain {
                 first: Offer { price: self.price, ..offer("m1", self.capabilities) },
                 then: self.then.clone(),

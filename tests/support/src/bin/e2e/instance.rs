@@ -280,8 +280,9 @@ fn real_model() -> Vec<String> {
         format!("LLM_PROVIDER:{provider}"),
         format!("LLM_BASE_URL:{base_url}"),
         format!("LLM_MODEL:{model}"),
-        // A slow machine may need a minute for a turn, and a model without sense any number of calls.
-        r#"LIMITS:{"wall_clock_ms":120000,"llm_calls":8,"iterations":4}"#.to_owned(),
+        // A slow machine may need minutes for a turn, and a model without sense any number of calls.
+        r#"LIMITS:{"wall_clock_ms":180000,"llm_calls":8,"iterations":4}"#.to_owned(),
+        "LLM_FIRST_BYTE_MS:180000".to_owned(),
     ];
     if tools == "false" {
         vars.push(format!(r#"CAPABILITIES:{{"{provider}:{model}":{{"tools":false}}}}"#));

@@ -15,7 +15,8 @@
 //! | `broken` | `ESPALIER_BROKEN_URL` | variables that are wrong |
 //! | `smoke` | `ESPALIER_URL` | only when it is asked for: anonymous users and the model of the `SMOKE_*` variables |
 //!
-//! The command also gets `ESPALIER_FAKE_LLM_URL`, `ESPALIER_STATE_DIR` (where the main instance keeps its D1),
+//! The command also gets `ESPALIER_FAKE_LLM_URL`, `ESPALIER_STATE_DIR` (where the main instance keeps its D1;
+//! `ESPALIER_BROKEN_STATE_DIR` and so on for the others),
 //! `ESPALIER_GROUP` (the process group of the main instance), `ESPALIER_ISSUER_KEYS` (what the issuers sign with) and
 //! `ESPALIER_ADMIN_KEY` (of the tenant `e2e`). Its exit code is ours, unless a secret of the instances is in what they
 //! have written: that fails. The Worker must have been built (`make build`): the instances do not build it. Runs in the
@@ -128,8 +129,8 @@ async fn run(arguments: &Arguments, state: &Path, instances: &mut Vec<Instance>)
     command.env("ESPALIER_ISSUER_KEYS", &identity.issuer_keys).env("ESPALIER_ADMIN_KEY", &identity.admin_key);
     for instance in instances.iter() {
         command.env(instance.url_variable, &instance.url);
+        command.env(instance.url_variable.replace("_URL", "_STATE_DIR"), &instance.state);
         if instance.name == "main" {
-            command.env("ESPALIER_STATE_DIR", &instance.state);
             command.env("ESPALIER_GROUP", instance.group().unwrap_or_default().to_string());
         }
     }
