@@ -275,6 +275,7 @@ pub fn log_path(name: &str) -> PathBuf {
 /// The model of the `SMOKE_*` variables; `tools:MODEL` is the same one with tools, where it is configured without.
 fn real_model() -> Vec<String> {
     let [base_url, model, tools] = ["SMOKE_BASE_URL", "SMOKE_MODEL", "SMOKE_TOOLS"].map(env);
+    let max_tokens = Some(env("SMOKE_MAX_TOKENS")).filter(|most| !most.is_empty()).unwrap_or("2048".into());
     let provider = Some(env("SMOKE_PROVIDER")).filter(|name| !name.is_empty()).unwrap_or("openai".into());
     let mut vars = vec![
         format!("LLM_PROVIDER:{provider}"),
@@ -283,6 +284,8 @@ fn real_model() -> Vec<String> {
         // A slow machine may need minutes for a turn, and a model without sense any number of calls.
         r#"LIMITS:{"wall_clock_ms":180000,"llm_calls":8,"iterations":4}"#.to_owned(),
         "LLM_FIRST_BYTE_MS:180000".to_owned(),
+        // Some models never come to an end by themselves.
+        format!(r#"MODEL_OPTIONS:{{"*":{{"max_output_tokens":{max_tokens}}}}}"#),
     ];
     if tools == "false" {
         vars.push(format!(r#"CAPABILITIES:{{"{provider}:{model}":{{"tools":false}}}}"#));
