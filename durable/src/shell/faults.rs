@@ -77,6 +77,15 @@ fn url(env: &Env) -> String {
     env.var(URL).map(|url| url.to_string()).unwrap_or_default()
 }
 
+/// At which commit.
+#[derive(Clone, Copy, PartialEq)]
+enum At {
+    /// Counted from 1.
+    Commit(u32),
+    /// The turn's last.
+    End,
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Kill,
@@ -90,7 +99,7 @@ struct Struck {
     object: JsValue,
     url: String,
     turn_id: RefCell<String>,
-    when: Cell<Option<(Kind, u32)>>,
+    when: Cell<Option<(Kind, At)>>,
     commits: Cell<u32>,
     /// Nothing is written any more: the run stands where the strike found it.
     stopped: Cell<bool>,
@@ -111,7 +120,11 @@ impl Log for Struck {
             self.when.set(when);
         }
         self.commits.set(self.commits.get() + 1);
-        let now = self.when.get().filter(|(_, at)| *at == self.commits.get()).map(|(kind, _)| kind);
+        let is_now = |at: At| match at {
+            At::Commit(number) => number == self.commits.get(),
+            At::End => commit.end.is_some(),
+        };
+        let now = self.when.get().filter(|(_, at)| is_now(*at)).map(|(kind, _)| kind);
         let place = if commit.end.is_some() { Place::BeforeEnd } else { Place::BeforeEvents };
         TEAR.set((now == Some(Kind::Tear)).then_some(place));
         let written = self.inner.commit(commit);
@@ -155,7 +168,7 @@ impl Struck {
     }
 }
 
-fn read(content: &str) -> Option<(Kind, u32)> {
+fn read(content: &str) -> Option<(Kind, At)> {
     let (_, rest) = content.split_once("[[faults:")?;
     let (kind, at) = rest.split_once("]]")?.0.split_once('@')?;
     let kind = match kind {
@@ -165,7 +178,11 @@ fn read(content: &str) -> Option<(Kind, u32)> {
         "tear" => Kind::Tear,
         _ => return None,
     };
-    Some((kind, at.parse().ok()?))
+    let at = match at {
+        "end" => At::End,
+        number => At::Commit(number.parse().ok()?),
+    };
+    Some((kind, at))
 }
 
 /// The tools of the deployment and those whose side effects are recorded.

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use espalier_test_support::http::Reply;
-use espalier_test_support::{Event, json, wire};
+use espalier_test_support::{Event, Value, json, wire};
 use tokio::time::{Instant, sleep};
 
 use crate::plan::{self, SHAPES, Shape};
@@ -287,7 +287,37 @@ impl Clients {
                 };
             }
         }
+        self.is_kept(user, order, &view).await;
         Some(view)
+    }
+
+    /// Whoever has heard a turn's end finds its message, at once.
+    async fn is_kept(&self, user: &User, order: &Order, view: &View) {
+        let Some(done) = view.events().last() else { return };
+        let path = format!("/api/threads/{}/messages?limit=200", order.thread_id);
+        loop {
+            match user.send("GET", &path, &[], &json!(null)).await {
+                Some(mut reply) if reply.status == 200 => {
+                    let mut text = Vec::new();
+                    while let Ok(Some(bytes)) = reply.read().await {
+                        text.extend_from_slice(&bytes);
+                    }
+                    // Cut off by a kill, it is asked for again.
+                    if let Ok(list) = serde_json::from_slice::<Value>(&text) {
+                        let mut ids =
+                            list["messages"].as_array().into_iter().flatten().map(|message| &message["id"]);
+                        // A long thread's newest messages stand on a later page.
+                        if list["next_cursor"].is_null() && !ids.any(|id| *id == *done.text("message_id")) {
+                            self.violation(format!("turn {} has ended, and has no message", order.number));
+                        }
+                        return;
+                    }
+                }
+                Some(reply) => self.refused(reply).await,
+                None => {}
+            }
+            sleep(Duration::from_millis(30)).await;
+        }
     }
 
     fn budget(&self, order: &Order, rng: &mut Rng) -> u64 {

@@ -175,6 +175,11 @@ impl Harness {
                 }
                 at += stride;
             }
+            // Whatever the stride, the turn's end is among them.
+            let view = self.fixed(&user, Some(format!("{kind}@end"))).await?;
+            self.wait_for_kill(Duration::from_millis(300)).await?;
+            self.same(&reference, view.as_ref(), &format!("{kind} at the end"));
+            tried += 1;
         }
         for moment in [
             Moment::ModelAsked,
