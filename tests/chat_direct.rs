@@ -7,8 +7,19 @@ use espalier_test_support::case::first;
 use espalier_test_support::{Case, call, calls, canary, cost_line, deltas, json, stored, story, text, tree};
 
 /// The toolbelt of the thread context.
-const TOOLS: [&str; 6] =
-    ["calculate", "current_time", "memory_list", "memory_read", "memory_write", "run_subtask"];
+const TOOLS: [&str; 11] = [
+    "calculate",
+    "current_time",
+    "delete_file",
+    "edit_file",
+    "list_files",
+    "memory_list",
+    "memory_read",
+    "memory_write",
+    "read_file",
+    "run_subtask",
+    "write_file",
+];
 
 // N-001 N-008 N-021 N-035 N-041 N-188 N-201 N-221
 #[tokio::test]

@@ -85,7 +85,7 @@ async fn long_messages_come_in_more_pages() {
     let long = format!("{said}{}", "x".repeat(100_000 - said.chars().count()));
     let thread = new_id();
     for _ in 0..11 {
-        case.chat_with(&json!({ "thread_id": thread, "content": long })).await;
+        case.client.chat(&json!({ "thread_id": thread, "content": long })).await.turn().await;
     }
     let path = format!("/api/threads/{thread}/messages?limit=200");
     let first = case.client.read(&path).await;

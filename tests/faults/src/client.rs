@@ -325,7 +325,8 @@ impl Clients {
     }
 
     fn note(&self, order: &Order, event: &Event) {
-        if event.is("tool_call_update", &[("status", "end")]) {
+        // A call that a stop cut off has an end too, while its effect may still be under way.
+        if event.is("tool_call_update", &[("status", "end")]) && event.data["is_error"] != true {
             self.world.ledger.seal(order.number, event.text("tool_call_id"));
         }
         if event.is("model_call_update", &[("status", "end")])
