@@ -196,7 +196,7 @@ impl Tool for Declared {
 }
 
 fn specs() -> impl Strategy<Value = Vec<ToolSpec>> {
-    let class = prop::option::weighted(0.9, prop::sample::select(CLASSES.to_vec()));
+    let class = prop::option::weighted(0.9, prop::sample::select(PermissionClass::ALL.to_vec()));
     let server = prop::option::weighted(0.3, prop::sample::select(vec!["docs", "mail"]));
     prop::collection::vec((class, server), 0..12).prop_map(|drawn| {
         let spec = |(at, (class, server)): (usize, (Option<PermissionClass>, Option<&str>))| {
@@ -208,23 +208,13 @@ fn specs() -> impl Strategy<Value = Vec<ToolSpec>> {
     })
 }
 
-const CLASSES: [PermissionClass; 7] = [
-    PermissionClass::Safe,
-    PermissionClass::Knowledge,
-    PermissionClass::Network,
-    PermissionClass::WorkspaceWrite,
-    PermissionClass::EditorMutate,
-    PermissionClass::Subagent,
-    PermissionClass::Secrets,
-];
-
 proptest! {
     // N-083 N-085 N-101 N-105 N-109: what is offered is what is registered, allowed and unlocked by the context, all of
     // it, in the order of registration; a class that goes takes its tools with it and nothing else.
     #[test]
     fn the_toolbelt_is_an_intersection(
         specs in specs(),
-        classes in prop::collection::btree_set(prop::sample::select(CLASSES.to_vec()), 0..7),
+        classes in prop::collection::btree_set(prop::sample::select(PermissionClass::ALL.to_vec()), 0..7),
         in_editor in any::<bool>(),
         has_root in any::<bool>(),
         servers in prop::collection::btree_set(prop::sample::select(vec!["docs", "mail"]), 0..2),
@@ -250,7 +240,7 @@ proptest! {
         };
         prop_assert_eq!(&given, &registered.iter().filter(is_in_all).cloned().collect::<Vec<_>>());
         prop_assert_eq!(&offered(&catalogue, &[], &policy), &given, "the same arguments give the same list");
-        for class in CLASSES {
+        for class in PermissionClass::ALL {
             let mut less = policy.clone();
             less.classes.remove(&class);
             let left = given.iter().filter(|spec| spec.permission_class != Some(class)).cloned().collect::<Vec<_>>();
