@@ -3,7 +3,7 @@ import type { ConversationState } from "../state/conversation";
 import { draftFiles, drafts, NEW_CHAT, setDraft, setDraftFiles, sorted, type Attachment } from "../state/drafts";
 import { attach } from "../state/files";
 import { conversation } from "../state/page";
-import { readsMedia, settings } from "../state/settings";
+import { offerHeard, readsMedia, settings } from "../state/settings";
 import { useStore } from "../state/store";
 import { isImage, withFiles } from "../turn/attachments";
 import { ArrowUpIcon, ClipIcon, CloseIcon, FileIcon, StopIcon } from "./Icons";
@@ -55,8 +55,11 @@ export function Composer({ state, onEditLast }: Props) {
 
   const take = async (list: FileList | null) => {
     if (!list || list.length === 0) return;
+    // The browser takes the list back while we wait.
+    const files = [...list];
+    await offerHeard;
     const before = () => draftFiles.get()[chat] ?? [];
-    const read = await attach([...list], before(), readsMedia(settings.get()));
+    const read = await attach(files, before(), readsMedia(settings.get()));
     setRefused(read.refused);
     setDraftFiles(chat, [...before(), ...read.attached]);
     box.current?.focus();

@@ -5,7 +5,7 @@ import { readHealth, readModels } from "../api/threads";
 import type { Health } from "../wire";
 import { Conversation } from "./conversation";
 import { setAddress, threadInAddress } from "./route";
-import { offer } from "./settings";
+import { hearOffer } from "./settings";
 import { Store } from "./store";
 import { hearTabs, tellTabs } from "./tabs";
 import { Threads } from "./threads";
@@ -58,7 +58,7 @@ export async function startPage(): Promise<void> {
   const threadId = threadInAddress();
   if (threadId !== null) void conversation.open(threadId);
   // Niceties: without these answers there is no choice of models, and the page does not say that this is the demo model.
-  readModels().then(offer, () => {});
+  void hearOffer(readModels());
   readHealth().then(
     (health) => page.set({ health, demo: health.provider === "demo" }),
     () => {},

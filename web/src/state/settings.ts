@@ -54,8 +54,23 @@ export function setModel(model: string | null): void {
   keep(MODEL_KEY, model);
 }
 
+let heard = () => {};
+
+/** Whether images can be sent is known from here on: the service has said what it offers, or did not answer. */
+export const offerHeard = new Promise<void>((resolve) => (heard = resolve));
+
+/** Takes over what the service offers. Where it does not say, there is no choice. */
+export async function hearOffer(answer: Promise<ModelList>): Promise<void> {
+  try {
+    offer(await answer);
+  } catch {
+    // A nicety: the default model answers.
+  }
+  heard();
+}
+
 /** What was chosen earlier holds only if it is still offered. */
-export function offer(offered: ModelList): void {
+function offer(offered: ModelList): void {
   const before = stored(MODEL_KEY);
   const model = before !== null && choicesOf(offered).includes(before) ? before : null;
   settings.set({ offered, model });
