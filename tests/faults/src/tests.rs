@@ -136,3 +136,18 @@ fn what_is_sent_twice_or_under_a_number_that_is_taken_is_counted() {
     assert_eq!(view(&[first.clone(), event(3, "error", json!({}))], 0).conflicts, 1);
     assert_eq!(view(&[first.clone(), first], 0).conflicts, 0);
 }
+
+#[test]
+fn what_the_model_is_told_otherwise_is_found() {
+    let call = |id: &str, name: &str, label: &str| json!({ "id": id, "function": { "name": name, "arguments": json!({ "label": label }).to_string() } });
+    let result = |id: &str, content: &str| json!({ "role": "tool", "tool_call_id": id, "content": content });
+    let told = |content: &str| {
+        let calls =
+            [call("a", "ui_pick", "asks#7.0.1"), call("b", "ui_pick", "asks#6.0.1"), call("c", "once", "x")];
+        let assistant = json!({ "role": "assistant", "tool_calls": calls });
+        let body = json!({ "messages": [assistant, result("a", content), result("b", "unknown")] });
+        plan::untrue("asks#7", &body)
+    };
+    assert_eq!(told("picked asks#7.0.1"), Vec::<String>::new(), "another turn may have been stopped");
+    assert_eq!(told("unknown").len(), 1);
+}
