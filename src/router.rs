@@ -19,13 +19,23 @@ pub enum Route<'a> {
     Cancel { id: &'a str },
     ToolResults { id: &'a str },
     Approval { id: &'a str, approval: &'a str },
-    Files { id: &'a str },
-    File { id: &'a str, path: &'a str },
-    PutFile { id: &'a str, path: &'a str },
-    DeleteFile { id: &'a str, path: &'a str },
+    Files { place: Place<'a> },
+    File { place: Place<'a>, path: &'a str },
+    PutFile { place: Place<'a>, path: &'a str },
+    DeleteFile { place: Place<'a>, path: &'a str },
+    Workspaces,
+    DeleteWorkspace { name: &'a str },
     Keys,
     MintKey,
     RevokeKey { prefix: &'a str },
+}
+
+/// Whose files are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place<'a> {
+    Thread(&'a str),
+    /// A named workspace.
+    Workspace(&'a str),
 }
 
 /// The methods that routes have. HEAD goes wherever GET does, OPTIONS everywhere.
@@ -43,7 +53,7 @@ type Make = for<'a> fn(&'a str, &'a str) -> Route<'a>;
 
 use Method::{Delete, Get, Patch, Post, Put};
 
-const TABLE: [(Method, &str, Make); 21] = [
+const TABLE: [(Method, &str, Make); 27] = [
     (Get, "/api/health", |_, _| Route::Health),
     (Post, "/api/session", |_, _| Route::Session),
     (Post, "/api/chat", |_, _| Route::Chat),
@@ -58,10 +68,22 @@ const TABLE: [(Method, &str, Make); 21] = [
     (Post, "/api/threads/{}/cancel", |id, _| Route::Cancel { id }),
     (Post, "/api/threads/{}/tool_results", |id, _| Route::ToolResults { id }),
     (Post, "/api/threads/{}/approvals/{}", |id, approval| Route::Approval { id, approval }),
-    (Get, "/api/threads/{}/files", |id, _| Route::Files { id }),
-    (Get, "/api/threads/{}/files/{*}", |id, path| Route::File { id, path }),
-    (Put, "/api/threads/{}/files/{*}", |id, path| Route::PutFile { id, path }),
-    (Delete, "/api/threads/{}/files/{*}", |id, path| Route::DeleteFile { id, path }),
+    (Get, "/api/threads/{}/files", |id, _| Route::Files { place: Place::Thread(id) }),
+    (Get, "/api/threads/{}/files/{*}", |id, path| Route::File { place: Place::Thread(id), path }),
+    (Put, "/api/threads/{}/files/{*}", |id, path| Route::PutFile { place: Place::Thread(id), path }),
+    (Delete, "/api/threads/{}/files/{*}", |id, path| Route::DeleteFile { place: Place::Thread(id), path }),
+    (Get, "/api/workspaces", |_, _| Route::Workspaces),
+    (Delete, "/api/workspaces/{}", |name, _| Route::DeleteWorkspace { name }),
+    (Get, "/api/workspaces/{}/files", |name, _| Route::Files { place: Place::Workspace(name) }),
+    (Get, "/api/workspaces/{}/files/{*}", |name, path| Route::File { place: Place::Workspace(name), path }),
+    (Put, "/api/workspaces/{}/files/{*}", |name, path| Route::PutFile {
+        place: Place::Workspace(name),
+        path,
+    }),
+    (Delete, "/api/workspaces/{}/files/{*}", |name, path| Route::DeleteFile {
+        place: Place::Workspace(name),
+        path,
+    }),
     (Get, "/api/keys", |_, _| Route::Keys),
     (Post, "/api/keys", |_, _| Route::MintKey),
     (Delete, "/api/keys/{}", |prefix, _| Route::RevokeKey { prefix }),

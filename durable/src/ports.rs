@@ -102,6 +102,8 @@ pub trait Files {
     fn delete(&self, key: &str) -> LocalBoxFuture<'static, Result<(), FilesError>>;
     /// The files whose keys begin so, in the order of their keys: the first thousand.
     fn list(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<FileInfo>, FilesError>>;
+    /// The folders right below a folder in which there are files, in order: the first thousand.
+    fn folders(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<String>, FilesError>>;
 }
 
 /// A file, and what it contains where that was asked for.

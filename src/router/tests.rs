@@ -1,4 +1,4 @@
-use super::{Found, Route, find};
+use super::{Found, Place, Route, find};
 
 fn allow(text: &str) -> String {
     text.to_owned()
@@ -17,7 +17,9 @@ fn every_route_is_found_by_its_method_and_path() {
     let approval = format!("{thread}/approvals/a_1");
     let files = format!("{thread}/files");
     let file = format!("{thread}/files/notes/a%20b.md");
-    let table: [(&str, &str, Route); 24] = [
+    let place = Place::Thread(id);
+    let shared = Place::Workspace("shared");
+    let table: [(&str, &str, Route); 30] = [
         ("GET", "/api/health", Route::Health),
         ("HEAD", "/api/health", Route::Health),
         ("POST", "/api/session", Route::Session),
@@ -34,10 +36,16 @@ fn every_route_is_found_by_its_method_and_path() {
         ("POST", &cancel, Route::Cancel { id }),
         ("POST", &results, Route::ToolResults { id }),
         ("POST", &approval, Route::Approval { id, approval: "a_1" }),
-        ("GET", &files, Route::Files { id }),
-        ("GET", &file, Route::File { id, path: "notes/a%20b.md" }),
-        ("PUT", &file, Route::PutFile { id, path: "notes/a%20b.md" }),
-        ("DELETE", &file, Route::DeleteFile { id, path: "notes/a%20b.md" }),
+        ("GET", &files, Route::Files { place }),
+        ("GET", &file, Route::File { place, path: "notes/a%20b.md" }),
+        ("PUT", &file, Route::PutFile { place, path: "notes/a%20b.md" }),
+        ("DELETE", &file, Route::DeleteFile { place, path: "notes/a%20b.md" }),
+        ("GET", "/api/workspaces", Route::Workspaces),
+        ("DELETE", "/api/workspaces/shared", Route::DeleteWorkspace { name: "shared" }),
+        ("GET", "/api/workspaces/shared/files", Route::Files { place: shared }),
+        ("GET", "/api/workspaces/shared/files/a/b", Route::File { place: shared, path: "a/b" }),
+        ("PUT", "/api/workspaces/shared/files/a/b", Route::PutFile { place: shared, path: "a/b" }),
+        ("DELETE", "/api/workspaces/shared/files/a/b", Route::DeleteFile { place: shared, path: "a/b" }),
         ("GET", "/api/keys", Route::Keys),
         ("POST", "/api/keys", Route::MintKey),
         ("DELETE", "/api/keys/0a1b", Route::RevokeKey { prefix: "0a1b" }),

@@ -83,21 +83,29 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
             let owner = credentials::to_change(call).await?;
             answers::approval(call, owner, id, approval).await
         }
-        Route::Files { id } => {
+        Route::Files { place } => {
             let owner = credentials::to_read(call).await?;
-            files::list(call, owner, id).await
+            files::list(call, owner, place).await
         }
-        Route::File { id, path } => {
+        Route::File { place, path } => {
             let owner = credentials::to_read(call).await?;
-            files::get(call, owner, id, path).await
+            files::get(call, owner, place, path).await
         }
-        Route::PutFile { id, path } => {
+        Route::PutFile { place, path } => {
             let owner = credentials::to_change(call).await?;
-            files::put(call, owner, id, path).await
+            files::put(call, owner, place, path).await
         }
-        Route::DeleteFile { id, path } => {
+        Route::DeleteFile { place, path } => {
             let owner = credentials::to_change(call).await?;
-            files::delete(call, owner, id, path).await
+            files::delete(call, owner, place, path).await
+        }
+        Route::Workspaces => {
+            let owner = credentials::to_read(call).await?;
+            files::workspaces(call, &owner).await.map(Answer::Ours)
+        }
+        Route::DeleteWorkspace { name } => {
+            let owner = credentials::to_change(call).await?;
+            files::delete_workspace(call, owner, name).await
         }
         Route::Keys => {
             let owner = credentials::to_administer(call).await?;

@@ -102,6 +102,12 @@ pub struct FileList {
     pub files: Vec<FileEntry>,
 }
 
+/// The user's named workspaces in which there are files, by name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkspaceList {
+    pub workspaces: Vec<String>,
+}
+
 /// A thread with what its object knows about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]

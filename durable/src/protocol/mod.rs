@@ -9,7 +9,9 @@ mod message;
 mod request;
 mod tree;
 
-pub use command::{Owner, ThreadCommand, ThreadEnvelope, Visitor, hex, quota_object_name};
+pub use command::{
+    Owner, ThreadCommand, ThreadEnvelope, Visitor, check_workspace, hex, quota_object_name, workspaces_beside,
+};
 pub use content::{
     Content, ContentPart, DataUrl, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS, Medium,
 };
@@ -21,7 +23,7 @@ pub use event::{
 pub use key::{KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey};
 pub use message::{
     Cancelled, FileEntry, FileList, MessageList, Role, SentContent, StopNote, StoredMessage, ThreadDetail,
-    ThreadList, ThreadSummary,
+    ThreadList, ThreadSummary, WorkspaceList,
 };
 pub use request::{Approval, ChatContext, ChatRequest, ClientTool, ContextKind, ThreadChange, ToolResult};
 pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeNode, preview};

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::command::check_workspace;
 use super::{ApiError, Content, Decision, ErrorCode};
 
 /// The deepest nesting of a body (DESIGN §10); serde_json itself refuses from 128 on.
@@ -47,6 +48,9 @@ pub struct ChatRequest {
     pub include: Option<Vec<String>>,
     #[serde(default)]
     pub replaces_message_id: Option<Uuid>,
+    /// The named workspace whose files the turn works with, in place of the thread's own.
+    #[serde(default)]
+    pub workspace: Option<String>,
     /// Accepted and ignored (requirements N-018, N-186), as is `tools`.
     #[serde(default, skip_serializing)]
     #[cfg_attr(test, ts(skip))]
@@ -206,7 +210,8 @@ impl ChatRequest {
         if self.request_seq.is_some_and(|seq| seq > MAX_SEQ) {
             return Err(ApiError::field("request_seq", format!("the largest value is {MAX_SEQ}")));
         }
-        Ok(())
+        let named = self.workspace.as_deref().map_or(Ok(()), check_workspace);
+        named.map_err(|why| ApiError::field("workspace", why))
     }
 
     /// The members that were sent and mean nothing, for the log.

@@ -171,7 +171,10 @@ impl Thread {
             model: ask.request.model.as_deref(),
             user_message: &user_message,
             content: &ask.request.content,
-            workspace_root: ask.owner.workspace_root(ask.thread_id),
+            workspace_root: match &ask.request.workspace {
+                Some(name) => format!("{}{name}/", ask.owner.workspaces_root()),
+                None => ask.owner.workspace_root(ask.thread_id),
+            },
             assistant_message_id: &turn.assistant_message_id,
             context: ask.request.kind(),
             client_tools: ask.request.client_tools.as_deref().unwrap_or_default(),

@@ -41,7 +41,7 @@ pub struct Frame<'a> {
     pub user_message: &'a StoredMessage,
     /// What it says, with its images and files.
     pub content: &'a Content,
-    /// Where the thread's files are.
+    /// Where the turn's files are.
     pub workspace_root: String,
     pub assistant_message_id: &'a str,
     pub context: ContextKind,
