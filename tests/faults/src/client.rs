@@ -159,6 +159,7 @@ impl Clients {
     /// A turn from the first request to the comparison.
     pub async fn turn(&self, user: &User, order: &Order) -> Option<View> {
         let began = Instant::now();
+        self.world.ledger.ordered(order.number, &order.thread_id);
         let cancel = async {
             if let Some(after) = order.cancel {
                 sleep(Duration::from_millis(after)).await;

@@ -11,6 +11,7 @@ const MARKER: &str = "parallel#7";
 /// A ledger in its first life, with a first call of the model.
 fn called() -> Ledger {
     let ledger = Ledger::default();
+    ledger.ordered(7, "a");
     let life = ledger.born();
     ledger.model_called(life, MARKER, 0);
     ledger
@@ -85,11 +86,17 @@ fn a_side_effect_may_be_repeated_if_it_is_idempotent_and_was_cut_off() {
 }
 
 #[test]
-fn an_abort_excuses_its_own_turn_alone() {
-    let ledger = called();
-    ledger.struck(Death::Abort, Some(8));
-    ledger.model_called(1, MARKER, 0);
-    assert!(verdict(&ledger).contains("no death excuses it"));
+fn an_abort_excuses_the_turns_of_its_own_thread_alone() {
+    let struck = |thread: &str| {
+        let ledger = called();
+        ledger.ordered(6, thread);
+        // The turn before this one, which took its place.
+        ledger.struck(Death::Abort, Some(6));
+        ledger.model_called(1, MARKER, 0);
+        verdict(&ledger)
+    };
+    assert_eq!(struck("a"), "");
+    assert!(struck("b").contains("no death excuses it"));
 }
 
 #[test]
