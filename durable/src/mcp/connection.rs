@@ -335,7 +335,7 @@ impl Connection {
     }
 
     /// Reads an answer to its end, over as many connections as the server wants.
-    async fn read(
+    pub(super) async fn read(
         &self,
         session: Option<&Rc<Session>>,
         id: u64,

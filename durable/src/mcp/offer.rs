@@ -47,6 +47,16 @@ pub struct Listed {
     input_schema: Map<String, Value>,
     #[serde(default)]
     annotations: Annotations,
+    #[serde(default)]
+    execution: Execution,
+}
+
+/// How a tool wants to be called.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Execution {
+    #[serde(default)]
+    task_support: String,
 }
 
 /// What a server says of its tool. It is not to be trusted: only what narrows counts.
@@ -92,6 +102,9 @@ impl Offers {
     fn try_take(&mut self, server: &Server, listed: Listed) -> Result<(), String> {
         if self.offers.iter().any(|offer| offer.spec.mcp_tool.as_ref() == Some(&listed.name)) {
             return Err("it is listed twice".to_owned());
+        }
+        if listed.execution.task_support == "required" {
+            return Err("it runs as a task only, which is not supported".to_owned());
         }
         let mut schema = listed.input_schema;
         // What a draft before 2020-12 says differently is rare, and a reference cannot leave the schema in any case.

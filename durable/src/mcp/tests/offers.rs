@@ -109,12 +109,13 @@ fn what_a_server_lists_is_bounded() {
             with_schema("remote", json!({"type": "object", "$ref": "https://elsewhere.test/x"})),
             with_schema("array", json!({"type": "array"})),
             with_schema("text", json!("no")),
+            json!({"name": "task", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "required"}}),
             json!({"inputSchema": {"type": "object"}}),
             json!({"name": "talkative", "description": "x".repeat(3_000), "inputSchema": {"type": "object"}}),
         ],
     );
     assert_eq!(names(&offered), ["mcp__docs__fits", "mcp__docs__old", "mcp__docs__talkative"]);
-    assert_eq!(offered.left_out.len(), 5, "{:?}", offered.left_out);
+    assert_eq!(offered.left_out.len(), 6, "{:?}", offered.left_out);
     assert!(offered.offers[2].spec.description.len() < 2_100);
 
     let all: Vec<Value> = (0..9).map(|at| with_schema(&format!("t{at}"), padded(16_000))).collect();

@@ -152,7 +152,7 @@ fn only_the_servers_of_a_context_are_asked() {
     assert!(offers_it(ContextKind::Editor) && !offers_it(ContextKind::Thread));
 }
 
-// N-089: what a turn froze runs without any server having been asked what it offers.
+// N-089 A-020: what a turn froze runs without any server having been asked what it offers.
 #[test]
 fn a_frozen_tool_is_found_without_a_listing() {
     let case =
