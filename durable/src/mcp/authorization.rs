@@ -12,7 +12,7 @@ use futures::lock::Mutex;
 use serde::Deserialize;
 
 use super::config::{Auth, Server};
-use super::connection::Failure;
+use super::failure::Failure;
 use super::wire::{HttpRequest, Method, Outside};
 use crate::providers::Secret;
 

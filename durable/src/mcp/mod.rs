@@ -9,6 +9,7 @@ mod authorization;
 pub mod config;
 mod connection;
 mod content;
+mod failure;
 mod known;
 mod message;
 mod offer;
@@ -17,7 +18,8 @@ mod servers;
 mod tool;
 pub mod wire;
 
-pub use connection::{Connection, Failure};
+pub use connection::Connection;
+pub use failure::Failure;
 pub use known::Known;
 pub use offer::{Offer, PREFIX};
 pub use servers::{Listed, Missing, Servers};

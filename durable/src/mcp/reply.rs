@@ -122,7 +122,7 @@ fn take(request: u64, json: &[u8], heard: &mut Vec<Heard>) -> Result<(), Unreada
                 heard.push(Heard::Answer(Ok(result)));
             }
             // An error may have no id, where the request could not even be read.
-            (_, Some(error)) if id.as_deref().is_none_or(|id| id.get() == "null" || is_ours(id)) => {
+            (_, Some(error)) if id.as_deref().is_none_or(is_ours) => {
                 heard.push(Heard::Answer(Err(error)));
             }
             // The answer to somebody else.

@@ -6,7 +6,8 @@ use std::rc::Rc;
 use futures::future::join_all;
 
 use super::config::McpServers;
-use super::connection::{Connection, Failure, parsed};
+use super::connection::{Connection, parsed};
+use super::failure::Failure;
 use super::offer::{Offer, Offers, ToolPage};
 use super::tool::McpTool;
 use super::wire::Outside;

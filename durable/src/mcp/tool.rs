@@ -7,8 +7,9 @@ use futures::future::LocalBoxFuture;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::connection::{Connection, Failure, parsed};
+use super::connection::{Connection, parsed};
 use super::content::{Contents, MAX_TOLD_BYTES, Page, Prompt, ToolResult, cut};
+use super::failure::Failure;
 use super::offer::Reading;
 use crate::ports::{Tool, ToolContext, ToolError};
 use crate::toolbelt::ToolSpec;

@@ -21,7 +21,8 @@ use futures::task::noop_waker_ref;
 use serde_json::{Value, json};
 
 pub use super::config::{Auth, McpServers, Server, ToolWords};
-pub use super::connection::{Connection, Failure};
+pub use super::connection::Connection;
+pub use super::failure::Failure;
 pub use super::known::Known;
 pub use super::wire::{HttpReply, HttpRequest, Method, Outside, Unreachable, Wire};
 pub use crate::ports::Clock;

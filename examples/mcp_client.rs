@@ -18,13 +18,10 @@ use espalier_durable::mcp::{Known, Servers};
 use espalier_durable::ports::{Clock, ToolContext, ToolError};
 use espalier_durable::protocol::ContextKind;
 use espalier_durable::versions::{Seen, Versions};
+use espalier_test_support::http::try_send;
 use futures::future::LocalBoxFuture;
+use futures::stream::unfold;
 use futures::{FutureExt, StreamExt};
-use http_body_util::{BodyExt, Full};
-use hyper::body::Bytes;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -39,7 +36,7 @@ async fn run() -> Result<(), Problem> {
     let url = std::env::args().next_back().ok_or("which server?")?;
     let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
     let context: Value = serde_json::from_str(&context).unwrap_or_default();
-    let wire = Rc::new(HyperWire(Client::builder(TokioExecutor::new()).build_http()));
+    let wire = Rc::new(PlainWire);
     let mut server = json!({"url": url});
     let secret = context.get("client_secret").and_then(Value::as_str).map(str::to_owned);
     if secret.is_some() {
@@ -102,7 +99,7 @@ fn arguments(schema: &Value) -> Value {
 }
 
 /// The metadata of the server (RFC 9728) names its authorization server, whose metadata (RFC 8414) names the endpoint.
-async fn token_url(wire: &HyperWire, url: &str) -> Result<String, Problem> {
+async fn token_url(wire: &PlainWire, url: &str) -> Result<String, Problem> {
     let (origin, path) =
         url.match_indices('/').nth(2).and_then(|(at, _)| url.split_at_checked(at)).unwrap_or((url, ""));
     let resource = wire.document(format!("{origin}/.well-known/oauth-protected-resource{path}")).await?;
@@ -111,9 +108,9 @@ async fn token_url(wire: &HyperWire, url: &str) -> Result<String, Problem> {
     Ok(issuer.get("token_endpoint").and_then(Value::as_str).ok_or("no token endpoint")?.to_owned())
 }
 
-struct HyperWire(Client<HttpConnector, Full<Bytes>>);
+struct PlainWire;
 
-impl HyperWire {
+impl PlainWire {
     async fn document(&self, url: String) -> Result<Value, Problem> {
         let headers = vec![("accept", "application/json".to_owned())];
         let request = HttpRequest { method: Method::Get, url, headers, body: Vec::new() };
@@ -126,10 +123,9 @@ impl HyperWire {
     }
 }
 
-impl Wire for HyperWire {
+impl Wire for PlainWire {
     fn send(&self, request: HttpRequest) -> LocalBoxFuture<'static, Result<HttpReply, Unreachable>> {
-        let client = self.0.clone();
-        async move { sent(client, request).await.map_err(|_| Unreachable) }.boxed_local()
+        sent(request).boxed_local()
     }
 
     fn spawn(&self, task: LocalBoxFuture<'static, ()>) {
@@ -137,26 +133,22 @@ impl Wire for HyperWire {
     }
 }
 
-async fn sent(
-    client: Client<HttpConnector, Full<Bytes>>,
-    request: HttpRequest,
-) -> Result<HttpReply, Problem> {
+async fn sent(request: HttpRequest) -> Result<HttpReply, Unreachable> {
     let method = match request.method {
-        Method::Get => hyper::Method::GET,
-        Method::Post => hyper::Method::POST,
-        Method::Delete => hyper::Method::DELETE,
+        Method::Get => "GET",
+        Method::Post => "POST",
+        Method::Delete => "DELETE",
     };
-    let mut builder = hyper::Request::builder().method(method).uri(&request.url);
-    for (name, value) in &request.headers {
-        builder = builder.header(*name, value);
-    }
-    let response = client.request(builder.body(Full::new(Bytes::from(request.body)))?).await?;
-    let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let (status, content_type) = (response.status().as_u16(), header("content-type").unwrap_or_default());
-    let session = header("mcp-session-id");
-    let reads = response.into_body().into_data_stream();
-    let body = reads.map(|read| read.map(|bytes| bytes.to_vec()).map_err(|_| Unreachable)).boxed_local();
-    Ok(HttpReply { status, content_type, session, body })
+    let headers: Vec<(&str, &str)> =
+        request.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let reply = try_send(method, &request.url, &headers, request.body).await.map_err(|_| Unreachable)?;
+    let (status, content_type) = (reply.status, reply.header("content-type").to_owned());
+    let session = Some(reply.header("mcp-session-id").to_owned()).filter(|id| !id.is_empty());
+    let body = unfold(reply, |mut reply| async {
+        let read = reply.read().await.map_err(|_| Unreachable).transpose()?;
+        Some((read.map(|bytes| bytes.to_vec()), reply))
+    });
+    Ok(HttpReply { status, content_type, session, body: body.boxed_local() })
 }
 
 struct TokioClock(Instant);
