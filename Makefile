@@ -3,7 +3,7 @@
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help dev test verify audit types coverage coverage-of-requirements fuzz e2e browser lighthouse faults faults-small faults-mutants bench smoke-model deploy key keys revoke build clean
+.PHONY: help dev test verify audit types coverage coverage-of-requirements fuzz e2e mcp-conformance browser lighthouse faults faults-small faults-mutants bench smoke-model deploy key keys revoke build clean
 
 PORT ?= 8787
 
@@ -45,7 +45,7 @@ WORKER_BUILD = $(TOOLS) WASM_BINDGEN_BIN="$$(scripts/cargo-tool wasm-bindgen-cli
 
 # ---- checks ----
 
-test: verify e2e browser faults-small ## everything that CI runs
+test: verify mcp-conformance e2e browser faults-small ## everything that CI runs
 
 # N-207 N-229: nothing is left out of these.
 verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the page's own checks
@@ -69,6 +69,10 @@ E2E := $(TOOLS) ESPALIER_SKIP_BUILD=1 cargo run --locked --quiet -p espalier-tes
 
 e2e: $(WORKER) $(PAGE) ## the end-to-end tests against real workerd
 	$(E2E) cargo test --locked --no-fail-fast -p espalier --test "*"
+
+# The client's own protocol; what it does in the Worker is tested in tests/mcp.rs.
+mcp-conformance: $(RUST) $(NPM) ## the MCP client against the conformance tests of the protocol
+	@$(TOOLS) scripts/mcp-conformance
 
 browser: $(WORKER) $(PAGE) ## the page in a headless Chromium
 	CHROMIUM_BIN="$$(scripts/chromium)" && export CHROMIUM_BIN && $(E2E) node tests/browser/page.mjs

@@ -1,6 +1,7 @@
 //! What `GET /api/health` says: what runs here, or everything that is wrong with the configuration, in words for the
 //! operator. No secret's value is part of it.
 
+use espalier_durable::mcp::config::McpServers;
 use espalier_durable::model::ModelChoice;
 use espalier_durable::providers::config::Configuration;
 use espalier_durable::quota::Quotas;
@@ -40,6 +41,7 @@ impl Health {
         problems.extend(limits::from_env(&var).err());
         problems.extend(limits::kept_turns(&var).err());
         problems.extend(limits::tool_rules(&var).err());
+        problems.extend(McpServers::from_env(&var).err());
         match Quotas::from_env(&var) {
             Ok(quotas) if !quotas.is_empty() && !bindings.quota => {
                 problems.push(

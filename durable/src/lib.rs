@@ -1,11 +1,12 @@
 //! Espalier's engine, and the Durable Object that runs it.
 //!
 //! From the ground up: `protocol`, `model`, `profiles`, `quota` ← `budget`, `memory`, `journal`, `toolbelt`, `providers` ←
-//! `ports` ← `turn`, `tools` ← `storage`, `shell`. No import runs back up. Only `shell` and `storage` name the platform, in
+//! `ports` ← `turn`, `mcp`, `tools` ← `storage`, `shell`. No import runs back up. Only `shell` and `storage` name the platform, in
 //! what exists on wasm32 alone.
 
 pub mod budget;
 pub mod journal;
+pub mod mcp;
 pub mod memory;
 pub mod model;
 pub mod ports;

@@ -52,6 +52,10 @@ pub enum Heard {
 pub trait Tools {
     /// All of them, in the order in which they are offered.
     fn all(&self) -> &[Rc<dyn Tool>];
+    /// The tool that carries out the calls of a declaration which a turn froze.
+    fn find(&self, spec: &ToolSpec) -> Option<Rc<dyn Tool>> {
+        self.all().iter().find(|tool| tool.spec().name == spec.name).map(Rc::clone)
+    }
 }
 
 /// An atomic operation. It sees a narrow context, never the session, and has no access to the model.

@@ -17,6 +17,7 @@ use crate::turn::Turn;
 use super::compose;
 use super::live::LiveLog;
 use super::log::{About, TurnLog};
+use super::mcp::{self, Offered};
 use super::reader::Source;
 use super::respond::{internal, stream_response};
 use super::thread::{Run, Thread, WATCH_MS};
@@ -66,7 +67,7 @@ impl Thread {
 
     /// The turn, which may have run before. All checks are made again after each wait.
     async fn started(self: &Rc<Self>, ask: &Ask<'_>) -> Result<TurnRow, ApiError> {
-        let (mut alone, mut admitted) = (None, None);
+        let (mut alone, mut admitted, mut offered) = (None, None, None);
         loop {
             let thread = self.of(ask.owner)?;
             self.revive()?;
@@ -87,7 +88,11 @@ impl Thread {
                     admitted = Some(self.admission(ask, thread.is_none()).await?);
                     continue;
                 };
-                return self.start(ask, thread, grant);
+                let Some(offered) = &offered else {
+                    offered = Some(self.offered(ask.request.kind()).await?);
+                    continue;
+                };
+                return self.start(ask, thread, grant, offered);
             };
             let Some(request_seq) = ask.request.request_seq else {
                 let detail = format!("the turn {} is running", open.turn_id);
@@ -121,6 +126,7 @@ impl Thread {
         ask: &Ask<'_>,
         thread: Option<ThreadMeta>,
         grant: Grant,
+        offered: &Offered,
     ) -> Result<TurnRow, ApiError> {
         let now = self.clock.now_ms();
         let numbers = self.numbers()?;
@@ -179,6 +185,7 @@ impl Thread {
             context: ask.request.kind(),
             client_tools: ask.request.client_tools.as_deref().unwrap_or_default(),
             approved: if new { BTreeSet::new() } else { self.store.approved_tools()? },
+            mcp: offered,
             history_until,
             grant,
             replaces_message_id: ask.request.replaces_message_id.map(|id| id.to_string()),
@@ -211,7 +218,9 @@ impl Thread {
             }
             self.store.insert_turn(&turn, now)?;
             self.store.insert_message(&user_message, None)?;
-            self.store.post(&Outgoing::new(ask.owner, thread.thread_id.as_str(), news), now)?;
+            for news in std::iter::once(news).chain(mcp::failures(&offered.listed.missing, now)) {
+                self.store.post(&Outgoing::new(ask.owner, thread.thread_id.as_str(), news), now)?;
+            }
             self.store.set_timer(Reason::Turn, now + WATCH_MS)?;
             self.store.hasten_timer(Reason::Outbox, now + WATCH_MS)?;
             self.store.arm()?;

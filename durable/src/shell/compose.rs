@@ -6,6 +6,7 @@ use std::rc::Rc;
 use worker::Env;
 
 use crate::journal::TurnSpec;
+use crate::mcp::{Offer, Servers};
 use crate::model::Usage;
 use crate::ports::{Files, Model, Tools};
 use crate::profiles::{Chain, Limits, Role};
@@ -18,6 +19,7 @@ use crate::turn::prompt;
 use crate::{shell, tools};
 
 use super::env::{AI, is_bound, var};
+use super::mcp::{self, Offered};
 use super::thread::Thread;
 
 /// Bytes of stored history that are read for each token that a model may see of it: more than any tokenizer packs
@@ -49,6 +51,8 @@ pub struct Frame<'a> {
     pub client_tools: &'a [ClientTool],
     /// The tools that a person has allowed for good.
     pub approved: BTreeSet<String>,
+    /// The MCP servers, and what they offer.
+    pub mcp: &'a Offered,
     pub history_until: i64,
     /// What the turn's quotas let it have.
     pub grant: Grant,
@@ -58,11 +62,14 @@ pub struct Frame<'a> {
 /// A new turn by the present configuration. From here on it depends on what stands in the spec.
 pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), ApiError> {
     let limits = limits(&thread.env)?.within(frame.grant);
-    let (parts, configuration) = parts(thread)?;
+    let Offered { servers, listed } = frame.mcp;
+    let (parts, configuration) = parts_with(thread, servers, &listed.offers)?;
     let chain = chain(&configuration, frame.model, frame.content)?;
     let rules = shell::limits::tool_rules(|name| var(&thread.env, name)).map_err(misconfigured)?;
     let workspace_root = R2Files::new(&thread.env).map(|_| frame.workspace_root.clone());
-    let policy = ToolPolicy { workspace_root, ..ToolPolicy::of(frame.context) };
+    let allowed_mcp_servers = servers.allowed(frame.context);
+    let policy = ToolPolicy { workspace_root, allowed_mcp_servers, ..ToolPolicy::of(frame.context) };
+    let rules = servers.rules(rules, &listed.offers);
     let policy = policy.narrowed(rules, frame.approved.clone());
     let spec = TurnSpec {
         thread_id: frame.thread_id.to_owned(),
@@ -77,7 +84,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         limits,
         tools: tools::offered(parts.tools.as_ref(), frame.client_tools, &policy),
         policy,
-        system: prompt::root(frame.context, &limits),
+        system: prompt::root(frame.context, &limits) + &listed.note(),
         history_until: frame.history_until,
         replaces_message_id: frame.replaces_message_id.clone(),
         created_at: frame.user_message.created_at,
@@ -124,12 +131,21 @@ fn configuration(env: &Env) -> Result<Configuration, ApiError> {
 
 /// The parts of any turn, and the models that are configured now.
 pub fn parts(thread: &Thread) -> Result<(Parts, Configuration), ApiError> {
+    parts_with(thread, &mcp::servers(thread)?, &[])
+}
+
+fn parts_with(
+    thread: &Thread,
+    servers: &Rc<Servers>,
+    offers: &[Offer],
+) -> Result<(Parts, Configuration), ApiError> {
     let configuration = configuration(&thread.env)?;
     let model = shell::model::serving(&configuration, &thread.connections, &thread.clock, &thread.env);
     let files = R2Files::new(&thread.env).map(|files| Rc::new(files) as Rc<dyn Files>);
     let tools: Rc<dyn Tools> = Rc::new(tools::Standard::new(files.as_ref()));
     #[cfg(feature = "faults")]
     let tools = super::faults::with_recorders(tools.as_ref(), &thread.env);
+    let tools = servers.with(tools, offers);
     Ok((Parts { model, tools }, configuration))
 }
 

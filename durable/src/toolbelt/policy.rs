@@ -29,6 +29,19 @@ impl Rules {
         self.0.keys().map(String::as_str)
     }
 
+    /// A rule for a tool that has none of its own.
+    pub fn unless_said(&mut self, name: &str, rule: Rule) {
+        self.0.entry(name.to_owned()).or_insert(rule);
+    }
+
+    /// A person is asked before calls of this tool, unless something stricter holds, or its own rule says otherwise.
+    pub fn at_least_ask(&mut self, spec: &ToolSpec) {
+        let class = spec.permission_class;
+        if class.is_some_and(|class| self.of(class, &spec.name) == Rule::On) {
+            self.unless_said(&spec.name, Rule::Ask);
+        }
+    }
+
     fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

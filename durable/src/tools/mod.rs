@@ -13,6 +13,7 @@ use std::rc::Rc;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use crate::mcp;
 use crate::model::RawValueEq;
 use crate::ports::{Files, Tool, ToolError, Tools};
 use crate::protocol::ClientTool;
@@ -50,12 +51,13 @@ pub fn offered(tools: &dyn Tools, clients: &[ClientTool], policy: &ToolPolicy) -
     ruled.map(|(rule, spec)| ToolSpec { ask: rule == Rule::Ask, ..spec }).collect()
 }
 
-/// Whether configuration may name this tool: one of ours, or any that a client brings.
+/// Whether configuration may name this tool: one of ours, or any that a client or an MCP server brings.
 pub fn is_known(name: &str) -> bool {
     let standard = Standard::new(None);
     let registered = standard.all().iter().map(|tool| tool.spec().clone());
     let all = intercepted().into_iter().chain(registered).chain(files::specs());
-    name.starts_with(client::PREFIX) || all.into_iter().any(|spec| spec.name == name)
+    let is_foreign = [client::PREFIX, mcp::PREFIX].iter().any(|prefix| name.starts_with(prefix));
+    is_foreign || all.into_iter().any(|spec| spec.name == name)
 }
 
 /// Reads a tool's arguments by their Rust type. The error names the path and goes to the model. Empty arguments are
@@ -87,6 +89,7 @@ fn declare(name: &str, class: PermissionClass, description: &str, schema: serde_
         exclusive_lock: None,
         idempotent: true,
         mcp_server: None,
+        mcp_tool: None,
         timeout_ms: Some(30_000),
         runs_at: RunsAt::Service,
         ask: false,

@@ -278,9 +278,12 @@ impl<'a> Round<'a> {
         seen: &Rc<Seen>,
     ) -> Result<String, ToolError> {
         let ports = &self.turn.ports;
-        let Some(tool) = ports.tools.all().iter().find(|tool| tool.spec().name == spec.name) else {
+        let Some(tool) = ports.tools.find(spec) else {
             return Err(ToolError(format!("the tool {:?} is not available any more", spec.name)));
         };
+        if spec.mcp_server.is_some() {
+            self.turn.check_arguments(spec, &call.arguments).map_err(ToolError)?;
+        }
         let operation_id = self.turn.ids.tool_call(key).into();
         let context = ToolContext {
             clock: Rc::clone(&ports.clock),

@@ -62,7 +62,7 @@ pub struct Turn {
     earlier_ms: u64,
     /// Named locks hold over the whole tree, sibling subtasks included (N-095).
     locks: RefCell<BTreeMap<String, Rc<Mutex<()>>>>,
-    /// Schemas of the client's tools, compiled when they are first needed.
+    /// Schemas of tools that are not ours, compiled when they are first needed.
     schemas: RefCell<BTreeMap<String, Result<Rc<OutputSchema>, String>>>,
     /// How many calls run, how many wait for somebody outside, and what wakes those.
     busy: Cell<u32>,
@@ -348,7 +348,7 @@ impl Turn {
         }
     }
 
-    /// Whether the arguments of a client's tool satisfy its schema. The error goes to the model.
+    /// Whether the arguments of a tool that is not ours satisfy its schema. The error goes to the model.
     fn check_arguments(&self, spec: &ToolSpec, arguments: &str) -> Result<(), String> {
         let known = self.schemas.borrow().get(&spec.name).cloned();
         let schema = known.unwrap_or_else(|| {
@@ -356,8 +356,7 @@ impl Turn {
             self.schemas.borrow_mut().insert(spec.name.clone(), schema.clone());
             schema
         });
-        let schema =
-            schema.map_err(|problem| format!("the client's schema of this tool is not usable: {problem}"))?;
+        let schema = schema.map_err(|problem| format!("the schema of this tool is not usable: {problem}"))?;
         let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
         schema.check(arguments).map_err(|problem| format!("invalid arguments: {problem}"))
     }

@@ -14,6 +14,14 @@ pub const OTHER_API_KEY: &str = "canary-other-92ab7d";
 pub const OPENAI_API_KEY: &str = "canary-responses-d05f13";
 /// See [`LLM_API_KEY`].
 pub const ANTHROPIC_API_KEY: &str = "canary-messages-4be8a2";
+/// The bearer token of the fake MCP server `tools`.
+pub const MCP_BEARER: &str = "canary-mcp-bearer-5c9a04";
+/// The client's secret for the token endpoint of the fake MCP server `oauth`.
+pub const MCP_CLIENT_SECRET: &str = "canary-mcp-client-83d1f6";
+/// What shows it: `espalier` and the secret, in base64.
+pub const MCP_BASIC: &str = "Basic ZXNwYWxpZXI6Y2FuYXJ5LW1jcC1jbGllbnQtODNkMWY2";
+/// What the tokens of that endpoint begin with.
+pub const MCP_TOKEN: &str = "canary-mcp-token-f27be1";
 /// The same at all instances, so that configuration alone keeps a user of `main` out of `closed`.
 pub const SESSION_SECRET: &str = "canary-session-7c20b9-at-least-32-bytes";
 
@@ -27,6 +35,10 @@ pub fn secrets(admin_key: &str) -> Vec<Secret> {
         ("OTHER_API_KEY", OTHER_API_KEY),
         ("OPENAI_API_KEY", OPENAI_API_KEY),
         ("ANTHROPIC_API_KEY", ANTHROPIC_API_KEY),
+        ("MCP_BEARER", MCP_BEARER),
+        ("MCP_CLIENT_SECRET", MCP_CLIENT_SECRET),
+        ("MCP_BASIC", MCP_BASIC),
+        ("MCP_TOKEN", MCP_TOKEN),
         ("SESSION_SECRET", SESSION_SECRET),
         ("the admin's API key", admin_key),
     ];
