@@ -14,6 +14,10 @@ pub const OTHER_API_KEY: &str = "canary-other-92ab7d";
 pub const OPENAI_API_KEY: &str = "canary-responses-d05f13";
 /// See [`LLM_API_KEY`].
 pub const ANTHROPIC_API_KEY: &str = "canary-messages-4be8a2";
+/// See [`LLM_API_KEY`].
+pub const BRAVE_API_KEY: &str = "canary-brave-a7e31f";
+/// See [`LLM_API_KEY`].
+pub const BROWSER_API_TOKEN: &str = "canary-browser-0b96d2";
 /// The same at all instances, so that configuration alone keeps a user of `main` out of `closed`.
 pub const SESSION_SECRET: &str = "canary-session-7c20b9-at-least-32-bytes";
 
@@ -27,6 +31,8 @@ pub fn secrets(admin_key: &str) -> Vec<Secret> {
         ("OTHER_API_KEY", OTHER_API_KEY),
         ("OPENAI_API_KEY", OPENAI_API_KEY),
         ("ANTHROPIC_API_KEY", ANTHROPIC_API_KEY),
+        ("BRAVE_API_KEY", BRAVE_API_KEY),
+        ("BROWSER_API_TOKEN", BROWSER_API_TOKEN),
         ("SESSION_SECRET", SESSION_SECRET),
         ("the admin's API key", admin_key),
     ];
