@@ -38,7 +38,8 @@ pub fn spec(browser: bool) -> ToolSpec {
     if browser {
         let description =
             "true: by a browser that runs the page's scripts; slow, for pages that are empty otherwise";
-        properties["render"] = json!({"type": "boolean", "description": description});
+        let render = json!({"type": "boolean", "description": description});
+        properties.as_object_mut().map(|members| members.insert("render".to_owned(), render));
     }
     let schema = json!({"type": "object", "properties": properties, "required": ["url"], "additionalProperties": false});
     let description = "Fetches a page of the public web and returns its text: HTML as Markdown with its links, other \
