@@ -103,7 +103,7 @@ coverage: $(RUST) ## how much of the engine's code its native tests run, by file
 # fuzz/seeds; what is found stands in fuzz/artifacts.
 FUZZ_TURNS   ?= 1000000
 FUZZ_SECONDS ?= 180
-FUZZ_TARGETS := sse deltas chat_request output_schema
+FUZZ_TARGETS := sse deltas chat_request output_schema page address
 
 fuzz: $(RUST) ## FUZZ_TURNS random turns, and random bytes for each parser (FUZZ_SECONDS each; needs a nightly Rust)
 	ESPALIER_TURNS=$(FUZZ_TURNS) cargo test --locked --profile bench -p espalier-durable --lib turn::tests::property

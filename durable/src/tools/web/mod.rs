@@ -2,9 +2,9 @@
 
 mod client;
 pub mod config;
-mod guard;
+pub mod guard;
 mod page;
-mod reader;
+pub mod reader;
 mod render;
 mod search;
 #[cfg(test)]
