@@ -77,9 +77,6 @@ impl Guard {
             Err(ParseError::RelativeUrlWithoutBase) => {
                 refused("it is not whole; such as https://example.com/page it must be")
             }
-            Err(ParseError::IdnaError) => {
-                refused("its host is no name; other letters than a to z are written as xn--…")
-            }
             Err(error) => refused(&error.to_string()),
         }
     }
@@ -127,15 +124,31 @@ impl Guard {
     }
 }
 
-/// What an address has that the parser would drop or replace.
+/// What an address has that the parser would drop or replace. Escapes and other letters in a host are two more ways to
+/// write the same.
 fn misleading(text: &str) -> Option<&'static str> {
     match text {
         "" => Some("it is empty"),
         _ if text.len() > MAX_URL_BYTES => Some("it is too long"),
         _ if text.chars().any(char::is_control) => Some("it has a control character"),
         _ if text.contains('\\') => Some("it has a backslash"),
+        _ if !authority(text).is_ascii() || authority(text).contains('%') => {
+            Some("its host is no name of the web; other letters than a to z are written as xn--…")
+        }
         _ => None,
     }
+}
+
+/// What stands where the host is, as it was written.
+fn authority(text: &str) -> &str {
+    let is_scheme = |scheme: &str| scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    let after = match text.split_once(':').filter(|(scheme, _)| is_scheme(scheme)) {
+        Some((_, after)) => after,
+        None if text.starts_with("//") => text,
+        None => "",
+    };
+    // Any number of slashes may stand there.
+    after.trim_start_matches('/').split(['/', '?', '#']).next().unwrap_or_default()
 }
 
 /// Why a name is not one of the public web.

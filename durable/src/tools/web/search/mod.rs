@@ -135,9 +135,7 @@ fn read(service: &Service, asked: Result<(u16, Vec<u8>), Silence>) -> Result<Vec
     let why = match asked {
         Ok((200..300, body)) => return service.hits(&body).ok_or_else(|| told(nonsense)),
         Ok((400 | 422, _)) => "the search service did not understand the query; make it simpler",
-        Ok((401..=403, _)) => {
-            "the search service takes no requests of this deployment; go on without it"
-        }
+        Ok((401..=403, _)) => "the search service takes no requests of this deployment; go on without it",
         Ok((429, _)) => "the search service takes no more requests for now; try again later",
         Ok(_) | Err(Silence::Unreachable) => {
             "the search service does not work at the moment; try again later"
