@@ -109,7 +109,7 @@ async fn fetch(client: &Client, url: &str, from: usize, mut patience: Patience) 
         if reader.window.is_full {
             break End::Full;
         }
-        if rest.len() < bytes.len() || read == MAX_BODY_BYTES {
+        if rest.len() < bytes.len() {
             break End::TooLarge;
         }
     };
