@@ -58,8 +58,9 @@ verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the 
 	cd web && $(TOOLS) npm run check && $(TOOLS) npm test
 	scripts/coverage-of-requirements
 
-types: $(RUST) ## the page's types, made from the wire's in Rust (`verify` compares them)
-	ESPALIER_WRITE_TYPES=1 cargo test --locked --quiet -p espalier-durable --lib the_page_has_the_wires_types
+types: $(RUST) ## the page's types, made from the wire's in Rust, and the lists of tools (`verify` compares them)
+	ESPALIER_WRITE_TYPES=1 cargo test --locked --quiet -p espalier-durable --lib -- the_page_has_the_wires_types \
+		what_each_context_is_offered
 
 audit: $(RUST) $(NPM) $(PAGE_NPM) ## known holes, licences and sources of what we depend on (asks the network)
 	@$(TOOLS) scripts/audit
@@ -106,7 +107,7 @@ coverage: $(RUST) ## how much of the engine's code its native tests run, by file
 # fuzz/seeds; what is found stands in fuzz/artifacts.
 FUZZ_TURNS   ?= 1000000
 FUZZ_SECONDS ?= 180
-FUZZ_TARGETS := sse deltas chat_request output_schema
+FUZZ_TARGETS := sse deltas chat_request output_schema page address
 
 fuzz: $(RUST) ## FUZZ_TURNS random turns, and random bytes for each parser (FUZZ_SECONDS each; needs a nightly Rust)
 	ESPALIER_TURNS=$(FUZZ_TURNS) cargo test --locked --profile bench -p espalier-durable --lib turn::tests::property

@@ -6,6 +6,7 @@ use espalier_durable::model::ModelChoice;
 use espalier_durable::providers::config::Configuration;
 use espalier_durable::quota::Quotas;
 use espalier_durable::shell::limits;
+use espalier_durable::tools::web;
 use serde::Serialize;
 
 use crate::settings::Settings;
@@ -42,6 +43,7 @@ impl Health {
         problems.extend(limits::kept_turns(&var).err());
         problems.extend(limits::tool_rules(&var).err());
         problems.extend(McpServers::from_env(&var).err());
+        problems.extend(web::Config::from_env(&var).err().into_iter().flatten());
         match Quotas::from_env(&var) {
             Ok(quotas) if !quotas.is_empty() && !bindings.quota => {
                 problems.push(

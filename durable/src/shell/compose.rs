@@ -8,7 +8,7 @@ use worker::Env;
 use crate::journal::TurnSpec;
 use crate::mcp::{Offer, Servers};
 use crate::model::Usage;
-use crate::ports::{Files, Model, Tools};
+use crate::ports::{Files, Model, Tools, Web};
 use crate::profiles::{Chain, Limits, Role};
 use crate::protocol::{ApiError, ChatRequest, ClientTool, Content, ContextKind, ErrorCode, StoredMessage};
 use crate::providers::config::Configuration;
@@ -21,6 +21,7 @@ use crate::{shell, tools};
 use super::env::{AI, is_bound, var};
 use super::mcp::{self, Offered};
 use super::thread::Thread;
+use super::web::FetchWeb;
 
 /// Bytes of stored history that are read for each token that a model may see of it: more than any tokenizer packs
 /// into one, so that the token limit cuts and not this.
@@ -142,7 +143,11 @@ fn parts_with(
     let configuration = configuration(&thread.env)?;
     let model = shell::model::serving(&configuration, &thread.connections, &thread.clock, &thread.env);
     let files = R2Files::new(&thread.env).map(|files| Rc::new(files) as Rc<dyn Files>);
-    let tools: Rc<dyn Tools> = Rc::new(tools::Standard::new(files.as_ref()));
+    let web = tools::web::Config::from_env(|name| var(&thread.env, name));
+    let web = web.map_err(|problems| misconfigured(problems.join(" ")))?;
+    let fetches: Rc<dyn Web> = Rc::new(FetchWeb(thread.connections.permits.clone()));
+    let resources = tools::Resources { files, web: Some((fetches, web)) };
+    let tools: Rc<dyn Tools> = Rc::new(tools::Standard::new(&resources));
     #[cfg(feature = "faults")]
     let tools = super::faults::with_recorders(tools.as_ref(), &thread.env);
     let tools = servers.with(tools, offers);

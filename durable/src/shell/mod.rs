@@ -42,6 +42,8 @@ pub mod respond;
 mod revive;
 #[cfg(target_arch = "wasm32")]
 mod thread;
+#[cfg(target_arch = "wasm32")]
+mod web;
 
 #[cfg(target_arch = "wasm32")]
 pub use object::ThreadObject;

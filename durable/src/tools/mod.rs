@@ -7,6 +7,7 @@ pub mod files;
 pub mod finish_subtask;
 pub mod memory;
 pub mod run_subtask;
+pub mod web;
 
 use std::rc::Rc;
 
@@ -15,19 +16,29 @@ use serde_json::value::RawValue;
 
 use crate::mcp;
 use crate::model::RawValueEq;
-use crate::ports::{Files, Tool, ToolError, Tools};
+use crate::ports::{Files, Tool, ToolError, Tools, Web};
 use crate::protocol::ClientTool;
 use crate::toolbelt::{PermissionClass, Rule, RunsAt, ToolPolicy, ToolSpec};
+
+/// What the tools of a turn work on. What is not there has no tools.
+#[derive(Clone, Default)]
+pub struct Resources {
+    pub files: Option<Rc<dyn Files>>,
+    /// The way to the web, and what is configured of it.
+    pub web: Option<(Rc<dyn Web>, web::Config)>,
+}
 
 /// The tools of a deployment.
 pub struct Standard(Vec<Rc<dyn Tool>>);
 
 impl Standard {
-    /// Those that every deployment has, and those of the workspace, where there is one.
-    pub fn new(files: Option<&Rc<dyn Files>>) -> Self {
+    /// Those that every deployment has, and those of what there is.
+    pub fn new(resources: &Resources) -> Self {
+        let Resources { files, web } = resources;
         let mut tools: Vec<Rc<dyn Tool>> =
             vec![Rc::new(calculate::Calculate::default()), Rc::new(current_time::CurrentTime::default())];
-        tools.extend(files.into_iter().flat_map(files::tools));
+        tools.extend(files.iter().flat_map(files::tools));
+        tools.extend(web.iter().flat_map(|(web, config)| web::tools(web, config)));
         Standard(tools)
     }
 }
@@ -53,9 +64,9 @@ pub fn offered(tools: &dyn Tools, clients: &[ClientTool], policy: &ToolPolicy) -
 
 /// Whether configuration may name this tool: one of ours, or any that a client or an MCP server brings.
 pub fn is_known(name: &str) -> bool {
-    let standard = Standard::new(None);
+    let standard = Standard::new(&Resources::default());
     let registered = standard.all().iter().map(|tool| tool.spec().clone());
-    let all = intercepted().into_iter().chain(registered).chain(files::specs());
+    let all = intercepted().into_iter().chain(registered).chain(files::specs()).chain(web::specs());
     let is_foreign = [client::PREFIX, mcp::PREFIX].iter().any(|prefix| name.starts_with(prefix));
     is_foreign || all.into_iter().any(|spec| spec.name == name)
 }
@@ -102,4 +113,4 @@ fn raw(schema: &serde_json::Value) -> Box<RawValue> {
 }
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

@@ -22,12 +22,14 @@ impl Clock for At {
     }
 }
 
-fn files() -> Rc<dyn Files> {
-    Rc::new(InMemory::default())
+/// All that a deployment can have. The web answers everything with a page that no service means.
+pub fn everything() -> Resources {
+    let web = web::testing::FakeWeb::new(|_| Some(web::testing::Answer::page("text/plain", "[]")));
+    Resources { files: Some(Rc::new(InMemory::default())), web: Some((web, web::testing::everything())) }
 }
 
 fn run(name: &str, arguments: &Value) -> Result<String, String> {
-    let standard = Standard::new(Some(&files()));
+    let standard = Standard::new(&everything());
     let tool = standard.all().iter().find(|tool| tool.spec().name == name).unwrap();
     let context = ToolContext {
         clock: Rc::new(At(1_700_000_000_123)),
@@ -84,7 +86,7 @@ fn current_time_is_rfc_3339_in_utc() {
 /// Each tool that Espalier runs itself, with arguments that its published schema calls valid and ones that it does not.
 #[test]
 fn types_and_published_schemas_agree() {
-    let standard = Standard::new(Some(&files()));
+    let standard = Standard::new(&everything());
     let registered = standard.all().iter().map(|tool| tool.spec().clone());
     let specs: Vec<ToolSpec> = intercepted().into_iter().chain(registered).collect();
     let accepts = |name: &str, arguments: &Value| -> bool {
@@ -140,10 +142,10 @@ fn types_and_published_schemas_agree() {
     }
 }
 
-// N-010 N-023 N-062 N-085 N-086 N-087 N-088 N-090 N-092 N-094 N-106 N-109
+// N-010 N-023 N-062 N-085 N-086 N-087 N-088 N-089 N-090 N-092 N-094 N-106 N-109
 #[test]
 fn what_is_offered_is_registered_and_allowed() {
-    let tools = Standard::new(Some(&files()));
+    let tools = Standard::new(&everything());
     let in_a_workspace =
         |context| ToolPolicy { workspace_root: Some("root/".to_owned()), ..ToolPolicy::of(context) };
     let names = |policy: &ToolPolicy| -> Vec<String> {
@@ -151,19 +153,26 @@ fn what_is_offered_is_registered_and_allowed() {
     };
     let nowhere = ["run_subtask", "memory_list", "memory_read", "memory_write", "calculate", "current_time"];
     let file_tools = ["read_file", "write_file", "edit_file", "list_files", "delete_file"];
-    let thread = [&nowhere[..], &file_tools].concat();
-    assert_eq!(names(&ToolPolicy::of(ContextKind::Thread)), nowhere);
+    let of_the_web = ["fetch_page", "web_search"];
+    let thread = [&nowhere[..], &file_tools, &of_the_web].concat();
+    assert_eq!(names(&ToolPolicy::of(ContextKind::Thread)), [&nowhere[..], &of_the_web].concat());
     assert_eq!(names(&in_a_workspace(ContextKind::Thread)), thread);
     assert_eq!(names(&in_a_workspace(ContextKind::Editor)), thread);
+    // N-106: no service, no search.
+    let web = tools_of_the_web(web::testing::config(&[]));
+    assert_eq!(web, ["fetch_page"]);
     // N-090: reading is of the class that writes, so it goes with it.
     let mut policy = in_a_workspace(ContextKind::Thread);
     policy.classes.remove(&PermissionClass::WorkspaceWrite);
+    policy.classes.remove(&PermissionClass::Network);
     assert_eq!(names(&policy), nowhere);
     for spec in offered(&tools, &[], &in_a_workspace(ContextKind::Thread)) {
         let class = match spec.name.as_str() {
             "run_subtask" => PermissionClass::Subagent,
             "calculate" | "current_time" => PermissionClass::Safe,
             name if file_tools.contains(&name) => PermissionClass::WorkspaceWrite,
+            // N-089
+            name if of_the_web.contains(&name) => PermissionClass::Network,
             _ => PermissionClass::Knowledge,
         };
         assert_eq!(spec.permission_class, Some(class), "{}", spec.name);
@@ -172,6 +181,11 @@ fn what_is_offered_is_registered_and_allowed() {
         assert_eq!((spec.serial(), spec.parallel_safe), (writes, !writes), "{}", spec.name);
         assert!(is_known(&spec.name), "{} can be named in configuration", spec.name);
     }
+}
+
+fn tools_of_the_web(config: web::Config) -> Vec<String> {
+    let fake: Rc<dyn Web> = web::testing::FakeWeb::new(|_| None);
+    web::tools(&fake, &config).iter().map(|tool| tool.spec().name.clone()).collect()
 }
 
 /// Tools of every class, and of none.

@@ -9,6 +9,8 @@ use futures::stream::{LocalBoxStream, unfold};
 
 use super::route::{Again, Answer, Endpoint, Refusal};
 use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
+pub use crate::ports::Unreachable;
+
 use crate::ports::Clock;
 use crate::providers::config::Patience;
 use crate::providers::failure::network;
@@ -40,10 +42,6 @@ pub struct Response {
 
 /// The body of an answer.
 pub type Body = LocalBoxStream<'static, Result<Vec<u8>, Unreachable>>;
-
-/// The connection failed. Why, the platform does not tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unreachable;
 
 /// A provider over HTTP.
 pub struct HttpEndpoint {

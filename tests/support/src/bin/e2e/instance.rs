@@ -116,6 +116,15 @@ impl Plan {
             r#"LIMITS:{"wall_clock_ms":20000}"#.to_owned(),
             // Few enough for a test to reach it.
             "EVENT_TURNS:3".to_owned(),
+            // The rest of the web: the same server once more.
+            format!("FETCH_ALLOW:{}", world.llm.trim_start_matches("http://")),
+            format!("FETCH_RESOLVER:{}/dns-query", world.llm),
+            "SEARCH:brave".to_owned(),
+            format!("SEARCH_URL:{}/search", world.llm),
+            format!("BRAVE_API_KEY:{}", canary::BRAVE_API_KEY),
+            format!("BROWSER_BASE_URL:{}", world.llm),
+            "BROWSER_ACCOUNT_ID:fake".to_owned(),
+            format!("BROWSER_API_TOKEN:{}", canary::BROWSER_API_TOKEN),
             // A tool that only the tests of approvals have.
             r#"TOOL_POLICY:{"ui_erase":"ask"}"#.to_owned(),
         ];
@@ -154,6 +163,8 @@ impl Plan {
                     r#"MODEL_OPTIONS:{"openai:*":{"temperature":3}}"#,
                     r#"LIMITS:{"subtasks":"many"}"#,
                     r#"MCP_SERVERS:{"my__docs":{"url":"https://docs.example/mcp"}}"#,
+                    "FETCH_ALLOW:localhost",
+                    "SEARCH:brave",
                 ];
                 let vars = [vec![anonymous, session], wrong.map(str::to_owned).to_vec()];
                 ("broken", "ESPALIER_BROKEN_URL", vars.concat())
