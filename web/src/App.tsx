@@ -2,7 +2,6 @@ import { useEffect, useState } from "react";
 import { Announcer } from "./components/Announcer";
 import { Banner } from "./components/Banner";
 import { Composer, COMPOSER_ID } from "./components/Composer";
-import { Settings } from "./components/Settings";
 import { SEARCH_ID, Sidebar } from "./components/Sidebar";
 import { Toast } from "./components/Toast";
 import { TopBar } from "./components/TopBar";
@@ -11,6 +10,7 @@ import { Unavailable } from "./components/Unavailable";
 import type { ConversationState, TurnClock } from "./state/conversation";
 import { useOnline } from "./state/online";
 import { conversation, dismissNotice, goTo, page, startPage, threads } from "./state/page";
+import { settingsDialog } from "./state/parts";
 import { useStore } from "./state/store";
 import { IDLE, OFFLINE, statusOf, type Status } from "./turn/status";
 import { isAsked } from "./turn/stored";
@@ -23,8 +23,13 @@ export function App() {
   const title = useTitle(state);
   const [menuOpen, setMenuOpen] = useDrawer();
   const [settingsOpen, setSettingsOpen] = useState(false);
+  const Settings = settingsDialog.use(settingsOpen);
   const [editing, setEditing] = useState<string | null>(null);
   useKeys(setMenuOpen);
+  useEffect(() => {
+    // What hid the first screen of a chat's address has done so (theme.js).
+    delete document.documentElement.dataset["opening"];
+  }, []);
 
   if (phase === "failed") {
     return (
@@ -76,7 +81,7 @@ export function App() {
         )}
       </main>
       <Toast />
-      {settingsOpen && <Settings onClose={() => setSettingsOpen(false)} />}
+      {settingsOpen && Settings && <Settings onClose={() => setSettingsOpen(false)} />}
     </div>
   );
 }

@@ -1,7 +1,9 @@
 import { StrictMode } from "react";
-import { createRoot } from "react-dom/client";
+import { createRoot, hydrateRoot } from "react-dom/client";
 import { App } from "./App";
-import { startPage } from "./state/page";
+import { COMPOSER_ID } from "./components/Composer";
+import { loadDrafts } from "./state/drafts";
+import { listen, startPage } from "./state/page";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/layout.css";
@@ -16,9 +18,15 @@ import "./styles/dialog.css";
 
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html has lost its #root");
+const box = document.getElementById(COMPOSER_ID);
+loadDrafts(box instanceof HTMLTextAreaElement ? box.value : "");
+listen();
 void startPage();
-createRoot(root).render(
+const app = (
   <StrictMode>
     <App />
-  </StrictMode>,
+  </StrictMode>
 );
+// `vite dev` serves no first screen.
+if (root.hasChildNodes()) hydrateRoot(root, app);
+else createRoot(root).render(app);

@@ -50,9 +50,9 @@ function finished(turn_id: string, seq = 1): Response {
   return new Response(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
 }
 
-function opened() {
+function opened(prepare: () => Promise<unknown> = async () => {}) {
   const began: string[] = [];
-  const conversation = new Conversation({ began: (id) => began.push(id), ended: () => {} });
+  const conversation = new Conversation({ prepare, began: (id) => began.push(id), ended: () => {} });
   const send = async (content: string) => {
     const sending = conversation.send(content);
     await vi.runAllTimersAsync();
@@ -242,6 +242,21 @@ describe("a chat that went on elsewhere", () => {
 });
 
 describe("opening", () => {
+  it("shows no answer before that is there which draws it", async () => {
+    const details = { id: "T", title: "", created_at: 0, updated_at: 0, last_seq: 3, running_turn_id: null };
+    const said = { id: "a", turn_id: "1", role: "assistant", content: "Hi", created_at: 0 };
+    answer = ({ url }) =>
+      Response.json(url.includes("/messages") ? { messages: [said], next_cursor: null } : details);
+    let come = () => {};
+    const { conversation } = opened(() => new Promise<void>((resolve) => (come = resolve)));
+    const opening = conversation.open("T");
+    await vi.runAllTimersAsync();
+    expect([requests.length, conversation.store.get().phase]).toEqual([2, "loading"]);
+    come();
+    await opening;
+    expect(conversation.store.get()).toMatchObject({ phase: "ready", exchanges: [{ answer: { entries: [{ content: "Hi" }] } }] });
+  });
+
   it("reads on from a turn that runs", async () => {
     const running = { running_turn_id: "r", running_turn_first_seq: 41 };
     const details = { id: "T", title: "", created_at: 0, updated_at: 0, last_seq: 43, ...running };

@@ -46,6 +46,8 @@ export interface ConversationState {
 
 /** Tells the rest of the page what happened to a chat. */
 export interface Listener {
+  /** Gets what drawing an answer needs, as far as it is to be had. A chat that is opened waits for it. */
+  prepare: () => Promise<unknown>;
   began: (threadId: string, content: string) => void;
   ended: (threadId: string) => void;
 }
@@ -192,8 +194,10 @@ export class Conversation {
     if (threadId === null) return;
     try {
       // In this order: a turn that ends in between is then in the messages, never in neither.
+      const prepared = this.listener.prepare();
       const details = await readThread(threadId, signal);
       const exchanges = exchangesOf(await readMessages(threadId, signal));
+      await prepared;
       if (signal.aborted) return;
       this.#lastSeq = details.last_seq;
       this.store.set({ phase: "ready", exchanges, problem });

@@ -4,6 +4,8 @@ import { openSession, wordsFor, whenUserChanges } from "../api/http";
 import { readHealth, readModels } from "../api/threads";
 import type { Health } from "../wire";
 import { Conversation } from "./conversation";
+import type { Format } from "./export";
+import { richText } from "./parts";
 import { setAddress, threadInAddress } from "./route";
 import { offer } from "./settings";
 import { Store } from "./store";
@@ -32,6 +34,7 @@ export const page = new Store<PageState>({
 export const threads = new Threads();
 
 export const conversation = new Conversation({
+  prepare: () => prepare(),
   began: (threadId, content) => {
     setAddress(threadId);
     threads.touch(threadId, content);
@@ -42,6 +45,11 @@ export const conversation = new Conversation({
     tellTabs({ what: "ended", threadId });
   },
 });
+
+/** Gets what an answer is drawn with. Where it does not come, answers are shown as they were written. */
+function prepare(): Promise<unknown> {
+  return richText.load().catch(() => {});
+}
 
 export async function startPage(): Promise<void> {
   page.set({ phase: "starting", problem: null });
@@ -57,6 +65,7 @@ export async function startPage(): Promise<void> {
   // A new chat is open already, and may have been written to while the session was on its way.
   const threadId = threadInAddress();
   if (threadId !== null) void conversation.open(threadId);
+  whenIdle(() => void prepare());
   // Niceties: without these answers there is no choice of models, and the page does not say that this is the demo model.
   readModels().then(offer, () => {});
   readHealth().then(
@@ -88,30 +97,49 @@ export function undoRemoval(): void {
   leftOpen = null;
 }
 
+/** A chat as a file. */
+export async function saveThread(threadId: string, format: Format): Promise<void> {
+  try {
+    const { exportThread } = await import("./export");
+    await exportThread(threadId, format);
+  } catch (error) {
+    page.set({ notice: wordsFor(error) });
+  }
+}
+
 export function dismissNotice(): void {
   page.set({ notice: null });
 }
 
-window.addEventListener("popstate", () => void conversation.open(threadInAddress()));
-// What was deleted is deleted, also if the person leaves before the time to undo is over.
-window.addEventListener("pagehide", () => threads.settle());
-document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState !== "visible" || page.get().phase !== "ready") return;
-  void conversation.refresh();
-  void threads.load();
-});
-window.addEventListener("online", () => void conversation.refresh());
-
-hearTabs(({ what, threadId }) => {
-  if (what === "deleted") threads.dropped(threadId);
-  else void threads.load();
-  if (conversation.store.get().threadId === threadId) void conversation.refresh();
-});
-
-whenUserChanges(() => {
-  page.set({
-    notice: "Your session had run out, and a new one has begun. Earlier chats belonged to the old one.",
+/** What the browser, other tabs and the session tell the page. Once. */
+export function listen(): void {
+  window.addEventListener("popstate", () => void conversation.open(threadInAddress()));
+  // What was deleted is deleted, also if the person leaves before the time to undo is over.
+  window.addEventListener("pagehide", () => threads.settle());
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState !== "visible" || page.get().phase !== "ready") return;
+    void conversation.refresh();
+    void threads.load();
   });
-  threads.forget();
-  void threads.load();
-});
+  window.addEventListener("online", () => void conversation.refresh());
+
+  hearTabs(({ what, threadId }) => {
+    if (what === "deleted") threads.dropped(threadId);
+    else void threads.load();
+    if (conversation.store.get().threadId === threadId) void conversation.refresh();
+  });
+
+  whenUserChanges(() => {
+    page.set({
+      notice: "Your session had run out, and a new one has begun. Earlier chats belonged to the old one.",
+    });
+    threads.forget();
+    void threads.load();
+  });
+}
+
+/** Safari knows no idle times. */
+function whenIdle(act: () => void): void {
+  if ("requestIdleCallback" in window) window.requestIdleCallback(act);
+  else setTimeout(act, 500);
+}
