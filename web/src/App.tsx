@@ -10,7 +10,7 @@ import { Unavailable } from "./components/Unavailable";
 import type { ConversationState, TurnClock } from "./state/conversation";
 import { useOnline } from "./state/online";
 import { conversation, dismissNotice, goTo, page, startPage, threads } from "./state/page";
-import { settingsDialog } from "./state/parts";
+import { filesPanel, settingsDialog } from "./state/parts";
 import { useStore } from "./state/store";
 import { IDLE, OFFLINE, statusOf, type Status } from "./turn/status";
 import { isAsked } from "./turn/stored";
@@ -24,6 +24,8 @@ export function App() {
   const [menuOpen, setMenuOpen] = useDrawer();
   const [settingsOpen, setSettingsOpen] = useState(false);
   const Settings = settingsDialog.use(settingsOpen);
+  const [filesOpen, setFilesOpen] = useState(false);
+  const FilesPanel = filesPanel.use(filesOpen);
   const [editing, setEditing] = useState<string | null>(null);
   useKeys(setMenuOpen);
   useEffect(() => {
@@ -57,6 +59,8 @@ export function App() {
           turn={currentTurn(state)}
           menuOpen={menuOpen}
           onMenu={() => setMenuOpen(!menuOpen)}
+          filesOpen={filesOpen}
+          onFiles={() => setFilesOpen(!filesOpen)}
         />
         {state.phase === "missing" || state.phase === "failed" ? (
           <NotShown state={state} />
@@ -80,6 +84,7 @@ export function App() {
           </>
         )}
       </main>
+      {filesOpen && FilesPanel && <FilesPanel threadId={threadThatIs(state)} onClose={() => setFilesOpen(false)} />}
       <Toast />
       {settingsOpen && Settings && <Settings onClose={() => setSettingsOpen(false)} />}
     </div>
@@ -109,7 +114,7 @@ function useDrawer() {
 function useKeys(setMenuOpen: (open: boolean) => void): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.isComposing || document.querySelector("dialog[open]")) return;
+      if (event.isComposing || document.querySelector("dialog:modal")) return;
       const command = event.ctrlKey || event.metaKey;
       const writing = (event.target as Element).closest("input, textarea") !== null;
       if (command && event.key.toLowerCase() === "k") {
@@ -128,6 +133,11 @@ function useKeys(setMenuOpen: (open: boolean) => void): void {
     window.addEventListener("keydown", onKey);
     return () => window.removeEventListener("keydown", onKey);
   }, [setMenuOpen]);
+}
+
+/** The chat's id, once the service knows it. */
+function threadThatIs({ threadId, phase, running }: ConversationState): string | null {
+  return phase === "ready" && (running?.begun ?? true) ? threadId : null;
 }
 
 function NotShown({ state }: { state: ConversationState }) {

@@ -11,6 +11,8 @@ export type {
   CostSummary,
   Decision,
   ExecutionTree,
+  FileEntry,
+  FileList,
   FinishReason,
   MessageList,
   ModelCost,

@@ -32,6 +32,7 @@ export const ArrowDownIcon = line("M10 4v11.5M5 10.5l5 5 5-5");
 export const PlusIcon = line("M10 4.5v11M4.5 10h11");
 export const TrashIcon = line("M4 6h12M8 6V4.2h4V6M5.5 6l.7 9.8h7.6l.7-9.8");
 export const MenuIcon = line("M3.5 6h13M3.5 10h13M3.5 14h8");
+export const FolderIcon = line("M3 15.5v-11h5l1.8 2.2H17v8.8z");
 export const CloseIcon = line("M5.5 5.5l9 9M14.5 5.5l-9 9");
 export const ChevronIcon = line("M8 5.5l4.5 4.5L8 14.5");
 export const CheckIcon = line("M5 10.5l3.5 3.5L15 6.5");

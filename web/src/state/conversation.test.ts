@@ -52,7 +52,7 @@ function finished(turn_id: string, seq = 1): Response {
 
 function opened(prepare: () => Promise<unknown> = async () => {}) {
   const began: string[] = [];
-  const conversation = new Conversation({ prepare, began: (id) => began.push(id), ended: () => {} });
+  const conversation = new Conversation({ prepare, began: (id) => began.push(id), ended: () => {}, called: () => {} });
   const send = async (content: string) => {
     const sending = conversation.send(content);
     await vi.runAllTimersAsync();

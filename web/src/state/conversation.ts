@@ -50,6 +50,8 @@ export interface Listener {
   prepare: () => Promise<unknown>;
   began: (threadId: string, content: string) => void;
   ended: (threadId: string) => void;
+  /** A tool has run. */
+  called: (threadId: string, tool: string) => void;
 }
 
 /** A message on its way. */
@@ -244,6 +246,7 @@ export class Conversation {
         this.#lastSeq = event.seq;
         drawn.add(event);
         if (start && this.store.get().running?.begun === false) this.#begin(threadId);
+        if (event.type === "tool_call_update" && event.status === "end") this.listener.called(threadId, event.name);
         if (event.type === "agent_state") this.#setWaiting(event.state === "waiting_on_user");
       },
       onOpen: () => this.#setRunning({ connection: "open" }, signal),

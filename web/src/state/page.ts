@@ -11,6 +11,7 @@ import { offer } from "./settings";
 import { Store } from "./store";
 import { hearTabs, tellTabs } from "./tabs";
 import { Threads } from "./threads";
+import { FILE_TOOLS, Workspace } from "./workspace";
 
 export interface PageState {
   phase: "starting" | "ready" | "failed";
@@ -33,6 +34,8 @@ export const page = new Store<PageState>({
 
 export const threads = new Threads();
 
+export const workspace = new Workspace();
+
 export const conversation = new Conversation({
   prepare: () => prepare(),
   began: (threadId, content) => {
@@ -40,8 +43,12 @@ export const conversation = new Conversation({
     threads.touch(threadId, content);
     tellTabs({ what: "began", threadId });
   },
+  called: (threadId, tool) => {
+    if (FILE_TOOLS.has(tool)) workspace.touched(threadId);
+  },
   ended: (threadId) => {
     void threads.load();
+    workspace.touched(threadId);
     tellTabs({ what: "ended", threadId });
   },
 });
@@ -120,8 +127,11 @@ export function listen(): void {
     if (document.visibilityState !== "visible" || page.get().phase !== "ready") return;
     void conversation.refresh();
     void threads.load();
+    void workspace.load();
   });
   window.addEventListener("online", () => void conversation.refresh());
+  // A file that misses its place would take the place of the page.
+  for (const type of ["dragover", "drop"]) window.addEventListener(type, (event) => event.preventDefault());
 
   hearTabs(({ what, threadId }) => {
     if (what === "deleted") threads.dropped(threadId);
