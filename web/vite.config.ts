@@ -42,9 +42,16 @@ export default defineConfig({
     // neither inline code nor data: URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // One chunk of what seldom changes.
     rolldownOptions: {
-      output: { codeSplitting: { groups: [{ name: "react", test: /node_modules\/(react|react-dom|scheduler)\// }] } },
+      output: {
+        codeSplitting: {
+          groups: [
+            // What seldom changes, and what all chunks share.
+            { name: "react", test: /node_modules\/(react|react-dom|scheduler)\// },
+            { name: "base", test: /src\/(state\/store|api\/http|turn\/view)\.ts$/ },
+          ],
+        },
+      },
     },
   },
   // `npm run dev` beside `wrangler dev`: the page reloads at once, the API is the real one.

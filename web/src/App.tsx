@@ -8,9 +8,10 @@ import { TopBar } from "./components/TopBar";
 import { Transcript } from "./components/Transcript";
 import { Unavailable } from "./components/Unavailable";
 import type { ConversationState, TurnClock } from "./state/conversation";
+import { NEW_CHAT } from "./state/drafts";
 import { useOnline } from "./state/online";
 import { conversation, dismissNotice, goTo, page, startPage, threads } from "./state/page";
-import { filesPanel, settingsDialog } from "./state/parts";
+import { collectionsPanel, filesPanel, settingsDialog } from "./state/parts";
 import { useStore } from "./state/store";
 import { IDLE, OFFLINE, statusOf, type Status } from "./turn/status";
 import { isAsked } from "./turn/stored";
@@ -24,8 +25,9 @@ export function App() {
   const [menuOpen, setMenuOpen] = useDrawer();
   const [settingsOpen, setSettingsOpen] = useState(false);
   const Settings = settingsDialog.use(settingsOpen);
-  const [filesOpen, setFilesOpen] = useState(false);
-  const FilesPanel = filesPanel.use(filesOpen);
+  const [side, setSide] = useState<"files" | "collections" | null>(null);
+  const FilesPanel = filesPanel.use(side === "files");
+  const CollectionsPanel = collectionsPanel.use(side === "collections");
   const [editing, setEditing] = useState<string | null>(null);
   useKeys(setMenuOpen);
   useEffect(() => {
@@ -50,6 +52,10 @@ export function App() {
         open={menuOpen}
         onClose={() => setMenuOpen(false)}
         onSettings={() => setSettingsOpen(true)}
+        onCollections={() => {
+          setMenuOpen(false);
+          setSide("collections");
+        }}
       />
       {menuOpen && <div className="scrim" onClick={() => setMenuOpen(false)} />}
       <main className="main" inert={menuOpen}>
@@ -59,8 +65,8 @@ export function App() {
           turn={currentTurn(state)}
           menuOpen={menuOpen}
           onMenu={() => setMenuOpen(!menuOpen)}
-          filesOpen={filesOpen}
-          onFiles={() => setFilesOpen(!filesOpen)}
+          filesOpen={side === "files"}
+          onFiles={() => setSide(side === "files" ? null : "files")}
         />
         {state.phase === "missing" || state.phase === "failed" ? (
           <NotShown state={state} />
@@ -79,12 +85,19 @@ export function App() {
                   {state.problem}
                 </Banner>
               )}
-              <Composer state={state} onEditLast={editable ? () => setEditing(last.turnId) : null} />
+              <Composer
+                state={state}
+                onCollections={() => setSide("collections")}
+                onEditLast={editable ? () => setEditing(last.turnId) : null}
+              />
             </div>
           </>
         )}
       </main>
-      {filesOpen && FilesPanel && <FilesPanel threadId={threadThatIs(state)} onClose={() => setFilesOpen(false)} />}
+      {side === "files" && FilesPanel && <FilesPanel threadId={threadThatIs(state)} onClose={() => setSide(null)} />}
+      {side === "collections" && CollectionsPanel && (
+        <CollectionsPanel chat={state.threadId ?? NEW_CHAT} onClose={() => setSide(null)} />
+      )}
       <Toast />
       {settingsOpen && Settings && <Settings onClose={() => setSettingsOpen(false)} />}
     </div>

@@ -11,7 +11,8 @@ interface Props {
   className?: string;
   testId?: string;
   act: () => void | Promise<void>;
-  children: ReactNode;
+  /** An icon that stands for the label. */
+  children?: ReactNode;
 }
 
 export function Confirm({ label, question, yes, className = "icon-button small", testId, act, children }: Props) {
@@ -27,8 +28,8 @@ export function Confirm({ label, question, yes, className = "icon-button small",
   if (!asking) {
     return (
       <button ref={button} type="button" className={className} data-testid={testId} title={label} onClick={() => setAsking(true)}>
-        {children}
-        <span className="visually-hidden">{label}</span>
+        {children ?? label}
+        {children && <span className="visually-hidden">{label}</span>}
       </button>
     );
   }

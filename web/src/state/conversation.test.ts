@@ -1,8 +1,10 @@
 // Covers N-003 (what a request carries) and that typed words survive every failure.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { choose, chosen } from "./chosen";
 import { Conversation } from "./conversation";
 import { draftFiles, drafts, NEW_CHAT } from "./drafts";
+import { settings } from "./settings";
 
 interface Asked {
   url: string;
@@ -85,6 +87,23 @@ describe("sending", () => {
     expect(state.running).toBeNull();
     expect(state.exchanges).toMatchObject([
       { question: "Hi", answer: { finishReason: "stop", entries: [{ content: "Hello" }] } },
+    ]);
+  });
+
+  it("says that it may remember, and what it may search, where a person chose so", async () => {
+    answer = ({ body }) => finished(body["turn_id"]!);
+    choose(NEW_CHAT, [{ id: "c1", name: "Walls" }]);
+    settings.set({ memory: true });
+    const { send } = opened();
+    await send("Hi");
+    await send("And now?");
+    settings.set({ memory: false });
+    chosen.set({ byChat: {} });
+    await send("Plainly");
+    expect(requests.map(({ body }) => [body["memory_enabled"], body["collections"]])).toEqual([
+      [true, ["c1"]],
+      [true, ["c1"]],
+      [undefined, undefined],
     ]);
   });
 

@@ -11,6 +11,7 @@ import { contentOf, isImage, partsOf, type Medium } from "../turn/attachments";
 import type { Connection } from "../turn/status";
 import type { Content, Decision, ThreadDetail } from "../wire";
 import { begunExchange, exchangesOf, questionIdOf, renewed, type Exchange } from "../turn/stored";
+import { chosenFor, takeAlong } from "./chosen";
 import { drawing } from "./drawing";
 import { clearDraft, NEW_CHAT, restoreDraft } from "./drafts";
 import { pause } from "./pause";
@@ -133,6 +134,7 @@ export class Conversation {
     const chat = threadId ?? NEW_CHAT;
     const signal = this.#visit.signal;
     if (!instead) clearDraft(chat);
+    if (threadId === null) takeAlong(request.thread_id);
     this.store.set((state) => ({
       threadId: request.thread_id,
       problem: null,
@@ -297,13 +299,16 @@ export class Conversation {
       (threadId ?? unsure.thread_id) === unsure.thread_id &&
       (unsure.replaces_message_id ?? null) === replaced;
     if (again) return unsure;
-    const { model } = settings.get();
+    const { model, memory } = settings.get();
+    const collections = chosenFor(threadId ?? NEW_CHAT).map(({ id }) => id);
     return {
       content,
       thread_id: threadId ?? crypto.randomUUID(),
       turn_id: crypto.randomUUID(),
       ...(replaced === null ? {} : { replaces_message_id: replaced }),
       ...(model === null ? {} : { model }),
+      ...(memory ? { memory_enabled: true } : {}),
+      ...(collections.length === 0 ? {} : { collections }),
     };
   }
 

@@ -4,6 +4,8 @@ import { openSession, wordsFor, whenUserChanges } from "../api/http";
 import { readHealth, readModels } from "../api/threads";
 import type { Health } from "../wire";
 import { Conversation } from "./conversation";
+import { choose } from "./chosen";
+import { NEW_CHAT } from "./drafts";
 import type { Format } from "./export";
 import { richText } from "./parts";
 import { setAddress, threadInAddress } from "./route";
@@ -39,6 +41,7 @@ export const workspace = new Workspace();
 export const conversation = new Conversation({
   prepare: () => prepare(),
   began: (threadId, content) => {
+    if (threadInAddress() === null) choose(NEW_CHAT, []);
     setAddress(threadId);
     threads.touch(threadId, content);
     tellTabs({ what: "began", threadId });

@@ -47,4 +47,5 @@ export const colours = part(() => import("../components/highlight").then((module
 export const longList = part(() => import("../components/LongList").then((module) => module.LongList));
 export const timelineView = part(() => import("../components/TimelineView").then((module) => module.TimelineView));
 export const filesPanel = part(() => import("../components/FilesPanel").then((module) => module.FilesPanel));
+export const collectionsPanel = part(() => import("../components/CollectionsPanel").then((module) => module.CollectionsPanel));
 export const settingsDialog = part(() => import("../components/Settings").then((module) => module.Settings));

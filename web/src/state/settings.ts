@@ -10,6 +10,7 @@ export const THEMES: readonly Theme[] = ["system", "light", "dark"];
 /** Also in public/theme.js. */
 const THEME_KEY = "espalier.theme";
 const MODEL_KEY = "espalier.model";
+const MEMORY_KEY = "espalier.memory";
 
 function stored(key: string): string | null {
   try {
@@ -37,11 +38,13 @@ interface Settings {
   theme: Theme;
   /** A role or a model's id; null leaves it to the service. */
   model: string | null;
+  /** Whether chats remember, and may use what is remembered. */
+  memory: boolean;
   /** What the deployment offers; null as long as it has not said. */
   offered: ModelList | null;
 }
 
-export const settings = new Store<Settings>({ theme: storedTheme(), model: null, offered: null });
+export const settings = new Store<Settings>({ theme: storedTheme(), model: null, memory: stored(MEMORY_KEY) === "on", offered: null });
 
 export function setTheme(theme: Theme): void {
   settings.set({ theme });
@@ -52,6 +55,11 @@ export function setTheme(theme: Theme): void {
 export function setModel(model: string | null): void {
   settings.set({ model });
   keep(MODEL_KEY, model);
+}
+
+export function setMemory(memory: boolean): void {
+  settings.set({ memory });
+  keep(MEMORY_KEY, memory ? "on" : null);
 }
 
 /** What was chosen earlier holds only if it is still offered. */
