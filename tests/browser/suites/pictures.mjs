@@ -23,6 +23,7 @@ export async function pictures(browser) {
 
   const running = await turn(browser, { viewport: { width: 1280, height: 860 } });
   await byId(running.page, "timeline-toggle").click();
+  await byId(running.page, "lane").first().waitFor();
   await take(running.page, "timeline");
   await running.finish();
 

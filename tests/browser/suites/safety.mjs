@@ -1,7 +1,7 @@
 // What people and models write stays text: nothing of it runs, and nothing is loaded for it.
 
 import { readFileSync } from "node:fs";
-import { assertEqual, byId, check, env, fakeLlm, quiet, send, settled, storedChat, storedTurn, visit } from "../harness.mjs";
+import { assertEqual, byId, check, env, fakeLlm, knowledge, quiet, send, settled, storedChat, storedTurn, visit } from "../harness.mjs";
 
 const CORPUS = JSON.parse(readFileSync(new URL("xss.json", import.meta.url), "utf8"));
 
@@ -32,6 +32,7 @@ export async function safety(browser) {
       await settled(page);
       for (const all of await byId(page, "expand-all").all()) await all.click();
       for (const lane of await byId(page, "timeline-toggle").all()) await lane.click();
+      await byId(page, "timeline").nth((await byId(page, "timeline-toggle").count()) - 1).waitFor();
       for (const file of await page.locator("summary").all()) await file.click();
       for (const more of await page.locator(".disclosure-toggle").all()) await more.click();
       assertEqual(await harm(page), [], `in messages from ${at} on`);
@@ -56,6 +57,41 @@ export async function safety(browser) {
     assertEqual(await harm(page), [], "what was streamed");
   });
 
+  await check("the same as names of files, as memories, and as names of collections and of their documents", async () => {
+    await page.unrouteAll();
+    await knowledge(page, CORPUS);
+    await storedChat(page, env("ESPALIER_URL"), storedTurn("Hello", "Hello."));
+    await settled(page);
+    const last = async (id) => byId(page, id).nth(CORPUS.length - 1).waitFor();
+
+    await byId(page, "files-toggle").click();
+    await last("file");
+    await byId(page, "upload-input").setInputFiles([file("<img src=x onerror=window.__xss=1>.html")]);
+    await byId(page, "upload-row").waitFor();
+    for (const button of await byId(page, "file-delete").all()) await button.click();
+    assertEqual(await harm(page), [], "the files");
+
+    await byId(page, "choose-collections").click();
+    await last("collection");
+    for (const use of await byId(page, "collection-use").all()) await use.check();
+    await last("chosen");
+    assertEqual(await harm(page), [], "the collections");
+    await byId(page, "collection-open").first().click();
+    await last("document");
+    await byId(page, "add-documents-input").setInputFiles([file("<img src=x onerror=window.__xss=1>.exe")]);
+    await byId(page, "documents-refused").waitFor();
+    for (const button of await byId(page, "document-delete").all()) await button.click();
+    assertEqual(await harm(page), [], "the documents");
+
+    await byId(page, "settings").click();
+    await page.getByRole("button", { name: "What is remembered" }).click();
+    await last("memory");
+    assertEqual(await harm(page), [], "the memories");
+    await page.keyboard.press("Escape");
+    await page.unrouteAll();
+    await page.goto(env("ESPALIER_URL"));
+  });
+
   await check("an image in an answer is a link, which loads nothing", async () => {
     const llm = fakeLlm();
     await llm.script("", [{ text: "![a cat](https://images.test/cat.png)" }]);
@@ -68,6 +104,10 @@ export async function safety(browser) {
   assertEqual(dialogs, [], "dialogs");
   await quiet("terrible texts", notes);
   await context.close();
+}
+
+function file(name) {
+  return { name, mimeType: "text/plain", buffer: Buffer.from("x") };
 }
 
 /** What must not be there. */

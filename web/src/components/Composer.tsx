@@ -4,7 +4,7 @@ import { choose, chosen } from "../state/chosen";
 import { draftFiles, drafts, NEW_CHAT, setDraft, setDraftFiles, sorted, type Attachment } from "../state/drafts";
 import { attach } from "../state/files";
 import { conversation } from "../state/page";
-import { readsMedia, settings } from "../state/settings";
+import { offerIsKnown, readsMedia, settings } from "../state/settings";
 import { useStore } from "../state/store";
 import { isImage, withFiles } from "../turn/attachments";
 import { ArrowUpIcon, ClipIcon, CloseIcon, FileIcon, ShelfIcon, StopIcon } from "./Icons";
@@ -59,7 +59,10 @@ export function Composer({ state, onEditLast, onCollections }: Props) {
   const take = async (list: FileList | null) => {
     if (!list || list.length === 0) return;
     const before = () => draftFiles.get()[chat] ?? [];
-    const read = await attach([...list], before(), readsMedia(settings.get()));
+    // The list lives as long as the picker's value: its files are taken out before anything is waited for.
+    const given = [...list];
+    await offerIsKnown;
+    const read = await attach(given, before(), readsMedia(settings.get()));
     setRefused(read.refused);
     setDraftFiles(chat, [...before(), ...read.attached]);
     box.current?.focus();

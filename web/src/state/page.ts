@@ -77,7 +77,7 @@ export async function startPage(): Promise<void> {
   if (threadId !== null) void conversation.open(threadId);
   whenIdle(() => void prepare());
   // Niceties: without these answers there is no choice of models, and the page does not say that this is the demo model.
-  readModels().then(offer, () => {});
+  readModels().then(offer, () => offer(null));
   readHealth().then(
     (health) => page.set({ health, demo: health.provider === "demo" }),
     () => {},

@@ -62,8 +62,14 @@ export function setMemory(memory: boolean): void {
   keep(MEMORY_KEY, memory ? "on" : null);
 }
 
-/** What was chosen earlier holds only if it is still offered. */
-export function offer(offered: ModelList): void {
+let told = () => {};
+/** Ends when the deployment has said what it offers, or will not. */
+export const offerIsKnown = new Promise<void>((resolve) => (told = resolve));
+
+/** What was chosen earlier holds only if it is still offered. Null: nobody knows what is. */
+export function offer(offered: ModelList | null): void {
+  told();
+  if (!offered) return;
   const before = stored(MODEL_KEY);
   const model = before !== null && choicesOf(offered).includes(before) ? before : null;
   settings.set({ offered, model });
