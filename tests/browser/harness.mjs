@@ -177,8 +177,14 @@ export async function visit(browser, base, options = {}) {
     if (pathname === "/api/chat") notes.chats.push(JSON.parse(request.postData() ?? "{}"));
   });
   await page.goto(base);
-  await byId(page, "composer").waitFor();
+  await alive(page);
   return { page, context, notes };
+}
+
+/** The first screen is seen before its script has come; the list of chats is drawn by the script. */
+export async function alive(page) {
+  await byId(page, "composer").waitFor();
+  await page.locator('[data-testid="thread-item"], .sidebar-note:not(:empty)').first().waitFor({ state: "attached" });
 }
 
 export function byId(scope, id) {

@@ -2,8 +2,9 @@
 
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
-import { assertEqual, byId, check, env, fakeLlm, knowledge, send, settled, storedChat, storedTurn, visit } from "../harness.mjs";
+import { alive, assertEqual, byId, check, env, fakeLlm, knowledge, send, settled, storedChat, storedTurn, visit } from "../harness.mjs";
 import { bringTool, erase } from "./approvals.mjs";
+import { passage } from "./safety.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
@@ -53,8 +54,11 @@ export async function access(browser) {
 async function beside(page, how) {
   await page.unrouteAll();
   await knowledge(page, ["pears.md", "notes/a long name of a file that is about frost.txt"]);
-  await storedChat(page, env("ESPALIER_URL"), storedTurn("Hello", "Hello."));
+  const nodes = [{ id: "s", parent_id: null, name: "search_collection", result_preview: passage("pears.md", "Conference keeps."), duration_ms: 1, started_ms: 0 }];
+  await storedChat(page, env("ESPALIER_URL"), storedTurn("Hello", "Hello.", { execution_tree: { version: 1, nodes } }));
   await settled(page);
+  await byId(page, "expand-all").click();
+  await byId(page, "citation").waitFor();
   await byId(page, "files-toggle").click();
   await byId(page, "file").nth(1).waitFor();
   await byId(page, "upload-input").setInputFiles([
@@ -135,6 +139,7 @@ async function views(browser, options, how) {
 
   await llm.script("ask", [{ calls: [erase("the first line")] }]);
   await page.goto(env("ESPALIER_URL"));
+  await alive(page);
   await bringTool(page);
   await send(page, llm.says("Erase it", "ask"));
   await byId(page, "approval").waitFor();

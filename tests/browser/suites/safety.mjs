@@ -1,7 +1,7 @@
 // What people and models write stays text: nothing of it runs, and nothing is loaded for it.
 
 import { readFileSync } from "node:fs";
-import { assertEqual, byId, check, env, fakeLlm, knowledge, quiet, send, settled, storedChat, storedTurn, visit } from "../harness.mjs";
+import { alive, assertEqual, byId, check, env, fakeLlm, knowledge, quiet, send, settled, storedChat, storedTurn, visit } from "../harness.mjs";
 
 const CORPUS = JSON.parse(readFileSync(new URL("xss.json", import.meta.url), "utf8"));
 
@@ -21,6 +21,7 @@ export async function safety(browser) {
           version: 1,
           nodes: [
             { id: text, parent_id: null, name: "run_subtask", title: text, args_preview: JSON.stringify({ instructions: text }), result_preview: text, duration_ms: 1, started_ms: 0 },
+            { id: `${text}3`, parent_id: null, name: "search_collection", args_preview: text, result_preview: passage(text, text), duration_ms: 1, started_ms: 0 },
             { id: `${text}2`, parent_id: text, name: text, args_preview: text, result_preview: text, is_error: true, duration_ms: 1, started_ms: 0 },
           ],
         },
@@ -50,6 +51,7 @@ export async function safety(browser) {
     ]);
     await llm.script("a", [{ text: second.join("\n\n") }]);
     await page.goto(env("ESPALIER_URL"));
+    await alive(page);
     await byId(page, "composer").fill(llm.says(CORPUS.slice(0, 20).join("\n\n")));
     await byId(page, "send").click();
     await settled(page);
@@ -90,6 +92,7 @@ export async function safety(browser) {
     await page.keyboard.press("Escape");
     await page.unrouteAll();
     await page.goto(env("ESPALIER_URL"));
+    await alive(page);
   });
 
   await check("an image in an answer is a link, which loads nothing", async () => {
@@ -104,6 +107,11 @@ export async function safety(browser) {
   assertEqual(dialogs, [], "dialogs");
   await quiet("terrible texts", notes);
   await context.close();
+}
+
+/** A passage in the result of a search of collections. */
+export function passage(document, text) {
+  return `[${JSON.stringify(document)}, part 1, under ${JSON.stringify(document)}, document d]\n${text}`;
 }
 
 function file(name) {

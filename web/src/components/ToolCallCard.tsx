@@ -6,8 +6,10 @@
 import { memo, useId } from "react";
 import { useOpen } from "../state/expansion";
 import { childrenOf, type Outline } from "../turn/outline";
+import { citationsOf } from "../turn/citations";
 import { compact, shareText } from "../turn/status";
 import { isSubtask, type ToolEntry, type ToolStatus, type TurnEntry } from "../turn/view";
+import { Citations } from "./Citations";
 import { Clamp } from "./Clamp";
 import { Disclosure } from "./Disclosure";
 import { Elapsed } from "./Elapsed";
@@ -158,6 +160,15 @@ function Result({ call }: { call: ToolEntry }) {
   if (call.status === "running") return null;
   const result = call.result ?? "";
   const cut = result.length > RESULT_CHARS;
+  const found = citationsOf(call);
+  if (found.length > 0) {
+    return (
+      <>
+        <p className="tool-label">Found</p>
+        <Citations found={found} />
+      </>
+    );
+  }
   return (
     <>
       <p className="tool-label">{call.status === "error" ? "Error" : "Result"}</p>

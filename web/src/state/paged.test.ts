@@ -53,6 +53,19 @@ it("takes what is gone already for deleted, and keeps what could not be deleted"
   expect([ids(), memories.store.get().problem]).toEqual([["b"], "No such route."]);
 });
 
+it("reads a page again that was asked for before something was deleted", async () => {
+  const late: ((list: Response) => void)[] = [];
+  answer = (line) => (line.startsWith("GET") ? new Promise<Response>((resolve) => late.push(resolve)) : new Response(null, { status: 204 }));
+  const reading = memories.load();
+  await forget(memory("a"));
+  late[0]?.(Response.json({ memories: [memory("a"), memory("b")], next_cursor: null }));
+  await vi.waitFor(() => expect(late.length).toBe(2));
+  expect(ids()).toEqual(["b"]);
+  late[1]?.(Response.json({ memories: [memory("b")], next_cursor: null }));
+  await reading;
+  expect(ids()).toEqual(["b"]);
+});
+
 it("lets no answer in that was asked for an earlier list", async () => {
   let late = (_: Response) => {};
   answer = () => new Promise<Response>((resolve) => (late = resolve));

@@ -14,6 +14,8 @@ export class Paged<T extends { id: string }> {
   readonly store = new Store<PagedState<T>>({ phase: "unread", items: [], nextCursor: null, problem: null });
   /** What was begun for an earlier list is of no use any more. */
   #reading = 0;
+  /** How often something was changed here: a page that was asked for before that does not know it. */
+  #changes = 0;
 
   constructor(private readonly read: (cursor: string | null) => Promise<{ items: T[]; next_cursor: string | null }>) {}
 
@@ -30,6 +32,7 @@ export class Paged<T extends { id: string }> {
 
   /** Puts something new, or changed, at its place: where it was, else first. */
   put(item: T): void {
+    this.#changes += 1;
     this.store.set(({ items }) => ({
       problem: null,
       items: items.some(({ id }) => id === item.id)
@@ -41,12 +44,15 @@ export class Paged<T extends { id: string }> {
   /** Deletes; what is gone already is what was wanted. True if it is not there any more. */
   async remove(id: string, act: () => Promise<void>): Promise<boolean> {
     const done = await this.attempt(act);
+    this.#changes += 1;
     if (done) this.store.set(({ items }) => ({ items: items.filter((each) => each.id !== id) }));
     return done;
   }
 
   async clear(act: () => Promise<void>): Promise<void> {
-    if (await this.attempt(act)) this.store.set({ items: [], nextCursor: null });
+    const done = await this.attempt(act);
+    this.#changes += 1;
+    if (done) this.store.set({ items: [], nextCursor: null });
   }
 
   /** True if it went well. A failure is said beside the list. */
@@ -73,8 +79,10 @@ export class Paged<T extends { id: string }> {
     this.#reading += 1;
     const mine = this.#reading;
     try {
+      const changes = this.#changes;
       const { items, next_cursor } = await this.read(cursor);
       if (mine !== this.#reading) return;
+      if (changes !== this.#changes) return await this.load();
       this.store.set((state) => {
         const known = new Set(cursor === null ? [] : state.items.map(({ id }) => id));
         const before = cursor === null ? [] : state.items;

@@ -136,6 +136,22 @@ it("deletes, and reads the list again where the file was gone already", async ()
   expect(paths()).toEqual(["b.txt"]);
 });
 
+it("lets no older list take away what was added or deleted since it was asked for", async () => {
+  const { workspace, upload, paths } = await shown();
+  const usual = answer;
+  const lists: ((list: Response) => void)[] = [];
+  answer = (asked) => (asked.line.startsWith("GET") ? (new Promise<Response>((resolve) => lists.push(resolve)) as never) : usual(asked));
+  const loading = workspace.load();
+  await upload(file("new.txt"));
+  await workspace.remove(entry("a.txt"));
+  lists[0]?.(Response.json({ files: [entry("a.txt")] }));
+  await vi.waitFor(() => expect(lists.length).toBe(2));
+  expect(paths()).toEqual(["new.txt"]);
+  lists[1]?.(Response.json({ files: [entry("new.txt")] }));
+  await loading;
+  expect(paths()).toEqual(["new.txt"]);
+});
+
 it("reads the list once for tools that write one file after the other, and not for another chat", async () => {
   const { workspace, paths } = await shown();
   files = [entry("a.txt"), entry("written.md")];

@@ -41,6 +41,8 @@ export class Workspace {
   #visit = new AbortController();
   #timer: ReturnType<typeof setTimeout> | null = null;
   #sending = false;
+  /** How often something was changed here: a list that was asked for before that does not know it. */
+  #changes = 0;
 
   /** Shows the files of a chat; null: nobody looks. */
   show(threadId: string | null): void {
@@ -58,8 +60,14 @@ export class Workspace {
     const { signal } = this.#visit;
     if (threadId === null) return;
     try {
-      const files = await listFiles(threadId, signal);
-      if (!signal.aborted) this.store.set({ phase: "ready", files, problem: null });
+      for (;;) {
+        const changes = this.#changes;
+        const files = await listFiles(threadId, signal);
+        if (signal.aborted) return;
+        if (changes !== this.#changes) continue;
+        this.store.set({ phase: "ready", files, problem: null });
+        return;
+      }
     } catch (error) {
       if (signal.aborted || isAbort(error)) return;
       // A list that is there stays; only its first reading can fail for good.
@@ -143,6 +151,7 @@ export class Workspace {
     try {
       const entry = await writeFile(threadId, upload.path, upload.file, version);
       if (signal.aborted) return;
+      this.#changes += 1;
       this.dismiss(upload);
       this.store.set(({ files }) => ({
         files: [...files.filter(({ path }) => path !== entry.path), entry].sort((a, b) => (a.path < b.path ? -1 : 1)),
@@ -166,6 +175,7 @@ export class Workspace {
   }
 
   #drop(path: string): void {
+    this.#changes += 1;
     this.store.set(({ files }) => ({ files: files.filter((file) => file.path !== path) }));
   }
 
