@@ -68,9 +68,9 @@ export async function safety(browser) {
 
     await byId(page, "files-toggle").click();
     await last("file");
-    await byId(page, "upload-input").setInputFiles([file("<img src=x onerror=window.__xss=1>.html")]);
+    await byId(page, "upload-input").setInputFiles([file("<img src=x onerror=window.__xss=1>.html", 1_048_577)]);
     await byId(page, "upload-row").waitFor();
-    for (const button of await byId(page, "file-delete").all()) await button.click();
+    for (const button of (await byId(page, "file-delete").all()).reverse()) await button.click();
     assertEqual(await harm(page), [], "the files");
 
     await byId(page, "choose-collections").click();
@@ -80,9 +80,9 @@ export async function safety(browser) {
     assertEqual(await harm(page), [], "the collections");
     await byId(page, "collection-open").first().click();
     await last("document");
-    await byId(page, "add-documents-input").setInputFiles([file("<img src=x onerror=window.__xss=1>.exe")]);
+    await byId(page, "add-documents-input").setInputFiles([file("<img src=x onerror=window.__xss=1>.html", 0)]);
     await byId(page, "documents-refused").waitFor();
-    for (const button of await byId(page, "document-delete").all()) await button.click();
+    for (const button of (await byId(page, "document-delete").all()).reverse()) await button.click();
     assertEqual(await harm(page), [], "the documents");
 
     await byId(page, "settings").click();
@@ -114,8 +114,8 @@ export function passage(document, text) {
   return `[${JSON.stringify(document)}, part 1, under ${JSON.stringify(document)}, document d]\n${text}`;
 }
 
-function file(name) {
-  return { name, mimeType: "text/plain", buffer: Buffer.from("x") };
+function file(name, bytes = 1) {
+  return { name, mimeType: "text/plain", buffer: Buffer.alloc(bytes) };
 }
 
 /** What must not be there. */

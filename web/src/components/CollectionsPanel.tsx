@@ -152,11 +152,11 @@ function Documents({ collection }: { collection: Collection }) {
         </p>
       </DropZone>
       {refused.length > 0 && (
-        <ul className="side-problem" role="alert" data-testid="documents-refused">
+        <div className="side-problem" role="alert" data-testid="documents-refused">
           {refused.map((words) => (
-            <li key={words}>{words}</li>
+            <p key={words}>{words}</p>
           ))}
-        </ul>
+        </div>
       )}
       <Problem words={problem} />
       <ul aria-label={`Documents of ${collection.name}`} aria-busy={phase === "loading"}>

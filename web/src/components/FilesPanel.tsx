@@ -108,9 +108,9 @@ function UploadRow({ upload }: { upload: Upload }) {
   const { path, state, words } = upload;
   const held = state === "there" || state === "refused";
   return (
-    <li className="upload" data-testid="upload-row" data-state={state} role={held ? "alert" : undefined}>
+    <li className="upload" data-testid="upload-row" data-state={state}>
       {!held && <span className="spinner" aria-hidden="true" />}
-      <p>
+      <p role={held ? "alert" : undefined}>
         <span className="upload-name">{path}</span> {held ? words : "is being sent…"}
       </p>
       {held && (
