@@ -47,8 +47,8 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             // What seldom changes, and what all chunks share.
-            { name: "react", test: /node_modules\/(react|react-dom|scheduler)\// },
-            { name: "base", test: /src\/(state\/store|api\/http|turn\/view)\.ts$/ },
+            { name: "react", test: /node_modules\/(react|react-dom|scheduler)\/|rolldown\/runtime/ },
+            { name: "base", test: /src\/(state\/store|api\/(http|threads)|turn\/(view|stored|outline|attachments))\.ts$/ },
           ],
         },
       },

@@ -1,4 +1,4 @@
-import { StrictMode } from "react";
+import { startTransition, StrictMode } from "react";
 import { createRoot, hydrateRoot } from "react-dom/client";
 import { App } from "./App";
 import { COMPOSER_ID } from "./components/Composer";
@@ -29,6 +29,6 @@ const app = (
     <App />
   </StrictMode>
 );
-// `vite dev` serves no first screen.
-if (root.hasChildNodes()) hydrateRoot(root, app);
+// `vite dev` serves no first screen. In a transition: in small steps, between which the browser may answer the hand.
+if (root.hasChildNodes()) startTransition(() => void hydrateRoot(root, app));
 else createRoot(root).render(app);

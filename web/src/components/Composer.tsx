@@ -39,8 +39,9 @@ export function Composer({ state, onEditLast, onCollections }: Props) {
   useLayoutEffect(() => {
     const field = box.current;
     if (!field) return;
-    // Through CSSOM, which a strict style-src allows.
-    field.style.height = "auto";
+    // Through CSSOM, which a strict style-src allows. An empty one need not be measured.
+    field.style.height = text === "" ? "" : "auto";
+    if (text === "") return;
     field.style.height = `${field.scrollHeight}px`;
   }, [text]);
 

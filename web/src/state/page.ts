@@ -75,7 +75,6 @@ export async function startPage(): Promise<void> {
   // A new chat is open already, and may have been written to while the session was on its way.
   const threadId = threadInAddress();
   if (threadId !== null) void conversation.open(threadId);
-  whenIdle(() => void prepare());
   // Niceties: without these answers there is no choice of models, and the page does not say that this is the demo model.
   readModels().then(offer, () => offer(null));
   readHealth().then(
@@ -133,6 +132,8 @@ export function listen(): void {
     void workspace.load();
   });
   window.addEventListener("online", () => void conversation.refresh());
+  // Whoever puts a hand on the page will soon have an answer.
+  for (const type of ["pointerdown", "keydown"]) window.addEventListener(type, () => void prepare(), { once: true });
   // A file that misses its place would take the place of the page.
   for (const type of ["dragover", "drop"]) window.addEventListener(type, (event) => event.preventDefault());
 
@@ -149,10 +150,4 @@ export function listen(): void {
     threads.forget();
     void threads.load();
   });
-}
-
-/** Safari knows no idle times. */
-function whenIdle(act: () => void): void {
-  if ("requestIdleCallback" in window) window.requestIdleCallback(act);
-  else setTimeout(act, 500);
 }
