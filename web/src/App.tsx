@@ -10,7 +10,7 @@ import { Unavailable } from "./components/Unavailable";
 import type { ConversationState, TurnClock } from "./state/conversation";
 import { NEW_CHAT } from "./state/drafts";
 import { useOnline } from "./state/online";
-import { conversation, dismissNotice, goTo, page, startPage, threads } from "./state/page";
+import { conversation, dismissNotice, fetchPart, goTo, page, startPage, threads } from "./state/page";
 import { collectionsPanel, filesPanel, settingsDialog } from "./state/parts";
 import { useStore } from "./state/store";
 import { IDLE, OFFLINE, statusOf, type Status } from "./turn/status";
@@ -26,6 +26,10 @@ export function App() {
   const [settingsOpen, setSettingsOpen] = useState(false);
   const Settings = settingsDialog.use(settingsOpen);
   const [side, setSide] = useState<"files" | "collections" | null>(null);
+  const showSide = (which: "files" | "collections") => {
+    setSide(which);
+    fetchPart(which === "files" ? filesPanel : collectionsPanel, () => setSide(null));
+  };
   const FilesPanel = filesPanel.use(side === "files");
   const CollectionsPanel = collectionsPanel.use(side === "collections");
   const [editing, setEditing] = useState<string | null>(null);
@@ -51,10 +55,13 @@ export function App() {
         currentId={state.threadId}
         open={menuOpen}
         onClose={() => setMenuOpen(false)}
-        onSettings={() => setSettingsOpen(true)}
+        onSettings={() => {
+          setSettingsOpen(true);
+          fetchPart(settingsDialog, () => setSettingsOpen(false));
+        }}
         onCollections={() => {
           setMenuOpen(false);
-          setSide("collections");
+          showSide("collections");
         }}
       />
       {menuOpen && <div className="scrim" onClick={() => setMenuOpen(false)} />}
@@ -66,7 +73,7 @@ export function App() {
           menuOpen={menuOpen}
           onMenu={() => setMenuOpen(!menuOpen)}
           filesOpen={side === "files"}
-          onFiles={() => setSide(side === "files" ? null : "files")}
+          onFiles={() => (side === "files" ? setSide(null) : showSide("files"))}
         />
         {state.phase === "missing" || state.phase === "failed" ? (
           <NotShown state={state} />
@@ -87,7 +94,7 @@ export function App() {
               )}
               <Composer
                 state={state}
-                onCollections={() => setSide("collections")}
+                onCollections={() => showSide("collections")}
                 onEditLast={editable ? () => setEditing(last.turnId) : null}
               />
             </div>

@@ -46,7 +46,8 @@ export interface MemoryList {
 export interface Collection {
   id: string;
   name: string;
-  description: string | null;
+  /** Blank where there is none. */
+  description: string;
   documents: number;
   bytes: number;
   created_at: number;
@@ -58,7 +59,8 @@ export interface CollectionList {
   next_cursor: string | null;
 }
 
-export interface CollectionDocument {
+/** What is kept of it is its text, in pieces. */
+export interface Document {
   id: string;
   name: string;
   media_type: string;
@@ -68,7 +70,7 @@ export interface CollectionDocument {
 }
 
 export interface DocumentList {
-  documents: CollectionDocument[];
+  documents: Document[];
   next_cursor: string | null;
 }
 

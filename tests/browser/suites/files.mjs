@@ -5,7 +5,6 @@ import { assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, s
 
 const text = (name, content) => ({ name, mimeType: "text/plain", buffer: Buffer.from(content) });
 
-// N-117 N-206
 export async function files(browser) {
   const llm = fakeLlm();
   const write = (path, content) => ({ name: "write_file", arguments: { path, content } });
@@ -114,6 +113,18 @@ async function refusals(browser) {
   const llm = fakeLlm();
   await llm.script("", [{ text: "Hello." }]);
   const { page, context } = await visit(browser, env("ESPALIER_URL"));
+  await check("a part of the page that does not come is said, and comes when it is asked for again", async () => {
+    await page.route("**/assets/FilesPanel-*.js", (route) => route.abort());
+    await byId(page, "files-toggle").click();
+    await byId(page, "banner").filter({ hasText: "could not be loaded" }).waitFor();
+    await page.unrouteAll();
+    await byId(page, "files-toggle").click();
+    await byId(page, "files").waitFor();
+    await page.keyboard.press("Escape");
+    await byId(page, "files").waitFor({ state: "detached" });
+    await byId(page, "banner").getByRole("button").click();
+  });
+
   await check("a full workspace, a file that changed meanwhile and a line that is cut are said, each with a way on", async () => {
     await send(page, llm.says("Hello"));
     await settled(page);

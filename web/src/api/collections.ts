@@ -1,6 +1,6 @@
 // Collections of documents.
 
-import type { Collection, CollectionDocument, CollectionList, DocumentList } from "../wire";
+import type { Collection, Document, CollectionList, DocumentList } from "../wire";
 import { request, requestJson } from "./http";
 
 function page(cursor: string | null): string {
@@ -26,9 +26,9 @@ export function listDocuments(id: string, cursor: string | null): Promise<Docume
   return requestJson<DocumentList>(`${addressOf(id)}/documents?${page(cursor)}`);
 }
 
-export function addDocument(id: string, name: string, file: Blob): Promise<CollectionDocument> {
+export function addDocument(id: string, name: string, file: Blob): Promise<Document> {
   const query = new URLSearchParams({ name });
-  return requestJson<CollectionDocument>(`${addressOf(id)}/documents?${query}`, { method: "POST", file });
+  return requestJson<Document>(`${addressOf(id)}/documents?${query}`, { method: "POST", file });
 }
 
 export async function deleteDocument(id: string, documentId: string): Promise<void> {

@@ -116,11 +116,11 @@ function NewCollection() {
     >
       <label>
         Name
-        <input data-testid="collection-name" required maxLength={100} value={name} onChange={(event) => setName(event.target.value)} />
+        <input data-testid="collection-name" required maxLength={200} value={name} onChange={(event) => setName(event.target.value)} />
       </label>
       <label>
         What it is about, if the name does not say it
-        <input data-testid="collection-about" maxLength={500} value={description} onChange={(event) => setDescription(event.target.value)} />
+        <input data-testid="collection-about" maxLength={1000} value={description} onChange={(event) => setDescription(event.target.value)} />
       </label>
       <button type="submit" className="primary-button small" data-testid="collection-create" disabled={busy || name.trim() === ""}>
         Create

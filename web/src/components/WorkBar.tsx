@@ -2,6 +2,7 @@
 
 import { useId, useState } from "react";
 import { openCards } from "../state/expansion";
+import { fetchPart } from "../state/page";
 import { timelineView } from "../state/parts";
 import { secondsText, durationText } from "../turn/status";
 import { timelineOf } from "../turn/timeline";
@@ -40,7 +41,10 @@ export function WorkBar({ view }: { view: TurnView }) {
             data-testid="timeline-toggle"
             aria-expanded={lanes}
             aria-controls={lanes && TimelineView ? panel : undefined}
-            onClick={() => setLanes(!lanes)}
+            onClick={() => {
+              setLanes(!lanes);
+              fetchPart(timelineView, () => setLanes(false));
+            }}
           >
             <LanesIcon />
             <span>Timeline</span>

@@ -5,7 +5,7 @@ import { choose, chosen, chosenFor, loadChosen, takeAlong } from "./chosen";
 import { Collections, MAX_AT_ONCE, MAX_DOCUMENT_BYTES } from "./collections";
 import { NEW_CHAT } from "./drafts";
 
-const collection = (id: string, name = `Named ${id}`) => ({ id, name, description: null, documents: 0, bytes: 0, created_at: 0, updated_at: 0 });
+const collection = (id: string, name = `Named ${id}`) => ({ id, name, description: "", documents: 0, bytes: 0, created_at: 0, updated_at: 0 });
 const document = (id: string, name: string) => ({ id, name, media_type: "text/plain", bytes: 1, chunks: 1, created_at: 0 });
 let requests: { line: string; type: string | undefined; body: unknown }[] = [];
 let answer: (line: string) => Response;

@@ -2,7 +2,7 @@
 
 import { addDocument, createCollection, deleteCollection, deleteDocument, listCollections, listDocuments } from "../api/collections";
 import { Refusal, wordsFor } from "../api/http";
-import type { Collection, CollectionDocument } from "../wire";
+import type { Collection, Document } from "../wire";
 import { unchoose } from "./chosen";
 import { Paged } from "./paged";
 import { Store } from "./store";
@@ -78,7 +78,7 @@ export class Collections {
     say({ sending: 0, refused });
   }
 
-  async drop({ id }: CollectionDocument): Promise<void> {
+  async drop({ id }: Document): Promise<void> {
     const { open } = this.shelf.get();
     if (open) await this.documents.remove(id, () => deleteDocument(open.id, id));
   }
@@ -90,8 +90,8 @@ export class Collections {
   }
 }
 
-function documentsOf(id: string | null): Paged<CollectionDocument> {
-  return new Paged<CollectionDocument>(async (cursor) => {
+function documentsOf(id: string | null): Paged<Document> {
+  return new Paged<Document>(async (cursor) => {
     if (id === null) return { items: [], next_cursor: null };
     const { documents: items, next_cursor } = await listDocuments(id, cursor);
     return { items, next_cursor };

@@ -7,7 +7,7 @@ import { Conversation } from "./conversation";
 import { choose } from "./chosen";
 import { NEW_CHAT } from "./drafts";
 import type { Format } from "./export";
-import { richText } from "./parts";
+import { richText, type Part } from "./parts";
 import { setAddress, threadInAddress } from "./route";
 import { offer } from "./settings";
 import { Store } from "./store";
@@ -114,6 +114,16 @@ export async function saveThread(threadId: string, format: Format): Promise<void
   } catch (error) {
     page.set({ notice: wordsFor(error) });
   }
+}
+
+/** Gets a part that somebody asked for. Where it does not come, that is said, and `without` it goes on. */
+export function fetchPart({ load }: Part<unknown>, without: () => void): void {
+  load().catch(() => {
+    without();
+    page.set({
+      notice: "This part of the page could not be loaded. Check your connection, or reload the page: it may have a new version.",
+    });
+  });
 }
 
 export function dismissNotice(): void {

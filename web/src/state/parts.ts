@@ -2,7 +2,7 @@
 
 import { useEffect, useSyncExternalStore } from "react";
 
-interface Part<T> {
+export interface Part<T> {
   /** Gets it; one that did not come is asked for again by the next call. */
   load: () => Promise<T>;
   /** Null until it has come. `wanted`: asks for it. */
