@@ -1,7 +1,7 @@
 // The workspace of a chat: what the agent writes is seen, what a person adds is there, nothing is written over unasked.
 
 import { readFile } from "node:fs/promises";
-import { assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, shot, visit } from "../harness.mjs";
+import { alive, assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, shot, visit } from "../harness.mjs";
 
 const text = (name, content) => ({ name, mimeType: "text/plain", buffer: Buffer.from(content) });
 
@@ -21,6 +21,23 @@ export async function files(browser) {
   await check("a chat that is not there yet has no files, and says so", async () => {
     await byId(page, "files-toggle").click();
     await byId(page, "files").filter({ hasText: "from its first message on" }).waitFor();
+    await byId(page, "files-toggle").click();
+    await byId(page, "files").waitFor({ state: "detached" });
+  });
+
+  await check("who goes on writing while they open is not disturbed", async () => {
+    const held = Promise.withResolvers();
+    await page.reload();
+    await alive(page);
+    await page.route("**/assets/FilesPanel-*.js", (route) => held.promise.then(() => route.continue()));
+    await byId(page, "files-toggle").click();
+    await byId(page, "composer").focus();
+    await page.keyboard.type("Half a ");
+    held.resolve();
+    await byId(page, "files").waitFor();
+    await page.keyboard.type("sentence");
+    assertEqual(await byId(page, "composer").inputValue(), "Half a sentence", "what was written");
+    await byId(page, "composer").fill("");
   });
 
   await check("what the agent writes is listed while its turn still runs", async () => {

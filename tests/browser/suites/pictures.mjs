@@ -82,7 +82,14 @@ async function withFiles(browser) {
     const body = JSON.parse(route.request().postData());
     return route.continue({ postData: JSON.stringify({ ...body, content: llm.says("Write me a plan for each wall") }) });
   });
+  await page.route("**/api/threads?*", async (route) => {
+    const answer = await route.fetch();
+    const list = await answer.json();
+    for (const thread of list.threads) thread.title = thread.title.split(" [[")[0];
+    return route.fulfill({ response: answer, json: list });
+  });
   await byId(page, "files-toggle").click();
+  await byId(page, "files").waitFor();
   await send(page, "Write me a plan for each wall");
   await settled(page);
   const file = (name, bytes) => ({ name, mimeType: "text/plain", buffer: Buffer.alloc(bytes, "x") });

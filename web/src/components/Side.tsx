@@ -22,9 +22,12 @@ export function Side({ title, testId, onClose, children }: Props) {
     if (!shown) return;
     const wide = window.matchMedia(WIDE);
     const show = () => {
+      const writing = document.activeElement?.closest<HTMLElement>("input, textarea");
       shown.close();
-      if (wide.matches) shown.show();
-      else shown.showModal();
+      if (!wide.matches) return shown.showModal();
+      shown.show();
+      // It comes when its chunk has come: whoever has begun to write meanwhile goes on.
+      writing?.focus();
     };
     show();
     wide.addEventListener("change", show);

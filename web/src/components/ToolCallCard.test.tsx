@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 import { childrenOf, outlineOf } from "../turn/outline";
 import { callsOf } from "../turn/stored";
 import { Entries } from "./Entries";
+import { argsGist } from "./ToolArgs";
 
 function drawn(...nodes: [id: string, parent: string | null, name: string][]): string[] {
   const calls = callsOf({
@@ -19,6 +20,12 @@ function drawn(...nodes: [id: string, parent: string | null, name: string][]): s
     ([, id, depth, open]) => `${id} ${depth} ${open}`,
   );
 }
+
+it("says in the head of a card what the call is about, whatever stands first in its arguments", () => {
+  const gist = (args_preview: string) =>
+    argsGist(callsOf({ version: 1, nodes: [{ id: "a", parent_id: null, name: "write_file", args_preview, duration_ms: 1 }] })[0]!);
+  expect(['{"content":"long","path":"a.md"}', '{"expression":"1 +  1"}', "{}", '{"content":"cut of'].map(gist)).toEqual(["a.md", "1 + 1", "", ""]);
+});
 
 it("opens a subtask at the root, so that the headers of its cards are seen", () => {
   expect(drawn(["a", null, "run_subtask"], ["b", "a", "calculate"])).toEqual(["a 0 true", "b 1 false"]);
