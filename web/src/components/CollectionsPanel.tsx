@@ -1,7 +1,7 @@
 // Collections of documents: made, filled, deleted, and chosen for the open chat.
 
 import { useEffect, useState } from "react";
-import { choose, chosen } from "../state/chosen";
+import { choose, chosen, MAX_CHOSEN } from "../state/chosen";
 import { ACCEPT, collections } from "../state/collections";
 import { useStore } from "../state/store";
 import { bytesText } from "../turn/measures";
@@ -33,6 +33,7 @@ export function CollectionsPanel({ chat, onClose }: Props) {
 
 function All({ chat }: { chat: string }) {
   const { phase, items, nextCursor, problem } = useStore(collections.all.store);
+  const full = (useStore(chosen).byChat[chat] ?? []).length >= MAX_CHOSEN;
   return (
     <>
       <p className="side-lead">Documents that Espalier searches for the chat in which you choose them.</p>
@@ -45,6 +46,7 @@ function All({ chat }: { chat: string }) {
       <p className="side-note" role="status">
         {phase === "loading" && "Loading…"}
         {phase === "ready" && items.length === 0 && "There are no collections yet."}
+        {full && `A chat searches ${MAX_CHOSEN} collections at most: leave one out to choose another.`}
       </p>
       {nextCursor !== null && (
         <button type="button" className="link-button" onClick={() => void collections.all.more()}>
@@ -71,6 +73,7 @@ function CollectionRow({ collection, chat }: { collection: Collection; chat: str
           type="checkbox"
           data-testid="collection-use"
           checked={used}
+          disabled={!used && here.length >= MAX_CHOSEN}
           onChange={() => choose(chat, used ? here.filter((each) => each.id !== id) : [...here, { id, name }])}
         />
         <span className="row-words">

@@ -8,6 +8,8 @@ import { Store } from "./store";
 export type Chosen = Pick<Collection, "id" | "name">;
 
 const KEY = "espalier.collections";
+/** What the service takes with one message (docs/wire-protocol.md). */
+export const MAX_CHOSEN = 8;
 /** So many chats' choices are kept, the latest ones. */
 const MAX_CHATS = 100;
 
@@ -35,6 +37,13 @@ export function choose(chat: string, collections: readonly Chosen[]): void {
 export function takeAlong(threadId: string): void {
   const taken = chosenFor(NEW_CHAT);
   if (taken.length > 0) choose(threadId, taken);
+}
+
+/** The service knows this one of a chat's collections no more (`collections[1]`): the next message goes without it. */
+export function refuse(chat: string, member: string | null): void {
+  const at = /^collections\[(\d+)\]$/.exec(member ?? "")?.[1];
+  const gone = at === undefined ? undefined : chosenFor(chat)[Number(at)];
+  if (gone) unchoose(gone.id);
 }
 
 /** A collection is not there any more. */

@@ -107,6 +107,18 @@ describe("sending", () => {
     ]);
   });
 
+  it("leaves a collection out that is not there any more, and gives the words back", async () => {
+    choose(NEW_CHAT, [{ id: "c1", name: "Walls" }, { id: "c2", name: "Gone" }]);
+    answer = () => Response.json({ code: "collection_not_found", detail: "There is none.", field: "collections[1]" }, { status: 404 });
+    const { send } = opened();
+    const state = await send("Hi");
+    expect([state.problem, drafts.get()[NEW_CHAT]]).toEqual(["There is none.", "Hi"]);
+    answer = ({ body }) => finished(body["turn_id"]!);
+    await send("Hi");
+    expect(requests.map(({ body }) => body["collections"])).toEqual([["c1", "c2"], ["c1"]]);
+    chosen.set({ byChat: {} });
+  });
+
   it("sends images as parts, shows them, and gives them back when they are refused", async () => {
     const media = [{ name: "a.png", data: "data:image/png;base64,iVBORw0KGgo=" }];
     answer = ({ body }) => finished(body["turn_id"]!);

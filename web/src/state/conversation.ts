@@ -11,7 +11,7 @@ import { contentOf, isImage, partsOf, type Medium } from "../turn/attachments";
 import type { Connection } from "../turn/status";
 import type { Content, Decision, ThreadDetail } from "../wire";
 import { begunExchange, exchangesOf, questionIdOf, renewed, type Exchange } from "../turn/stored";
-import { chosenFor, takeAlong } from "./chosen";
+import { chosenFor, refuse, takeAlong } from "./chosen";
 import { drawing } from "./drawing";
 import { clearDraft, NEW_CHAT, restoreDraft } from "./drafts";
 import { pause } from "./pause";
@@ -323,6 +323,7 @@ export class Conversation {
     this.#unsure = error instanceof Unreachable ? request : null;
     // The deployment offers it no more: the next attempt leaves the choice to the service.
     if (error instanceof Refusal && error.field === "model") setModel(null);
+    if (error instanceof Refusal && error.code === "collection_not_found") refuse(threadId ?? NEW_CHAT, error.field);
     if (words !== instead?.question) restoreDraft(threadId ?? NEW_CHAT, words, media);
     this.store.set((state) => ({
       threadId,
