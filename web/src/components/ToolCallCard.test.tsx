@@ -37,6 +37,10 @@ it("starts collapsed below the root: what is inside is not even drawn", () => {
   ).toEqual(["a 0 true", "b 1 false"]);
 });
 
+it("shows what is inside any call that has calls inside", () => {
+  expect(drawn(["a", null, "another_loop"], ["b", "a", "another_step"], ["c", "b", "calculate"])).toEqual(["a 0 true", "b 1 false"]);
+});
+
 it("folds a plain call behind its header, at the root too", () => {
   expect(drawn(["a", null, "calculate"])).toEqual(["a 0 false"]);
 });
