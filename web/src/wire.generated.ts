@@ -296,6 +296,20 @@ export type MessageList = { messages: Array<StoredMessage>, next_cursor: string 
 export type SentContent = { content: Content, };
 
 /**
+ * A file of a thread's workspace.
+ */
+export type FileEntry = { path: string, bytes: number, updated_at: number, 
+/**
+ * What `If-Match` takes; another one for other contents.
+ */
+version: string, };
+
+/**
+ * The files of a workspace, in the order of their paths.
+ */
+export type FileList = { files: Array<FileEntry>, };
+
+/**
  * A thread as the list shows it.
  */
 export type ThreadSummary = { id: string, title: string, created_at: number, updated_at: number, 

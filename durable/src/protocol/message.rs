@@ -88,6 +88,7 @@ pub struct ThreadList {
 
 /// A file of a thread's workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct FileEntry {
     pub path: String,
     pub bytes: u64,
@@ -98,6 +99,7 @@ pub struct FileEntry {
 
 /// The files of a workspace, in the order of their paths.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct FileList {
     pub files: Vec<FileEntry>,
 }

@@ -1,13 +1,12 @@
 //! The platform's `fetch` and its character sets, for tools. Where a tool may go, its guard says.
 
+use futures::FutureExt;
 use futures::future::LocalBoxFuture;
-use futures::stream::empty;
-use futures::{FutureExt, StreamExt};
 use js_sys::{Object, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
-use worker::{Fetch, Method, Request, RequestInit, RequestRedirect};
+use worker::Method;
 
-use super::model::{AbortOnDrop, Body};
+use super::model::exchange;
 use crate::ports::{Decode, Unreachable, Web, WebReply, WebRequest};
 use crate::providers::permits::Permits;
 
@@ -42,27 +41,12 @@ impl Web for FetchWeb {
 }
 
 async fn fetch(request: WebRequest) -> worker::Result<WebReply> {
-    let mut init = RequestInit::new();
-    for (name, value) in &request.headers {
-        init.headers.set(name, value)?;
-    }
-    init.with_redirect(RequestRedirect::Manual);
-    if let Some(body) = &request.body {
-        init.with_method(Method::Post).with_body(Some(Uint8Array::from(body.as_slice()).into()));
-    }
-    let abort = AbortOnDrop::default();
-    let Some(signal) = abort.signal() else { return Err("no signal".into()) };
-    let request = Fetch::Request(Request::new_with_init(&request.url, &init)?);
-    let mut response = request.send_with_signal(&signal).await?;
+    let method = if request.body.is_some() { Method::Post } else { Method::Get };
+    let body = request.body.as_deref().unwrap_or_default();
+    let (response, body) = exchange(method, &request.url, &request.headers, body).await?;
     let header = |name| response.headers().get(name).ok().flatten();
     let (content_type, location) = (header("content-type"), header("location"));
-    let status = response.status_code();
-    let body = match response.stream() {
-        Ok(bytes) => Body::new(bytes, abort).boxed_local(),
-        // Answers such as 204 have none.
-        Err(_) => empty().boxed_local(),
-    };
-    Ok(WebReply { status, content_type, location, body })
+    Ok(WebReply { status: response.status_code(), content_type, location, body })
 }
 
 struct Platform(TextDecoder);

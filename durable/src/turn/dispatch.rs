@@ -134,7 +134,7 @@ impl<'a> Round<'a> {
                     tools += 1;
                     subtasks += u32::from(subtask);
                     self.reserve(subtasks, tools, subtask)?;
-                    self.note_reserved(&mut commit, &key, call, &spec);
+                    self.note_reserved(&mut commit, &key, call, &spec, now);
                     Next::Run(spec)
                 }
             };
@@ -192,7 +192,7 @@ impl<'a> Round<'a> {
             Answer::Approve | Answer::ApproveForThread => {
                 let subtask = Interceptor::of(&call.name) == Some(Interceptor::RunSubtask);
                 self.reserve(1, 1, subtask)?;
-                self.note_reserved(&mut commit, key, call, spec);
+                self.note_reserved(&mut commit, key, call, spec, turn.elapsed_ms());
                 None
             }
             Answer::Expired => Some(UNASKED),
@@ -323,11 +323,11 @@ impl<'a> Round<'a> {
         failed(truncated(text, self.turn.spec.limits.tool_result_bytes), 0)
     }
 
-    /// A call that was let in: its reservation and its start, and what it waits for.
-    fn note_reserved(&self, commit: &mut Commit, key: &str, call: &ToolCall, spec: &ToolSpec) {
+    /// A call that was let in: its reservation and its start, and what it waits for. `now` is the same for all that are
+    /// let in together: by that a page knows that they run side by side.
+    fn note_reserved(&self, commit: &mut Commit, key: &str, call: &ToolCall, spec: &ToolSpec, now: u64) {
         let subtask = Interceptor::of(&call.name) == Some(Interceptor::RunSubtask);
         let place = self.level.place.clone();
-        let now = self.turn.elapsed_ms();
         let started = Fact::ToolStarted { place, subtask };
         commit.entries.push(Entry { at: key.to_owned(), elapsed_ms: now, fact: started });
         let until = (spec.runs_at == RunsAt::Client)

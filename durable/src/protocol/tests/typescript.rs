@@ -52,6 +52,8 @@ fn the_page_has_the_wires_types() {
         TreeNode,
         MessageList,
         SentContent,
+        FileEntry,
+        FileList,
         ThreadSummary,
         ThreadList,
         ThreadDetail,

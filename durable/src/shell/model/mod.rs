@@ -13,4 +13,4 @@ pub mod route;
 mod workers_ai;
 
 #[cfg(target_arch = "wasm32")]
-pub use fetch::{AbortOnDrop, Body, Connections, exchange, serving};
+pub use fetch::{Connections, exchange, serving};
