@@ -23,6 +23,9 @@ pub enum Route<'a> {
     File { id: &'a str, path: &'a str },
     PutFile { id: &'a str, path: &'a str },
     DeleteFile { id: &'a str, path: &'a str },
+    Memories,
+    ForgetMemories,
+    ForgetMemory { id: &'a str },
     Keys,
     MintKey,
     RevokeKey { prefix: &'a str },
@@ -43,7 +46,7 @@ type Make = for<'a> fn(&'a str, &'a str) -> Route<'a>;
 
 use Method::{Delete, Get, Patch, Post, Put};
 
-const TABLE: [(Method, &str, Make); 21] = [
+const TABLE: [(Method, &str, Make); 24] = [
     (Get, "/api/health", |_, _| Route::Health),
     (Post, "/api/session", |_, _| Route::Session),
     (Post, "/api/chat", |_, _| Route::Chat),
@@ -62,6 +65,9 @@ const TABLE: [(Method, &str, Make); 21] = [
     (Get, "/api/threads/{}/files/{*}", |id, path| Route::File { id, path }),
     (Put, "/api/threads/{}/files/{*}", |id, path| Route::PutFile { id, path }),
     (Delete, "/api/threads/{}/files/{*}", |id, path| Route::DeleteFile { id, path }),
+    (Get, "/api/memories", |_, _| Route::Memories),
+    (Delete, "/api/memories", |_, _| Route::ForgetMemories),
+    (Delete, "/api/memories/{}", |id, _| Route::ForgetMemory { id }),
     (Get, "/api/keys", |_, _| Route::Keys),
     (Post, "/api/keys", |_, _| Route::MintKey),
     (Delete, "/api/keys/{}", |prefix, _| Route::RevokeKey { prefix }),

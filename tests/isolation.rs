@@ -8,19 +8,20 @@
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
 use espalier_test_support::identity::{EC, claims, tokens, users};
-use espalier_test_support::{Case, Client, Value, env, json, new_id, text};
+use espalier_test_support::{Case, Client, Value, call, env, json, new_id, text};
 
 /// The ids of somebody's things.
 #[derive(Clone)]
 struct Ids {
     thread: String,
     turn: String,
+    memory: String,
 }
 
 impl Ids {
     /// Of things that never were.
     fn unknown() -> Self {
-        Ids { thread: new_id(), turn: new_id() }
+        Ids { thread: new_id(), turn: new_id(), memory: new_id() }
     }
 }
 
@@ -105,6 +106,11 @@ fn probes() -> Vec<Probe> {
             |ids| ("DELETE", format!("/api/threads/{}/files/a", ids.thread), Value::Null),
             "thread_not_found",
         ),
+        probe(
+            "DELETE /api/memories/{}",
+            |ids| ("DELETE", format!("/api/memories/{}", ids.memory), Value::Null),
+            "memory_not_found",
+        ),
     ]
 }
 
@@ -139,16 +145,20 @@ async fn what_is_anothers_is_not_there() {
     let [ada] = users([("lab", "ada")]).await;
     let case = Case::of(ada);
     let held = case.barrier("held");
-    case.script("", [text("One.")]).await;
+    let remembers = call("remember", json!({ "content": "The code word is xyzzy." }));
+    case.script("", [remembers, text("One.")]).await;
     case.script("second", [text("Two.").waiting(&held, 0)]).await;
     let thread = new_id();
-    case.chat_with(&json!({ "thread_id": thread, "content": case.said("First", "") })).await;
+    let body = json!({ "thread_id": thread, "content": case.said("First", ""), "memory_enabled": true });
+    case.chat_with(&body).await;
+    let known = case.client.read("/api/memories").await;
+    let memory = known["memories"][0]["id"].as_str().expect("a memory").to_owned();
     // Something that could be stopped, too.
     let turn = new_id();
     let body = json!({ "thread_id": thread, "turn_id": turn, "content": case.said("Second", "second") });
     let running = case.client.chat(&body).await;
     let messages = case.client.messages(&thread).await;
-    let ids = Ids { thread: thread.clone(), turn };
+    let ids = Ids { thread: thread.clone(), turn, memory };
 
     for (who, other) in others().await {
         for probe in probes() {
@@ -165,8 +175,11 @@ async fn what_is_anothers_is_not_there() {
     for (who, other) in others().await.into_iter().filter(|(who, _)| *who != "an administrator") {
         let other = Case::of(other);
         other.script("", [text("Mine.")]).await;
-        let hello = other.said("Hello", "");
-        let body = json!({ "thread_id": ids.thread, "turn_id": ids.turn, "content": hello });
+        // Words of her memory bring nothing up, and what is listed or cleared is one's own.
+        let hello = other.said("Hello, the code word?", "");
+        let body = json!({
+            "thread_id": ids.thread, "turn_id": ids.turn, "content": hello, "memory_enabled": true,
+        });
         let events = other.chat_with(&body).await;
         assert_eq!(events[0].text("thread_id"), thread, "{who}");
         let theirs = other.client.messages(&thread).await;
@@ -175,10 +188,15 @@ async fn what_is_anothers_is_not_there() {
         let ids =
             |messages: &[Value]| messages.iter().map(|message| message["id"].clone()).collect::<Vec<_>>();
         assert!(ids(&theirs).iter().all(|id| !ids(&messages).contains(id)), "{who}");
+        let request = &other.requests("").await.requests[0].body;
+        assert!(!request.to_string().contains("xyzzy"), "{who}: {request}");
+        assert_eq!(other.client.read("/api/memories").await["memories"], json!([]), "{who}");
+        other.client.send("DELETE", "/api/memories", "").await.expect(204).await;
         other.client.delete(&thread).await;
     }
 
     // And all the while nothing of hers was touched.
+    assert_eq!(case.client.read("/api/memories").await, known);
     case.llm.release(&held).await;
     let events = case.turn(running).await;
     assert_eq!(events.last().map(|event| event.text("finish_reason").to_owned()).as_deref(), Some("stop"));

@@ -14,6 +14,8 @@ pub mod protocol;
 pub mod providers;
 pub mod quota;
 pub mod redact;
+pub mod retrieved;
+pub mod search;
 pub mod shell;
 pub mod storage;
 pub mod toolbelt;

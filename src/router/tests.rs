@@ -17,7 +17,7 @@ fn every_route_is_found_by_its_method_and_path() {
     let approval = format!("{thread}/approvals/a_1");
     let files = format!("{thread}/files");
     let file = format!("{thread}/files/notes/a%20b.md");
-    let table: [(&str, &str, Route); 24] = [
+    let table: [(&str, &str, Route); 27] = [
         ("GET", "/api/health", Route::Health),
         ("HEAD", "/api/health", Route::Health),
         ("POST", "/api/session", Route::Session),
@@ -38,6 +38,9 @@ fn every_route_is_found_by_its_method_and_path() {
         ("GET", &file, Route::File { id, path: "notes/a%20b.md" }),
         ("PUT", &file, Route::PutFile { id, path: "notes/a%20b.md" }),
         ("DELETE", &file, Route::DeleteFile { id, path: "notes/a%20b.md" }),
+        ("GET", "/api/memories", Route::Memories),
+        ("DELETE", "/api/memories", Route::ForgetMemories),
+        ("DELETE", "/api/memories/x", Route::ForgetMemory { id: "x" }),
         ("GET", "/api/keys", Route::Keys),
         ("POST", "/api/keys", Route::MintKey),
         ("DELETE", "/api/keys/0a1b", Route::RevokeKey { prefix: "0a1b" }),

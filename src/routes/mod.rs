@@ -9,6 +9,7 @@ mod files;
 mod health;
 mod jwks;
 mod keys;
+mod memories;
 mod models;
 mod object;
 mod session;
@@ -98,6 +99,18 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
         Route::DeleteFile { id, path } => {
             let owner = credentials::to_change(call).await?;
             files::delete(call, owner, id, path).await
+        }
+        Route::Memories => {
+            let owner = credentials::to_read(call).await?;
+            memories::list(call, &owner).await.map(Answer::Ours)
+        }
+        Route::ForgetMemories => {
+            let owner = credentials::to_change(call).await?;
+            memories::clear(call, &owner).await.map(Answer::Ours)
+        }
+        Route::ForgetMemory { id } => {
+            let owner = credentials::to_change(call).await?;
+            memories::forget(call, &owner, id).await.map(Answer::Ours)
         }
         Route::Keys => {
             let owner = credentials::to_administer(call).await?;

@@ -329,3 +329,17 @@ running_ms: number | null, id: string, title: string, created_at: number, update
  * In the answer to a search: where a message of the thread has what was looked for.
  */
 snippet?: string | null, };
+
+/**
+ * Something that is remembered about a user from one thread to the next.
+ */
+export type Memory = { id: string, content: string, created_at: number, 
+/**
+ * When it was last said.
+ */
+updated_at: number, };
+
+/**
+ * A page of a user's memories, newest first.
+ */
+export type MemoryList = { memories: Array<Memory>, next_cursor: string | null, };

@@ -5,6 +5,7 @@ mod content;
 mod error;
 mod event;
 mod key;
+mod knowledge;
 mod message;
 mod request;
 mod tree;
@@ -19,6 +20,7 @@ pub use event::{
     ModelCost, Numbered, Place, Seq, TurnLimits,
 };
 pub use key::{KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey};
+pub use knowledge::{Memory, MemoryList};
 pub use message::{
     Cancelled, FileEntry, FileList, MessageList, Role, SentContent, StopNote, StoredMessage, ThreadDetail,
     ThreadList, ThreadSummary,

@@ -19,6 +19,7 @@ use super::live::LiveLog;
 use super::log::{About, TurnLog};
 use super::reader::Source;
 use super::respond::{internal, stream_response};
+use super::retrieval::Retrieved;
 use super::thread::{Run, Thread, WATCH_MS};
 
 /// The longest title, in characters: it is the beginning of the first message.
@@ -66,7 +67,7 @@ impl Thread {
 
     /// The turn, which may have run before. All checks are made again after each wait.
     async fn started(self: &Rc<Self>, ask: &Ask<'_>) -> Result<TurnRow, ApiError> {
-        let (mut alone, mut admitted) = (None, None);
+        let (mut alone, mut found, mut admitted) = (None, None, None);
         loop {
             let thread = self.of(ask.owner)?;
             self.revive()?;
@@ -83,11 +84,16 @@ impl Thread {
                     alone = Some(self.admitting.lock().await);
                     continue;
                 }
+                // Before it is charged: a collection that is not there refuses the request.
+                let Some(retrieved) = &found else {
+                    found = Some(self.retrieve(ask).await?);
+                    continue;
+                };
                 let Some(grant) = admitted else {
                     admitted = Some(self.admission(ask, thread.is_none()).await?);
                     continue;
                 };
-                return self.start(ask, thread, grant);
+                return self.start(ask, thread, grant, retrieved);
             };
             let Some(request_seq) = ask.request.request_seq else {
                 let detail = format!("the turn {} is running", open.turn_id);
@@ -121,6 +127,7 @@ impl Thread {
         ask: &Ask<'_>,
         thread: Option<ThreadMeta>,
         grant: Grant,
+        retrieved: &Retrieved,
     ) -> Result<TurnRow, ApiError> {
         let now = self.clock.now_ms();
         let numbers = self.numbers()?;
@@ -167,6 +174,8 @@ impl Thread {
             seq_last: None,
         };
         let frame = compose::Frame {
+            owner: ask.owner,
+            retrieved,
             thread_id: &thread.thread_id,
             model: ask.request.model.as_deref(),
             user_message: &user_message,
@@ -212,6 +221,9 @@ impl Thread {
             self.store.set_timer(Reason::Turn, now + WATCH_MS)?;
             self.store.hasten_timer(Reason::Outbox, now + WATCH_MS)?;
             self.store.arm()?;
+            if let Some(failure) = &retrieved.failure {
+                self.report("thread", "looking up what is known", "internal", failure)?;
+            }
             Turn::begin(spec, history, ports).map_err(ApiError::from)
         });
         let engine = engine.inspect_err(|_| numbers.set_reserved(reserved))?;

@@ -7,9 +7,11 @@ use worker::Env;
 
 use crate::journal::TurnSpec;
 use crate::model::Usage;
-use crate::ports::{Files, Model, Tools};
+use crate::ports::{Files, Memories, Model, Tools};
 use crate::profiles::{Chain, Limits, Role};
-use crate::protocol::{ApiError, ChatRequest, ClientTool, Content, ContextKind, ErrorCode, StoredMessage};
+use crate::protocol::{
+    ApiError, ChatRequest, ClientTool, Content, ContextKind, ErrorCode, Owner, StoredMessage,
+};
 use crate::providers::config::Configuration;
 use crate::quota::{Amount, Grant};
 use crate::storage::files::R2Files;
@@ -18,6 +20,7 @@ use crate::turn::prompt;
 use crate::{shell, tools};
 
 use super::env::{AI, is_bound, var};
+use super::retrieval::Retrieved;
 use super::thread::Thread;
 
 /// Bytes of stored history that are read for each token that a model may see of it: more than any tokenizer packs
@@ -35,6 +38,9 @@ pub struct Parts {
 
 /// Which turn, on what.
 pub struct Frame<'a> {
+    pub owner: &'a Owner,
+    /// What was looked up for the message.
+    pub retrieved: &'a Retrieved,
     pub thread_id: &'a str,
     /// The role or model that the request names.
     pub model: Option<&'a str>,
@@ -58,12 +64,13 @@ pub struct Frame<'a> {
 /// A new turn by the present configuration. From here on it depends on what stands in the spec.
 pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), ApiError> {
     let limits = limits(&thread.env)?.within(frame.grant);
-    let (parts, configuration) = parts(thread)?;
-    let chain = chain(&configuration, frame.model, frame.content)?;
     let rules = shell::limits::tool_rules(|name| var(&thread.env, name)).map_err(misconfigured)?;
     let workspace_root = R2Files::new(&thread.env).map(|_| frame.workspace_root.clone());
-    let policy = ToolPolicy { workspace_root, ..ToolPolicy::of(frame.context) };
+    let policy =
+        ToolPolicy { workspace_root, memory: frame.retrieved.memory, ..ToolPolicy::of(frame.context) };
     let policy = policy.narrowed(rules, frame.approved.clone());
+    let (parts, configuration) = parts(thread, frame.owner, frame.thread_id, &policy)?;
+    let chain = chain(&configuration, frame.model, frame.content)?;
     let spec = TurnSpec {
         thread_id: frame.thread_id.to_owned(),
         turn_id: frame.user_message.turn_id.clone(),
@@ -76,9 +83,10 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         chain,
         limits,
         tools: tools::offered(parts.tools.as_ref(), frame.client_tools, &policy),
+        system: prompt::root(frame.context, &limits) + prompt::knowledge(&policy),
         policy,
-        system: prompt::root(frame.context, &limits),
         history_until: frame.history_until,
+        retrieved: frame.retrieved.message.clone(),
         replaces_message_id: frame.replaces_message_id.clone(),
         created_at: frame.user_message.created_at,
     };
@@ -122,12 +130,18 @@ fn configuration(env: &Env) -> Result<Configuration, ApiError> {
         .map_err(|problems| misconfigured(problems.join(" ")))
 }
 
-/// The parts of any turn, and the models that are configured now.
-pub fn parts(thread: &Thread) -> Result<(Parts, Configuration), ApiError> {
+/// The parts of any turn of this policy, and the models that are configured now.
+pub fn parts(
+    thread: &Thread,
+    owner: &Owner,
+    thread_id: &str,
+    policy: &ToolPolicy,
+) -> Result<(Parts, Configuration), ApiError> {
     let configuration = configuration(&thread.env)?;
     let model = shell::model::serving(&configuration, &thread.connections, &thread.clock, &thread.env);
     let files = R2Files::new(&thread.env).map(|files| Rc::new(files) as Rc<dyn Files>);
-    let tools: Rc<dyn Tools> = Rc::new(tools::Standard::new(files.as_ref()));
+    let memories = policy.memory.then(|| Rc::new(thread.memories(owner, thread_id)) as Rc<dyn Memories>);
+    let tools: Rc<dyn Tools> = Rc::new(tools::Standard::new(&tools::Resources { files, memories }));
     #[cfg(feature = "faults")]
     let tools = super::faults::with_recorders(tools.as_ref(), &thread.env);
     Ok((Parts { model, tools }, configuration))

@@ -5,6 +5,7 @@ pub mod client;
 mod current_time;
 pub mod files;
 pub mod finish_subtask;
+pub mod long_term_memory;
 pub mod memory;
 pub mod run_subtask;
 
@@ -14,19 +15,28 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::model::RawValueEq;
-use crate::ports::{Files, Tool, ToolError, Tools};
+use crate::ports::{Files, Memories, Tool, ToolError, Tools};
 use crate::protocol::ClientTool;
 use crate::toolbelt::{PermissionClass, Rule, RunsAt, ToolPolicy, ToolSpec};
+
+/// What the tools of a turn work on. What is not there has no tools.
+#[derive(Clone, Default)]
+pub struct Resources {
+    pub files: Option<Rc<dyn Files>>,
+    pub memories: Option<Rc<dyn Memories>>,
+}
 
 /// The tools of a deployment.
 pub struct Standard(Vec<Rc<dyn Tool>>);
 
 impl Standard {
-    /// Those that every deployment has, and those of the workspace, where there is one.
-    pub fn new(files: Option<&Rc<dyn Files>>) -> Self {
+    /// Those that every deployment has, and those of what there is.
+    pub fn new(resources: &Resources) -> Self {
+        let Resources { files, memories } = resources;
         let mut tools: Vec<Rc<dyn Tool>> =
             vec![Rc::new(calculate::Calculate::default()), Rc::new(current_time::CurrentTime::default())];
-        tools.extend(files.into_iter().flat_map(files::tools));
+        tools.extend(files.iter().flat_map(files::tools));
+        tools.extend(memories.iter().flat_map(long_term_memory::tools));
         Standard(tools)
     }
 }
@@ -52,9 +62,10 @@ pub fn offered(tools: &dyn Tools, clients: &[ClientTool], policy: &ToolPolicy) -
 
 /// Whether configuration may name this tool: one of ours, or any that a client brings.
 pub fn is_known(name: &str) -> bool {
-    let standard = Standard::new(None);
+    let standard = Standard::new(&Resources::default());
     let registered = standard.all().iter().map(|tool| tool.spec().clone());
-    let all = intercepted().into_iter().chain(registered).chain(files::specs());
+    let all =
+        intercepted().into_iter().chain(registered).chain(files::specs()).chain(long_term_memory::specs());
     name.starts_with(client::PREFIX) || all.into_iter().any(|spec| spec.name == name)
 }
 

@@ -22,12 +22,15 @@ impl Clock for At {
     }
 }
 
-fn files() -> Rc<dyn Files> {
-    Rc::new(InMemory::default())
+fn resources() -> Resources {
+    Resources {
+        files: Some(Rc::new(InMemory::default())),
+        memories: Some(Rc::new(long_term_memory::in_memory::InMemory::default())),
+    }
 }
 
 fn run(name: &str, arguments: &Value) -> Result<String, String> {
-    let standard = Standard::new(Some(&files()));
+    let standard = Standard::new(&resources());
     let tool = standard.all().iter().find(|tool| tool.spec().name == name).unwrap();
     let context = ToolContext {
         clock: Rc::new(At(1_700_000_000_123)),
@@ -84,7 +87,7 @@ fn current_time_is_rfc_3339_in_utc() {
 /// Each tool that Espalier runs itself, with arguments that its published schema calls valid and ones that it does not.
 #[test]
 fn types_and_published_schemas_agree() {
-    let standard = Standard::new(Some(&files()));
+    let standard = Standard::new(&resources());
     let registered = standard.all().iter().map(|tool| tool.spec().clone());
     let specs: Vec<ToolSpec> = intercepted().into_iter().chain(registered).collect();
     let accepts = |name: &str, arguments: &Value| -> bool {
@@ -143,7 +146,7 @@ fn types_and_published_schemas_agree() {
 // N-010 N-023 N-062 N-085 N-086 N-087 N-088 N-090 N-092 N-094 N-106 N-109
 #[test]
 fn what_is_offered_is_registered_and_allowed() {
-    let tools = Standard::new(Some(&files()));
+    let tools = Standard::new(&Resources { memories: None, ..resources() });
     let in_a_workspace =
         |context| ToolPolicy { workspace_root: Some("root/".to_owned()), ..ToolPolicy::of(context) };
     let names = |policy: &ToolPolicy| -> Vec<String> {
@@ -159,7 +162,15 @@ fn what_is_offered_is_registered_and_allowed() {
     let mut policy = in_a_workspace(ContextKind::Thread);
     policy.classes.remove(&PermissionClass::WorkspaceWrite);
     assert_eq!(names(&policy), nowhere);
-    for spec in offered(&tools, &[], &in_a_workspace(ContextKind::Thread)) {
+    // N-156: only where the request asked for them.
+    let remembering = Standard::new(&resources());
+    let all = offered(&remembering, &[], &in_a_workspace(ContextKind::Thread));
+    let all_names: Vec<&str> = all.iter().map(|spec| spec.name.as_str()).collect();
+    assert_eq!(
+        all_names,
+        [thread.iter().map(|name| *name).collect(), vec!["remember", "recall", "forget"]].concat()
+    );
+    for spec in all {
         let class = match spec.name.as_str() {
             "run_subtask" => PermissionClass::Subagent,
             "calculate" | "current_time" => PermissionClass::Safe,
@@ -168,7 +179,8 @@ fn what_is_offered_is_registered_and_allowed() {
         };
         assert_eq!(spec.permission_class, Some(class), "{}", spec.name);
         // Whoever changes files stands in the queue; whoever reads them does not (CF-11).
-        let writes = ["write_file", "edit_file", "delete_file"].contains(&spec.name.as_str());
+        let writes =
+            ["write_file", "edit_file", "delete_file", "remember", "forget"].contains(&spec.name.as_str());
         assert_eq!((spec.serial(), spec.parallel_safe), (writes, !writes), "{}", spec.name);
         assert!(is_known(&spec.name), "{} can be named in configuration", spec.name);
     }

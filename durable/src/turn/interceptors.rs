@@ -69,7 +69,7 @@ mod tests {
         // `finish_subtask` is declared per subtask, from its schema: nobody else has it.
         assert_eq!(declared, ["run_subtask", "memory_list", "memory_read", "memory_write"]);
         // None of them can be run behind the loop's back: what is registered has no body for them.
-        let registered = tools::Standard::new(None);
+        let registered = tools::Standard::new(&tools::Resources::default());
         assert!(registered.all().iter().all(|tool| Interceptor::of(&tool.spec().name).is_none()));
     }
 }

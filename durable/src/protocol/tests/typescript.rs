@@ -55,6 +55,8 @@ fn the_page_has_the_wires_types() {
         ThreadSummary,
         ThreadList,
         ThreadDetail,
+        Memory,
+        MemoryList,
     );
     if std::env::var_os(WRITE).is_some() {
         std::fs::write(FILE, &file).unwrap();
