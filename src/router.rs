@@ -23,6 +23,14 @@ pub enum Route<'a> {
     File { id: &'a str, path: &'a str },
     PutFile { id: &'a str, path: &'a str },
     DeleteFile { id: &'a str, path: &'a str },
+    Collections,
+    NewCollection,
+    Collection { id: &'a str },
+    DeleteCollection { id: &'a str },
+    Documents { id: &'a str },
+    AddDocument { id: &'a str },
+    DeleteDocument { id: &'a str, document: &'a str },
+    SearchCollection { id: &'a str },
     Memories,
     ForgetMemories,
     ForgetMemory { id: &'a str },
@@ -46,7 +54,7 @@ type Make = for<'a> fn(&'a str, &'a str) -> Route<'a>;
 
 use Method::{Delete, Get, Patch, Post, Put};
 
-const TABLE: [(Method, &str, Make); 24] = [
+const TABLE: [(Method, &str, Make); 32] = [
     (Get, "/api/health", |_, _| Route::Health),
     (Post, "/api/session", |_, _| Route::Session),
     (Post, "/api/chat", |_, _| Route::Chat),
@@ -68,6 +76,14 @@ const TABLE: [(Method, &str, Make); 24] = [
     (Get, "/api/memories", |_, _| Route::Memories),
     (Delete, "/api/memories", |_, _| Route::ForgetMemories),
     (Delete, "/api/memories/{}", |id, _| Route::ForgetMemory { id }),
+    (Get, "/api/collections", |_, _| Route::Collections),
+    (Post, "/api/collections", |_, _| Route::NewCollection),
+    (Get, "/api/collections/{}", |id, _| Route::Collection { id }),
+    (Delete, "/api/collections/{}", |id, _| Route::DeleteCollection { id }),
+    (Get, "/api/collections/{}/documents", |id, _| Route::Documents { id }),
+    (Post, "/api/collections/{}/documents", |id, _| Route::AddDocument { id }),
+    (Delete, "/api/collections/{}/documents/{}", |id, document| Route::DeleteDocument { id, document }),
+    (Get, "/api/collections/{}/search", |id, _| Route::SearchCollection { id }),
     (Get, "/api/keys", |_, _| Route::Keys),
     (Post, "/api/keys", |_, _| Route::MintKey),
     (Delete, "/api/keys/{}", |prefix, _| Route::RevokeKey { prefix }),

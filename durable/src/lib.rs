@@ -5,6 +5,8 @@
 //! what exists on wasm32 alone.
 
 pub mod budget;
+pub mod chunks;
+pub mod html;
 pub mod journal;
 pub mod memory;
 pub mod model;

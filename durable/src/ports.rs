@@ -8,7 +8,7 @@ use futures::stream::LocalBoxStream;
 use crate::journal::Commit;
 use crate::model::{ModelError, ModelEvent, ModelRequest};
 use crate::profiles::Chain;
-use crate::protocol::{Event, Memory, Seq};
+use crate::protocol::{Event, Memory, Passage, Seq};
 use crate::toolbelt::ToolSpec;
 use crate::versions::Seen;
 
@@ -170,6 +170,17 @@ pub enum Remembered {
     Known(String),
     /// The user has as many as may be.
     Full,
+}
+
+/// The documents of one user's collections.
+pub trait Collections {
+    /// The pieces of documents of these collections that have words of the question, best first.
+    fn search(
+        &self,
+        collections: &[String],
+        question: &str,
+        limit: u32,
+    ) -> LocalBoxFuture<'static, Result<Vec<Passage>, KnowledgeError>>;
 }
 
 /// The index did not answer, or refused; the text is for the operator.

@@ -3,6 +3,7 @@
 
 mod answers;
 mod chat;
+mod collections;
 mod credentials;
 mod damper;
 mod files;
@@ -99,6 +100,38 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
         Route::DeleteFile { id, path } => {
             let owner = credentials::to_change(call).await?;
             files::delete(call, owner, id, path).await
+        }
+        Route::Collections => {
+            let owner = credentials::to_read(call).await?;
+            collections::list(call, &owner).await.map(Answer::Ours)
+        }
+        Route::NewCollection => {
+            let owner = credentials::to_change(call).await?;
+            collections::create(call, &owner).await.map(Answer::Ours)
+        }
+        Route::Collection { id } => {
+            let owner = credentials::to_read(call).await?;
+            collections::get(call, &owner, id).await.map(Answer::Ours)
+        }
+        Route::DeleteCollection { id } => {
+            let owner = credentials::to_change(call).await?;
+            collections::delete(call, &owner, id).await.map(Answer::Ours)
+        }
+        Route::Documents { id } => {
+            let owner = credentials::to_read(call).await?;
+            collections::documents(call, &owner, id).await.map(Answer::Ours)
+        }
+        Route::AddDocument { id } => {
+            let owner = credentials::to_upload(call).await?;
+            collections::add(call, &owner, id).await.map(Answer::Ours)
+        }
+        Route::DeleteDocument { id, document } => {
+            let owner = credentials::to_change(call).await?;
+            collections::remove(call, &owner, id, document).await.map(Answer::Ours)
+        }
+        Route::SearchCollection { id } => {
+            let owner = credentials::to_read(call).await?;
+            collections::search(call, &owner, id).await.map(Answer::Ours)
         }
         Route::Memories => {
             let owner = credentials::to_read(call).await?;

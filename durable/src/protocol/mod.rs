@@ -20,7 +20,10 @@ pub use event::{
     ModelCost, Numbered, Place, Seq, TurnLimits,
 };
 pub use key::{KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey};
-pub use knowledge::{Memory, MemoryList};
+pub use knowledge::{
+    Collection, CollectionList, Document, DocumentList, MAX_NAME_CHARS, Memory, MemoryList, NewCollection,
+    Passage, PassageList, line,
+};
 pub use message::{
     Cancelled, FileEntry, FileList, MessageList, Role, SentContent, StopNote, StoredMessage, ThreadDetail,
     ThreadList, ThreadSummary,

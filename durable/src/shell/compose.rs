@@ -14,8 +14,10 @@ use crate::protocol::{
 };
 use crate::providers::config::Configuration;
 use crate::quota::{Amount, Grant};
+use crate::storage::collections::D1Collections;
 use crate::storage::files::R2Files;
 use crate::toolbelt::ToolPolicy;
+use crate::tools::search_collection::Searchable;
 use crate::turn::prompt;
 use crate::{shell, tools};
 
@@ -66,8 +68,12 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     let limits = limits(&thread.env)?.within(frame.grant);
     let rules = shell::limits::tool_rules(|name| var(&thread.env, name)).map_err(misconfigured)?;
     let workspace_root = R2Files::new(&thread.env).map(|_| frame.workspace_root.clone());
-    let policy =
-        ToolPolicy { workspace_root, memory: frame.retrieved.memory, ..ToolPolicy::of(frame.context) };
+    let policy = ToolPolicy {
+        workspace_root,
+        memory: frame.retrieved.memory,
+        collections: frame.retrieved.collections.clone(),
+        ..ToolPolicy::of(frame.context)
+    };
     let policy = policy.narrowed(rules, frame.approved.clone());
     let (parts, configuration) = parts(thread, frame.owner, frame.thread_id, &policy)?;
     let chain = chain(&configuration, frame.model, frame.content)?;
@@ -83,7 +89,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         chain,
         limits,
         tools: tools::offered(parts.tools.as_ref(), frame.client_tools, &policy),
-        system: prompt::root(frame.context, &limits) + prompt::knowledge(&policy),
+        system: prompt::root(frame.context, &limits) + &prompt::knowledge(&policy),
         policy,
         history_until: frame.history_until,
         retrieved: frame.retrieved.message.clone(),
@@ -141,7 +147,12 @@ pub fn parts(
     let model = shell::model::serving(&configuration, &thread.connections, &thread.clock, &thread.env);
     let files = R2Files::new(&thread.env).map(|files| Rc::new(files) as Rc<dyn Files>);
     let memories = policy.memory.then(|| Rc::new(thread.memories(owner, thread_id)) as Rc<dyn Memories>);
-    let tools: Rc<dyn Tools> = Rc::new(tools::Standard::new(&tools::Resources { files, memories }));
+    let searchable = (!policy.collections.is_empty()).then(|| Searchable {
+        collections: Rc::new(D1Collections::new(&thread.env, owner)),
+        ids: policy.collections.as_slice().into(),
+    });
+    let resources = tools::Resources { files, memories, searchable };
+    let tools: Rc<dyn Tools> = Rc::new(tools::Standard::new(&resources));
     #[cfg(feature = "faults")]
     let tools = super::faults::with_recorders(tools.as_ref(), &thread.env);
     Ok((Parts { model, tools }, configuration))

@@ -11,6 +11,8 @@ pub mod rows;
 pub mod schema;
 
 #[cfg(target_arch = "wasm32")]
+pub mod collections;
+#[cfg(target_arch = "wasm32")]
 pub mod d1;
 #[cfg(target_arch = "wasm32")]
 pub mod files;

@@ -8,6 +8,7 @@ pub mod finish_subtask;
 pub mod long_term_memory;
 pub mod memory;
 pub mod run_subtask;
+pub mod search_collection;
 
 use std::rc::Rc;
 
@@ -24,6 +25,7 @@ use crate::toolbelt::{PermissionClass, Rule, RunsAt, ToolPolicy, ToolSpec};
 pub struct Resources {
     pub files: Option<Rc<dyn Files>>,
     pub memories: Option<Rc<dyn Memories>>,
+    pub searchable: Option<search_collection::Searchable>,
 }
 
 /// The tools of a deployment.
@@ -32,11 +34,12 @@ pub struct Standard(Vec<Rc<dyn Tool>>);
 impl Standard {
     /// Those that every deployment has, and those of what there is.
     pub fn new(resources: &Resources) -> Self {
-        let Resources { files, memories } = resources;
+        let Resources { files, memories, searchable } = resources;
         let mut tools: Vec<Rc<dyn Tool>> =
             vec![Rc::new(calculate::Calculate::default()), Rc::new(current_time::CurrentTime::default())];
         tools.extend(files.iter().flat_map(files::tools));
         tools.extend(memories.iter().flat_map(long_term_memory::tools));
+        tools.extend(searchable.iter().map(search_collection::tool));
         Standard(tools)
     }
 }
@@ -64,8 +67,12 @@ pub fn offered(tools: &dyn Tools, clients: &[ClientTool], policy: &ToolPolicy) -
 pub fn is_known(name: &str) -> bool {
     let standard = Standard::new(&Resources::default());
     let registered = standard.all().iter().map(|tool| tool.spec().clone());
-    let all =
-        intercepted().into_iter().chain(registered).chain(files::specs()).chain(long_term_memory::specs());
+    let all = intercepted()
+        .into_iter()
+        .chain(registered)
+        .chain(files::specs())
+        .chain(long_term_memory::specs())
+        .chain([search_collection::spec()]);
     name.starts_with(client::PREFIX) || all.into_iter().any(|spec| spec.name == name)
 }
 

@@ -26,6 +26,7 @@ fn resources() -> Resources {
     Resources {
         files: Some(Rc::new(InMemory::default())),
         memories: Some(Rc::new(long_term_memory::in_memory::InMemory::default())),
+        searchable: Some(search_collection::tests::searchable(&Rc::default())),
     }
 }
 
@@ -146,7 +147,7 @@ fn types_and_published_schemas_agree() {
 // N-010 N-023 N-062 N-085 N-086 N-087 N-088 N-090 N-092 N-094 N-106 N-109
 #[test]
 fn what_is_offered_is_registered_and_allowed() {
-    let tools = Standard::new(&Resources { memories: None, ..resources() });
+    let tools = Standard::new(&Resources { files: resources().files, ..Resources::default() });
     let in_a_workspace =
         |context| ToolPolicy { workspace_root: Some("root/".to_owned()), ..ToolPolicy::of(context) };
     let names = |policy: &ToolPolicy| -> Vec<String> {
@@ -168,7 +169,11 @@ fn what_is_offered_is_registered_and_allowed() {
     let all_names: Vec<&str> = all.iter().map(|spec| spec.name.as_str()).collect();
     assert_eq!(
         all_names,
-        [thread.iter().map(|name| *name).collect(), vec!["remember", "recall", "forget"]].concat()
+        [
+            thread.iter().map(|name| *name).collect(),
+            vec!["remember", "recall", "forget", "search_collection"]
+        ]
+        .concat()
     );
     for spec in all {
         let class = match spec.name.as_str() {

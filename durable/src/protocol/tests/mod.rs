@@ -41,6 +41,11 @@ fn a_bad_body_names_its_member() {
             Some("chat_context.kind"),
         ),
         (r#"{"content": "x", "chat_context": {"kind": 1}}"#, "invalid_request", Some("chat_context.kind")),
+        (
+            r#"{"content": "x", "collections": ["1", "2", "3", "4", "5", "6", "7", "8", "9"]}"#,
+            "invalid_request",
+            Some("collections"),
+        ),
         (r#"{"content": "x", "collections": [1]}"#, "invalid_request", Some("collections[0]")),
     ] {
         let shown: String = body.chars().take(60).collect();

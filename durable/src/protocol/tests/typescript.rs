@@ -57,6 +57,13 @@ fn the_page_has_the_wires_types() {
         ThreadDetail,
         Memory,
         MemoryList,
+        NewCollection,
+        Collection,
+        CollectionList,
+        Document,
+        DocumentList,
+        Passage,
+        PassageList,
     );
     if std::env::var_os(WRITE).is_some() {
         std::fs::write(FILE, &file).unwrap();
