@@ -341,6 +341,8 @@ async fn chat_goes_on_without_the_index() {
     let case = Case::of(user);
     remembered(&case, &["The user's dog is called Rex."]).await;
     stored::change_at(STATE, "ALTER TABLE memories RENAME TO memories_away").await;
+    case.script("plain", [text("Hi.")]).await;
+    let plain = case.chat_with(&json!({ "content": case.said("My dog?", "plain") })).await;
     let steps = [calls([("recall", json!({ "query": "dog" })), remember("x")]), text("I do not know.")];
     let events = turn(&case, "My dog?", "down", steps).await;
     stored::change_at(STATE, "ALTER TABLE memories_away RENAME TO memories").await;
@@ -360,6 +362,10 @@ async fn chat_goes_on_without_the_index() {
         rows,
         [json!({ "component": "thread", "stage": "looking up what is known", "code": "internal" })]
     );
+    // A turn that asks for nothing has read nothing: it would have failed as well.
+    let plain = first(&plain, "session").text("thread_id");
+    let sql = format!("SELECT stage FROM error_log WHERE thread_id = '{plain}'");
+    assert_eq!(stored::d1_at(STATE, &sql).await, Vec::<Value>::new());
     turn(&case, "My dog?", "up", [text("Rex.")]).await;
     assert_eq!(messages(&case, "up").await.1.len(), 2);
 }

@@ -3,6 +3,7 @@
 
 use futures::future::{Either, select, try_join};
 use futures::pin_mut;
+use uuid::Uuid;
 
 use crate::ports::{Collections, KnowledgeError, Memories};
 use crate::protocol::{ApiError, ErrorCode, Memory, Owner, Passage};
@@ -37,10 +38,15 @@ type Searched = (Vec<(String, String)>, Vec<Passage>);
 impl Thread {
     /// Looks up what the request asks for. A collection that is not there refuses the request.
     pub async fn retrieve(&self, ask: &Ask<'_>) -> Result<Retrieved, ApiError> {
+        let given = ask.request.collections.as_deref().unwrap_or_default();
+        // So that what is asked for is of some length even where nobody can be asked whether it is there.
+        if let Some(at) = given.iter().position(|id| Uuid::try_parse(id).is_err()) {
+            return Err(no_collection(at));
+        }
         let bound = is_bound(&self.env, BINDING);
         let memory = bound && ask.request.memory_enabled == Some(true);
         let mut collections: Vec<String> = Vec::new();
-        for id in ask.request.collections.iter().flatten().filter(|_| bound) {
+        for id in given.iter().filter(|_| bound) {
             if !collections.contains(id) {
                 collections.push(id.clone());
             }
@@ -52,12 +58,8 @@ impl Thread {
         let (message, failure) = match found {
             Ok((memories, (named, passages))) => {
                 let is_there = |id: &String| named.iter().any(|(known, _)| known == id);
-                let given = ask.request.collections.iter().flatten();
-                if let Some(at) = given.clone().position(|id| !is_there(id)) {
-                    return Err(ApiError {
-                        field: Some(format!("collections[{at}]")),
-                        ..ApiError::new(ErrorCode::CollectionNotFound, "there is no collection with this id")
-                    });
+                if let Some(at) = given.iter().position(|id| !is_there(id)) {
+                    return Err(no_collection(at));
                 }
                 (retrieved::message(&memories, &named, &passages), None)
             }
@@ -115,5 +117,12 @@ impl Thread {
     /// The memories of a user, for the calls of a thread.
     pub fn memories(&self, owner: &Owner, thread_id: &str) -> D1Memories {
         D1Memories::new(&self.env, owner, thread_id)
+    }
+}
+
+fn no_collection(at: usize) -> ApiError {
+    ApiError {
+        field: Some(format!("collections[{at}]")),
+        ..ApiError::new(ErrorCode::CollectionNotFound, "there is no collection with this id")
     }
 }

@@ -169,11 +169,7 @@ fn what_is_offered_is_registered_and_allowed() {
     let all_names: Vec<&str> = all.iter().map(|spec| spec.name.as_str()).collect();
     assert_eq!(
         all_names,
-        [
-            thread.iter().map(|name| *name).collect(),
-            vec!["remember", "recall", "forget", "search_collection"]
-        ]
-        .concat()
+        [thread.clone(), vec!["remember", "recall", "forget", "search_collection"]].concat()
     );
     for spec in all {
         let class = match spec.name.as_str() {
