@@ -5,6 +5,8 @@
 //! what exists on wasm32 alone.
 
 pub mod budget;
+pub mod chunks;
+pub mod html;
 pub mod journal;
 pub mod mcp;
 pub mod memory;
@@ -15,6 +17,8 @@ pub mod protocol;
 pub mod providers;
 pub mod quota;
 pub mod redact;
+pub mod retrieved;
+pub mod search;
 pub mod shell;
 pub mod storage;
 pub mod toolbelt;

@@ -8,7 +8,7 @@ use futures::stream::LocalBoxStream;
 use crate::journal::Commit;
 use crate::model::{ModelError, ModelEvent, ModelRequest};
 use crate::profiles::Chain;
-use crate::protocol::{Event, Seq};
+use crate::protocol::{Event, Memory, Passage, Seq};
 use crate::toolbelt::ToolSpec;
 use crate::versions::Seen;
 
@@ -183,6 +183,50 @@ pub trait Decode {
     /// Reads on. `last`: there is no more, so half a character is none.
     fn decode(&mut self, bytes: &[u8], last: bool) -> String;
 }
+/// What is remembered about one user from one thread to the next.
+pub trait Memories {
+    /// Remembers a text, unless it is there already. The operation is the memory's name: done again, it is the same one.
+    fn remember(
+        &self,
+        content: &str,
+        operation: &str,
+        now_ms: u64,
+    ) -> LocalBoxFuture<'static, Result<Remembered, KnowledgeError>>;
+    /// The memories that have words of the question, best first; the newest ones where nothing is asked.
+    fn recall(
+        &self,
+        question: Option<&str>,
+        limit: u32,
+    ) -> LocalBoxFuture<'static, Result<Vec<Memory>, KnowledgeError>>;
+    /// Forgets a memory; whether it was there.
+    fn forget(&self, id: &str) -> LocalBoxFuture<'static, Result<bool, KnowledgeError>>;
+}
+
+/// What became of something that was to be remembered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remembered {
+    /// It is a memory with this id.
+    Stored(String),
+    /// It was one before.
+    Known(String),
+    /// The user has as many as may be.
+    Full,
+}
+
+/// The documents of one user's collections.
+pub trait Collections {
+    /// The pieces of documents of these collections that have words of the question, best first.
+    fn search(
+        &self,
+        collections: &[String],
+        question: &str,
+        limit: u32,
+    ) -> LocalBoxFuture<'static, Result<Vec<Passage>, KnowledgeError>>;
+}
+
+/// The index did not answer, or refused; the text is for the operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnowledgeError(pub String);
 
 /// Time, injected.
 pub trait Clock {

@@ -19,7 +19,7 @@ fn every_route_is_found_by_its_method_and_path() {
     let file = format!("{thread}/files/notes/a%20b.md");
     let place = Place::Thread(id);
     let shared = Place::Workspace("shared");
-    let table: [(&str, &str, Route); 30] = [
+    let table: [(&str, &str, Route); 41] = [
         ("GET", "/api/health", Route::Health),
         ("HEAD", "/api/health", Route::Health),
         ("POST", "/api/session", Route::Session),
@@ -46,6 +46,17 @@ fn every_route_is_found_by_its_method_and_path() {
         ("GET", "/api/workspaces/shared/files/a/b", Route::File { place: shared, path: "a/b" }),
         ("PUT", "/api/workspaces/shared/files/a/b", Route::PutFile { place: shared, path: "a/b" }),
         ("DELETE", "/api/workspaces/shared/files/a/b", Route::DeleteFile { place: shared, path: "a/b" }),
+        ("GET", "/api/memories", Route::Memories),
+        ("DELETE", "/api/memories", Route::ForgetMemories),
+        ("DELETE", "/api/memories/x", Route::ForgetMemory { id: "x" }),
+        ("GET", "/api/collections", Route::Collections),
+        ("POST", "/api/collections", Route::NewCollection),
+        ("GET", "/api/collections/c", Route::Collection { id: "c" }),
+        ("DELETE", "/api/collections/c", Route::DeleteCollection { id: "c" }),
+        ("GET", "/api/collections/c/documents", Route::Documents { id: "c" }),
+        ("POST", "/api/collections/c/documents", Route::AddDocument { id: "c" }),
+        ("DELETE", "/api/collections/c/documents/d", Route::DeleteDocument { id: "c", document: "d" }),
+        ("GET", "/api/collections/c/search", Route::SearchCollection { id: "c" }),
         ("GET", "/api/keys", Route::Keys),
         ("POST", "/api/keys", Route::MintKey),
         ("DELETE", "/api/keys/0a1b", Route::RevokeKey { prefix: "0a1b" }),

@@ -3,12 +3,14 @@
 
 mod answers;
 mod chat;
+mod collections;
 mod credentials;
 mod damper;
 mod files;
 mod health;
 mod jwks;
 mod keys;
+mod memories;
 mod models;
 mod object;
 mod session;
@@ -106,6 +108,50 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
         Route::DeleteWorkspace { name } => {
             let owner = credentials::to_change(call).await?;
             files::delete_workspace(call, owner, name).await
+        }
+        Route::Collections => {
+            let owner = credentials::to_read(call).await?;
+            collections::list(call, &owner).await.map(Answer::Ours)
+        }
+        Route::NewCollection => {
+            let owner = credentials::to_change(call).await?;
+            collections::create(call, &owner).await.map(Answer::Ours)
+        }
+        Route::Collection { id } => {
+            let owner = credentials::to_read(call).await?;
+            collections::get(call, &owner, id).await.map(Answer::Ours)
+        }
+        Route::DeleteCollection { id } => {
+            let owner = credentials::to_change(call).await?;
+            collections::delete(call, &owner, id).await.map(Answer::Ours)
+        }
+        Route::Documents { id } => {
+            let owner = credentials::to_read(call).await?;
+            collections::documents(call, &owner, id).await.map(Answer::Ours)
+        }
+        Route::AddDocument { id } => {
+            let owner = credentials::to_upload(call).await?;
+            collections::add(call, &owner, id).await.map(Answer::Ours)
+        }
+        Route::DeleteDocument { id, document } => {
+            let owner = credentials::to_change(call).await?;
+            collections::remove(call, &owner, id, document).await.map(Answer::Ours)
+        }
+        Route::SearchCollection { id } => {
+            let owner = credentials::to_read(call).await?;
+            collections::search(call, &owner, id).await.map(Answer::Ours)
+        }
+        Route::Memories => {
+            let owner = credentials::to_read(call).await?;
+            memories::list(call, &owner).await.map(Answer::Ours)
+        }
+        Route::ForgetMemories => {
+            let owner = credentials::to_change(call).await?;
+            memories::clear(call, &owner).await.map(Answer::Ours)
+        }
+        Route::ForgetMemory { id } => {
+            let owner = credentials::to_change(call).await?;
+            memories::forget(call, &owner, id).await.map(Answer::Ours)
         }
         Route::Keys => {
             let owner = credentials::to_administer(call).await?;

@@ -347,3 +347,76 @@ running_ms: number | null, id: string, title: string, created_at: number, update
  * In the answer to a search: where a message of the thread has what was looked for.
  */
 snippet?: string | null, };
+
+/**
+ * Something that is remembered about a user from one thread to the next.
+ */
+export type Memory = { id: string, content: string, created_at: number, 
+/**
+ * When it was last said.
+ */
+updated_at: number, };
+
+/**
+ * A page of a user's memories, newest first.
+ */
+export type MemoryList = { memories: Array<Memory>, next_cursor: string | null, };
+
+/**
+ * The body of `POST /api/collections`.
+ */
+export type NewCollection = { name: string, description?: string, };
+
+/**
+ * A collection of documents, which turns search that name it.
+ */
+export type Collection = { id: string, name: string, description: string, 
+/**
+ * How many there are, and their bytes.
+ */
+documents: number, bytes: number, created_at: number, 
+/**
+ * When a document was last added.
+ */
+updated_at: number, };
+
+/**
+ * A page of a user's collections, newest first.
+ */
+export type CollectionList = { collections: Array<Collection>, next_cursor: string | null, };
+
+/**
+ * A document of a collection. What is kept of it is its text, in pieces.
+ */
+export type Document = { id: string, name: string, media_type: string, 
+/**
+ * As it was sent.
+ */
+bytes: number, chunks: number, created_at: number, };
+
+/**
+ * A page of a collection's documents, newest first.
+ */
+export type DocumentList = { documents: Array<Document>, next_cursor: string | null, };
+
+/**
+ * A piece of a document that a search found.
+ */
+export type Passage = { collection_id: string, document_id: string, document_name: string, 
+/**
+ * Its place in the document, from 1 on.
+ */
+chunk: number, 
+/**
+ * The headings that it stands under: `Guide > Install`.
+ */
+heading: string, text: string, 
+/**
+ * How well it fits, from 0 to 1.
+ */
+score: number, };
+
+/**
+ * What a search found, best first.
+ */
+export type PassageList = { results: Array<Passage>, };

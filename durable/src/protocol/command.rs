@@ -40,9 +40,27 @@ impl Owner {
 
     /// The thread of a request that names none: the same for a blind retry of the same turn.
     pub fn derived_thread(&self, turn_id: Uuid) -> Uuid {
-        let digest = self.digest(&["derived thread", &turn_id.to_string()]);
+        self.derived(&["derived thread", &turn_id.to_string()])
+    }
+
+    /// The word by which an index of what all users have is narrowed to what this one has.
+    pub fn token(&self) -> String {
+        self.token_of(&[])
+    }
+
+    /// The same for one thing of theirs.
+    pub fn token_of(&self, rest: &[&str]) -> String {
+        hex(self.digest(&[&["indexed"], rest].concat()).get(..16).unwrap_or_default())
+    }
+
+    /// The memory that a call writes, the same when the call is made again. Call ids are unique within a thread.
+    pub fn memory_id(&self, thread_id: &str, operation_id: &str) -> Uuid {
+        self.derived(&["memory", thread_id, operation_id])
+    }
+
+    fn derived(&self, rest: &[&str]) -> Uuid {
         let mut bytes = [0_u8; 16];
-        for (to, from) in bytes.iter_mut().zip(digest) {
+        for (to, from) in bytes.iter_mut().zip(self.digest(rest)) {
             *to = from;
         }
         uuid::Builder::from_custom_bytes(bytes).into_uuid()

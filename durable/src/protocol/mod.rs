@@ -5,6 +5,7 @@ mod content;
 mod error;
 mod event;
 mod key;
+mod knowledge;
 mod message;
 mod request;
 mod tree;
@@ -21,6 +22,10 @@ pub use event::{
     ModelCost, Numbered, Place, Seq, TurnLimits,
 };
 pub use key::{KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey};
+pub use knowledge::{
+    Collection, CollectionList, Document, DocumentList, MAX_NAME_CHARS, Memory, MemoryList, NewCollection,
+    Passage, PassageList, line,
+};
 pub use message::{
     Cancelled, FileEntry, FileList, MessageList, Role, SentContent, StopNote, StoredMessage, ThreadDetail,
     ThreadList, ThreadSummary, WorkspaceList,

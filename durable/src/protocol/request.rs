@@ -13,6 +13,9 @@ const MAX_JSON_DEPTH: usize = 64;
 /// The largest integer of a body, `request_seq` among them: the largest that JavaScript represents exactly.
 pub(super) const MAX_SEQ: u64 = (1 << 53) - 1;
 
+/// The most collections that one turn searches.
+const MAX_CHOSEN: usize = 8;
+
 /// A chat message with what the client may choose. Unknown fields are ignored; `tools` and `agent_mode` are known
 /// to older clients and mean nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -207,6 +210,9 @@ impl ChatRequest {
 
     fn check(&self) -> Result<(), ApiError> {
         self.content.check()?;
+        if self.collections.as_ref().is_some_and(|ids| ids.len() > MAX_CHOSEN) {
+            return Err(ApiError::field("collections", format!("at most {MAX_CHOSEN} can be searched")));
+        }
         if self.request_seq.is_some_and(|seq| seq > MAX_SEQ) {
             return Err(ApiError::field("request_seq", format!("the largest value is {MAX_SEQ}")));
         }

@@ -20,6 +20,7 @@ use super::log::{About, TurnLog};
 use super::mcp::{self, Offered};
 use super::reader::Source;
 use super::respond::{internal, stream_response};
+use super::retrieval::Retrieved;
 use super::thread::{Run, Thread, WATCH_MS};
 
 /// The longest title, in characters: it is the beginning of the first message.
@@ -32,6 +33,12 @@ pub struct Ask<'a> {
     pub thread_id: Uuid,
     pub turn_id: Uuid,
     pub request: &'a ChatRequest,
+}
+
+/// What was asked for before the turn starts.
+struct Before<'a> {
+    offered: &'a Offered,
+    retrieved: &'a Retrieved,
 }
 
 /// The most messages that one request may take the place of: their ids go through the outbox in one row.
@@ -67,7 +74,7 @@ impl Thread {
 
     /// The turn, which may have run before. All checks are made again after each wait.
     async fn started(self: &Rc<Self>, ask: &Ask<'_>) -> Result<TurnRow, ApiError> {
-        let (mut alone, mut admitted, mut offered) = (None, None, None);
+        let (mut alone, mut found, mut admitted, mut offered) = (None, None, None, None);
         loop {
             let thread = self.of(ask.owner)?;
             self.revive()?;
@@ -84,6 +91,11 @@ impl Thread {
                     alone = Some(self.admitting.lock().await);
                     continue;
                 }
+                // Before it is charged: a collection that is not there refuses the request.
+                let Some(retrieved) = &found else {
+                    found = Some(self.retrieve(ask).await?);
+                    continue;
+                };
                 let Some(grant) = admitted else {
                     admitted = Some(self.admission(ask, thread.is_none()).await?);
                     continue;
@@ -92,7 +104,7 @@ impl Thread {
                     offered = Some(self.offered(ask.request.kind()).await?);
                     continue;
                 };
-                return self.start(ask, thread, grant, offered);
+                return self.start(ask, thread, grant, Before { offered, retrieved });
             };
             let Some(request_seq) = ask.request.request_seq else {
                 let detail = format!("the turn {} is running", open.turn_id);
@@ -126,7 +138,7 @@ impl Thread {
         ask: &Ask<'_>,
         thread: Option<ThreadMeta>,
         grant: Grant,
-        offered: &Offered,
+        Before { offered, retrieved }: Before<'_>,
     ) -> Result<TurnRow, ApiError> {
         let now = self.clock.now_ms();
         let numbers = self.numbers()?;
@@ -173,6 +185,8 @@ impl Thread {
             seq_last: None,
         };
         let frame = compose::Frame {
+            owner: ask.owner,
+            retrieved,
             thread_id: &thread.thread_id,
             model: ask.request.model.as_deref(),
             user_message: &user_message,
@@ -224,6 +238,9 @@ impl Thread {
             self.store.set_timer(Reason::Turn, now + WATCH_MS)?;
             self.store.hasten_timer(Reason::Outbox, now + WATCH_MS)?;
             self.store.arm()?;
+            if let Some(failure) = &retrieved.failure {
+                self.report("thread", "looking up what is known", "internal", failure)?;
+            }
             Turn::begin(spec, history, ports).map_err(ApiError::from)
         });
         let engine = engine.inspect_err(|_| numbers.set_reserved(reserved))?;

@@ -8,18 +8,23 @@ use worker::Env;
 use crate::journal::TurnSpec;
 use crate::mcp::{Offer, Servers};
 use crate::model::Usage;
-use crate::ports::{Files, Model, Tools, Web};
+use crate::ports::{Files, Memories, Model, Tools, Web};
 use crate::profiles::{Chain, Limits, Role};
-use crate::protocol::{ApiError, ChatRequest, ClientTool, Content, ContextKind, ErrorCode, StoredMessage};
+use crate::protocol::{
+    ApiError, ChatRequest, ClientTool, Content, ContextKind, ErrorCode, Owner, StoredMessage,
+};
 use crate::providers::config::Configuration;
 use crate::quota::{Amount, Grant};
+use crate::storage::collections::D1Collections;
 use crate::storage::files::R2Files;
 use crate::toolbelt::ToolPolicy;
+use crate::tools::search_collection::Searchable;
 use crate::turn::prompt;
 use crate::{shell, tools};
 
 use super::env::{AI, is_bound, var};
 use super::mcp::{self, Offered};
+use super::retrieval::Retrieved;
 use super::thread::Thread;
 use super::web::FetchWeb;
 
@@ -38,6 +43,9 @@ pub struct Parts {
 
 /// Which turn, on what.
 pub struct Frame<'a> {
+    pub owner: &'a Owner,
+    /// What was looked up for the message.
+    pub retrieved: &'a Retrieved,
     pub thread_id: &'a str,
     /// The role or model that the request names.
     pub model: Option<&'a str>,
@@ -64,14 +72,20 @@ pub struct Frame<'a> {
 pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), ApiError> {
     let limits = limits(&thread.env)?.within(frame.grant);
     let Offered { servers, listed } = frame.mcp;
-    let (parts, configuration) = parts_with(thread, servers, &listed.offers)?;
-    let chain = chain(&configuration, frame.model, frame.content)?;
     let rules = shell::limits::tool_rules(|name| var(&thread.env, name)).map_err(misconfigured)?;
     let workspace_root = R2Files::new(&thread.env).map(|_| frame.workspace_root.clone());
-    let allowed_mcp_servers = servers.allowed(frame.context);
-    let policy = ToolPolicy { workspace_root, allowed_mcp_servers, ..ToolPolicy::of(frame.context) };
+    let policy = ToolPolicy {
+        workspace_root,
+        allowed_mcp_servers: servers.allowed(frame.context),
+        memory: frame.retrieved.memory,
+        collections: frame.retrieved.collections.clone(),
+        ..ToolPolicy::of(frame.context)
+    };
     let rules = servers.rules(rules, &listed.offers);
     let policy = policy.narrowed(rules, frame.approved.clone());
+    let (parts, configuration) =
+        parts_with(thread, frame.owner, frame.thread_id, &policy, servers, &listed.offers)?;
+    let chain = chain(&configuration, frame.model, frame.content)?;
     let spec = TurnSpec {
         thread_id: frame.thread_id.to_owned(),
         turn_id: frame.user_message.turn_id.clone(),
@@ -84,9 +98,10 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         chain,
         limits,
         tools: tools::offered(parts.tools.as_ref(), frame.client_tools, &policy),
+        system: prompt::root(frame.context, &limits) + &prompt::knowledge(&policy) + &listed.note(),
         policy,
-        system: prompt::root(frame.context, &limits) + &listed.note(),
         history_until: frame.history_until,
+        retrieved: frame.retrieved.message.clone(),
         replaces_message_id: frame.replaces_message_id.clone(),
         created_at: frame.user_message.created_at,
     };
@@ -130,13 +145,21 @@ fn configuration(env: &Env) -> Result<Configuration, ApiError> {
         .map_err(|problems| misconfigured(problems.join(" ")))
 }
 
-/// The parts of any turn, and the models that are configured now.
-pub fn parts(thread: &Thread) -> Result<(Parts, Configuration), ApiError> {
-    parts_with(thread, &mcp::servers(thread)?, &[])
+/// The parts of any turn of this policy, and the models that are configured now.
+pub fn parts(
+    thread: &Thread,
+    owner: &Owner,
+    thread_id: &str,
+    policy: &ToolPolicy,
+) -> Result<(Parts, Configuration), ApiError> {
+    parts_with(thread, owner, thread_id, policy, &mcp::servers(thread)?, &[])
 }
 
 fn parts_with(
     thread: &Thread,
+    owner: &Owner,
+    thread_id: &str,
+    policy: &ToolPolicy,
     servers: &Rc<Servers>,
     offers: &[Offer],
 ) -> Result<(Parts, Configuration), ApiError> {
@@ -146,7 +169,12 @@ fn parts_with(
     let web = tools::web::Config::from_env(|name| var(&thread.env, name));
     let web = web.map_err(|problems| misconfigured(problems.join(" ")))?;
     let fetches: Rc<dyn Web> = Rc::new(FetchWeb(thread.connections.permits.clone()));
-    let resources = tools::Resources { files, web: Some((fetches, web)) };
+    let memories = policy.memory.then(|| Rc::new(thread.memories(owner, thread_id)) as Rc<dyn Memories>);
+    let searchable = (!policy.collections.is_empty()).then(|| Searchable {
+        collections: Rc::new(D1Collections::new(&thread.env, owner)),
+        ids: policy.collections.as_slice().into(),
+    });
+    let resources = tools::Resources { files, web: Some((fetches, web)), memories, searchable };
     let tools: Rc<dyn Tools> = Rc::new(tools::Standard::new(&resources));
     #[cfg(feature = "faults")]
     let tools = super::faults::with_recorders(tools.as_ref(), &thread.env);

@@ -39,6 +39,8 @@ mod quota;
 #[cfg(target_arch = "wasm32")]
 pub mod respond;
 #[cfg(target_arch = "wasm32")]
+mod retrieval;
+#[cfg(target_arch = "wasm32")]
 mod revive;
 #[cfg(target_arch = "wasm32")]
 mod thread;

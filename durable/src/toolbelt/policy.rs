@@ -60,6 +60,12 @@ pub struct ToolPolicy {
     /// Where tools of the class `workspace_write` may work. Without it there are none of them (N-104); staying inside is
     /// the tools' own duty.
     pub workspace_root: Option<String>,
+    /// Whether the turn may use what is remembered about its user (N-156).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub memory: bool,
+    /// The collections that the turn may search: those that the request names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub collections: Vec<String>,
     /// The MCP servers whose tools may be offered: only those (N-105).
     pub allowed_mcp_servers: BTreeSet<String>,
     /// The operator's rules; they can only narrow what the classes allow.

@@ -5,8 +5,10 @@ pub mod client;
 mod current_time;
 pub mod files;
 pub mod finish_subtask;
+pub mod long_term_memory;
 pub mod memory;
 pub mod run_subtask;
+pub mod search_collection;
 pub mod web;
 
 use std::rc::Rc;
@@ -16,7 +18,7 @@ use serde_json::value::RawValue;
 
 use crate::mcp;
 use crate::model::RawValueEq;
-use crate::ports::{Files, Tool, ToolError, Tools, Web};
+use crate::ports::{Files, Memories, Tool, ToolError, Tools, Web};
 use crate::protocol::ClientTool;
 use crate::toolbelt::{PermissionClass, Rule, RunsAt, ToolPolicy, ToolSpec};
 
@@ -26,6 +28,8 @@ pub struct Resources {
     pub files: Option<Rc<dyn Files>>,
     /// The way to the web, and what is configured of it.
     pub web: Option<(Rc<dyn Web>, web::Config)>,
+    pub memories: Option<Rc<dyn Memories>>,
+    pub searchable: Option<search_collection::Searchable>,
 }
 
 /// The tools of a deployment.
@@ -34,11 +38,13 @@ pub struct Standard(Vec<Rc<dyn Tool>>);
 impl Standard {
     /// Those that every deployment has, and those of what there is.
     pub fn new(resources: &Resources) -> Self {
-        let Resources { files, web } = resources;
+        let Resources { files, web, memories, searchable } = resources;
         let mut tools: Vec<Rc<dyn Tool>> =
             vec![Rc::new(calculate::Calculate::default()), Rc::new(current_time::CurrentTime::default())];
         tools.extend(files.iter().flat_map(files::tools));
         tools.extend(web.iter().flat_map(|(web, config)| web::tools(web, config)));
+        tools.extend(memories.iter().flat_map(long_term_memory::tools));
+        tools.extend(searchable.iter().map(search_collection::tool));
         Standard(tools)
     }
 }
@@ -66,7 +72,13 @@ pub fn offered(tools: &dyn Tools, clients: &[ClientTool], policy: &ToolPolicy) -
 pub fn is_known(name: &str) -> bool {
     let standard = Standard::new(&Resources::default());
     let registered = standard.all().iter().map(|tool| tool.spec().clone());
-    let all = intercepted().into_iter().chain(registered).chain(files::specs()).chain(web::specs());
+    let all = intercepted()
+        .into_iter()
+        .chain(registered)
+        .chain(files::specs())
+        .chain(web::specs())
+        .chain(long_term_memory::specs())
+        .chain([search_collection::spec()]);
     let is_foreign = [client::PREFIX, mcp::PREFIX].iter().any(|prefix| name.starts_with(prefix));
     is_foreign || all.into_iter().any(|spec| spec.name == name)
 }

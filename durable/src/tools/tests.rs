@@ -25,7 +25,12 @@ impl Clock for At {
 /// All that a deployment can have. The web answers everything with a page that no service means.
 pub fn everything() -> Resources {
     let web = web::testing::FakeWeb::new(|_| Some(web::testing::Answer::page("text/plain", "[]")));
-    Resources { files: Some(Rc::new(InMemory::default())), web: Some((web, web::testing::everything())) }
+    Resources {
+        files: Some(Rc::new(InMemory::default())),
+        web: Some((web, web::testing::everything())),
+        memories: Some(Rc::new(long_term_memory::in_memory::InMemory::default())),
+        searchable: Some(search_collection::tests::searchable(&Rc::default())),
+    }
 }
 
 fn run(name: &str, arguments: &Value) -> Result<String, String> {
@@ -145,7 +150,8 @@ fn types_and_published_schemas_agree() {
 // N-010 N-023 N-062 N-085 N-086 N-087 N-088 N-089 N-090 N-092 N-094 N-106 N-109
 #[test]
 fn what_is_offered_is_registered_and_allowed() {
-    let tools = Standard::new(&everything());
+    let Resources { files, web, .. } = everything();
+    let tools = Standard::new(&Resources { files, web, ..Resources::default() });
     let in_a_workspace =
         |context| ToolPolicy { workspace_root: Some("root/".to_owned()), ..ToolPolicy::of(context) };
     let names = |policy: &ToolPolicy| -> Vec<String> {
@@ -166,7 +172,15 @@ fn what_is_offered_is_registered_and_allowed() {
     policy.classes.remove(&PermissionClass::WorkspaceWrite);
     policy.classes.remove(&PermissionClass::Network);
     assert_eq!(names(&policy), nowhere);
-    for spec in offered(&tools, &[], &in_a_workspace(ContextKind::Thread)) {
+    // N-156: only where the request asked for them.
+    let remembering = Standard::new(&everything());
+    let all = offered(&remembering, &[], &in_a_workspace(ContextKind::Thread));
+    let all_names: Vec<&str> = all.iter().map(|spec| spec.name.as_str()).collect();
+    assert_eq!(
+        all_names,
+        [thread.clone(), vec!["remember", "recall", "forget", "search_collection"]].concat()
+    );
+    for spec in all {
         let class = match spec.name.as_str() {
             "run_subtask" => PermissionClass::Subagent,
             "calculate" | "current_time" => PermissionClass::Safe,
@@ -177,7 +191,8 @@ fn what_is_offered_is_registered_and_allowed() {
         };
         assert_eq!(spec.permission_class, Some(class), "{}", spec.name);
         // Whoever changes files stands in the queue; whoever reads them does not (CF-11).
-        let writes = ["write_file", "edit_file", "delete_file"].contains(&spec.name.as_str());
+        let writes =
+            ["write_file", "edit_file", "delete_file", "remember", "forget"].contains(&spec.name.as_str());
         assert_eq!((spec.serial(), spec.parallel_safe), (writes, !writes), "{}", spec.name);
         assert!(is_known(&spec.name), "{} can be named in configuration", spec.name);
     }

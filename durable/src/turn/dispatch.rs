@@ -302,7 +302,10 @@ impl<'a> Round<'a> {
                 drop(running);
                 use PermissionClass::{Knowledge, Safe};
                 let what = match spec.permission_class {
-                    Some(Safe | Knowledge) if spec.idempotent => "it had no effect",
+                    // What a lock guards is changed.
+                    Some(Safe | Knowledge) if spec.idempotent && spec.exclusive_lock.is_none() => {
+                        "it had no effect"
+                    }
                     _ => "it may have taken effect",
                 };
                 Err(ToolError(format!("timed out after {timeout_ms} ms; {what}")))

@@ -232,7 +232,7 @@ impl Turn {
             place: Place::default(),
             model: Rc::clone(&self.spec.chain.first.choice),
             system: self.spec.system.as_str().into(),
-            history: self.history.clone(),
+            history: self.history.iter().cloned().chain(self.retrieved()).collect(),
             instructions: self.spec.content.clone(),
             belt: Toolbelt::new(self.spec.tools.iter().cloned()),
             schema: None,
@@ -240,6 +240,12 @@ impl Turn {
             digest: Digest::new().with(&self.spec.turn_id).with(&self.spec.chain.to_string()),
         };
         Level::new(start, self.spec.limits)
+    }
+
+    /// What was found for the user's message. It is the newest of what came before the turn, and not of its history.
+    fn retrieved(&self) -> Option<Rc<Message>> {
+        let content = self.spec.retrieved.as_deref()?;
+        Some(Rc::new(Message::User { content: content.into() }))
     }
 
     /// Completes when the turn is stopped, or by stopping it at its deadline.

@@ -57,6 +57,15 @@ fn the_page_has_the_wires_types() {
         ThreadSummary,
         ThreadList,
         ThreadDetail,
+        Memory,
+        MemoryList,
+        NewCollection,
+        Collection,
+        CollectionList,
+        Document,
+        DocumentList,
+        Passage,
+        PassageList,
     );
     if std::env::var_os(WRITE).is_some() {
         std::fs::write(FILE, &file).unwrap();

@@ -13,6 +13,7 @@ mod memory;
 mod models;
 mod parked;
 mod property;
+mod retrieved;
 mod scripted;
 mod stops;
 mod structured;
