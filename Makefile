@@ -88,7 +88,7 @@ $(FAULTS): $(RUST_SOURCES) $(RUST) $(NPM)
 	$(WORKER_BUILD) --profile faults --no-opt --out-dir $(@D) -- --features faults
 	@touch $@
 
-faults: $(WORKER) $(FAULTS) ## kill the runtime 400 times under load, and check that nothing is lost or repeated (ARGS="--seed 7")
+faults: $(WORKER) $(PAGE) $(FAULTS) ## kill the runtime 400 times under load, and check that nothing is lost or repeated (ARGS="--seed 7")
 	$(TOOLS) cargo run --locked --quiet -p espalier-faults -- $(ARGS)
 
 faults-small: $(WORKER) $(FAULTS)

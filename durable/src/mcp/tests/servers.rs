@@ -2,7 +2,7 @@ use super::*;
 use crate::mcp::{Listed, Servers};
 use crate::ports::{ToolContext, ToolError};
 use crate::toolbelt::{ToolPolicy, ToolSpec};
-use crate::tools::{Standard, offered};
+use crate::tools::{Resources, Standard, offered};
 use crate::versions::{Seen, Versions};
 
 fn servers(case: &Case, names: &[&str]) -> Rc<Servers> {
@@ -144,7 +144,7 @@ fn only_the_servers_of_a_context_are_asked() {
     let in_editor = block_on(servers.listed(ContextKind::Editor));
     assert_eq!(names(&in_editor), ["mcp__docs__search"]);
     // What is registered and not listed is not offered either.
-    let all = servers.with(Rc::new(Standard::new(None)), &in_editor.offers);
+    let all = servers.with(Rc::new(Standard::new(&Resources::default())), &in_editor.offers);
     let offers_it = |context| {
         let policy = ToolPolicy { allowed_mcp_servers: servers.allowed(context), ..ToolPolicy::of(context) };
         offered(all.as_ref(), &[], &policy).iter().any(|spec| spec.name == "mcp__docs__search")
@@ -169,7 +169,7 @@ fn a_frozen_tool_is_found_without_a_listing() {
         name: "mcp__docs__a_b".to_owned(),
         ..crate::tools::intercepted().remove(0)
     };
-    let tools = servers(&case, &["docs"]).with(Rc::new(Standard::new(None)), &[]);
+    let tools = servers(&case, &["docs"]).with(Rc::new(Standard::new(&Resources::default())), &[]);
     let tool = tools.find(&frozen).unwrap();
     let told = block_on(tool.run(r#"{"q": 1}"#, context(&case))).unwrap();
     let expected = json!({"name": "a.b", "arguments": {"q": 1}, "_meta": {"progressToken": 2}});

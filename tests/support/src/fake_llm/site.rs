@@ -42,7 +42,8 @@ pub async fn answer(
 ) -> Option<Response<Body>> {
     let known =
         [("GET", "/dns-query"), ("GET", "/search"), ("POST", "/accounts/fake/browser-rendering/markdown")];
-    if !(method == "GET" && path.starts_with("/site/")) && !known.contains(&(method, path)) {
+    let is_page = method == "GET" && path.starts_with("/site/");
+    if !is_page && !known.contains(&(method, path)) {
         return None;
     }
     let member =
