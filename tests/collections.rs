@@ -3,7 +3,7 @@
 //! N-031 N-175
 
 // A helper may fail as its test does; clippy allows that in `#[test]` functions only.
-#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::string_slice)]
 
 use espalier_test_support::case::first;
 use espalier_test_support::client::assert_problem;

@@ -237,7 +237,7 @@ async fn stocked(case: &Case, count: usize) {
     remembered(case, &["the first"]).await;
     let own = stored::d1(
         "SELECT tenant, user_id, scope FROM memories WHERE id = ?1",
-        &[&memories(&case.client).await[0]["id"].as_str().expect("an id").to_owned()],
+        &[memories(&case.client).await[0]["id"].as_str().expect("an id")],
     )
     .await;
     let of = |name: &str| own[0][name].as_str().unwrap_or_default().to_owned();
