@@ -248,7 +248,7 @@ fn progress_keeps_a_call_alive() {
                 return std::future::pending().await;
             }
             // Each piece comes after almost all the patience that there is.
-            clock.sleep(0).await;
+            clock.sleep(20_000).await;
             Some((Ok(event("x", &progress(at + 1)).into_bytes()), at + 1))
         }
     });
@@ -260,6 +260,7 @@ fn progress_keeps_a_call_alive() {
     };
     let silent = block_on(connection.read(None, 7, reply)).map(drop).unwrap_err();
     assert_eq!(silent, Failure::Silent(30_000, Some("3 of 3, half".to_owned())));
+    assert_eq!(case.time.now_ms(), 3 * 20_000 + 30_000);
     assert!(silent.told("docs").contains("the last it said was 3 of 3, half"));
 }
 

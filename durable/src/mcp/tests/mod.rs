@@ -29,24 +29,47 @@ pub use crate::ports::Clock;
 pub use crate::protocol::ContextKind;
 pub use crate::providers::Secret;
 
-/// Time that passes while somebody sleeps, and only if nothing else can go on.
+/// Time that passes when all that goes on sleeps: then the first of the sleepers wakes.
 #[derive(Clone, Default)]
-pub struct Time(pub Rc<Cell<u64>>);
+pub struct Time {
+    pub now: Rc<Cell<u64>>,
+    sleepers: Rc<RefCell<BTreeMap<u64, u64>>>,
+    slept: Rc<Cell<u64>>,
+}
+
+/// Somebody who sleeps, by number. Whoever is dropped is not waited for.
+struct Sleeper(Time, u64);
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        self.0.sleepers.borrow_mut().remove(&self.1);
+    }
+}
 
 impl Clock for Time {
     fn now_ms(&self) -> u64 {
-        self.0.get()
+        self.now.get()
     }
 
     fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
-        let (now, mut asked) = (Rc::clone(&self.0), false);
+        let (time, mut sleeper) = (self.clone(), None);
         futures::future::poll_fn(move |context| {
-            // Everything else is asked once more before time passes.
-            if !std::mem::replace(&mut asked, true) {
+            let Some(Sleeper(_, number)) = &sleeper else {
+                // Everything else is asked once more before time passes.
+                let number = time.slept.replace(time.slept.get() + 1);
+                time.sleepers.borrow_mut().insert(number, time.now.get() + ms);
+                sleeper = Some(Sleeper(time.clone(), number));
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            };
+            let first = time.sleepers.borrow().values().min().copied().unwrap_or_default();
+            let mine = time.sleepers.borrow().get(number).copied().unwrap_or_default();
+            if mine > first {
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            now.set(now.get() + ms);
+            time.now.set(time.now.get().max(mine));
+            sleeper = None;
             Poll::Ready(())
         })
         .boxed_local()

@@ -70,7 +70,7 @@ fn a_server_that_is_down_or_slow_costs_its_own_tools() {
     assert_eq!((names(&again), again.missing.len()), (names(&first), 3));
     assert!(again.missing.iter().all(|missing| missing.why.is_none()));
     assert_eq!(case.wire.asked.borrow().len(), before);
-    case.time.0.set(case.time.now_ms() + 30_000);
+    case.time.now.set(case.time.now_ms() + 30_000);
     assert!(listed(&all).missing.iter().all(|missing| missing.why.is_some()), "then they are");
     assert_eq!(Listed::default().note(), "");
 }
@@ -90,10 +90,10 @@ fn lists_are_kept_for_minutes_or_until_they_change() {
     let first = listed(&docs);
     listed(&servers(&case, &["docs"]));
     assert_eq!(lists(), 1);
-    case.time.0.set(5 * 60_000 - 1);
+    case.time.now.set(5 * 60_000 - 1);
     listed(&docs);
     assert_eq!(lists(), 1);
-    case.time.0.set(5 * 60_000);
+    case.time.now.set(5 * 60_000);
     listed(&docs);
     assert_eq!(lists(), 2);
     let tool = docs.tool(&first.offers[0].spec).unwrap();

@@ -52,10 +52,10 @@ fn client_credentials_are_asked_for_once_and_kept_until_shortly_before_their_end
     assert_eq!(case.last("a").headers["authorization"], "Bearer token-1");
 
     // Another object of the isolate.
-    case.time.0.set(69_999);
+    case.time.now.set(69_999);
     call(&case.connection_with(client_credentials())).unwrap();
     assert_eq!(tokens_asked(&case), 1);
-    case.time.0.set(70_000);
+    case.time.now.set(70_000);
     call(&connection).unwrap();
     assert_eq!(tokens_asked(&case), 2);
 }
