@@ -41,7 +41,8 @@ fn calls_that_start_together_have_the_same_time_however_slow_the_machine_is() {
     let case = Case::new(script(&[("go", vec![Reply::Calls(echoes(3)), Reply::Text("Done.")])]));
     case.clock.tick.set(1);
     let case = case.run();
-    let times = |started: Vec<Option<u64>>| started.windows(2).all(|pair| pair[0] == pair[1] && pair[0].is_some());
+    let times =
+        |started: Vec<Option<u64>>| started.windows(2).all(|pair| pair[0] == pair[1] && pair[0].is_some());
     let nodes = case.end().message.execution_tree.unwrap().nodes;
     assert!(times(nodes.iter().map(|node| node.started_ms).collect()), "{nodes:?}");
     let told = case.seen.values().filter_map(|event| match event {
