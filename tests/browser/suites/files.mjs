@@ -81,8 +81,11 @@ export async function files(browser) {
   await check("a deletion asks first, and can be done with the keyboard alone", async () => {
     const button = byId(row("dropped.md"), "file-delete");
     await button.focus();
-    await page.keyboard.press("Enter");
+    await page.keyboard.down("Enter");
     await page.waitForFunction(() => document.activeElement?.dataset.testid === "confirm");
+    await page.keyboard.down("Enter");
+    await page.keyboard.up("Enter");
+    assertEqual(notes.deletions, 0, "what a key does that is held down");
     await page.keyboard.press("Escape");
     await page.waitForFunction(() => document.activeElement?.dataset.testid === "file-delete");
     assert(await byId(page, "files").isVisible(), "the first Escape answers the question, no more");

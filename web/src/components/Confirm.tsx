@@ -39,6 +39,8 @@ export function Confirm({ label, question, yes, className = "icon-button small",
       role="group"
       aria-label={question}
       onKeyDown={(event) => {
+        // A key that is still held down from the question is no answer to it.
+        if (event.repeat) event.preventDefault();
         if (event.key !== "Escape") return;
         event.preventDefault();
         setAsking(false);
