@@ -2,29 +2,56 @@
 
 use std::fmt::Write;
 
-/// What is asked for. Thread ids are as the path has them: whether one is a UUID is told only to those who may know.
+/// What is asked for. Thread ids are as the path has them: whether one is a UUID is told only to those who may know. What a
+/// route's comment says is its description in `openapi.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Route<'a> {
+    /// What runs here, or everything that is wrong with its configuration.
     Health,
+    /// This description of the API.
+    OpenApi,
+    /// Opens an anonymous session, where the deployment has them. Who comes with a valid cookie keeps it.
     Session,
+    /// Says something in a thread and streams the turn that answers. The stream ends after the turn's `done`. Closing it does
+    /// not stop the turn, unless `cancel_on_disconnect` asks for that. The same `turn_id` again streams the first turn and
+    /// starts none.
     Chat,
+    /// The models that a request may name.
     Models,
+    /// The user's threads, newest first, all of them or those that have what is looked for.
     Threads,
+    /// A thread with what is going on in it.
     Thread { id: &'a str },
+    /// Gives a thread another title.
     RenameThread { id: &'a str },
+    /// Deletes a thread for ever. A turn that runs in it is stopped first. The id stays unusable.
     DeleteThread { id: &'a str },
+    /// A thread's messages, oldest first.
     Messages { id: &'a str },
+    /// A user's message as it was sent, with its images and files.
     Sent { id: &'a str, message: &'a str },
+    /// A thread's events from a number on, until the `done` of the turn that runs.
     Stream { id: &'a str },
+    /// Stops the turn that runs in a thread, and waits for its end.
     Cancel { id: &'a str },
+    /// Tells what a tool came to that the client carried out. The first answer counts.
     ToolResults { id: &'a str },
+    /// Allows a call that waits for a person, or does not. The first answer counts.
     Approval { id: &'a str, approval: &'a str },
+    /// The files of a thread's workspace, by path.
     Files { id: &'a str },
+    /// A file as it is, for saving.
     File { id: &'a str, path: &'a str },
+    /// Writes a file, over what is there unless a condition says otherwise. The body is the file.
     PutFile { id: &'a str, path: &'a str },
+    /// Deletes a file.
     DeleteFile { id: &'a str, path: &'a str },
+    /// The API keys of the tenant, oldest first, revoked ones too.
     Keys,
+    /// Makes an API key for somebody of the tenant. The key itself is shown this one time.
     MintKey,
+    /// Revokes an API key. Within a minute it opens nothing any more.
     RevokeKey { prefix: &'a str },
 }
 
@@ -43,8 +70,9 @@ type Make = for<'a> fn(&'a str, &'a str) -> Route<'a>;
 
 use Method::{Delete, Get, Patch, Post, Put};
 
-const TABLE: [(Method, &str, Make); 21] = [
+const TABLE: [(Method, &str, Make); 22] = [
     (Get, "/api/health", |_, _| Route::Health),
+    (Get, "/openapi.json", |_, _| Route::OpenApi),
     (Post, "/api/session", |_, _| Route::Session),
     (Post, "/api/chat", |_, _| Route::Chat),
     (Get, "/api/models", |_, _| Route::Models),

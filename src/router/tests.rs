@@ -17,9 +17,10 @@ fn every_route_is_found_by_its_method_and_path() {
     let approval = format!("{thread}/approvals/a_1");
     let files = format!("{thread}/files");
     let file = format!("{thread}/files/notes/a%20b.md");
-    let table: [(&str, &str, Route); 24] = [
+    let table: [(&str, &str, Route); 25] = [
         ("GET", "/api/health", Route::Health),
         ("HEAD", "/api/health", Route::Health),
+        ("GET", "/openapi.json", Route::OpenApi),
         ("POST", "/api/session", Route::Session),
         ("POST", "/api/chat", Route::Chat),
         ("GET", "/api/models", Route::Models),
@@ -97,7 +98,7 @@ fn other_paths_lead_nowhere() {
         "/api/threads/a/b/messages",
         "/api/threads/x/unknown",
         "/api/threads/x/messages/",
-        "/openapi.json",
+        "/openapi.yaml",
     ];
     for path in paths {
         assert_eq!(find("GET", path), Found::Nothing, "{path}");

@@ -19,8 +19,12 @@ use espalier_durable::protocol::{ThreadChange, ThreadCommand};
 use crate::body;
 use crate::problem::Failure;
 use crate::query;
+use crate::reply::Reply;
 use crate::router::Route;
 use crate::serve::{Answer, Call};
+
+/// The description of the API, as `make openapi` wrote it (`src/openapi`).
+const OPENAPI: &[u8] = include_bytes!("../openapi/openapi.json");
 
 /// Does what a route asks for.
 pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failure> {
@@ -30,6 +34,7 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
     }
     match route {
         Route::Health => Ok(Answer::Ours(health::report(call))),
+        Route::OpenApi => Ok(Answer::Ours(Reply::bytes(200, "application/json", OPENAPI.to_vec()))),
         Route::Session => session::open(call).map(Answer::Ours),
         Route::Chat => {
             let owner = credentials::to_change(call).await?;

@@ -20,8 +20,8 @@ pub use event::{
 };
 pub use key::{KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey};
 pub use message::{
-    Cancelled, FileEntry, FileList, MessageList, Role, SentContent, StopNote, StoredMessage, ThreadDetail,
-    ThreadList, ThreadSummary,
+    Cancelled, FileEntry, FileList, MessageList, Role, SentContent, StopNote, StoredMessage, Taken,
+    ThreadDetail, ThreadList, ThreadSummary,
 };
 pub use request::{Approval, ChatContext, ChatRequest, ClientTool, ContextKind, ThreadChange, ToolResult};
 pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeNode, preview};

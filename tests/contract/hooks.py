@@ -1,0 +1,127 @@
+"""What schemathesis cannot know by itself: real things to ask for, what no schema can say, and what events are."""
+
+import itertools
+import json
+import os
+import re
+
+import jsonschema_rs
+import requests
+import schemathesis
+from schemathesis.specs.openapi.checks import RejectedPositiveData, positive_data_acceptance
+
+URL = os.environ["ESPALIER_URL"]
+FAKE = os.environ["ESPALIER_FAKE_LLM_URL"]
+KEY = {"authorization": f"Bearer {os.environ['ESPALIER_CONTRACT_KEY']}"}
+
+# Refusals of requests that the schema allows: the operation, the member that the problem names, and why no schema says it.
+BEYOND_SCHEMAS = [
+    ("Chat", r"model", "which models there are is the deployment's"),
+    ("Chat", r"content(\[\d+\]\.data)?", "whether base64 is a picture, whether all parts together are blank or too much"),
+    ("Chat", r"client_tools\[\d+\]\.(name|input_schema)", "names differ from each other; a schema is what the meta-schema says"),
+    ("MintKey", r"expires_at", "it is in the future"),
+    ("Threads|Messages", r"cursor", "only the service makes cursors"),
+]
+
+
+def post(path, body):
+    answer = requests.post(URL + path, json=body, headers=KEY, timeout=30)
+    answer.raise_for_status()
+    return answer
+
+
+def say(body, *steps):
+    """A turn in which the model does this; its events."""
+    marker = f"contract-{next(NUMBERS)}"
+    requests.post(f"{FAKE}/_fake/scripts", json={marker: {"steps": list(steps)}}, timeout=30).raise_for_status()
+    body["content"] = f"Hello [[fake:{marker}]]"
+    events = []
+    with requests.post(f"{URL}/api/chat", json=body, headers=KEY, timeout=30, stream=True) as answer:
+        answer.raise_for_status()
+        for line in answer.iter_lines():
+            if line.startswith(b"data:"):
+                events.append(json.loads(line[5:]))
+                if events[-1].get("state") == "waiting_on_user":
+                    break
+    return events
+
+
+NUMBERS = itertools.count()
+CALL = {"calls": [{"name": "calculate", "arguments": {"expression": "6*7"}}]}
+
+
+def thread():
+    events = say({}, CALL, {"text": ["42."]})
+    return {"id": events[0]["thread_id"], "message": events[0]["user_message_id"]}
+
+
+def with_file():
+    known = thread()
+    known["path"] = "notes.md"
+    requests.put(f"{URL}/api/threads/{known['id']}/files/notes.md", data=b"Hello", headers=KEY, timeout=30).raise_for_status()
+    return known
+
+
+def waiting(tool):
+    declared = {"name": tool, "description": "Does it.", "input_schema": {"type": "object"}}
+    body = {"chat_context": {"kind": "editor"}, "client_tools": [declared]}
+    events = say(body, {"calls": [{"name": tool, "arguments": {}}]}, {"text": ["Done."]})
+    asked = next(event for event in events if "tool_call_id" in event)
+    return {"id": events[0]["thread_id"], "call": asked["tool_call_id"], "approval": asked.get("approval_id")}
+
+
+# What each operation finds: made once, or each time where the operation uses it up.
+ONCE = {}
+MAKE = {
+    "DeleteThread": thread,
+    "ToolResults": lambda: waiting("ui_open"),
+    "Approval": lambda: waiting("ui_erase"),
+    "DeleteFile": with_file,
+    "RevokeKey": lambda: {"prefix": post("/api/keys", {"name": "to be revoked"}).json()["prefix"]},
+}
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    """Three of four requests that are in order ask for something that is there."""
+    name = case.operation.definition.raw["operationId"]
+    in_order = case.meta is not None and case.meta.generation.mode.is_positive
+    if not in_order or not case.path_parameters or next(NUMBERS) % 4 == 3:
+        return
+    known = MAKE[name]() if name in MAKE else ONCE.setdefault("file", ONCE.get("file") or with_file())
+    for parameter in case.path_parameters:
+        if name != "PutFile" or parameter != "path":
+            case.path_parameters[parameter] = known[parameter]
+    if name == "ToolResults" and isinstance(case.body, dict):
+        case.body["tool_call_id"] = known["call"]
+
+
+@schemathesis.check
+def what_the_schema_allows_is_accepted(ctx, response, case):
+    try:
+        return positive_data_acceptance(ctx, response, case)
+    except RejectedPositiveData:
+        field = response.json().get("field") or ""
+        name = case.operation.definition.raw["operationId"]
+        if response.status_code == 400 and any(
+            re.fullmatch(operation, name) and re.fullmatch(member, field) for operation, member, _ in BEYOND_SCHEMAS
+        ):
+            return None
+        raise
+
+
+@schemathesis.check
+def events_are_what_the_document_says(ctx, response, case):
+    if "text/event-stream" not in response.headers.get("content-type", [""])[0]:
+        return None
+    schemas = case.operation.schema.raw_schema["components"]["schemas"]
+    event = {**schemas["Numbered"], "components": {"schemas": schemas}}
+    validator = ONCE.setdefault("validator", jsonschema_rs.validator_for(event))
+    frames = [frame for frame in response.content.decode().split("\n\n") if "data:" in frame]
+    assert frames, "a stream without events"
+    for frame in frames:
+        fields = dict(line.split(": ", 1) for line in frame.split("\n") if not line.startswith(":"))
+        data = json.loads(fields["data"])
+        validator.validate(data)
+        assert (fields["event"], fields["id"]) == (data["type"], str(data["seq"])), frame
+    return None
