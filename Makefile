@@ -49,7 +49,7 @@ WORKER_BUILD = $(TOOLS) WASM_BINDGEN_BIN="$$(scripts/cargo-tool wasm-bindgen-cli
 test: verify e2e contract browser faults-small ## everything that CI runs
 
 # N-207 N-229: nothing is left out of these.
-verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the page's own checks
+verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the page's own checks, what we depend on
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo clippy --locked -p espalier -p espalier-durable --target wasm32-unknown-unknown -- -D warnings
@@ -57,6 +57,7 @@ verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the 
 	@if cargo nextest --version >/dev/null 2>&1; then set -x; cargo nextest run --locked --workspace --lib; \
 	else set -x; cargo test --locked --workspace --lib; fi
 	cd web && $(TOOLS) npm run check && $(TOOLS) npm test
+	$(TOOLS) scripts/audit quick
 	scripts/coverage-of-requirements
 
 types: $(RUST) ## the page's types, made from the wire's in Rust (`verify` compares them)

@@ -139,7 +139,10 @@ impl Contract {
             operation["parameters"] = json!(parameters);
         }
         if let Some(body) = self.body {
-            operation["requestBody"] = json!({ "required": true, "content": content(body, types.taken()) });
+            // A file may be empty, JSON may not.
+            let required = matches!(body, Content::Json(_));
+            operation["requestBody"] =
+                json!({ "required": required, "content": content(body, types.taken()) });
         }
         operation["security"] = match self.needs {
             None => json!([]),

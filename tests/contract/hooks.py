@@ -19,6 +19,8 @@ BEYOND_SCHEMAS = [
     ("Chat", r"model", "which models there are is the deployment's"),
     ("Chat", r"content(\[\d+\]\.data)?", "whether base64 is a picture, whether all parts together are blank or too much"),
     ("Chat", r"client_tools\[\d+\]\.(name|input_schema)", "names differ from each other; a schema is what the meta-schema says"),
+    ("Chat", r"replaces_message_id", "whether the thread has such a message"),
+    ("File|PutFile|DeleteFile", r"path", "what could be read in two ways is no path"),
     ("MintKey", r"expires_at", "it is in the future"),
     ("Threads|Messages", r"cursor", "only the service makes cursors"),
 ]
@@ -90,7 +92,8 @@ def before_call(context, case, kwargs):
         return
     known = MAKE[name]() if name in MAKE else ONCE.setdefault("file", ONCE.get("file") or with_file())
     for parameter in case.path_parameters:
-        if name != "PutFile" or parameter != "path":
+        # Another file half of the time, until the workspace is full of them.
+        if name != "PutFile" or parameter != "path" or next(NUMBERS) % 2:
             case.path_parameters[parameter] = known[parameter]
     if name == "ToolResults" and isinstance(case.body, dict):
         case.body["tool_call_id"] = known["call"]

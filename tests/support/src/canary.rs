@@ -17,6 +17,9 @@ pub const ANTHROPIC_API_KEY: &str = "canary-messages-4be8a2";
 /// The same at all instances, so that configuration alone keeps a user of `main` out of `closed`.
 pub const SESSION_SECRET: &str = "canary-session-7c20b9-at-least-32-bytes";
 
+/// The newer secret of the instance whose secret is being replaced.
+pub const NEW_SESSION_SECRET: &str = "canary-session-e83d51-at-least-32-bytes";
+
 /// A secret by its name.
 pub type Secret = (&'static str, String);
 
@@ -28,6 +31,7 @@ pub fn secrets(admin_key: &str) -> Vec<Secret> {
         ("OPENAI_API_KEY", OPENAI_API_KEY),
         ("ANTHROPIC_API_KEY", ANTHROPIC_API_KEY),
         ("SESSION_SECRET", SESSION_SECRET),
+        ("the new SESSION_SECRET", NEW_SESSION_SECRET),
         ("the admin's API key", admin_key),
     ];
     fixed

@@ -11,6 +11,7 @@ pub mod client;
 pub mod fake_llm;
 pub mod http;
 pub mod identity;
+pub mod memory;
 pub mod sse;
 pub mod stored;
 pub mod story;
