@@ -21,6 +21,8 @@ BEYOND_SCHEMAS = [
     ("Chat", r"client_tools\[\d+\]\.(name|input_schema)", "names differ from each other; a schema is what the meta-schema says"),
     ("Chat", r"replaces_message_id", "whether the thread has such a message"),
     ("File|PutFile|DeleteFile", r"path", "what could be read in two ways is no path"),
+    ("Chat", r"request_seq", "72.0 is an integer to JSON Schema, and none to the service"),
+    ("PutFile", r"", "one condition at a time"),
     ("MintKey", r"expires_at", "it is in the future"),
     ("Threads|Messages", r"cursor", "only the service makes cursors"),
 ]

@@ -348,7 +348,6 @@ fn a_provider_that_sends_gigabytes_is_cut_off() {
         ("an event that never ends", format!("data: {x}\n"), 4 * MAX_REPLY_BYTES),
         ("comments", format!(": {x}\n\n"), ANSWER_BYTES),
         ("events that say nothing", format!("data: {{\"x\":\"{x}\"}}\n\n"), ANSWER_BYTES),
-        ("blank lines", "\n".repeat(PIECE), ANSWER_BYTES),
     ] {
         let case = Case::new();
         let mut events = case.call();
