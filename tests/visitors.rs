@@ -6,11 +6,12 @@
 // A helper may fail as its test does; clippy allows that in `#[test]` functions only.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::{Case, Client, EventStream, env, json, stored, text};
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 static TURN: Mutex<()> = Mutex::const_new(());
 
