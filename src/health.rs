@@ -26,6 +26,7 @@ pub struct Bindings {
 
 /// The answer's body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Health {
     Ok { version: &'static str, provider: String, model: String },

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use espalier_durable::protocol::{ApiError, line};
 
 const DEFAULT_LIMIT: u32 = 50;
-const MAX_LIMIT: u32 = 200;
+pub const MAX_LIMIT: u32 = 200;
 /// The longest text that can be looked for, in characters.
-const MAX_WANTED_CHARS: usize = 200;
+pub const MAX_WANTED_CHARS: usize = 200;
 /// The largest sequence number: the largest integer that JavaScript represents exactly.
-const MAX_SEQ: u64 = (1 << 53) - 1;
+pub const MAX_SEQ: u64 = (1 << 53) - 1;
 
 /// Which part of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,51 +2,92 @@
 
 use std::fmt::Write;
 
-/// What is asked for. Thread ids are as the path has them: whether one is a UUID is told only to those who may know.
+/// What is asked for. Thread ids are as the path has them: whether one is a UUID is told only to those who may know. What a
+/// route's comment says is its description in `openapi.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Route<'a> {
+    /// What runs here, or everything that is wrong with its configuration.
     Health,
+    /// This description of the API.
+    OpenApi,
+    /// Opens an anonymous session, where the deployment has them. Who comes with a valid cookie keeps it.
     Session,
+    /// Says something in a thread and streams the turn that answers. The stream ends after the turn's `done`. Closing it does
+    /// not stop the turn, unless `cancel_on_disconnect` asks for that. The same `turn_id` again streams the first turn and
+    /// starts none.
     Chat,
+    /// The models that a request may name.
     Models,
+    /// The user's threads, newest first, all of them or those that have what is looked for.
     Threads,
+    /// A thread with what is going on in it.
     Thread { id: &'a str },
+    /// Gives a thread another title.
     RenameThread { id: &'a str },
+    /// Deletes a thread for ever. A turn that runs in it is stopped first. The id stays unusable.
     DeleteThread { id: &'a str },
+    /// A thread's messages, oldest first.
     Messages { id: &'a str },
+    /// A user's message as it was sent, with its images and files.
     Sent { id: &'a str, message: &'a str },
+    /// A thread's events from a number on, until the `done` of the turn that runs.
     Stream { id: &'a str },
+    /// Stops the turn that runs in a thread, and waits for its end.
     Cancel { id: &'a str },
+    /// Tells what a tool came to that the client carried out. The first answer counts.
     ToolResults { id: &'a str },
+    /// Allows a call that waits for a person, or does not. The first answer counts.
     Approval { id: &'a str, approval: &'a str },
-    Files { place: Place<'a> },
-    File { place: Place<'a>, path: &'a str },
-    PutFile { place: Place<'a>, path: &'a str },
-    DeleteFile { place: Place<'a>, path: &'a str },
+    /// The files of a thread's workspace, by path.
+    Files { id: &'a str },
+    /// A file as it is, for saving.
+    File { id: &'a str, path: &'a str },
+    /// Writes a file, over what is there unless a condition says otherwise. The body is the file.
+    PutFile { id: &'a str, path: &'a str },
+    /// Deletes a file.
+    DeleteFile { id: &'a str, path: &'a str },
+    /// The user's named workspaces in which there are files, by name.
     Workspaces,
-    DeleteWorkspace { name: &'a str },
-    Collections,
-    NewCollection,
-    Collection { id: &'a str },
-    DeleteCollection { id: &'a str },
-    Documents { id: &'a str },
-    AddDocument { id: &'a str },
-    DeleteDocument { id: &'a str, document: &'a str },
-    SearchCollection { id: &'a str },
+    /// Deletes all files of a named workspace. It is there again with its next file.
+    DeleteWorkspace { workspace: &'a str },
+    /// The files of a named workspace, by path.
+    WorkspaceFiles { workspace: &'a str },
+    /// A file of a named workspace as it is, for saving.
+    WorkspaceFile { workspace: &'a str, path: &'a str },
+    /// Writes a file of a named workspace, over what is there unless a condition says otherwise. The body is the file. A
+    /// workspace is there once it has a file.
+    PutWorkspaceFile { workspace: &'a str, path: &'a str },
+    /// Deletes a file of a named workspace.
+    DeleteWorkspaceFile { workspace: &'a str, path: &'a str },
+    /// What is remembered about the user, newest first.
     Memories,
+    /// Forgets all that is remembered about the user.
     ForgetMemories,
-    ForgetMemory { id: &'a str },
+    /// Forgets one thing that is remembered about the user.
+    ForgetMemory { memory: &'a str },
+    /// The user's collections of documents, newest first.
+    Collections,
+    /// Makes a collection of documents.
+    NewCollection,
+    /// A collection, with the number and the size of its documents.
+    Collection { collection: &'a str },
+    /// Deletes a collection with all its documents.
+    DeleteCollection { collection: &'a str },
+    /// The documents of a collection, newest first.
+    Documents { collection: &'a str },
+    /// Adds a document to a collection. The body is the document, in UTF-8; what is kept of it is its text.
+    AddDocument { collection: &'a str },
+    /// Deletes a document.
+    DeleteDocument { collection: &'a str, document: &'a str },
+    /// The passages of a collection's documents that have what is looked for, best first.
+    SearchCollection { collection: &'a str },
+    /// The API keys of the tenant, oldest first, revoked ones too.
     Keys,
+    /// Makes an API key for somebody of the tenant. The key itself is shown this one time.
     MintKey,
+    /// Revokes an API key. Within a minute it opens nothing any more.
     RevokeKey { prefix: &'a str },
-}
-
-/// Whose files are asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place<'a> {
-    Thread(&'a str),
-    /// A named workspace.
-    Workspace(&'a str),
 }
 
 /// The methods that routes have. HEAD goes wherever GET does, OPTIONS everywhere.
@@ -64,8 +105,9 @@ type Make = for<'a> fn(&'a str, &'a str) -> Route<'a>;
 
 use Method::{Delete, Get, Patch, Post, Put};
 
-const TABLE: [(Method, &str, Make); 38] = [
+const TABLE: [(Method, &str, Make); 39] = [
     (Get, "/api/health", |_, _| Route::Health),
+    (Get, "/openapi.json", |_, _| Route::OpenApi),
     (Post, "/api/session", |_, _| Route::Session),
     (Post, "/api/chat", |_, _| Route::Chat),
     (Get, "/api/models", |_, _| Route::Models),
@@ -79,33 +121,33 @@ const TABLE: [(Method, &str, Make); 38] = [
     (Post, "/api/threads/{}/cancel", |id, _| Route::Cancel { id }),
     (Post, "/api/threads/{}/tool_results", |id, _| Route::ToolResults { id }),
     (Post, "/api/threads/{}/approvals/{}", |id, approval| Route::Approval { id, approval }),
-    (Get, "/api/threads/{}/files", |id, _| Route::Files { place: Place::Thread(id) }),
-    (Get, "/api/threads/{}/files/{*}", |id, path| Route::File { place: Place::Thread(id), path }),
-    (Put, "/api/threads/{}/files/{*}", |id, path| Route::PutFile { place: Place::Thread(id), path }),
-    (Delete, "/api/threads/{}/files/{*}", |id, path| Route::DeleteFile { place: Place::Thread(id), path }),
+    (Get, "/api/threads/{}/files", |id, _| Route::Files { id }),
+    (Get, "/api/threads/{}/files/{*}", |id, path| Route::File { id, path }),
+    (Put, "/api/threads/{}/files/{*}", |id, path| Route::PutFile { id, path }),
+    (Delete, "/api/threads/{}/files/{*}", |id, path| Route::DeleteFile { id, path }),
     (Get, "/api/workspaces", |_, _| Route::Workspaces),
-    (Delete, "/api/workspaces/{}", |name, _| Route::DeleteWorkspace { name }),
-    (Get, "/api/workspaces/{}/files", |name, _| Route::Files { place: Place::Workspace(name) }),
-    (Get, "/api/workspaces/{}/files/{*}", |name, path| Route::File { place: Place::Workspace(name), path }),
-    (Put, "/api/workspaces/{}/files/{*}", |name, path| Route::PutFile {
-        place: Place::Workspace(name),
-        path,
-    }),
-    (Delete, "/api/workspaces/{}/files/{*}", |name, path| Route::DeleteFile {
-        place: Place::Workspace(name),
+    (Delete, "/api/workspaces/{}", |workspace, _| Route::DeleteWorkspace { workspace }),
+    (Get, "/api/workspaces/{}/files", |workspace, _| Route::WorkspaceFiles { workspace }),
+    (Get, "/api/workspaces/{}/files/{*}", |workspace, path| Route::WorkspaceFile { workspace, path }),
+    (Put, "/api/workspaces/{}/files/{*}", |workspace, path| Route::PutWorkspaceFile { workspace, path }),
+    (Delete, "/api/workspaces/{}/files/{*}", |workspace, path| Route::DeleteWorkspaceFile {
+        workspace,
         path,
     }),
     (Get, "/api/memories", |_, _| Route::Memories),
     (Delete, "/api/memories", |_, _| Route::ForgetMemories),
-    (Delete, "/api/memories/{}", |id, _| Route::ForgetMemory { id }),
+    (Delete, "/api/memories/{}", |memory, _| Route::ForgetMemory { memory }),
     (Get, "/api/collections", |_, _| Route::Collections),
     (Post, "/api/collections", |_, _| Route::NewCollection),
-    (Get, "/api/collections/{}", |id, _| Route::Collection { id }),
-    (Delete, "/api/collections/{}", |id, _| Route::DeleteCollection { id }),
-    (Get, "/api/collections/{}/documents", |id, _| Route::Documents { id }),
-    (Post, "/api/collections/{}/documents", |id, _| Route::AddDocument { id }),
-    (Delete, "/api/collections/{}/documents/{}", |id, document| Route::DeleteDocument { id, document }),
-    (Get, "/api/collections/{}/search", |id, _| Route::SearchCollection { id }),
+    (Get, "/api/collections/{}", |collection, _| Route::Collection { collection }),
+    (Delete, "/api/collections/{}", |collection, _| Route::DeleteCollection { collection }),
+    (Get, "/api/collections/{}/documents", |collection, _| Route::Documents { collection }),
+    (Post, "/api/collections/{}/documents", |collection, _| Route::AddDocument { collection }),
+    (Delete, "/api/collections/{}/documents/{}", |collection, document| Route::DeleteDocument {
+        collection,
+        document,
+    }),
+    (Get, "/api/collections/{}/search", |collection, _| Route::SearchCollection { collection }),
     (Get, "/api/keys", |_, _| Route::Keys),
     (Post, "/api/keys", |_, _| Route::MintKey),
     (Delete, "/api/keys/{}", |prefix, _| Route::RevokeKey { prefix }),

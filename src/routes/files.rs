@@ -12,11 +12,18 @@ use super::threads;
 use crate::paths;
 use crate::problem::Failure;
 use crate::reply::Reply;
-use crate::router::Place;
 use crate::serve::{Answer, Call};
 
 /// The operation that a user's own write has: no call of a tool has this id.
 const UPLOAD: &str = "upload";
+
+/// Whose files are asked for.
+#[derive(Clone, Copy)]
+pub enum Place<'a> {
+    Thread(&'a str),
+    /// A named workspace.
+    Workspace(&'a str),
+}
 
 /// A workspace that the user may have.
 struct Workspace {

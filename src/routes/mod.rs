@@ -21,8 +21,13 @@ use espalier_durable::protocol::{ThreadChange, ThreadCommand};
 use crate::body;
 use crate::problem::Failure;
 use crate::query;
+use crate::reply::Reply;
 use crate::router::Route;
 use crate::serve::{Answer, Call};
+use files::Place;
+
+/// The description of the API, as `make openapi` wrote it (`src/openapi`).
+const OPENAPI: &[u8] = include_bytes!("../openapi/openapi.json");
 
 /// Does what a route asks for.
 pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failure> {
@@ -32,6 +37,7 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
     }
     match route {
         Route::Health => Ok(Answer::Ours(health::report(call))),
+        Route::OpenApi => Ok(Answer::Ours(Reply::bytes(200, "application/json", OPENAPI.to_vec()))),
         Route::Session => session::open(call).map(Answer::Ours),
         Route::Chat => {
             let owner = credentials::to_change(call).await?;
@@ -85,29 +91,45 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
             let owner = credentials::to_change(call).await?;
             answers::approval(call, owner, id, approval).await
         }
-        Route::Files { place } => {
+        Route::Files { id } => {
             let owner = credentials::to_read(call).await?;
-            files::list(call, owner, place).await
+            files::list(call, owner, Place::Thread(id)).await
         }
-        Route::File { place, path } => {
+        Route::File { id, path } => {
             let owner = credentials::to_read(call).await?;
-            files::get(call, owner, place, path).await
+            files::get(call, owner, Place::Thread(id), path).await
         }
-        Route::PutFile { place, path } => {
+        Route::PutFile { id, path } => {
             let owner = credentials::to_change(call).await?;
-            files::put(call, owner, place, path).await
+            files::put(call, owner, Place::Thread(id), path).await
         }
-        Route::DeleteFile { place, path } => {
+        Route::DeleteFile { id, path } => {
             let owner = credentials::to_change(call).await?;
-            files::delete(call, owner, place, path).await
+            files::delete(call, owner, Place::Thread(id), path).await
         }
         Route::Workspaces => {
             let owner = credentials::to_read(call).await?;
             files::workspaces(call, &owner).await.map(Answer::Ours)
         }
-        Route::DeleteWorkspace { name } => {
+        Route::DeleteWorkspace { workspace } => {
             let owner = credentials::to_change(call).await?;
-            files::delete_workspace(call, owner, name).await
+            files::delete_workspace(call, owner, workspace).await
+        }
+        Route::WorkspaceFiles { workspace } => {
+            let owner = credentials::to_read(call).await?;
+            files::list(call, owner, Place::Workspace(workspace)).await
+        }
+        Route::WorkspaceFile { workspace, path } => {
+            let owner = credentials::to_read(call).await?;
+            files::get(call, owner, Place::Workspace(workspace), path).await
+        }
+        Route::PutWorkspaceFile { workspace, path } => {
+            let owner = credentials::to_change(call).await?;
+            files::put(call, owner, Place::Workspace(workspace), path).await
+        }
+        Route::DeleteWorkspaceFile { workspace, path } => {
+            let owner = credentials::to_change(call).await?;
+            files::delete(call, owner, Place::Workspace(workspace), path).await
         }
         Route::Collections => {
             let owner = credentials::to_read(call).await?;
@@ -117,29 +139,29 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
             let owner = credentials::to_change(call).await?;
             collections::create(call, &owner).await.map(Answer::Ours)
         }
-        Route::Collection { id } => {
+        Route::Collection { collection } => {
             let owner = credentials::to_read(call).await?;
-            collections::get(call, &owner, id).await.map(Answer::Ours)
+            collections::get(call, &owner, collection).await.map(Answer::Ours)
         }
-        Route::DeleteCollection { id } => {
+        Route::DeleteCollection { collection } => {
             let owner = credentials::to_change(call).await?;
-            collections::delete(call, &owner, id).await.map(Answer::Ours)
+            collections::delete(call, &owner, collection).await.map(Answer::Ours)
         }
-        Route::Documents { id } => {
+        Route::Documents { collection } => {
             let owner = credentials::to_read(call).await?;
-            collections::documents(call, &owner, id).await.map(Answer::Ours)
+            collections::documents(call, &owner, collection).await.map(Answer::Ours)
         }
-        Route::AddDocument { id } => {
+        Route::AddDocument { collection } => {
             let owner = credentials::to_upload(call).await?;
-            collections::add(call, &owner, id).await.map(Answer::Ours)
+            collections::add(call, &owner, collection).await.map(Answer::Ours)
         }
-        Route::DeleteDocument { id, document } => {
+        Route::DeleteDocument { collection, document } => {
             let owner = credentials::to_change(call).await?;
-            collections::remove(call, &owner, id, document).await.map(Answer::Ours)
+            collections::remove(call, &owner, collection, document).await.map(Answer::Ours)
         }
-        Route::SearchCollection { id } => {
+        Route::SearchCollection { collection } => {
             let owner = credentials::to_read(call).await?;
-            collections::search(call, &owner, id).await.map(Answer::Ours)
+            collections::search(call, &owner, collection).await.map(Answer::Ours)
         }
         Route::Memories => {
             let owner = credentials::to_read(call).await?;
@@ -149,9 +171,9 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
             let owner = credentials::to_change(call).await?;
             memories::clear(call, &owner).await.map(Answer::Ours)
         }
-        Route::ForgetMemory { id } => {
+        Route::ForgetMemory { memory } => {
             let owner = credentials::to_change(call).await?;
-            memories::forget(call, &owner, id).await.map(Answer::Ours)
+            memories::forget(call, &owner, memory).await.map(Answer::Ours)
         }
         Route::Keys => {
             let owner = credentials::to_administer(call).await?;

@@ -90,8 +90,12 @@ pub fn check_workspace(name: &str) -> Result<(), String> {
     }
 }
 
+/// The same as a pattern, but for how long it may be.
+#[cfg(feature = "openapi")]
+pub const WORKSPACE_NAME: &str = "^[a-z0-9_-]+$";
+
 /// The longest name of a workspace, in bytes.
-const MAX_WORKSPACE_NAME: usize = 64;
+pub const MAX_WORKSPACE_NAME: usize = 64;
 
 /// The name of the object that keeps a tenant's quotas. No owner's thread has it: those digest five parts, this two.
 pub fn quota_object_name(tenant: &str) -> String {

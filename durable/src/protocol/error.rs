@@ -134,6 +134,7 @@ impl std::error::Error for ApiError {}
 
 /// The body of an `application/problem+json` answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Problem {
     #[serde(rename = "type")]
     pub kind: String,

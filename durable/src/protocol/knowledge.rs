@@ -14,6 +14,7 @@ const MAX_DESCRIPTION_CHARS: usize = 1_000;
 /// Something that is remembered about a user from one thread to the next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Memory {
     pub id: String,
     pub content: String,
@@ -25,6 +26,7 @@ pub struct Memory {
 /// A page of a user's memories, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct MemoryList {
     pub memories: Vec<Memory>,
     pub next_cursor: Option<String>,
@@ -33,9 +35,12 @@ pub struct MemoryList {
 /// The body of `POST /api/collections`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS), ts(optional_fields))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct NewCollection {
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_NAME_CHARS), regex(pattern = LINE)))]
     pub name: String,
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_DESCRIPTION_CHARS), regex(pattern = r"^[^\x00-\x09\x0b-\x1f\x7f-\x9f]*$")))]
     pub description: Option<String>,
 }
 
@@ -57,6 +62,10 @@ impl NewCollection {
     }
 }
 
+/// The same as a pattern, but for how long it may be.
+#[cfg(feature = "openapi")]
+pub const LINE: &str = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
+
 /// A name: one line, without the white space around it.
 pub fn line(field: &str, text: &str) -> Result<String, ApiError> {
     let text = text.trim();
@@ -69,6 +78,7 @@ pub fn line(field: &str, text: &str) -> Result<String, ApiError> {
 /// A collection of documents, which turns search that name it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Collection {
     pub id: String,
     pub name: String,
@@ -84,6 +94,7 @@ pub struct Collection {
 /// A page of a user's collections, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct CollectionList {
     pub collections: Vec<Collection>,
     pub next_cursor: Option<String>,
@@ -92,6 +103,7 @@ pub struct CollectionList {
 /// A document of a collection. What is kept of it is its text, in pieces.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Document {
     pub id: String,
     pub name: String,
@@ -105,6 +117,7 @@ pub struct Document {
 /// A page of a collection's documents, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct DocumentList {
     pub documents: Vec<Document>,
     pub next_cursor: Option<String>,
@@ -113,6 +126,7 @@ pub struct DocumentList {
 /// A piece of a document that a search found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Passage {
     pub collection_id: String,
     pub document_id: String,
@@ -129,6 +143,7 @@ pub struct Passage {
 /// What a search found, best first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct PassageList {
     pub results: Vec<Passage>,
 }

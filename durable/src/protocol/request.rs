@@ -6,6 +6,8 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::command::check_workspace;
+#[cfg(feature = "openapi")]
+use super::command::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
 use super::{ApiError, Content, Decision, ErrorCode};
 
 /// The deepest nesting of a body (DESIGN §10); serde_json itself refuses from 128 on.
@@ -20,6 +22,7 @@ const MAX_CHOSEN: usize = 8;
 /// to older clients and mean nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ChatRequest {
     pub content: Content,
     #[serde(default)]
@@ -27,6 +30,7 @@ pub struct ChatRequest {
     #[serde(default)]
     pub turn_id: Option<Uuid>,
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schemars(range(max = MAX_SEQ)))]
     pub request_seq: Option<u64>,
     #[serde(default)]
     pub chat_context: Option<ChatContext>,
@@ -37,6 +41,7 @@ pub struct ChatRequest {
     #[serde(default)]
     pub memory_enabled: Option<bool>,
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schemars(with = "Option<Vec<Uuid>>", length(max = MAX_CHOSEN)))]
     pub collections: Option<Vec<String>>,
     #[serde(default)]
     pub workflow_target: Option<String>,
@@ -46,6 +51,7 @@ pub struct ChatRequest {
     #[cfg_attr(test, ts(optional, type = "Record<string, unknown>"))]
     pub media_generation: Option<Map<String, Value>>,
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schemars(length(max = 32)))]
     pub client_tools: Option<Vec<ClientTool>>,
     #[serde(default)]
     pub include: Option<Vec<String>>,
@@ -53,14 +59,17 @@ pub struct ChatRequest {
     pub replaces_message_id: Option<Uuid>,
     /// The named workspace whose files the turn works with, in place of the thread's own.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_WORKSPACE_NAME), regex(pattern = WORKSPACE_NAME)))]
     pub workspace: Option<String>,
     /// Accepted and ignored (requirements N-018, N-186), as is `tools`.
     #[serde(default, skip_serializing)]
     #[cfg_attr(test, ts(skip))]
+    #[cfg_attr(feature = "openapi", schemars(with = "Value"))]
     pub agent_mode: Option<IgnoredAny>,
     /// The server alone decides on tools (requirement N-110).
     #[serde(default, skip_serializing)]
     #[cfg_attr(test, ts(skip))]
+    #[cfg_attr(feature = "openapi", schemars(with = "Value"))]
     pub tools: Option<IgnoredAny>,
 }
 
@@ -68,8 +77,11 @@ pub struct ChatRequest {
 /// where tools are known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ClientTool {
+    #[cfg_attr(feature = "openapi", schemars(length(max = 64), regex(pattern = r"^ui_[a-z0-9_]+$")))]
     pub name: String,
+    #[cfg_attr(feature = "openapi", schemars(length(max = 2000), regex(pattern = r"\S")))]
     pub description: String,
     /// A JSON Schema of type object.
     #[serde(alias = "parameters")]
@@ -80,6 +92,7 @@ pub struct ClientTool {
 /// The body of `POST …/tool_results`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ToolResult {
     pub tool_call_id: String,
     /// A text goes to the model as it is, anything else as JSON.
@@ -108,7 +121,9 @@ impl ToolResult {
 /// The body of `POST …/approvals/{id}`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Approval {
+    #[cfg_attr(feature = "openapi", schemars(extend("enum" = ["approve", "approve_for_thread", "deny"])))]
     pub decision: Decision,
 }
 
@@ -126,6 +141,7 @@ impl Approval {
 /// Where the chat happens: it decides the toolbelt and the profile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ChatContext {
     #[serde(default)]
     pub kind: ContextKind,
@@ -141,6 +157,7 @@ pub struct ChatContext {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub enum ContextKind {
     #[default]
     Thread,
@@ -163,7 +180,9 @@ pub const MAX_TITLE_CHARS: usize = 200;
 /// The body of `PATCH /api/threads/{id}`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ThreadChange {
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_TITLE_CHARS), regex(pattern = r"[^\s\x00-\x1f\x7f-\x9f]")))]
     pub title: String,
 }
 

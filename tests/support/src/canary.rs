@@ -29,6 +29,9 @@ pub const BROWSER_API_TOKEN: &str = "canary-browser-0b96d2";
 /// The same at all instances, so that configuration alone keeps a user of `main` out of `closed`.
 pub const SESSION_SECRET: &str = "canary-session-7c20b9-at-least-32-bytes";
 
+/// The newer secret of the instance whose secret is being replaced.
+pub const NEW_SESSION_SECRET: &str = "canary-session-e83d51-at-least-32-bytes";
+
 /// A secret by its name.
 pub type Secret = (&'static str, String);
 
@@ -46,6 +49,7 @@ pub fn secrets(admin_key: &str) -> Vec<Secret> {
         ("BRAVE_API_KEY", BRAVE_API_KEY),
         ("BROWSER_API_TOKEN", BROWSER_API_TOKEN),
         ("SESSION_SECRET", SESSION_SECRET),
+        ("the new SESSION_SECRET", NEW_SESSION_SECRET),
         ("the admin's API key", admin_key),
     ];
     fixed

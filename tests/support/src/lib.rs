@@ -12,6 +12,7 @@ pub mod fake_llm;
 pub mod fake_mcp;
 pub mod http;
 pub mod identity;
+pub mod memory;
 pub mod sse;
 pub mod stored;
 pub mod story;

@@ -191,6 +191,13 @@ async fn play(ledger: &Ledger, id: usize, sender: &Sender, reply: Reply, script:
     if script.hang {
         return std::future::pending().await;
     }
+    if let Some(drip) = &script.drip {
+        let bytes = Bytes::from(drip.bytes.clone());
+        while perform(ledger, sender, Act::Send(bytes.clone())).await {
+            tokio::time::sleep(Duration::from_millis(drip.every_ms)).await;
+        }
+        return ledger.end(id, Outcome::Aborted, None);
+    }
     if script.overloaded {
         ledger.end(id, Outcome::Failed, None);
         perform(ledger, sender, reply.failure).await;

@@ -28,6 +28,10 @@ const ENDED: &str = "[e2e] wrangler ended";
 /// What the users of `closed` may cost (`tests/quotas.rs`).
 const QUOTAS: &str = r#"{"user":{"concurrent_turns":2,"tokens_per_day":100000},"tenant":{"tokens_per_day":1000000},"threads_per_user":5}"#;
 
+/// What the visitors of `visitors` may cost (`tests/visitors.rs`).
+const VISITORS_QUOTAS: &str =
+    r#"{"user":{"turns_per_minute":20},"address":{"concurrent_turns":2},"anonymous":{"concurrent_turns":4}}"#;
+
 /// The origin that `closed` allows.
 const FRIEND: &str = "https://friend.example";
 
@@ -139,6 +143,13 @@ impl Plan {
                     format!("QUOTAS:{QUOTAS}"),
                 ];
                 ("closed", "ESPALIER_CLOSED_URL", [vars, provider.to_vec()].concat())
+            }
+            "visitors" => {
+                // In the middle of a rotation: the new secret signs, the old one is still taken.
+                let secrets =
+                    format!("SESSION_SECRET:{},{}", canary::NEW_SESSION_SECRET, canary::SESSION_SECRET);
+                let vars = vec![anonymous, secrets, format!("QUOTAS:{VISITORS_QUOTAS}")];
+                ("visitors", "ESPALIER_VISITORS_URL", [vars, provider.to_vec()].concat())
             }
             "demo" => ("demo", "ESPALIER_DEMO_URL", vec![anonymous, session]),
             "ai" => {

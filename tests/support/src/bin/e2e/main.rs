@@ -1,7 +1,7 @@
 //! Starts everything that the end-to-end tests need, runs a command against it, and leaves nothing behind.
 //!
 //! ```text
-//! e2e [--wrangler COMMAND] [--instances main,closed,demo,ai,mcp,broken] -- COMMAND [ARGUMENT…]
+//! e2e [--wrangler COMMAND] [--instances main,closed,visitors,demo,ai,mcp,broken] -- COMMAND [ARGUMENT…]
 //! ```
 //!
 //! In this process: the fake LLM and the fake MCP servers. Beside it, each on a port and with a state of its own, one `wrangler dev` for each instance:
@@ -10,6 +10,7 @@
 //! |---|---|---|
 //! | `main` | `ESPALIER_URL` | anonymous users, the fake LLM, 20 s wall clock |
 //! | `closed` | `ESPALIER_CLOSED_URL` | the same without anonymous users, as in production, with issuers of tokens |
+//! | `visitors` | `ESPALIER_VISITORS_URL` | the same as `main` with quotas, in the middle of a rotation of its session secret |
 //! | `demo` | `ESPALIER_DEMO_URL` | anonymous users, nothing configured: the demo provider |
 //! | `ai` | `ESPALIER_AI_URL` | anonymous users, a stand-in for Workers AI's binding (`tests/workers_ai`) |
 //! | `mcp` | `ESPALIER_MCP_URL` | anonymous users, the fake LLM, MCP servers: fake ones, and a real one (`server-everything`) |
@@ -50,7 +51,7 @@ async fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => {
             eprintln!(
-                "e2e: {error}\nusage: e2e [--wrangler COMMAND] [--instances main,closed,demo,ai,mcp,broken] -- COMMAND [ARGUMENT…]"
+                "e2e: {error}\nusage: e2e [--wrangler COMMAND] [--instances main,closed,visitors,demo,ai,mcp,broken] -- COMMAND [ARGUMENT…]"
             );
             return ExitCode::from(2);
         }
@@ -81,7 +82,7 @@ async fn main() -> ExitCode {
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
     let mut wrangler = vec!["node_modules/.bin/wrangler".to_owned()];
     let mut instances: Vec<String> =
-        ["main", "closed", "demo", "ai", "mcp", "broken"].map(str::to_owned).to_vec();
+        ["main", "closed", "visitors", "demo", "ai", "mcp", "broken"].map(str::to_owned).to_vec();
     let mut command = Vec::new();
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} wants a value"));
