@@ -174,6 +174,8 @@ fn event_number() -> Value {
     json!({ "type": "integer", "minimum": 0, "maximum": MAX_SEQ })
 }
 
+const ABSENT: &str = "`*`: write only where there is no file. Empty is the same as none.";
+
 impl Contract {
     /// A list that comes in pages.
     fn pages(self) -> Self {
@@ -189,9 +191,7 @@ impl Contract {
     /// The same, as it is written.
     fn takes_file(self) -> Self {
         self.header(Parameter::text("If-Match", "Write only over the version with this `ETag`."))
-            .header(
-                Parameter::text("If-None-Match", "`*`: write only where there is no file.").one_of(&["*"]),
-            )
+            .header(Parameter::text("If-None-Match", ABSENT).one_of(&["*", ""]))
             .takes_bytes()
             .gives::<FileEntry>(200)
             .with_etag()

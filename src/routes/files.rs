@@ -157,7 +157,9 @@ fn named(encoded: &str) -> Result<String, Failure> {
 }
 
 fn condition(call: &Call) -> Result<OnlyIf, Failure> {
-    match (call.header("if-match"), call.header("if-none-match")) {
+    // An empty one is none, as the runtime has it as well.
+    let sent = |name: &str| call.header(name).filter(|text| !text.trim().is_empty());
+    match (sent("if-match"), sent("if-none-match")) {
         (None, None) => Ok(OnlyIf::Always),
         (Some(etag), None) => Ok(OnlyIf::Version(etag.trim().trim_matches('"').to_owned())),
         (None, Some(star)) if star.trim() == "*" => Ok(OnlyIf::Absent),
