@@ -25,12 +25,9 @@ import { tree } from "./suites/tree.mjs";
 import { nesting, stopping, streaming } from "./suites/turns.mjs";
 
 const SUITES = {
-  demo, streaming, nesting, stopping, tree, budget, approvals, editing, media, files, chats, finding, tabs, lines, keys, themes, models, narrow, access,
+  demo, streaming, nesting, stopping, tree, budget, approvals, editing, media, files, memory, collections, chats, finding, tabs, lines, keys, themes, models, narrow, access,
   safety, scale,
 };
-
-/** Their routes are not there yet: they run when they are named, and join the others with the routes. */
-const SOON = { memory, collections };
 
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
 const browser = await launch();
@@ -38,7 +35,6 @@ try {
   for (const [name, suite] of Object.entries(SUITES)) {
     if (named.length === 0 || named.includes(name)) await suite(browser);
   }
-  for (const name of named) await SOON[name]?.(browser);
   if (process.argv.includes("--update-screenshots")) await pictures(browser);
 } finally {
   await browser.close();

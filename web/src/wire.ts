@@ -6,14 +6,20 @@ import type { Numbered } from "./wire.generated";
 export type {
   AgentState,
   ChatRequest,
+  Collection,
+  CollectionList,
   Content,
   ContentPart,
   CostSummary,
   Decision,
+  Document,
+  DocumentList,
   ExecutionTree,
   FileEntry,
   FileList,
   FinishReason,
+  Memory,
+  MemoryList,
   MessageList,
   ModelCost,
   SentContent,
@@ -24,57 +30,6 @@ export type {
   TreeNode,
   TurnLimits,
 } from "./wire.generated";
-
-// What follows, up to the next line, comes to be generated like the rest: then it is exported from there.
-
-/** Something that is remembered about a user from one thread to the next. */
-export interface Memory {
-  id: string;
-  content: string;
-  created_at: number;
-  /** When it was last said. */
-  updated_at: number;
-}
-
-/** A page of a user's memories, newest first. */
-export interface MemoryList {
-  memories: Memory[];
-  next_cursor: string | null;
-}
-
-/** Documents that a chat can be asked to look into. */
-export interface Collection {
-  id: string;
-  name: string;
-  /** Blank where there is none. */
-  description: string;
-  documents: number;
-  bytes: number;
-  created_at: number;
-  updated_at: number;
-}
-
-export interface CollectionList {
-  collections: Collection[];
-  next_cursor: string | null;
-}
-
-/** What is kept of it is its text, in pieces. */
-export interface Document {
-  id: string;
-  name: string;
-  media_type: string;
-  bytes: number;
-  chunks: number;
-  created_at: number;
-}
-
-export interface DocumentList {
-  documents: Document[];
-  next_cursor: string | null;
-}
-
-// ----
 
 /** One event with its number and its turn. */
 export type TurnEvent = Numbered;
