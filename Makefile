@@ -3,7 +3,7 @@
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help dev test verify audit types coverage coverage-of-requirements fuzz e2e browser lighthouse faults faults-small faults-mutants bench smoke-model deploy key keys revoke build clean
+.PHONY: help dev test verify audit types openapi contract coverage coverage-of-requirements fuzz e2e mcp-conformance browser lighthouse faults faults-small faults-mutants bench smoke-model deploy key keys revoke build clean
 
 PORT ?= 8787
 
@@ -23,6 +23,7 @@ WORKER := build/index.js
 PAGE   := web/dist/index.html
 D1     := .wrangler/state/migrated
 LLM    := .tools/local-model/installed
+FUZZER := .tools/contract/installed
 
 PAGE_NPM := web/node_modules/.package-lock.json
 
@@ -45,10 +46,10 @@ WORKER_BUILD = $(TOOLS) WASM_BINDGEN_BIN="$$(scripts/cargo-tool wasm-bindgen-cli
 
 # ---- checks ----
 
-test: verify e2e browser faults-small ## everything that CI runs
+test: verify mcp-conformance e2e contract browser faults-small ## everything that CI runs
 
 # N-207 N-229: nothing is left out of these.
-verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the page's own checks
+verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the page's own checks, what we depend on
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo clippy --locked -p espalier -p espalier-durable --target wasm32-unknown-unknown -- -D warnings
@@ -56,10 +57,15 @@ verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the 
 	@if cargo nextest --version >/dev/null 2>&1; then set -x; cargo nextest run --locked --workspace --lib; \
 	else set -x; cargo test --locked --workspace --lib; fi
 	cd web && $(TOOLS) npm run check && $(TOOLS) npm test
+	$(TOOLS) scripts/audit quick
 	scripts/coverage-of-requirements
 
-types: $(RUST) ## the page's types, made from the wire's in Rust (`verify` compares them)
-	ESPALIER_WRITE_TYPES=1 cargo test --locked --quiet -p espalier-durable --lib the_page_has_the_wires_types
+types: $(RUST) ## the page's types, made from the wire's in Rust, and the lists of tools (`verify` compares them)
+	ESPALIER_WRITE_TYPES=1 cargo test --locked --quiet -p espalier-durable --lib -- the_page_has_the_wires_types \
+		what_each_context_is_offered
+
+openapi: $(RUST) ## openapi.json, made from the routing table and the wire's types (`verify` compares it)
+	ESPALIER_WRITE_OPENAPI=1 cargo test --locked --quiet -p espalier --lib the_file_is_what_the_routes_and_types_are
 
 audit: $(RUST) $(NPM) $(PAGE_NPM) ## known holes, licences and sources of what we depend on (asks the network)
 	@$(TOOLS) scripts/audit
@@ -69,6 +75,13 @@ E2E := $(TOOLS) ESPALIER_SKIP_BUILD=1 cargo run --locked --quiet -p espalier-tes
 
 e2e: $(WORKER) $(PAGE) ## the end-to-end tests against real workerd
 	$(E2E) cargo test --locked --no-fail-fast -p espalier --test "*"
+
+# The client's own protocol; what it does in the Worker is tested in tests/mcp.rs.
+mcp-conformance: $(RUST) $(NPM) ## the MCP client against the conformance tests of the protocol
+	@$(TOOLS) scripts/mcp-conformance
+
+contract: $(WORKER) $(PAGE) $(FUZZER) ## schemathesis against openapi.json: no 5xx, nothing that it does not promise (ARGS="--seed 7 --max-examples 500")
+	$(E2E) --instances main -- scripts/contract $(ARGS)
 
 browser: $(WORKER) $(PAGE) ## the page in a headless Chromium
 	CHROMIUM_BIN="$$(scripts/chromium)" && export CHROMIUM_BIN && $(E2E) node tests/browser/page.mjs
@@ -83,7 +96,7 @@ $(FAULTS): $(RUST_SOURCES) $(RUST) $(NPM)
 	$(WORKER_BUILD) --profile faults --no-opt --out-dir $(@D) -- --features faults
 	@touch $@
 
-faults: $(WORKER) $(FAULTS) ## kill the runtime 400 times under load, and check that nothing is lost or repeated (ARGS="--seed 7")
+faults: $(WORKER) $(PAGE) $(FAULTS) ## kill the runtime 400 times under load, and check that nothing is lost or repeated (ARGS="--seed 7")
 	$(TOOLS) cargo run --locked --quiet -p espalier-faults -- $(ARGS)
 
 faults-small: $(WORKER) $(FAULTS)
@@ -102,7 +115,7 @@ coverage: $(RUST) ## how much of the engine's code its native tests run, by file
 # fuzz/seeds; what is found stands in fuzz/artifacts.
 FUZZ_TURNS   ?= 1000000
 FUZZ_SECONDS ?= 180
-FUZZ_TARGETS := sse deltas chat_request output_schema
+FUZZ_TARGETS := sse deltas chat_request output_schema page address
 
 fuzz: $(RUST) ## FUZZ_TURNS random turns, and random bytes for each parser (FUZZ_SECONDS each; needs a nightly Rust)
 	ESPALIER_TURNS=$(FUZZ_TURNS) cargo test --locked --profile bench -p espalier-durable --lib turn::tests::property
@@ -179,6 +192,10 @@ $(PAGE): $(PAGE_SOURCES) $(PAGE_NPM)
 
 $(D1): migrations/*.sql wrangler.toml $(NPM)
 	$(WRANGLER) d1 migrations apply DB --local
+	@touch $@
+
+$(FUZZER): tests/contract/requirements.txt
+	scripts/contract install
 	@touch $@
 
 $(LLM): scripts/local-model scripts/local-model.py

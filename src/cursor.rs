@@ -1,21 +1,21 @@
-//! The cursor of the list of threads: where the previous page ended. Opaque to clients, so it may change.
+//! The cursor of a list: where the previous page ended. Opaque to clients, so it may change.
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use espalier_durable::protocol::ApiError;
 use uuid::Uuid;
 
-/// The last thread of a page, in the order of the list: newest first, the id breaking ties.
+/// The last thing of a page, in the order of the list: newest first, the id breaking ties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ThreadCursor {
-    pub updated_at: u64,
+pub struct ListCursor {
+    pub at: u64,
     pub id: Uuid,
 }
 
-impl ThreadCursor {
+impl ListCursor {
     /// What the client gets.
     pub fn encode(self) -> String {
-        BASE64_URL_SAFE_NO_PAD.encode(format!("{}.{}", self.updated_at, self.id))
+        BASE64_URL_SAFE_NO_PAD.encode(format!("{}.{}", self.at, self.id))
     }
 
     /// What the client sent back.
@@ -23,23 +23,46 @@ impl ThreadCursor {
         Self::read(text).ok_or_else(|| ApiError::field("cursor", "this is no cursor of this list"))
     }
 
+    /// Cuts rows, of which one more than the limit was read, to a page, and says where the next one begins.
+    pub fn cut<T>(rows: &mut Vec<T>, limit: u32, place: impl Fn(&T) -> (u64, &str)) -> Option<String> {
+        let more = rows.len() > limit as usize;
+        rows.truncate(limit as usize);
+        let (at, id) = place(rows.last().filter(|_| more)?);
+        Some(ListCursor { at, id: Uuid::try_parse(id).ok()? }.encode())
+    }
+
     fn read(text: &str) -> Option<Self> {
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
-        let (updated_at, id) = std::str::from_utf8(&bytes).ok()?.split_once('.')?;
-        Some(ThreadCursor { updated_at: updated_at.parse().ok()?, id: Uuid::try_parse(id).ok()? })
+        let (at, id) = std::str::from_utf8(&bytes).ok()?.split_once('.')?;
+        Some(ListCursor { at: at.parse().ok()?, id: Uuid::try_parse(id).ok()? })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BASE64_URL_SAFE_NO_PAD, Engine, ThreadCursor};
+    use super::{BASE64_URL_SAFE_NO_PAD, Engine, ListCursor};
     use uuid::Uuid;
 
     #[test]
     fn a_cursor_comes_back_as_it_was() {
-        for updated_at in [0, 1_763_000_000_000, u64::MAX] {
-            let cursor = ThreadCursor { updated_at, id: Uuid::from_u128(updated_at.into()) };
-            assert_eq!(ThreadCursor::decode(&cursor.encode()), Ok(cursor));
+        for at in [0, 1_763_000_000_000, u64::MAX] {
+            let cursor = ListCursor { at, id: Uuid::from_u128(at.into()) };
+            assert_eq!(ListCursor::decode(&cursor.encode()), Ok(cursor));
+        }
+    }
+
+    #[test]
+    fn a_page_says_where_the_next_begins() {
+        let id = |at: u64| Uuid::from_u128(at.into()).to_string();
+        for (count, limit, left, next) in
+            [(0, 2, 0, None), (2, 2, 2, None), (3, 2, 2, Some(2)), (5, 4, 4, Some(4))]
+        {
+            let mut rows: Vec<(u64, String)> = (1..=count).map(|at| (at, id(at))).collect();
+            let cursor = ListCursor::cut(&mut rows, limit, |row| (row.0, &row.1));
+            assert_eq!(rows.len(), left);
+            let cursor = cursor.map(|cursor| ListCursor::decode(&cursor).unwrap());
+            assert_eq!(cursor.map(|cursor| cursor.at), next);
+            assert_eq!(cursor.map(|cursor| cursor.id.to_string()), next.map(id));
         }
     }
 
@@ -59,7 +82,7 @@ mod tests {
         .map(|text| BASE64_URL_SAFE_NO_PAD.encode(text));
         let raw = ["", "x", "!!!!", "MTI", "%00", "' OR 1=1 --"].map(str::to_owned);
         for text in encoded.iter().chain(&raw) {
-            let error = ThreadCursor::decode(text).unwrap_err();
+            let error = ListCursor::decode(text).unwrap_err();
             assert_eq!((error.code.as_str(), error.field.as_deref()), ("invalid_request", Some("cursor")));
         }
     }

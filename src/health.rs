@@ -1,10 +1,13 @@
 //! What `GET /api/health` says: what runs here, or everything that is wrong with the configuration, in words for the
 //! operator. No secret's value is part of it.
 
+use espalier_durable::mcp::config::McpServers;
 use espalier_durable::model::ModelChoice;
+use espalier_durable::profiles::ContextProfile;
 use espalier_durable::providers::config::Configuration;
 use espalier_durable::quota::Quotas;
 use espalier_durable::shell::limits;
+use espalier_durable::tools::web;
 use serde::Serialize;
 
 use crate::settings::Settings;
@@ -24,6 +27,7 @@ pub struct Bindings {
 
 /// The answer's body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Health {
     Ok { version: &'static str, provider: String, model: String },
@@ -37,9 +41,11 @@ impl Health {
         if !bindings.threads {
             problems.push("The Durable Object binding THREADS is missing.".to_owned());
         }
-        problems.extend(limits::from_env(&var).err());
+        problems.extend(limits::from_env(&var, ContextProfile::of(None)).err());
         problems.extend(limits::kept_turns(&var).err());
         problems.extend(limits::tool_rules(&var).err());
+        problems.extend(McpServers::from_env(&var).err());
+        problems.extend(web::Config::from_env(&var).err().into_iter().flatten());
         match Quotas::from_env(&var) {
             Ok(quotas) if !quotas.is_empty() && !bindings.quota => {
                 problems.push(

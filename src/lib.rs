@@ -18,6 +18,9 @@ pub mod reply;
 pub mod router;
 pub mod settings;
 
+#[cfg(test)]
+mod openapi;
+
 #[cfg(target_arch = "wasm32")]
 mod routes;
 #[cfg(target_arch = "wasm32")]

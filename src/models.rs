@@ -9,6 +9,7 @@ use serde::Serialize;
 
 /// The answer's body.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ModelList<'a> {
     /// The ids of each role's models, in the order in which they are asked.
     pub roles: BTreeMap<&'static str, Vec<String>>,

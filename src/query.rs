@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use espalier_durable::protocol::ApiError;
+use espalier_durable::protocol::{ApiError, line};
 
 const DEFAULT_LIMIT: u32 = 50;
-const MAX_LIMIT: u32 = 200;
+pub const MAX_LIMIT: u32 = 200;
 /// The longest text that can be looked for, in characters.
-const MAX_WANTED_CHARS: usize = 200;
+pub const MAX_WANTED_CHARS: usize = 200;
 /// The largest sequence number: the largest integer that JavaScript represents exactly.
-const MAX_SEQ: u64 = (1 << 53) - 1;
+pub const MAX_SEQ: u64 = (1 << 53) - 1;
 
 /// Which part of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +52,11 @@ pub fn wanted(query: &str) -> Result<Option<String>, ApiError> {
     }
 }
 
+/// The name of what is sent.
+pub fn name(query: &str) -> Result<String, ApiError> {
+    line("name", &value(query, "name").unwrap_or_default())
+}
+
 /// After which event a stream goes on; 0 is the beginning. The header wins, because a browser that reconnects sends
 /// it along with the URL that it first used. Both must be numbers.
 pub fn after(query: &str, last_event_id: Option<&str>) -> Result<u64, ApiError> {
@@ -80,7 +85,7 @@ fn value<'a>(query: &'a str, name: &str) -> Option<Cow<'a, str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Page, after, page, wanted};
+    use super::{Page, after, name, page, wanted};
 
     #[test]
     fn limit_and_cursor_are_read() {
@@ -121,6 +126,16 @@ mod tests {
         assert_eq!(wanted(&format!("q={}", "%C3%A4".repeat(200))), Ok(Some("ä".repeat(200))));
         let error = wanted(&format!("q={}", "%C3%A4".repeat(201))).unwrap_err();
         assert_eq!(error.field.as_deref(), Some("q"));
+    }
+
+    #[test]
+    fn what_is_sent_has_a_name() {
+        assert_eq!(name("name=a%20b.md").as_deref(), Ok("a b.md"));
+        let (whole, more) = (format!("name={}", "a".repeat(200)), format!("name={}", "a".repeat(201)));
+        assert!(name(&whole).is_ok());
+        for query in ["", "name=", "name=%20", "name=a%0Ab", "name=a%00b", &more] {
+            assert_eq!(name(query).unwrap_err().field.as_deref(), Some("name"), "{query}");
+        }
     }
 
     #[test]

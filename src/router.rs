@@ -2,34 +2,101 @@
 
 use std::fmt::Write;
 
-/// What is asked for. Thread ids are as the path has them: whether one is a UUID is told only to those who may know.
+/// What is asked for. Thread ids are as the path has them: whether one is a UUID is told only to those who may know. What a
+/// route's comment says is its description in `openapi.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Route<'a> {
+    /// What runs here, or everything that is wrong with its configuration.
     Health,
+    /// This description of the API.
+    OpenApi,
+    /// Opens an anonymous session, where the deployment has them. Who comes with a valid cookie keeps it.
     Session,
+    /// Says something in a thread and streams the turn that answers. The stream ends after the turn's `done`. Closing it does
+    /// not stop the turn, unless `cancel_on_disconnect` asks for that. The same `turn_id` again streams the first turn and
+    /// starts none.
     Chat,
+    /// The models that a request may name.
     Models,
+    /// The user's threads, newest first, all of them or those that have what is looked for.
     Threads,
+    /// A thread with what is going on in it.
     Thread { id: &'a str },
+    /// Gives a thread another title.
     RenameThread { id: &'a str },
+    /// Deletes a thread for ever. A turn that runs in it is stopped first. The id stays unusable.
     DeleteThread { id: &'a str },
+    /// A thread's messages, oldest first.
     Messages { id: &'a str },
+    /// A user's message as it was sent, with its images and files.
     Sent { id: &'a str, message: &'a str },
+    /// A thread's events from a number on, until the `done` of the turn that runs.
     Stream { id: &'a str },
+    /// Stops the turn that runs in a thread, and waits for its end.
     Cancel { id: &'a str },
+    /// Tells what a tool came to that the client carried out. The first answer counts.
     ToolResults { id: &'a str },
+    /// Allows a call that waits for a person, or does not. The first answer counts.
     Approval { id: &'a str, approval: &'a str },
+    /// The files of a thread's workspace, by path.
     Files { id: &'a str },
+    /// A file as it is, for saving.
     File { id: &'a str, path: &'a str },
+    /// Writes a file, over what is there unless a condition says otherwise. The body is the file.
     PutFile { id: &'a str, path: &'a str },
+    /// Deletes a file.
     DeleteFile { id: &'a str, path: &'a str },
+    /// What projects are made from, those that everybody has first.
     Templates,
+    /// The user's projects, oldest first.
     Projects,
-    Project { id: &'a str },
-    Document { id: &'a str, document: &'a str },
+    /// A project with its tasks and documents.
+    Project { project: &'a str },
+    /// A document of a project, in Markdown.
+    ProjectDocument { project: &'a str, document: &'a str },
+    /// What the user's model calls used, by day, operation, model and context.
     Usage,
+    /// The user's named workspaces in which there are files, by name.
+    Workspaces,
+    /// Deletes all files of a named workspace. It is there again with its next file.
+    DeleteWorkspace { workspace: &'a str },
+    /// The files of a named workspace, by path.
+    WorkspaceFiles { workspace: &'a str },
+    /// A file of a named workspace as it is, for saving.
+    WorkspaceFile { workspace: &'a str, path: &'a str },
+    /// Writes a file of a named workspace, over what is there unless a condition says otherwise. The body is the file. A
+    /// workspace is there once it has a file.
+    PutWorkspaceFile { workspace: &'a str, path: &'a str },
+    /// Deletes a file of a named workspace.
+    DeleteWorkspaceFile { workspace: &'a str, path: &'a str },
+    /// What is remembered about the user, newest first.
+    Memories,
+    /// Forgets all that is remembered about the user.
+    ForgetMemories,
+    /// Forgets one thing that is remembered about the user.
+    ForgetMemory { memory: &'a str },
+    /// The user's collections of documents, newest first.
+    Collections,
+    /// Makes a collection of documents.
+    NewCollection,
+    /// A collection, with the number and the size of its documents.
+    Collection { collection: &'a str },
+    /// Deletes a collection with all its documents.
+    DeleteCollection { collection: &'a str },
+    /// The documents of a collection, newest first.
+    Documents { collection: &'a str },
+    /// Adds a document to a collection. The body is the document, in UTF-8; what is kept of it is its text.
+    AddDocument { collection: &'a str },
+    /// Deletes a document.
+    DeleteDocument { collection: &'a str, document: &'a str },
+    /// The passages of a collection's documents that have what is looked for, best first.
+    SearchCollection { collection: &'a str },
+    /// The API keys of the tenant, oldest first, revoked ones too.
     Keys,
+    /// Makes an API key for somebody of the tenant. The key itself is shown this one time.
     MintKey,
+    /// Revokes an API key. Within a minute it opens nothing any more.
     RevokeKey { prefix: &'a str },
 }
 
@@ -48,8 +115,9 @@ type Make = for<'a> fn(&'a str, &'a str) -> Route<'a>;
 
 use Method::{Delete, Get, Patch, Post, Put};
 
-const TABLE: [(Method, &str, Make); 26] = [
+const TABLE: [(Method, &str, Make); 44] = [
     (Get, "/api/health", |_, _| Route::Health),
+    (Get, "/openapi.json", |_, _| Route::OpenApi),
     (Post, "/api/session", |_, _| Route::Session),
     (Post, "/api/chat", |_, _| Route::Chat),
     (Get, "/api/models", |_, _| Route::Models),
@@ -69,9 +137,32 @@ const TABLE: [(Method, &str, Make); 26] = [
     (Delete, "/api/threads/{}/files/{*}", |id, path| Route::DeleteFile { id, path }),
     (Get, "/api/templates", |_, _| Route::Templates),
     (Get, "/api/projects", |_, _| Route::Projects),
-    (Get, "/api/projects/{}", |id, _| Route::Project { id }),
-    (Get, "/api/projects/{}/documents/{}", |id, document| Route::Document { id, document }),
+    (Get, "/api/projects/{}", |project, _| Route::Project { project }),
+    (Get, "/api/projects/{}/documents/{}", |project, document| Route::ProjectDocument { project, document }),
     (Get, "/api/usage", |_, _| Route::Usage),
+    (Get, "/api/workspaces", |_, _| Route::Workspaces),
+    (Delete, "/api/workspaces/{}", |workspace, _| Route::DeleteWorkspace { workspace }),
+    (Get, "/api/workspaces/{}/files", |workspace, _| Route::WorkspaceFiles { workspace }),
+    (Get, "/api/workspaces/{}/files/{*}", |workspace, path| Route::WorkspaceFile { workspace, path }),
+    (Put, "/api/workspaces/{}/files/{*}", |workspace, path| Route::PutWorkspaceFile { workspace, path }),
+    (Delete, "/api/workspaces/{}/files/{*}", |workspace, path| Route::DeleteWorkspaceFile {
+        workspace,
+        path,
+    }),
+    (Get, "/api/memories", |_, _| Route::Memories),
+    (Delete, "/api/memories", |_, _| Route::ForgetMemories),
+    (Delete, "/api/memories/{}", |memory, _| Route::ForgetMemory { memory }),
+    (Get, "/api/collections", |_, _| Route::Collections),
+    (Post, "/api/collections", |_, _| Route::NewCollection),
+    (Get, "/api/collections/{}", |collection, _| Route::Collection { collection }),
+    (Delete, "/api/collections/{}", |collection, _| Route::DeleteCollection { collection }),
+    (Get, "/api/collections/{}/documents", |collection, _| Route::Documents { collection }),
+    (Post, "/api/collections/{}/documents", |collection, _| Route::AddDocument { collection }),
+    (Delete, "/api/collections/{}/documents/{}", |collection, document| Route::DeleteDocument {
+        collection,
+        document,
+    }),
+    (Get, "/api/collections/{}/search", |collection, _| Route::SearchCollection { collection }),
     (Get, "/api/keys", |_, _| Route::Keys),
     (Post, "/api/keys", |_, _| Route::MintKey),
     (Delete, "/api/keys/{}", |prefix, _| Route::RevokeKey { prefix }),

@@ -22,7 +22,15 @@ async fn a_wrong_configuration_is_told_and_no_turn_starts() {
         problems.iter().map(|problem| problem.as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
     };
     let problems = told().await;
-    let wrong = ["LIMITS", "MODEL_OPTIONS", "GROQ_BASE_URL", "OPENAI_API_KEY"];
+    let wrong = [
+        "LIMITS",
+        "MCP_SERVERS",
+        "FETCH_ALLOW",
+        "BRAVE_API_KEY",
+        "MODEL_OPTIONS",
+        "GROQ_BASE_URL",
+        "OPENAI_API_KEY",
+    ];
     assert_eq!(problems.len(), wrong.len(), "{problems:#?}");
     for (problem, variable) in problems.iter().zip(wrong) {
         assert!(problem.contains(variable), "{variable}: {problem}");

@@ -7,17 +7,19 @@ use espalier_test_support::case::first;
 use espalier_test_support::{Case, call, calls, canary, cost_line, deltas, json, stored, story, text, tree};
 
 /// The toolbelt of the thread context.
-const TOOLS: [&str; 11] = [
+const TOOLS: [&str; 13] = [
     "calculate",
     "current_time",
     "delete_file",
     "edit_file",
+    "fetch_page",
     "list_files",
     "memory_list",
     "memory_read",
     "memory_write",
     "read_file",
     "run_subtask",
+    "web_search",
     "write_file",
 ];
 

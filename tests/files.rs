@@ -199,3 +199,47 @@ async fn files_go_with_their_thread() {
     assert_problem(case.client.get(&url(&thread, "a")).await, 404, "thread_not_found", None).await;
     stored::eventually("its files have left R2", || async { (kept().await == 0).then_some(()) }).await;
 }
+
+// Threads of one user that name the same workspace share its files; another user's of the same name is another.
+#[tokio::test]
+async fn a_named_workspace_is_shared_by_threads_and_by_nobody_else() {
+    let (case, other) = (Case::new().await, Case::new().await);
+    let name = format!("w-{}", new_id());
+    case.script("write", [calls([write("a.txt", "one")]), text("Wrote.")]).await;
+    case.script("read", [read("a.txt"), text("Read.")]).await;
+    other.script("list", [call("list_files", json!({})), text("Listed.")]).await;
+    case.chat_with(&json!({ "workspace": name, "content": case.said("Write", "write") })).await;
+    let events = case.chat_with(&json!({ "workspace": name, "content": case.said("Read", "read") })).await;
+    assert!(events.iter().any(|event| event.text("result") == "one"), "{events:#?}");
+    let thread = first(&events, "session").text("thread_id").to_owned();
+    assert_eq!(paths(&case.client, &thread).await, [""; 0], "the thread's own workspace is another");
+    other.chat_with(&json!({ "workspace": name, "content": other.said("List", "list") })).await;
+    let told = other.requests("list").await.requests[1].results().concat();
+    assert_eq!(told, "there are no files here");
+
+    let file = format!("/api/workspaces/{name}/files/a.txt");
+    assert_eq!(case.client.get(&file).await.expect(200).await.text().await, "one");
+    for method in ["GET", "DELETE"] {
+        assert_problem(other.client.send(method, &file, "").await, 404, "file_not_found", None).await;
+    }
+    assert_eq!(case.client.read("/api/workspaces").await, json!({ "workspaces": [name] }));
+    assert_eq!(other.client.read("/api/workspaces").await, json!({ "workspaces": [] }));
+
+    // It goes neither with a thread nor at another's word.
+    case.client.delete(&thread).await;
+    other.client.send("DELETE", &format!("/api/workspaces/{name}"), "").await.expect(204).await;
+    case.client.send("PUT", &file, "two").await.expect(200).await;
+    assert_eq!(case.client.get(&file).await.expect(200).await.text().await, "two");
+    case.client.send("DELETE", &format!("/api/workspaces/{name}"), "").await.expect(204).await;
+    assert_eq!(case.client.read("/api/workspaces").await, json!({ "workspaces": [] }));
+
+    for wrong in ["", "A", "a b", "a.b", "../a", &"a".repeat(65)] {
+        let body = json!({ "workspace": wrong, "content": "Hello" });
+        assert_problem(case.client.post("/api/chat", &body).await, 400, "invalid_request", Some("workspace"))
+            .await;
+    }
+    for wrong in ["A", "a%2Fb", "a.b"] {
+        let reply = case.client.get(&format!("/api/workspaces/{wrong}/files")).await;
+        assert_problem(reply, 400, "invalid_request", Some("workspace")).await;
+    }
+}

@@ -16,12 +16,22 @@ struct Ids {
     thread: String,
     turn: String,
     project: String,
+    memory: String,
+    collection: String,
+    document: String,
 }
 
 impl Ids {
     /// Of things that never were.
     fn unknown() -> Self {
-        Ids { thread: new_id(), turn: new_id(), project: new_id() }
+        Ids {
+            thread: new_id(),
+            turn: new_id(),
+            project: new_id(),
+            memory: new_id(),
+            collection: new_id(),
+            document: new_id(),
+        }
     }
 }
 
@@ -116,7 +126,53 @@ fn probes() -> Vec<Probe> {
             |ids| ("GET", format!("/api/projects/{}/documents/{}", ids.project, ids.turn), Value::Null),
             "project_not_found",
         ),
+        probe(
+            "DELETE /api/memories/{}",
+            |ids| ("DELETE", format!("/api/memories/{}", ids.memory), Value::Null),
+            "memory_not_found",
+        ),
+        probe(
+            "GET /api/collections/{}",
+            |ids| ("GET", format!("/api/collections/{}", ids.collection), Value::Null),
+            "collection_not_found",
+        ),
+        probe(
+            "DELETE /api/collections/{}",
+            |ids| ("DELETE", format!("/api/collections/{}", ids.collection), Value::Null),
+            "collection_not_found",
+        ),
+        probe(
+            "GET /api/collections/{}/documents",
+            |ids| ("GET", format!("/api/collections/{}/documents", ids.collection), Value::Null),
+            "collection_not_found",
+        ),
+        probe(
+            "POST /api/collections/{}/documents",
+            |ids| ("POST", format!("/api/collections/{}/documents?name=a", ids.collection), text_body()),
+            "collection_not_found",
+        ),
+        probe(
+            "DELETE /api/collections/{}/documents/{}",
+            |ids| {
+                (
+                    "DELETE",
+                    format!("/api/collections/{}/documents/{}", ids.collection, ids.document),
+                    Value::Null,
+                )
+            },
+            "collection_not_found",
+        ),
+        probe(
+            "GET /api/collections/{}/search",
+            |ids| ("GET", format!("/api/collections/{}/search?q=xyzzy", ids.collection), Value::Null),
+            "collection_not_found",
+        ),
     ]
+}
+
+/// A body that is a document's text.
+fn text_body() -> Value {
+    json!("A document.")
 }
 
 /// Others than `lab/ada`, and one who is nobody: some whose names look like hers when written one after the other.
@@ -140,6 +196,7 @@ async fn ask(client: &Client, probe: &Probe, ids: &Ids) -> (u16, Value) {
     let (method, path, body) = (probe.request)(ids);
     let reply = match body {
         Value::Null => client.send(method, &path, "").await,
+        Value::String(text) => client.with("content-type", "text/plain").send(method, &path, text).await,
         body => client.with("content-type", "application/json").send(method, &path, body.to_string()).await,
     };
     (reply.status, reply.json().await)
@@ -150,10 +207,14 @@ async fn what_is_anothers_is_not_there() {
     let [ada] = users([("lab", "ada")]).await;
     let case = Case::of(ada);
     let held = case.barrier("held");
-    case.script("", [text("One.")]).await;
+    let remembers = call("remember", json!({ "content": "The code word is xyzzy." }));
+    case.script("", [remembers, text("One.")]).await;
     case.script("second", [text("Two.").waiting(&held, 0)]).await;
     let thread = new_id();
-    case.chat_with(&json!({ "thread_id": thread, "content": case.said("First", "") })).await;
+    let body = json!({ "thread_id": thread, "content": case.said("First", ""), "memory_enabled": true });
+    case.chat_with(&body).await;
+    let known = case.client.read("/api/memories").await;
+    let memory = known["memories"][0]["id"].as_str().expect("a memory").to_owned();
     let new = json!({ "name": "Mine", "description": "d", "template_id": "template_blank" });
     case.script("project", [call("create_project", new), text("There.")]).await;
     let context = json!({ "context_type": "project_create" });
@@ -165,7 +226,16 @@ async fn what_is_anothers_is_not_there() {
     let body = json!({ "thread_id": thread, "turn_id": turn, "content": case.said("Second", "second") });
     let running = case.client.chat(&body).await;
     let messages = case.client.messages(&thread).await;
-    let ids = Ids { thread: thread.clone(), turn, project };
+    let made =
+        case.client.post("/api/collections", &json!({ "name": "Hers" })).await.expect(201).await.json().await;
+    let collection = made["id"].as_str().expect("a collection").to_owned();
+    let path = format!("/api/collections/{collection}/documents");
+    let writes = case.client.with("content-type", "text/plain");
+    let document =
+        writes.send("POST", &format!("{path}?name=a"), "The code word is xyzzy.").await.expect(201).await;
+    let document = document.json().await["id"].as_str().expect("a document").to_owned();
+    let documents = case.client.read(&path).await;
+    let ids = Ids { thread: thread.clone(), turn, project, memory, collection, document };
 
     for (who, other) in others().await {
         for probe in probes() {
@@ -182,8 +252,24 @@ async fn what_is_anothers_is_not_there() {
     for (who, other) in others().await.into_iter().filter(|(who, _)| *who != "an administrator") {
         let other = Case::of(other);
         other.script("", [text("Mine.")]).await;
-        let hello = other.said("Hello", "");
-        let body = json!({ "thread_id": ids.thread, "turn_id": ids.turn, "content": hello });
+        let body = json!({ "content": "xyzzy", "collections": [ids.collection] });
+        let refused = other.client.post("/api/chat", &body).await.expect(404).await.json().await;
+        assert_eq!(refused["code"], "collection_not_found", "{who}");
+        // A document of hers is in no collection of one's own.
+        let own = json!({ "name": "Own" });
+        let own = other.client.post("/api/collections", &own).await.expect(201).await.json().await;
+        let own = format!("/api/collections/{}", own["id"].as_str().expect("an id"));
+        let stolen = other.client.send("DELETE", &format!("{own}/documents/{}", ids.document), "").await;
+        assert_eq!(stolen.expect(404).await.json().await["code"], "document_not_found", "{who}");
+        let found = other.client.read(&format!("{own}/search?q=xyzzy")).await;
+        assert_eq!(found["results"], json!([]), "{who}");
+        other.client.send("DELETE", &own, "").await.expect(204).await;
+
+        // Words of her memory bring nothing up, and what is listed or cleared is one's own.
+        let hello = other.said("Hello, the code word?", "");
+        let body = json!({
+            "thread_id": ids.thread, "turn_id": ids.turn, "content": hello, "memory_enabled": true,
+        });
         let events = other.chat_with(&body).await;
         assert_eq!(events[0].text("thread_id"), thread, "{who}");
         let theirs = other.client.messages(&thread).await;
@@ -192,10 +278,18 @@ async fn what_is_anothers_is_not_there() {
         let ids =
             |messages: &[Value]| messages.iter().map(|message| message["id"].clone()).collect::<Vec<_>>();
         assert!(ids(&theirs).iter().all(|id| !ids(&messages).contains(id)), "{who}");
+        let request = &other.requests("").await.requests[0].body;
+        assert!(!request.to_string().contains("xyzzy"), "{who}: {request}");
+        assert_eq!(other.client.read("/api/memories").await["memories"], json!([]), "{who}");
+        other.client.send("DELETE", "/api/memories", "").await.expect(204).await;
         other.client.delete(&thread).await;
     }
 
     // And all the while nothing of hers was touched.
+    assert_eq!(case.client.read("/api/memories").await, known);
+    assert_eq!(case.client.read(&path).await, documents);
+    let found = case.client.read(&format!("/api/collections/{}/search?q=xyzzy", ids.collection)).await;
+    assert_eq!(found["results"].as_array().map(Vec::len), Some(1));
     case.llm.release(&held).await;
     let events = case.turn(running).await;
     assert_eq!(events.last().map(|event| event.text("finish_reason").to_owned()).as_deref(), Some("stop"));
@@ -224,7 +318,8 @@ async fn keys_of_another_tenant_are_not_there() {
 fn every_route_with_an_id_is_probed() {
     let probed: Vec<_> = probes().iter().map(|probe| probe.pattern).collect();
     for pattern in espalier::router::patterns() {
-        let elsewhere = pattern.contains("/api/keys/");
+        // A key's prefix: above. A workspace's name: tests/files.rs.
+        let elsewhere = ["/api/keys/", "/api/workspaces/"].iter().any(|other| pattern.contains(other));
         assert!(!pattern.contains("{}") || elsewhere || probed.contains(&pattern.as_str()), "{pattern}");
     }
 }

@@ -1,11 +1,14 @@
 //! Espalier's engine, and the Durable Object that runs it.
 //!
-//! From the ground up: `projects`, `protocol`, `model`, `profiles`, `quota` ← `budget`, `memory`, `journal`, `plans`, `toolbelt`, `providers` ←
-//! `ports` ← `turn`, `tools` ← `storage`, `shell`. No import runs back up. Only `shell` and `storage` name the platform, in
+//! From the ground up: `projects`, `protocol`, `model`, `profiles`, `quota` ← `budget`, `memory`, `journal`, `plans`,
+//! `toolbelt`, `providers` ← `ports` ← `turn`, `mcp`, `tools` ← `storage`, `shell`. No import runs back up. Only `shell` and `storage` name the platform, in
 //! what exists on wasm32 alone.
 
 pub mod budget;
+pub mod chunks;
+pub mod html;
 pub mod journal;
+pub mod mcp;
 pub mod memory;
 pub mod model;
 pub mod plans;
@@ -16,6 +19,8 @@ pub mod protocol;
 pub mod providers;
 pub mod quota;
 pub mod redact;
+pub mod retrieved;
+pub mod search;
 pub mod shell;
 pub mod storage;
 pub mod toolbelt;

@@ -101,6 +101,7 @@ pub struct ModelOptions {
 
 /// What a model can do. What is known of single models stands in `profiles/capabilities.toml`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Capabilities {
     /// Without it the toolbelt is empty and a level is one text reply (N-170).
@@ -243,6 +244,7 @@ pub mod as_text {
 /// Tokens of one call, as the provider counted them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Usage {
     /// All input tokens, the cached ones included.
     pub input_tokens: u64,

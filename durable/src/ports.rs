@@ -9,7 +9,7 @@ use crate::journal::Commit;
 use crate::model::{ModelError, ModelEvent, ModelRequest};
 use crate::profiles::Chain;
 use crate::projects::{Item, Kind};
-use crate::protocol::{Event, Seq};
+use crate::protocol::{Event, Memory, Passage, Seq};
 use crate::toolbelt::ToolSpec;
 use crate::versions::Seen;
 
@@ -53,6 +53,10 @@ pub enum Heard {
 pub trait Tools {
     /// All of them, in the order in which they are offered.
     fn all(&self) -> &[Rc<dyn Tool>];
+    /// The tool that carries out the calls of a declaration which a turn froze.
+    fn find(&self, spec: &ToolSpec) -> Option<Rc<dyn Tool>> {
+        self.all().iter().find(|tool| tool.spec().name == spec.name).map(Rc::clone)
+    }
 }
 
 /// An atomic operation. It sees a narrow context, never the session, and has no access to the model.
@@ -103,6 +107,8 @@ pub trait Files {
     fn delete(&self, key: &str) -> LocalBoxFuture<'static, Result<(), FilesError>>;
     /// The files whose keys begin so, in the order of their keys: the first thousand.
     fn list(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<FileInfo>, FilesError>>;
+    /// The folders right below a folder in which there are files, in order: the first thousand.
+    fn folders(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<String>, FilesError>>;
 }
 
 /// A file, and what it contains where that was asked for.
@@ -166,6 +172,86 @@ pub trait Projects {
 /// The storage did not answer, or refused; the text is for the operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectsError(pub String);
+
+/// The way of tools to the web.
+pub trait Web {
+    /// Completes when the headers of the answer are there. Follows no redirect, and adds neither cookies nor credentials.
+    /// Dropping what it returns ends the request.
+    fn send(&self, request: WebRequest) -> LocalBoxFuture<'static, Result<WebReply, Unreachable>>;
+    /// Reads text in a character set, by its name on the web; none for one that is not known.
+    fn decoder(&self, charset: &str) -> Option<Box<dyn Decode>>;
+}
+
+/// A request of a tool: a POST if it has a body.
+#[derive(Clone, PartialEq, Eq)]
+pub struct WebRequest {
+    pub url: String,
+    pub headers: Vec<(&'static str, String)>,
+    pub body: Option<Vec<u8>>,
+}
+
+/// An answer whose body is still to come.
+pub struct WebReply {
+    pub status: u16,
+    pub content_type: Option<String>,
+    pub location: Option<String>,
+    /// One item per read, decompressed. Its end says nothing: a connection that was cut may end like one that is complete.
+    pub body: LocalBoxStream<'static, Result<Vec<u8>, Unreachable>>,
+}
+
+/// The connection failed. Why, the platform does not tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unreachable;
+
+/// Bytes in, text out; what is no text becomes U+FFFD.
+pub trait Decode {
+    /// Reads on. `last`: there is no more, so half a character is none.
+    fn decode(&mut self, bytes: &[u8], last: bool) -> String;
+}
+/// What is remembered about one user from one thread to the next.
+pub trait Memories {
+    /// Remembers a text, unless it is there already. The operation is the memory's name: done again, it is the same one.
+    fn remember(
+        &self,
+        content: &str,
+        operation: &str,
+        now_ms: u64,
+    ) -> LocalBoxFuture<'static, Result<Remembered, KnowledgeError>>;
+    /// The memories that have words of the question, best first; the newest ones where nothing is asked.
+    fn recall(
+        &self,
+        question: Option<&str>,
+        limit: u32,
+    ) -> LocalBoxFuture<'static, Result<Vec<Memory>, KnowledgeError>>;
+    /// Forgets a memory; whether it was there.
+    fn forget(&self, id: &str) -> LocalBoxFuture<'static, Result<bool, KnowledgeError>>;
+}
+
+/// What became of something that was to be remembered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remembered {
+    /// It is a memory with this id.
+    Stored(String),
+    /// It was one before.
+    Known(String),
+    /// The user has as many as may be.
+    Full,
+}
+
+/// The documents of one user's collections.
+pub trait Collections {
+    /// The pieces of documents of these collections that have words of the question, best first.
+    fn search(
+        &self,
+        collections: &[String],
+        question: &str,
+        limit: u32,
+    ) -> LocalBoxFuture<'static, Result<Vec<Passage>, KnowledgeError>>;
+}
+
+/// The index did not answer, or refused; the text is for the operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnowledgeError(pub String);
 
 /// Time, injected.
 pub trait Clock {

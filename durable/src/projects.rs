@@ -104,6 +104,7 @@ pub struct Task {
 }
 
 /// Where a task stands.
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]

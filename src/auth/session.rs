@@ -59,6 +59,7 @@ impl Session {
 
 /// The body of an answer that opens a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Opened {
     pub user_id: Uuid,
     pub expires_at: u64,

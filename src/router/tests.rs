@@ -17,9 +17,11 @@ fn every_route_is_found_by_its_method_and_path() {
     let approval = format!("{thread}/approvals/a_1");
     let files = format!("{thread}/files");
     let file = format!("{thread}/files/notes/a%20b.md");
-    let table: [(&str, &str, Route); 24] = [
+    let workspace = "shared";
+    let table: [(&str, &str, Route); 42] = [
         ("GET", "/api/health", Route::Health),
         ("HEAD", "/api/health", Route::Health),
+        ("GET", "/openapi.json", Route::OpenApi),
         ("POST", "/api/session", Route::Session),
         ("POST", "/api/chat", Route::Chat),
         ("GET", "/api/models", Route::Models),
@@ -38,6 +40,27 @@ fn every_route_is_found_by_its_method_and_path() {
         ("GET", &file, Route::File { id, path: "notes/a%20b.md" }),
         ("PUT", &file, Route::PutFile { id, path: "notes/a%20b.md" }),
         ("DELETE", &file, Route::DeleteFile { id, path: "notes/a%20b.md" }),
+        ("GET", "/api/workspaces", Route::Workspaces),
+        ("DELETE", "/api/workspaces/shared", Route::DeleteWorkspace { workspace }),
+        ("GET", "/api/workspaces/shared/files", Route::WorkspaceFiles { workspace }),
+        ("GET", "/api/workspaces/shared/files/a/b", Route::WorkspaceFile { workspace, path: "a/b" }),
+        ("PUT", "/api/workspaces/shared/files/a/b", Route::PutWorkspaceFile { workspace, path: "a/b" }),
+        ("DELETE", "/api/workspaces/shared/files/a/b", Route::DeleteWorkspaceFile { workspace, path: "a/b" }),
+        ("GET", "/api/memories", Route::Memories),
+        ("DELETE", "/api/memories", Route::ForgetMemories),
+        ("DELETE", "/api/memories/x", Route::ForgetMemory { memory: "x" }),
+        ("GET", "/api/collections", Route::Collections),
+        ("POST", "/api/collections", Route::NewCollection),
+        ("GET", "/api/collections/c", Route::Collection { collection: "c" }),
+        ("DELETE", "/api/collections/c", Route::DeleteCollection { collection: "c" }),
+        ("GET", "/api/collections/c/documents", Route::Documents { collection: "c" }),
+        ("POST", "/api/collections/c/documents", Route::AddDocument { collection: "c" }),
+        (
+            "DELETE",
+            "/api/collections/c/documents/d",
+            Route::DeleteDocument { collection: "c", document: "d" },
+        ),
+        ("GET", "/api/collections/c/search", Route::SearchCollection { collection: "c" }),
         ("GET", "/api/keys", Route::Keys),
         ("POST", "/api/keys", Route::MintKey),
         ("DELETE", "/api/keys/0a1b", Route::RevokeKey { prefix: "0a1b" }),
@@ -97,7 +120,7 @@ fn other_paths_lead_nowhere() {
         "/api/threads/a/b/messages",
         "/api/threads/x/unknown",
         "/api/threads/x/messages/",
-        "/openapi.json",
+        "/openapi.yaml",
     ];
     for path in paths {
         assert_eq!(find("GET", path), Found::Nothing, "{path}");

@@ -34,6 +34,16 @@ pub async fn to_change(call: &Call) -> Result<Owner, Failure> {
     from_a_page_we_know(call, principal(call, Scope::Write).await?)
 }
 
+/// Who posts a document, whose type is its own and may be one that a form can send: what is no page that we know is told
+/// by its origin alone.
+pub async fn to_upload(call: &Call) -> Result<Owner, Failure> {
+    let principal = principal(call, Scope::Write).await?;
+    if principal.method == Method::Ambient {
+        call.provenance().may_change_state(&call.settings.allowed_origins)?;
+    }
+    Ok(principal.owner)
+}
+
 /// Who looks after the API keys of a tenant.
 pub async fn to_administer(call: &Call) -> Result<Owner, Failure> {
     from_a_page_we_know(call, principal(call, Scope::Admin).await?)

@@ -1,9 +1,11 @@
-//! The files of a thread's workspace, for the user: the same files that the agent's tools work with.
+//! The files of a workspace, a thread's own or a named one, for the user: the same files that the agent's tools work with.
 
 use espalier_durable::ports::{FileInfo, Files, FilesError, OnlyIf, Written};
-use espalier_durable::protocol::{ApiError, ErrorCode, FileEntry, FileList, Owner, ThreadCommand};
+use espalier_durable::protocol::{
+    ApiError, ErrorCode, FileEntry, FileList, Owner, ThreadCommand, WorkspaceList, check_workspace,
+};
 use espalier_durable::storage::files::R2Files;
-use espalier_durable::tools::files::{MAX_FILE_BYTES, has_room, path};
+use espalier_durable::tools::files::{MAX_FILE_BYTES, path, room};
 use uuid::Uuid;
 
 use super::threads;
@@ -15,15 +17,43 @@ use crate::serve::{Answer, Call};
 /// The operation that a user's own write has: no call of a tool has this id.
 const UPLOAD: &str = "upload";
 
-/// The workspace of a thread that is there.
+/// Whose files are asked for.
+#[derive(Clone, Copy)]
+pub enum Place<'a> {
+    Thread(&'a str),
+    /// A named workspace.
+    Workspace(&'a str),
+}
+
+/// A workspace that the user may have.
 struct Workspace {
     files: R2Files,
     root: String,
 }
 
+/// `GET /api/workspaces`: the names of those in which there are files.
+pub async fn workspaces(call: &Call, owner: &Owner) -> Result<Reply, Failure> {
+    let files = R2Files::new(&call.env);
+    let workspaces = match &files {
+        Some(files) => files.folders(&owner.workspaces_root()).await.map_err(unreachable)?,
+        None => Vec::new(),
+    };
+    Ok(Reply::json(200, &WorkspaceList { workspaces }))
+}
+
+/// `DELETE /api/workspaces/{name}`: with all its files.
+pub async fn delete_workspace(call: &Call, owner: Owner, name: &str) -> Result<Answer, Failure> {
+    let workspace = match Workspace::of(call, owner, Place::Workspace(name)).await? {
+        Ok(workspace) => workspace,
+        Err(refusal) => return Ok(refusal),
+    };
+    workspace.files.delete_all(&workspace.root).await.map_err(unreachable)?;
+    Ok(Answer::Ours(Reply::empty()))
+}
+
 /// `GET …/files`: all of them, in the order of their paths.
-pub async fn list(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure> {
-    let workspace = match Workspace::of(call, owner, id).await? {
+pub async fn list(call: &Call, owner: Owner, place: Place<'_>) -> Result<Answer, Failure> {
+    let workspace = match Workspace::of(call, owner, place).await? {
         Ok(workspace) => workspace,
         Err(refusal) => return Ok(refusal),
     };
@@ -38,9 +68,9 @@ pub async fn list(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure
 }
 
 /// `GET …/files/{path}`: the file as it is, for saving: a browser never shows it as a page of this origin.
-pub async fn get(call: &Call, owner: Owner, id: &str, path: &str) -> Result<Answer, Failure> {
+pub async fn get(call: &Call, owner: Owner, place: Place<'_>, path: &str) -> Result<Answer, Failure> {
     let path = named(path)?;
-    let workspace = match Workspace::of(call, owner, id).await? {
+    let workspace = match Workspace::of(call, owner, place).await? {
         Ok(workspace) => workspace,
         Err(refusal) => return Ok(refusal),
     };
@@ -55,19 +85,17 @@ pub async fn get(call: &Call, owner: Owner, id: &str, path: &str) -> Result<Answ
 }
 
 /// `PUT …/files/{path}`: writes the body, over whatever is there unless `If-Match` or `If-None-Match: *` say otherwise.
-pub async fn put(call: &mut Call, owner: Owner, id: &str, path: &str) -> Result<Answer, Failure> {
+pub async fn put(call: &mut Call, owner: Owner, place: Place<'_>, path: &str) -> Result<Answer, Failure> {
     let path = named(path)?;
     let only_if = condition(call)?;
     let body = call.body().await?;
-    let workspace = match Workspace::of(call, owner, id).await? {
+    let workspace = match Workspace::of(call, owner, place).await? {
         Ok(workspace) => workspace,
         Err(refusal) => return Ok(refusal),
     };
     let key = workspace.key(&path);
-    let others = workspace.files.list(&workspace.root).await.map_err(unreachable)?;
-    let others = others.iter().filter(|file| file.key != key);
-    let (count, taken) = others.fold((0, 0), |(count, taken), file| (count + 1, taken + file.bytes));
-    has_room(count, taken, body.len()).map_err(|why| ApiError::new(ErrorCode::WorkspaceFull, why))?;
+    let room = room(&workspace.files, &workspace.root, &key, body.len()).await.map_err(unreachable)?;
+    room.map_err(|why| ApiError::new(ErrorCode::WorkspaceFull, why))?;
     let bytes = body.len() as u64;
     match workspace.files.write(&key, body, only_if, UPLOAD).await.map_err(unreachable)? {
         Written::Version(version) => {
@@ -82,9 +110,9 @@ pub async fn put(call: &mut Call, owner: Owner, id: &str, path: &str) -> Result<
 }
 
 /// `DELETE …/files/{path}`.
-pub async fn delete(call: &Call, owner: Owner, id: &str, path: &str) -> Result<Answer, Failure> {
+pub async fn delete(call: &Call, owner: Owner, place: Place<'_>, path: &str) -> Result<Answer, Failure> {
     let path = named(path)?;
-    let workspace = match Workspace::of(call, owner, id).await? {
+    let workspace = match Workspace::of(call, owner, place).await? {
         Ok(workspace) => workspace,
         Err(refusal) => return Ok(refusal),
     };
@@ -97,16 +125,23 @@ pub async fn delete(call: &Call, owner: Owner, id: &str, path: &str) -> Result<A
 }
 
 impl Workspace {
-    /// The workspace of a thread; or what the thread's object says where there is none.
-    async fn of(call: &Call, owner: Owner, id: &str) -> Result<Result<Self, Answer>, Failure> {
+    /// The workspace of this place; or what the thread's object says where there is no such thread.
+    async fn of(call: &Call, owner: Owner, place: Place<'_>) -> Result<Result<Self, Answer>, Failure> {
+        let files = R2Files::new(&call.env)
+            .ok_or_else(|| ApiError::new(ErrorCode::Misconfigured, "this deployment has no workspace"))?;
+        let id = match place {
+            Place::Thread(id) => id,
+            Place::Workspace(name) => {
+                check_workspace(name).map_err(|why| ApiError::field("workspace", why))?;
+                return Ok(Ok(Workspace { files, root: format!("{}{name}/", owner.workspaces_root()) }));
+            }
+        };
         let answer = threads::ask(call, owner.clone(), id, ThreadCommand::Detail).await?;
         match &answer {
             Answer::Object(response) if response.ok() => {}
             _ => return Ok(Err(answer)),
         }
         let thread_id = Uuid::try_parse(id).map_err(Failure::internal("a thread's id"))?;
-        let files = R2Files::new(&call.env)
-            .ok_or_else(|| ApiError::new(ErrorCode::Misconfigured, "this deployment has no workspace"))?;
         Ok(Ok(Workspace { files, root: owner.workspace_root(thread_id) }))
     }
 
@@ -122,7 +157,9 @@ fn named(encoded: &str) -> Result<String, Failure> {
 }
 
 fn condition(call: &Call) -> Result<OnlyIf, Failure> {
-    match (call.header("if-match"), call.header("if-none-match")) {
+    // An empty one is none, as the runtime has it as well.
+    let sent = |name: &str| call.header(name).filter(|text| !text.trim().is_empty());
+    match (sent("if-match"), sent("if-none-match")) {
         (None, None) => Ok(OnlyIf::Always),
         (Some(etag), None) => Ok(OnlyIf::Version(etag.trim().trim_matches('"').to_owned())),
         (None, Some(star)) if star.trim() == "*" => Ok(OnlyIf::Absent),

@@ -3,12 +3,14 @@
 
 mod answers;
 mod chat;
+mod collections;
 mod credentials;
 mod damper;
 mod files;
 mod health;
 mod jwks;
 mod keys;
+mod memories;
 mod models;
 mod object;
 mod projects;
@@ -21,8 +23,13 @@ use espalier_durable::protocol::{ThreadChange, ThreadCommand};
 use crate::body;
 use crate::problem::Failure;
 use crate::query;
+use crate::reply::Reply;
 use crate::router::Route;
 use crate::serve::{Answer, Call};
+use files::Place;
+
+/// The description of the API, as `make openapi` wrote it (`src/openapi`).
+const OPENAPI: &[u8] = include_bytes!("../openapi/openapi.json");
 
 /// Does what a route asks for.
 pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failure> {
@@ -32,6 +39,7 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
     }
     match route {
         Route::Health => Ok(Answer::Ours(health::report(call))),
+        Route::OpenApi => Ok(Answer::Ours(Reply::bytes(200, "application/json", OPENAPI.to_vec()))),
         Route::Session => session::open(call).map(Answer::Ours),
         Route::Chat => {
             let owner = credentials::to_change(call).await?;
@@ -87,19 +95,87 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
         }
         Route::Files { id } => {
             let owner = credentials::to_read(call).await?;
-            files::list(call, owner, id).await
+            files::list(call, owner, Place::Thread(id)).await
         }
         Route::File { id, path } => {
             let owner = credentials::to_read(call).await?;
-            files::get(call, owner, id, path).await
+            files::get(call, owner, Place::Thread(id), path).await
         }
         Route::PutFile { id, path } => {
             let owner = credentials::to_change(call).await?;
-            files::put(call, owner, id, path).await
+            files::put(call, owner, Place::Thread(id), path).await
         }
         Route::DeleteFile { id, path } => {
             let owner = credentials::to_change(call).await?;
-            files::delete(call, owner, id, path).await
+            files::delete(call, owner, Place::Thread(id), path).await
+        }
+        Route::Workspaces => {
+            let owner = credentials::to_read(call).await?;
+            files::workspaces(call, &owner).await.map(Answer::Ours)
+        }
+        Route::DeleteWorkspace { workspace } => {
+            let owner = credentials::to_change(call).await?;
+            files::delete_workspace(call, owner, workspace).await
+        }
+        Route::WorkspaceFiles { workspace } => {
+            let owner = credentials::to_read(call).await?;
+            files::list(call, owner, Place::Workspace(workspace)).await
+        }
+        Route::WorkspaceFile { workspace, path } => {
+            let owner = credentials::to_read(call).await?;
+            files::get(call, owner, Place::Workspace(workspace), path).await
+        }
+        Route::PutWorkspaceFile { workspace, path } => {
+            let owner = credentials::to_change(call).await?;
+            files::put(call, owner, Place::Workspace(workspace), path).await
+        }
+        Route::DeleteWorkspaceFile { workspace, path } => {
+            let owner = credentials::to_change(call).await?;
+            files::delete(call, owner, Place::Workspace(workspace), path).await
+        }
+        Route::Collections => {
+            let owner = credentials::to_read(call).await?;
+            collections::list(call, &owner).await.map(Answer::Ours)
+        }
+        Route::NewCollection => {
+            let owner = credentials::to_change(call).await?;
+            collections::create(call, &owner).await.map(Answer::Ours)
+        }
+        Route::Collection { collection } => {
+            let owner = credentials::to_read(call).await?;
+            collections::get(call, &owner, collection).await.map(Answer::Ours)
+        }
+        Route::DeleteCollection { collection } => {
+            let owner = credentials::to_change(call).await?;
+            collections::delete(call, &owner, collection).await.map(Answer::Ours)
+        }
+        Route::Documents { collection } => {
+            let owner = credentials::to_read(call).await?;
+            collections::documents(call, &owner, collection).await.map(Answer::Ours)
+        }
+        Route::AddDocument { collection } => {
+            let owner = credentials::to_upload(call).await?;
+            collections::add(call, &owner, collection).await.map(Answer::Ours)
+        }
+        Route::DeleteDocument { collection, document } => {
+            let owner = credentials::to_change(call).await?;
+            collections::remove(call, &owner, collection, document).await.map(Answer::Ours)
+        }
+        Route::SearchCollection { collection } => {
+            let owner = credentials::to_read(call).await?;
+            collections::search(call, &owner, collection).await.map(Answer::Ours)
+        }
+        Route::Memories => {
+            let owner = credentials::to_read(call).await?;
+            memories::list(call, &owner).await.map(Answer::Ours)
+        }
+        Route::ForgetMemories => {
+            let owner = credentials::to_change(call).await?;
+            memories::clear(call, &owner).await.map(Answer::Ours)
+        }
+        Route::ForgetMemory { memory } => {
+            let owner = credentials::to_change(call).await?;
+            memories::forget(call, &owner, memory).await.map(Answer::Ours)
         }
         Route::Templates => {
             let owner = credentials::to_read(call).await?;
@@ -109,11 +185,11 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
             let owner = credentials::to_read(call).await?;
             projects::list(call, &owner).await.map(Answer::Ours)
         }
-        Route::Project { id } => {
+        Route::Project { project: id } => {
             let owner = credentials::to_read(call).await?;
             projects::get(call, &owner, id).await.map(Answer::Ours)
         }
-        Route::Document { id, document } => {
+        Route::ProjectDocument { project: id, document } => {
             let owner = credentials::to_read(call).await?;
             projects::document(call, &owner, id, document).await.map(Answer::Ours)
         }

@@ -10,7 +10,7 @@ use worker::Result;
 use worker::wasm_bindgen::JsValue;
 
 use super::object;
-use crate::cursor::ThreadCursor;
+use crate::cursor::ListCursor;
 use crate::problem::Failure;
 use crate::query::{self, Page};
 use crate::reply::Reply;
@@ -31,25 +31,20 @@ pub async fn ask(
 /// `GET /api/threads`: newest first, all of them or those that have what is looked for.
 pub async fn list(call: &Call, owner: &Owner) -> std::result::Result<Reply, Failure> {
     let Page { limit, cursor } = query::page(call.query())?;
-    let from = cursor.as_deref().map(ThreadCursor::decode).transpose()?;
+    let from = cursor.as_deref().map(ListCursor::decode).transpose()?;
     let wanted = query::wanted(call.query())?;
     let selection = Selection { owner, wanted, from, limit };
     let mut threads = rows(call, selection).await.map_err(Failure::internal("listing threads"))?;
     // One row more than asked for tells whether there is another page.
-    let more = threads.len() > limit as usize;
-    threads.truncate(limit as usize);
-    let last = threads.last().filter(|_| more);
-    let next = last.and_then(|thread| {
-        Some(ThreadCursor { updated_at: thread.updated_at, id: Uuid::try_parse(&thread.id).ok()? })
-    });
-    Ok(Reply::json(200, &ThreadList { next_cursor: next.map(ThreadCursor::encode), threads }))
+    let next_cursor = ListCursor::cut(&mut threads, limit, |thread| (thread.updated_at, &thread.id));
+    Ok(Reply::json(200, &ThreadList { next_cursor, threads }))
 }
 
 /// What the list's statement is told, in the order of its parameters.
 struct Selection<'a> {
     owner: &'a Owner,
     wanted: Option<String>,
-    from: Option<ThreadCursor>,
+    from: Option<ListCursor>,
     limit: u32,
 }
 
@@ -69,10 +64,10 @@ async fn rows(call: &Call, selection: Selection<'_>) -> Result<Vec<ThreadSummary
         columns = FOUND_IN;
         conditions.push_str(" AND (snippet IS NOT NULL OR instr(lower(title), lower(?4)) > 0)");
     }
-    if let Some(ThreadCursor { updated_at, id }) = from {
+    if let Some(ListCursor { at, id }) = from {
         let _ = write!(conditions, " AND (updated_at, id) < (?{}, ?{})", values.len() + 1, values.len() + 2);
         // As a float: D1 has no 64-bit integers, and milliseconds do not fit into 32.
-        values.extend([JsValue::from_f64(updated_at as f64), JsValue::from_str(&id.to_string())]);
+        values.extend([JsValue::from_f64(at as f64), JsValue::from_str(&id.to_string())]);
     }
     let query = format!(
         "SELECT id, title, created_at, updated_at, {columns} FROM threads \

@@ -111,6 +111,30 @@ export async function storedChat(page, base, messages, thread = {}) {
   return id;
 }
 
+/** Files, memories, collections and documents that the service does not have, each called by one of these names. */
+export async function knowledge(page, names) {
+  const answers = (pattern, body) =>
+    page.route(pattern, (route) =>
+      route.request().method() === "GET"
+        ? route.fulfill({ contentType: "application/json", body: JSON.stringify(body) })
+        : route.fulfill({ status: 412, contentType: "application/json", body: '{"code": "precondition_failed", "detail": "No."}' }),
+    );
+  const times = { created_at: 1, updated_at: Date.now() };
+  const each = (make) => names.map((name, index) => ({ id: `id-${index}`, ...times, ...make(name) }));
+  const next_cursor = null;
+  await answers("**/api/threads/*/files*", { files: each((path) => ({ path, bytes: 12_000, version: "1" })) });
+  await answers("**/api/threads/*/files/**", {});
+  await answers("**/api/memories?*", { memories: each((content) => ({ content })), next_cursor });
+  await answers("**/api/collections?*", {
+    collections: each((name) => ({ name, description: name, documents: 2, bytes: 900 })),
+    next_cursor,
+  });
+  await answers("**/api/collections/*/documents*", {
+    documents: each((name) => ({ name, media_type: "text/plain", bytes: 450, chunks: 1 })),
+    next_cursor,
+  });
+}
+
 /** A turn as it is stored. */
 export function storedTurn(question, answer, change = {}) {
   const turn_id = crypto.randomUUID();
@@ -153,8 +177,14 @@ export async function visit(browser, base, options = {}) {
     if (pathname === "/api/chat") notes.chats.push(JSON.parse(request.postData() ?? "{}"));
   });
   await page.goto(base);
-  await byId(page, "composer").waitFor();
+  await alive(page);
   return { page, context, notes };
+}
+
+/** The first screen is seen before its script has come; the list of chats is drawn by the script. */
+export async function alive(page) {
+  await byId(page, "composer").waitFor();
+  await page.locator('[data-testid="thread-item"], .sidebar-note:not(:empty)').first().waitFor({ state: "attached" });
 }
 
 export function byId(scope, id) {

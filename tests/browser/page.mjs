@@ -9,10 +9,13 @@ import { access } from "./suites/access.mjs";
 import { approvals } from "./suites/approvals.mjs";
 import { budget } from "./suites/budget.mjs";
 import { editing } from "./suites/editing.mjs";
+import { collections } from "./suites/collections.mjs";
+import { files } from "./suites/files.mjs";
 import { demo, narrow } from "./suites/first.mjs";
 import { keys, models, themes } from "./suites/keys.mjs";
 import { lines } from "./suites/lines.mjs";
 import { media } from "./suites/media.mjs";
+import { memory } from "./suites/memory.mjs";
 import { pictures } from "./suites/pictures.mjs";
 import { safety } from "./suites/safety.mjs";
 import { scale } from "./suites/scale.mjs";
@@ -22,7 +25,7 @@ import { tree } from "./suites/tree.mjs";
 import { nesting, stopping, streaming } from "./suites/turns.mjs";
 
 const SUITES = {
-  demo, streaming, nesting, stopping, tree, budget, approvals, editing, media, chats, finding, tabs, lines, keys, themes, models, narrow, access,
+  demo, streaming, nesting, stopping, tree, budget, approvals, editing, media, files, memory, collections, chats, finding, tabs, lines, keys, themes, models, narrow, access,
   safety, scale,
 };
 

@@ -2,15 +2,16 @@ import { useEffect, useState } from "react";
 import { Announcer } from "./components/Announcer";
 import { Banner } from "./components/Banner";
 import { Composer, COMPOSER_ID } from "./components/Composer";
-import { Settings } from "./components/Settings";
 import { SEARCH_ID, Sidebar } from "./components/Sidebar";
 import { Toast } from "./components/Toast";
 import { TopBar } from "./components/TopBar";
 import { Transcript } from "./components/Transcript";
 import { Unavailable } from "./components/Unavailable";
 import type { ConversationState, TurnClock } from "./state/conversation";
+import { NEW_CHAT } from "./state/drafts";
 import { useOnline } from "./state/online";
-import { conversation, dismissNotice, goTo, page, startPage, threads } from "./state/page";
+import { conversation, dismissNotice, fetchPart, goTo, page, startPage, threads } from "./state/page";
+import { collectionsPanel, filesPanel, settingsDialog } from "./state/parts";
 import { useStore } from "./state/store";
 import { IDLE, OFFLINE, statusOf, type Status } from "./turn/status";
 import { isAsked } from "./turn/stored";
@@ -23,8 +24,20 @@ export function App() {
   const title = useTitle(state);
   const [menuOpen, setMenuOpen] = useDrawer();
   const [settingsOpen, setSettingsOpen] = useState(false);
+  const Settings = settingsDialog.use(settingsOpen);
+  const [side, setSide] = useState<"files" | "collections" | null>(null);
+  const showSide = (which: "files" | "collections") => {
+    setSide(which);
+    fetchPart(which === "files" ? filesPanel : collectionsPanel, () => setSide(null));
+  };
+  const FilesPanel = filesPanel.use(side === "files");
+  const CollectionsPanel = collectionsPanel.use(side === "collections");
   const [editing, setEditing] = useState<string | null>(null);
   useKeys(setMenuOpen);
+  useEffect(() => {
+    // What hid the first screen of a chat's address has done so (theme.js).
+    delete document.documentElement.dataset["opening"];
+  }, []);
 
   if (phase === "failed") {
     return (
@@ -42,7 +55,14 @@ export function App() {
         currentId={state.threadId}
         open={menuOpen}
         onClose={() => setMenuOpen(false)}
-        onSettings={() => setSettingsOpen(true)}
+        onSettings={() => {
+          setSettingsOpen(true);
+          fetchPart(settingsDialog, () => setSettingsOpen(false));
+        }}
+        onCollections={() => {
+          setMenuOpen(false);
+          showSide("collections");
+        }}
       />
       {menuOpen && <div className="scrim" onClick={() => setMenuOpen(false)} />}
       <main className="main" inert={menuOpen}>
@@ -52,6 +72,8 @@ export function App() {
           turn={currentTurn(state)}
           menuOpen={menuOpen}
           onMenu={() => setMenuOpen(!menuOpen)}
+          filesOpen={side === "files"}
+          onFiles={() => (side === "files" ? setSide(null) : showSide("files"))}
         />
         {state.phase === "missing" || state.phase === "failed" ? (
           <NotShown state={state} />
@@ -70,13 +92,21 @@ export function App() {
                   {state.problem}
                 </Banner>
               )}
-              <Composer state={state} onEditLast={editable ? () => setEditing(last.turnId) : null} />
+              <Composer
+                state={state}
+                onCollections={() => showSide("collections")}
+                onEditLast={editable ? () => setEditing(last.turnId) : null}
+              />
             </div>
           </>
         )}
       </main>
+      {side === "files" && FilesPanel && <FilesPanel threadId={threadThatIs(state)} onClose={() => setSide(null)} />}
+      {side === "collections" && CollectionsPanel && (
+        <CollectionsPanel chat={state.threadId ?? NEW_CHAT} onClose={() => setSide(null)} />
+      )}
       <Toast />
-      {settingsOpen && <Settings onClose={() => setSettingsOpen(false)} />}
+      {settingsOpen && Settings && <Settings onClose={() => setSettingsOpen(false)} />}
     </div>
   );
 }
@@ -104,7 +134,7 @@ function useDrawer() {
 function useKeys(setMenuOpen: (open: boolean) => void): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.isComposing || document.querySelector("dialog[open]")) return;
+      if (event.isComposing || document.querySelector("dialog:modal")) return;
       const command = event.ctrlKey || event.metaKey;
       const writing = (event.target as Element).closest("input, textarea") !== null;
       if (command && event.key.toLowerCase() === "k") {
@@ -123,6 +153,11 @@ function useKeys(setMenuOpen: (open: boolean) => void): void {
     window.addEventListener("keydown", onKey);
     return () => window.removeEventListener("keydown", onKey);
   }, [setMenuOpen]);
+}
+
+/** The chat's id, once the service knows it. */
+function threadThatIs({ threadId, phase, running }: ConversationState): string | null {
+  return phase === "ready" && (running?.begun ?? true) ? threadId : null;
 }
 
 function NotShown({ state }: { state: ConversationState }) {

@@ -1,7 +1,10 @@
-import { StrictMode } from "react";
-import { createRoot } from "react-dom/client";
+import { startTransition, StrictMode } from "react";
+import { createRoot, hydrateRoot } from "react-dom/client";
 import { App } from "./App";
-import { startPage } from "./state/page";
+import { COMPOSER_ID } from "./components/Composer";
+import { loadChosen } from "./state/chosen";
+import { loadDrafts } from "./state/drafts";
+import { listen, startPage } from "./state/page";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/layout.css";
@@ -16,9 +19,16 @@ import "./styles/dialog.css";
 
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html has lost its #root");
+const box = document.getElementById(COMPOSER_ID);
+loadChosen();
+loadDrafts(box instanceof HTMLTextAreaElement ? box.value : "");
+listen();
 void startPage();
-createRoot(root).render(
+const app = (
   <StrictMode>
     <App />
-  </StrictMode>,
+  </StrictMode>
 );
+// `vite dev` serves no first screen. In a transition: in small steps, between which the browser may answer the hand.
+if (root.hasChildNodes()) startTransition(() => void hydrateRoot(root, app));
+else createRoot(root).render(app);

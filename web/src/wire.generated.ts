@@ -4,7 +4,11 @@
  * A chat message with what the client may choose. Unknown fields are ignored; `tools` and `agent_mode` are known
  * to older clients and mean nothing.
  */
-export type ChatRequest = { content: Content, thread_id?: string, turn_id?: string, request_seq?: number, chat_context?: ChatContext, cancel_on_disconnect?: boolean, model?: string, memory_enabled?: boolean, collections?: Array<string>, workflow_target?: string, workflow_id?: string, media_generation?: Record<string, unknown>, client_tools?: Array<ClientTool>, include?: Array<string>, replaces_message_id?: string, };
+export type ChatRequest = { content: Content, thread_id?: string, turn_id?: string, request_seq?: number, chat_context?: ChatContext, cancel_on_disconnect?: boolean, model?: string, memory_enabled?: boolean, collections?: Array<string>, workflow_target?: string, workflow_id?: string, media_generation?: Record<string, unknown>, client_tools?: Array<ClientTool>, include?: Array<string>, replaces_message_id?: string, 
+/**
+ * The named workspace whose files the turn works with, in place of the thread's own.
+ */
+workspace?: string, };
 
 /**
  * The user's message: plain text, or parts.
@@ -155,7 +159,7 @@ parent_id: string | null,
 /**
  * 0 at the root.
  */
-depth: number, } | { "type": "plan_created", tool_call_id: string, plan: Plan, } | { "type": "plan_ready_for_review", plan: Plan, } | { "type": "plan_review", plan_id: string, verdict: Verdict, notes: string, } | { "type": "executor_start", plan_id: string, steps: number, } | { "type": "step_start", plan_id: string, step_id: string, index: number, title: string, tool_call_id: string, } | { "type": "step_complete", plan_id: string, step_id: string, index: number, status: StepStatus, result: string, } | { "type": "executor_complete", plan_id: string, status: PlanStatus, completed: number, failed: number, skipped: number, } | { "type": "budget_exceeded", reason: BudgetReason, limit: number, 
+depth: number, } | { "type": "budget_exceeded", reason: BudgetReason, limit: number, 
 /**
  * What was attempted, so one more than the limit for everything that is counted.
  */
@@ -292,6 +296,20 @@ export type MessageList = { messages: Array<StoredMessage>, next_cursor: string 
 export type SentContent = { content: Content, };
 
 /**
+ * A file of a thread's workspace.
+ */
+export type FileEntry = { path: string, bytes: number, updated_at: number, 
+/**
+ * What `If-Match` takes; another one for other contents.
+ */
+version: string, };
+
+/**
+ * The files of a workspace, in the order of their paths.
+ */
+export type FileList = { files: Array<FileEntry>, };
+
+/**
  * A thread as the list shows it.
  */
 export type ThreadSummary = { id: string, title: string, created_at: number, updated_at: number, 
@@ -331,131 +349,74 @@ running_ms: number | null, id: string, title: string, created_at: number, update
 snippet?: string | null, };
 
 /**
- * What happens to a plan once it is made.
+ * Something that is remembered about a user from one thread to the next.
  */
-export type ExecutionMode = "auto_execute" | "draft_only" | "agent_review";
+export type Memory = { id: string, content: string, created_at: number, 
+/**
+ * When it was last said.
+ */
+updated_at: number, };
 
 /**
- * Where a plan stands.
+ * A page of a user's memories, newest first.
  */
-export type PlanStatus = "pending_review" | "executing" | "completed" | "partial" | "failed" | "rejected" | "dropped" | "stopped";
+export type MemoryList = { memories: Array<Memory>, next_cursor: string | null, };
 
 /**
- * Where a step of a plan stands.
+ * The body of `POST /api/collections`.
  */
-export type StepStatus = "pending" | "completed" | "partial" | "failed" | "skipped";
+export type NewCollection = { name: string, description?: string, };
 
 /**
- * A reviewer's word.
+ * A collection of documents, which turns search that name it.
  */
-export type Verdict = "approved" | "needs_changes" | "rejected";
+export type Collection = { id: string, name: string, description: string, 
+/**
+ * How many there are, and their bytes.
+ */
+documents: number, bytes: number, created_at: number, 
+/**
+ * When a document was last added.
+ */
+updated_at: number, };
 
 /**
- * What a reviewer said of a plan.
+ * A page of a user's collections, newest first.
  */
-export type PlanReview = { verdict: Verdict, notes: string, };
+export type CollectionList = { collections: Array<Collection>, next_cursor: string | null, };
 
 /**
- * One step of a plan.
+ * A document of a collection. What is kept of it is its text, in pieces.
  */
-export type PlanStep = { id: string, title: string, instructions: string, 
+export type Document = { id: string, name: string, media_type: string, 
 /**
- * The steps whose results it builds on.
+ * As it was sent.
  */
-depends_on?: Array<string>, 
-/**
- * The tool that does its work, where one does.
- */
-tool?: string | null, status: StepStatus, };
+bytes: number, chunks: number, created_at: number, };
 
 /**
- * A plan. The thread's object is the authority for it.
+ * A page of a collection's documents, newest first.
  */
-export type Plan = { id: string, objective: string, reasoning: string, context_type: string, 
-/**
- * What it is about, such as a project.
- */
-entity_id?: string | null, intent_label?: string | null, execution_mode: ExecutionMode, requested_outputs?: Array<string>, priority_entities?: Array<string>, status: PlanStatus, steps: Array<PlanStep>, review?: PlanReview | null, 
-/**
- * Grows with each change.
- */
-revision: number, created_at: number, };
+export type DocumentList = { documents: Array<Document>, next_cursor: string | null, };
 
 /**
- * A template.
+ * A piece of a document that a search found.
  */
-export type TemplateEntry = { id: string, name: string, description: string, 
+export type Passage = { collection_id: string, document_id: string, document_name: string, 
 /**
- * The titles of the tasks that its projects begin with.
+ * Its place in the document, from 1 on.
  */
-tasks: Array<string>, };
+chunk: number, 
+/**
+ * The headings that it stands under: `Guide > Install`.
+ */
+heading: string, text: string, 
+/**
+ * How well it fits, from 0 to 1.
+ */
+score: number, };
 
 /**
- * The templates.
+ * What a search found, best first.
  */
-export type TemplateList = { templates: Array<TemplateEntry>, };
-
-/**
- * A project as the list shows it.
- */
-export type ProjectEntry = { id: string, name: string, description: string, template_id: string | null, created_at: number, updated_at: number, };
-
-/**
- * The user's projects, oldest first.
- */
-export type ProjectList = { projects: Array<ProjectEntry>, };
-
-/**
- * A project with what belongs to it.
- */
-export type ProjectDetail = { tasks: Array<ProjectTask>, documents: Array<DocumentEntry>, id: string, name: string, description: string, template_id: string | null, created_at: number, updated_at: number, };
-
-/**
- * A task of a project.
- */
-export type ProjectTask = { id: string, title: string, status: TaskStatus, notes: string, 
-/**
- * The ids of the tasks that must be done before.
- */
-blocked_by: Array<string>, updated_at: number, };
-
-/**
- * Where a task stands.
- */
-export type TaskStatus = "open" | "in_progress" | "done";
-
-/**
- * A document as its project lists it.
- */
-export type DocumentEntry = { id: string, title: string, updated_at: number, };
-
-/**
- * A document with what it says.
- */
-export type DocumentDetail = { 
-/**
- * Markdown.
- */
-content: string, id: string, title: string, updated_at: number, };
-
-/**
- * What model calls of one day, operation, model and context used together.
- */
-export type UsageRow = { 
-/**
- * `2026-01-31`, UTC.
- */
-day: string, operation_type: string, provider: string, model: string, context_type: string, calls: number, input_tokens: number, cached_tokens: number, output_tokens: number, 
-/**
- * Null where the price of a call is unknown.
- */
-cost_usd: number | null, };
-
-/**
- * A user's usage, newest day first.
- */
-export type UsageList = { 
-/**
- * The beginning of the first day that is told, in milliseconds since 1970.
- */
-from: number, usage: Array<UsageRow>, };
+export type PassageList = { results: Array<Passage>, };

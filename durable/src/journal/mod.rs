@@ -231,6 +231,9 @@ pub struct TurnSpec {
     /// The messages of the thread before this turn are those up to this row of `messages`: rows are append-only, so
     /// a reference freezes them.
     pub history_until: i64,
+    /// What was found for the user's message, as the model gets it: a message of its own before that one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retrieved: Option<String>,
     /// The message whose place the user's message takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces_message_id: Option<String>,

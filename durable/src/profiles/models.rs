@@ -105,6 +105,7 @@ impl fmt::Display for Chain {
 
 /// US dollars per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Price {
     pub input: f64,
     /// Of input tokens that came from the provider's cache.

@@ -33,11 +33,34 @@ impl Owner {
         format!("threads/{}/", self.object_name(thread_id))
     }
 
+    /// Where the user's named workspaces are: one folder each.
+    pub fn workspaces_root(&self) -> String {
+        format!("{WORKSPACES}{}/", hex(&self.digest(&["workspaces"])))
+    }
+
     /// The thread of a request that names none: the same for a blind retry of the same turn.
     pub fn derived_thread(&self, turn_id: Uuid) -> Uuid {
-        let digest = self.digest(&["derived thread", &turn_id.to_string()]);
+        self.derived(&["derived thread", &turn_id.to_string()])
+    }
+
+    /// The word by which an index of what all users have is narrowed to what this one has.
+    pub fn token(&self) -> String {
+        self.token_of(&[])
+    }
+
+    /// The same for one thing of theirs.
+    pub fn token_of(&self, rest: &[&str]) -> String {
+        hex(self.digest(&[&["indexed"], rest].concat()).get(..16).unwrap_or_default())
+    }
+
+    /// The memory that a call writes, the same when the call is made again. Call ids are unique within a thread.
+    pub fn memory_id(&self, thread_id: &str, operation_id: &str) -> Uuid {
+        self.derived(&["memory", thread_id, operation_id])
+    }
+
+    fn derived(&self, rest: &[&str]) -> Uuid {
         let mut bytes = [0_u8; 16];
-        for (to, from) in bytes.iter_mut().zip(digest) {
+        for (to, from) in bytes.iter_mut().zip(self.digest(rest)) {
             *to = from;
         }
         uuid::Builder::from_custom_bytes(bytes).into_uuid()
@@ -47,6 +70,32 @@ impl Owner {
         digest([self.issuer.as_str(), &self.tenant, &self.user].into_iter().chain(rest.iter().copied()))
     }
 }
+
+/// What the keys of all files in named workspaces begin with.
+const WORKSPACES: &str = "workspaces/";
+
+/// The folder that a named workspace is in, with those of the same user. None of a thread's own.
+pub fn workspaces_beside(root: &str) -> Option<&str> {
+    let owners = root.strip_prefix(WORKSPACES)?;
+    let end = owners.find('/')? + 1;
+    root.get(..WORKSPACES.len() + end)
+}
+
+/// Checks the name of a workspace; it is a segment of a URL and of a key. The text says what is wrong.
+pub fn check_workspace(name: &str) -> Result<(), String> {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
+    match (1..=MAX_WORKSPACE_NAME).contains(&name.len()) && name.bytes().all(plain) {
+        true => Ok(()),
+        false => Err(format!("expected 1 to {MAX_WORKSPACE_NAME} of a-z, 0-9, - and _")),
+    }
+}
+
+/// The same as a pattern, but for how long it may be.
+#[cfg(feature = "openapi")]
+pub const WORKSPACE_NAME: &str = "^[a-z0-9_-]+$";
+
+/// The longest name of a workspace, in bytes.
+pub const MAX_WORKSPACE_NAME: usize = 64;
 
 /// The name of the object that keeps a tenant's quotas. No owner's thread has it: those digest five parts, this two.
 pub fn quota_object_name(tenant: &str) -> String {

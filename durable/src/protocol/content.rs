@@ -23,19 +23,24 @@ const MAX_NAME_CHARS: usize = 255;
 /// The user's message: plain text, or parts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(
     untagged,
     expecting = "expected a string or an array of parts: {\"type\": \"text\", \"text\"}, {\"type\": \"image\", \"data\"} \
                  or {\"type\": \"file\", \"name\", \"data\"}"
 )]
 pub enum Content {
-    Text(String),
-    Parts(Vec<ContentPart>),
+    Text(
+        #[cfg_attr(feature = "openapi", schemars(length(max = MAX_CONTENT_CHARS), regex(pattern = r"\S")))]
+        String,
+    ),
+    Parts(#[cfg_attr(feature = "openapi", schemars(length(min = 1)))] Vec<ContentPart>),
 }
 
 /// One part of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContentPart {
     Text {
@@ -47,6 +52,7 @@ pub enum ContentPart {
     },
     /// A PDF, or text in UTF-8.
     File {
+        #[cfg_attr(feature = "openapi", schemars(length(min = 1, max = MAX_NAME_CHARS), regex(pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")))]
         name: String,
         data: DataUrl,
     },
@@ -55,8 +61,12 @@ pub enum ContentPart {
 /// `data:MEDIA_TYPE;base64,DATA`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(transparent)]
-pub struct DataUrl(String);
+pub struct DataUrl(
+    #[cfg_attr(feature = "openapi", schemars(regex(pattern = r"^data:[^;,]+;base64,[A-Za-z0-9+/]*={0,2}$")))]
+    String,
+);
 
 /// What a part brings beside text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

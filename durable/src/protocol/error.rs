@@ -18,8 +18,12 @@ pub enum ErrorCode {
     KeyNotFound,
     FileNotFound,
     ProjectNotFound,
+    MemoryNotFound,
+    CollectionNotFound,
+    DocumentNotFound,
     PreconditionFailed,
     WorkspaceFull,
+    CollectionsFull,
     MethodNotAllowed,
     TurnInProgress,
     StaleRequestSeq,
@@ -49,8 +53,12 @@ impl ErrorCode {
             ErrorCode::KeyNotFound => ("key_not_found", 404, "There is no such API key"),
             ErrorCode::FileNotFound => ("file_not_found", 404, "There is no such file"),
             ErrorCode::ProjectNotFound => ("project_not_found", 404, "There is no such project or document"),
+            ErrorCode::MemoryNotFound => ("memory_not_found", 404, "There is no such memory"),
+            ErrorCode::CollectionNotFound => ("collection_not_found", 404, "There is no such collection"),
+            ErrorCode::DocumentNotFound => ("document_not_found", 404, "There is no such document"),
             ErrorCode::PreconditionFailed => ("precondition_failed", 412, "The file is another by now"),
             ErrorCode::WorkspaceFull => ("workspace_full", 507, "The workspace is full"),
+            ErrorCode::CollectionsFull => ("collections_full", 507, "The collections are full"),
             ErrorCode::MethodNotAllowed => ("method_not_allowed", 405, "The route does not have this method"),
             ErrorCode::TurnInProgress => ("turn_in_progress", 409, "A turn is running in this thread"),
             ErrorCode::StaleRequestSeq => ("stale_request_seq", 409, "A newer request was seen"),
@@ -128,6 +136,7 @@ impl std::error::Error for ApiError {}
 
 /// The body of an `application/problem+json` answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Problem {
     #[serde(rename = "type")]
     pub kind: String,

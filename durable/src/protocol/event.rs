@@ -13,6 +13,7 @@ pub type Seq = u64;
 /// An event with its number and its turn: one `data:` object of the stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Numbered {
     /// Repeated in the `id:` line.
     pub seq: Seq,
@@ -26,6 +27,7 @@ pub struct Numbered {
 /// Where in the execution tree something happened.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Place {
     /// The `tool_call_id` of the nearest enclosing `run_subtask`, or null at the root.
     pub parent_id: Option<String>,
@@ -36,6 +38,7 @@ pub struct Place {
 /// One event of the log. Facts are committed before they are announced; chunks are announced at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
     /// The turn exists; the first event of each turn.
@@ -207,6 +210,7 @@ impl Event {
 /// The limits of a turn that a client can watch being used up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct TurnLimits {
     pub subtasks: u32,
     pub llm_calls: u32,
@@ -218,6 +222,7 @@ pub struct TurnLimits {
 /// The three states that a client shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AgentState {
     /// A model is called or tools run.
@@ -231,6 +236,7 @@ pub enum AgentState {
 /// Whom a call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Awaited {
     /// The client that carries it out.
@@ -252,6 +258,7 @@ impl Awaited {
 /// What became of a request for approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     Approve,
@@ -264,6 +271,7 @@ pub enum Decision {
 /// The two borders of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CallStatus {
     /// The call is about to be made.
@@ -275,6 +283,7 @@ pub enum CallStatus {
 /// What a chunk's text is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ChunkKind {
     /// Part of the answer.
@@ -293,6 +302,7 @@ impl ChunkKind {
 /// The limits whose crossing ends a turn. Depth, iterations and fan-out are not among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetReason {
     /// `run_subtask` calls over the whole tree.
@@ -314,6 +324,7 @@ pub enum BudgetReason {
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
     /// The model was done.
@@ -335,6 +346,7 @@ pub enum FinishReason {
 /// The ledger of a turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct CostSummary {
     pub llm_calls: u32,
     pub tool_calls: u32,
@@ -350,6 +362,7 @@ pub struct CostSummary {
 /// A share of a turn's ledger: one model's, or one subtask's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ModelCost {
     pub llm_calls: u32,
     pub input_tokens: u64,

@@ -10,16 +10,25 @@ pub const MAX_KEY_NAME_CHARS: usize = 100;
 
 /// The body of `POST /api/keys`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct NewKey {
     /// What it is for; people read it in the list.
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_KEY_NAME_CHARS), regex(pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$")))]
     pub name: String,
     /// `read`, `write`, `admin`; `read` and `write` if absent.
     #[serde(default)]
+    #[cfg_attr(
+        feature = "openapi",
+        schemars(length(min = 1), inner(regex(pattern = r"^(read|write|admin)$")))
+    )]
     pub scopes: Option<Vec<String>>,
     /// Whose threads it opens: two keys of one user open the same. A user of its own if absent.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_KEY_NAME_CHARS), regex(pattern = r"^[A-Za-z0-9_.@+-]+$")))]
     pub user: Option<String>,
+    /// Milliseconds since 1970; for ever if absent.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schemars(range(max = MAX_SEQ)))]
     pub expires_at: Option<u64>,
 }
 
@@ -53,6 +62,7 @@ fn short_line(text: &str) -> bool {
 
 /// A key as the list shows it: nothing of its secret.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct KeySummary {
     /// What a key is found by: the part between the two underscores.
     pub prefix: String,
@@ -68,12 +78,14 @@ pub struct KeySummary {
 
 /// The keys of a tenant, oldest first, revoked ones too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct KeyList {
     pub keys: Vec<KeySummary>,
 }
 
 /// A new key. This is the only time that it is shown.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct MintedKey {
     pub key: String,
     #[serde(flatten)]

@@ -7,6 +7,7 @@ use super::{Content, CostSummary, ExecutionTree, FinishReason};
 /// Who said a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// The person or the API client.
@@ -18,6 +19,7 @@ pub enum Role {
 /// A message of a thread. The optional members stand on assistant messages only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct StoredMessage {
     pub id: String,
     pub turn_id: String,
@@ -36,14 +38,24 @@ pub struct StoredMessage {
 
 /// The answer to a cancel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Cancelled {
     /// Null when the thread was idle.
     pub turn_id: Option<String>,
 }
 
+/// The answer to somebody who answers a call that waits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Taken {
+    /// False where the call was answered before.
+    pub taken: bool,
+}
+
 /// Why a turn did not end by itself, for a person to read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct StopNote {
     /// The `code` of the turn's `error` event.
     pub code: String,
@@ -53,6 +65,7 @@ pub struct StopNote {
 /// A page of a thread's messages, oldest first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct MessageList {
     pub messages: Vec<StoredMessage>,
     pub next_cursor: Option<String>,
@@ -61,6 +74,7 @@ pub struct MessageList {
 /// A user's message as it was sent, with its images and files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct SentContent {
     pub content: Content,
 }
@@ -68,6 +82,7 @@ pub struct SentContent {
 /// A thread as the list shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ThreadSummary {
     pub id: String,
     pub title: String,
@@ -81,6 +96,7 @@ pub struct ThreadSummary {
 /// A page of a user's threads, newest first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ThreadList {
     pub threads: Vec<ThreadSummary>,
     pub next_cursor: Option<String>,
@@ -88,6 +104,8 @@ pub struct ThreadList {
 
 /// A file of a thread's workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct FileEntry {
     pub path: String,
     pub bytes: u64,
@@ -98,13 +116,23 @@ pub struct FileEntry {
 
 /// The files of a workspace, in the order of their paths.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct FileList {
     pub files: Vec<FileEntry>,
+}
+
+/// The user's named workspaces in which there are files, by name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct WorkspaceList {
+    pub workspaces: Vec<String>,
 }
 
 /// A thread with what its object knows about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ThreadDetail {
     #[serde(flatten)]
     pub summary: ThreadSummary,

@@ -5,13 +5,18 @@ mod content;
 mod error;
 mod event;
 mod key;
+mod knowledge;
 mod message;
 mod plan;
 mod project;
 mod request;
 mod tree;
 
-pub use command::{Owner, ThreadCommand, ThreadEnvelope, Visitor, hex, quota_object_name};
+#[cfg(feature = "openapi")]
+pub use command::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
+pub use command::{
+    Owner, ThreadCommand, ThreadEnvelope, Visitor, check_workspace, hex, quota_object_name, workspaces_beside,
+};
 pub use content::{
     Content, ContentPart, DataUrl, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS, Medium,
 };
@@ -21,9 +26,15 @@ pub use event::{
     ModelCost, Numbered, Place, Seq, TurnLimits,
 };
 pub use key::{KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey};
+#[cfg(feature = "openapi")]
+pub use knowledge::LINE;
+pub use knowledge::{
+    Collection, CollectionList, Document, DocumentList, MAX_NAME_CHARS, Memory, MemoryList, NewCollection,
+    Passage, PassageList, line,
+};
 pub use message::{
-    Cancelled, FileEntry, FileList, MessageList, Role, SentContent, StopNote, StoredMessage, ThreadDetail,
-    ThreadList, ThreadSummary,
+    Cancelled, FileEntry, FileList, MessageList, Role, SentContent, StopNote, StoredMessage, Taken,
+    ThreadDetail, ThreadList, ThreadSummary, WorkspaceList,
 };
 pub use plan::{ExecutionMode, Plan, PlanReview, PlanStatus, PlanStep, StepStatus, Verdict};
 pub use project::{

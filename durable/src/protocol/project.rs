@@ -7,6 +7,7 @@ use crate::projects::TaskStatus;
 /// A template.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct TemplateEntry {
     pub id: String,
     pub name: String,
@@ -18,6 +19,7 @@ pub struct TemplateEntry {
 /// The templates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct TemplateList {
     pub templates: Vec<TemplateEntry>,
 }
@@ -25,6 +27,7 @@ pub struct TemplateList {
 /// A project as the list shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ProjectEntry {
     pub id: String,
     pub name: String,
@@ -37,6 +40,7 @@ pub struct ProjectEntry {
 /// The user's projects, oldest first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ProjectList {
     pub projects: Vec<ProjectEntry>,
 }
@@ -44,6 +48,7 @@ pub struct ProjectList {
 /// A project with what belongs to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ProjectDetail {
     #[serde(flatten)]
     pub project: ProjectEntry,
@@ -54,6 +59,7 @@ pub struct ProjectDetail {
 /// A task of a project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ProjectTask {
     pub id: String,
     pub title: String,
@@ -67,6 +73,7 @@ pub struct ProjectTask {
 /// A document as its project lists it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct DocumentEntry {
     pub id: String,
     pub title: String,
@@ -76,6 +83,7 @@ pub struct DocumentEntry {
 /// A document with what it says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct DocumentDetail {
     #[serde(flatten)]
     pub entry: DocumentEntry,
@@ -86,6 +94,7 @@ pub struct DocumentDetail {
 /// What model calls of one day, operation, model and context used together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct UsageRow {
     /// `2026-01-31`, UTC.
     pub day: String,
@@ -104,6 +113,7 @@ pub struct UsageRow {
 /// A user's usage, newest day first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct UsageList {
     /// The beginning of the first day that is told, in milliseconds since 1970.
     pub from: u64,

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::command::check_workspace;
+#[cfg(feature = "openapi")]
+use super::command::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
 use super::{ApiError, Content, Decision, ErrorCode};
 
 /// The longest name of a context's type or entity, in characters: they stand in prompts.
@@ -14,10 +17,14 @@ const MAX_JSON_DEPTH: usize = 64;
 /// The largest integer of a body, `request_seq` among them: the largest that JavaScript represents exactly.
 pub(super) const MAX_SEQ: u64 = (1 << 53) - 1;
 
+/// The most collections that one turn searches.
+const MAX_CHOSEN: usize = 8;
+
 /// A chat message with what the client may choose. Unknown fields are ignored; `tools` and `agent_mode` are known
 /// to older clients and mean nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ChatRequest {
     pub content: Content,
     #[serde(default)]
@@ -25,6 +32,7 @@ pub struct ChatRequest {
     #[serde(default)]
     pub turn_id: Option<Uuid>,
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schemars(range(max = MAX_SEQ)))]
     pub request_seq: Option<u64>,
     #[serde(default)]
     pub chat_context: Option<ChatContext>,
@@ -35,6 +43,7 @@ pub struct ChatRequest {
     #[serde(default)]
     pub memory_enabled: Option<bool>,
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schemars(with = "Option<Vec<Uuid>>", length(max = MAX_CHOSEN)))]
     pub collections: Option<Vec<String>>,
     #[serde(default)]
     pub workflow_target: Option<String>,
@@ -44,18 +53,25 @@ pub struct ChatRequest {
     #[cfg_attr(test, ts(optional, type = "Record<string, unknown>"))]
     pub media_generation: Option<Map<String, Value>>,
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schemars(length(max = 32)))]
     pub client_tools: Option<Vec<ClientTool>>,
     #[serde(default)]
     pub include: Option<Vec<String>>,
     #[serde(default)]
     pub replaces_message_id: Option<Uuid>,
+    /// The named workspace whose files the turn works with, in place of the thread's own.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_WORKSPACE_NAME), regex(pattern = WORKSPACE_NAME)))]
+    pub workspace: Option<String>,
     /// Accepted and ignored (requirements N-018, N-186), as is `tools`.
     #[serde(default, skip_serializing)]
     #[cfg_attr(test, ts(skip))]
+    #[cfg_attr(feature = "openapi", schemars(with = "Value"))]
     pub agent_mode: Option<IgnoredAny>,
     /// The server alone decides on tools (requirement N-110).
     #[serde(default, skip_serializing)]
     #[cfg_attr(test, ts(skip))]
+    #[cfg_attr(feature = "openapi", schemars(with = "Value"))]
     pub tools: Option<IgnoredAny>,
 }
 
@@ -63,8 +79,11 @@ pub struct ChatRequest {
 /// where tools are known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ClientTool {
+    #[cfg_attr(feature = "openapi", schemars(length(max = 64), regex(pattern = r"^ui_[a-z0-9_]+$")))]
     pub name: String,
+    #[cfg_attr(feature = "openapi", schemars(length(max = 2000), regex(pattern = r"\S")))]
     pub description: String,
     /// A JSON Schema of type object.
     #[serde(alias = "parameters")]
@@ -75,6 +94,7 @@ pub struct ClientTool {
 /// The body of `POST …/tool_results`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ToolResult {
     pub tool_call_id: String,
     /// A text goes to the model as it is, anything else as JSON.
@@ -103,7 +123,9 @@ impl ToolResult {
 /// The body of `POST …/approvals/{id}`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Approval {
+    #[cfg_attr(feature = "openapi", schemars(extend("enum" = ["approve", "approve_for_thread", "deny"])))]
     pub decision: Decision,
 }
 
@@ -121,6 +143,7 @@ impl Approval {
 /// Where the chat happens: it decides the toolbelt and the profile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ChatContext {
     #[serde(default)]
     pub kind: ContextKind,
@@ -136,6 +159,7 @@ pub struct ChatContext {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub enum ContextKind {
     #[default]
     Thread,
@@ -158,7 +182,9 @@ pub const MAX_TITLE_CHARS: usize = 200;
 /// The body of `PATCH /api/threads/{id}`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ThreadChange {
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_TITLE_CHARS), regex(pattern = r"[^\s\x00-\x1f\x7f-\x9f]")))]
     pub title: String,
 }
 
@@ -216,10 +242,14 @@ impl ChatRequest {
                 return Err(ApiError::field(field, detail));
             }
         }
+        if self.collections.as_ref().is_some_and(|ids| ids.len() > MAX_CHOSEN) {
+            return Err(ApiError::field("collections", format!("at most {MAX_CHOSEN} can be searched")));
+        }
         if self.request_seq.is_some_and(|seq| seq > MAX_SEQ) {
             return Err(ApiError::field("request_seq", format!("the largest value is {MAX_SEQ}")));
         }
-        Ok(())
+        let named = self.workspace.as_deref().map_or(Ok(()), check_workspace);
+        named.map_err(|why| ApiError::field("workspace", why))
     }
 
     /// The members that were sent and mean nothing, for the log.

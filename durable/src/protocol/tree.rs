@@ -10,6 +10,7 @@ pub const PREVIEW_CHARS: usize = 500;
 /// A flat list of nodes in the order in which the calls started; `parent_id` gives the nesting.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ExecutionTree {
     /// Always 1.
     pub version: u32,
@@ -28,6 +29,7 @@ impl Default for ExecutionTree {
 /// One tool call. A `run_subtask` node contains the calls of its level and has a title.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct TreeNode {
     /// The `tool_call_id`.
     pub id: String,

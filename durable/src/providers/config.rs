@@ -66,6 +66,7 @@ impl Default for Patience {
 
 /// What a request may name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Offered<'a> {
     pub id: String,
     pub provider: &'a str,

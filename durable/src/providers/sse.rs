@@ -41,6 +41,10 @@ pub struct SseDecoder {
     has_data: bool,
     event: String,
     last_id: String,
+    /// The id of the last event that a blank line closed: a stream goes on after that one.
+    closed_id: String,
+    /// How long the stream wants to be waited for before it is opened again.
+    retry_ms: Option<u64>,
     /// How much of a byte order mark has been seen; its length when the question is settled.
     bom: usize,
     /// The last line ended with CR, so an LF that comes next belongs to it.
@@ -58,9 +62,21 @@ impl SseDecoder {
             has_data: false,
             event: String::new(),
             last_id: String::new(),
+            closed_id: String::new(),
+            retry_ms: None,
             bom: 0,
             after_cr: false,
         }
+    }
+
+    /// After which event a stream that was cut goes on; empty where it named none.
+    pub fn resumes_after(&self) -> &str {
+        &self.closed_id
+    }
+
+    /// How many milliseconds the stream asks its reader to wait before it is opened again.
+    pub fn retry_ms(&self) -> Option<u64> {
+        self.retry_ms
     }
 
     /// Reads on. `on_event` is called for every event that these bytes complete; its error ends the reading.
@@ -89,6 +105,7 @@ impl SseDecoder {
                     }
                     Line::Event(value) => set_lossy(&mut self.event, value),
                     Line::Id(value) => set_lossy(&mut self.last_id, value),
+                    Line::Retry(ms) => self.retry_ms = Some(ms),
                     Line::Ignored => {}
                 }
             } else {
@@ -100,6 +117,7 @@ impl SseDecoder {
                     Line::Data(value) => self.keep(Some(value))?,
                     Line::Event(value) => set_lossy(&mut self.event, value),
                     Line::Id(value) => set_lossy(&mut self.last_id, value),
+                    Line::Retry(ms) => self.retry_ms = Some(ms),
                 }
                 whole.clear();
                 self.line = whole;
@@ -160,7 +178,8 @@ impl SseDecoder {
             b"data" => Line::Data(value),
             b"event" => Line::Event(value),
             b"id" if memchr(0, value).is_none() => Line::Id(value),
-            // Comments (an empty name), `retry` (nothing here reconnects by itself) and what nobody knows.
+            b"retry" => milliseconds(value).map_or(Line::Ignored, Line::Retry),
+            // Comments (an empty name) and what nobody knows.
             _ => Line::Ignored,
         })
     }
@@ -182,6 +201,7 @@ impl SseDecoder {
         borrowed: Option<&[u8]>,
         on_event: &mut impl FnMut(SseEvent<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        self.closed_id.clone_from(&self.last_id);
         let data = match borrowed {
             Some(value) => Some(value),
             None if self.has_data => Some(self.data.as_slice()),
@@ -211,7 +231,14 @@ enum Line<'a> {
     Data(&'a [u8]),
     Event(&'a [u8]),
     Id(&'a [u8]),
+    Retry(u64),
     Ignored,
+}
+
+/// ASCII digits and nothing else.
+fn milliseconds(value: &[u8]) -> Option<u64> {
+    let digits = value.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(value).ok().filter(|_| digits)?.parse().ok()
 }
 
 fn set_lossy(field: &mut String, value: &[u8]) {

@@ -17,8 +17,10 @@ use crate::turn::Turn;
 use super::compose;
 use super::live::LiveLog;
 use super::log::{About, TurnLog};
+use super::mcp::{self, Offered};
 use super::reader::Source;
 use super::respond::{internal, stream_response};
+use super::retrieval::Retrieved;
 use super::thread::{Run, Thread, WATCH_MS};
 
 /// The longest title, in characters: it is the beginning of the first message.
@@ -33,6 +35,12 @@ pub struct Ask<'a> {
     pub thread_id: Uuid,
     pub turn_id: Uuid,
     pub request: &'a ChatRequest,
+}
+
+/// What was asked for before the turn starts.
+struct Before<'a> {
+    offered: &'a Offered,
+    retrieved: &'a Retrieved,
 }
 
 /// The most messages that one request may take the place of: their ids go through the outbox in one row.
@@ -68,7 +76,7 @@ impl Thread {
 
     /// The turn, which may have run before. All checks are made again after each wait.
     async fn started(self: &Rc<Self>, ask: &Ask<'_>) -> Result<TurnRow, ApiError> {
-        let (mut alone, mut admitted) = (None, None);
+        let (mut alone, mut found, mut admitted, mut offered) = (None, None, None, None);
         loop {
             let thread = self.of(ask.owner)?;
             self.revive()?;
@@ -85,11 +93,20 @@ impl Thread {
                     alone = Some(self.admitting.lock().await);
                     continue;
                 }
+                // Before it is charged: a collection that is not there refuses the request.
+                let Some(retrieved) = &found else {
+                    found = Some(self.retrieve(ask).await?);
+                    continue;
+                };
                 let Some(grant) = admitted else {
                     admitted = Some(self.admission(ask, thread.is_none()).await?);
                     continue;
                 };
-                return self.start(ask, thread, grant);
+                let Some(offered) = &offered else {
+                    offered = Some(self.offered(ask.request.kind()).await?);
+                    continue;
+                };
+                return self.start(ask, thread, grant, Before { offered, retrieved });
             };
             let Some(request_seq) = ask.request.request_seq else {
                 let detail = format!("the turn {} is running", open.turn_id);
@@ -123,6 +140,7 @@ impl Thread {
         ask: &Ask<'_>,
         thread: Option<ThreadMeta>,
         grant: Grant,
+        Before { offered, retrieved }: Before<'_>,
     ) -> Result<TurnRow, ApiError> {
         let now = self.clock.now_ms();
         let numbers = self.numbers()?;
@@ -170,11 +188,15 @@ impl Thread {
         };
         let frame = compose::Frame {
             owner: ask.owner,
+            retrieved,
             thread_id: &thread.thread_id,
             model: ask.request.model.as_deref(),
             user_message: &user_message,
             content: &ask.request.content,
-            workspace_root: ask.owner.workspace_root(ask.thread_id),
+            workspace_root: match &ask.request.workspace {
+                Some(name) => format!("{}{name}/", ask.owner.workspaces_root()),
+                None => ask.owner.workspace_root(ask.thread_id),
+            },
             assistant_message_id: &turn.assistant_message_id,
             context: ask.request.chat_context.as_ref(),
             draft: if new {
@@ -184,6 +206,7 @@ impl Thread {
             },
             client_tools: ask.request.client_tools.as_deref().unwrap_or_default(),
             approved: if new { BTreeSet::new() } else { self.store.approved_tools()? },
+            mcp: offered,
             history_until,
             grant,
             replaces_message_id: ask.request.replaces_message_id.map(|id| id.to_string()),
@@ -216,10 +239,15 @@ impl Thread {
             }
             self.store.insert_turn(&turn, now)?;
             self.store.insert_message(&user_message, None)?;
-            self.store.post(&Outgoing::new(ask.owner, thread.thread_id.as_str(), news), now)?;
+            for news in std::iter::once(news).chain(mcp::failures(&offered.listed.missing, now)) {
+                self.store.post(&Outgoing::new(ask.owner, thread.thread_id.as_str(), news), now)?;
+            }
             self.store.set_timer(Reason::Turn, now + WATCH_MS)?;
             self.store.hasten_timer(Reason::Outbox, now + WATCH_MS)?;
             self.store.arm()?;
+            if let Some(failure) = &retrieved.failure {
+                self.report("thread", "looking up what is known", "internal", failure)?;
+            }
             Turn::begin(spec, history, ports).map_err(ApiError::from)
         });
         let engine = engine.inspect_err(|_| numbers.set_reserved(reserved))?;

@@ -2,13 +2,12 @@
 
 use std::rc::Rc;
 
-use serde::Serialize;
 use uuid::Uuid;
 use worker::Response;
 
 use crate::journal::{Answer, TurnStop};
 use crate::protocol::{
-    ApiError, Awaited, Cancelled, ErrorCode, MessageList, Owner, SentContent, Seq, ThreadDetail,
+    ApiError, Awaited, Cancelled, ErrorCode, MessageList, Owner, SentContent, Seq, Taken, ThreadDetail,
     ThreadSummary,
 };
 use crate::storage::StoreError;
@@ -24,11 +23,6 @@ use super::thread::{Thread, WATCH_MS};
 const MAX_LIMIT: usize = 200;
 /// How long a deletion or a new title waits for D1, so that lists show it. D1 is told in any case.
 const INDEX_MS: u64 = 2_000;
-
-#[derive(Serialize)]
-struct Taken {
-    taken: bool,
-}
 
 impl Thread {
     /// The thread with what its object knows about it.

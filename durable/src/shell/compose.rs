@@ -7,23 +7,29 @@ use uuid::Uuid;
 use worker::Env;
 
 use crate::journal::{Setting, TurnSpec};
+use crate::mcp::{Offer, Servers};
 use crate::model::Usage;
-use crate::ports::{Files, Model, Projects, Tools};
+use crate::ports::{Files, Memories, Model, Projects, Tools, Web};
 use crate::profiles::{Chain, ContextProfile, Limits, Role};
 use crate::protocol::{
     ApiError, ChatContext, ChatRequest, ClientTool, Content, ErrorCode, Owner, Plan, StoredMessage,
 };
 use crate::providers::config::Configuration;
 use crate::quota::{Amount, Grant};
+use crate::storage::collections::D1Collections;
 use crate::storage::files::R2Files;
 use crate::storage::projects::D1Projects;
 use crate::toolbelt::ToolPolicy;
 use crate::tools::InContext;
+use crate::tools::search_collection::Searchable;
 use crate::turn::prompt;
 use crate::{shell, tools};
 
 use super::env::{AI, is_bound, var};
+use super::mcp::{self, Offered};
+use super::retrieval::Retrieved;
 use super::thread::Thread;
+use super::web::FetchWeb;
 
 /// Bytes of stored history that are read for each token that a model may see of it: more than any tokenizer packs
 /// into one, so that the token limit cuts and not this.
@@ -41,13 +47,15 @@ pub struct Parts {
 /// Which turn, on what.
 pub struct Frame<'a> {
     pub owner: &'a Owner,
+    /// What was looked up for the message.
+    pub retrieved: &'a Retrieved,
     pub thread_id: &'a str,
     /// The role or model that the request names.
     pub model: Option<&'a str>,
     pub user_message: &'a StoredMessage,
     /// What it says, with its images and files.
     pub content: &'a Content,
-    /// Where the thread's files are.
+    /// Where the turn's files are.
     pub workspace_root: String,
     pub assistant_message_id: &'a str,
     pub context: Option<&'a ChatContext>,
@@ -57,6 +65,8 @@ pub struct Frame<'a> {
     pub client_tools: &'a [ClientTool],
     /// The tools that a person has allowed for good.
     pub approved: BTreeSet<String>,
+    /// The MCP servers, and what they offer.
+    pub mcp: &'a Offered,
     pub history_until: i64,
     /// What the turn's quotas let it have.
     pub grant: Grant,
@@ -68,19 +78,28 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     let context = ContextProfile::of(frame.context);
     let kind = frame.context.map(|context| context.kind).unwrap_or_default();
     let limits = limits(&thread.env, context)?.within(frame.grant);
-    let (parts, configuration) = parts(thread, frame.owner, frame.thread_id)?;
-    let chain = chain(&configuration, frame.model, context, frame.content)?;
+    let Offered { servers, listed } = frame.mcp;
     let rules = shell::limits::tool_rules(|name| var(&thread.env, name)).map_err(misconfigured)?;
     let workspace_root = R2Files::new(&thread.env).map(|_| frame.workspace_root.clone());
-    let policy = ToolPolicy { workspace_root, ..ToolPolicy::of(kind) };
+    let policy = ToolPolicy {
+        workspace_root,
+        allowed_mcp_servers: servers.allowed(kind),
+        memory: frame.retrieved.memory,
+        collections: frame.retrieved.collections.clone(),
+        ..ToolPolicy::of(kind)
+    };
+    let rules = servers.rules(rules, &listed.offers);
     let policy = policy.narrowed(rules, frame.approved.clone());
+    let (parts, configuration) =
+        parts_with(thread, frame.owner, frame.thread_id, &policy, servers, &listed.offers)?;
+    let chain = chain(&configuration, frame.model, context, frame.content)?;
     let in_context = InContext { profile: context, has_draft: frame.draft.is_some() };
     let tools = tools::offered(parts.tools.as_ref(), frame.client_tools, &policy, in_context);
     let has_tools = chain.first.choice.capabilities.tools && !tools.is_empty();
     let draft = frame.draft.clone().filter(|_| context.plans);
     let entity_id = frame.context.and_then(|context| context.entity_id.clone());
     let about = prompt::About { context, entity_id: entity_id.as_deref(), has_tools, draft: draft.as_ref() };
-    let system = prompt::root(about, &limits);
+    let system = prompt::root(about, &limits) + &prompt::knowledge(&policy) + &listed.note();
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let setting = Setting {
         operation: if has_tools { context.operation } else { NO_TOOLS }.to_owned(),
@@ -110,6 +129,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         policy,
         system,
         history_until: frame.history_until,
+        retrieved: frame.retrieved.message.clone(),
         replaces_message_id: frame.replaces_message_id.clone(),
         created_at: frame.user_message.created_at,
     };
@@ -169,16 +189,42 @@ fn configuration(env: &Env) -> Result<Configuration, ApiError> {
         .map_err(|problems| misconfigured(problems.join(" ")))
 }
 
-/// The parts of any turn, and the models that are configured now.
-pub fn parts(thread: &Thread, owner: &Owner, thread_id: &str) -> Result<(Parts, Configuration), ApiError> {
+/// The parts of any turn of this policy, and the models that are configured now.
+pub fn parts(
+    thread: &Thread,
+    owner: &Owner,
+    thread_id: &str,
+    policy: &ToolPolicy,
+) -> Result<(Parts, Configuration), ApiError> {
+    parts_with(thread, owner, thread_id, policy, &mcp::servers(thread)?, &[])
+}
+
+fn parts_with(
+    thread: &Thread,
+    owner: &Owner,
+    thread_id: &str,
+    policy: &ToolPolicy,
+    servers: &Rc<Servers>,
+    offers: &[Offer],
+) -> Result<(Parts, Configuration), ApiError> {
     let configuration = configuration(&thread.env)?;
     let model = shell::model::serving(&configuration, &thread.connections, &thread.clock, &thread.env);
     let files = R2Files::new(&thread.env).map(|files| Rc::new(files) as Rc<dyn Files>);
+    let web = tools::web::Config::from_env(|name| var(&thread.env, name));
+    let web = web.map_err(|problems| misconfigured(problems.join(" ")))?;
+    let fetches: Rc<dyn Web> = Rc::new(FetchWeb(thread.connections.permits.clone()));
+    let memories = policy.memory.then(|| Rc::new(thread.memories(owner, thread_id)) as Rc<dyn Memories>);
+    let searchable = (!policy.collections.is_empty()).then(|| Searchable {
+        collections: Rc::new(D1Collections::new(&thread.env, owner)),
+        ids: policy.collections.as_slice().into(),
+    });
+    let resources = tools::Resources { files, web: Some((fetches, web)), memories, searchable };
     let projects = D1Projects::new(&thread.env, owner, Uuid::try_parse(thread_id).ok());
     let projects: Rc<dyn Projects> = Rc::new(projects);
-    let tools: Rc<dyn Tools> = Rc::new(tools::Standard::new(files.as_ref()).with_projects(&projects));
+    let tools: Rc<dyn Tools> = Rc::new(tools::Standard::new(&resources).with_projects(&projects));
     #[cfg(feature = "faults")]
     let tools = super::faults::with_recorders(tools.as_ref(), &thread.env);
+    let tools = servers.with(tools, offers);
     Ok((Parts { model, tools }, configuration))
 }
 

@@ -220,6 +220,7 @@ fn spec(name: &str, idempotent: bool) -> ToolSpec {
         exclusive_lock: None,
         idempotent,
         mcp_server: None,
+        mcp_tool: None,
         timeout_ms: Some(10_000),
         runs_at: RunsAt::Service,
         ask: false,

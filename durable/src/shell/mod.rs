@@ -31,15 +31,21 @@ mod faults;
 #[cfg(target_arch = "wasm32")]
 mod log;
 #[cfg(target_arch = "wasm32")]
+mod mcp;
+#[cfg(target_arch = "wasm32")]
 pub mod object;
 #[cfg(target_arch = "wasm32")]
 mod quota;
 #[cfg(target_arch = "wasm32")]
 pub mod respond;
 #[cfg(target_arch = "wasm32")]
+mod retrieval;
+#[cfg(target_arch = "wasm32")]
 mod revive;
 #[cfg(target_arch = "wasm32")]
 mod thread;
+#[cfg(target_arch = "wasm32")]
+mod web;
 
 #[cfg(target_arch = "wasm32")]
 pub use object::ThreadObject;

@@ -91,7 +91,7 @@ impl Thread {
         let spec = spec(&entries).ok_or_else(|| StoreError("the journal has no entry 0".to_owned()))?;
         let about = About::new(thread, &turn.turn_id, turn.generation, &spec.context_type);
         let history = self.store.history(spec.history_until, compose::history_bytes(&spec.limits))?;
-        let (parts, _) = compose::parts(self, &thread.owner, &thread.thread_id)?;
+        let (parts, _) = compose::parts(self, &thread.owner, &thread.thread_id, &spec.policy)?;
         let reserved = numbers.reserved();
         let ports = self.ports(parts, about, &live, Rc::clone(&numbers));
         let rebuild = || rebuild(entries, history, ports).map_err(ApiError::from);

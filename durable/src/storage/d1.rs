@@ -7,7 +7,7 @@ use super::StoreError;
 use super::outgoing::{Outgoing, statements};
 
 /// The name of the binding (wrangler.toml).
-const BINDING: &str = "DB";
+pub const BINDING: &str = "DB";
 
 /// Tells D1 the news of one thread, all of it or nothing.
 pub async fn tell(env: &Env, outbox: &[Outgoing]) -> Result<(), StoreError> {

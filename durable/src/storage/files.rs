@@ -110,6 +110,17 @@ impl Files for R2Files {
         }
         .boxed_local()
     }
+
+    fn folders(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<String>, FilesError>> {
+        let (bucket, prefix) = (self.0.clone(), prefix.to_owned());
+        async move {
+            let page =
+                bucket.list().prefix(prefix.as_str()).delimiter("/").execute().await.map_err(failed)?;
+            let name = |folder: String| Some(folder.strip_prefix(&prefix)?.strip_suffix('/')?.to_owned());
+            Ok(page.delimited_prefixes().into_iter().filter_map(name).collect())
+        }
+        .boxed_local()
+    }
 }
 
 fn info(object: &Object) -> FileInfo {

@@ -11,11 +11,17 @@ pub mod rows;
 pub mod schema;
 
 #[cfg(target_arch = "wasm32")]
+pub mod collections;
+#[cfg(target_arch = "wasm32")]
 pub mod d1;
 #[cfg(target_arch = "wasm32")]
 pub mod files;
 #[cfg(target_arch = "wasm32")]
+pub mod knowledge;
+#[cfg(target_arch = "wasm32")]
 pub mod log;
+#[cfg(target_arch = "wasm32")]
+pub mod memories;
 #[cfg(target_arch = "wasm32")]
 pub mod outbox;
 #[cfg(target_arch = "wasm32")]

@@ -415,6 +415,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         exclusive_lock: None,
         idempotent: true,
         mcp_server: Some("docs".to_owned()),
+        mcp_tool: Some("search".to_owned()),
         timeout_ms: Some(1),
         runs_at: RunsAt::Client,
         ask: true,
@@ -449,6 +450,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         tools,
         system: "s".to_owned(),
         history_until: 7,
+        retrieved: Some("r".to_owned()),
         replaces_message_id: Some("m".to_owned()),
         created_at: 8,
     };

@@ -1,5 +1,7 @@
 //! The tools that a level may use: what a tool declares, who may have it.
 
+#[cfg(test)]
+mod golden;
 mod policy;
 mod schema;
 mod spec;

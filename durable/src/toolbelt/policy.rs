@@ -29,6 +29,19 @@ impl Rules {
         self.0.keys().map(String::as_str)
     }
 
+    /// A rule for a tool that has none of its own.
+    pub fn unless_said(&mut self, name: &str, rule: Rule) {
+        self.0.entry(name.to_owned()).or_insert(rule);
+    }
+
+    /// A person is asked before calls of this tool, unless something stricter holds, or its own rule says otherwise.
+    pub fn at_least_ask(&mut self, spec: &ToolSpec) {
+        let class = spec.permission_class;
+        if class.is_some_and(|class| self.of(class, &spec.name) == Rule::On) {
+            self.unless_said(&spec.name, Rule::Ask);
+        }
+    }
+
     fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -47,6 +60,12 @@ pub struct ToolPolicy {
     /// Where tools of the class `workspace_write` may work. Without it there are none of them (N-104); staying inside is
     /// the tools' own duty.
     pub workspace_root: Option<String>,
+    /// Whether the turn may use what is remembered about its user (N-156).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub memory: bool,
+    /// The collections that the turn may search: those that the request names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub collections: Vec<String>,
     /// The MCP servers whose tools may be offered: only those (N-105).
     pub allowed_mcp_servers: BTreeSet<String>,
     /// The operator's rules; they can only narrow what the classes allow.

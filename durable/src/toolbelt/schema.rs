@@ -72,7 +72,7 @@ impl OutputSchema {
         let payload: Value =
             serde_json::from_str(payload).map_err(|error| format!("not valid JSON: {error}"))?;
         if depth(&payload) > MAX_PAYLOAD_DEPTH {
-            return Err(format!("the result nests deeper than {MAX_PAYLOAD_DEPTH} levels"));
+            return Err(format!("it nests deeper than {MAX_PAYLOAD_DEPTH} levels"));
         }
         let violations: Vec<String> = self
             .validator
@@ -80,13 +80,13 @@ impl OutputSchema {
             .take(MAX_TOLD)
             .map(|error| {
                 let at = error.instance_path().to_string();
-                format!("{}: {error}", if at.is_empty() { "the result" } else { at.as_str() })
+                format!("{}: {error}", if at.is_empty() { "it" } else { at.as_str() })
             })
             .collect();
         if violations.is_empty() {
             return Ok(());
         }
-        Err(clipped(&format!("the result does not satisfy the schema: {}", violations.join("; "))))
+        Err(clipped(&format!("it does not satisfy the schema: {}", violations.join("; "))))
     }
 }
 

@@ -70,6 +70,9 @@ pub struct ToolSpec {
     /// The MCP server that offers it; none for our own tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcp_server: Option<String>,
+    /// That server's own name for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mcp_tool: Option<String>,
     /// Milliseconds after which the call fails; none for a subtask, which has the turn's deadline.
     pub timeout_ms: Option<u64>,
     /// Who carries a call out.

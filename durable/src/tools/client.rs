@@ -65,6 +65,7 @@ pub fn spec(tool: &ClientTool) -> ToolSpec {
         exclusive_lock: None,
         idempotent: false,
         mcp_server: None,
+        mcp_tool: None,
         // How long it may take is how long the call waits.
         timeout_ms: None,
         runs_at: RunsAt::Client,

@@ -7,31 +7,49 @@ pub mod client;
 mod current_time;
 pub mod files;
 pub mod finish_subtask;
+pub mod long_term_memory;
 pub mod memory;
 pub mod plan_step;
 pub mod projects;
 pub mod run_subtask;
+pub mod search_collection;
+pub mod web;
 
 use std::rc::Rc;
 
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use crate::mcp;
 use crate::model::RawValueEq;
-use crate::ports::{Files, Projects, Tool, ToolError, Tools};
+use crate::ports::{Files, Memories, Projects, Tool, ToolError, Tools, Web};
 use crate::profiles::ContextProfile;
 use crate::protocol::ClientTool;
 use crate::toolbelt::{PermissionClass, Rule, RunsAt, ToolPolicy, ToolSpec};
+
+/// What the tools of a turn work on. What is not there has no tools.
+#[derive(Clone, Default)]
+pub struct Resources {
+    pub files: Option<Rc<dyn Files>>,
+    /// The way to the web, and what is configured of it.
+    pub web: Option<(Rc<dyn Web>, web::Config)>,
+    pub memories: Option<Rc<dyn Memories>>,
+    pub searchable: Option<search_collection::Searchable>,
+}
 
 /// The tools of a deployment.
 pub struct Standard(Vec<Rc<dyn Tool>>);
 
 impl Standard {
-    /// Those that every deployment has, and those of the workspace, where there is one.
-    pub fn new(files: Option<&Rc<dyn Files>>) -> Self {
+    /// Those that every deployment has, and those of what there is.
+    pub fn new(resources: &Resources) -> Self {
+        let Resources { files, web, memories, searchable } = resources;
         let mut tools: Vec<Rc<dyn Tool>> =
             vec![Rc::new(calculate::Calculate::default()), Rc::new(current_time::CurrentTime::default())];
-        tools.extend(files.into_iter().flat_map(files::tools));
+        tools.extend(files.iter().flat_map(files::tools));
+        tools.extend(web.iter().flat_map(|(web, config)| web::tools(web, config)));
+        tools.extend(memories.iter().flat_map(long_term_memory::tools));
+        tools.extend(searchable.iter().map(search_collection::tool));
         Standard(tools)
     }
 
@@ -116,12 +134,20 @@ fn ask(spec: ToolSpec, rule: Rule, policy: &ToolPolicy) -> ToolSpec {
     ToolSpec { ask: asks || rule == Rule::Ask, ..spec }
 }
 
-/// Whether configuration may name this tool: one of ours, or any that a client brings.
+/// Whether configuration may name this tool: one of ours, or any that a client or an MCP server brings.
 pub fn is_known(name: &str) -> bool {
-    let standard = Standard::new(None);
+    let standard = Standard::new(&Resources::default());
     let registered = standard.all().iter().map(|tool| tool.spec().clone());
-    let all = intercepted().into_iter().chain(registered).chain(files::specs()).chain(projects::specs());
-    name.starts_with(client::PREFIX) || all.into_iter().any(|spec| spec.name == name)
+    let all = intercepted()
+        .into_iter()
+        .chain(registered)
+        .chain(files::specs())
+        .chain(projects::specs())
+        .chain(web::specs())
+        .chain(long_term_memory::specs())
+        .chain([search_collection::spec()]);
+    let is_foreign = [client::PREFIX, mcp::PREFIX].iter().any(|prefix| name.starts_with(prefix));
+    is_foreign || all.into_iter().any(|spec| spec.name == name)
 }
 
 /// Reads a tool's arguments by their Rust type. The error names the path and goes to the model. Empty arguments are
@@ -153,6 +179,7 @@ fn declare(name: &str, class: PermissionClass, description: &str, schema: serde_
         exclusive_lock: None,
         idempotent: true,
         mcp_server: None,
+        mcp_tool: None,
         timeout_ms: Some(30_000),
         runs_at: RunsAt::Service,
         ask: false,
@@ -165,4 +192,4 @@ fn raw(schema: &serde_json::Value) -> Box<RawValue> {
 }
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

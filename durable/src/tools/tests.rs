@@ -22,12 +22,19 @@ impl Clock for At {
     }
 }
 
-fn files() -> Rc<dyn Files> {
-    Rc::new(InMemory::default())
+/// All that a deployment can have. The web answers everything with a page that no service means.
+pub fn everything() -> Resources {
+    let web = web::testing::FakeWeb::new(|_| Some(web::testing::Answer::page("text/plain", "[]")));
+    Resources {
+        files: Some(Rc::new(InMemory::default())),
+        web: Some((web, web::testing::everything())),
+        memories: Some(Rc::new(long_term_memory::in_memory::InMemory::default())),
+        searchable: Some(search_collection::tests::searchable(&Rc::default())),
+    }
 }
 
 fn run(name: &str, arguments: &Value) -> Result<String, String> {
-    let standard = Standard::new(Some(&files()));
+    let standard = Standard::new(&everything());
     let tool = standard.all().iter().find(|tool| tool.spec().name == name).unwrap();
     let context = ToolContext {
         clock: Rc::new(At(1_700_000_000_123)),
@@ -84,7 +91,7 @@ fn current_time_is_rfc_3339_in_utc() {
 /// Each tool that Espalier runs itself, with arguments that its published schema calls valid and ones that it does not.
 #[test]
 fn types_and_published_schemas_agree() {
-    let standard = Standard::new(Some(&files()));
+    let standard = Standard::new(&everything());
     let registered = standard.all().iter().map(|tool| tool.spec().clone());
     // Calls that make plans are read more kindly than they are published (B-088).
     let intercepted = intercepted().into_iter().filter(|spec| !makes_plans(&spec.name));
@@ -142,10 +149,11 @@ fn types_and_published_schemas_agree() {
     }
 }
 
-// N-010 N-023 N-062 N-085 N-086 N-087 N-088 N-090 N-092 N-094 N-106 N-109
+// N-010 N-023 N-062 N-085 N-086 N-087 N-088 N-089 N-090 N-092 N-094 N-106 N-109
 #[test]
 fn what_is_offered_is_registered_and_allowed() {
-    let tools = Standard::new(Some(&files()));
+    let Resources { files, web, .. } = everything();
+    let tools = Standard::new(&Resources { files, web, ..Resources::default() });
     let in_a_workspace =
         |context| ToolPolicy { workspace_root: Some("root/".to_owned()), ..ToolPolicy::of(context) };
     let names = |policy: &ToolPolicy| -> Vec<String> {
@@ -153,27 +161,48 @@ fn what_is_offered_is_registered_and_allowed() {
     };
     let nowhere = ["run_subtask", "memory_list", "memory_read", "memory_write", "calculate", "current_time"];
     let file_tools = ["read_file", "write_file", "edit_file", "list_files", "delete_file"];
-    let thread = [&nowhere[..], &file_tools].concat();
-    assert_eq!(names(&ToolPolicy::of(ContextKind::Thread)), nowhere);
+    let of_the_web = ["fetch_page", "web_search"];
+    let thread = [&nowhere[..], &file_tools, &of_the_web].concat();
+    assert_eq!(names(&ToolPolicy::of(ContextKind::Thread)), [&nowhere[..], &of_the_web].concat());
     assert_eq!(names(&in_a_workspace(ContextKind::Thread)), thread);
     assert_eq!(names(&in_a_workspace(ContextKind::Editor)), thread);
+    // N-106: no service, no search.
+    let web = tools_of_the_web(web::testing::config(&[]));
+    assert_eq!(web, ["fetch_page"]);
     // N-090: reading is of the class that writes, so it goes with it.
     let mut policy = in_a_workspace(ContextKind::Thread);
     policy.classes.remove(&PermissionClass::WorkspaceWrite);
+    policy.classes.remove(&PermissionClass::Network);
     assert_eq!(names(&policy), nowhere);
-    for spec in offered(&tools, &[], &in_a_workspace(ContextKind::Thread), in_a_thread()) {
+    // N-156: only where the request asked for them.
+    let remembering = Standard::new(&everything());
+    let all = offered(&remembering, &[], &in_a_workspace(ContextKind::Thread), in_a_thread());
+    let all_names: Vec<&str> = all.iter().map(|spec| spec.name.as_str()).collect();
+    assert_eq!(
+        all_names,
+        [thread.clone(), vec!["remember", "recall", "forget", "search_collection"]].concat()
+    );
+    for spec in all {
         let class = match spec.name.as_str() {
             "run_subtask" => PermissionClass::Subagent,
             "calculate" | "current_time" => PermissionClass::Safe,
             name if file_tools.contains(&name) => PermissionClass::WorkspaceWrite,
+            // N-089
+            name if of_the_web.contains(&name) => PermissionClass::Network,
             _ => PermissionClass::Knowledge,
         };
         assert_eq!(spec.permission_class, Some(class), "{}", spec.name);
         // Whoever changes files stands in the queue; whoever reads them does not (CF-11).
-        let writes = ["write_file", "edit_file", "delete_file"].contains(&spec.name.as_str());
+        let writes =
+            ["write_file", "edit_file", "delete_file", "remember", "forget"].contains(&spec.name.as_str());
         assert_eq!((spec.serial(), spec.parallel_safe), (writes, !writes), "{}", spec.name);
         assert!(is_known(&spec.name), "{} can be named in configuration", spec.name);
     }
+}
+
+fn tools_of_the_web(config: web::Config) -> Vec<String> {
+    let fake: Rc<dyn Web> = web::testing::FakeWeb::new(|_| None);
+    web::tools(&fake, &config).iter().map(|tool| tool.spec().name.clone()).collect()
 }
 
 /// Tools of every class, and of none.
@@ -252,7 +281,7 @@ proptest! {
     }
 }
 
-fn in_a_thread() -> InContext {
+pub fn in_a_thread() -> InContext {
     in_context("thread", true)
 }
 
@@ -263,7 +292,7 @@ fn in_context(name: &str, has_draft: bool) -> InContext {
 // B-020 B-069 CF-07 CF-26: plans are there where the context has them, and the plan that waits only where one does.
 #[test]
 fn plans_are_offered_in_their_contexts_alone() {
-    let tools = Standard::new(None);
+    let tools = Standard::new(&Resources::default());
     let policy = ToolPolicy::of(ContextKind::Thread);
     let plan_tools = |context, has_draft| -> Vec<String> {
         let offered = offered(&tools, &[], &policy, in_context(context, has_draft));

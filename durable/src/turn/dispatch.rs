@@ -121,7 +121,7 @@ impl<'a> Round<'a> {
                     tools += 1;
                     subtasks += u32::from(subtask);
                     self.reserve(subtasks, tools, subtask)?;
-                    self.note_reserved(&mut commit, &key, call, &spec);
+                    self.note_reserved(&mut commit, &key, call, &spec, now);
                     Next::Run(spec)
                 }
             };
@@ -186,7 +186,7 @@ impl<'a> Round<'a> {
             Answer::Approve | Answer::ApproveForThread => {
                 let subtask = Interceptor::is_subtask(&call.name);
                 self.reserve(1, 1, subtask)?;
-                self.note_reserved(&mut commit, key, call, spec);
+                self.note_reserved(&mut commit, key, call, spec, turn.elapsed_ms());
                 None
             }
             Answer::Expired => Some(UNASKED),
@@ -286,9 +286,12 @@ impl<'a> Round<'a> {
         seen: &Rc<Seen>,
     ) -> Result<String, ToolError> {
         let ports = &self.turn.ports;
-        let Some(tool) = ports.tools.all().iter().find(|tool| tool.spec().name == spec.name) else {
+        let Some(tool) = ports.tools.find(spec) else {
             return Err(ToolError(format!("the tool {:?} is not available any more", spec.name)));
         };
+        if spec.mcp_server.is_some() {
+            self.turn.check_arguments(spec, &call.arguments).map_err(ToolError)?;
+        }
         let operation_id = self.turn.ids.tool_call(key).into();
         let context = ToolContext {
             clock: Rc::clone(&ports.clock),
@@ -307,7 +310,10 @@ impl<'a> Round<'a> {
                 drop(running);
                 use PermissionClass::{Knowledge, Safe};
                 let what = match spec.permission_class {
-                    Some(Safe | Knowledge) if spec.idempotent => "it had no effect",
+                    // What a lock guards is changed.
+                    Some(Safe | Knowledge) if spec.idempotent && spec.exclusive_lock.is_none() => {
+                        "it had no effect"
+                    }
                     _ => "it may have taken effect",
                 };
                 Err(ToolError(format!("timed out after {timeout_ms} ms; {what}")))
@@ -329,11 +335,11 @@ impl<'a> Round<'a> {
         failed(truncated(text, self.turn.spec.limits.tool_result_bytes), 0)
     }
 
-    /// A call that was let in: its reservation and its start, and what it waits for.
-    fn note_reserved(&self, commit: &mut Commit, key: &str, call: &ToolCall, spec: &ToolSpec) {
+    /// A call that was let in: its reservation and its start, and what it waits for. `now` is the same for all that are
+    /// let in together: by that a page knows that they run side by side.
+    fn note_reserved(&self, commit: &mut Commit, key: &str, call: &ToolCall, spec: &ToolSpec, now: u64) {
         let subtask = Interceptor::is_subtask(&call.name);
         let place = self.level.place.clone();
-        let now = self.turn.elapsed_ms();
         let started = Fact::ToolStarted { place, subtask };
         commit.entries.push(Entry { at: key.to_owned(), elapsed_ms: now, fact: started });
         let until = (spec.runs_at == RunsAt::Client)

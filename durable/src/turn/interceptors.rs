@@ -95,7 +95,7 @@ mod tests {
         let rest: Vec<&str> = listed.into_iter().filter(|name| !elsewhere.contains(name)).collect();
         assert_eq!(declared, rest);
         // None of them can be run behind the loop's back: what is registered has no body for them.
-        let registered = tools::Standard::new(None);
+        let registered = tools::Standard::new(&tools::Resources::default());
         assert!(registered.all().iter().all(|tool| Interceptor::of(&tool.spec().name).is_none()));
     }
 }

@@ -66,7 +66,7 @@ pub struct Turn {
     earlier_ms: u64,
     /// Named locks hold over the whole tree, sibling subtasks included (N-095).
     locks: RefCell<BTreeMap<String, Rc<Mutex<()>>>>,
-    /// Schemas of the client's tools, compiled when they are first needed.
+    /// Schemas of tools that are not ours, compiled when they are first needed.
     schemas: RefCell<BTreeMap<String, Result<Rc<OutputSchema>, String>>>,
     /// How many calls run, how many wait for somebody outside, and what wakes those.
     busy: Cell<u32>,
@@ -237,7 +237,7 @@ impl Turn {
             place: Place::default(),
             model: Rc::clone(&self.spec.chain.first.choice),
             system: self.spec.system.as_str().into(),
-            history: self.history.clone(),
+            history: self.history.iter().cloned().chain(self.retrieved()).collect(),
             instructions: self.spec.content.clone(),
             belt: Toolbelt::new(self.spec.tools.iter().cloned()),
             schema: None,
@@ -247,6 +247,12 @@ impl Turn {
             digest: Digest::new().with(&self.spec.turn_id).with(&self.spec.chain.to_string()),
         };
         Level::new(start, self.spec.limits)
+    }
+
+    /// What was found for the user's message. It is the newest of what came before the turn, and not of its history.
+    fn retrieved(&self) -> Option<Rc<Message>> {
+        let content = self.spec.retrieved.as_deref()?;
+        Some(Rc::new(Message::User { content: content.into() }))
     }
 
     /// Completes when the turn is stopped, or by stopping it at its deadline.
@@ -365,7 +371,7 @@ impl Turn {
         }
     }
 
-    /// Whether the arguments of a client's tool satisfy its schema. The error goes to the model.
+    /// Whether the arguments of a tool that is not ours satisfy its schema. The error goes to the model.
     fn check_arguments(&self, spec: &ToolSpec, arguments: &str) -> Result<(), String> {
         let known = self.schemas.borrow().get(&spec.name).cloned();
         let schema = known.unwrap_or_else(|| {
@@ -373,8 +379,7 @@ impl Turn {
             self.schemas.borrow_mut().insert(spec.name.clone(), schema.clone());
             schema
         });
-        let schema =
-            schema.map_err(|problem| format!("the client's schema of this tool is not usable: {problem}"))?;
+        let schema = schema.map_err(|problem| format!("the schema of this tool is not usable: {problem}"))?;
         let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
         schema.check(arguments).map_err(|problem| format!("invalid arguments: {problem}"))
     }

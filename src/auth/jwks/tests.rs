@@ -92,6 +92,15 @@ fn a_set_is_fetched_when_it_is_old_or_lacks_the_key() {
     assert_eq!(look(&known, "a", late), "unavailable");
     assert_eq!(look(&known, "a", late + AGAIN_MS), "fetch");
 
+    // A key that was rotated out is gone with the next set, whatever happens after that.
+    let at = late + AGAIN_MS;
+    known.fetched(set(&[ec("b")], ES256), at);
+    assert_eq!(look(&known, "b", at), "key");
+    assert_eq!(look(&known, "a", at), "unknown");
+    known.failed(at + AGAIN_MS);
+    assert_eq!(look(&known, "a", at + AGAIN_MS), "unknown");
+    assert_eq!(look(&known, "a", at + GRACE_MS), "fetch");
+
     let mut never = Known::default();
     never.failed(5_000);
     assert_eq!(look(&never, "a", 5_000), "unavailable");

@@ -2,8 +2,9 @@
 
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
-import { assertEqual, byId, check, env, fakeLlm, send, settled, storedChat, storedTurn, visit } from "../harness.mjs";
+import { alive, assertEqual, byId, check, env, fakeLlm, knowledge, send, settled, storedChat, storedTurn, visit } from "../harness.mjs";
 import { bringTool, erase } from "./approvals.mjs";
+import { passage } from "./safety.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
@@ -49,6 +50,48 @@ export async function access(browser) {
   }
 }
 
+/** What opens beside the chat or over it, with all that may stand there. */
+async function beside(page, how) {
+  await page.unrouteAll();
+  await knowledge(page, ["pears.md", "notes/a long name of a file that is about frost.txt"]);
+  const nodes = [{ id: "s", parent_id: null, name: "search_collection", result_preview: passage("pears.md", "Conference keeps."), duration_ms: 1, started_ms: 0 }];
+  await storedChat(page, env("ESPALIER_URL"), storedTurn("Hello", "Hello.", { execution_tree: { version: 1, nodes } }));
+  await settled(page);
+  await byId(page, "expand-all").click();
+  await byId(page, "citation").waitFor();
+  await byId(page, "files-toggle").click();
+  await byId(page, "file").nth(1).waitFor();
+  await byId(page, "upload-input").setInputFiles([
+    { name: "pears.md", mimeType: "text/plain", buffer: Buffer.from("x") },
+    { name: "large.bin", mimeType: "text/plain", buffer: Buffer.alloc(1_048_577) },
+  ]);
+  await byId(page, "upload-row").nth(1).waitFor();
+  await byId(page, "file-delete").first().click();
+  await clean(page, `the files, with uploads that are held and a question, ${how}`);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  await byId(page, "choose-collections").click();
+  await byId(page, "collection-use").first().check();
+  await page.getByRole("button", { name: "New collection" }).click();
+  await clean(page, `the collections, ${how}`);
+  await byId(page, "collection-open").first().click();
+  await byId(page, "document").nth(1).waitFor();
+  await byId(page, "add-documents-input").setInputFiles([{ name: "a.png", mimeType: "image/png", buffer: Buffer.from("x") }]);
+  await byId(page, "documents-refused").waitFor();
+  await byId(page, "collection-delete").click();
+  await clean(page, `the documents of a collection, ${how}`);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  const menu = page.locator(".menu-button");
+  if (!(await byId(page, "settings").isVisible())) await menu.click();
+  await byId(page, "settings").click();
+  await page.getByRole("button", { name: "What is remembered" }).click();
+  await byId(page, "memory").nth(1).waitFor();
+  await clean(page, `the settings with what is remembered, ${how}`);
+  await page.keyboard.press("Escape");
+  await page.unrouteAll();
+}
+
 async function views(browser, options, how) {
   const llm = fakeLlm();
   const hold = { name: llm.barrier("hold"), after: 1 };
@@ -63,6 +106,7 @@ async function views(browser, options, how) {
   await send(page, llm.says("Look"));
   await byId(page, "message-assistant").filter({ hasText: "Half an" }).waitFor();
   await byId(page, "timeline-toggle").click();
+  await byId(page, "timeline").waitFor();
   await byId(page, "expand-all").click();
   await byId(page, "status-chip").click();
   await clean(page, `a running turn with all its cards, its timeline and the budget, ${how}`);
@@ -87,11 +131,15 @@ async function views(browser, options, how) {
   await page.keyboard.press("Escape");
   if (!(await byId(page, "settings").isVisible())) await menu.click();
   await byId(page, "settings").click();
+  await byId(page, "settings-dialog").waitFor();
   await clean(page, `the settings, ${how}`);
   await page.keyboard.press("Escape");
 
+  await beside(page, how);
+
   await llm.script("ask", [{ calls: [erase("the first line")] }]);
   await page.goto(env("ESPALIER_URL"));
+  await alive(page);
   await bringTool(page);
   await send(page, llm.says("Erase it", "ask"));
   await byId(page, "approval").waitFor();

@@ -1,6 +1,6 @@
 // What a person does to a message: edit it, ask for another answer, attach files to it, leave it unsent.
 
-import { assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, visit } from "../harness.mjs";
+import { alive, assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, visit } from "../harness.mjs";
 
 export async function editing(browser) {
   const llm = fakeLlm();
@@ -82,6 +82,7 @@ export async function editing(browser) {
     await byId(page, "new-chat").click();
     await byId(page, "composer").fill("another");
     await page.reload();
+    await alive(page);
     assertEqual(await byId(page, "composer").inputValue(), "another", "the new chat's draft");
     await byId(page, "thread-item").first().getByRole("link").click();
     await questions.last().waitFor();

@@ -1,6 +1,6 @@
 // The keyboard alone, and the theme.
 
-import { assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, visit } from "../harness.mjs";
+import { alive, assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, visit } from "../harness.mjs";
 
 const focused = (page) => page.evaluate(() => document.activeElement?.dataset.testid ?? document.activeElement?.tagName);
 
@@ -56,7 +56,7 @@ export async function themes(browser) {
     const dark = await paper();
     assert(dark !== light, dark);
     await page.reload();
-    await byId(page, "composer").waitFor();
+    await alive(page);
     assertEqual(await paper(), dark, "after a reload");
     await choose("system");
     assertEqual(await paper(), light, "the system's");

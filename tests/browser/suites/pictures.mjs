@@ -23,8 +23,11 @@ export async function pictures(browser) {
 
   const running = await turn(browser, { viewport: { width: 1280, height: 860 } });
   await byId(running.page, "timeline-toggle").click();
+  await byId(running.page, "lane").first().waitFor();
   await take(running.page, "timeline");
   await running.finish();
+
+  await take(await withFiles(browser), "files");
 
   const phone = await turn(browser, { viewport: { width: 390, height: 844 }, colorScheme: "dark", deviceScaleFactor: 2 });
   await take(phone.page, "phone");
@@ -59,4 +62,38 @@ async function turn(browser, options) {
       await context.close();
     },
   };
+}
+
+/** A chat with its files beside it. */
+async function withFiles(browser) {
+  const llm = fakeLlm();
+  const write = (path, content) => ({ name: "write_file", arguments: { path, content } });
+  await llm.script("", [
+    {
+      calls: [
+        write("plan/east-wall.md", "# East wall\n\nConference, four tiers.\n".repeat(40)),
+        write("plan/north-wall.md", "# North wall\n\nMorello cherry as a fan.\n".repeat(25)),
+      ],
+    },
+    { text: "Two plans are in your files:\n\n- **East wall**: a *Conference* pear in four tiers, 45 cm apart\n- **North wall**: a *Morello* cherry, trained as a fan\n\nTell me how high your walls are, and I adjust the tiers." },
+  ]);
+  const { page } = await visit(browser, env("ESPALIER_URL"), { viewport: { width: 1280, height: 860 } });
+  await page.route("**/api/chat", (route) => {
+    const body = JSON.parse(route.request().postData());
+    return route.continue({ postData: JSON.stringify({ ...body, content: llm.says("Write me a plan for each wall") }) });
+  });
+  await page.route("**/api/threads?*", async (route) => {
+    const answer = await route.fetch();
+    const list = await answer.json();
+    for (const thread of list.threads) thread.title = thread.title.split(" [[")[0];
+    return route.fulfill({ response: answer, json: list });
+  });
+  await byId(page, "files-toggle").click();
+  await byId(page, "files").waitFor();
+  await send(page, "Write me a plan for each wall");
+  await settled(page);
+  const file = (name, bytes) => ({ name, mimeType: "text/plain", buffer: Buffer.alloc(bytes, "x") });
+  await byId(page, "upload-input").setInputFiles([file("frost-2025.csv", 48_200), file("measures.txt", 812)]);
+  await byId(page, "file").nth(3).waitFor();
+  return page;
 }

@@ -1,9 +1,12 @@
 // What people and models write stays text: nothing of it runs, and nothing is loaded for it.
 
 import { readFileSync } from "node:fs";
-import { assertEqual, byId, check, env, fakeLlm, quiet, send, settled, storedChat, storedTurn, visit } from "../harness.mjs";
+import { alive, assertEqual, byId, check, env, fakeLlm, knowledge, quiet, send, settled, storedChat, storedTurn, visit } from "../harness.mjs";
 
 const CORPUS = JSON.parse(readFileSync(new URL("xss.json", import.meta.url), "utf8"));
+
+/** Collections of one chat (docs/wire-protocol.md). */
+const MOST_CHOSEN = 8;
 
 export async function safety(browser) {
   const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
@@ -21,6 +24,7 @@ export async function safety(browser) {
           version: 1,
           nodes: [
             { id: text, parent_id: null, name: "run_subtask", title: text, args_preview: JSON.stringify({ instructions: text }), result_preview: text, duration_ms: 1, started_ms: 0 },
+            { id: `${text}3`, parent_id: null, name: "search_collection", args_preview: text, result_preview: passage(text, text), duration_ms: 1, started_ms: 0 },
             { id: `${text}2`, parent_id: text, name: text, args_preview: text, result_preview: text, is_error: true, duration_ms: 1, started_ms: 0 },
           ],
         },
@@ -32,6 +36,7 @@ export async function safety(browser) {
       await settled(page);
       for (const all of await byId(page, "expand-all").all()) await all.click();
       for (const lane of await byId(page, "timeline-toggle").all()) await lane.click();
+      await byId(page, "timeline").nth((await byId(page, "timeline-toggle").count()) - 1).waitFor();
       for (const file of await page.locator("summary").all()) await file.click();
       for (const more of await page.locator(".disclosure-toggle").all()) await more.click();
       assertEqual(await harm(page), [], `in messages from ${at} on`);
@@ -49,11 +54,53 @@ export async function safety(browser) {
     ]);
     await llm.script("a", [{ text: second.join("\n\n") }]);
     await page.goto(env("ESPALIER_URL"));
+    await alive(page);
     await byId(page, "composer").fill(llm.says(CORPUS.slice(0, 20).join("\n\n")));
     await byId(page, "send").click();
     await settled(page);
     await byId(page, "expand-all").click();
     assertEqual(await harm(page), [], "what was streamed");
+  });
+
+  await check("the same as names of files, as memories, and as names of collections and of their documents", async () => {
+    await page.unrouteAll();
+    await knowledge(page, CORPUS);
+    await storedChat(page, env("ESPALIER_URL"), storedTurn("Hello", "Hello."));
+    await settled(page);
+    const last = async (id) => byId(page, id).nth(CORPUS.length - 1).waitFor();
+
+    await byId(page, "files-toggle").click();
+    await last("file");
+    await byId(page, "upload-input").setInputFiles([file("<img src=x onerror=window.__xss=1>.html", 1_048_577)]);
+    await byId(page, "upload-row").waitFor();
+    for (const button of (await byId(page, "file-delete").all()).reverse()) await button.click();
+    assertEqual(await harm(page), [], "the files");
+
+    await byId(page, "choose-collections").click();
+    await last("collection");
+    // As many as a chat may have, until each was among them.
+    const uses = await byId(page, "collection-use").all();
+    for (const [at, use] of uses.entries()) {
+      if (at >= MOST_CHOSEN) await uses[at - MOST_CHOSEN].uncheck();
+      await use.check();
+    }
+    await byId(page, "chosen").nth(MOST_CHOSEN - 1).waitFor();
+    assertEqual(await harm(page), [], "the collections");
+    await byId(page, "collection-open").first().click();
+    await last("document");
+    await byId(page, "add-documents-input").setInputFiles([file("<img src=x onerror=window.__xss=1>.html", 0)]);
+    await byId(page, "documents-refused").waitFor();
+    for (const button of (await byId(page, "document-delete").all()).reverse()) await button.click();
+    assertEqual(await harm(page), [], "the documents");
+
+    await byId(page, "settings").click();
+    await page.getByRole("button", { name: "What is remembered" }).click();
+    await last("memory");
+    assertEqual(await harm(page), [], "the memories");
+    await page.keyboard.press("Escape");
+    await page.unrouteAll();
+    await page.goto(env("ESPALIER_URL"));
+    await alive(page);
   });
 
   await check("an image in an answer is a link, which loads nothing", async () => {
@@ -68,6 +115,15 @@ export async function safety(browser) {
   assertEqual(dialogs, [], "dialogs");
   await quiet("terrible texts", notes);
   await context.close();
+}
+
+/** A passage in the result of a search of collections. */
+export function passage(document, text) {
+  return `[${JSON.stringify(document)}, part 1, under ${JSON.stringify(document)}, document d]\n${text}`;
+}
+
+function file(name, bytes = 1) {
+  return { name, mimeType: "text/plain", buffer: Buffer.alloc(bytes) };
 }
 
 /** What must not be there. */

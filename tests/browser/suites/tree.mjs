@@ -23,6 +23,7 @@ export async function tree(browser) {
 
   await check("a running turn has its lanes in the timeline", async () => {
     await byId(page, "timeline-toggle").click();
+    await byId(page, "lane").nth(2).waitFor();
     assertEqual(await lanes(page), ["Look north running", "calculate done", "Look south running"], "the lanes");
     await shot(page, "timeline-running");
     await llm.release("hold");
@@ -52,6 +53,7 @@ export async function tree(browser) {
     await page.reload();
     await settled(page);
     await byId(page, "timeline-toggle").click();
+    await byId(page, "lane").nth(2).waitFor();
     await byId(page, "expand-all").click();
     await openAll(page);
     const shares = await byId(page, "share").allInnerTexts();

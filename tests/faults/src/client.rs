@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use espalier_test_support::http::Reply;
 use espalier_test_support::{Event, Value, json, wire};
 use tokio::time::{Instant, sleep};
 
-use crate::plan::{self, SHAPES, Shape};
+use crate::plan::{self, Shape};
 use crate::rng::Rng;
 use crate::stream::{Next, Stream, User};
 use crate::view::View;
 use crate::world::World;
 
 /// How long a client waits for the next event before it connects anew: a panic can leave a stream open for ever.
-const SILENCE: Duration = Duration::from_secs(3);
+pub const SILENCE: Duration = Duration::from_secs(3);
 /// The same where nothing but the fault can be the cause: one turn at a time, in good weather.
 const SHORT_SILENCE: Duration = Duration::from_millis(600);
 /// So long a client stays away from a turn that is struck: the strike comes first.
@@ -34,6 +34,9 @@ pub struct Seen {
     pub cuts: u32,
     pub cancels: u32,
     pub superseded: u32,
+    /// Answers of somebody outside that were taken, and calls that waited for one when the runtime was killed.
+    pub answers: u32,
+    pub killed_waiting: u32,
     pub differences: u32,
     pub duplicates: u32,
     pub holes: u32,
@@ -61,6 +64,10 @@ pub struct Clients {
     pub url: String,
     pub seen: Mutex<Seen>,
     pub stop: AtomicBool,
+    /// What is asked for.
+    pub shapes: &'static [Shape],
+    /// How many calls wait for somebody outside.
+    pub waiting: AtomicU32,
     /// A turn that has not ended after this long is lost: its own clock is 15 s, outages come on top.
     pub lost_after: Duration,
 }
@@ -79,6 +86,8 @@ pub struct Order {
     pub request_seq: u64,
     /// A newer request may be there before it.
     pub may_be_late: bool,
+    /// One turn at a time, in good weather.
+    pub alone: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -125,11 +134,13 @@ impl Clients {
             let thread_id = format!("fa017500-0000-4000-9000-{next:012x}");
             for request_seq in 1..=rng.range(1, 4) {
                 next += 2;
-                let mut order = draw(&mut rng, next, &thread_id, request_seq * 2);
+                let mut order = draw(&mut rng, self.shapes, next, &thread_id, request_seq * 2);
                 if rng.chance(80) {
                     order.may_be_late = true;
-                    let later =
-                        Order { cancel: None, ..draw(&mut rng, next + 1, &thread_id, request_seq * 2 + 1) };
+                    let later = Order {
+                        cancel: None,
+                        ..draw(&mut rng, self.shapes, next + 1, &thread_id, request_seq * 2 + 1)
+                    };
                     let wait = rng.range(0, 1200);
                     let newer = async {
                         sleep(Duration::from_millis(wait)).await;
@@ -148,13 +159,19 @@ impl Clients {
     /// A turn from the first request to the comparison.
     pub async fn turn(&self, user: &User, order: &Order) -> Option<View> {
         let began = Instant::now();
+        self.world.ledger.ordered(order.number, &order.thread_id);
         let cancel = async {
             if let Some(after) = order.cancel {
                 sleep(Duration::from_millis(after)).await;
                 self.cancel(user, &order.thread_id).await;
             }
         };
-        let read = tokio::time::timeout(self.lost_after, self.read(user, order));
+        let read = async {
+            tokio::select! {
+                read = tokio::time::timeout(self.lost_after, self.read(user, order)) => read,
+                never = self.person(user, order), if order.shape == Shape::Asks => match never {},
+            }
+        };
         let (read, ()) = tokio::join!(read, cancel);
         let Ok(read) = read else {
             let waited = began.elapsed().as_secs();
@@ -194,6 +211,10 @@ impl Clients {
             "thread_id": order.thread_id, "turn_id": plan::turn_id(order.number),
             "content": order.shape.message(order.number), "request_seq": order.request_seq,
         });
+        if order.shape == Shape::Asks {
+            body["chat_context"] = json!({ "kind": "editor" });
+            body["client_tools"] = plan::client_tools();
+        }
         if let Some(strike) = order.strike.as_ref().filter(|_| first) {
             // A strike that leaves no turn behind would strike each request anew, so only the first one asks for it.
             body["content"] = json!(format!("{} [[faults:{strike}]]", order.shape.message(order.number)));
@@ -213,7 +234,7 @@ impl Clients {
         }
     }
 
-    async fn refused(&self, mut reply: Reply) {
+    pub async fn refused(&self, mut reply: Reply) {
         let status = reply.status;
         if status >= 500 && status != 503 {
             // A request that was under way when its object ended.
@@ -235,8 +256,7 @@ impl Clients {
         let mut budget = self.budget(order, &mut rng);
         let mut killed: Option<Instant> = None;
         let mut accepted = false;
-        let alone = order.shape == Shape::Whole;
-        let silence = if alone { SHORT_SILENCE } else { SILENCE };
+        let silence = if order.alone { SHORT_SILENCE } else { SILENCE };
         while !view.is_done() {
             match stream.next(silence).await {
                 Next::Event(event) => {
@@ -270,7 +290,7 @@ impl Clients {
                 Next::Over => {
                     killed =
                         self.world.ledger.last_kill().filter(|at| at.elapsed() < Duration::from_millis(300));
-                    if alone {
+                    if order.alone {
                         sleep(STRIKE).await;
                     }
                 }
@@ -431,7 +451,7 @@ impl Clients {
     }
 }
 
-fn draw(rng: &mut Rng, number: u64, thread_id: &str, request_seq: u64) -> Order {
+fn draw(rng: &mut Rng, shapes: &[Shape], number: u64, thread_id: &str, request_seq: u64) -> Order {
     let reader = match rng.range(0, 10) {
         0..=2 => Reader::Steady,
         3..=7 => Reader::Restless,
@@ -443,6 +463,8 @@ fn draw(rng: &mut Rng, number: u64, thread_id: &str, request_seq: u64) -> Order 
         _ => None,
     };
     let cancel = rng.chance(80).then(|| rng.range(0, 1500));
-    let (shape, thread_id) = (*rng.pick(&SHAPES), thread_id.to_owned());
-    Order { number, thread_id, shape, reader, cancel, strike, request_seq, may_be_late: false }
+    let (shape, thread_id) = (*rng.pick(shapes), thread_id.to_owned());
+    // Whoever answers a turn asks for it.
+    let reader = if (shape, reader) == (Shape::Asks, Reader::Alone) { Reader::Restless } else { reader };
+    Order { number, thread_id, shape, reader, cancel, strike, request_seq, may_be_late: false, alone: false }
 }

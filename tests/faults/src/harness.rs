@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use tokio::net::TcpListener;
@@ -13,7 +13,7 @@ use crate::check::{self, Objects};
 use crate::client::{Clients, Order, Reader, Seen};
 use crate::d1::Database;
 use crate::ledger::{Death, Ledger};
-use crate::plan::Shape;
+use crate::plan::{SHAPES, Shape};
 use crate::rng::Rng;
 use crate::runtime::{Plan, Runtime, migrate};
 use crate::stream::User;
@@ -104,6 +104,12 @@ impl Harness {
             url: runtime.url(),
             seen: Seen::default().into(),
             stop: AtomicBool::new(false),
+            shapes: if setup.wrangler {
+                &SHAPES
+            } else {
+                SHAPES.split_last().map_or(&[], |(_, others)| others)
+            },
+            waiting: AtomicU32::new(0),
             lost_after: setup.lost_after,
         });
         Ok(Harness { setup, world, clients, runtime, kills, began: Instant::now(), numbers: 1 << 40 })
@@ -129,6 +135,7 @@ impl Harness {
                 self.world.ledger.violation("the runtime ended by itself".to_owned());
             }
             if killed < quota.kills {
+                self.clients.seen().killed_waiting += self.clients.waiting.load(Ordering::Relaxed);
                 self.runtime.kill().await;
                 killed += 1;
                 sleep(Duration::from_millis(rng.range(0, 60))).await;
@@ -151,36 +158,52 @@ impl Harness {
             && counts.upstream.values().sum::<u32>() >= quota.upstream
     }
 
-    /// One fixed turn, struck at each of its commits, in each way, and killed at each of its requests. How many
-    /// boundaries there were.
+    /// The fixed turn, struck at each of its commits, in each way, and killed at each of its requests; and a turn that
+    /// waits for somebody outside, at each of its commits. How many boundaries there were.
     pub async fn boundaries(&mut self, stride: u32) -> Result<u32, String> {
+        let whole = self.commits(Shape::Whole, &["kill", "abort", "tear", "panic"], stride).await?;
+        let asks = self.commits(Shape::Asks, &["kill", "abort"], stride).await?;
+        Ok(whole + asks + self.moments(stride).await?)
+    }
+
+    /// A turn struck at each of its commits.
+    async fn commits(&mut self, shape: Shape, kinds: &[&str], stride: u32) -> Result<u32, String> {
         let user = self.clients.user().await;
-        let whole = self.fixed(&user, None).await?.ok_or("the fixed turn did not end")?;
+        let whole = self.fixed(&user, shape, None).await?.ok_or("the fixed turn did not end")?;
         let reference = spoken(&whole);
         let mut tried = 0;
         let mut commits = u32::MAX;
-        for kind in ["kill", "abort", "tear", "panic"] {
+        for kind in kinds {
             let mut at = 1;
             while at <= commits {
                 let before = self.deaths();
-                let view = self.fixed(&user, Some(format!("{kind}@{at}"))).await?;
-                if kind == "kill" && self.deaths() == before {
+                let view = self.fixed(&user, shape, Some(format!("{kind}@{at}"))).await?;
+                if *kind == "kill" && self.deaths() == before {
                     // The last commit is the turn's end, which its client may have seen before the kill.
                     self.wait_for_kill(Duration::from_millis(300)).await?;
                 }
-                self.same(&reference, view.as_ref(), &format!("{kind} at commit {at}"));
+                self.same(&reference, view.as_ref(), &format!("{} {kind} at commit {at}", shape.name()));
                 tried += 1;
-                if kind == "kill" && self.deaths() == before {
+                if *kind == "kill" && self.deaths() == before {
                     commits = at - 1;
                 }
                 at += stride;
             }
             // Whatever the stride, the turn's end is among them.
-            let view = self.fixed(&user, Some(format!("{kind}@end"))).await?;
+            let view = self.fixed(&user, shape, Some(format!("{kind}@end"))).await?;
             self.wait_for_kill(Duration::from_millis(300)).await?;
-            self.same(&reference, view.as_ref(), &format!("{kind} at the end"));
+            self.same(&reference, view.as_ref(), &format!("{} {kind} at the end", shape.name()));
             tried += 1;
         }
+        Ok(tried)
+    }
+
+    /// The fixed turn, killed at each of its requests.
+    async fn moments(&mut self, stride: u32) -> Result<u32, String> {
+        let user = self.clients.user().await;
+        let whole = self.fixed(&user, Shape::Whole, None).await?.ok_or("the fixed turn did not end")?;
+        let reference = spoken(&whole);
+        let mut tried = 0;
         for moment in [
             Moment::ModelAsked,
             Moment::ModelAnswers,
@@ -193,7 +216,7 @@ impl Harness {
             loop {
                 let before = self.deaths();
                 self.set_trap(Some((moment, at)));
-                let view = self.fixed(&user, None).await?;
+                let view = self.fixed(&user, Shape::Whole, None).await?;
                 self.same(&reference, view.as_ref(), &format!("kill at {moment:?} {at}"));
                 if self.deaths() == before {
                     // What D1 is asked for last comes after the turn's end.
@@ -227,17 +250,23 @@ impl Harness {
     }
 
     /// The fixed turn on a new thread; kills are carried out as they are asked for.
-    async fn fixed(&mut self, user: &User, strike: Option<String>) -> Result<Option<View>, String> {
+    async fn fixed(
+        &mut self,
+        user: &User,
+        shape: Shape,
+        strike: Option<String>,
+    ) -> Result<Option<View>, String> {
         self.numbers += 1;
         let order = Order {
             number: self.numbers,
             thread_id: format!("fa017500-0000-4000-8000-{:012x}", self.numbers),
-            shape: Shape::Whole,
+            shape,
             reader: Reader::Steady,
             cancel: None,
             strike,
             request_seq: 1,
             may_be_late: false,
+            alone: true,
         };
         let clients = Arc::clone(&self.clients);
         let turn = clients.turn(user, &order);

@@ -34,8 +34,8 @@ struct Lost {
     until: Instant,
     /// The life that ended with it; a death inside the runtime ends none.
     life: Option<u32>,
-    /// The only turn that it concerns.
-    turn: Option<u64>,
+    /// The thread whose object alone it concerns: the turn that is there, and one that takes its place before it strikes.
+    thread: Option<String>,
     /// Levels whose model call was under way, and how many of these were made again. None: not known.
     under_way: Option<u32>,
     repeated: u32,
@@ -90,6 +90,8 @@ pub struct Counts {
 #[derive(Default)]
 struct State {
     life: u32,
+    /// The thread of each turn.
+    threads: HashMap<u64, String>,
     turns: HashMap<u64, Turn>,
     lost: Vec<Lost>,
     killed_at: Option<Instant>,
@@ -148,6 +150,11 @@ impl Ledger {
         state.life
     }
 
+    /// A turn is about to be asked for.
+    pub fn ordered(&self, turn: u64, thread: &str) {
+        self.lock().threads.insert(turn, thread.to_owned());
+    }
+
     /// The runtime is killed now.
     pub fn killed(&self) {
         let mut state = self.lock();
@@ -187,8 +194,8 @@ impl Ledger {
         let mut state = self.lock();
         *state.counts.deaths.entry(Death::Panic).or_default() += 1;
         let at = Instant::now();
-        let (until, turn) = (at + Duration::from_secs(3600), Some(turn));
-        state.lost.push(Lost { at, until, life: None, turn, under_way: None, repeated: 0 });
+        let (until, thread) = (at + Duration::from_secs(3600), Some(state.thread_of(turn)));
+        state.lost.push(Lost { at, until, life: None, thread, under_way: None, repeated: 0 });
     }
 
     pub fn deaths(&self, death: Death) -> u32 {
@@ -232,7 +239,8 @@ impl Ledger {
             turn.journal(marker, done, "the step after it was asked");
         }
         let Some((at, in_life, refused)) = previous else { return before };
-        let cause = lost.iter().position(|lost| lost.excuses(number, at, in_life, life, now));
+        let thread = state.threads.get(&number).map(String::as_str);
+        let cause = lost.iter().position(|lost| lost.excuses(thread, at, in_life, life, now));
         if let Some(why) = journaled {
             state.counts.unexcused += 1;
             state.violation(format!("{marker}: step {step} was asked again although {why}"));
@@ -288,6 +296,7 @@ impl Ledger {
         let previous = effects.last().map(|effect| (effect.at, effect.life));
         effects.push(Effect { at: now, life });
         let Some((at, in_life)) = previous else { return };
+        let thread = state.threads.get(&number).cloned();
         state.counts.effects_again += 1;
         if tool == "record_once" {
             state.counts.once_repeated += 1;
@@ -296,7 +305,7 @@ impl Ledger {
         if let Some(why) = sealed {
             state.counts.journaled_repeated += 1;
             state.violation(format!("{label}: ran again although {why}"));
-        } else if !lost.iter().any(|lost| lost.excuses(number, at, in_life, life, now)) {
+        } else if !lost.iter().any(|lost| lost.excuses(thread.as_deref(), at, in_life, life, now)) {
             state.counts.unexcused += 1;
             state.violation(format!("{label}: ran again, and no death excuses it"));
         }
@@ -328,10 +337,13 @@ impl Turn {
 
 impl Lost {
     /// Whether what began at `at` in one life may be made again `now` in another.
-    fn excuses(&self, turn: u64, at: Instant, life: u32, next: u32, now: Instant) -> bool {
+    fn excuses(&self, thread: Option<&str>, at: Instant, life: u32, next: u32, now: Instant) -> bool {
         match self.life {
             Some(ended) => life <= ended && ended < next,
-            None => self.turn.is_none_or(|only| only == turn) && at < self.until && self.at < now,
+            None => {
+                let concerned = self.thread.as_deref().is_none_or(|only| Some(only) == thread);
+                concerned && at < self.until && self.at < now
+            }
         }
     }
 }
@@ -343,12 +355,18 @@ impl State {
         }
     }
 
+    /// Empty where it is not known: then nothing is excused.
+    fn thread_of(&self, turn: u64) -> String {
+        self.threads.get(&turn).cloned().unwrap_or_default()
+    }
+
     fn die(&mut self, death: Death, turn: Option<u64>, life: Option<u32>) {
         *self.counts.deaths.entry(death).or_default() += 1;
         let at = Instant::now();
         let until = if life.is_some() { at } else { at + STRUCK };
+        let thread = turn.map(|turn| self.thread_of(turn));
         let under_way = |(number, state): (&u64, &Turn)| {
-            let concerned = turn.is_none_or(|only| only == *number);
+            let concerned = thread.is_none() || self.threads.get(number) == thread.as_ref();
             let open = state.levels.iter().filter(|(marker, steps)| {
                 let journaled = state.journaled.get(*marker).map(|(step, _)| *step);
                 steps.keys().next_back().copied() > journaled
@@ -356,7 +374,7 @@ impl State {
             if concerned { open.count() as u32 } else { 0 }
         };
         let under_way = self.turns.iter().map(under_way).sum();
-        self.lost.push(Lost { at, until, life, turn, under_way: Some(under_way), repeated: 0 });
+        self.lost.push(Lost { at, until, life, thread, under_way: Some(under_way), repeated: 0 });
     }
 
     /// The first thing that a turn does in a life.

@@ -10,6 +10,7 @@ pub mod d1;
 pub mod harness;
 pub mod ledger;
 pub mod model;
+pub mod person;
 pub mod plan;
 pub mod report;
 pub mod rng;

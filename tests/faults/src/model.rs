@@ -83,6 +83,9 @@ pub async fn complete(world: Arc<World>, life: u32, body: &[u8]) -> Result<Respo
     let Some(script) = plan::reply(&marker, step) else {
         return refuse(format!("{marker} has no step {step}"));
     };
+    for untrue in plan::untrue(&marker, &body) {
+        world.ledger.violation(untrue);
+    }
     let attempt = world.ledger.model_called(life, &marker, step);
     world.moment(Moment::ModelAsked);
     let mut rng = Rng::of(world.seed, &format!("{marker} {step} {attempt}"));

@@ -1,6 +1,8 @@
 //! What the model of each turn says. It depends on the marker and the step alone, so a call that is made again gets
 //! the same reply.
 
+use std::collections::HashMap;
+
 use espalier_test_support::{Step, Value, calls, json, text};
 
 use crate::rng::Rng;
@@ -16,11 +18,17 @@ pub enum Shape {
     Nested,
     /// A subtask with an `output_schema`, whose first payload is wrong.
     Structured,
-    /// All of this in one round: the fixed turn that is killed at each of its commits.
+    /// Calls that wait for somebody outside: in the root, beside a subtask, in the subtask; some must be allowed first.
+    Asks,
+    /// A file of the workspace that is written, edited and read.
+    Files,
+    /// What the first four do, in one round: the fixed turn that is killed at each of its commits.
     Whole,
 }
 
-pub const SHAPES: [Shape; 4] = [Shape::Direct, Shape::Parallel, Shape::Nested, Shape::Structured];
+/// Those of a storm. Raw workerd has no R2, so the last one is for the whole of wrangler alone.
+pub const SHAPES: [Shape; 6] =
+    [Shape::Direct, Shape::Parallel, Shape::Nested, Shape::Structured, Shape::Asks, Shape::Files];
 
 impl Shape {
     pub fn name(self) -> &'static str {
@@ -29,6 +37,8 @@ impl Shape {
             Shape::Parallel => "parallel",
             Shape::Nested => "nested",
             Shape::Structured => "structured",
+            Shape::Asks => "asks",
+            Shape::Files => "files",
             Shape::Whole => "whole",
         }
     }
@@ -37,6 +47,69 @@ impl Shape {
     pub fn message(self, number: u64) -> String {
         format!("Do your part. [[fake:{}#{number}]]", self.name())
     }
+}
+
+/// The client's tools; the second one must be allowed each time.
+const PICK: &str = "ui_pick";
+const SIGN: &str = "ui_sign";
+/// The policy that says so.
+pub const POLICY: &str = r#"{"ui_sign":"ask"}"#;
+
+/// What the client brings with its request.
+pub fn client_tools() -> Value {
+    let schema =
+        json!({ "type": "object", "properties": { "label": { "type": "string" } }, "required": ["label"] });
+    let tool = |name: &str| json!({ "name": name, "description": "Asks the user.", "input_schema": schema });
+    json!([tool(PICK), tool(SIGN)])
+}
+
+/// What somebody outside answers to a call.
+pub fn answer(label: &str) -> String {
+    format!("picked {label}")
+}
+
+/// The calls of this level whose result must be known, and what the model is told otherwise than that.
+pub fn untrue(marker: &str, body: &Value) -> Vec<String> {
+    let messages = || body["messages"].as_array().into_iter().flatten();
+    let results: HashMap<&str, &str> = messages()
+        .filter(|message| message["role"] == "tool")
+        .filter_map(|message| Some((message["tool_call_id"].as_str()?, message["content"].as_str()?)))
+        .collect();
+    let calls = messages().filter_map(|message| message["tool_calls"].as_array()).flatten();
+    calls
+        .filter_map(|call| {
+            let name = call["function"]["name"].as_str()?;
+            let arguments = serde_json::from_str(call["function"]["arguments"].as_str()?).ok()?;
+            let expected = expected(marker, name, &arguments)?;
+            let told = results.get(call["id"].as_str()?).copied().unwrap_or("nothing");
+            (told != expected)
+                .then(|| format!("{marker}: {name} came to {expected:?}, and the model is told {told:?}"))
+        })
+        .collect()
+}
+
+/// What a call of this level must come to, where that is known: another turn's may have been stopped.
+fn expected(marker: &str, name: &str, arguments: &Value) -> Option<String> {
+    let label = || arguments["label"].as_str().filter(|label| label.starts_with(&format!("{marker}.")));
+    let path = || arguments["path"].as_str().filter(|path| *path == file(marker));
+    match name {
+        PICK | SIGN => label().map(answer),
+        "write_file" => {
+            path().map(|path| format!("wrote {} bytes to {path:?}", content("one", marker).len()))
+        }
+        "edit_file" => path().map(|path| format!("edited {path:?}")),
+        "read_file" => path().map(|_| content("two", marker)),
+        _ => None,
+    }
+}
+
+/// A level's own file.
+fn file(marker: &str) -> String {
+    format!("{}.txt", marker.replace(['/', '#'], "-"))
+}
+
+fn content(word: &str, marker: &str) -> String {
+    format!("{word} {marker}")
 }
 
 /// A turn's id, from which its number can be read.
@@ -73,6 +146,9 @@ pub fn reply(marker: &str, step: usize) -> Option<Step> {
         "structured/s" | "whole/s" => {
             vec![at.does(&["again"]), at.finishes(json!({"n": "one"})), at.finishes(json!({"n": 1}))]
         }
+        "asks" => vec![at.does(&["task:a", "pick", "once"]), at.does(&["again", "sign"]), at.says()],
+        "asks/a" => vec![at.does(&["again", "sign"]), at.says()],
+        "files" => vec![at.does(&["write"]), at.does(&["edit"]), at.does(&["read"]), at.says()],
         "whole" => vec![at.does(&["once", "task:a", "again", "schema:s"]), at.says()],
         "whole/a" => vec![at.does(&["task:c", "once"]), at.says()],
         "whole/a/c" => vec![at.does(&["once"]), at.says()],
@@ -121,6 +197,7 @@ impl At<'_> {
         let label = json!({ "label": format!("{}.{}.{index}", self.marker, self.step) });
         let (what, child) = what.split_once(':').unwrap_or((what, ""));
         let instructions = format!("Do that. [[fake:{}/{child}#{}]]", self.path, self.number);
+        let path = file(self.marker);
         let mut task = json!({ "title": child, "instructions": instructions });
         match what {
             "again" => ("record_again", label),
@@ -128,6 +205,11 @@ impl At<'_> {
             "sum" => ("calculate", json!({ "expression": "6 * 7" })),
             "note" => ("memory_write", json!({ "key": self.path.replace('/', "-"), "value": self.number })),
             "list" => ("memory_list", json!({})),
+            "pick" => (PICK, label),
+            "sign" => (SIGN, label),
+            "write" => ("write_file", json!({ "path": path, "content": content("one", self.marker) })),
+            "edit" => ("edit_file", json!({ "path": path, "old_text": "one", "new_text": "two" })),
+            "read" => ("read_file", json!({ "path": path })),
             "task" => ("run_subtask", task),
             _ => {
                 let n = json!({ "n": { "type": "integer" } });

@@ -51,6 +51,10 @@ pub fn rows(outcome: &Outcome, quota: [u32; 4]) -> Vec<Row> {
         fact("  of which", kinds(&counts.upstream)),
         fact("D1 faults", kinds(&counts.d1)),
         fact("cancels / superseded", format!("{} / {}", seen.cancels, seen.superseded)),
+        fact(
+            "answers from outside / calls that waited for one at a kill",
+            format!("{} / {}", seen.answers, seen.killed_waiting),
+        ),
         fact("requests answered 5xx while their object ended", seen.errors_5xx),
         fact("turns accepted", seen.accepted),
         fact("  ended as", finishes.join(", ")),

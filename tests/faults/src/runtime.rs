@@ -11,6 +11,7 @@ use tokio::process::{Child, Command};
 use tokio::time::Instant;
 
 use crate::ledger::Ledger;
+use crate::plan::POLICY;
 
 /// What is the same in all lives.
 pub struct Plan {
@@ -129,6 +130,7 @@ impl Runtime {
             ("LLM_API_KEY", "test-key".to_owned()),
             ("LLM_MODEL", "fake-1".to_owned()),
             ("LIMITS", LIMITS.to_owned()),
+            ("TOOL_POLICY", POLICY.to_owned()),
             ("FAULTS_URL", world),
         ]
     }

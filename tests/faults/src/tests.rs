@@ -11,6 +11,7 @@ const MARKER: &str = "parallel#7";
 /// A ledger in its first life, with a first call of the model.
 fn called() -> Ledger {
     let ledger = Ledger::default();
+    ledger.ordered(7, "a");
     let life = ledger.born();
     ledger.model_called(life, MARKER, 0);
     ledger
@@ -85,11 +86,17 @@ fn a_side_effect_may_be_repeated_if_it_is_idempotent_and_was_cut_off() {
 }
 
 #[test]
-fn an_abort_excuses_its_own_turn_alone() {
-    let ledger = called();
-    ledger.struck(Death::Abort, Some(8));
-    ledger.model_called(1, MARKER, 0);
-    assert!(verdict(&ledger).contains("no death excuses it"));
+fn an_abort_excuses_the_turns_of_its_own_thread_alone() {
+    let struck = |thread: &str| {
+        let ledger = called();
+        ledger.ordered(6, thread);
+        // The turn before this one, which took its place.
+        ledger.struck(Death::Abort, Some(6));
+        ledger.model_called(1, MARKER, 0);
+        verdict(&ledger)
+    };
+    assert_eq!(struck("a"), "");
+    assert!(struck("b").contains("no death excuses it"));
 }
 
 #[test]
@@ -135,4 +142,19 @@ fn what_is_sent_twice_or_under_a_number_that_is_taken_is_counted() {
     assert_eq!(view(std::slice::from_ref(&first), 2).duplicates, 0);
     assert_eq!(view(&[first.clone(), event(3, "error", json!({}))], 0).conflicts, 1);
     assert_eq!(view(&[first.clone(), first], 0).conflicts, 0);
+}
+
+#[test]
+fn what_the_model_is_told_otherwise_is_found() {
+    let call = |id: &str, name: &str, label: &str| json!({ "id": id, "function": { "name": name, "arguments": json!({ "label": label }).to_string() } });
+    let result = |id: &str, content: &str| json!({ "role": "tool", "tool_call_id": id, "content": content });
+    let told = |content: &str| {
+        let calls =
+            [call("a", "ui_pick", "asks#7.0.1"), call("b", "ui_pick", "asks#6.0.1"), call("c", "once", "x")];
+        let assistant = json!({ "role": "assistant", "tool_calls": calls });
+        let body = json!({ "messages": [assistant, result("a", content), result("b", "unknown")] });
+        plan::untrue("asks#7", &body)
+    };
+    assert_eq!(told("picked asks#7.0.1"), Vec::<String>::new(), "another turn may have been stopped");
+    assert_eq!(told("unknown").len(), 1);
 }

@@ -14,8 +14,23 @@ pub const OTHER_API_KEY: &str = "canary-other-92ab7d";
 pub const OPENAI_API_KEY: &str = "canary-responses-d05f13";
 /// See [`LLM_API_KEY`].
 pub const ANTHROPIC_API_KEY: &str = "canary-messages-4be8a2";
+/// The bearer token of the fake MCP server `tools`.
+pub const MCP_BEARER: &str = "canary-mcp-bearer-5c9a04";
+/// The client's secret for the token endpoint of the fake MCP server `oauth`.
+pub const MCP_CLIENT_SECRET: &str = "canary-mcp-client-83d1f6";
+/// What shows it: `espalier` and the secret, in base64.
+pub const MCP_BASIC: &str = "Basic ZXNwYWxpZXI6Y2FuYXJ5LW1jcC1jbGllbnQtODNkMWY2";
+/// What the tokens of that endpoint begin with.
+pub const MCP_TOKEN: &str = "canary-mcp-token-f27be1";
+/// See [`LLM_API_KEY`].
+pub const BRAVE_API_KEY: &str = "canary-brave-a7e31f";
+/// See [`LLM_API_KEY`].
+pub const BROWSER_API_TOKEN: &str = "canary-browser-0b96d2";
 /// The same at all instances, so that configuration alone keeps a user of `main` out of `closed`.
 pub const SESSION_SECRET: &str = "canary-session-7c20b9-at-least-32-bytes";
+
+/// The newer secret of the instance whose secret is being replaced.
+pub const NEW_SESSION_SECRET: &str = "canary-session-e83d51-at-least-32-bytes";
 
 /// A secret by its name.
 pub type Secret = (&'static str, String);
@@ -27,7 +42,14 @@ pub fn secrets(admin_key: &str) -> Vec<Secret> {
         ("OTHER_API_KEY", OTHER_API_KEY),
         ("OPENAI_API_KEY", OPENAI_API_KEY),
         ("ANTHROPIC_API_KEY", ANTHROPIC_API_KEY),
+        ("MCP_BEARER", MCP_BEARER),
+        ("MCP_CLIENT_SECRET", MCP_CLIENT_SECRET),
+        ("MCP_BASIC", MCP_BASIC),
+        ("MCP_TOKEN", MCP_TOKEN),
+        ("BRAVE_API_KEY", BRAVE_API_KEY),
+        ("BROWSER_API_TOKEN", BROWSER_API_TOKEN),
         ("SESSION_SECRET", SESSION_SECRET),
+        ("the new SESSION_SECRET", NEW_SESSION_SECRET),
         ("the admin's API key", admin_key),
     ];
     fixed

@@ -58,8 +58,10 @@ async function createSession(): Promise<void> {
 }
 
 export interface RequestOptions {
-  method?: "GET" | "POST" | "PATCH" | "DELETE";
+  method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   body?: unknown;
+  /** A body that is no JSON; it goes as what it says it is. */
+  file?: Blob;
   headers?: Record<string, string>;
   signal?: AbortSignal;
   /** The request outlives the page. */
@@ -83,12 +85,16 @@ export async function requestJson<T>(path: string, options: RequestOptions = {})
 }
 
 async function send(path: string, options: RequestOptions): Promise<Response> {
-  const { method = "GET", body, headers = {}, signal, keepalive } = options;
+  const { method = "GET", body, file, headers = {}, signal, keepalive } = options;
   const init: RequestInit = { method, headers: { ...headers }, credentials: "same-origin" };
   if (method !== "GET") {
     // Also without a body: it is this header that keeps other sites from sending it.
     init.headers = { ...headers, "content-type": "application/json" };
     if (body !== undefined) init.body = JSON.stringify(body);
+  }
+  if (file) {
+    init.headers = { ...headers, "content-type": file.type || "application/octet-stream" };
+    init.body = file;
   }
   if (signal) init.signal = signal;
   if (keepalive) init.keepalive = true;

@@ -1,46 +1,20 @@
 // A block of code: its language, a button that copies it, colours once somebody has loaded them.
 
-import { memo, useEffect, useState, type ReactNode } from "react";
+import { memo } from "react";
 import type { ExtraProps } from "react-markdown";
+import { colours } from "../state/parts";
 import { CopyButton } from "./CopyButton";
-
-type Colour = (code: string, language: string) => ReactNode;
-
-/** The highlighter is large and most answers have no code, so it is loaded with the first block. */
-let colour: Colour | null = null;
-let loading: Promise<Colour> | null = null;
-
-function load(): Promise<Colour> {
-  loading ??= import("./highlight").then((module) => (colour = module.colour));
-  return loading;
-}
 
 /** Longer ones are shown plain: colours cost more than they help there. */
 const COLOURED_CHARS = 50_000;
-
-function useColour(wanted: boolean): Colour | null {
-  const [known, setKnown] = useState<Colour | null>(() => colour);
-  useEffect(() => {
-    if (!wanted || known) return;
-    let gone = false;
-    load().then(
-      (loaded) => !gone && setKnown(() => loaded),
-      // Without a network the code stays readable, without colours.
-      () => {},
-    );
-    return () => {
-      gone = true;
-    };
-  }, [wanted, known]);
-  return wanted ? known : null;
-}
 
 type Element = NonNullable<ExtraProps["node"]>;
 
 export const CodeBlock = memo(function CodeBlock({ node }: { node: Element | undefined }) {
   const code = textOf(node).replace(/\n$/, "");
   const language = languageOf(node);
-  const paint = useColour(language !== null && code.length <= COLOURED_CHARS);
+  const wanted = language !== null && code.length <= COLOURED_CHARS;
+  const paint = colours.use(wanted);
   return (
     <div className="code-block">
       <div className="code-head">
@@ -48,7 +22,7 @@ export const CodeBlock = memo(function CodeBlock({ node }: { node: Element | und
         <CopyButton text={code} what="the code" />
       </div>
       <pre tabIndex={0}>
-        <code>{(paint && language && paint(code, language)) ?? code}</code>
+        <code>{wanted && paint ? paint(code, language) : code}</code>
       </pre>
     </div>
   );

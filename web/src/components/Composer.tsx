@@ -1,12 +1,13 @@
 import { useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent } from "react";
 import type { ConversationState } from "../state/conversation";
+import { choose, chosen } from "../state/chosen";
 import { draftFiles, drafts, NEW_CHAT, setDraft, setDraftFiles, sorted, type Attachment } from "../state/drafts";
 import { attach } from "../state/files";
 import { conversation } from "../state/page";
-import { readsMedia, settings } from "../state/settings";
+import { offerIsKnown, readsMedia, settings } from "../state/settings";
 import { useStore } from "../state/store";
 import { isImage, withFiles } from "../turn/attachments";
-import { ArrowUpIcon, ClipIcon, CloseIcon, FileIcon, StopIcon } from "./Icons";
+import { ArrowUpIcon, ClipIcon, CloseIcon, FileIcon, ShelfIcon, StopIcon } from "./Icons";
 
 /** What the service takes in one message. */
 const MAX_CHARS = 100_000;
@@ -15,15 +16,17 @@ interface Props {
   state: ConversationState;
   /** Edits the last message; null where there is none to edit. */
   onEditLast: (() => void) | null;
+  onCollections: () => void;
 }
 
 export const COMPOSER_ID = "composer";
 
-export function Composer({ state, onEditLast }: Props) {
+export function Composer({ state, onEditLast, onCollections }: Props) {
   const { threadId, phase, running } = state;
   const chat = threadId ?? NEW_CHAT;
   const text = useStore(drafts)[chat] ?? "";
   const attached: readonly Attachment[] = useStore(draftFiles)[chat] ?? [];
+  const searched = useStore(chosen).byChat[chat] ?? [];
   const [refused, setRefused] = useState<string | null>(null);
   const box = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
@@ -36,8 +39,9 @@ export function Composer({ state, onEditLast }: Props) {
   useLayoutEffect(() => {
     const field = box.current;
     if (!field) return;
-    // Through CSSOM, which a strict style-src allows.
-    field.style.height = "auto";
+    // Through CSSOM, which a strict style-src allows. An empty one need not be measured.
+    field.style.height = text === "" ? "" : "auto";
+    if (text === "") return;
     field.style.height = `${field.scrollHeight}px`;
   }, [text]);
 
@@ -56,7 +60,10 @@ export function Composer({ state, onEditLast }: Props) {
   const take = async (list: FileList | null) => {
     if (!list || list.length === 0) return;
     const before = () => draftFiles.get()[chat] ?? [];
-    const read = await attach([...list], before(), readsMedia(settings.get()));
+    // The list lives as long as the picker's value: its files are taken out before anything is waited for.
+    const given = [...list];
+    await offerIsKnown;
+    const read = await attach(given, before(), readsMedia(settings.get()));
     setRefused(read.refused);
     setDraftFiles(chat, [...before(), ...read.attached]);
     box.current?.focus();
@@ -90,6 +97,25 @@ export function Composer({ state, onEditLast }: Props) {
       }}
     >
       <div className="composer-box">
+        {searched.length > 0 && (
+          <ul className="composer-files" aria-label="Collections that are searched">
+            {searched.map(({ id, name }) => (
+              <li key={id} data-testid="chosen">
+                <ShelfIcon />
+                <span>{name}</span>
+                <button
+                  type="button"
+                  className="icon-button tiny"
+                  title="Do not search it"
+                  onClick={() => choose(chat, searched.filter((each) => each.id !== id))}
+                >
+                  <CloseIcon />
+                  <span className="visually-hidden">Do not search {name}</span>
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
         {attached.length > 0 && (
           <ul className="composer-files" aria-label="Attached files">
             {attached.map((file, index) => (
@@ -132,6 +158,16 @@ export function Composer({ state, onEditLast }: Props) {
         >
           <ClipIcon />
           <span className="visually-hidden">Attach files</span>
+        </button>
+        <button
+          type="button"
+          className="icon-button composer-clip"
+          data-testid="choose-collections"
+          title="Search collections"
+          onClick={onCollections}
+        >
+          <ShelfIcon />
+          <span className="visually-hidden">Search collections</span>
         </button>
         <label className="visually-hidden" htmlFor={COMPOSER_ID}>
           Message

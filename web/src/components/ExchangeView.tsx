@@ -3,6 +3,7 @@
 import { memo, useMemo } from "react";
 import type { TurnClock } from "../state/conversation";
 import { childrenOf, outlineOf } from "../turn/outline";
+import { sourcesOf } from "../turn/citations";
 import { noticeOf, type Notice } from "../turn/status";
 import { isAsked, type Exchange } from "../turn/stored";
 import { answerText, callsIn, openApprovals, type TurnEntry, type TurnView } from "../turn/view";
@@ -11,7 +12,7 @@ import { CopyButton } from "./CopyButton";
 import { CostSummary } from "./CostSummary";
 import { Entries } from "./Entries";
 import { Guard } from "./Guard";
-import { AgainIcon } from "./Icons";
+import { AgainIcon, ShelfIcon } from "./Icons";
 import { Question } from "./Question";
 import { TurnFrameProvider } from "./TurnContext";
 import { TurnNotice } from "./TurnNotice";
@@ -58,6 +59,7 @@ export const ExchangeView = memo(function ExchangeView({ exchange, clock, onAgai
         <Guard plain={answer ? answerText(answer) : ""}>
           <TurnFrameProvider value={frame}>{answer && <Answer view={answer} />}</TurnFrameProvider>
         </Guard>
+        {answer && <Sources view={answer} />}
         {notice && <TurnNotice notice={notice} onRetry={retry} />}
         {answer && <Footer view={answer} onAgain={again && (() => again(question))} />}
       </div>
@@ -94,6 +96,26 @@ function Answer({ view }: { view: TurnView }) {
 
 function isMoving(entry: TurnEntry): boolean {
   return entry.kind === "tool" ? entry.status === "running" : !entry.done;
+}
+
+/** Where the answer may come from; the passages are in the cards. */
+function Sources({ view }: { view: TurnView }) {
+  const sources = isRunning(view) ? [] : sourcesOf(view);
+  if (sources.length === 0) return null;
+  return (
+    <p className="sources" data-testid="sources">
+      <ShelfIcon />
+      <span>
+        Found in{" "}
+        {sources.map((source, index) => (
+          <span key={source}>
+            {index > 0 && ", "}
+            <cite>{source}</cite>
+          </span>
+        ))}
+      </span>
+    </p>
+  );
 }
 
 function Footer({ view, onAgain }: { view: TurnView; onAgain: (() => void) | null }) {

@@ -6,6 +6,8 @@ import { choicesOf, DEFAULT_ROLE, setModel, setTheme, settings, THEMES, type The
 import { useStore } from "../state/store";
 import type { ModelList } from "../wire";
 import { CloseIcon } from "./Icons";
+import { MemorySetting } from "./MemorySetting";
+import "../styles/side.css";
 
 const THEME_WORDS: Record<Theme, string> = { system: "As the system", light: "Light", dark: "Dark" };
 
@@ -66,6 +68,7 @@ export function Settings({ onClose }: { onClose: () => void }) {
           </div>
         </fieldset>
         {offered && choicesOf(offered).length > 1 && <ModelChoice offered={offered} chosen={model} />}
+        <MemorySetting />
         <section className="setting">
           <h3>Keys</h3>
           <dl className="keys">

@@ -2,7 +2,7 @@ import { useEffect, useRef } from "react";
 import { goTo, removeThread, threads } from "../state/page";
 import { addressOf } from "../state/route";
 import { useStore } from "../state/store";
-import { CloseIcon, GearIcon, PlusIcon, SearchIcon } from "./Icons";
+import { CloseIcon, GearIcon, PlusIcon, SearchIcon, ShelfIcon } from "./Icons";
 import { Logo } from "./Logo";
 import { ThreadItem } from "./ThreadItem";
 
@@ -11,12 +11,13 @@ interface Props {
   open: boolean;
   onClose: () => void;
   onSettings: () => void;
+  onCollections: () => void;
 }
 
 /** The sidebar's search box, for a key that leads there. */
 export const SEARCH_ID = "thread-search";
 
-export function Sidebar({ currentId, open, onClose, onSettings }: Props) {
+export function Sidebar({ currentId, open, onClose, onSettings, onCollections }: Props) {
   const { phase, threads: all, found, wanted, nextCursor, problem } = useStore(threads.store);
   const close = useRef<HTMLButtonElement>(null);
   useEffect(() => {
@@ -98,6 +99,10 @@ export function Sidebar({ currentId, open, onClose, onSettings }: Props) {
           </button>
         </p>
       )}
+      <button type="button" className="sidebar-foot" data-testid="collections-open" onClick={onCollections}>
+        <ShelfIcon />
+        Collections
+      </button>
       <button type="button" className="sidebar-foot" data-testid="settings" onClick={onSettings}>
         <GearIcon />
         Settings

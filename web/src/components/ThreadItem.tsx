@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState, type MouseEvent } from "react";
-import { exportThread } from "../state/export";
-import { threads } from "../state/page";
+import { saveThread, threads } from "../state/page";
 import { addressOf } from "../state/route";
 import type { ThreadSummary } from "../wire";
 import { MoreIcon, PencilIcon, SaveIcon, TrashIcon } from "./Icons";
@@ -49,13 +48,13 @@ export function ThreadItem({ thread, current, onOpen, onDelete }: Props) {
                 label: "Save as Markdown",
                 icon: <SaveIcon />,
                 testId: "thread-markdown",
-                act: () => void exportThread(thread.id, "markdown"),
+                act: () => void saveThread(thread.id, "markdown"),
               },
               {
                 label: "Save as JSON",
                 icon: <SaveIcon />,
                 testId: "thread-json",
-                act: () => void exportThread(thread.id, "json"),
+                act: () => void saveThread(thread.id, "json"),
               },
               { label: "Delete", icon: <TrashIcon />, danger: true, testId: "thread-delete", act: onDelete },
             ]}

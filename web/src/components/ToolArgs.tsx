@@ -26,11 +26,15 @@ function parsed(text: string): Record<string, unknown> | null {
   }
 }
 
+/** Names of arguments that say more of a call than others do. */
+const TELLING: ReadonlySet<string> = new Set(["path", "key", "query", "url", "name"]);
+
 /** What a folded card says about its arguments in a few words. */
 export function argsGist(call: ToolEntry): string {
   if (isSubtask(call)) return "";
-  const first = argFields(call.args)?.[0];
-  return first ? first[1].replace(/\s+/g, " ").slice(0, 120) : "";
+  const fields = argFields(call.args) ?? [];
+  const [, telling = ""] = fields.find(([name]) => TELLING.has(name)) ?? fields[0] ?? [];
+  return telling.replace(/\s+/g, " ").slice(0, 120);
 }
 
 /** What a folded card says about its result in a few words. */

@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 import { childrenOf, outlineOf } from "../turn/outline";
 import { callsOf } from "../turn/stored";
 import { Entries } from "./Entries";
+import { argsGist } from "./ToolArgs";
 
 function drawn(...nodes: [id: string, parent: string | null, name: string][]): string[] {
   const calls = callsOf({
@@ -20,6 +21,12 @@ function drawn(...nodes: [id: string, parent: string | null, name: string][]): s
   );
 }
 
+it("says in the head of a card what the call is about, whatever stands first in its arguments", () => {
+  const gist = (args_preview: string) =>
+    argsGist(callsOf({ version: 1, nodes: [{ id: "a", parent_id: null, name: "write_file", args_preview, duration_ms: 1 }] })[0]!);
+  expect(['{"content":"long","path":"a.md"}', '{"expression":"1 +  1"}', "{}", '{"content":"cut of'].map(gist)).toEqual(["a.md", "1 + 1", "", ""]);
+});
+
 it("opens a subtask at the root, so that the headers of its cards are seen", () => {
   expect(drawn(["a", null, "run_subtask"], ["b", "a", "calculate"])).toEqual(["a 0 true", "b 1 false"]);
 });
@@ -28,6 +35,10 @@ it("starts collapsed below the root: what is inside is not even drawn", () => {
   expect(
     drawn(["a", null, "run_subtask"], ["b", "a", "run_subtask"], ["c", "b", "calculate"]),
   ).toEqual(["a 0 true", "b 1 false"]);
+});
+
+it("shows what is inside any call that has calls inside", () => {
+  expect(drawn(["a", null, "another_loop"], ["b", "a", "another_step"], ["c", "b", "calculate"])).toEqual(["a 0 true", "b 1 false"]);
 });
 
 it("folds a plain call behind its header, at the root too", () => {

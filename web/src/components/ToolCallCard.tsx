@@ -6,8 +6,10 @@
 import { memo, useId } from "react";
 import { useOpen } from "../state/expansion";
 import { childrenOf, type Outline } from "../turn/outline";
+import { citationsOf } from "../turn/citations";
 import { compact, shareText } from "../turn/status";
 import { isSubtask, type ToolEntry, type ToolStatus, type TurnEntry } from "../turn/view";
+import { Citations } from "./Citations";
 import { Clamp } from "./Clamp";
 import { Disclosure } from "./Disclosure";
 import { Elapsed } from "./Elapsed";
@@ -34,7 +36,9 @@ interface Props {
 }
 
 export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props) {
-  const subtask = isSubtask(call);
+  const inside = childrenOf(outline, call.id);
+  // Whatever else comes to have calls inside shows them as a subtask does.
+  const subtask = isSubtask(call) || inside.length > 0;
   const { turnId } = useTurnFrame();
   const [open, setOpen] = useOpen(turnId, call.id, subtask && call.depth === 0);
   const bodyId = useId();
@@ -74,7 +78,7 @@ export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props)
           </span>
         )}
         <span className="tool-meta">
-          {subtask && <Inside entries={childrenOf(outline, call.id)} />}
+          {subtask && <Inside entries={inside} named={isSubtask(call)} />}
           {call.usage && call.usage.input_tokens + call.usage.output_tokens > 0 && (
             <span className="tool-tokens">{compact(call.usage.input_tokens + call.usage.output_tokens)} tokens</span>
           )}
@@ -110,9 +114,10 @@ function StatusMark({ status }: { status: ToolStatus }) {
   );
 }
 
-function Inside({ entries }: { entries: readonly TurnEntry[] }) {
-  const calls = entries.filter((entry) => entry.kind === "tool").length;
-  return <span className="tool-inside">{calls === 0 ? "subtask" : `subtask, ${calls} ${calls === 1 ? "call" : "calls"}`}</span>;
+function Inside({ entries, named }: { entries: readonly TurnEntry[]; named: boolean }) {
+  const count = entries.filter((entry) => entry.kind === "tool").length;
+  const words = [named && "subtask", count > 0 && `${count} ${count === 1 ? "call" : "calls"}`].filter(Boolean);
+  return <span className="tool-inside">{words.join(", ")}</span>;
 }
 
 function SubtaskBody({ call, outline }: Props) {
@@ -158,6 +163,15 @@ function Result({ call }: { call: ToolEntry }) {
   if (call.status === "running") return null;
   const result = call.result ?? "";
   const cut = result.length > RESULT_CHARS;
+  const found = citationsOf(call);
+  if (found.length > 0) {
+    return (
+      <>
+        <p className="tool-label">Found</p>
+        <Citations found={found} />
+      </>
+    );
+  }
   return (
     <>
       <p className="tool-label">{call.status === "error" ? "Error" : "Result"}</p>

@@ -2,7 +2,7 @@ import { useEffect, useRef } from "react";
 import type { Status } from "../turn/status";
 import type { TurnClock } from "../state/conversation";
 import type { TurnView } from "../turn/view";
-import { MenuIcon } from "./Icons";
+import { FolderIcon, MenuIcon } from "./Icons";
 import { StatusChip } from "./StatusChip";
 
 interface Props {
@@ -11,9 +11,11 @@ interface Props {
   turn: { view: TurnView; clock: TurnClock } | null;
   menuOpen: boolean;
   onMenu: () => void;
+  filesOpen: boolean;
+  onFiles: () => void;
 }
 
-export function TopBar({ title, status, turn, menuOpen, onMenu }: Props) {
+export function TopBar({ title, status, turn, menuOpen, onMenu, filesOpen, onFiles }: Props) {
   const menu = useRef<HTMLButtonElement>(null);
   const wasOpen = useRef(false);
   // The focus comes back from the drawer to where it went in.
@@ -37,6 +39,17 @@ export function TopBar({ title, status, turn, menuOpen, onMenu }: Props) {
         <span className="visually-hidden">Chats</span>
       </button>
       <h1 className="top-title">{title}</h1>
+      <button
+        type="button"
+        className="top-button"
+        data-testid="files-toggle"
+        aria-expanded={filesOpen}
+        onClick={onFiles}
+        title="Files"
+      >
+        <FolderIcon />
+        <span>Files</span>
+      </button>
       <StatusChip status={status} turn={turn} />
     </header>
   );

@@ -1,11 +1,11 @@
 import { useCallback, useEffect, type RefObject } from "react";
 import type { ConversationState } from "../state/conversation";
+import { longList } from "../state/parts";
 import { conversation } from "../state/page";
 import type { Exchange } from "../turn/stored";
 import { EmptyState } from "./EmptyState";
 import { ExchangeView } from "./ExchangeView";
 import { ArrowDownIcon } from "./Icons";
-import { LongList } from "./LongList";
 import { useStickToBottom } from "./useStickToBottom";
 
 interface Props {
@@ -17,6 +17,8 @@ interface Props {
 
 /** Shorter chats are drawn whole: then the browser's own search finds everything. */
 const LONG = 60;
+/** A chat that grows is drawn whole for as long as what draws long ones is on its way. */
+const TOO_LONG = 120;
 
 export function Transcript({ state, demo, editing, setEditing }: Props) {
   const { threadId, phase, exchanges, running } = state;
@@ -35,6 +37,8 @@ export function Transcript({ state, demo, editing, setEditing }: Props) {
     if (lastTurn) toBottom();
   }, [lastTurn, toBottom]);
 
+  const LongList = longList.use(exchanges.length > LONG / 2);
+  const whole = exchanges.length < (LongList ? LONG : TOO_LONG);
   const draw = (exchange: Exchange) => (
     <ExchangeView
       key={exchange.turnId}
@@ -50,11 +54,10 @@ export function Transcript({ state, demo, editing, setEditing }: Props) {
     <div className="transcript-frame">
       <div className="transcript" ref={scroller} tabIndex={-1}>
         <div className="transcript-content" ref={content}>
-          {phase === "loading" && <Loading />}
+          {(phase === "loading" || !(whole || LongList)) && <Loading />}
           {phase === "ready" && exchanges.length === 0 && <EmptyState demo={demo} />}
-          {exchanges.length < LONG ? (
-            exchanges.map(draw)
-          ) : (
+          {whole && exchanges.map(draw)}
+          {!whole && LongList && (
             <LongList exchanges={exchanges} scroller={scroller as RefObject<HTMLDivElement>} draw={draw} />
           )}
         </div>

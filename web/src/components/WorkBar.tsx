@@ -2,11 +2,12 @@
 
 import { useId, useState } from "react";
 import { openCards } from "../state/expansion";
+import { fetchPart } from "../state/page";
+import { timelineView } from "../state/parts";
 import { secondsText, durationText } from "../turn/status";
 import { timelineOf } from "../turn/timeline";
 import { callsIn, isSubtask, type TurnView } from "../turn/view";
 import { CollapseIcon, ExpandIcon, LanesIcon } from "./Icons";
-import { TimelineView } from "./TimelineView";
 import { useTurnFrame } from "./TurnContext";
 import { useRunningMs } from "./useNow";
 
@@ -14,6 +15,7 @@ export function WorkBar({ view }: { view: TurnView }) {
   const { turnId, clock } = useTurnFrame();
   const [lanes, setLanes] = useState(false);
   const panel = useId();
+  const TimelineView = timelineView.use(lanes);
   const running = clock !== null && view.finishReason === null;
   const runningMs = useRunningMs(clock, running);
   const timeline = timelineOf(view, running ? runningMs : 0);
@@ -38,8 +40,11 @@ export function WorkBar({ view }: { view: TurnView }) {
             className="work-button"
             data-testid="timeline-toggle"
             aria-expanded={lanes}
-            aria-controls={lanes ? panel : undefined}
-            onClick={() => setLanes(!lanes)}
+            aria-controls={lanes && TimelineView ? panel : undefined}
+            onClick={() => {
+              setLanes(!lanes);
+              fetchPart(timelineView, () => setLanes(false));
+            }}
           >
             <LanesIcon />
             <span>Timeline</span>
@@ -54,7 +59,7 @@ export function WorkBar({ view }: { view: TurnView }) {
           <span>Collapse all</span>
         </button>
       </div>
-      {lanes && timeline && <TimelineView id={panel} timeline={timeline} turnId={turnId} calls={calls} />}
+      {lanes && timeline && TimelineView && <TimelineView id={panel} timeline={timeline} turnId={turnId} calls={calls} />}
     </div>
   );
 }

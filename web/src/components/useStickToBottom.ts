@@ -22,7 +22,7 @@ export function useStickToBottom(chat: string, enabled: boolean) {
     const box = scroller.current;
     if (!box || !content.current) return;
     const distance = () => box.scrollHeight - box.clientHeight - box.scrollTop;
-    let lastTop = box.scrollTop;
+    let lastTop = 0;
     const onScroll = () => {
       // Only a way up lets go. Text that grew since the last frame also leaves a distance, and says
       // nothing about the reader.

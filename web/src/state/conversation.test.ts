@@ -1,8 +1,10 @@
 // Covers N-003 (what a request carries) and that typed words survive every failure.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { choose, chosen } from "./chosen";
 import { Conversation } from "./conversation";
 import { draftFiles, drafts, NEW_CHAT } from "./drafts";
+import { settings } from "./settings";
 
 interface Asked {
   url: string;
@@ -50,9 +52,9 @@ function finished(turn_id: string, seq = 1): Response {
   return new Response(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
 }
 
-function opened() {
+function opened(prepare: () => Promise<unknown> = async () => {}) {
   const began: string[] = [];
-  const conversation = new Conversation({ began: (id) => began.push(id), ended: () => {} });
+  const conversation = new Conversation({ prepare, began: (id) => began.push(id), ended: () => {}, called: () => {} });
   const send = async (content: string) => {
     const sending = conversation.send(content);
     await vi.runAllTimersAsync();
@@ -86,6 +88,35 @@ describe("sending", () => {
     expect(state.exchanges).toMatchObject([
       { question: "Hi", answer: { finishReason: "stop", entries: [{ content: "Hello" }] } },
     ]);
+  });
+
+  it("says that it may remember, and what it may search, where a person chose so", async () => {
+    answer = ({ body }) => finished(body["turn_id"]!);
+    choose(NEW_CHAT, [{ id: "c1", name: "Walls" }]);
+    settings.set({ memory: true });
+    const { send } = opened();
+    await send("Hi");
+    await send("And now?");
+    settings.set({ memory: false });
+    chosen.set({ byChat: {} });
+    await send("Plainly");
+    expect(requests.map(({ body }) => [body["memory_enabled"], body["collections"]])).toEqual([
+      [true, ["c1"]],
+      [true, ["c1"]],
+      [undefined, undefined],
+    ]);
+  });
+
+  it("leaves a collection out that is not there any more, and gives the words back", async () => {
+    choose(NEW_CHAT, [{ id: "c1", name: "Walls" }, { id: "c2", name: "Gone" }]);
+    answer = () => Response.json({ code: "collection_not_found", detail: "There is none.", field: "collections[1]" }, { status: 404 });
+    const { send } = opened();
+    const state = await send("Hi");
+    expect([state.problem, drafts.get()[NEW_CHAT]]).toEqual(["There is none.", "Hi"]);
+    answer = ({ body }) => finished(body["turn_id"]!);
+    await send("Hi");
+    expect(requests.map(({ body }) => body["collections"])).toEqual([["c1", "c2"], ["c1"]]);
+    chosen.set({ byChat: {} });
   });
 
   it("sends images as parts, shows them, and gives them back when they are refused", async () => {
@@ -242,6 +273,21 @@ describe("a chat that went on elsewhere", () => {
 });
 
 describe("opening", () => {
+  it("shows no answer before that is there which draws it", async () => {
+    const details = { id: "T", title: "", created_at: 0, updated_at: 0, last_seq: 3, running_turn_id: null };
+    const said = { id: "a", turn_id: "1", role: "assistant", content: "Hi", created_at: 0 };
+    answer = ({ url }) =>
+      Response.json(url.includes("/messages") ? { messages: [said], next_cursor: null } : details);
+    let come = () => {};
+    const { conversation } = opened(() => new Promise<void>((resolve) => (come = resolve)));
+    const opening = conversation.open("T");
+    await vi.runAllTimersAsync();
+    expect([requests.length, conversation.store.get().phase]).toEqual([2, "loading"]);
+    come();
+    await opening;
+    expect(conversation.store.get()).toMatchObject({ phase: "ready", exchanges: [{ answer: { entries: [{ content: "Hi" }] } }] });
+  });
+
   it("reads on from a turn that runs", async () => {
     const running = { running_turn_id: "r", running_turn_first_seq: 41 };
     const details = { id: "T", title: "", created_at: 0, updated_at: 0, last_seq: 43, ...running };

@@ -11,6 +11,7 @@ import { contentOf, isImage, partsOf, type Medium } from "../turn/attachments";
 import type { Connection } from "../turn/status";
 import type { Content, Decision, ThreadDetail } from "../wire";
 import { begunExchange, exchangesOf, questionIdOf, renewed, type Exchange } from "../turn/stored";
+import { chosenFor, refuse, takeAlong } from "./chosen";
 import { drawing } from "./drawing";
 import { clearDraft, NEW_CHAT, restoreDraft } from "./drafts";
 import { pause } from "./pause";
@@ -46,8 +47,12 @@ export interface ConversationState {
 
 /** Tells the rest of the page what happened to a chat. */
 export interface Listener {
+  /** Gets what drawing an answer needs, as far as it is to be had. A chat that is opened waits for it. */
+  prepare: () => Promise<unknown>;
   began: (threadId: string, content: string) => void;
   ended: (threadId: string) => void;
+  /** A tool has run. */
+  called: (threadId: string, tool: string) => void;
 }
 
 /** A message on its way. */
@@ -129,6 +134,7 @@ export class Conversation {
     const chat = threadId ?? NEW_CHAT;
     const signal = this.#visit.signal;
     if (!instead) clearDraft(chat);
+    if (threadId === null) takeAlong(request.thread_id);
     this.store.set((state) => ({
       threadId: request.thread_id,
       problem: null,
@@ -192,8 +198,10 @@ export class Conversation {
     if (threadId === null) return;
     try {
       // In this order: a turn that ends in between is then in the messages, never in neither.
+      const prepared = this.listener.prepare();
       const details = await readThread(threadId, signal);
       const exchanges = exchangesOf(await readMessages(threadId, signal));
+      await prepared;
       if (signal.aborted) return;
       this.#lastSeq = details.last_seq;
       this.store.set({ phase: "ready", exchanges, problem });
@@ -240,6 +248,7 @@ export class Conversation {
         this.#lastSeq = event.seq;
         drawn.add(event);
         if (start && this.store.get().running?.begun === false) this.#begin(threadId);
+        if (event.type === "tool_call_update" && event.status === "end") this.listener.called(threadId, event.name);
         if (event.type === "agent_state") this.#setWaiting(event.state === "waiting_on_user");
       },
       onOpen: () => this.#setRunning({ connection: "open" }, signal),
@@ -290,13 +299,16 @@ export class Conversation {
       (threadId ?? unsure.thread_id) === unsure.thread_id &&
       (unsure.replaces_message_id ?? null) === replaced;
     if (again) return unsure;
-    const { model } = settings.get();
+    const { model, memory } = settings.get();
+    const collections = chosenFor(threadId ?? NEW_CHAT).map(({ id }) => id);
     return {
       content,
       thread_id: threadId ?? crypto.randomUUID(),
       turn_id: crypto.randomUUID(),
       ...(replaced === null ? {} : { replaces_message_id: replaced }),
       ...(model === null ? {} : { model }),
+      ...(memory ? { memory_enabled: true } : {}),
+      ...(collections.length === 0 ? {} : { collections }),
     };
   }
 
@@ -311,6 +323,7 @@ export class Conversation {
     this.#unsure = error instanceof Unreachable ? request : null;
     // The deployment offers it no more: the next attempt leaves the choice to the service.
     if (error instanceof Refusal && error.field === "model") setModel(null);
+    if (error instanceof Refusal && error.code === "collection_not_found") refuse(threadId ?? NEW_CHAT, error.field);
     if (words !== instead?.question) restoreDraft(threadId ?? NEW_CHAT, words, media);
     this.store.set((state) => ({
       threadId,

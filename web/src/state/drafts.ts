@@ -27,10 +27,17 @@ function keep(key: string, drafts: Record<string, { length: number }>): void {
   }
 }
 
-export const drafts = new Store<Record<string, string>>(load(KEY));
 export type Attachment = AttachedFile | Medium;
 
-export const draftFiles = new Store<Record<string, Attachment[]>>(load(FILES_KEY));
+export const drafts = new Store<Record<string, string>>({});
+export const draftFiles = new Store<Record<string, Attachment[]>>({});
+
+/** What was left here; `typed` is what stands in the box already, from before the page had its script. */
+export function loadDrafts(typed: string): void {
+  drafts.set(load(KEY));
+  draftFiles.set(load(FILES_KEY));
+  if (typed.trim() !== "") setDraft(NEW_CHAT, typed);
+}
 
 /** The text files and the images and PDFs of a draft. */
 export function sorted(attached: readonly Attachment[]): { files: AttachedFile[]; media: Medium[] } {

@@ -1,26 +1,21 @@
 // A chat as a file. Made here: the service's own messages, nothing else.
 
-import { wordsFor } from "../api/http";
 import { readMessages, readThread } from "../api/threads";
 import { childrenOf, outlineOf } from "../turn/outline";
 import { callsOf } from "../turn/stored";
 import type { StoredMessage, ThreadDetail } from "../wire";
-import { page } from "./page";
+import { saveBlob } from "./save";
 
 export type Format = "markdown" | "json";
 
 export async function exportThread(id: string, format: Format): Promise<void> {
   const { signal } = new AbortController();
-  try {
-    const [thread, messages] = await Promise.all([readThread(id, signal), readMessages(id, signal)]);
-    const name = fileName(thread.title);
-    if (format === "json") {
-      save(`${name}.json`, "application/json", `${JSON.stringify({ thread, messages }, null, 2)}\n`);
-    } else {
-      save(`${name}.md`, "text/markdown", markdownOf(thread, messages));
-    }
-  } catch (error) {
-    page.set({ notice: wordsFor(error) });
+  const [thread, messages] = await Promise.all([readThread(id, signal), readMessages(id, signal)]);
+  const name = fileName(thread.title);
+  if (format === "json") {
+    save(`${name}.json`, "application/json", `${JSON.stringify({ thread, messages }, null, 2)}\n`);
+  } else {
+    save(`${name}.md`, "text/markdown", markdownOf(thread, messages));
   }
 }
 
@@ -62,11 +57,5 @@ function fileName(title: string): string {
 }
 
 function save(name: string, type: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  // The browser has taken it by the next task.
-  setTimeout(() => URL.revokeObjectURL(url), 0);
+  saveBlob(name, new Blob([text], { type: `${type};charset=utf-8` }));
 }

@@ -4,11 +4,16 @@ import { openSession, wordsFor, whenUserChanges } from "../api/http";
 import { readHealth, readModels } from "../api/threads";
 import type { Health } from "../wire";
 import { Conversation } from "./conversation";
+import { choose } from "./chosen";
+import { NEW_CHAT } from "./drafts";
+import type { Format } from "./export";
+import { richText, type Part } from "./parts";
 import { setAddress, threadInAddress } from "./route";
 import { offer } from "./settings";
 import { Store } from "./store";
 import { hearTabs, tellTabs } from "./tabs";
 import { Threads } from "./threads";
+import { FILE_TOOLS, Workspace } from "./workspace";
 
 export interface PageState {
   phase: "starting" | "ready" | "failed";
@@ -31,17 +36,30 @@ export const page = new Store<PageState>({
 
 export const threads = new Threads();
 
+export const workspace = new Workspace();
+
 export const conversation = new Conversation({
+  prepare: () => prepare(),
   began: (threadId, content) => {
+    if (threadInAddress() === null) choose(NEW_CHAT, []);
     setAddress(threadId);
     threads.touch(threadId, content);
     tellTabs({ what: "began", threadId });
   },
+  called: (threadId, tool) => {
+    if (FILE_TOOLS.has(tool)) workspace.touched(threadId);
+  },
   ended: (threadId) => {
     void threads.load();
+    workspace.touched(threadId);
     tellTabs({ what: "ended", threadId });
   },
 });
+
+/** Gets what an answer is drawn with. Where it does not come, answers are shown as they were written. */
+function prepare(): Promise<unknown> {
+  return richText.load().catch(() => {});
+}
 
 export async function startPage(): Promise<void> {
   page.set({ phase: "starting", problem: null });
@@ -58,7 +76,7 @@ export async function startPage(): Promise<void> {
   const threadId = threadInAddress();
   if (threadId !== null) void conversation.open(threadId);
   // Niceties: without these answers there is no choice of models, and the page does not say that this is the demo model.
-  readModels().then(offer, () => {});
+  readModels().then(offer, () => offer(null));
   readHealth().then(
     (health) => page.set({ health, demo: health.provider === "demo" }),
     () => {},
@@ -88,30 +106,58 @@ export function undoRemoval(): void {
   leftOpen = null;
 }
 
+/** A chat as a file. */
+export async function saveThread(threadId: string, format: Format): Promise<void> {
+  try {
+    const { exportThread } = await import("./export");
+    await exportThread(threadId, format);
+  } catch (error) {
+    page.set({ notice: wordsFor(error) });
+  }
+}
+
+/** Gets a part that somebody asked for. Where it does not come, that is said, and `without` it goes on. */
+export function fetchPart({ load }: Part<unknown>, without: () => void): void {
+  load().catch(() => {
+    without();
+    page.set({
+      notice: "This part of the page could not be loaded. Check your connection, or reload the page: it may have a new version.",
+    });
+  });
+}
+
 export function dismissNotice(): void {
   page.set({ notice: null });
 }
 
-window.addEventListener("popstate", () => void conversation.open(threadInAddress()));
-// What was deleted is deleted, also if the person leaves before the time to undo is over.
-window.addEventListener("pagehide", () => threads.settle());
-document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState !== "visible" || page.get().phase !== "ready") return;
-  void conversation.refresh();
-  void threads.load();
-});
-window.addEventListener("online", () => void conversation.refresh());
-
-hearTabs(({ what, threadId }) => {
-  if (what === "deleted") threads.dropped(threadId);
-  else void threads.load();
-  if (conversation.store.get().threadId === threadId) void conversation.refresh();
-});
-
-whenUserChanges(() => {
-  page.set({
-    notice: "Your session had run out, and a new one has begun. Earlier chats belonged to the old one.",
+/** What the browser, other tabs and the session tell the page. Once. */
+export function listen(): void {
+  window.addEventListener("popstate", () => void conversation.open(threadInAddress()));
+  // What was deleted is deleted, also if the person leaves before the time to undo is over.
+  window.addEventListener("pagehide", () => threads.settle());
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState !== "visible" || page.get().phase !== "ready") return;
+    void conversation.refresh();
+    void threads.load();
+    void workspace.load();
   });
-  threads.forget();
-  void threads.load();
-});
+  window.addEventListener("online", () => void conversation.refresh());
+  // Whoever puts a hand on the page will soon have an answer.
+  for (const type of ["pointerdown", "keydown"]) window.addEventListener(type, () => void prepare(), { once: true });
+  // A file that misses its place would take the place of the page.
+  for (const type of ["dragover", "drop"]) window.addEventListener(type, (event) => event.preventDefault());
+
+  hearTabs(({ what, threadId }) => {
+    if (what === "deleted") threads.dropped(threadId);
+    else void threads.load();
+    if (conversation.store.get().threadId === threadId) void conversation.refresh();
+  });
+
+  whenUserChanges(() => {
+    page.set({
+      notice: "Your session had run out, and a new one has begun. Earlier chats belonged to the old one.",
+    });
+    threads.forget();
+    void threads.load();
+  });
+}

@@ -10,6 +10,7 @@ export const THEMES: readonly Theme[] = ["system", "light", "dark"];
 /** Also in public/theme.js. */
 const THEME_KEY = "espalier.theme";
 const MODEL_KEY = "espalier.model";
+const MEMORY_KEY = "espalier.memory";
 
 function stored(key: string): string | null {
   try {
@@ -37,11 +38,13 @@ interface Settings {
   theme: Theme;
   /** A role or a model's id; null leaves it to the service. */
   model: string | null;
+  /** Whether chats remember, and may use what is remembered. */
+  memory: boolean;
   /** What the deployment offers; null as long as it has not said. */
   offered: ModelList | null;
 }
 
-export const settings = new Store<Settings>({ theme: storedTheme(), model: null, offered: null });
+export const settings = new Store<Settings>({ theme: storedTheme(), model: null, memory: stored(MEMORY_KEY) === "on", offered: null });
 
 export function setTheme(theme: Theme): void {
   settings.set({ theme });
@@ -54,8 +57,19 @@ export function setModel(model: string | null): void {
   keep(MODEL_KEY, model);
 }
 
-/** What was chosen earlier holds only if it is still offered. */
-export function offer(offered: ModelList): void {
+export function setMemory(memory: boolean): void {
+  settings.set({ memory });
+  keep(MEMORY_KEY, memory ? "on" : null);
+}
+
+let told = () => {};
+/** Ends when the deployment has said what it offers, or will not. */
+export const offerIsKnown = new Promise<void>((resolve) => (told = resolve));
+
+/** What was chosen earlier holds only if it is still offered. Null: nobody knows what is. */
+export function offer(offered: ModelList | null): void {
+  told();
+  if (!offered) return;
   const before = stored(MODEL_KEY);
   const model = before !== null && choicesOf(offered).includes(before) ? before : null;
   settings.set({ offered, model });

@@ -5,10 +5,16 @@ import { useSyncExternalStore } from "react";
 
 export class Store<T> {
   readonly #listeners = new Set<() => void>();
+  readonly #first: T;
 
-  constructor(private value: T) {}
+  constructor(private value: T) {
+    this.#first = value;
+  }
 
   get = (): T => this.value;
+
+  /** What the first screen was drawn with when the page was built (prerender.tsx). */
+  first = (): T => this.#first;
 
   set(change: Partial<T> | ((value: T) => Partial<T>)): void {
     const part = typeof change === "function" ? change(this.value) : change;
@@ -23,5 +29,5 @@ export class Store<T> {
 }
 
 export function useStore<T>(store: Store<T>): T {
-  return useSyncExternalStore(store.subscribe, store.get);
+  return useSyncExternalStore(store.subscribe, store.get, store.first);
 }

@@ -7,7 +7,7 @@ export interface TabNews {
   threadId: string;
 }
 
-const channel = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel("espalier");
+const channel = typeof document === "undefined" ? null : new BroadcastChannel("espalier");
 
 export function tellTabs(news: TabNews): void {
   channel?.postMessage(news);

@@ -155,11 +155,13 @@ export function secondsText(ms: number): string {
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
-const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+/** Made when it is first needed: that takes longer than everything else that the first screen waits for. */
+let compactFormat: Intl.NumberFormat | null = null;
 
 /** 1,234 → 1.2K */
 export function compact(n: number): string {
-  return COMPACT.format(n);
+  compactFormat ??= new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+  return compactFormat.format(n);
 }
 
 /** A subtask's part in what its turn used. */

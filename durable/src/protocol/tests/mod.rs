@@ -45,6 +45,11 @@ fn a_bad_body_names_its_member() {
             Some("chat_context.kind"),
         ),
         (r#"{"content": "x", "chat_context": {"kind": 1}}"#, "invalid_request", Some("chat_context.kind")),
+        (
+            r#"{"content": "x", "collections": ["1", "2", "3", "4", "5", "6", "7", "8", "9"]}"#,
+            "invalid_request",
+            Some("collections"),
+        ),
         (r#"{"content": "x", "collections": [1]}"#, "invalid_request", Some("collections[0]")),
     ] {
         let shown: String = body.chars().take(60).collect();
@@ -106,6 +111,11 @@ fn owners_share_no_object() {
     assert_eq!(names.len(), 6);
     assert!(names.iter().all(|name| name.len() == 64));
     let one = owner("key", "a", "b");
+    let tokens =
+        [one.token(), owner("key", "ab", "").token(), one.token_of(&["x"]), one.token_of(&["x", "y"])];
+    assert_eq!(std::collections::BTreeSet::from(tokens.clone()).len(), 4);
+    assert!(tokens.iter().all(|token| token.len() == 32));
+    assert_ne!(one.memory_id("t1", "call"), one.memory_id("t2", "call"));
     assert_eq!(one.derived_thread(thread), one.derived_thread(thread));
     assert_ne!(one.derived_thread(thread), one.derived_thread(Uuid::from_u128(8)));
     assert_ne!(one.derived_thread(thread), owner("key", "a", "c").derived_thread(thread));

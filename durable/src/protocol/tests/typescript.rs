@@ -53,6 +53,8 @@ fn the_page_has_the_wires_types() {
         TreeNode,
         MessageList,
         SentContent,
+        FileEntry,
+        FileList,
         ThreadSummary,
         ThreadList,
         ThreadDetail,
@@ -74,6 +76,15 @@ fn the_page_has_the_wires_types() {
         DocumentDetail,
         UsageRow,
         UsageList,
+        Memory,
+        MemoryList,
+        NewCollection,
+        Collection,
+        CollectionList,
+        Document,
+        DocumentList,
+        Passage,
+        PassageList,
     );
     if std::env::var_os(WRITE).is_some() {
         std::fs::write(FILE, &file).unwrap();

@@ -202,3 +202,26 @@ proptest! {
         prop_assert_eq!(whole(&stream), reference(&stream));
     }
 }
+
+#[test]
+fn a_stream_says_where_and_when_it_goes_on() {
+    let after = |stream: &[u8]| {
+        let mut split = SseDecoder::new(100);
+        for byte in stream.chunks(1) {
+            feed(&mut split, byte, &mut Vec::new()).unwrap();
+        }
+        let mut whole = SseDecoder::new(100);
+        feed(&mut whole, stream, &mut Vec::new()).unwrap();
+        let said = |decoder: &SseDecoder| (decoder.resumes_after().to_owned(), decoder.retry_ms());
+        assert_eq!(said(&split), said(&whole));
+        said(&whole)
+    };
+    assert_eq!(after(b"data: 1\n\n"), (String::new(), None));
+    assert_eq!(after(b"id: 7\nretry: 250\n\n"), ("7".to_owned(), Some(250)));
+    // What no blank line closed did not arrive.
+    assert_eq!(after(b"id: 7\n\nid: 8\ndata: 1\n"), ("7".to_owned(), None));
+    assert_eq!(after(b"id: 7\n\nid:\n\n"), (String::new(), None));
+    for nonsense in ["", "-1", "1.5", "x", "99999999999999999999", "+1"] {
+        assert_eq!(after(format!("retry: {nonsense}\n\n").as_bytes()).1, None);
+    }
+}

@@ -81,26 +81,40 @@ impl Transport for FetchTransport {
 }
 
 async fn fetch(request: Rc<HttpRequest>) -> worker::Result<Response> {
-    let mut init = RequestInit::new();
-    for (name, value) in &request.headers {
-        init.headers.set(name, value)?;
-    }
-    init.with_method(Method::Post)
-        .with_redirect(RequestRedirect::Manual)
-        .with_body(Some(Uint8Array::from(request.body.as_slice()).into()));
-    let abort = AbortOnDrop::default();
-    let Some(signal) = abort.signal() else { return Err("no signal".into()) };
-    let request = Fetch::Request(Request::new_with_init(&request.url, &init)?);
-    let mut response = request.send_with_signal(&signal).await?;
+    let HttpRequest { url, headers, body } = request.as_ref();
+    let (response, body) = exchange(Method::Post, url, headers, body).await?;
     let status = response.status_code();
     let header = |name| response.headers().get(name).ok().flatten();
     let hints = RetryHints { retry_after: header("retry-after"), retry_after_ms: header("retry-after-ms") };
+    Ok(Response { status, hints, body })
+}
+
+/// One request. Completes when the headers of the answer are there; its body comes beside it. Redirects are not
+/// followed, and dropping this or the body ends the request.
+pub async fn exchange(
+    method: Method,
+    url: &str,
+    headers: &[(&'static str, String)],
+    body: &[u8],
+) -> worker::Result<(worker::Response, super::http::Body)> {
+    let mut init = RequestInit::new();
+    for (name, value) in headers {
+        init.headers.set(name, value)?;
+    }
+    init.with_method(method).with_redirect(RequestRedirect::Manual);
+    if !body.is_empty() {
+        init.with_body(Some(Uint8Array::from(body).into()));
+    }
+    let abort = AbortOnDrop::default();
+    let Some(signal) = abort.signal() else { return Err("no signal".into()) };
+    let request = Fetch::Request(Request::new_with_init(url, &init)?);
+    let mut response = request.send_with_signal(&signal).await?;
     let body: LocalBoxStream<'static, _> = match response.stream() {
         Ok(bytes) => Body::new(bytes, abort).boxed_local(),
         // Answers such as 204 have none.
         Err(_) => empty().boxed_local(),
     };
-    Ok(Response { status, hints, body })
+    Ok((response, body))
 }
 
 /// Dropping a future cancels nothing on the platform's side: the request goes on until this ends it, which settles a

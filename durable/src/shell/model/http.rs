@@ -9,9 +9,11 @@ use futures::stream::{LocalBoxStream, unfold};
 
 use super::route::{Again, Answer, Endpoint, Refusal};
 use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
+pub use crate::ports::Unreachable;
+
 use crate::ports::Clock;
 use crate::providers::config::Patience;
-use crate::providers::failure::network;
+use crate::providers::failure::{network, protocol};
 use crate::providers::permits::Permits;
 use crate::providers::retry::RetryHints;
 use crate::providers::{Codec, Decoder, HttpRequest, Secret};
@@ -23,6 +25,9 @@ mod tests;
 /// The body of a refusal is read for so long and so far: it only helps to classify the error.
 const REFUSAL_MS: u64 = 5_000;
 const REFUSAL_BYTES: usize = 64 * 1024;
+/// The most bytes of an answer, whatever they say: comments and empty events are part of no reply, and would come for as
+/// long as the turn may run. The longest reply (`MAX_REPLY_BYTES`), four bytes in each event, has less than half of this.
+const ANSWER_BYTES: usize = 128 << 20;
 
 /// Sends requests. Dropping what it returns ends the request upstream.
 pub trait Transport {
@@ -40,10 +45,6 @@ pub struct Response {
 
 /// The body of an answer.
 pub type Body = LocalBoxStream<'static, Result<Vec<u8>, Unreachable>>;
-
-/// The connection failed. Why, the platform does not tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unreachable;
 
 /// A provider over HTTP.
 pub struct HttpEndpoint {
@@ -144,7 +145,8 @@ impl Unsent {
             }
         };
         silence.broken(self.patience.idle_ms);
-        let reading = Reading { body: response.body, decoder: self.decoder, silence, first: Some(first) };
+        let (body, decoder) = (response.body, self.decoder);
+        let reading = Reading { body, decoder, silence, first: Some(first), left: ANSWER_BYTES };
         Ok(unfold(Reply::Reading(reading), Reply::next).boxed_local())
     }
 }
@@ -175,6 +177,8 @@ struct Reading {
     silence: Silence,
     /// What was read already.
     first: Option<Vec<u8>>,
+    /// How many bytes may still come.
+    left: usize,
 }
 
 impl Reading {
@@ -189,7 +193,13 @@ impl Reading {
             let outcome = match read {
                 Ok(Some(Ok(bytes))) => {
                     self.silence.broken(self.silence.limit_ms);
-                    self.decoder.feed(&bytes, &mut events)
+                    match self.left.checked_sub(bytes.len()) {
+                        Some(left) => {
+                            self.left = left;
+                            self.decoder.feed(&bytes, &mut events)
+                        }
+                        None => Err(protocol("The model provider sent an answer that is too large.")),
+                    }
                 }
                 Ok(Some(Err(Unreachable))) => Err(network("The connection to the model provider broke.")),
                 Ok(None) => self.decoder.finish(&mut events),

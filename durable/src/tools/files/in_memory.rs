@@ -1,7 +1,7 @@
 //! Files for tests.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::FutureExt;
 use futures::future::{LocalBoxFuture, ready};
@@ -86,5 +86,11 @@ impl Files for InMemory {
         let files = self.files.borrow();
         let infos = files.values().map(|(info, _)| info.clone());
         self.answer(infos.filter(|info| info.key.starts_with(prefix)).take(1_000).collect())
+    }
+
+    fn folders(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<String>, FilesError>> {
+        let files = self.files.borrow();
+        let folder = |key: &String| Some(key.strip_prefix(prefix)?.split_once('/')?.0.to_owned());
+        self.answer(files.keys().filter_map(folder).collect::<BTreeSet<_>>().into_iter().collect())
     }
 }

@@ -18,12 +18,14 @@ use super::{arguments, declare};
 use crate::ports::{Files, Tool, ToolContext, ToolError};
 use crate::toolbelt::{PermissionClass, ToolSpec};
 use operations::Workspace;
-pub use operations::has_room;
+pub use operations::room;
 
 /// The largest file in bytes, for tools and for uploads.
 pub const MAX_FILE_BYTES: usize = 1_048_576;
 /// The most files of a workspace: R2 lists so many in one page.
 pub const MAX_FILES: usize = 1_000;
+/// The most named workspaces of a user.
+pub const MAX_WORKSPACES: usize = 100;
 /// The most bytes of a workspace.
 pub const MAX_WORKSPACE_BYTES: u64 = 52_428_800;
 /// The most bytes that one read or one list tells: below the limit of a result, so that it ends where it says.

@@ -6,9 +6,10 @@ use std::rc::Rc;
 use super::path::check;
 use super::{
     DeleteArguments, EditArguments, ListArguments, MAX_FILE_BYTES, MAX_FILES, MAX_TOLD_BYTES,
-    MAX_WORKSPACE_BYTES, ReadArguments, WriteArguments,
+    MAX_WORKSPACE_BYTES, MAX_WORKSPACES, ReadArguments, WriteArguments,
 };
 use crate::ports::{FileInfo, Files, FilesError, OnlyIf, ToolContext, ToolError, Written};
+use crate::protocol::workspaces_beside;
 use crate::versions::Seen;
 
 /// The files of one thread, as one call of one level sees them.
@@ -175,10 +176,7 @@ impl Workspace {
     }
 
     async fn check_room(&self, place: &Place, bytes: usize) -> Result<(), ToolError> {
-        let files = self.files.list(&self.root).await?;
-        let others = files.iter().filter(|file| file.key != place.key);
-        let (count, taken) = others.fold((0, 0_u64), |(count, taken), file| (count + 1, taken + file.bytes));
-        has_room(count, taken, bytes).map_err(ToolError)
+        room(self.files.as_ref(), &self.root, &place.key, bytes).await?.map_err(ToolError)
     }
 
     fn absent(&self, place: &Place) -> ToolError {
@@ -187,9 +185,29 @@ impl Workspace {
     }
 }
 
-/// Whether a file of so many bytes fits beside the others of its workspace.
-pub fn has_room(others: usize, taken: u64, bytes: usize) -> Result<(), String> {
-    if others >= MAX_FILES {
+/// Whether a file of so many bytes fits into its workspace, or why not. The first file of a named workspace is what makes
+/// it, and so many of those may be.
+pub async fn room(
+    files: &dyn Files,
+    root: &str,
+    key: &str,
+    bytes: usize,
+) -> Result<Result<(), String>, FilesError> {
+    let known = files.list(root).await?;
+    if known.is_empty()
+        && let Some(beside) = workspaces_beside(root)
+        && files.folders(beside).await?.len() >= MAX_WORKSPACES
+    {
+        return Ok(Err(format!("there are {MAX_WORKSPACES} named workspaces already, delete some")));
+    }
+    Ok(has_room(&known, key, bytes))
+}
+
+/// Whether a file of so many bytes fits into its workspace, in the place of the one of that key or beside the others.
+pub(super) fn has_room(files: &[FileInfo], key: &str, bytes: usize) -> Result<(), String> {
+    let others = files.iter().filter(|file| file.key != key);
+    let (count, taken) = others.fold((0, 0_u64), |(count, taken), file| (count + 1, taken + file.bytes));
+    if count >= MAX_FILES {
         return Err(format!("the workspace is full: it may have {MAX_FILES} files, delete some"));
     }
     match taken.saturating_add(bytes as u64) > MAX_WORKSPACE_BYTES {

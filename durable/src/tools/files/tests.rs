@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 
 use super::super::tests::At;
 use super::in_memory::InMemory;
+use super::operations::has_room;
 use super::*;
+use crate::ports::FileInfo;
 use crate::versions::{Seen, Versions};
 
 /// One level that works with the files of one thread.
@@ -203,9 +205,15 @@ fn sizes_are_bounded() {
     level.files.put("threads/t/large", "x".repeat(MAX_FILE_BYTES + 1));
     let told = level.read("large").unwrap();
     assert_eq!(told, "\"large\" has 1048577 bytes, more than can be read here (1048576)");
-    assert!(has_room(MAX_FILES - 1, MAX_WORKSPACE_BYTES - 5, 5).is_ok());
-    assert!(has_room(MAX_FILES, 0, 5).unwrap_err().contains("1000 files"));
-    assert!(has_room(0, MAX_WORKSPACE_BYTES - 5, 6).unwrap_err().contains("52428795 of 52428800 bytes"));
+    let file =
+        |key: String, bytes| FileInfo { key, bytes, version: String::new(), operation: None, updated_at: 0 };
+    let files = |count| (0..count).map(|at| file(format!("f{at}"), 0)).collect::<Vec<_>>();
+    assert!(has_room(&files(MAX_FILES - 1), "new", 5).is_ok());
+    assert!(has_room(&files(MAX_FILES), "f0", 5).is_ok(), "it takes the place of another");
+    assert!(has_room(&files(MAX_FILES), "new", 5).unwrap_err().contains("1000 files"));
+    let nearly = [file("f".to_owned(), MAX_WORKSPACE_BYTES - 5)];
+    assert!(has_room(&nearly, "new", 5).is_ok() && has_room(&nearly, "f", 6).is_ok());
+    assert!(has_room(&nearly, "new", 6).unwrap_err().contains("52428795 of 52428800 bytes"));
     // What is there may be written again in a full workspace.
     for n in 0..MAX_FILES - 2 {
         level.files.put(&format!("threads/t/f{n}"), "");
@@ -268,4 +276,19 @@ fn a_storage_that_is_down_is_an_error() {
     }
     level.files.is_down.set(false);
     level.write("a", "2").unwrap();
+}
+
+#[test]
+fn a_user_has_so_many_named_workspaces() {
+    let files = InMemory::default();
+    let room = |root: &str| room(&files, root, &format!("{root}a"), 1).now_or_never().unwrap().unwrap();
+    for n in 0..MAX_WORKSPACES - 1 {
+        files.put(&format!("workspaces/ada/w{n}/deep/a"), "");
+    }
+    assert_eq!(room("workspaces/ada/last/"), Ok(()));
+    files.put("workspaces/ada/last/a", "");
+    assert_eq!(room("workspaces/ada/last/"), Ok(()), "it is there");
+    assert!(room("workspaces/ada/more/").unwrap_err().contains("100 named workspaces"));
+    assert_eq!(room("workspaces/bob/more/"), Ok(()));
+    assert_eq!(room("threads/t/"), Ok(()), "a thread's own does not count");
 }

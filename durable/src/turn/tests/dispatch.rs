@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::support::*;
+use crate::protocol::{CallStatus, Event};
 
 fn starts(case: &Case) -> Vec<String> {
     case.lines()
@@ -32,6 +33,24 @@ fn eight_together_then_the_serial_ones_then_the_surplus() {
         .into_iter()
         .flat_map(|(n, name)| [format!("tool 0.{n} {name} Start"), format!("tool 0.{n} {name} End")]);
     assert_eq!(starts(&case), together.chain(ended).chain(rest).collect::<Vec<_>>());
+}
+
+// N-046 N-133
+#[test]
+fn calls_that_start_together_have_the_same_time_however_slow_the_machine_is() {
+    let case = Case::new(script(&[("go", vec![Reply::Calls(echoes(3)), Reply::Text("Done.")])]));
+    case.clock.tick.set(1);
+    let case = case.run();
+    let times =
+        |started: Vec<Option<u64>>| started.windows(2).all(|pair| pair[0] == pair[1] && pair[0].is_some());
+    let nodes = case.end().message.execution_tree.unwrap().nodes;
+    assert!(times(nodes.iter().map(|node| node.started_ms).collect()), "{nodes:?}");
+    let told = case.seen.values().filter_map(|event| match event {
+        Event::ToolCallUpdate { status: CallStatus::Start, started_ms, .. } => Some(*started_ms),
+        _ => None,
+    });
+    let told: Vec<_> = told.collect();
+    assert!(told.len() == 3 && times(told.clone()), "{told:?}");
 }
 
 // N-046 N-095

@@ -14,6 +14,7 @@ mod models;
 mod parked;
 mod plans;
 mod property;
+mod retrieved;
 mod scripted;
 mod stops;
 mod structured;

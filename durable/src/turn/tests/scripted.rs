@@ -274,6 +274,8 @@ pub async fn yield_once() {
 #[derive(Default)]
 pub struct FakeClock {
     now: Cell<u64>,
+    /// Milliseconds that pass each time somebody looks.
+    pub tick: Cell<u64>,
     sleepers: RefCell<Vec<(u64, futures::channel::oneshot::Sender<()>)>>,
 }
 
@@ -308,6 +310,7 @@ impl FakeClock {
 
 impl Clock for FakeClock {
     fn now_ms(&self) -> u64 {
+        self.now.set(self.now.get() + self.tick.get());
         self.now.get()
     }
 

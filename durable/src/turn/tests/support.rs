@@ -137,6 +137,7 @@ pub struct Case {
     /// The user's message, which is the root's instructions.
     pub content: String,
     pub history: Vec<Message>,
+    pub retrieved: Option<String>,
     /// What the client of each run saw.
     pub seen: BTreeMap<Seq, Event>,
     pub capabilities: Capabilities,
@@ -172,6 +173,7 @@ impl Case {
             limits: Limits::default(),
             content: "go".to_owned(),
             history: Vec::new(),
+            retrieved: None,
             seen: BTreeMap::new(),
             capabilities: Capabilities::default(),
             offered_by: policy.clone(),
@@ -215,6 +217,7 @@ impl Case {
             tools: tools::offered(&*self.tools, &self.client_tools, &self.offered_by, in_context),
             system: prompt::root(about, &self.limits),
             history_until: 0,
+            retrieved: self.retrieved.clone(),
             replaces_message_id: None,
             created_at: 0,
         }

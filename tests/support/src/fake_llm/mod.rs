@@ -15,6 +15,7 @@
 //! | `DELETE /_fake/requests?marker=PREFIX` | forgets them |
 //! | `GET /_fake/wait?marker=PREFIX&count=N[&outcome=aborted]` | the same, answered when N such requests are there |
 //! | `PUT`, `GET /_fake/documents/NAME` | any JSON, such as an issuer's keys |
+//! | `/site/…`, `/dns-query`, `/search`, `/accounts/…` | what tools see of the web (`site.rs`) |
 //!
 //! Which script answers a request follows from the marker `[[fake:MARKER]]` in its last user message, which step from
 //! the number of replies after that one. So the fake has no sessions, and tests that run at the same time
@@ -28,6 +29,7 @@ mod reply;
 mod responses;
 mod script;
 mod server;
+mod site;
 #[cfg(test)]
 mod tests;
 mod wire;

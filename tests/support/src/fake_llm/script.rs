@@ -44,6 +44,9 @@ pub struct Step {
     /// After reasoning, text and calls: nothing more, until the client goes away.
     #[serde(skip_serializing_if = "is_false")]
     pub hang: bool,
+    /// After reasoning, text and calls: these bytes again and again, until the client goes away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drip: Option<Drip>,
     /// After reasoning, text and calls: the connection ends without `finish_reason` and `[DONE]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,
@@ -116,6 +119,16 @@ pub struct Barrier {
     /// headers (Cloudflare allows six), and a barrier for eight must not deadlock on that.
     #[serde(default)]
     pub after: usize,
+}
+
+/// What a reply sends without end.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Drip {
+    /// As they go over the wire.
+    pub bytes: String,
+    /// Between two of them, in milliseconds; 0: as fast as they are taken.
+    pub every_ms: u64,
 }
 
 /// How a cut connection ends.
@@ -236,6 +249,12 @@ impl Step {
     /// Never ends.
     pub fn hanging(mut self) -> Self {
         self.hang = true;
+        self
+    }
+
+    /// Never ends, and never falls silent.
+    pub fn dripping(mut self, bytes: &str, every_ms: u64) -> Self {
+        self.drip = Some(Drip { bytes: bytes.to_owned(), every_ms });
         self
     }
 

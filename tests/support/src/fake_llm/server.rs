@@ -21,9 +21,10 @@ use tokio::sync::mpsc;
 use super::ledger::{self, Ledger, Outcome};
 use super::reply::{Act, Head};
 use super::script::{Cut, Script, Step};
+use super::site;
 use super::wire::{Headers, Reply, Wire, Wrong};
 
-type Body = UnsyncBoxBody<Bytes, io::Error>;
+pub type Body = UnsyncBoxBody<Bytes, io::Error>;
 type Sender = mpsc::Sender<Result<Frame<Bytes>, io::Error>>;
 
 /// The longest that `/_fake/wait` holds a request: more than any event needs, and less than the test runner's patience.
@@ -67,7 +68,12 @@ async fn answer(ledger: Arc<Ledger>, request: Request<Incoming>) -> Response<Bod
         let headers = head.headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect();
         return complete(ledger, wire, headers, &body);
     }
-    match (head.method.as_str(), head.uri.path()) {
+    let (method, path, search) =
+        (head.method.as_str(), head.uri.path(), head.uri.query().unwrap_or_default());
+    if let Some(answer) = site::answer(&ledger, method, path, search, &head.headers, &body).await {
+        return answer;
+    }
+    match (method, path) {
         ("POST", "/_fake/scripts") => match serde_json::from_slice::<HashMap<String, Script>>(&body) {
             Ok(scripts) => {
                 ledger.register(scripts);
@@ -185,6 +191,13 @@ async fn play(ledger: &Ledger, id: usize, sender: &Sender, reply: Reply, script:
     if script.hang {
         return std::future::pending().await;
     }
+    if let Some(drip) = &script.drip {
+        let bytes = Bytes::from(drip.bytes.clone());
+        while perform(ledger, sender, Act::Send(bytes.clone())).await {
+            tokio::time::sleep(Duration::from_millis(drip.every_ms)).await;
+        }
+        return ledger.end(id, Outcome::Aborted, None);
+    }
     if script.overloaded {
         ledger.end(id, Outcome::Failed, None);
         perform(ledger, sender, reply.failure).await;
@@ -222,7 +235,7 @@ async fn perform(ledger: &Ledger, sender: &Sender, act: Act) -> bool {
     }
 }
 
-fn plain(status: u16, body: &Value) -> Response<Body> {
+pub fn plain(status: u16, body: &Value) -> Response<Body> {
     let body = Full::new(Bytes::from(body.to_string())).map_err(|never| match never {});
     let mut response = Response::new(BodyExt::boxed_unsync(body));
     *response.status_mut() =

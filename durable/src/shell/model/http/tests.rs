@@ -8,6 +8,7 @@ use futures::{FutureExt, TryFutureExt};
 
 use super::*;
 use crate::model::{ModelChoice, ModelErrorKind, ModelReply};
+use crate::providers::MAX_REPLY_BYTES;
 use crate::providers::openai_chat::OpenAiChat;
 use crate::shell::model::demo::DemoModel;
 
@@ -319,6 +320,78 @@ fn what_a_provider_said_is_kept_for_the_operator_without_keys_and_prompts() {
     assert!(!refusal.error.message.contains("safe"), "{refusal:?}");
     assert!(refusal.said.contains("bad [redacted] in") && refusal.said.contains("Sorry!"), "{refusal:?}");
     assert!(!refusal.said.contains("safe") && !refusal.said.contains("4711"), "{refusal:?}");
+}
+
+/// A body that never ends, read as fast as it comes; and how many bytes of it were read.
+fn endless(piece: &str) -> (Body, Rc<Cell<usize>>) {
+    let (piece, read) = (piece.as_bytes().to_vec(), Rc::<Cell<usize>>::default());
+    let count = Rc::clone(&read);
+    let more = futures::stream::repeat_with(move || {
+        count.set(count.get() + piece.len());
+        Ok(piece.clone())
+    });
+    (more.boxed_local(), read)
+}
+
+#[test]
+fn a_provider_that_sends_gigabytes_is_cut_off() {
+    const PIECE: usize = 64 << 10;
+    let x = "x".repeat(PIECE);
+    let delta = format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{x}\"}}}}]}}\n\n");
+    let arguments = format!(
+        "data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{{\"index\":0,\"id\":\"a\",\"function\":{{\"name\":\"f\",\"arguments\":\"{x}\"}}}}]}}}}]}}\n\n"
+    );
+    for (what, piece, most) in [
+        ("text", delta, MAX_REPLY_BYTES),
+        ("the arguments of a call", arguments, MAX_REPLY_BYTES),
+        ("a line that never ends", x.clone(), 4 * MAX_REPLY_BYTES),
+        ("an event that never ends", format!("data: {x}\n"), 4 * MAX_REPLY_BYTES),
+        ("comments", format!(": {x}\n\n"), ANSWER_BYTES),
+        ("events that say nothing", format!("data: {{\"x\":\"{x}\"}}\n\n"), ANSWER_BYTES),
+    ] {
+        let case = Case::new();
+        let mut events = case.call();
+        assert!(pending(&mut events));
+        let (body, read) = endless(&piece);
+        let response = Response { status: 200, hints: RetryHints::default(), body };
+        assert!(case.server.requests.borrow_mut().remove(0).send(Ok(response)).is_ok());
+        let error = loop {
+            match next(&mut events) {
+                Some(Ok(_)) => {}
+                Some(Err(error)) => break error,
+                None => panic!("{what} is taken for an answer"),
+            }
+        };
+        assert_eq!(error.kind, ModelErrorKind::Protocol, "{what}");
+        assert!(read.get() <= most + 2 * piece.len(), "{what}: {} bytes were read", read.get());
+        assert_eq!(next(&mut events), None);
+        assert_eq!(Rc::strong_count(&read), 1, "{what}: the request goes on");
+    }
+    // A refusal too.
+    let case = Case::new();
+    let (body, read) = endless(&x);
+    let refusal = refusal(&case, |server| {
+        let response = Response { status: 500, hints: RetryHints::default(), body };
+        assert!(server.requests.borrow_mut().remove(0).send(Ok(response)).is_ok());
+    });
+    assert_eq!(refusal.error.kind, ModelErrorKind::Overloaded);
+    assert!(read.get() <= REFUSAL_BYTES + PIECE && Rc::strong_count(&read) == 1, "{}", read.get());
+}
+
+// Bytes that say nothing break the silence, so the caller's own clock has to end this; little is kept meanwhile.
+#[test]
+fn a_provider_that_drips_is_listened_to_until_somebody_stops() {
+    for drip in [": \n\n", "x", "data: x\n"] {
+        let (mut events, body) = Case::new().answered();
+        say(&body, A);
+        assert_eq!(next(&mut events), text(&["a"]));
+        for _ in 0..10_000 {
+            say(&body, drip);
+            assert!(pending(&mut events));
+        }
+        drop(events);
+        assert!(body.is_closed());
+    }
 }
 
 #[test]

@@ -20,13 +20,17 @@ const PATIENCE: Duration = Duration::from_secs(120);
 ///
 /// That input is a pipe which we hold: when we go, however we go, it ends. And the group, because workerd would outlive
 /// a wrangler that is killed.
-const KEEPER: &str = r#"("$@" </dev/null; echo "[e2e] wrangler ended with $?") & read -r _; kill -9 0"#;
+pub const KEEPER: &str = r#"("$@" </dev/null; echo "[e2e] wrangler ended with $?") & read -r _; kill -9 0"#;
 
 /// The line of [`KEEPER`] that means that there is no use in waiting.
 const ENDED: &str = "[e2e] wrangler ended";
 
 /// What the users of `closed` may cost (`tests/quotas.rs`).
 const QUOTAS: &str = r#"{"user":{"concurrent_turns":2,"tokens_per_day":100000},"tenant":{"tokens_per_day":1000000},"threads_per_user":5}"#;
+
+/// What the visitors of `visitors` may cost (`tests/visitors.rs`).
+const VISITORS_QUOTAS: &str =
+    r#"{"user":{"turns_per_minute":20},"address":{"concurrent_turns":2},"anonymous":{"concurrent_turns":4}}"#;
 
 /// The origin that `closed` allows.
 const FRIEND: &str = "https://friend.example";
@@ -41,6 +45,9 @@ pub struct World {
     pub state: PathBuf,
     /// The fake LLM.
     pub llm: String,
+    /// The fake MCP servers, and the real one.
+    pub mcp: String,
+    pub everything: String,
 }
 
 /// How to start an instance.
@@ -113,6 +120,15 @@ impl Plan {
             r#"LIMITS:{"wall_clock_ms":20000}"#.to_owned(),
             // Few enough for a test to reach it.
             "EVENT_TURNS:3".to_owned(),
+            // The rest of the web: the same server once more.
+            format!("FETCH_ALLOW:{}", world.llm.trim_start_matches("http://")),
+            format!("FETCH_RESOLVER:{}/dns-query", world.llm),
+            "SEARCH:brave".to_owned(),
+            format!("SEARCH_URL:{}/search", world.llm),
+            format!("BRAVE_API_KEY:{}", canary::BRAVE_API_KEY),
+            format!("BROWSER_BASE_URL:{}", world.llm),
+            "BROWSER_ACCOUNT_ID:fake".to_owned(),
+            format!("BROWSER_API_TOKEN:{}", canary::BROWSER_API_TOKEN),
             // A tool that only the tests of approvals have.
             r#"TOOL_POLICY:{"ui_erase":"ask"}"#.to_owned(),
         ];
@@ -128,17 +144,38 @@ impl Plan {
                 ];
                 ("closed", "ESPALIER_CLOSED_URL", [vars, provider.to_vec()].concat())
             }
+            "visitors" => {
+                // In the middle of a rotation: the new secret signs, the old one is still taken.
+                let secrets =
+                    format!("SESSION_SECRET:{},{}", canary::NEW_SESSION_SECRET, canary::SESSION_SECRET);
+                let vars = vec![anonymous, secrets, format!("QUOTAS:{VISITORS_QUOTAS}")];
+                ("visitors", "ESPALIER_VISITORS_URL", [vars, provider.to_vec()].concat())
+            }
             "demo" => ("demo", "ESPALIER_DEMO_URL", vec![anonymous, session]),
             "ai" => {
                 let model = ["LLM_PROVIDER:workers-ai", "LLM_MODEL:@cf/fake/7b"].map(str::to_owned).to_vec();
                 let binding = vec![format!("FAKE_AI_URL:{}/ai/run", world.llm)];
                 ("ai", "ESPALIER_AI_URL", [vec![anonymous, session], model, binding].concat())
             }
+            "mcp" => {
+                let secrets = [
+                    format!("FAKE_MCP_TOKEN:{}", canary::MCP_BEARER),
+                    format!("FAKE_MCP_CLIENT:{}", canary::MCP_CLIENT_SECRET),
+                ];
+                let vars = [
+                    vec![anonymous, session, format!("MCP_SERVERS:{}", mcp_servers(world))],
+                    provider.to_vec(),
+                ];
+                ("mcp", "ESPALIER_MCP_URL", [vars.concat(), secrets.to_vec()].concat())
+            }
             "broken" => {
                 let wrong = [
                     "MODEL_PRIMARY:openai:gpt-5-mini, groq:llama",
                     r#"MODEL_OPTIONS:{"openai:*":{"temperature":3}}"#,
                     r#"LIMITS:{"subtasks":"many"}"#,
+                    r#"MCP_SERVERS:{"my__docs":{"url":"https://docs.example/mcp"}}"#,
+                    "FETCH_ALLOW:localhost",
+                    "SEARCH:brave",
                 ];
                 let vars = [vec![anonymous, session], wrong.map(str::to_owned).to_vec()];
                 ("broken", "ESPALIER_BROKEN_URL", vars.concat())
@@ -297,6 +334,25 @@ fn real_model() -> Vec<String> {
 fn real_key() -> String {
     let key = env("SMOKE_KEY");
     if key.is_empty() { key } else { format!("LLM_API_KEY='{key}'\nTOOLS_API_KEY='{key}'\n") }
+}
+
+/// The servers of the instance `mcp`. What is slow to say what it offers is the editor's alone, so that other tests do
+/// not wait for it.
+fn mcp_servers(world: &World) -> String {
+    let (mcp, editor) = (&world.mcp, ["editor"]);
+    let client = serde_json::json!({
+        "token_url": format!("{mcp}/token"), "client_id": "espalier", "client_secret_secret": "FAKE_MCP_CLIENT",
+    });
+    serde_json::json!({
+        "everything": {"url": world.everything, "tools": {"get-sum": {"parallel_safe": true}}},
+        "tools": {"url": format!("{mcp}/tools"), "auth": {"bearer_secret": "FAKE_MCP_TOKEN"}, "timeout_ms": 2_000},
+        "oauth": {"url": format!("{mcp}/oauth"), "auth": {"client_credentials": client}},
+        // Nothing listens on the port of the discard protocol.
+        "down": {"url": "http://127.0.0.1:9/mcp", "contexts": editor},
+        "slow": {"url": format!("{mcp}/hang"), "contexts": editor},
+        "giant": {"url": format!("{mcp}/giant"), "contexts": editor},
+    })
+    .to_string()
 }
 
 fn env(name: &str) -> String {

@@ -1,33 +1,37 @@
 //! Starts everything that the end-to-end tests need, runs a command against it, and leaves nothing behind.
 //!
 //! ```text
-//! e2e [--wrangler COMMAND] [--instances main,closed,demo,ai,broken] -- COMMAND [ARGUMENT…]
+//! e2e [--wrangler COMMAND] [--instances main,closed,visitors,demo,ai,mcp,broken] -- COMMAND [ARGUMENT…]
 //! ```
 //!
-//! In this process: the fake LLM. Beside it, each on a port and with a state of its own, one `wrangler dev` for each instance:
+//! In this process: the fake LLM and the fake MCP servers. Beside it, each on a port and with a state of its own, one `wrangler dev` for each instance:
 //!
 //! | instance | address in | |
 //! |---|---|---|
 //! | `main` | `ESPALIER_URL` | anonymous users, the fake LLM, 20 s wall clock |
 //! | `closed` | `ESPALIER_CLOSED_URL` | the same without anonymous users, as in production, with issuers of tokens |
+//! | `visitors` | `ESPALIER_VISITORS_URL` | the same as `main` with quotas, in the middle of a rotation of its session secret |
 //! | `demo` | `ESPALIER_DEMO_URL` | anonymous users, nothing configured: the demo provider |
 //! | `ai` | `ESPALIER_AI_URL` | anonymous users, a stand-in for Workers AI's binding (`tests/workers_ai`) |
+//! | `mcp` | `ESPALIER_MCP_URL` | anonymous users, the fake LLM, MCP servers: fake ones, and a real one (`server-everything`) |
 //! | `broken` | `ESPALIER_BROKEN_URL` | variables that are wrong |
 //! | `smoke` | `ESPALIER_URL` | only when it is asked for: anonymous users and the model of the `SMOKE_*` variables |
 //!
-//! The command also gets `ESPALIER_FAKE_LLM_URL`, `ESPALIER_STATE_DIR` (where the main instance keeps its D1;
+//! The command also gets `ESPALIER_FAKE_LLM_URL`, `ESPALIER_FAKE_MCP_URL`, `ESPALIER_STATE_DIR` (where the main instance keeps its D1;
 //! `ESPALIER_BROKEN_STATE_DIR` and so on for the others),
 //! `ESPALIER_GROUP` (the process group of the main instance), `ESPALIER_ISSUER_KEYS` (what the issuers sign with) and
 //! `ESPALIER_ADMIN_KEY` (of the tenant `e2e`). Its exit code is ours, unless a secret of the instances is in what they
 //! have written: that fails. The Worker must have been built (`make build`): the instances do not build it. Runs in the
 //! root of the repository; logs go to `target/e2e/`.
 
+mod everything;
 mod instance;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use espalier_test_support::{FakeLlm, canary};
+use espalier_test_support::{FakeLlm, FakeMcp, canary};
+use everything::Everything;
 use instance::{Instance, Plan, World};
 use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
@@ -47,7 +51,7 @@ async fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => {
             eprintln!(
-                "e2e: {error}\nusage: e2e [--wrangler COMMAND] [--instances main,closed,demo,ai,broken] -- COMMAND [ARGUMENT…]"
+                "e2e: {error}\nusage: e2e [--wrangler COMMAND] [--instances main,closed,visitors,demo,ai,mcp,broken] -- COMMAND [ARGUMENT…]"
             );
             return ExitCode::from(2);
         }
@@ -77,7 +81,8 @@ async fn main() -> ExitCode {
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
     let mut wrangler = vec!["node_modules/.bin/wrangler".to_owned()];
-    let mut instances: Vec<String> = ["main", "closed", "demo", "ai", "broken"].map(str::to_owned).to_vec();
+    let mut instances: Vec<String> =
+        ["main", "closed", "visitors", "demo", "ai", "mcp", "broken"].map(str::to_owned).to_vec();
     let mut command = Vec::new();
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} wants a value"));
@@ -103,12 +108,18 @@ async fn run(arguments: &Arguments, state: &Path, instances: &mut Vec<Instance>)
         return Err("no wrangler.toml here: run me in the root of the repository".into());
     }
     std::fs::create_dir_all(LOGS).map_err(|error| format!("{LOGS}: {error}"))?;
-    let llm = FakeLlm::start().await;
+    let (llm, mcp) = (FakeLlm::start().await, FakeMcp::start().await);
+    let everything = match arguments.instances.iter().any(|name| name == "mcp") {
+        true => Some(Everything::start(&root).await?),
+        false => None,
+    };
     let world = World {
         wrangler: arguments.wrangler.clone(),
         root,
         state: state.to_owned(),
         llm: llm.url().to_owned(),
+        mcp: mcp.url().to_owned(),
+        everything: everything.as_ref().map(|server| server.url.clone()).unwrap_or_default(),
     };
     let plans =
         arguments.instances.iter().map(|name| Plan::of(name, &world)).collect::<Result<Vec<_>, _>>()?;
@@ -126,6 +137,7 @@ async fn run(arguments: &Arguments, state: &Path, instances: &mut Vec<Instance>)
     let [program, words @ ..] = arguments.command.as_slice() else { return Err("no command".into()) };
     let mut command = Command::new(program);
     command.args(words).env("PATH", path_with_tools(&world.root)).env("ESPALIER_FAKE_LLM_URL", llm.url());
+    command.env("ESPALIER_FAKE_MCP_URL", mcp.url());
     command.env("ESPALIER_ISSUER_KEYS", &identity.issuer_keys).env("ESPALIER_ADMIN_KEY", &identity.admin_key);
     for instance in instances.iter() {
         command.env(instance.url_variable, &instance.url);

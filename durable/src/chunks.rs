@@ -1,0 +1,260 @@
+//! Documents as pieces that a search finds and a model reads. Pure.
+//!
+//! A piece is one or more paragraphs of one section, and knows the headings that it stands under. Where a section takes
+//! several pieces, each begins with the end of the one before, so that no sentence is without what it refers to.
+
+/// The longest piece in characters, and how much of it repeats the piece before.
+pub const MAX_CHUNK_CHARS: usize = 1_500;
+const OVERLAP_CHARS: usize = 150;
+/// The most pieces that a document is divided into for its sections' sake.
+const MAX_SECTIONED: usize = 2_000;
+/// The longest path of headings, in characters.
+const MAX_HEADING_CHARS: usize = 200;
+
+/// A piece of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// The headings that it stands under: `Guide > Install`. Empty where there are none.
+    pub heading: String,
+    pub text: String,
+}
+
+/// The pieces of a text, whose headings are Markdown's where it is that.
+pub fn chunks(text: &str, is_markdown: bool) -> Vec<Chunk> {
+    let text = plain(text);
+    let mut pieces = Pieces::default();
+    let mut paragraph = String::new();
+    let mut in_code = false;
+    for line in text.lines() {
+        let fence = is_markdown && line.trim_start().starts_with("```");
+        let heading = (is_markdown && !in_code && !fence).then(|| heading(line)).flatten();
+        if let Some((level, title)) = heading {
+            pieces.paragraph(&std::mem::take(&mut paragraph));
+            pieces.section(level, title);
+        } else if line.trim().is_empty() && !in_code {
+            pieces.paragraph(&std::mem::take(&mut paragraph));
+        } else {
+            paragraph.push_str(line.trim_end());
+            paragraph.push('\n');
+        }
+        in_code ^= fence;
+    }
+    pieces.paragraph(&paragraph);
+    pieces.close();
+    match is_markdown && pieces.done.len() > MAX_SECTIONED {
+        // Thousands of headings with next to nothing below them: so few that each piece is well filled.
+        true => chunks(&text, false),
+        false => pieces.done,
+    }
+}
+
+/// A text without what no reader sees: SQLite ends texts at a NUL.
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+}
+
+/// `## Title` → 2, `Title`.
+fn heading(line: &str) -> Option<(usize, &str)> {
+    let title = line.trim_start_matches('#');
+    let level = line.len() - title.len();
+    let title = title.strip_prefix(' ')?.trim().trim_end_matches('#').trim_end();
+    ((1..=6).contains(&level) && !title.is_empty()).then_some((level, title))
+}
+
+#[derive(Default)]
+struct Pieces {
+    done: Vec<Chunk>,
+    /// The headings above, each with its level.
+    path: Vec<(usize, String)>,
+    open: String,
+    open_chars: usize,
+    /// How much of the open piece repeats the one before.
+    repeated: usize,
+}
+
+impl Pieces {
+    fn section(&mut self, level: usize, title: &str) {
+        self.close();
+        self.path.retain(|(above, _)| *above < level);
+        self.path.push((level, title.to_owned()));
+    }
+
+    /// Adds a paragraph, in pieces where it is too long for one.
+    fn paragraph(&mut self, paragraph: &str) {
+        let mut rest = paragraph.trim_matches('\n');
+        while !rest.is_empty() {
+            let room = MAX_CHUNK_CHARS.saturating_sub(self.open_chars + 2);
+            // Counted no further than it matters: a document may be one paragraph.
+            let fits = |chars: usize| rest.chars().nth(chars).is_none();
+            if fits(room) {
+                return self.add(rest);
+            }
+            // A paragraph that fits into a piece of its own is not divided, and none is for a few words of it.
+            let fresh = self.open_chars == self.repeated;
+            let fits_alone = fits(MAX_CHUNK_CHARS - OVERLAP_CHARS - 2);
+            if !fresh && (fits_alone || room < MAX_CHUNK_CHARS / 3) {
+                self.turn_over();
+                continue;
+            }
+            let (head, tail) = divided(rest, room);
+            if head.is_empty() {
+                // Nothing but white space.
+                rest = tail;
+                continue;
+            }
+            self.add(head);
+            self.turn_over();
+            rest = tail;
+        }
+    }
+
+    fn add(&mut self, text: &str) {
+        if !self.open.is_empty() {
+            self.open.push_str("\n\n");
+            self.open_chars += 2;
+        }
+        self.open.push_str(text);
+        self.open_chars += text.chars().count();
+    }
+
+    /// Closes the open piece, and opens one that begins with the end of it.
+    fn turn_over(&mut self) {
+        let tail = tail(&self.open).to_owned();
+        self.close();
+        self.open_chars = tail.chars().count();
+        self.repeated = self.open_chars;
+        self.open = tail;
+    }
+
+    fn close(&mut self) {
+        let text = std::mem::take(&mut self.open);
+        let is_new = self.open_chars > self.repeated;
+        (self.open_chars, self.repeated) = (0, 0);
+        if is_new {
+            let titles: Vec<&str> = self.path.iter().map(|(_, title)| title.as_str()).collect();
+            let heading = titles.join(" > ").chars().take(MAX_HEADING_CHARS).collect();
+            self.done.push(Chunk { heading, text });
+        }
+    }
+}
+
+/// The beginning of a text that has so many characters at most, cut where a reader would, and the rest.
+fn divided(text: &str, chars: usize) -> (&str, &str) {
+    let end = text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
+    let (head, _) = text.split_at(end);
+    // Not before the middle: a cut there would make many small pieces.
+    let least = head.char_indices().nth(chars / 2).map_or(0, |(at, _)| at);
+    let after = |mark: &str| head.rfind(mark).map(|at| at + mark.len()).filter(|at| *at > least);
+    let sentence = [". ", "! ", "? ", "。", "．", "！", "？"].iter().filter_map(|mark| after(mark)).max();
+    let cut = after("\n").or(sentence).or_else(|| after(" ")).unwrap_or(end);
+    let (head, tail) = text.split_at(cut);
+    (head.trim_end(), tail.trim_start())
+}
+
+/// The end of a text, from the beginning of a word on.
+fn tail(text: &str) -> &str {
+    let from = text.char_indices().rev().nth(OVERLAP_CHARS - 1).map_or(0, |(at, _)| at);
+    let (_, tail) = text.split_at(from);
+    match tail.split_once(char::is_whitespace) {
+        Some((_, words)) if from > 0 => words.trim_start(),
+        _ => tail,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn told(text: &str) -> Vec<(String, String)> {
+        chunks(text, true).into_iter().map(|chunk| (chunk.heading, chunk.text)).collect()
+    }
+
+    fn pair(heading: &str, text: &str) -> (String, String) {
+        (heading.to_owned(), text.to_owned())
+    }
+
+    // N-031
+    #[test]
+    fn sections_are_pieces_that_know_their_headings() {
+        let text = "Before.\n\n# Guide\n\nOne.\n\nTwo\ngoes on.\n## Install ##\n```sh\n# no heading\n\nmake\n```\n\
+            ### Deep\nx\n## Run\ny\n#tag\n####### seven\n# \n# Other\r\nz";
+        assert_eq!(
+            told(text),
+            [
+                pair("", "Before."),
+                pair("Guide", "One.\n\nTwo\ngoes on."),
+                pair("Guide > Install", "```sh\n# no heading\n\nmake\n```"),
+                pair("Guide > Install > Deep", "x"),
+                pair("Guide > Run", "y\n#tag\n####### seven\n#"),
+                pair("Other", "z"),
+            ]
+        );
+        let whole = chunks("# A\n\nb", false);
+        assert_eq!(whole, [Chunk { heading: String::new(), text: "# A\n\nb".to_owned() }]);
+    }
+
+    #[test]
+    fn nothing_makes_no_piece() {
+        for nothing in ["", "\n\n \t\n", "# Only a heading", "\0\u{7}\u{1b}", "# A\n## B\n\n"] {
+            assert_eq!(told(nothing), [], "{nothing:?}");
+        }
+        assert_eq!(told("a\0b\u{8}c"), [pair("", "abc")]);
+    }
+
+    #[test]
+    fn a_long_section_is_divided_between_paragraphs_and_repeats_a_little() {
+        let paragraph = |letter: &str| format!("{letter}{} end.", " word".repeat(120));
+        let text = format!("# H\n\n{}", ["a", "b", "c", "d"].map(paragraph).join("\n\n"));
+        let pieces = chunks(&text, true);
+        assert_eq!(pieces.len(), 2);
+        assert!(pieces[0].text.ends_with("end.") && pieces[0].text.starts_with("a word"));
+        assert!(pieces[1].text.starts_with("word word") && pieces[1].text.contains("end.\n\nc word"));
+        assert!(pieces.iter().all(|piece| piece.heading == "H"));
+    }
+
+    #[test]
+    fn the_number_of_pieces_is_bounded() {
+        let sections = |count: usize| chunks(&"# a\nb\n\n".repeat(count), true).len();
+        assert_eq!((sections(MAX_SECTIONED), sections(MAX_SECTIONED + 1)), (2_000, 11));
+        let mebibyte = 1 << 20;
+        for text in ["# a\nb\n".to_owned(), "x\n\n".to_owned(), format!("{}\n\nabcde\n\n", "x".repeat(1_344))]
+        {
+            let pieces = chunks(&text.repeat(mebibyte / text.len()), true).len();
+            assert!(pieces <= MAX_SECTIONED, "{pieces}");
+        }
+    }
+
+    #[test]
+    fn a_paragraph_that_is_too_long_is_cut_between_sentences_or_words() {
+        let sentences = chunks(&"This is a sentence of some length. ".repeat(100), false);
+        assert!(sentences.len() > 2 && sentences.iter().all(|piece| piece.text.ends_with("length.")));
+        let unbroken = "漢".repeat(4_000);
+        let pieces = chunks(&unbroken, false);
+        assert!(pieces.iter().all(|piece| piece.text.chars().count() <= MAX_CHUNK_CHARS));
+        assert_eq!(chunks(&"x".repeat(MAX_CHUNK_CHARS - 2), false).len(), 1);
+        assert_eq!(chunks(&"x".repeat(MAX_CHUNK_CHARS - 1), false).len(), 2);
+    }
+
+    proptest! {
+        // Whatever the document is: no piece is too long or blank, no word is lost, and it ends.
+        #[test]
+        fn no_piece_is_too_long_and_no_word_is_lost(
+            words in prop::collection::vec("[a-zäß漢\u{1f600}#`.\\- ]{0,40}|\n|\n\n|# h\n|```\n", 0..400),
+            is_markdown in any::<bool>(),
+        ) {
+            let text = words.concat();
+            let pieces = chunks(&text, is_markdown);
+            for piece in &pieces {
+                prop_assert!(piece.text.chars().count() <= MAX_CHUNK_CHARS);
+                prop_assert!(!piece.text.trim().is_empty());
+                prop_assert!(piece.heading.chars().count() <= MAX_HEADING_CHARS);
+            }
+            let letters = |text: &str| text.chars().filter(|c| "äß漢\u{1f600}".contains(*c)).count();
+            let kept: usize = pieces.iter().map(|piece| letters(&piece.text)).sum();
+            let in_headings = text.lines().filter_map(heading).map(|(_, title)| letters(title)).sum::<usize>();
+            prop_assert!(kept + in_headings >= letters(&text));
+        }
+    }
+}

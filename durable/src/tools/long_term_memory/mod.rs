@@ -1,0 +1,214 @@
+//! `remember`, `recall`, `forget`: what is known about a user from one thread to the next. Offered only where the request
+//! asks for it (N-156).
+
+use std::num::NonZeroU32;
+use std::rc::Rc;
+
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{arguments, declare};
+use crate::ports::{KnowledgeError, Memories, Remembered, Tool, ToolContext, ToolError};
+use crate::protocol::Memory;
+use crate::retrieved::day;
+use crate::toolbelt::{PermissionClass, ToolSpec};
+
+/// The longest memory in characters, and the most that a user has: what a person could still look through.
+pub const MAX_MEMORY_CHARS: usize = 1_000;
+pub const MAX_MEMORIES: u32 = 500;
+/// The most memories that one call tells, and their bytes: far below the limit of a result (N-175).
+const MAX_RECALLED: u32 = 20;
+const MAX_TOLD_BYTES: usize = 12_000;
+/// A slow index holds up no turn for long.
+const TIMEOUT_MS: u64 = 10_000;
+/// Where two writes of a turn never overlap: what is remembered is forgotten after it, if that is the model's order.
+const LOCK: &str = "long_term_memory";
+
+#[derive(Clone, Copy)]
+enum Operation {
+    Remember,
+    Recall,
+    Forget,
+}
+
+struct MemoryTool {
+    spec: ToolSpec,
+    operation: Operation,
+    memories: Rc<dyn Memories>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RememberArguments {
+    content: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RecallArguments {
+    query: Option<String>,
+    limit: Option<NonZeroU32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ForgetArguments {
+    id: String,
+}
+
+/// The tools, over these memories.
+pub fn tools(memories: &Rc<dyn Memories>) -> impl Iterator<Item = Rc<dyn Tool>> {
+    let tool = |(operation, spec)| -> Rc<dyn Tool> {
+        Rc::new(MemoryTool { spec, operation, memories: Rc::clone(memories) })
+    };
+    declarations().into_iter().map(tool)
+}
+
+/// What the tools declare.
+pub(super) fn specs() -> impl Iterator<Item = ToolSpec> {
+    declarations().into_iter().map(|(_, spec)| spec)
+}
+
+fn declarations() -> [(Operation, ToolSpec); 3] {
+    let spec = |name, description, properties: Value, required: &[&str]| {
+        let schema = json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
+        let spec = declare(name, PermissionClass::Knowledge, description, schema);
+        ToolSpec { timeout_ms: Some(TIMEOUT_MS), ..spec }
+    };
+    // A memory's id is made of the operation's, and a memory that is gone is forgotten: both may be done again.
+    let writes = |spec| ToolSpec { parallel_safe: false, exclusive_lock: Some(LOCK.to_owned()), ..spec };
+    [
+        (
+            Operation::Remember,
+            writes(spec(
+                "remember",
+                "Remembers one fact about the user for later conversations, in a sentence that can be understood by \
+                 itself. Never a password or another secret.",
+                json!({"content": {"type": "string", "description": "at most 1000 characters"}}),
+                &["content"],
+            )),
+        ),
+        (
+            Operation::Recall,
+            spec(
+                "recall",
+                "Looks up what is remembered about the user by the words of a query, or lists the newest without one. \
+                 Each comes with its id.",
+                json!({
+                    "query": {"type": "string", "description": "words that the memory may have"},
+                    "limit": {"type": "integer", "minimum": 1, "description": "how many at most; 20 are the most"},
+                }),
+                &[],
+            ),
+        ),
+        (
+            Operation::Forget,
+            writes(spec(
+                "forget",
+                "Forgets one memory for good, by the id that recall tells.",
+                json!({"id": {"type": "string"}}),
+                &["id"],
+            )),
+        ),
+    ]
+}
+
+impl Tool for MemoryTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn run(&self, json: &str, context: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+        let (memories, operation, json) = (Rc::clone(&self.memories), self.operation, json.to_owned());
+        async move {
+            match operation {
+                Operation::Remember => remember(&*memories, arguments(&json)?, &context).await,
+                Operation::Recall => recall(&*memories, arguments(&json)?).await,
+                Operation::Forget => forget(&*memories, arguments(&json)?).await,
+            }
+        }
+        .boxed_local()
+    }
+}
+
+async fn remember(
+    memories: &dyn Memories,
+    RememberArguments { content }: RememberArguments,
+    context: &ToolContext,
+) -> Result<String, ToolError> {
+    let content = plain(&content);
+    if content.is_empty() {
+        return Err(ToolError("content is blank: say what is to be remembered".to_owned()));
+    }
+    let chars = content.chars().count();
+    if chars > MAX_MEMORY_CHARS {
+        let limit = MAX_MEMORY_CHARS;
+        return Err(ToolError(format!("content has {chars} characters, the limit is {limit}: shorten it")));
+    }
+    match memories.remember(&content, &context.operation_id, context.clock.now_ms()).await? {
+        Remembered::Stored(id) => Ok(format!("remembered as {id}")),
+        Remembered::Known(id) => Ok(format!("this was remembered before, as {id}")),
+        Remembered::Full => Err(ToolError(format!(
+            "the memory is full ({MAX_MEMORIES} memories): recall what is there and forget what is not needed any more"
+        ))),
+    }
+}
+
+async fn recall(
+    memories: &dyn Memories,
+    RecallArguments { query, limit }: RecallArguments,
+) -> Result<String, ToolError> {
+    let query = query.as_deref().map(str::trim).filter(|query| !query.is_empty());
+    let limit = limit.map_or(MAX_RECALLED, NonZeroU32::get).min(MAX_RECALLED);
+    let found = memories.recall(query, limit).await?;
+    match (found.is_empty(), query) {
+        (false, _) => Ok(told(&found)),
+        (true, None) => Ok("nothing is remembered yet".to_owned()),
+        (true, Some(_)) => Ok("no memory has these words; try others, or recall without a query".to_owned()),
+    }
+}
+
+/// One line a memory, as many as fit.
+fn told(found: &[Memory]) -> String {
+    let mut told = String::new();
+    for (at, Memory { id, content, updated_at, .. }) in found.iter().enumerate() {
+        let line = format!("{id} ({}): {content}\n", day(*updated_at));
+        if told.len() + line.len() > MAX_TOLD_BYTES {
+            told.push_str(&format!("[and {} more: ask for fewer, with a narrower query]", found.len() - at));
+            break;
+        }
+        told.push_str(&line);
+    }
+    told.trim_end().to_owned()
+}
+
+async fn forget(
+    memories: &dyn Memories,
+    ForgetArguments { id }: ForgetArguments,
+) -> Result<String, ToolError> {
+    match memories.forget(&id).await? {
+        true => Ok("forgotten".to_owned()),
+        false => Err(ToolError(
+            "there is no memory with this id; it may be forgotten already. recall tells the ids".to_owned(),
+        )),
+    }
+}
+
+/// A text without what no reader sees: SQLite ends texts at a NUL.
+fn plain(text: &str) -> String {
+    let kept: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
+    kept.trim().to_owned()
+}
+
+impl From<KnowledgeError> for ToolError {
+    fn from(_: KnowledgeError) -> Self {
+        ToolError("this is out of reach just now; try again later, or go on without it".to_owned())
+    }
+}
+
+#[cfg(test)]
+pub mod in_memory;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,192 @@
+//! What a body says to a reader: pages become Markdown, other text stays as it is, in one pass and in bounded memory.
+//! Pure.
+
+use mdream::MarkdownStreamProcessor;
+use mdream::types::{CleanConfig, FilterConfig, FrontmatterConfig, HtmlToMarkdownOptions, PluginConfig};
+
+/// The largest single piece of a page: a paragraph, a tag, a block of code. What is beyond is left out.
+const MAX_PIECE_BYTES: usize = 1 << 20;
+/// How far into a page its character set may be declared: <https://html.spec.whatwg.org/#determining-the-character-encoding>.
+const DECLARED_WITHIN: usize = 1_024;
+
+/// What of a page is no text of its own.
+const NOISE: [&str; 12] = [
+    "nav",
+    "footer",
+    "aside",
+    "form",
+    "button",
+    "select",
+    "textarea",
+    "dialog",
+    "svg",
+    "[hidden]",
+    "[aria-hidden=true]",
+    "[role=navigation]",
+];
+
+/// How a body is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Html,
+    Text,
+}
+
+/// A media type, and the character set that it names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MediaType {
+    /// In lower case; empty where nobody says it.
+    pub essence: String,
+    pub charset: Option<String>,
+}
+
+impl MediaType {
+    /// Reads a `content-type`.
+    pub fn parse(header: &str) -> Self {
+        let mut parts = header.split(';');
+        let essence = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
+        let charset = parts.filter_map(|part| part.split_once('=')).find_map(|(name, value)| {
+            let value = value.trim().trim_matches('"').to_ascii_lowercase();
+            (name.trim().eq_ignore_ascii_case("charset") && !value.is_empty()).then_some(value)
+        });
+        MediaType { essence, charset }
+    }
+
+    /// How a body of this type is read; none where it is no text. `start` is how it begins.
+    pub fn kind(&self, start: &[u8]) -> Option<Kind> {
+        match self.essence.as_str() {
+            "text/html" | "application/xhtml+xml" => Some(Kind::Html),
+            "" if start.contains(&0) => None,
+            "" if start.trim_ascii_start().starts_with(b"<") => Some(Kind::Html),
+            ""
+            | "application/json"
+            | "application/xml"
+            | "application/javascript"
+            | "application/yaml"
+            | "application/x-ndjson"
+            | "application/x-yaml"
+            | "application/toml" => Some(Kind::Text),
+            other if other.starts_with("text/") || other.ends_with("+json") || other.ends_with("+xml") => {
+                Some(Kind::Text)
+            }
+            _ => None,
+        }
+    }
+
+    /// The character set: what stands in front of the body, what is said with it, what the page says itself.
+    pub fn charset(&self, kind: Kind, start: &[u8]) -> String {
+        let mark = match start {
+            [0xef, 0xbb, 0xbf, ..] => Some("utf-8"),
+            [0xff, 0xfe, ..] => Some("utf-16le"),
+            [0xfe, 0xff, ..] => Some("utf-16be"),
+            _ => None,
+        };
+        let declared = || if kind == Kind::Html { declared(start) } else { None };
+        let named = mark.map(str::to_owned).or_else(|| self.charset.clone()).or_else(declared);
+        named.unwrap_or_else(|| "utf-8".to_owned())
+    }
+}
+
+/// What a page's `<meta>` says.
+fn declared(start: &[u8]) -> Option<String> {
+    let head = start.get(..DECLARED_WITHIN).unwrap_or(start).to_ascii_lowercase();
+    let head = String::from_utf8_lossy(&head);
+    let (_, value) = head.split_once("charset=")?;
+    let value = value.trim_start_matches(['"', '\'']);
+    let end = value.find(|c: char| !c.is_ascii_alphanumeric() && !"-_.:".contains(c)).unwrap_or(value.len());
+    value.get(..end).filter(|name| !name.is_empty()).map(str::to_owned)
+}
+
+/// A piece of a text of which nobody knows how long it is.
+#[derive(Debug)]
+pub struct Window {
+    from: usize,
+    room: usize,
+    /// How much has gone by, before the window and in it.
+    seen: usize,
+    pub text: String,
+    /// There is something behind it.
+    pub is_full: bool,
+}
+
+impl Window {
+    /// Of so many bytes from there on.
+    pub fn new(from: usize, room: usize) -> Self {
+        Window { from, room, seen: 0, text: String::new(), is_full: false }
+    }
+
+    /// Where it ends.
+    pub fn end(&self) -> usize {
+        self.seen
+    }
+
+    /// Takes what comes next.
+    pub fn push(&mut self, text: &str) {
+        let skipped = text.floor_char_boundary(self.from.saturating_sub(self.seen));
+        let (_, rest) = text.split_at(skipped);
+        let (kept, behind) = rest.split_at(rest.floor_char_boundary(self.room - self.text.len()));
+        self.is_full |= !behind.is_empty();
+        self.seen += skipped + kept.len();
+        self.text.push_str(kept);
+        // What no window shows is not counted: nothing comes after a full one.
+        self.room = if self.is_full { self.text.len() } else { self.room };
+    }
+}
+
+/// Reads a body piece by piece into a window.
+pub struct Reader {
+    markdown: Option<MarkdownStreamProcessor>,
+    pub window: Window,
+}
+
+impl Reader {
+    /// `url` is where relative links of a page begin.
+    pub fn new(kind: Kind, url: &str, window: Window) -> Self {
+        let markdown = (kind == Kind::Html).then(|| MarkdownStreamProcessor::new(options(url)));
+        Reader { markdown, window }
+    }
+
+    /// Takes the next piece.
+    pub fn feed(&mut self, text: &str) {
+        match &mut self.markdown {
+            Some(markdown) => self.window.push(&markdown.process_chunk(text)),
+            None => self.window.push(text),
+        }
+    }
+
+    /// There is no more. Whether pieces were left out.
+    pub fn finish(&mut self) -> bool {
+        let Some(markdown) = &mut self.markdown else { return false };
+        self.window.push(&markdown.finish());
+        markdown.truncated()
+    }
+}
+
+fn options(url: &str) -> HtmlToMarkdownOptions {
+    let clean = CleanConfig {
+        empty_links: true,
+        redundant_links: true,
+        self_link_headings: true,
+        empty_images: true,
+        empty_link_text: true,
+        ..CleanConfig::default()
+    };
+    let plugins = PluginConfig {
+        filter: Some(FilterConfig::exclude(&NOISE)),
+        frontmatter: Some(FrontmatterConfig::default()),
+        ..PluginConfig::default()
+    };
+    HtmlToMarkdownOptions {
+        origin: Some(url.to_owned()),
+        clean: Some(clean),
+        plugins: Some(plugins),
+        max_node_bytes: MAX_PIECE_BYTES,
+        ..HtmlToMarkdownOptions::default()
+    }
+}
+
+/// A snippet of HTML as one line of text.
+pub fn one_line(html: &str) -> String {
+    let text = mdream::html_to_markdown(html, HtmlToMarkdownOptions::default());
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

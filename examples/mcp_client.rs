@@ -1,0 +1,164 @@
+//! Our MCP client as a command, for the client scenarios of `@modelcontextprotocol/conformance`: it opens a session with
+//! the server whose address it is given, lists its tools and calls each of them.
+//!
+//! ```text
+//! conformance client --command target/debug/examples/mcp_client --scenario tools_call
+//! ```
+//!
+//! What an operator configures is found out here as an operator would: where the token endpoint of a server is that
+//! wants a token.
+
+use std::error::Error;
+use std::rc::Rc;
+use std::time::Duration;
+
+use espalier_durable::mcp::config::McpServers;
+use espalier_durable::mcp::wire::{HttpReply, HttpRequest, Method, Outside, Unreachable, Wire};
+use espalier_durable::mcp::{Known, Servers};
+use espalier_durable::ports::{Clock, ToolContext, ToolError};
+use espalier_durable::protocol::ContextKind;
+use espalier_durable::versions::{Seen, Versions};
+use espalier_test_support::http::try_send;
+use futures::future::LocalBoxFuture;
+use futures::stream::unfold;
+use futures::{FutureExt, StreamExt};
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+type Problem = Box<dyn Error>;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Problem> {
+    tokio::task::LocalSet::new().run_until(run()).await
+}
+
+async fn run() -> Result<(), Problem> {
+    let url = std::env::args().next_back().ok_or("which server?")?;
+    let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
+    let context: Value = serde_json::from_str(&context).unwrap_or_default();
+    let wire = Rc::new(PlainWire);
+    let mut server = json!({"url": url});
+    let secret = context.get("client_secret").and_then(Value::as_str).map(str::to_owned);
+    if secret.is_some() {
+        let client_credentials = json!({
+            "token_url": token_url(&wire, &url).await?,
+            "client_id": context.get("client_id"),
+            "client_secret_secret": "SECRET",
+        });
+        server = json!({"url": url, "auth": {"client_credentials": client_credentials}});
+    }
+    let configured = json!({"tested": server}).to_string();
+    let servers = McpServers::from_env(|name| match name {
+        "MCP_SERVERS" => Some(configured.clone()),
+        "SECRET" => secret.clone(),
+        _ => None,
+    })?;
+    let clock: Rc<dyn Clock> = Rc::new(TokioClock(Instant::now()));
+    let outside = Outside { wire, clock: Rc::clone(&clock), known: Known::default() };
+    let servers = Servers::new(servers, &outside);
+    let listed = servers.listed(ContextKind::Thread).await;
+    if let Some(missing) = listed.missing.first() {
+        return Err(missing.why.as_ref().map_or_else(String::new, |why| why.told("tested")).into());
+    }
+    for offer in &listed.offers {
+        let Some(tool) = servers.tool(&offer.spec) else { continue };
+        let context = ToolContext {
+            clock: Rc::clone(&clock),
+            operation_id: "conformance".into(),
+            workspace_root: None,
+            seen: Rc::new(Seen::new(Rc::new(Versions::new()))),
+        };
+        let schema: Value = serde_json::from_str(offer.spec.input_schema.0.get())?;
+        match tool.run(&arguments(&schema).to_string(), context).await {
+            Ok(result) => eprintln!("{}: {result}", offer.spec.name),
+            Err(ToolError(error)) => return Err(format!("{}: {error}", offer.spec.name).into()),
+        }
+    }
+    drop(servers);
+    // What was sent last, without waiting for it: the end of the session.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    Ok(())
+}
+
+/// Something for each property that a schema requires.
+fn arguments(schema: &Value) -> Value {
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    let value = |name: &Value| {
+        let name = name.as_str().unwrap_or_default();
+        let kind = schema.pointer(&format!("/properties/{name}/type")).and_then(Value::as_str);
+        let value = match kind {
+            Some("number" | "integer") => json!(2),
+            Some("boolean") => json!(true),
+            Some("object") => json!({}),
+            Some("array") => json!([]),
+            _ => json!("x"),
+        };
+        (name.to_owned(), value)
+    };
+    Value::Object(required.map(value).collect::<Map<String, Value>>())
+}
+
+/// The metadata of the server (RFC 9728) names its authorization server, whose metadata (RFC 8414) names the endpoint.
+async fn token_url(wire: &PlainWire, url: &str) -> Result<String, Problem> {
+    let (origin, path) =
+        url.match_indices('/').nth(2).and_then(|(at, _)| url.split_at_checked(at)).unwrap_or((url, ""));
+    let resource = wire.document(format!("{origin}/.well-known/oauth-protected-resource{path}")).await?;
+    let issuer = resource.pointer("/authorization_servers/0").and_then(Value::as_str).ok_or("no issuer")?;
+    let issuer = wire.document(format!("{issuer}/.well-known/oauth-authorization-server")).await?;
+    Ok(issuer.get("token_endpoint").and_then(Value::as_str).ok_or("no token endpoint")?.to_owned())
+}
+
+struct PlainWire;
+
+impl PlainWire {
+    async fn document(&self, url: String) -> Result<Value, Problem> {
+        let headers = vec![("accept", "application/json".to_owned())];
+        let request = HttpRequest { method: Method::Get, url, headers, body: Vec::new() };
+        let mut reply = self.send(request).await.map_err(|_| "no answer")?;
+        let mut body = Vec::new();
+        while let Some(Ok(read)) = reply.body.next().await {
+            body.extend(read);
+        }
+        Ok(serde_json::from_slice(&body)?)
+    }
+}
+
+impl Wire for PlainWire {
+    fn send(&self, request: HttpRequest) -> LocalBoxFuture<'static, Result<HttpReply, Unreachable>> {
+        sent(request).boxed_local()
+    }
+
+    fn spawn(&self, task: LocalBoxFuture<'static, ()>) {
+        tokio::task::spawn_local(task);
+    }
+}
+
+async fn sent(request: HttpRequest) -> Result<HttpReply, Unreachable> {
+    let method = match request.method {
+        Method::Get => "GET",
+        Method::Post => "POST",
+        Method::Delete => "DELETE",
+    };
+    let headers: Vec<(&str, &str)> =
+        request.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let reply = try_send(method, &request.url, &headers, request.body).await.map_err(|_| Unreachable)?;
+    let (status, content_type) = (reply.status, reply.header("content-type").to_owned());
+    let session = Some(reply.header("mcp-session-id").to_owned()).filter(|id| !id.is_empty());
+    let body = unfold(reply, |mut reply| async {
+        let read = reply.read().await.map_err(|_| Unreachable).transpose()?;
+        Some((read.map(|bytes| bytes.to_vec()), reply))
+    });
+    Ok(HttpReply { status, content_type, session, body: body.boxed_local() })
+}
+
+struct TokioClock(Instant);
+
+impl Clock for TokioClock {
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.0.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
+        async move { tokio::time::sleep(Duration::from_millis(ms)).await }.boxed_local()
+    }
+}

@@ -1,0 +1,79 @@
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::document::document;
+use crate::router;
+
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/openapi/openapi.json");
+/// Set by `make openapi`.
+const WRITE: &str = "ESPALIER_WRITE_OPENAPI";
+
+#[test]
+fn the_file_is_what_the_routes_and_types_are() {
+    let text = format!("{:#}\n", document());
+    if std::env::var_os(WRITE).is_some() {
+        std::fs::write(FILE, &text).unwrap();
+    }
+    let written = std::fs::read_to_string(FILE).unwrap_or_default();
+    assert!(written == text, "src/openapi/openapi.json is not what the API is: run `make openapi`");
+}
+
+#[test]
+fn every_route_is_in_it_and_nothing_else() {
+    let document = document();
+    let described =
+        operations(&document).map(|(method, path, _)| format!("{} {}", method.to_uppercase(), bare(path)));
+    let described: BTreeSet<String> = described.collect();
+    let routes = router::patterns().into_iter().map(|pattern| pattern.replace("{*}", "{}"));
+    assert_eq!(described, routes.collect::<BTreeSet<String>>());
+}
+
+#[test]
+fn every_operation_says_what_it_does_under_a_name_of_its_own() {
+    let document = document();
+    let mut names = BTreeSet::new();
+    for (method, path, operation) in operations(&document) {
+        let text = |member: &str| operation[member].as_str().unwrap_or_default().to_owned();
+        assert!(text("summary").len() > 5, "{method} {path}");
+        assert!(names.insert(text("operationId")), "{method} {path}");
+        // Whatever is in braces is told of.
+        let named = operation["parameters"].as_array().into_iter().flatten();
+        let named =
+            named.filter(|parameter| parameter["in"] == "path").map(|parameter| parameter["name"].as_str());
+        let in_path = path.split('{').skip(1).map(|piece| piece.split('}').next());
+        assert_eq!(named.collect::<Vec<_>>(), in_path.collect::<Vec<_>>(), "{method} {path}");
+    }
+}
+
+#[test]
+fn every_reference_leads_somewhere() {
+    let document = document();
+    fn walk(node: &Value, document: &Value) {
+        if let Some(reference) = node.get("$ref").and_then(Value::as_str) {
+            let pointer = reference.strip_prefix('#').unwrap_or_default();
+            assert!(document.pointer(pointer).is_some(), "{reference}");
+        }
+        match node {
+            Value::Object(members) => members.values().for_each(|value| walk(value, document)),
+            Value::Array(items) => items.iter().for_each(|value| walk(value, document)),
+            _ => {}
+        }
+    }
+    walk(&document, &document);
+}
+
+fn operations(document: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
+    document["paths"].as_object().unwrap().iter().flat_map(|(path, methods)| {
+        let methods = methods.as_object().unwrap().iter();
+        methods.map(move |(method, operation)| (method.as_str(), path.as_str(), operation))
+    })
+}
+
+/// A path as the routing table has it.
+fn bare(path: &str) -> String {
+    path.split('{')
+        .map(|piece| piece.split_once('}').map_or(piece.to_owned(), |(_, rest)| format!("}}{rest}")))
+        .collect::<Vec<_>>()
+        .join("{")
+}

@@ -1,0 +1,194 @@
+//! Collections of documents: what a user searches, and lets turns search.
+
+use espalier_durable::chunks::chunks;
+use espalier_durable::html;
+use espalier_durable::ports::{Collections, KnowledgeError};
+use espalier_durable::protocol::{
+    ApiError, Collection, CollectionList, Document, DocumentList, ErrorCode, NewCollection, Owner,
+    PassageList,
+};
+use espalier_durable::storage::collections::{
+    Added, D1Collections, MAX_BYTES, MAX_COLLECTIONS, MAX_DOCUMENTS, NewDocument,
+};
+
+use crate::body;
+use crate::cursor::ListCursor;
+use crate::ids::uuid_v7;
+use crate::problem::Failure;
+use crate::query::{self, Page};
+use crate::reply::Reply;
+use crate::serve::Call;
+
+/// The most passages that a search answers with.
+const MAX_RESULTS: u32 = 20;
+
+/// `GET /api/collections`: newest first.
+pub async fn list(call: &Call, owner: &Owner) -> Result<Reply, Failure> {
+    let Page { limit, cursor } = query::page(call.query())?;
+    let (at, id) = place(cursor.as_deref())?.unzip();
+    // One row more than asked for tells whether there is another page.
+    let page = of(call, owner).page(limit + 1, at.zip(id.as_deref())).await;
+    let mut collections = page.map_err(unreachable)?;
+    let next_cursor = ListCursor::cut(&mut collections, limit, |one| (one.created_at, &one.id));
+    Ok(Reply::json(200, &CollectionList { collections, next_cursor }))
+}
+
+/// `POST /api/collections`.
+pub async fn create(call: &mut Call, owner: &Owner) -> Result<Reply, Failure> {
+    body::require_json(call.header("content-type").as_deref())?;
+    let NewCollection { name, description } = NewCollection::parse(&call.body().await?)?;
+    let new = Collection {
+        id: new_id(call.now)?,
+        name,
+        description: description.unwrap_or_default(),
+        documents: 0,
+        bytes: 0,
+        created_at: call.now,
+        updated_at: call.now,
+    };
+    match of(call, owner).create(&new).await.map_err(unreachable)? {
+        true => Ok(Reply::json(201, &new)),
+        false => Err(full(format!("a user has at most {MAX_COLLECTIONS} collections"))),
+    }
+}
+
+/// `GET /api/collections/{id}`.
+pub async fn get(call: &Call, owner: &Owner, id: &str) -> Result<Reply, Failure> {
+    Ok(Reply::json(200, &existing(call, owner, id).await?))
+}
+
+/// `DELETE /api/collections/{id}`, with all that is in it.
+pub async fn delete(call: &Call, owner: &Owner, id: &str) -> Result<Reply, Failure> {
+    match of(call, owner).delete(id).await.map_err(unreachable)? {
+        true => Ok(Reply::empty()),
+        false => Err(no_collection()),
+    }
+}
+
+/// `GET …/documents`: newest first.
+pub async fn documents(call: &Call, owner: &Owner, id: &str) -> Result<Reply, Failure> {
+    let Page { limit, cursor } = query::page(call.query())?;
+    let (at, after) = place(cursor.as_deref())?.unzip();
+    existing(call, owner, id).await?;
+    let page = of(call, owner).documents(id, limit + 1, at.zip(after.as_deref())).await;
+    let mut documents = page.map_err(unreachable)?;
+    let next_cursor = ListCursor::cut(&mut documents, limit, |one| (one.created_at, &one.id));
+    Ok(Reply::json(200, &DocumentList { documents, next_cursor }))
+}
+
+/// `POST …/documents?name=`: the body is the document.
+pub async fn add(call: &mut Call, owner: &Owner, id: &str) -> Result<Reply, Failure> {
+    let media_type = Kind::of(call.header("content-type").as_deref())?;
+    let name = query::name(call.query())?;
+    let collection = existing(call, owner, id).await?;
+    let body = call.body().await?;
+    let bytes = body.len() as u64;
+    let text = String::from_utf8(body)
+        .map_err(|_| ApiError::new(ErrorCode::InvalidRequest, "the document is not UTF-8"))?;
+    let pieces = match media_type {
+        Kind::Plain => chunks(&text, false),
+        Kind::Markdown => chunks(&text, true),
+        Kind::Html => chunks(&html::text(&text), true),
+    };
+    if pieces.is_empty() {
+        return Err(ApiError::new(ErrorCode::InvalidRequest, "the document has no text").into());
+    }
+    let document = Document {
+        id: new_id(call.now)?,
+        name,
+        media_type: media_type.as_str().to_owned(),
+        bytes,
+        chunks: u32::try_from(pieces.len()).unwrap_or(u32::MAX),
+        created_at: call.now,
+    };
+    let new = NewDocument { document: &document, collection_id: &collection.id, chunks: &pieces };
+    match of(call, owner).add(&new).await.map_err(unreachable)? {
+        Added::Added => Ok(Reply::json(201, &document)),
+        Added::NoCollection => Err(no_collection()),
+        Added::TooMany => Err(full(format!("a collection has at most {MAX_DOCUMENTS} documents"))),
+        Added::Full => Err(full(format!("the documents of a user have at most {MAX_BYTES} bytes in all"))),
+    }
+}
+
+/// `DELETE …/documents/{document_id}`.
+pub async fn remove(call: &Call, owner: &Owner, id: &str, document: &str) -> Result<Reply, Failure> {
+    existing(call, owner, id).await?;
+    match of(call, owner).remove(id, document).await.map_err(unreachable)? {
+        true => Ok(Reply::empty()),
+        false => Err(ApiError::new(ErrorCode::DocumentNotFound, "there is no document with this id").into()),
+    }
+}
+
+/// `GET …/search?q=`: the best passages, best first.
+pub async fn search(call: &Call, owner: &Owner, id: &str) -> Result<Reply, Failure> {
+    let wanted = query::wanted(call.query())?
+        .ok_or_else(|| ApiError::field("q", "expected the words that are looked for"))?;
+    let Page { limit, .. } = query::page(call.query())?;
+    let collection = existing(call, owner, id).await?;
+    let found = of(call, owner).search(&[collection.id], &wanted, limit.min(MAX_RESULTS)).await;
+    Ok(Reply::json(200, &PassageList { results: found.map_err(unreachable)? }))
+}
+
+/// What a document may be.
+#[derive(Clone, Copy)]
+enum Kind {
+    Plain,
+    Markdown,
+    Html,
+}
+
+impl Kind {
+    fn of(content_type: Option<&str>) -> Result<Self, ApiError> {
+        let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default();
+        match essence.trim().to_ascii_lowercase().as_str() {
+            "text/plain" => Ok(Kind::Plain),
+            "text/markdown" => Ok(Kind::Markdown),
+            "text/html" => Ok(Kind::Html),
+            "application/pdf" => {
+                let detail = "PDFs are not read here: send their text, or attach the file to a message";
+                Err(ApiError::new(ErrorCode::UnsupportedMediaType, detail))
+            }
+            _ => {
+                let detail = "expected content-type: text/plain, text/markdown or text/html";
+                Err(ApiError::new(ErrorCode::UnsupportedMediaType, detail))
+            }
+        }
+    }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Kind::Plain => "text/plain",
+            Kind::Markdown => "text/markdown",
+            Kind::Html => "text/html",
+        }
+    }
+}
+
+fn place(cursor: Option<&str>) -> Result<Option<(u64, String)>, ApiError> {
+    let after = cursor.map(ListCursor::decode).transpose()?;
+    Ok(after.map(|after| (after.at, after.id.to_string())))
+}
+
+async fn existing(call: &Call, owner: &Owner, id: &str) -> Result<Collection, Failure> {
+    of(call, owner).get(id).await.map_err(unreachable)?.ok_or_else(no_collection)
+}
+
+fn of(call: &Call, owner: &Owner) -> D1Collections {
+    D1Collections::new(&call.env, owner)
+}
+
+fn new_id(now: u64) -> Result<String, Failure> {
+    Ok(uuid_v7(now).map_err(Failure::internal("drawing an id"))?.to_string())
+}
+
+fn no_collection() -> Failure {
+    ApiError::new(ErrorCode::CollectionNotFound, "there is no collection with this id").into()
+}
+
+fn full(why: String) -> Failure {
+    ApiError::new(ErrorCode::CollectionsFull, format!("{why}: delete some")).into()
+}
+
+fn unreachable(KnowledgeError(error): KnowledgeError) -> Failure {
+    Failure::internal("asking for collections")(error)
+}

@@ -1,0 +1,171 @@
+// The workspace of a chat: what the agent writes is seen, what a person adds is there, nothing is written over unasked.
+
+import { readFile } from "node:fs/promises";
+import { alive, assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, shot, visit } from "../harness.mjs";
+
+const text = (name, content) => ({ name, mimeType: "text/plain", buffer: Buffer.from(content) });
+
+export async function files(browser) {
+  const llm = fakeLlm();
+  const write = (path, content) => ({ name: "write_file", arguments: { path, content } });
+  const held = { name: llm.barrier("hold"), after: 1 };
+  await llm.script("", [{ calls: [write("notes/plan.md", "# Pears"), write("<b>bold</b>.txt", "x")] }, { text: ["Written, ", "and done."], barrier: held }]);
+  const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
+  const rows = byId(page, "file");
+  const row = (path) => page.locator(`[data-testid="file"][data-path="${path}"]`);
+  const saved = async (path) => {
+    const [download] = await Promise.all([page.waitForEvent("download"), byId(row(path), "file-download").click()]);
+    return [download.suggestedFilename(), await readFile(await download.path(), "utf8")];
+  };
+
+  await check("a chat that is not there yet has no files, and says so", async () => {
+    await byId(page, "files-toggle").click();
+    await byId(page, "files").filter({ hasText: "from its first message on" }).waitFor();
+    await byId(page, "files-toggle").click();
+    await byId(page, "files").waitFor({ state: "detached" });
+  });
+
+  await check("who goes on writing while they open is not disturbed", async () => {
+    const held = Promise.withResolvers();
+    await page.reload();
+    await alive(page);
+    await page.route("**/assets/FilesPanel-*.js", (route) => held.promise.then(() => route.continue()));
+    await byId(page, "files-toggle").click();
+    await byId(page, "composer").focus();
+    await page.keyboard.type("Half a ");
+    held.resolve();
+    await byId(page, "files").waitFor();
+    await page.keyboard.type("sentence");
+    assertEqual(await byId(page, "composer").inputValue(), "Half a sentence", "what was written");
+    await byId(page, "composer").fill("");
+  });
+
+  await check("what the agent writes is listed while its turn still runs", async () => {
+    await send(page, llm.says("Write it down"));
+    await byId(page, "message-assistant").filter({ hasText: "Written," }).waitFor();
+    await row("notes/plan.md").filter({ hasText: "7 B" }).waitFor();
+    assertEqual(await rows.count(), 2, "the files");
+    await llm.release("hold");
+    await settled(page);
+    assertEqual(await saved("notes/plan.md"), ["plan.md", "# Pears"], "what is saved");
+  });
+
+  await check("files are added by the button and by dropping them", async () => {
+    await byId(page, "upload-input").setInputFiles([text("a b.txt", "one"), text("ä#&.csv", "two")]);
+    await row("a b.txt").waitFor();
+    await row("ä#&.csv").waitFor();
+    const dropped = await page.evaluateHandle(() => {
+      const data = new DataTransfer();
+      data.items.add(new File(["three"], "dropped.md"));
+      return data;
+    });
+    await byId(page, "upload-zone").dispatchEvent("drop", { dataTransfer: dropped });
+    await row("dropped.md").waitFor();
+    await byId(page, "files-sum").filter({ hasText: "5 files" }).waitFor();
+    assertEqual(await saved("ä#&.csv"), ["ä#&.csv", "two"], "what is saved");
+    await shot(page, "files");
+  });
+
+  await check("a file that is there is replaced only by somebody who was asked", async () => {
+    const asked = page.locator('[data-testid="upload-row"][data-state="there"]');
+    await byId(page, "upload-input").setInputFiles([text("a b.txt", "changed")]);
+    await asked.getByRole("button", { name: "Keep it" }).click();
+    await asked.waitFor({ state: "detached" });
+    assertEqual((await saved("a b.txt"))[1], "one", "what was kept");
+    await byId(page, "upload-input").setInputFiles([text("a b.txt", "changed")]);
+    await byId(asked, "upload-replace").click();
+    await row("a b.txt").filter({ hasText: "7 B" }).waitFor();
+    assertEqual((await saved("a b.txt"))[1], "changed", "what replaced it");
+  });
+
+  await check("a deletion asks first, and can be done with the keyboard alone", async () => {
+    const button = byId(row("dropped.md"), "file-delete");
+    await button.focus();
+    await page.keyboard.down("Enter");
+    await page.waitForFunction(() => document.activeElement?.dataset.testid === "confirm");
+    await page.keyboard.down("Enter");
+    await page.keyboard.up("Enter");
+    assertEqual(notes.deletions, 0, "what a key does that is held down");
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => document.activeElement?.dataset.testid === "file-delete");
+    assert(await byId(page, "files").isVisible(), "the first Escape answers the question, no more");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Enter");
+    await row("dropped.md").waitFor({ state: "detached" });
+    assertEqual(notes.deletions, 1, "what the service was told");
+  });
+
+  await check("a file that cannot be taken says what to do", async () => {
+    const refused = page.locator('[data-testid="upload-row"][data-state="refused"]');
+    await byId(page, "upload-input").setInputFiles([text("large.bin", "x".repeat(1_048_577))]);
+    await refused.filter({ hasText: "at most 1 MiB" }).waitFor();
+    await refused.getByRole("button", { name: "Dismiss" }).click();
+    await refused.waitFor({ state: "detached" });
+  });
+
+  await check("another chat has files of its own", async () => {
+    await byId(page, "new-chat").click();
+    await byId(page, "files").filter({ hasText: "from its first message on" }).waitFor();
+    assertEqual(await rows.count(), 0, "the files");
+    await byId(page, "thread-item").first().getByRole("link").click();
+    await row("a b.txt").waitFor();
+  });
+
+  await check("on a phone they lie over the chat, and the focus comes back from there", async () => {
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.locator("dialog:modal").waitFor();
+    const drawn = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert(drawn <= 360, `the page is ${drawn} pixels wide`);
+    await page.keyboard.press("Escape");
+    await byId(page, "files").waitFor({ state: "detached" });
+    await byId(page, "files-toggle").click();
+    await row("a b.txt").waitFor();
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => document.activeElement?.dataset.testid === "files-toggle");
+  });
+  await quiet("the files", notes);
+  await context.close();
+  await refusals(browser);
+}
+
+/** What the service says where a file does not fit or has changed meanwhile. */
+async function refusals(browser) {
+  const llm = fakeLlm();
+  await llm.script("", [{ text: "Hello." }]);
+  const { page, context } = await visit(browser, env("ESPALIER_URL"));
+  await check("a part of the page that does not come is said, and comes when it is asked for again", async () => {
+    await page.route("**/assets/FilesPanel-*.js", (route) => route.abort());
+    await byId(page, "files-toggle").click();
+    await byId(page, "banner").filter({ hasText: "could not be loaded" }).waitFor();
+    await page.unrouteAll();
+    await byId(page, "files-toggle").click();
+    await byId(page, "files").waitFor();
+    await page.keyboard.press("Escape");
+    await byId(page, "files").waitFor({ state: "detached" });
+    await byId(page, "banner").getByRole("button").click();
+  });
+
+  await check("a full workspace, a file that changed meanwhile and a line that is cut are said, each with a way on", async () => {
+    await send(page, llm.says("Hello"));
+    await settled(page);
+    await byId(page, "files-toggle").click();
+    await byId(page, "files-sum").filter({ hasText: "no files yet" }).waitFor();
+    const answers = {
+      "full.txt": [507, "workspace_full", "Delete files that are not needed"],
+      "late.txt": [412, "precondition_failed", "is there already"],
+      "lost.txt": [0, "", "Check your connection"],
+    };
+    await page.route("**/files/*.txt", (route) => {
+      const [status, code] = answers[new URL(route.request().url()).pathname.split("/").at(-1)];
+      return status === 0
+        ? route.abort()
+        : route.fulfill({ status, contentType: "application/problem+json", body: JSON.stringify({ status, code, detail: "No." }) });
+    });
+    await byId(page, "upload-input").setInputFiles(Object.keys(answers).map((name) => text(name, "x")));
+    for (const [name, [, , words]] of Object.entries(answers)) {
+      await byId(page, "upload-row").filter({ hasText: name }).filter({ hasText: words }).waitFor();
+    }
+    await byId(page, "files-sum").filter({ hasText: "no files yet" }).waitFor();
+  });
+  await context.close();
+}

@@ -1,0 +1,60 @@
+// What is remembered from one chat to the next: only where a person says so, and theirs to look through and take back.
+
+import { assertEqual, byId, check, env, fakeLlm, quiet, send, settled, shot, visit } from "../harness.mjs";
+
+export async function memory(browser) {
+  const llm = fakeLlm();
+  const remember = (content) => ({ name: "remember", arguments: { content } });
+  await llm.script("", [{ calls: [remember("Grows pears."), remember("Is called <b>Ada</b>.")] }, { text: "I shall." }]);
+  await llm.script("off", [{ text: "Hello." }]);
+  const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
+  const items = byId(page, "memory");
+  const open = async () => {
+    await byId(page, "settings").click();
+    await page.getByRole("button", { name: "What is remembered" }).click();
+  };
+
+  await check("nothing is remembered unasked", async () => {
+    await send(page, llm.says("Hello", "off"));
+    await settled(page);
+    assertEqual(notes.chats.map((body) => "memory_enabled" in body), [false], "what was sent");
+    await open();
+    await byId(page, "memories").filter({ hasText: "Nothing is remembered." }).waitFor();
+  });
+
+  await check("where it is switched on, a chat may remember, and it is listed as text", async () => {
+    await byId(page, "memory-switch").check();
+    await page.keyboard.press("Escape");
+    await send(page, llm.says("Remember that I grow pears, and my name"));
+    await settled(page);
+    assertEqual(notes.chats.at(-1).memory_enabled, true, "what was sent");
+    await open();
+    await items.filter({ hasText: "Grows pears." }).waitFor();
+    await items.filter({ hasText: "Is called <b>Ada</b>." }).waitFor();
+    await shot(page, "memory");
+  });
+
+  await check("the choice and the list are there after a reload", async () => {
+    await page.reload();
+    await settled(page);
+    await open();
+    await items.nth(1).waitFor();
+    assertEqual(await byId(page, "memory-switch").isChecked(), true, "the switch");
+  });
+
+  await check("one is forgotten, then all, each after a question", async () => {
+    await byId(items.filter({ hasText: "Ada" }), "memory-forget").click();
+    await byId(page, "confirm").click();
+    await items.filter({ hasText: "Ada" }).waitFor({ state: "detached" });
+    assertEqual(await items.count(), 1, "what is left");
+    await byId(page, "memory-forget-all").click();
+    await page.keyboard.press("Enter");
+    await byId(page, "memories").filter({ hasText: "Nothing is remembered." }).waitFor();
+    await page.reload();
+    await settled(page);
+    await open();
+    await byId(page, "memories").filter({ hasText: "Nothing is remembered." }).waitFor();
+  });
+  await quiet("the memory", notes);
+  await context.close();
+}

@@ -1,0 +1,190 @@
+"""What schemathesis cannot know by itself: real things to ask for, what no schema can say, and what events are."""
+
+import itertools
+import json
+import os
+import random
+import re
+
+import jsonschema_rs
+import requests
+import schemathesis
+from schemathesis.specs.openapi.checks import RejectedPositiveData, positive_data_acceptance
+
+URL = os.environ["ESPALIER_URL"]
+FAKE = os.environ["ESPALIER_FAKE_LLM_URL"]
+KEY = {"authorization": f"Bearer {os.environ['ESPALIER_CONTRACT_KEY']}"}
+
+# Refusals of requests that the schema allows: the operation, the member that the problem names, and why no schema says it.
+BEYOND_SCHEMAS = [
+    ("Chat", r"model", "which models there are is the deployment's"),
+    ("Chat", r"content(\[\d+\]\.data)?", "whether base64 is a picture, whether all parts together are blank or too much"),
+    ("Chat", r"client_tools\[\d+\]\.(name|input_schema)", "names differ from each other; a schema is what the meta-schema says"),
+    ("Chat", r"replaces_message_id", "whether the thread has such a message"),
+    ("(Put|Delete)?(Workspace)?File", r"path", "what could be read in two ways is no path"),
+    ("Chat", r"request_seq", "72.0 is an integer to JSON Schema, and none to the service"),
+    ("Put(Workspace)?File", r"", "one condition at a time"),
+    ("MintKey", r"expires_at", "it is in the future"),
+    ("AddDocument", r"", "whether anything is left of HTML and of what is not seen"),
+    ("Threads|Messages|Memories|Collections|Documents", r"cursor", "only the service makes cursors"),
+]
+
+
+def post(path, body):
+    answer = requests.post(URL + path, json=body, headers=KEY, timeout=30)
+    answer.raise_for_status()
+    return answer
+
+
+def say(body, *steps):
+    """A turn in which the model does this; its events."""
+    marker = f"contract-{next(NUMBERS)}"
+    requests.post(f"{FAKE}/_fake/scripts", json={marker: {"steps": list(steps)}}, timeout=30).raise_for_status()
+    body["content"] = f"Hello [[fake:{marker}]]"
+    events = []
+    with requests.post(f"{URL}/api/chat", json=body, headers=KEY, timeout=30, stream=True) as answer:
+        answer.raise_for_status()
+        for line in answer.iter_lines():
+            if line.startswith(b"data:"):
+                events.append(json.loads(line[5:]))
+                if events[-1].get("state") == "waiting_on_user":
+                    break
+    return events
+
+
+NUMBERS = itertools.count()
+DICE = random.Random(1)
+CALL = {"calls": [{"name": "calculate", "arguments": {"expression": "6*7"}}]}
+
+
+def thread():
+    events = say({}, CALL, {"text": ["42."]})
+    return {"id": events[0]["thread_id"], "message": events[0]["user_message_id"]}
+
+
+def with_file():
+    known = thread()
+    known["path"] = "notes.md"
+    requests.put(f"{URL}/api/threads/{known['id']}/files/notes.md", data=b"Hello", headers=KEY, timeout=30).raise_for_status()
+    return known
+
+
+def with_workspace():
+    name = f"contract-{next(NUMBERS)}"
+    put = requests.put(f"{URL}/api/workspaces/{name}/files/notes.md", data=b"Hello", headers=KEY, timeout=30)
+    put.raise_for_status()
+    return {"workspace": name, "path": "notes.md"}
+
+
+def with_collection():
+    # A user has 100 at most: the oldest stay.
+    there = requests.get(f"{URL}/api/collections?limit=200", headers=KEY, timeout=30).json()["collections"]
+    for one in there[:-50]:
+        requests.delete(f"{URL}/api/collections/{one['id']}", headers=KEY, timeout=30).raise_for_status()
+    return {"collection": post("/api/collections", {"name": "Handbook"}).json()["id"]}
+
+
+def with_document():
+    known = with_collection()
+    path = f"/api/collections/{known['collection']}/documents?name=guide.md"
+    kind = {"content-type": "text/markdown"}
+    answer = requests.post(URL + path, data=b"# Guide\n\nHello.", headers=KEY | kind, timeout=30)
+    answer.raise_for_status()
+    return known | {"document": answer.json()["id"]}
+
+
+def with_memory():
+    number = next(NUMBERS)
+    call = {"name": "remember", "arguments": {"content": f"The user counts to {number}."}}
+    say({"memory_enabled": True}, {"calls": [call]}, {"text": ["Noted."]})
+    answer = requests.get(f"{URL}/api/memories", headers=KEY, timeout=30)
+    return {"memory": next(one["id"] for one in answer.json()["memories"] if one["content"] == call["arguments"]["content"])}
+
+
+def everything():
+    return with_workspace() | with_document() | with_file()
+
+
+def waiting(tool):
+    declared = {"name": tool, "description": "Does it.", "input_schema": {"type": "object"}}
+    body = {"chat_context": {"kind": "editor"}, "client_tools": [declared]}
+    events = say(body, {"calls": [{"name": tool, "arguments": {}}]}, {"text": ["Done."]})
+    asked = next(event for event in events if "tool_call_id" in event)
+    return {"id": events[0]["thread_id"], "call": asked["tool_call_id"], "approval": asked.get("approval_id")}
+
+
+# What each operation finds: made once, or each time where the operation uses it up.
+ONCE = {}
+MAKE = {
+    "DeleteThread": thread,
+    "ToolResults": lambda: waiting("ui_open"),
+    "Approval": lambda: waiting("ui_erase"),
+    "DeleteFile": with_file,
+    "DeleteWorkspace": with_workspace,
+    "DeleteWorkspaceFile": with_workspace,
+    "DeleteCollection": with_collection,
+    "DeleteDocument": with_document,
+    "ForgetMemory": with_memory,
+    # Lists that would be empty.
+    "Memories": with_memory,
+    "RevokeKey": lambda: {"prefix": post("/api/keys", {"name": "to be revoked"}).json()["prefix"]},
+}
+
+
+@schemathesis.hook
+def filter_case(context, case):
+    """What is sent as text is text: no type is the wrong one there."""
+    return not (case.media_type or "").startswith("text/") or not isinstance(case.body, (dict, list, int, float, type(None)))
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    """Three of four requests that are in order ask for something that is there."""
+    name = case.operation.definition.raw["operationId"]
+    in_order = case.meta is not None and case.meta.generation.mode.is_positive
+    # Each name of a workspace makes another one, of which there are 100 at most.
+    if not in_order or (name != "PutWorkspaceFile" and DICE.random() < 0.25):
+        return
+    if name in MAKE:
+        known = MAKE[name]()
+    else:
+        known = ONCE["everything"] = ONCE.get("everything") or everything()
+    for parameter in case.path_parameters or {}:
+        # Another file half of the time, until the workspace is full of them.
+        if parameter != "path" or not name.startswith("Put") or DICE.random() < 0.5:
+            case.path_parameters[parameter] = known[parameter]
+    if name == "SearchCollection" and DICE.random() < 0.5:
+        case.query["q"] = "hello"
+    if name == "ToolResults" and isinstance(case.body, dict):
+        case.body["tool_call_id"] = known["call"]
+
+
+@schemathesis.check
+def what_the_schema_allows_is_accepted(ctx, response, case):
+    try:
+        return positive_data_acceptance(ctx, response, case)
+    except RejectedPositiveData:
+        field = response.json().get("field") or ""
+        name = case.operation.definition.raw["operationId"]
+        if response.status_code == 400 and any(
+            re.fullmatch(operation, name) and re.fullmatch(member, field) for operation, member, _ in BEYOND_SCHEMAS
+        ):
+            return None
+        raise
+
+
+@schemathesis.check
+def events_are_what_the_document_says(ctx, response, case):
+    if "text/event-stream" not in response.headers.get("content-type", [""])[0]:
+        return None
+    schemas = case.operation.schema.raw_schema["components"]["schemas"]
+    event = {**schemas["Numbered"], "components": {"schemas": schemas}}
+    validator = ONCE.setdefault("validator", jsonschema_rs.validator_for(event))
+    frames = [frame for frame in response.content.decode().split("\n\n") if "data:" in frame]
+    assert frames, "a stream without events"
+    for frame in frames:
+        fields = dict(line.split(": ", 1) for line in frame.split("\n") if not line.startswith(":"))
+        data = json.loads(fields["data"])
+        validator.validate(data)
+        assert (fields["event"], fields["id"]) == (data["type"], str(data["seq"])), frame
+    return None

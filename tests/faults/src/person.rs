@@ -1,0 +1,89 @@
+//! Somebody outside, for whom a turn waits: the client that carries a tool out, the person who allows a call.
+//!
+//! Each has a connection of its own, so a turn whose reader went away is answered all the same.
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use espalier_test_support::{Event, Value, json};
+use tokio::time::sleep;
+
+use crate::client::{Clients, Order, SILENCE};
+use crate::plan;
+use crate::rng::Rng;
+use crate::stream::{Next, Stream, User};
+
+/// How long somebody thinks at most, in milliseconds: long enough for a kill to come while nothing runs.
+const THINKS: u64 = 2_000;
+
+impl Clients {
+    /// Answers whatever the turn waits for, until it is dropped.
+    pub async fn person(&self, user: &User, order: &Order) -> Infallible {
+        let mut rng = Rng::of(self.world.seed, &format!("person {}", order.number));
+        let mut answered = BTreeSet::new();
+        let path = format!("/api/threads/{}/stream?after=0", order.thread_id);
+        loop {
+            sleep(Duration::from_millis(20)).await;
+            let Some(reply) = user.send("GET", &path, &[], &json!(null)).await else { continue };
+            // Before the thread is there it is not found.
+            if reply.status != 200 {
+                continue;
+            }
+            let mut stream = Stream::new(reply, 0);
+            while let Next::Event(event) = stream.next(SILENCE).await {
+                if event.data["turn_id"] != plan::turn_id(order.number) {
+                    continue;
+                }
+                let Some((id, path, body)) = asked(order, &event) else { continue };
+                if answered.contains(&id) {
+                    continue;
+                }
+                self.waiting.fetch_add(1, Ordering::Relaxed);
+                let most = if order.alone { 40 } else { THINKS };
+                sleep(Duration::from_millis(rng.range(0, most))).await;
+                let taken = self.answer(user, &path, &body).await;
+                self.waiting.fetch_sub(1, Ordering::Relaxed);
+                // What is not waiting any more is asked for anew, or the turn was stopped.
+                if taken {
+                    self.seen().answers += 1;
+                    answered.insert(id);
+                }
+            }
+        }
+    }
+
+    /// Says it until it is heard. Whether it was taken, now or before.
+    async fn answer(&self, user: &User, path: &str, body: &Value) -> bool {
+        loop {
+            match user.send("POST", path, &[], body).await {
+                Some(reply) if reply.status == 200 => return true,
+                Some(reply) if reply.status == 404 => return false,
+                Some(reply) => self.refused(reply).await,
+                None => {}
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// What an event asks for: its id, and the answer.
+fn asked(order: &Order, event: &Event) -> Option<(String, String, Value)> {
+    let thread = format!("/api/threads/{}", order.thread_id);
+    if event.kind == "approval_request" {
+        let id = event.text("approval_id").to_owned();
+        let path = format!("{thread}/approvals/{id}");
+        return Some((id, path, json!({ "decision": "approve" })));
+    }
+    if event.is("tool_call_update", &[("status", "start"), ("awaits", "client")]) {
+        let id = event.text("tool_call_id").to_owned();
+        let answer = plan::answer(event.data["args"]["label"].as_str().unwrap_or_default());
+        return Some((
+            id.clone(),
+            format!("{thread}/tool_results"),
+            json!({ "tool_call_id": id, "result": answer }),
+        ));
+    }
+    None
+}

@@ -1,0 +1,19 @@
+//! What the main instance has in memory.
+
+use std::fs;
+
+use crate::env;
+
+/// Of all processes of the main instance, in bytes. Linux alone.
+pub fn resident() -> u64 {
+    let group = env("ESPALIER_GROUP");
+    let of = |stat: String| {
+        // The name, in parentheses, may have spaces.
+        let fields: Vec<String> = stat.rsplit_once(')')?.1.split_whitespace().map(str::to_owned).collect();
+        (*fields.get(2)? == group).then(|| fields.get(21)?.parse::<u64>().ok()).flatten()
+    };
+    let processes = fs::read_dir("/proc").expect("/proc").flatten();
+    let stats = processes.filter_map(|process| fs::read_to_string(process.path().join("stat")).ok());
+    // Of the usual size. It only scales a limit elsewhere.
+    stats.filter_map(of).sum::<u64>() * 4_096
+}

@@ -1,0 +1,214 @@
+// Collections of documents: made, filled, deleted, and chosen for the open chat.
+
+import { useEffect, useState } from "react";
+import { choose, chosen, MAX_CHOSEN } from "../state/chosen";
+import { ACCEPT, collections } from "../state/collections";
+import { useStore } from "../state/store";
+import { bytesText } from "../turn/measures";
+import type { Collection } from "../wire";
+import { Confirm } from "./Confirm";
+import { Disclosure } from "./Disclosure";
+import { DropZone } from "./DropZone";
+import { BackIcon, ChevronIcon, FileIcon, TrashIcon } from "./Icons";
+import { Side } from "./Side";
+
+interface Props {
+  /** The open chat, as drafts name it. */
+  chat: string;
+  onClose: () => void;
+}
+
+export function CollectionsPanel({ chat, onClose }: Props) {
+  const { open } = useStore(collections.shelf);
+  useEffect(() => {
+    collections.forget();
+    void collections.all.load();
+  }, []);
+  return (
+    <Side title={open ? open.name : "Collections"} testId="collections" onClose={onClose}>
+      {open ? <Documents collection={open} /> : <All chat={chat} />}
+    </Side>
+  );
+}
+
+function All({ chat }: { chat: string }) {
+  const { phase, items, nextCursor, problem } = useStore(collections.all.store);
+  const full = (useStore(chosen).byChat[chat] ?? []).length >= MAX_CHOSEN;
+  return (
+    <>
+      <p className="side-lead">Documents that Espalier searches for the chat in which you choose them.</p>
+      <Problem words={problem} />
+      <ul aria-label="Collections" aria-busy={phase === "loading"}>
+        {items.map((collection) => (
+          <CollectionRow key={collection.id} collection={collection} chat={chat} />
+        ))}
+      </ul>
+      <p className="side-note" role="status">
+        {phase === "loading" && "Loading…"}
+        {phase === "ready" && items.length === 0 && "There are no collections yet."}
+        {full && `A chat searches ${MAX_CHOSEN} collections at most: leave one out to choose another.`}
+      </p>
+      {nextCursor !== null && (
+        <button type="button" className="link-button" onClick={() => void collections.all.more()}>
+          Show more
+        </button>
+      )}
+      {phase === "ready" && (
+        <Disclosure label="New collection">
+          <NewCollection />
+        </Disclosure>
+      )}
+    </>
+  );
+}
+
+function CollectionRow({ collection, chat }: { collection: Collection; chat: string }) {
+  const { id, name, description, documents, bytes } = collection;
+  const here = useStore(chosen).byChat[chat] ?? [];
+  const used = here.some((each) => each.id === id);
+  return (
+    <li className="row" data-testid="collection" data-collection-id={id}>
+      <label className="row-choice">
+        <input
+          type="checkbox"
+          data-testid="collection-use"
+          checked={used}
+          disabled={!used && here.length >= MAX_CHOSEN}
+          onChange={() => choose(chat, used ? here.filter((each) => each.id !== id) : [...here, { id, name }])}
+        />
+        <span className="row-words">
+          <span className="row-name">{name}</span>
+          {description && <span className="row-more">{description}</span>}
+          <span className="row-more">
+            {documents === 0 ? "no documents yet" : `${documents} ${documents === 1 ? "document" : "documents"}, ${bytesText(bytes)}`}
+          </span>
+          <span className="visually-hidden">, use in this chat</span>
+        </span>
+      </label>
+      <button
+        type="button"
+        className="icon-button small"
+        data-testid="collection-open"
+        title="Open"
+        onClick={() => collections.open(collection)}
+      >
+        <ChevronIcon />
+        <span className="visually-hidden">Open {name}</span>
+      </button>
+    </li>
+  );
+}
+
+function NewCollection() {
+  const [name, setName] = useState("");
+  const [description, setDescription] = useState("");
+  const [busy, setBusy] = useState(false);
+  return (
+    <form
+      className="new-collection"
+      onSubmit={async (event) => {
+        event.preventDefault();
+        if (name.trim() === "" || busy) return;
+        setBusy(true);
+        if (await collections.create(name, description)) {
+          setName("");
+          setDescription("");
+        }
+        setBusy(false);
+      }}
+    >
+      <label>
+        Name
+        <input data-testid="collection-name" required maxLength={200} value={name} onChange={(event) => setName(event.target.value)} />
+      </label>
+      <label>
+        What it is about, if the name does not say it
+        <input data-testid="collection-about" maxLength={1000} value={description} onChange={(event) => setDescription(event.target.value)} />
+      </label>
+      <button type="submit" className="primary-button small" data-testid="collection-create" disabled={busy || name.trim() === ""}>
+        Create
+      </button>
+    </form>
+  );
+}
+
+function Documents({ collection }: { collection: Collection }) {
+  const { documents } = collections;
+  const { phase, items, nextCursor, problem } = useStore(documents.store);
+  const { sending, refused } = useStore(collections.shelf);
+  return (
+    <>
+      <button type="button" className="back-button" data-testid="collections-back" autoFocus onClick={() => collections.open(null)}>
+        <BackIcon />
+        All collections
+      </button>
+      {collection.description && <p className="side-note">{collection.description}</p>}
+      <DropZone
+        label="Add documents"
+        hint="text, Markdown, HTML"
+        accept={ACCEPT}
+        testId="add-documents"
+        onFiles={(files) => void collections.add(files)}
+      >
+        <p className="side-note" role="status">
+          {sending > 0 && `${sending} ${sending === 1 ? "document is" : "documents are"} on the way…`}
+        </p>
+      </DropZone>
+      {refused.length > 0 && (
+        <div className="side-problem" role="alert" data-testid="documents-refused">
+          {refused.map((words) => (
+            <p key={words}>{words}</p>
+          ))}
+        </div>
+      )}
+      <Problem words={problem} />
+      <ul aria-label={`Documents of ${collection.name}`} aria-busy={phase === "loading"}>
+        {items.map((document) => (
+          <li key={document.id} className="row" data-testid="document">
+            <FileIcon />
+            <div className="row-words">
+              <span className="row-name">{document.name}</span>
+              <span className="row-more">{bytesText(document.bytes)}</span>
+            </div>
+            <Confirm
+              label={`Delete ${document.name}`}
+              question={`Delete “${document.name}”?`}
+              yes="Delete"
+              testId="document-delete"
+              act={() => collections.drop(document)}
+            >
+              <TrashIcon />
+            </Confirm>
+          </li>
+        ))}
+      </ul>
+      <p className="side-note" role="status">
+        {phase === "loading" && "Loading…"}
+        {phase === "ready" && items.length === 0 && "It has no documents yet."}
+      </p>
+      {nextCursor !== null && (
+        <button type="button" className="link-button" onClick={() => void documents.more()}>
+          Show more
+        </button>
+      )}
+      <div className="side-foot">
+        <Confirm
+          label="Delete this collection"
+          question="Delete it with all its documents?"
+          yes="Delete"
+          className="link-button danger"
+          testId="collection-delete"
+          act={() => collections.remove(collection)}
+        />
+      </div>
+    </>
+  );
+}
+
+function Problem({ words }: { words: string | null }) {
+  return words === null ? null : (
+    <p className="side-problem" role="alert">
+      {words}
+    </p>
+  );
+}

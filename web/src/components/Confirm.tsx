@@ -1,0 +1,70 @@
+// A button for what cannot be undone: it asks first, where it stands.
+
+import { useEffect, useRef, useState, type ReactNode } from "react";
+
+interface Props {
+  /** What the button is called. */
+  label: string;
+  question: string;
+  /** What is said to go on. */
+  yes: string;
+  className?: string;
+  testId?: string;
+  act: () => void | Promise<void>;
+  /** An icon that stands for the label. */
+  children?: ReactNode;
+}
+
+export function Confirm({ label, question, yes, className = "icon-button small", testId, act, children }: Props) {
+  const [asking, setAsking] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const asked = useRef(false);
+  // The focus comes back to where the question was asked.
+  useEffect(() => {
+    if (asked.current && !asking) button.current?.focus();
+    asked.current = asking;
+  }, [asking]);
+  if (!asking) {
+    return (
+      <button ref={button} type="button" className={className} data-testid={testId} title={label} onClick={() => setAsking(true)}>
+        {children ?? label}
+        {children && <span className="visually-hidden">{label}</span>}
+      </button>
+    );
+  }
+  return (
+    <div
+      className="confirm"
+      role="group"
+      aria-label={question}
+      onKeyDown={(event) => {
+        // A key that is still held down from the question is no answer to it.
+        if (event.repeat) event.preventDefault();
+        if (event.key !== "Escape") return;
+        event.preventDefault();
+        setAsking(false);
+      }}
+    >
+      <span>{question}</span>
+      <button
+        type="button"
+        className="danger-button"
+        data-testid="confirm"
+        autoFocus
+        disabled={busy}
+        onClick={async () => {
+          setBusy(true);
+          await act();
+          setBusy(false);
+          setAsking(false);
+        }}
+      >
+        {yes}
+      </button>
+      <button type="button" className="quiet-button" disabled={busy} onClick={() => setAsking(false)}>
+        Keep
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,66 @@
+// What stands beside the chat where there is room, and over it where there is none: the same dialog, not modal or modal.
+
+import { useEffect, useId, useRef, type ReactNode } from "react";
+import { CloseIcon } from "./Icons";
+import "../styles/side.css";
+
+interface Props {
+  title: string;
+  testId: string;
+  onClose: () => void;
+  children: ReactNode;
+}
+
+/** Also in side.css. */
+const WIDE = "(min-width: 76rem)";
+
+export function Side({ title, testId, onClose, children }: Props) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    const shown = dialog.current;
+    if (!shown) return;
+    const wide = window.matchMedia(WIDE);
+    const show = () => {
+      const writing = document.activeElement?.closest<HTMLElement>("input, textarea");
+      shown.close();
+      if (!wide.matches) return shown.showModal();
+      shown.show();
+      // It comes when its chunk has come: whoever has begun to write meanwhile goes on.
+      writing?.focus();
+    };
+    show();
+    wide.addEventListener("change", show);
+    return () => {
+      wide.removeEventListener("change", show);
+      shown.close();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      className="side"
+      data-testid={testId}
+      aria-labelledby={heading}
+      // Told late: it may be open again in the other way.
+      onClose={() => !dialog.current?.open && onClose()}
+      onKeyDown={(event) => {
+        if (event.key === "Escape" && !event.defaultPrevented) dialog.current?.close();
+      }}
+      onClick={(event) => {
+        if (event.target === dialog.current && dialog.current.matches(":modal")) onClose();
+      }}
+    >
+      <div className="side-box">
+        <header className="side-head">
+          <h2 id={heading}>{title}</h2>
+          <button type="button" className="icon-button" onClick={onClose} title="Close">
+            <CloseIcon />
+            <span className="visually-hidden">Close: {title}</span>
+          </button>
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}

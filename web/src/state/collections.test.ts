@@ -1,0 +1,118 @@
+// Collections, their documents, and which of them a chat looks into.
+
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { choose, chosen, chosenFor, loadChosen, takeAlong } from "./chosen";
+import { Collections, MAX_AT_ONCE, MAX_DOCUMENT_BYTES } from "./collections";
+import { NEW_CHAT } from "./drafts";
+
+const collection = (id: string, name = `Named ${id}`) => ({ id, name, description: "", documents: 0, bytes: 0, created_at: 0, updated_at: 0 });
+const document = (id: string, name: string) => ({ id, name, media_type: "text/plain", bytes: 1, chunks: 1, created_at: 0 });
+let requests: { line: string; type: string | undefined; body: unknown }[] = [];
+let answer: (line: string) => Response;
+const lines = () => requests.map(({ line }) => line);
+const kept = new Map<string, string>();
+
+beforeEach(() => {
+  requests = [];
+  kept.clear();
+  vi.stubGlobal("localStorage", { getItem: (key: string) => kept.get(key) ?? null, setItem: (key: string, value: string) => kept.set(key, value) });
+  chosen.set({ byChat: {} });
+  vi.stubGlobal("fetch", async (url: string, init: RequestInit) => {
+    const line = `${init.method} ${url}`;
+    requests.push({ line, type: (init.headers as Record<string, string>)["content-type"], body: init.body });
+    return answer(line);
+  });
+  answer = (line) => {
+    if (line.startsWith("DELETE")) return new Response(null, { status: 204 });
+    if (line === "POST /api/collections") return Response.json(collection("new", "Walls"), { status: 201 });
+    if (line.startsWith("POST")) return Response.json(document(line, new URL(line.slice(5), "http://x").searchParams.get("name") ?? ""), { status: 201 });
+    if (line.includes("/documents")) return Response.json({ documents: [document("d", "old.txt")], next_cursor: null });
+    return Response.json({ collections: [collection("a"), collection("b")], next_cursor: null });
+  };
+});
+
+afterEach(() => vi.unstubAllGlobals());
+
+async function loaded() {
+  const collections = new Collections();
+  await collections.all.load();
+  return { collections, ids: () => collections.all.store.get().items.map(({ id }) => id) };
+}
+
+it("makes one, and says why it was not made", async () => {
+  const { collections, ids } = await loaded();
+  expect(await collections.create(" Walls ", " ")).toBe(true);
+  expect([ids(), requests.at(-1)?.body]).toEqual([["new", "a", "b"], '{"name":"Walls"}']);
+  answer = () => Response.json({ code: "invalid_request", detail: "There are too many." }, { status: 400 });
+  expect(await collections.create("More", "About it")).toBe(false);
+  expect(requests.at(-1)?.body).toBe('{"name":"More","description":"About it"}');
+  expect(collections.all.store.get().problem).toBe("There are too many.");
+});
+
+it("deletes one, and no chat looks into it any more", async () => {
+  const { collections, ids } = await loaded();
+  choose("T", [collection("a"), collection("b")]);
+  collections.open(collection("a"));
+  await collections.remove(collection("a"));
+  expect([ids(), collections.shelf.get().open]).toEqual([["b"], null]);
+  expect(chosenFor("T").map(({ id }) => id)).toEqual(["b"]);
+});
+
+it("sends documents as what they are, one after the other, and says which were not taken", async () => {
+  const { collections } = await loaded();
+  collections.open(collection("a"));
+  const usual = answer;
+  answer = (line) => (line.includes("bad.txt") ? Response.json({ detail: "It is not UTF-8." }, { status: 400 }) : usual(line));
+  const file = (name: string, type = "", size = 1) => new File([new Uint8Array(size)], name, { type });
+  requests = [];
+  await collections.add([
+    file("a b.MD"), file("page.htm"), file("notes", "text/plain"), file("x.pdf", "application/pdf"), file("none.txt", "", 0),
+    file("bad.txt"), file("just.txt", "", MAX_DOCUMENT_BYTES), file("over.txt", "", MAX_DOCUMENT_BYTES + 1),
+  ]);
+  const posted = requests.filter(({ line }) => line.startsWith("POST"));
+  expect(posted.map(({ line, type }) => [line, type])).toEqual([
+    ["POST /api/collections/a/documents?name=a+b.MD", "text/markdown"],
+    ["POST /api/collections/a/documents?name=page.htm", "text/html"],
+    ["POST /api/collections/a/documents?name=notes", "text/plain"],
+    ["POST /api/collections/a/documents?name=bad.txt", "text/plain"],
+    ["POST /api/collections/a/documents?name=just.txt", "text/plain"],
+  ]);
+  expect(collections.shelf.get().refused).toEqual([
+    "“x.pdf” is no text, Markdown or HTML: save it as one of these first.",
+    "“none.txt” is empty.",
+    "“bad.txt” was refused: It is not UTF-8.",
+    "“over.txt” is too large: a document has at most 1 MiB. Divide it.",
+  ]);
+  expect(collections.shelf.get().sending).toBe(0);
+  requests = [];
+  await collections.add(Array.from({ length: MAX_AT_ONCE + 1 }, (_, index) => file(`f${index}.txt`)));
+  expect(requests.length).toBe(MAX_AT_ONCE);
+  expect(collections.shelf.get().refused).toEqual(["Send at most 50 documents at once: the last 1 were left out."]);
+});
+
+it("deletes a document", async () => {
+  const { collections } = await loaded();
+  collections.open(collection("a"));
+  await vi.waitFor(() => expect(collections.documents.store.get().items.length).toBe(1));
+  await collections.drop(document("d", "old.txt"));
+  expect(lines().at(-1)).toBe("DELETE /api/collections/a/documents/d");
+  expect(collections.documents.store.get().items).toEqual([]);
+});
+
+it("keeps what each chat looks into, and a chat that begins takes the choice along", () => {
+  choose(NEW_CHAT, [collection("a")]);
+  takeAlong("T");
+  choose(NEW_CHAT, []);
+  choose("U", [collection("b")]);
+  chosen.set({ byChat: {} });
+  loadChosen();
+  expect([chosenFor("T"), chosenFor("U"), chosenFor(NEW_CHAT)].map((list) => list.map(({ id }) => id))).toEqual([["a"], ["b"], []]);
+  kept.set("espalier.collections", "not JSON");
+  loadChosen();
+});
+
+it("keeps the choices of the latest hundred chats", () => {
+  for (let chat = 0; chat <= 100; chat += 1) choose(`c${chat}`, [collection("a")]);
+  expect(Object.keys(chosen.get().byChat).length).toBe(100);
+  expect([chosenFor("c0").length, chosenFor("c1").length, chosenFor("c100").length]).toEqual([0, 1, 1]);
+});

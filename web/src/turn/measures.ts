@@ -1,0 +1,25 @@
+// Sizes and times in words.
+
+/** As `1 kB` is written in a message's marks: thousands, no fractions below ten. */
+export function bytesText(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  const [size, unit] = bytes < 999_500 ? [bytes / 1e3, "kB"] : [bytes / 1e6, "MB"];
+  return `${size < 10 ? size.toFixed(1).replace(/\.0$/, "") : Math.round(size)} ${unit}`;
+}
+
+const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+];
+const AGO = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const DAY = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
+/** From then on a date says more. */
+const DATE_AFTER_MS = 7 * 86_400_000;
+
+export function agoText(at: number, now: number): string {
+  const age = now - at;
+  if (age >= DATE_AFTER_MS) return DAY.format(at);
+  const [unit, ms] = UNITS.find(([, ms]) => age >= ms) ?? [null, 0];
+  return unit === null ? "just now" : AGO.format(-Math.floor(age / ms), unit);
+}
