@@ -23,6 +23,11 @@ pub enum Route<'a> {
     File { id: &'a str, path: &'a str },
     PutFile { id: &'a str, path: &'a str },
     DeleteFile { id: &'a str, path: &'a str },
+    Templates,
+    Projects,
+    Project { id: &'a str },
+    Document { id: &'a str, document: &'a str },
+    Usage,
     Keys,
     MintKey,
     RevokeKey { prefix: &'a str },
@@ -43,7 +48,7 @@ type Make = for<'a> fn(&'a str, &'a str) -> Route<'a>;
 
 use Method::{Delete, Get, Patch, Post, Put};
 
-const TABLE: [(Method, &str, Make); 21] = [
+const TABLE: [(Method, &str, Make); 26] = [
     (Get, "/api/health", |_, _| Route::Health),
     (Post, "/api/session", |_, _| Route::Session),
     (Post, "/api/chat", |_, _| Route::Chat),
@@ -62,6 +67,11 @@ const TABLE: [(Method, &str, Make); 21] = [
     (Get, "/api/threads/{}/files/{*}", |id, path| Route::File { id, path }),
     (Put, "/api/threads/{}/files/{*}", |id, path| Route::PutFile { id, path }),
     (Delete, "/api/threads/{}/files/{*}", |id, path| Route::DeleteFile { id, path }),
+    (Get, "/api/templates", |_, _| Route::Templates),
+    (Get, "/api/projects", |_, _| Route::Projects),
+    (Get, "/api/projects/{}", |id, _| Route::Project { id }),
+    (Get, "/api/projects/{}/documents/{}", |id, document| Route::Document { id, document }),
+    (Get, "/api/usage", |_, _| Route::Usage),
     (Get, "/api/keys", |_, _| Route::Keys),
     (Post, "/api/keys", |_, _| Route::MintKey),
     (Delete, "/api/keys/{}", |prefix, _| Route::RevokeKey { prefix }),

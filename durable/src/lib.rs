@@ -1,6 +1,6 @@
 //! Espalier's engine, and the Durable Object that runs it.
 //!
-//! From the ground up: `protocol`, `model`, `profiles`, `quota` ← `budget`, `memory`, `journal`, `toolbelt`, `providers` ←
+//! From the ground up: `projects`, `protocol`, `model`, `profiles`, `quota` ← `budget`, `memory`, `journal`, `plans`, `toolbelt`, `providers` ←
 //! `ports` ← `turn`, `tools` ← `storage`, `shell`. No import runs back up. Only `shell` and `storage` name the platform, in
 //! what exists on wasm32 alone.
 
@@ -8,8 +8,10 @@ pub mod budget;
 pub mod journal;
 pub mod memory;
 pub mod model;
+pub mod plans;
 pub mod ports;
 pub mod profiles;
+pub mod projects;
 pub mod protocol;
 pub mod providers;
 pub mod quota;

@@ -11,8 +11,10 @@ mod jwks;
 mod keys;
 mod models;
 mod object;
+mod projects;
 mod session;
 mod threads;
+mod usage;
 
 use espalier_durable::protocol::{ThreadChange, ThreadCommand};
 
@@ -98,6 +100,26 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
         Route::DeleteFile { id, path } => {
             let owner = credentials::to_change(call).await?;
             files::delete(call, owner, id, path).await
+        }
+        Route::Templates => {
+            let owner = credentials::to_read(call).await?;
+            projects::templates(call, &owner).await.map(Answer::Ours)
+        }
+        Route::Projects => {
+            let owner = credentials::to_read(call).await?;
+            projects::list(call, &owner).await.map(Answer::Ours)
+        }
+        Route::Project { id } => {
+            let owner = credentials::to_read(call).await?;
+            projects::get(call, &owner, id).await.map(Answer::Ours)
+        }
+        Route::Document { id, document } => {
+            let owner = credentials::to_read(call).await?;
+            projects::document(call, &owner, id, document).await.map(Answer::Ours)
+        }
+        Route::Usage => {
+            let owner = credentials::to_read(call).await?;
+            usage::sums(call, &owner).await.map(Answer::Ours)
         }
         Route::Keys => {
             let owner = credentials::to_administer(call).await?;

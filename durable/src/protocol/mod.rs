@@ -6,6 +6,8 @@ mod error;
 mod event;
 mod key;
 mod message;
+mod plan;
+mod project;
 mod request;
 mod tree;
 
@@ -22,6 +24,11 @@ pub use key::{KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey};
 pub use message::{
     Cancelled, FileEntry, FileList, MessageList, Role, SentContent, StopNote, StoredMessage, ThreadDetail,
     ThreadList, ThreadSummary,
+};
+pub use plan::{ExecutionMode, Plan, PlanReview, PlanStatus, PlanStep, StepStatus, Verdict};
+pub use project::{
+    DocumentDetail, DocumentEntry, ProjectDetail, ProjectEntry, ProjectList, ProjectTask, TemplateEntry, TemplateList,
+    UsageList, UsageRow,
 };
 pub use request::{Approval, ChatContext, ChatRequest, ClientTool, ContextKind, ThreadChange, ToolResult};
 pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeNode, preview};

@@ -3,17 +3,22 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use uuid::Uuid;
 use worker::Env;
 
-use crate::journal::TurnSpec;
+use crate::journal::{Setting, TurnSpec};
 use crate::model::Usage;
-use crate::ports::{Files, Model, Tools};
-use crate::profiles::{Chain, Limits, Role};
-use crate::protocol::{ApiError, ChatRequest, ClientTool, Content, ContextKind, ErrorCode, StoredMessage};
+use crate::ports::{Files, Model, Projects, Tools};
+use crate::profiles::{Chain, ContextProfile, Limits, Role};
+use crate::protocol::{
+    ApiError, ChatContext, ChatRequest, ClientTool, Content, ErrorCode, Owner, Plan, StoredMessage,
+};
 use crate::providers::config::Configuration;
 use crate::quota::{Amount, Grant};
 use crate::storage::files::R2Files;
+use crate::storage::projects::D1Projects;
 use crate::toolbelt::ToolPolicy;
+use crate::tools::InContext;
 use crate::turn::prompt;
 use crate::{shell, tools};
 
@@ -35,6 +40,7 @@ pub struct Parts {
 
 /// Which turn, on what.
 pub struct Frame<'a> {
+    pub owner: &'a Owner,
     pub thread_id: &'a str,
     /// The role or model that the request names.
     pub model: Option<&'a str>,
@@ -44,7 +50,9 @@ pub struct Frame<'a> {
     /// Where the thread's files are.
     pub workspace_root: String,
     pub assistant_message_id: &'a str,
-    pub context: ContextKind,
+    pub context: Option<&'a ChatContext>,
+    /// The plan that waits for the user's word.
+    pub draft: Option<Plan>,
     /// The tools that the client brings.
     pub client_tools: &'a [ClientTool],
     /// The tools that a person has allowed for good.
@@ -57,27 +65,47 @@ pub struct Frame<'a> {
 
 /// A new turn by the present configuration. From here on it depends on what stands in the spec.
 pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), ApiError> {
-    let limits = limits(&thread.env)?.within(frame.grant);
-    let (parts, configuration) = parts(thread)?;
-    let chain = chain(&configuration, frame.model, frame.content)?;
+    let context = ContextProfile::of(frame.context);
+    let kind = frame.context.map(|context| context.kind).unwrap_or_default();
+    let limits = limits(&thread.env, context)?.within(frame.grant);
+    let (parts, configuration) = parts(thread, frame.owner, frame.thread_id)?;
+    let chain = chain(&configuration, frame.model, context, frame.content)?;
     let rules = shell::limits::tool_rules(|name| var(&thread.env, name)).map_err(misconfigured)?;
     let workspace_root = R2Files::new(&thread.env).map(|_| frame.workspace_root.clone());
-    let policy = ToolPolicy { workspace_root, ..ToolPolicy::of(frame.context) };
+    let policy = ToolPolicy { workspace_root, ..ToolPolicy::of(kind) };
     let policy = policy.narrowed(rules, frame.approved.clone());
+    let in_context = InContext { profile: context, has_draft: frame.draft.is_some() };
+    let tools = tools::offered(parts.tools.as_ref(), frame.client_tools, &policy, in_context);
+    let has_tools = chain.first.choice.capabilities.tools && !tools.is_empty();
+    let draft = frame.draft.clone().filter(|_| context.plans);
+    let entity_id = frame.context.and_then(|context| context.entity_id.clone());
+    let about = prompt::About { context, entity_id: entity_id.as_deref(), has_tools, draft: draft.as_ref() };
+    let system = prompt::root(about, &limits);
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let setting = Setting {
+        operation: if has_tools { context.operation } else { NO_TOOLS }.to_owned(),
+        entity_id,
+        goal: context.goal.map(str::to_owned),
+        planning: context.planning.to_owned(),
+        plan_tools: owned(context.plan_tools),
+        draft: draft.map(Box::new),
+        reviewers: configuration.roles.of(Role::Quality).filter(|other| **other != chain).cloned(),
+    };
     let spec = TurnSpec {
         thread_id: frame.thread_id.to_owned(),
         turn_id: frame.user_message.turn_id.clone(),
         user_message_id: frame.user_message.id.clone(),
         assistant_message_id: frame.assistant_message_id.to_owned(),
         content: frame.content.clone(),
-        context_type: frame.context.as_str().to_owned(),
-        profile: Configuration::profile(frame.model).to_owned(),
+        context_type: context.name.to_owned(),
+        setting,
+        profile: frame.model.map_or(context.role.as_str(), |name| Configuration::profile(Some(name))).to_owned(),
         subtask_chain: configuration.roles.of(Role::Subagent).filter(|other| **other != chain).cloned(),
         chain,
         limits,
-        tools: tools::offered(parts.tools.as_ref(), frame.client_tools, &policy),
+        tools,
         policy,
-        system: prompt::root(frame.context, &limits),
+        system,
         history_until: frame.history_until,
         replaces_message_id: frame.replaces_message_id.clone(),
         created_at: frame.user_message.created_at,
@@ -85,9 +113,23 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     Ok((spec, parts))
 }
 
-/// The models of a turn, which can read what it is about.
-fn chain(configuration: &Configuration, model: Option<&str>, content: &Content) -> Result<Chain, ApiError> {
-    let chain = configuration.chain(model).ok_or_else(|| {
+/// The `operation_type` of a turn that can only talk (B-063).
+const NO_TOOLS: &str = "guidance_only";
+
+/// The models of a turn, which can read what it is about: those that the request names, else the context's, else the
+/// primary ones.
+fn chain(
+    configuration: &Configuration,
+    model: Option<&str>,
+    context: &ContextProfile,
+    content: &Content,
+) -> Result<Chain, ApiError> {
+    let of_context = || configuration.roles.of(context.role).unwrap_or(&configuration.roles.primary).clone();
+    let chain = match model {
+        None => Some(of_context()),
+        named => configuration.chain(named),
+    };
+    let chain = chain.ok_or_else(|| {
         ApiError::field("model", "this deployment does not offer it; GET /api/models lists what it offers")
     })?;
     let first = &chain.first.choice;
@@ -101,11 +143,13 @@ fn chain(configuration: &Configuration, model: Option<&str>, content: &Content) 
 /// The limits that a turn has whatever its quotas say, and the least that is good for something: one call of the model,
 /// with a message of some length. `money`: quotas limit it, which takes models whose prices are known.
 pub fn terms(env: &Env, request: &ChatRequest, money: bool) -> Result<(Limits, Amount), ApiError> {
-    let limits = limits(env)?;
+    let context = ContextProfile::of(request.chat_context.as_ref());
+    let limits = limits(env, context)?;
     let configuration = configuration(env)?;
-    let chain = chain(&configuration, request.model.as_deref(), &request.content)?;
-    let subtasks = configuration.roles.of(Role::Subagent);
-    let mut offers = chain.iter().chain(subtasks.iter().flat_map(|chain| chain.iter()));
+    let chain = chain(&configuration, request.model.as_deref(), context, &request.content)?;
+    let reviewers = configuration.roles.of(Role::Quality).filter(|_| context.plans);
+    let others = configuration.roles.of(Role::Subagent).into_iter().chain(reviewers);
+    let mut offers = chain.iter().chain(others.flat_map(|chain| chain.iter()));
     if money && offers.any(|offer| offer.price.is_none()) {
         return Err(misconfigured("QUOTAS limits money, and the price of a model is not known".to_owned()));
     }
@@ -123,11 +167,17 @@ fn configuration(env: &Env) -> Result<Configuration, ApiError> {
 }
 
 /// The parts of any turn, and the models that are configured now.
-pub fn parts(thread: &Thread) -> Result<(Parts, Configuration), ApiError> {
+pub fn parts(
+    thread: &Thread,
+    owner: &Owner,
+    thread_id: &str,
+) -> Result<(Parts, Configuration), ApiError> {
     let configuration = configuration(&thread.env)?;
     let model = shell::model::serving(&configuration, &thread.connections, &thread.clock, &thread.env);
     let files = R2Files::new(&thread.env).map(|files| Rc::new(files) as Rc<dyn Files>);
-    let tools: Rc<dyn Tools> = Rc::new(tools::Standard::new(files.as_ref()));
+    let projects = D1Projects::new(&thread.env, owner, Uuid::try_parse(thread_id).ok());
+    let projects: Rc<dyn Projects> = Rc::new(projects);
+    let tools: Rc<dyn Tools> = Rc::new(tools::Standard::new(files.as_ref()).with_projects(&projects));
     #[cfg(feature = "faults")]
     let tools = super::faults::with_recorders(tools.as_ref(), &thread.env);
     Ok((Parts { model, tools }, configuration))
@@ -138,9 +188,9 @@ pub fn history_bytes(limits: &Limits) -> usize {
     usize::try_from(limits.history_tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN)
 }
 
-/// The limits of a turn: the profile's, with the operator's overrides.
-fn limits(env: &Env) -> Result<Limits, ApiError> {
-    shell::limits::from_env(|name| var(env, name)).map_err(misconfigured)
+/// The limits of a turn: the context's, with the operator's overrides.
+fn limits(env: &Env, context: &ContextProfile) -> Result<Limits, ApiError> {
+    shell::limits::from_env(|name| var(env, name), context).map_err(misconfigured)
 }
 
 /// Of how many turns a thread keeps the events.

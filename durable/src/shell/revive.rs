@@ -91,7 +91,7 @@ impl Thread {
         let spec = spec(&entries).ok_or_else(|| StoreError("the journal has no entry 0".to_owned()))?;
         let about = About::new(thread, &turn.turn_id, turn.generation, &spec.context_type);
         let history = self.store.history(spec.history_until, compose::history_bytes(&spec.limits))?;
-        let (parts, _) = compose::parts(self)?;
+        let (parts, _) = compose::parts(self, &thread.owner, &thread.thread_id)?;
         let reserved = numbers.reserved();
         let ports = self.ports(parts, about, &live, Rc::clone(&numbers));
         let rebuild = || rebuild(entries, history, ports).map_err(ApiError::from);
@@ -130,7 +130,8 @@ impl Thread {
             ("done".to_owned(), done),
         ];
         let history = vec![Message::User { content: content.into() }, note];
-        let end = Some(Box::new(TurnEnd { message: stored, history, calls: Vec::new(), used: None }));
+        let (calls, plans) = (Vec::new(), Vec::new());
+        let end = Some(Box::new(TurnEnd { message: stored, history, calls, plans, used: None }));
         let numbers = self.numbers()?;
         let log = TurnLog {
             live: Rc::new(LiveLog::new(turn.turn_id.as_str(), numbers.next())),

@@ -6,6 +6,7 @@ use ts_rs::{Config, TS};
 
 use super::*;
 use crate::model::Usage;
+use crate::projects::TaskStatus;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../web/src/wire.generated.ts");
 /// Set by `make types`.
@@ -55,6 +56,24 @@ fn the_page_has_the_wires_types() {
         ThreadSummary,
         ThreadList,
         ThreadDetail,
+        ExecutionMode,
+        PlanStatus,
+        StepStatus,
+        Verdict,
+        PlanReview,
+        PlanStep,
+        Plan,
+        TemplateEntry,
+        TemplateList,
+        ProjectEntry,
+        ProjectList,
+        ProjectDetail,
+        ProjectTask,
+        TaskStatus,
+        DocumentEntry,
+        DocumentDetail,
+        UsageRow,
+        UsageList,
     );
     if std::env::var_os(WRITE).is_some() {
         std::fs::write(FILE, &file).unwrap();
