@@ -8,19 +8,20 @@
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
 use espalier_test_support::identity::{EC, claims, tokens, users};
-use espalier_test_support::{Case, Client, Value, env, json, new_id, text};
+use espalier_test_support::{Case, Client, Value, call, env, json, new_id, text};
 
 /// The ids of somebody's things.
 #[derive(Clone)]
 struct Ids {
     thread: String,
     turn: String,
+    project: String,
 }
 
 impl Ids {
     /// Of things that never were.
     fn unknown() -> Self {
-        Ids { thread: new_id(), turn: new_id() }
+        Ids { thread: new_id(), turn: new_id(), project: new_id() }
     }
 }
 
@@ -105,6 +106,16 @@ fn probes() -> Vec<Probe> {
             |ids| ("DELETE", format!("/api/threads/{}/files/a", ids.thread), Value::Null),
             "thread_not_found",
         ),
+        probe(
+            "GET /api/projects/{}",
+            |ids| ("GET", format!("/api/projects/{}", ids.project), Value::Null),
+            "project_not_found",
+        ),
+        probe(
+            "GET /api/projects/{}/documents/{}",
+            |ids| ("GET", format!("/api/projects/{}/documents/{}", ids.project, ids.turn), Value::Null),
+            "project_not_found",
+        ),
     ]
 }
 
@@ -143,12 +154,17 @@ async fn what_is_anothers_is_not_there() {
     case.script("second", [text("Two.").waiting(&held, 0)]).await;
     let thread = new_id();
     case.chat_with(&json!({ "thread_id": thread, "content": case.said("First", "") })).await;
+    let new = json!({ "name": "Mine", "description": "d", "template_id": "template_blank" });
+    case.script("project", [call("create_project", new), text("There.")]).await;
+    let context = json!({ "context_type": "project_create" });
+    case.chat_with(&json!({ "content": case.said("A project", "project"), "chat_context": context })).await;
+    let project = case.client.read("/api/projects").await["projects"][0]["id"].as_str().expect("an id").to_owned();
     // Something that could be stopped, too.
     let turn = new_id();
     let body = json!({ "thread_id": thread, "turn_id": turn, "content": case.said("Second", "second") });
     let running = case.client.chat(&body).await;
     let messages = case.client.messages(&thread).await;
-    let ids = Ids { thread: thread.clone(), turn };
+    let ids = Ids { thread: thread.clone(), turn, project };
 
     for (who, other) in others().await {
         for probe in probes() {

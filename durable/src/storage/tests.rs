@@ -605,3 +605,28 @@ fn a_plan_is_told_with_its_context_and_its_review() {
     assert_eq!((&rows[0][13], &rows[0][14], &rows[0][15]), (&json!(3), &json!(4), &json!(9)));
     assert_eq!(Outgoing::new(&owner(), "thread", news).without_content(), None);
 }
+
+// B-071 B-072 B-089 B-107 B-108: all rows of a turn say how its plan was to be carried out.
+#[test]
+fn a_turn_is_annotated_with_its_execution_mode() {
+    let tool = CallRecord::Tool {
+        id: "c".to_owned(),
+        tool_name: "agent_create_plan".to_owned(),
+        duration_ms: 3,
+        is_error: false,
+        detail: Some("objective".to_owned()),
+    };
+    let calls = Calls {
+        turn_id: "turn".to_owned(),
+        message_id: "m2".to_owned(),
+        context_type: "project".to_owned(),
+        created_at: 7,
+        records: vec![tool, CallRecord::Failure(failure("failure_0"))],
+        used: None,
+        execution_mode: Some("draft_only".to_owned()),
+    };
+    let batch = statements(&[Outgoing::new(&owner(), "thread", News::Spent { calls })]).unwrap();
+    let rows: Vec<Value> = batch.iter().map(|batch| serde_json::from_str(&batch.rows).unwrap()).collect();
+    assert_eq!(rows[0][0].as_array().unwrap()[6..], *json!([3, 0, "ok", 7, "project", "draft_only", "objective"]).as_array().unwrap());
+    assert_eq!((&rows[1][0][10], &rows[1][0][11]), (&json!("project"), &json!("draft_only")));
+}

@@ -52,7 +52,7 @@ fn diamond() -> Vec<(&'static str, Vec<Reply>)> {
     ]
 }
 
-// B-003 B-005 B-006 B-025 B-042 B-043 B-044 B-051 B-052 B-053 B-054 B-058 B-059 B-070 B-074 B-075 B-079 B-085 B-090 B-091
+// B-003 B-005 B-006 B-021 B-023 B-024 B-025 B-026 B-042 B-043 B-044 B-051 B-052 B-053 B-054 B-058 B-059 B-067 B-068 B-070 B-074 B-075 B-079 B-085 B-090 B-091
 #[test]
 fn auto_execute_runs_the_steps_in_waves() {
     let case = project(&diamond()).run();
@@ -339,7 +339,7 @@ fn a_goal_that_was_missed_is_flagged() {
     }
 }
 
-// B-085 S-046 S-048: what builds on a failure is skipped, three failures in a row stop the plan, and the root hears it.
+// B-085 S-001 S-002 S-012 S-046 S-048: what builds on a failure is skipped, three failures in a row stop the plan, and the root hears it.
 #[test]
 fn failures() {
     let fails = || vec![Reply::Fail("", ModelErrorKind::Auth)];
@@ -447,7 +447,7 @@ fn the_root_has_eight_calls() {
     assert_eq!(planned.end().message.finish_reason, Some(FinishReason::Stop));
 }
 
-// CF-07 CF-09 B-001 B-002 B-054: elsewhere there is no plan, no more call than the answer, and no event of a plan.
+// CF-07 CF-09 CF-22 B-001 B-002 B-054 B-097 B-116: elsewhere there is no plan, no more call than the answer, and no event of a plan.
 #[test]
 fn a_thread_has_no_plans() {
     let case = Case::new(script(&[("go", vec![Reply::Text("Four.")])])).run();
@@ -479,7 +479,7 @@ fn the_watchdog_stops_a_planner_that_hangs() {
     assert_eq!(case.model.aborted.get(), 1);
 }
 
-// B-062 B-064 B-065 CF-10: a message that says nothing is answered without a model, kept, and has its row.
+// B-062 B-064 B-065 B-093 CF-10: a message that says nothing is answered without a model, kept, and has its row.
 #[test]
 fn a_blank_message_asks_nobody() {
     for content in ["", " \n\t"] {
