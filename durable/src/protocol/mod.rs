@@ -30,7 +30,7 @@ pub use project::{
     DocumentDetail, DocumentEntry, ProjectDetail, ProjectEntry, ProjectList, ProjectTask, TemplateEntry, TemplateList,
     UsageList, UsageRow,
 };
-pub use request::{Approval, ChatContext, ChatRequest, ClientTool, ContextKind, ThreadChange, ToolResult};
+pub use request::{Approval, BrowserContext, ChatContext, ChatRequest, ClientTool, ContextKind, ModeProfile, ThreadChange, ToolResult};
 pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeNode, preview};
 
 #[cfg(test)]

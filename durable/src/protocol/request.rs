@@ -9,6 +9,8 @@ use super::{ApiError, Content, Decision, ErrorCode};
 
 /// The longest name of a context's type or entity, in characters: they stand in prompts.
 const MAX_NAME_CHARS: usize = 200;
+/// The longest address and title of a tab, in characters.
+const MAX_TAB_CHARS: usize = 2_000;
 /// The deepest nesting of a body (DESIGN §10); serde_json itself refuses from 128 on.
 const MAX_JSON_DEPTH: usize = 64;
 /// The largest integer of a body, `request_seq` among them: the largest that JavaScript represents exactly.
@@ -28,6 +30,11 @@ pub struct ChatRequest {
     pub request_seq: Option<u64>,
     #[serde(default)]
     pub chat_context: Option<ChatContext>,
+    /// Asks for a router or a swarm; without it a turn makes no call beside its own.
+    #[serde(default)]
+    pub mode_profile: Option<ModeProfile>,
+    #[serde(default)]
+    pub browser_context: Option<BrowserContext>,
     #[serde(default)]
     pub cancel_on_disconnect: Option<bool>,
     #[serde(default)]
@@ -116,6 +123,29 @@ impl Approval {
             Decision::Approve | Decision::ApproveForThread | Decision::Deny => Ok(approval),
         }
     }
+}
+
+/// How a turn is to be carried out, where the request says so (CF-07).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum ModeProfile {
+    /// One call decides between a short loop and a swarm.
+    AutoRoute,
+    /// A plan, its steps one after the other, a synthesis.
+    Swarm,
+}
+
+/// What the user has open beside the chat.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+pub struct BrowserContext {
+    #[serde(default, alias = "activeTabUrl", skip_serializing_if = "Option::is_none")]
+    pub active_tab_url: Option<String>,
+    #[serde(default, alias = "activeTabTitle", skip_serializing_if = "Option::is_none")]
+    pub active_tab_title: Option<String>,
+    #[serde(default, alias = "tabCount", skip_serializing_if = "Option::is_none")]
+    pub tab_count: Option<u32>,
 }
 
 /// Where the chat happens: it decides the toolbelt and the profile.
@@ -210,6 +240,16 @@ impl ChatRequest {
             ("chat_context.context_type", context.and_then(|context| context.context_type.as_deref())),
             ("chat_context.entity_id", context.and_then(|context| context.entity_id.as_deref())),
         ];
+        let browser = self.browser_context.as_ref();
+        let tab = [
+            ("browser_context.active_tab_url", browser.and_then(|browser| browser.active_tab_url.as_deref())),
+            ("browser_context.active_tab_title", browser.and_then(|browser| browser.active_tab_title.as_deref())),
+        ];
+        for (field, text) in tab.into_iter().filter_map(|(field, text)| Some((field, text?))) {
+            if text.chars().nth(MAX_TAB_CHARS).is_some() {
+                return Err(ApiError::field(field, format!("at most {MAX_TAB_CHARS} characters")));
+            }
+        }
         for (field, name) in names.into_iter().filter_map(|(field, name)| Some((field, name?))) {
             if name.chars().nth(MAX_NAME_CHARS).is_some() || name.chars().any(char::is_control) {
                 let detail = format!("at most {MAX_NAME_CHARS} characters, none of control");

@@ -177,6 +177,8 @@ impl Thread {
             workspace_root: ask.owner.workspace_root(ask.thread_id),
             assistant_message_id: &turn.assistant_message_id,
             context: ask.request.chat_context.as_ref(),
+            mode: ask.request.mode_profile,
+            browser: ask.request.browser_context.as_ref(),
             draft: if new { None } else { self.store.draft(replaced.as_ref().map(|replaced| replaced.from))? },
             client_tools: ask.request.client_tools.as_deref().unwrap_or_default(),
             approved: if new { BTreeSet::new() } else { self.store.approved_tools()? },

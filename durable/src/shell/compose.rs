@@ -11,7 +11,7 @@ use crate::model::Usage;
 use crate::ports::{Files, Model, Projects, Tools};
 use crate::profiles::{Chain, ContextProfile, Limits, Role};
 use crate::protocol::{
-    ApiError, ChatContext, ChatRequest, ClientTool, Content, ErrorCode, Owner, Plan, StoredMessage,
+    ApiError, BrowserContext, ChatContext, ChatRequest, ClientTool, Content, ErrorCode, ModeProfile, Owner, Plan, StoredMessage,
 };
 use crate::providers::config::Configuration;
 use crate::quota::{Amount, Grant};
@@ -51,6 +51,9 @@ pub struct Frame<'a> {
     pub workspace_root: String,
     pub assistant_message_id: &'a str,
     pub context: Option<&'a ChatContext>,
+    /// How the turn begins, where the request says so, and what is open beside the chat.
+    pub mode: Option<ModeProfile>,
+    pub browser: Option<&'a BrowserContext>,
     /// The plan that waits for the user's word.
     pub draft: Option<Plan>,
     /// The tools that the client brings.
@@ -65,7 +68,7 @@ pub struct Frame<'a> {
 
 /// A new turn by the present configuration. From here on it depends on what stands in the spec.
 pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), ApiError> {
-    let context = ContextProfile::of(frame.context);
+    let context = &profile(frame.context, frame.mode);
     let kind = frame.context.map(|context| context.kind).unwrap_or_default();
     let limits = limits(&thread.env, context)?.within(frame.grant);
     let (parts, configuration) = parts(thread, frame.owner, frame.thread_id)?;
@@ -74,12 +77,12 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     let workspace_root = R2Files::new(&thread.env).map(|_| frame.workspace_root.clone());
     let policy = ToolPolicy { workspace_root, ..ToolPolicy::of(kind) };
     let policy = policy.narrowed(rules, frame.approved.clone());
-    let in_context = InContext { profile: context, has_draft: frame.draft.is_some() };
+    let in_context = InContext { profile: *context, has_draft: frame.draft.is_some() };
     let tools = tools::offered(parts.tools.as_ref(), frame.client_tools, &policy, in_context);
     let has_tools = chain.first.choice.capabilities.tools && !tools.is_empty();
     let draft = frame.draft.clone().filter(|_| context.plans);
     let entity_id = frame.context.and_then(|context| context.entity_id.clone());
-    let about = prompt::About { context, entity_id: entity_id.as_deref(), has_tools, draft: draft.as_ref() };
+    let about = prompt::About { context, entity_id: entity_id.as_deref(), has_tools, draft: draft.as_ref(), browser: frame.browser };
     let system = prompt::root(about, &limits);
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let setting = Setting {
@@ -89,6 +92,9 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         planning: context.planning.to_owned(),
         plan_tools: owned(context.plan_tools),
         draft: draft.map(Box::new),
+        mode: frame.mode,
+        simple_iterations: Limits::of_profile("simple_loop").map_or(0, |limits| limits.iterations),
+        browser: frame.browser.cloned(),
         reviewers: configuration.roles.of(Role::Quality).filter(|other| **other != chain).cloned(),
     };
     let spec = TurnSpec {
@@ -111,6 +117,18 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         created_at: frame.user_message.created_at,
     };
     Ok((spec, parts))
+}
+
+/// What a request's context gives to its turn. A swarm has its own limits, and plans in one way alone.
+fn profile(context: Option<&ChatContext>, mode: Option<ModeProfile>) -> ContextProfile {
+    let profile = *ContextProfile::of(context);
+    match mode.and_then(|mode| Some((mode, Limits::of_profile("swarm")?))) {
+        None => profile,
+        Some((mode, budget)) => {
+            let operation = if mode == ModeProfile::Swarm { "swarm" } else { "auto_route" };
+            ContextProfile { budget, operation, plans: false, goal: None, plan_tools: &[], ..profile }
+        }
+    }
 }
 
 /// The `operation_type` of a turn that can only talk (B-063).
@@ -143,7 +161,7 @@ fn chain(
 /// The limits that a turn has whatever its quotas say, and the least that is good for something: one call of the model,
 /// with a message of some length. `money`: quotas limit it, which takes models whose prices are known.
 pub fn terms(env: &Env, request: &ChatRequest, money: bool) -> Result<(Limits, Amount), ApiError> {
-    let context = ContextProfile::of(request.chat_context.as_ref());
+    let context = &profile(request.chat_context.as_ref(), request.mode_profile);
     let limits = limits(env, context)?;
     let configuration = configuration(env)?;
     let chain = chain(&configuration, request.model.as_deref(), context, &request.content)?;

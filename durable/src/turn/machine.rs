@@ -100,6 +100,7 @@ pub(super) struct Level {
     again: bool,
     /// The last reply was prose in a level that ends only with a call.
     wants_call: bool,
+    only_speaks: bool,
     limits: Limits,
     digest: Digest,
     state: State,
@@ -139,6 +140,7 @@ impl Level {
             shortened: false,
             again: false,
             wants_call: false,
+            only_speaks: false,
             limits,
             digest,
             state: State::Model,
@@ -167,9 +169,10 @@ impl Level {
                 messages: self.sent(),
                 tools: Rc::clone(&self.tools),
                 // A model that answered in prose where only a tool ends the level is told so, in words and here.
-                tool_choice: match self.wants_call {
-                    true => ToolChoice::Required,
-                    false => ToolChoice::Auto,
+                tool_choice: match (self.wants_call, self.only_speaks) {
+                    (true, _) => ToolChoice::Required,
+                    (false, true) => ToolChoice::None,
+                    (false, false) => ToolChoice::Auto,
                 },
                 response_schema: None,
                 max_output_tokens: self.limits.bounds_output().then_some(self.limits.output_tokens),
@@ -193,6 +196,17 @@ impl Level {
         own().find_map(said).or_else(|| own().find_map(got)).unwrap_or_default()
     }
 
+    /// From here on the level makes so many model calls at most, and ends with what it has then.
+    pub(super) fn in_simple_loop(&mut self, iterations: u32) {
+        self.limits.iterations = self.iterations.saturating_add(iterations);
+        self.partial = true;
+    }
+
+    /// From here on the level is asked to speak and not to call.
+    pub(super) fn only_speaks(&mut self) {
+        self.only_speaks = true;
+    }
+
     /// The key of the calls that are made next in the model's place.
     pub(super) fn wave_key(&self) -> String {
         self.path.step(self.iterations)
@@ -201,6 +215,8 @@ impl Level {
     /// Makes calls in the model's place.
     pub(super) fn call(&mut self, calls: &[ToolCall]) {
         self.iterations += 1;
+        let (content, tool_calls) = (String::new(), calls.to_vec());
+        self.push(Message::Assistant { content, tool_calls, raw: None });
         for call in calls {
             self.digest = self.digest.with(&call.name).with(&call.arguments);
         }

@@ -217,7 +217,7 @@ fn step_and_index(id: &str) -> (usize, usize) {
 
 /// The levels of calls.
 fn is_level(name: &str) -> bool {
-    ["run_subtask", "plan_step", "agent_create_plan", "agent_update_plan"].contains(&name)
+    ["run_subtask", "plan_step", "agent_create_plan", "agent_update_plan", "route_request"].contains(&name)
 }
 
 /// A plan is made before it runs, each of its steps that starts has its end, and none runs outside of its plan.
@@ -340,6 +340,7 @@ fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
         Work::Plan | Work::Review => limits.schema_retries + 2,
         Work::Step => limits.step_iterations,
         Work::Root | Work::Subtask => limits.iterations,
+        Work::Route => 1,
     };
     assert!(steps.iter().all(|(at, made)| made.len() <= most(at) as usize), "{shown}");
     let is_cut = |call: &Call| call.result.len() <= limits.tool_result_bytes;

@@ -19,4 +19,5 @@ mod stops;
 mod structured;
 mod subtasks;
 mod support;
+mod swarm;
 mod test_tools;
