@@ -40,6 +40,10 @@ async fn a_hundred_readers_that_do_not_read() {
     }
     let path = format!("/api/threads/{thread}/stream");
     let whole = case.client.get(&format!("{path}?after=0")).await.text().await.len() as u64;
+    // As many that do read bring the instance to where its work brings it: what is beyond that, silence costs.
+    let reads =
+        (0..READERS).map(|_| async { case.client.get(&format!("{path}?after=0")).await.text().await.len() });
+    assert!(futures::future::join_all(reads).await.iter().all(|read| *read as u64 == whole));
     let before = resident();
     assert!(before > 0, "the processes of the instance are not found");
 
