@@ -98,7 +98,7 @@ async fn run(arguments: &Arguments) -> Result<bool, String> {
         wrangler: false,
         slots: 10,
         pause: (400, 2400),
-        weather: Weather { upstream: 160, d1: 120, panics: 4 },
+        weather: Weather { upstream: 220, d1: 120, panics: 4 },
         lost_after: Duration::from_secs(90),
     };
     let slow = Setup {
