@@ -7,6 +7,7 @@
 pub mod auth;
 pub mod body;
 pub mod cursor;
+pub mod head;
 pub mod health;
 pub mod ids;
 pub mod models;

@@ -14,6 +14,7 @@ use worker::web_sys::{Response, ResponseInit};
 use worker::{Context, Env, Headers, Request, console_error};
 
 use crate::body::BoundedBody;
+use crate::head;
 use crate::ids::uuid_v7;
 use crate::origin::{self, FETCH_METADATA, Provenance};
 use crate::problem::Failure;
@@ -111,11 +112,13 @@ pub async fn answer(request: Request, env: Env, context: Context) -> worker::Res
         env,
         context,
     };
-    let answer = match router::find(&method, &path) {
-        Found::Route(route) => routes::dispatch(&mut call, route).await,
-        Found::Options { allow } => Ok(Answer::Ours(options(&call, allow))),
-        Found::WrongMethod { allow } => Err(Failure::WrongMethod { allow }),
-        Found::Nothing => Err(ApiError::new(ErrorCode::RouteNotFound, "there is no such route").into()),
+    let found = head::bounded(&call.url, call.request.headers()).map(|()| router::find(&method, &path));
+    let answer = match found {
+        Ok(Found::Route(route)) => routes::dispatch(&mut call, route).await,
+        Ok(Found::Options { allow }) => Ok(Answer::Ours(options(&call, allow))),
+        Ok(Found::WrongMethod { allow }) => Err(Failure::WrongMethod { allow }),
+        Ok(Found::Nothing) => Err(ApiError::new(ErrorCode::RouteNotFound, "there is no such route").into()),
+        Err(too_large) => Err(too_large.into()),
     };
     let answer = answer.unwrap_or_else(|failure| {
         if let Some(line) = failure.log_line() {

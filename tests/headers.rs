@@ -5,7 +5,7 @@
 
 use espalier_test_support::http::Reply;
 use espalier_test_support::identity::users;
-use espalier_test_support::{Case, Client, env, json, new_id, text};
+use espalier_test_support::{Case, Client, assert_problem, env, json, new_id, text};
 
 /// The origin that the closed instance allows.
 const FRIEND: &str = "https://friend.example";
@@ -95,6 +95,29 @@ async fn other_pages_may_not() {
             assert_eq!(preflight.header(header), "", "{origin}");
         }
     }
+}
+
+// What the runtime lets through is ours to bound: its own limits are others here than at the edge.
+#[tokio::test]
+async fn a_head_may_be_so_large() {
+    let client = Client::nobody_at(&env("ESPALIER_URL"));
+    let long = |bytes: usize| "x".repeat(bytes);
+    client.with("x-note", &long(24 << 10)).get("/api/health").await.expect(200).await;
+    let eight = long(8 << 10);
+    let many = ["x-a", "x-b", "x-c", "x-d"]
+        .into_iter()
+        .fold(client.clone(), |client, name| client.with(name, &eight));
+    for large in [client.with("x-note", &long(32 << 10)), client.with("cookie", &long(40 << 10)), many] {
+        for (method, path) in [("GET", "/api/health"), ("POST", "/api/chat"), ("OPTIONS", "/api/chat")] {
+            let reply = large.send(method, path, "").await;
+            assert_guarded(&reply, path);
+            assert_problem(reply, 431, "headers_too_large", None).await;
+        }
+    }
+    client.get(&format!("/api/health?q={}", long(15 << 10))).await.expect(200).await;
+    let reply = client.get(&format!("/api/health?q={}", long(16 << 10))).await;
+    assert_guarded(&reply, "a long address");
+    assert_problem(reply, 414, "uri_too_long", None).await;
 }
 
 // The page itself: nothing but its own files, no frames, no inline code, and no secret in it.

@@ -39,7 +39,8 @@ enum Content {
 
 /// A route that needs no credential.
 pub fn open() -> Contract {
-    let refusals = vec![ErrorCode::RateLimited, ErrorCode::Internal];
+    let refusals =
+        vec![ErrorCode::UriTooLong, ErrorCode::HeadersTooLarge, ErrorCode::RateLimited, ErrorCode::Internal];
     Contract { needs: None, parameters: Vec::new(), body: None, answers: Vec::new(), refusals }
 }
 

@@ -27,6 +27,8 @@ pub enum ErrorCode {
     TurnInProgress,
     StaleRequestSeq,
     BodyTooLarge,
+    UriTooLong,
+    HeadersTooLarge,
     UnsupportedMediaType,
     TooManyTurns,
     RateLimited,
@@ -61,6 +63,8 @@ impl ErrorCode {
             ErrorCode::TurnInProgress => ("turn_in_progress", 409, "A turn is running in this thread"),
             ErrorCode::StaleRequestSeq => ("stale_request_seq", 409, "A newer request was seen"),
             ErrorCode::BodyTooLarge => ("body_too_large", 413, "The body is too large"),
+            ErrorCode::UriTooLong => ("uri_too_long", 414, "The address is too long"),
+            ErrorCode::HeadersTooLarge => ("headers_too_large", 431, "The headers are too large"),
             ErrorCode::UnsupportedMediaType => {
                 ("unsupported_media_type", 415, "The media type is not supported")
             }

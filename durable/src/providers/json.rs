@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -48,7 +49,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
 /// string that cannot be read (half of a surrogate pair).
 pub fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
     let json = raw.get();
-    match json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+    // Of two quotes or none, as it is JSON.
+    let inner = if json.starts_with('"') { json.get(1..json.len().saturating_sub(1)) } else { None };
+    match inner {
         Some(text) if memchr::memchr(b'\\', text.as_bytes()).is_none() => Some(Cow::Borrowed(text)),
         Some(_) => serde_json::from_str::<Text<'_>>(json).ok().map(|text| text.0),
         None => (json != "null").then_some(Cow::Borrowed(json)),
@@ -105,6 +108,41 @@ impl<'de: 'a, 'a> Deserialize<'de> for Loose<'a> {
             }
         }
         deserializer.deserialize_any(LooseVisitor)
+    }
+}
+
+/// A list, or null, which is an empty one. Nearly every list in a stream has one element, and takes the room of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Few<T>(pub Vec<T>);
+
+impl<T> Default for Few<T> {
+    fn default() -> Self {
+        Few(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FewVisitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for FewVisitor<T> {
+            type Value = Few<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+            fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+                Ok(Few::default())
+            }
+            fn visit_seq<S: SeqAccess<'de>>(self, mut elements: S) -> Result<Self::Value, S::Error> {
+                let Some(first) = elements.next_element()? else { return Ok(Few::default()) };
+                let mut list = vec![first];
+                while let Some(element) = elements.next_element()? {
+                    list.push(element);
+                }
+                Ok(Few(list))
+            }
+        }
+        // Any, for null as well as a list.
+        deserializer.deserialize_any(FewVisitor(PhantomData))
     }
 }
 

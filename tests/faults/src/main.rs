@@ -97,8 +97,8 @@ async fn run(arguments: &Arguments) -> Result<bool, String> {
         work: arguments.work.clone(),
         wrangler: false,
         slots: 10,
-        pause: (400, 2400),
-        weather: Weather { upstream: 220, d1: 120, panics: 4 },
+        pause: (400, 2200),
+        weather: Weather { upstream: 240, d1: 120, panics: 4 },
         lost_after: Duration::from_secs(90),
     };
     let slow = Setup {

@@ -14,7 +14,7 @@ pub struct Event<'a> {
     #[serde(default)]
     pub index: Option<u64>,
     #[serde(borrow, default)]
-    pub delta: Option<Delta<'a>>,
+    pub delta: Option<Box<Delta<'a>>>,
     /// A block as it begins.
     #[serde(borrow, default)]
     pub content_block: Option<Object<'a>>,

@@ -80,7 +80,9 @@ impl Reply {
                     self.tell(told, events);
                 }
             }
-            "content_block_delta" => self.take_delta(event.index, event.delta.unwrap_or_default(), events)?,
+            "content_block_delta" => {
+                self.take_delta(event.index, *event.delta.unwrap_or_default(), events)?
+            }
             "message_delta" => {
                 if let Some(reason) = event.delta.and_then(|delta| delta.stop_reason) {
                     self.finish = Some(finish(reason.as_str()));

@@ -120,7 +120,7 @@ impl Call {
 
 /// Ids and names come whole, in pieces, or again with every delta.
 fn continue_name(known: &mut String, piece: &str) {
-    if known != piece {
+    if !piece.is_empty() && known != piece {
         known.push_str(piece);
     }
 }

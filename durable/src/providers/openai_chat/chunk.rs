@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::providers::json::{Text, Unknown, object};
+use crate::providers::json::{Few, Text, Unknown, object};
 
 #[derive(Debug, Deserialize)]
 pub struct Chunk<'a> {
@@ -24,7 +24,7 @@ pub struct Chunk<'a> {
 
 /// The choice of index 0; nobody asks for more than one, and some servers send them nevertheless.
 #[derive(Debug, Default)]
-pub struct FirstChoice<'a>(pub Option<Choice<'a>>);
+pub struct FirstChoice<'a>(pub Option<Box<Choice<'a>>>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for FirstChoice<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -39,7 +39,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for FirstChoice<'a> {
             }
             fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Self::Value, S::Error> {
                 let mut first = None;
-                while let Some(choice) = list.next_element::<Choice<'de>>()? {
+                while let Some(choice) = list.next_element::<Box<Choice<'de>>>()? {
                     if first.is_none() && choice.index.unwrap_or(0) == 0 {
                         first = Some(choice);
                     }
@@ -73,7 +73,7 @@ pub struct Delta<'a> {
     pub reasoning_content: Option<Text<'a>>,
     /// OpenRouter's name for it; also Groq, Ollama, vLLM.
     pub reasoning: Option<Text<'a>>,
-    pub tool_calls: Option<Vec<CallDelta<'a>>>,
+    pub tool_calls: Few<CallDelta<'a>>,
     pub unknown: Unknown<'a>,
 }
 

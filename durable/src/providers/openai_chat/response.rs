@@ -16,7 +16,7 @@ use crate::providers::members::Members;
 use crate::providers::sse::SseEvent;
 
 use super::calls::{Call, Calls};
-use super::chunk::{Choice, Chunk, Delta, UsageCounts};
+use super::chunk::{CallDelta, Choice, Chunk, Delta, UsageCounts};
 
 /// What has come of the reply.
 #[derive(Debug)]
@@ -93,8 +93,13 @@ impl Reply {
             self.usage = Some(usage);
         }
         if let Some(choice) = chunk.choices.0 {
-            self.take_choice(choice, events)?;
+            self.take_choice(*choice, events)?;
         }
+        self.bounded()
+    }
+
+    /// Refuses a reply that has become too large.
+    pub fn bounded(&self) -> Result<(), ModelError> {
         if self.bytes > MAX_REPLY_BYTES {
             return Err(protocol("The model's reply is too large."));
         }
@@ -109,9 +114,14 @@ impl Reply {
             self.take_delta(delta, events)?;
         }
         if let Some(reason) = choice.finish_reason {
-            self.finish = Some(finish(reason.as_str()));
+            self.take_finish(reason.as_str());
         }
         Ok(())
+    }
+
+    /// Takes in why the model stopped.
+    pub fn take_finish(&mut self, reason: &str) {
+        self.finish = Some(finish(reason));
     }
 
     fn take_delta(&mut self, delta: Delta<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
@@ -135,13 +145,20 @@ impl Reply {
             self.refused |= !refusal.as_str().is_empty();
             self.take_text(refusal, events);
         }
-        for call in delta.tool_calls.into_iter().flatten() {
-            self.bytes += self.calls.take(call)?;
+        for call in delta.tool_calls.0 {
+            self.take_call(call)?;
         }
         Ok(())
     }
 
-    fn take_text(&mut self, piece: Text<'_>, events: &mut Vec<ModelEvent>) {
+    /// Takes in a piece of a tool call.
+    pub fn take_call(&mut self, call: CallDelta<'_>) -> Result<(), ModelError> {
+        self.bytes += self.calls.take(call)?;
+        Ok(())
+    }
+
+    /// Takes in a piece of the text.
+    pub fn take_text(&mut self, piece: Text<'_>, events: &mut Vec<ModelEvent>) {
         if !piece.as_str().is_empty() {
             self.bytes += piece.as_str().len();
             self.text.push_str(piece.as_str());

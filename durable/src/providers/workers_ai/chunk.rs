@@ -3,8 +3,10 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::providers::json::{Loose, Text, Unknown, object, text_of};
-use crate::providers::openai_chat::chunk::{CallDelta, Choice, Chunk, Delta, FirstChoice, FunctionDelta};
+use crate::model::{ModelError, ModelEvent};
+use crate::providers::json::{Few, Loose, Text, Unknown, object, text_of};
+use crate::providers::openai_chat::chunk::{CallDelta, Chunk, FirstChoice, FunctionDelta};
+use crate::providers::openai_chat::response::Reply;
 
 #[derive(Debug, Deserialize)]
 pub struct AiChunk<'a> {
@@ -21,7 +23,7 @@ pub struct AiChunk<'a> {
     #[serde(borrow, default)]
     response: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    tool_calls: Option<Vec<AiCall<'a>>>,
+    tool_calls: Few<AiCall<'a>>,
     #[serde(borrow, default)]
     finish_reason: Option<Loose<'a>>,
 }
@@ -45,29 +47,26 @@ object!(AiCall, known: {
     "function" => function
 }, dropped: ["type"]);
 
-impl<'a> AiChunk<'a> {
-    /// The same in OpenAI's form. A chunk that has both forms says everything twice, and OpenAI's counts.
-    pub fn into_chunk(self) -> Chunk<'a> {
+impl AiChunk<'_> {
+    /// Takes the chunk into the reply. One that has both forms says everything twice, and OpenAI's counts.
+    pub fn told(self, reply: &mut Reply, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let AiChunk { choices, usage, error, errors, response, tool_calls, finish_reason } = self;
         let error = error.or_else(|| errors?.into_iter().next());
-        let choices = match choices {
-            FirstChoice(None) => FirstChoice(Some(own(response, tool_calls, finish_reason))),
-            choices => choices,
-        };
-        Chunk { choices, usage, error }
+        let own = choices.0.is_none();
+        reply.take_chunk(Chunk { choices, usage, error }, events)?;
+        if own {
+            if let Some(text) = response.and_then(text_of) {
+                reply.take_text(Text(text), events);
+            }
+            for call in tool_calls.0.into_iter().filter_map(AiCall::into_delta) {
+                reply.take_call(call)?;
+            }
+            if let Some(reason) = finish_reason.and_then(|reason| reason.0) {
+                reply.take_finish(&reason);
+            }
+        }
+        reply.bounded()
     }
-}
-
-fn own<'a>(
-    response: Option<&'a RawValue>,
-    tool_calls: Option<Vec<AiCall<'a>>>,
-    finish_reason: Option<Loose<'a>>,
-) -> Choice<'a> {
-    let calls = tool_calls.map(|calls| calls.into_iter().filter_map(AiCall::into_delta).collect());
-    let delta =
-        Delta { content: response.and_then(text_of).map(Text), tool_calls: calls, ..Delta::default() };
-    let finish_reason = finish_reason.and_then(|reason| reason.0).map(Text);
-    Choice { index: None, delta: Some(delta), finish_reason, error: None }
 }
 
 impl<'a> AiCall<'a> {

@@ -39,7 +39,7 @@ impl Reading for AiReply {
         if !data.is_empty() {
             let chunk: AiChunk<'_> =
                 read(data).ok_or_else(|| protocol("The model provider sent a chunk that cannot be read."))?;
-            self.0.take_chunk(chunk.into_chunk(), events)?;
+            chunk.told(&mut self.0, events)?;
         }
         Ok(Some(self))
     }
