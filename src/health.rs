@@ -1,6 +1,7 @@
 //! What `GET /api/health` says: what runs here, or everything that is wrong with the configuration, in words for the
 //! operator. No secret's value is part of it.
 
+use espalier_durable::embeddings::MODEL as EMBEDDING_MODEL;
 use espalier_durable::mcp::config::McpServers;
 use espalier_durable::model::ModelChoice;
 use espalier_durable::providers::config::Configuration;
@@ -22,6 +23,8 @@ pub struct Bindings {
     pub quota: bool,
     /// AI: Workers AI, where a model of it is configured.
     pub ai: bool,
+    /// VECTORS: Vectorize, where collections are embedded.
+    pub vectors: bool,
 }
 
 /// The answer's body.
@@ -54,6 +57,10 @@ impl Health {
             Ok(_) => {}
             Err(problem) => problems.push(problem),
         }
+        let embeds = var(EMBEDDING_MODEL).is_some_and(|model| !model.is_empty());
+        if embeds && !(bindings.ai && bindings.vectors) {
+            problems.push(format!("{EMBEDDING_MODEL} needs the bindings AI and VECTORS."));
+        }
         match Configuration::from_env(var).and_then(|configuration| configuration.bound(bindings.ai)) {
             Ok(Configuration { roles, .. }) if problems.is_empty() => {
                 let ModelChoice { provider, model, .. } = ModelChoice::clone(&roles.primary.first.choice);
@@ -84,7 +91,7 @@ mod tests {
     fn health(vars: &[(&str, &str)], threads: bool, db: bool) -> Health {
         let var =
             |name: &str| vars.iter().find(|(var, _)| *var == name).map(|(_, value)| (*value).to_owned());
-        Health::of(&Settings::read(var), Bindings { threads, db, quota: db, ai: false }, var)
+        Health::of(&Settings::read(var), Bindings { threads, db, quota: db, ai: false, vectors: false }, var)
     }
 
     #[test]
@@ -112,6 +119,22 @@ mod tests {
     }
 
     #[test]
+    fn embeddings_need_both_bindings() {
+        let health = |model: &str, ai, vectors| {
+            let var = |name: &str| match name {
+                "LLM_PROVIDER" => Some("demo".to_owned()),
+                "EMBEDDING_MODEL" => Some(model.to_owned()),
+                _ => None,
+            };
+            let bindings = Bindings { threads: true, db: true, quota: true, ai, vectors };
+            Health::of(&Settings::read(var), bindings, var).status()
+        };
+        let model = "@cf/baai/bge-m3";
+        assert_eq!([health("", false, false), health(model, true, true)], [200, 200]);
+        assert_eq!([health(model, true, false), health(model, false, true)], [503, 503]);
+    }
+
+    #[test]
     fn quotas_need_somebody_who_keeps_them() {
         let quotas = ("QUOTAS", r#"{"user": {"concurrent_turns": 1}}"#);
         let jwt = ("JWT", r#"[{"name":"a","issuer":"i","audience":"u","jwks_url":"https://x/y"}]"#);
@@ -127,8 +150,13 @@ mod tests {
             [("LLM_PROVIDER", "workers-ai"), ("LLM_MODEL", "@cf/meta/llama-3.3-70b-instruct-fp8-fast")];
         let var =
             |name: &str| vars.iter().find(|(var, _)| *var == name).map(|(_, value)| (*value).to_owned());
-        let health =
-            |ai| Health::of(&Settings::read(var), Bindings { threads: true, db: true, quota: true, ai }, var);
+        let health = |ai| {
+            Health::of(
+                &Settings::read(var),
+                Bindings { threads: true, db: true, quota: true, ai, vectors: false },
+                var,
+            )
+        };
         assert!(matches!(health(true), Health::Ok { provider, .. } if provider == "workers-ai"));
         assert!(
             matches!(health(false), Health::Misconfigured { problems } if problems.len() == 1 && problems[0].contains("binding AI"))

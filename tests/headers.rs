@@ -3,9 +3,10 @@
 // A helper may fail as its test does; clippy allows that in `#[test]` functions only.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
+use espalier_test_support::client::assert_problem;
 use espalier_test_support::http::Reply;
 use espalier_test_support::identity::users;
-use espalier_test_support::{Case, Client, assert_problem, env, json, new_id, text};
+use espalier_test_support::{Case, Client, env, json, new_id, text};
 
 /// The origin that the closed instance allows.
 const FRIEND: &str = "https://friend.example";

@@ -6,6 +6,7 @@
 
 pub mod budget;
 pub mod chunks;
+pub mod embeddings;
 pub mod html;
 pub mod journal;
 pub mod mcp;

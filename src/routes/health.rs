@@ -2,6 +2,7 @@
 
 use espalier_durable::shell::QUOTA_BINDING;
 use espalier_durable::shell::env::{AI, is_bound, var};
+use espalier_durable::storage::vectors;
 
 use crate::health::{Bindings, Health};
 use crate::reply::Reply;
@@ -14,6 +15,7 @@ pub fn report(call: &Call) -> Reply {
         db: call.env.d1("DB").is_ok(),
         quota: call.env.durable_object(QUOTA_BINDING).is_ok(),
         ai: is_bound(&call.env, AI),
+        vectors: is_bound(&call.env, vectors::BINDING),
     };
     let health = Health::of(&call.settings, bindings, |name| var(&call.env, name));
     Reply::json(health.status(), &health)

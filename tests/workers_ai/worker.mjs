@@ -1,16 +1,69 @@
-// The Worker with a stand-in for the binding of Workers AI, which is at Cloudflare only: a call goes to the fake LLM, and
-// comes back as the binding would give it, as a stream of bytes or as a thrown error.
+// The Worker with stand-ins for bindings that are at Cloudflare only. A call of Workers AI goes to the fake LLM, and comes
+// back as the binding would give it, as a stream of bytes or as a thrown error; what it embeds is embedded here. Vectorize
+// is a map that compares by cosine, as the binding does, but at once.
 
 import Worker, { ThreadObject as Thread } from "../../build/index.js";
 
 export * from "../../build/index.js";
 
+// Each row is a direction: its words mean the same.
+const MEANINGS = [
+  ["automobile", "car", "vehicle"],
+  ["fuel", "petrol", "gasoline"],
+  ["physician", "doctor"],
+  ["tree", "espalier", "orchard"],
+];
+
+function embedded(text) {
+  if (text.includes("unembeddable")) throw new Error("3040: Capacity temporarily exceeded");
+  const words = text.toLowerCase().split(/[^a-z]+/);
+  const values = MEANINGS.map((same) => words.filter((word) => same.includes(word)).length);
+  return [...values, values.some((value) => value > 0) ? 0 : 1];
+}
+
+function cosine(a, b) {
+  const dot = (x, y) => x.reduce((sum, value, at) => sum + value * y[at], 0);
+  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+}
+
+const vectors = new Map();
+
+const VECTORS = {
+  async upsert(list) {
+    if (list.length > 1000) throw new Error("too many vectors");
+    for (const { id, values, metadata } of list) {
+      if (id.length > 64) throw new Error("an id is too long");
+      vectors.set(id, { values: [...values], metadata });
+    }
+    return { mutationId: "m" };
+  },
+  async query(vector, { topK, returnMetadata, filter }) {
+    if (topK > 100 || returnMetadata !== "none") throw new Error("too much is asked for");
+    const matches = [...vectors]
+      .filter(([, { metadata }]) => filter.scope.$in.includes(metadata.scope))
+      .map(([id, { values }]) => ({ id, score: cosine(values, vector) }))
+      .sort((a, b) => b.score - a.score)
+      .slice(0, topK);
+    return { count: matches.length, matches };
+  },
+  async deleteByIds(ids) {
+    if (ids.length > 1000) throw new Error("too many ids");
+    for (const id of ids) vectors.delete(id);
+    return { mutationId: "m" };
+  },
+};
+
 const bound = (env) => ({
   ...env,
+  VECTORS,
   AI: {
-    async run(model, inputs, { signal }) {
+    async run(model, inputs, options) {
+      if (model === env.EMBEDDING_MODEL) {
+        if (inputs.text.length > 100) throw new Error("too many texts");
+        return { shape: [inputs.text.length, MEANINGS.length + 1], data: inputs.text.map(embedded) };
+      }
       const body = JSON.stringify({ model, ...inputs });
-      const answer = await fetch(env.FAKE_AI_URL, { method: "POST", body, signal });
+      const answer = await fetch(env.FAKE_AI_URL, { method: "POST", body, signal: options.signal });
       if (!answer.ok) throw new Error((await answer.json()).error);
       return answer.body;
     },

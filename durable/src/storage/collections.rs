@@ -1,14 +1,19 @@
 //! The collections of one user in D1: their documents, and the pieces of these that a search finds.
 
+use std::rc::Rc;
+
 use futures::FutureExt;
-use futures::future::LocalBoxFuture;
+use futures::future::{LocalBoxFuture, join, ready};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use worker::Env;
+use serde_json::{Value, json};
+use worker::{Env, console_error};
 
 use super::knowledge::{Asked, Asking, number, rows, text};
 use super::rows::arrays;
+use super::vectors::{Near, Vectors};
 use crate::chunks::Chunk;
+use crate::embeddings::fused;
 use crate::ports::{Collections, KnowledgeError};
 use crate::protocol::{Collection, Document, Owner, Passage};
 use crate::search;
@@ -59,9 +64,20 @@ const MATCHING: &str = "WITH hits AS MATERIALIZED ( \
     JOIN documents d ON d.tenant = c.tenant AND d.user_id = c.user_id AND d.id = c.document_id \
     WHERE c.tenant = ?1 AND c.user_id = ?2 ORDER BY best.score DESC, c.number LIMIT ?4";
 
-/// The collections of one user.
+/// The pieces of these documents and places, each with how alike it is, as far as they are in these collections.
+const AT: &str = "SELECT c.collection_id, c.document_id, d.name AS document_name, c.place AS chunk, c.heading, c.text, \
+      round(near.value ->> 2, 3) AS score FROM json_each(?3) AS near \
+    JOIN chunks c ON c.tenant = ?1 AND c.user_id = ?2 AND c.document_id = near.value ->> 0 \
+      AND c.place = near.value ->> 1 \
+    JOIN documents d ON d.tenant = c.tenant AND d.user_id = c.user_id AND d.id = c.document_id \
+    WHERE c.collection_id IN (SELECT value FROM json_each(?4)) ORDER BY near.key";
+
+/// The collections of one user; what their documents mean is in Vectorize as well, where that is configured.
 #[derive(Clone)]
-pub struct D1Collections(Asking);
+pub struct D1Collections {
+    d1: Asking,
+    vectors: Option<Rc<Vectors>>,
+}
 
 /// A document to be added, in its pieces.
 pub struct NewDocument<'a> {
@@ -79,6 +95,13 @@ pub enum Added {
     Full,
 }
 
+/// A document that is no more, and how many pieces it had.
+#[derive(Deserialize)]
+struct Deleted {
+    id: String,
+    chunks: u32,
+}
+
 #[derive(Deserialize)]
 struct Taken {
     collections: u32,
@@ -87,7 +110,7 @@ struct Taken {
 
 impl D1Collections {
     pub fn new(env: &Env, owner: &Owner) -> Self {
-        D1Collections(Asking::new(env, owner))
+        D1Collections { d1: Asking::new(env, owner), vectors: Vectors::new(env).map(Rc::new) }
     }
 
     /// The newest after a place in the list, which is a time and an id.
@@ -97,11 +120,11 @@ impl D1Collections {
             Some((at, id)) => (" AND (created_at, id) < (?4, ?5)", vec![limit.into(), number(at), text(id)]),
         };
         let sql = format!("{COLLECTION}{condition} ORDER BY created_at DESC, id DESC LIMIT ?3");
-        self.0.rows(&sql, values).await
+        self.d1.rows(&sql, values).await
     }
 
     pub async fn get(&self, id: &str) -> Asked<Option<Collection>> {
-        let found: Vec<Collection> = self.0.rows(&format!("{COLLECTION} AND id = ?3"), [text(id)]).await?;
+        let found: Vec<Collection> = self.d1.rows(&format!("{COLLECTION} AND id = ?3"), [text(id)]).await?;
         Ok(found.into_iter().next())
     }
 
@@ -114,8 +137,8 @@ impl D1Collections {
         }
         const SQL: &str = "SELECT id, name FROM collections \
             WHERE tenant = ?1 AND user_id = ?2 AND id IN (SELECT value FROM json_each(?3))";
-        let ids = serde_json::Value::from(ids).to_string();
-        let named: Vec<Named> = self.0.rows(SQL, [text(&ids)]).await?;
+        let ids = Value::from(ids).to_string();
+        let named: Vec<Named> = self.d1.rows(SQL, [text(&ids)]).await?;
         Ok(named.into_iter().map(|Named { id, name }| (id, name)).collect())
     }
 
@@ -126,20 +149,25 @@ impl D1Collections {
             WHERE (SELECT count(*) FROM collections WHERE tenant = ?1 AND user_id = ?2) < ?7 RETURNING id";
         let Collection { id, name, description, created_at, .. } = new;
         let values = [text(id), text(name), text(description), number(*created_at), MAX_COLLECTIONS.into()];
-        Ok(!self.0.rows::<IgnoredAny>(SQL, values).await?.is_empty())
+        Ok(!self.d1.rows::<IgnoredAny>(SQL, values).await?.is_empty())
     }
 
     /// Deletes a collection with all that is in it; whether it was there.
     pub async fn delete(&self, id: &str) -> Asked<bool> {
-        let one = |sql| self.0.prepare(sql, [text(id)]);
+        let one = |sql| self.d1.prepare(sql, [text(id)]);
         let results = self
-            .0
+            .d1
             .batch(vec![
                 one("DELETE FROM chunks WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3")?,
-                one("DELETE FROM documents WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3")?,
+                one(
+                    "DELETE FROM documents WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 RETURNING id, chunks",
+                )?,
                 one("DELETE FROM collections WHERE tenant = ?1 AND user_id = ?2 AND id = ?3 RETURNING id")?,
             ])
             .await?;
+        if let Some(documents) = results.get(1) {
+            self.forget(rows(documents)?).await;
+        }
         Ok(results.last().map(rows::<IgnoredAny>).transpose()?.is_some_and(|deleted| !deleted.is_empty()))
     }
 
@@ -159,7 +187,7 @@ impl D1Collections {
             }
         };
         let sql = format!("{DOCUMENT}{condition} ORDER BY created_at DESC, id DESC LIMIT ?4");
-        self.0.rows(&sql, values).await
+        self.d1.rows(&sql, values).await
     }
 
     /// Adds a document with its pieces: all of it, or nothing.
@@ -167,7 +195,7 @@ impl D1Collections {
         let NewDocument { document, collection_id, chunks } = new;
         let Document { id, name, media_type, bytes, chunks: count, created_at } = document;
         let of =
-            |sql, more: Vec<_>| self.0.prepare(sql, [text(collection_id), text(id)].into_iter().chain(more));
+            |sql, more: Vec<_>| self.d1.prepare(sql, [text(collection_id), text(id)].into_iter().chain(more));
         let document = [text(name), text(media_type), number(*bytes), (*count).into(), number(*created_at)];
         let limits = [MAX_DOCUMENTS.into(), number(MAX_BYTES)];
         let mut batch = vec![of(ADD, document.into_iter().chain(limits).collect())?];
@@ -180,10 +208,13 @@ impl D1Collections {
             AS collections, (SELECT count(*) FROM documents \
             WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 AND id <> ?4) AS documents";
         batch.push(of(TAKEN, Vec::new())?);
-        let results = self.0.batch(batch).await?;
+        let results = self.d1.batch(batch).await?;
         let added =
             results.first().map(rows::<IgnoredAny>).transpose()?.is_some_and(|added| !added.is_empty());
         let taken = results.last().map(rows::<Taken>).transpose()?.unwrap_or_default().into_iter().next();
+        if added {
+            self.embed(new).await?;
+        }
         Ok(match taken {
             _ if added => Added::Added,
             Some(Taken { collections: 0, .. }) | None => Added::NoCollection,
@@ -192,22 +223,45 @@ impl D1Collections {
         })
     }
 
+    /// A document that cannot be embedded is not added: it would never be found by what it means.
+    async fn embed(&self, new: &NewDocument<'_>) -> Asked<()> {
+        let NewDocument { document, collection_id, chunks } = new;
+        let Some(vectors) = &self.vectors else { return Ok(()) };
+        let embedded = vectors.add(&self.scope(collection_id), &document.id, chunks).await;
+        if embedded.is_err() {
+            self.remove(collection_id, &document.id).await?;
+        }
+        embedded
+    }
+
     /// Deletes a document; whether it was there.
     pub async fn remove(&self, collection_id: &str, id: &str) -> Asked<bool> {
-        let one = |sql| self.0.prepare(sql, [text(collection_id), text(id)]);
+        let one = |sql| self.d1.prepare(sql, [text(collection_id), text(id)]);
         let results = self
-            .0
+            .d1
             .batch(vec![
                 one("DELETE FROM chunks WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 AND document_id = ?4")?,
                 one("DELETE FROM documents WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 AND id = ?4 \
-                    RETURNING id")?,
+                    RETURNING id, chunks")?,
             ])
             .await?;
-        Ok(results.last().map(rows::<IgnoredAny>).transpose()?.is_some_and(|deleted| !deleted.is_empty()))
+        let deleted: Vec<Deleted> = results.last().map(rows).transpose()?.unwrap_or_default();
+        let was_there = !deleted.is_empty();
+        self.forget(deleted).await;
+        Ok(was_there)
+    }
+
+    /// Deleted documents' vectors go as well. Where that fails they stay, and find nothing.
+    async fn forget(&self, deleted: Vec<Deleted>) {
+        let Some(vectors) = &self.vectors else { return };
+        let documents: Vec<_> = deleted.into_iter().map(|Deleted { id, chunks }| (id, chunks)).collect();
+        if let Err(KnowledgeError(error)) = vectors.remove(&documents).await {
+            console_error!("{error}");
+        }
     }
 
     fn scope(&self, collection_id: &str) -> String {
-        self.0.owner.token_of(&["collection", collection_id])
+        self.d1.owner.token_of(&["collection", collection_id])
     }
 }
 
@@ -215,7 +269,7 @@ impl D1Collections {
 fn chunk_rows(chunks: &[Chunk]) -> Vec<String> {
     let row = |(place, Chunk { heading, text }): (usize, &Chunk)| {
         let terms = search::indexed(&format!("{heading}\n{text}"));
-        serde_json::json!([place + 1, heading, text, terms]).to_string()
+        json!([place + 1, heading, text, terms]).to_string()
     };
     chunks.iter().enumerate().map(row).collect()
 }
@@ -228,14 +282,44 @@ impl Collections for D1Collections {
         limit: u32,
     ) -> LocalBoxFuture<'static, Result<Vec<Passage>, KnowledgeError>> {
         let scopes: Vec<String> = collections.iter().map(|id| self.scope(id)).collect();
-        let asking = self.0.clone();
-        let words = search::expressions(&scopes, question);
-        async move {
-            match words {
-                None => Ok(Vec::new()),
-                Some(words) => asking.rows(MATCHING, [text(&words), limit.into()]).await,
+        let by_words = match search::expressions(&scopes, question) {
+            None => ready(Ok(Vec::new())).boxed_local(),
+            Some(words) => {
+                let asking = self.d1.clone();
+                async move { asking.rows(MATCHING, [text(&words), limit.into()]).await }.boxed_local()
             }
+        };
+        let Some(vectors) = self.vectors.clone() else { return by_words };
+        let by_meaning =
+            near(vectors, self.d1.clone(), scopes, collections.to_vec(), question.to_owned(), limit);
+        async move {
+            let (by_words, by_meaning) = join(by_words, by_meaning).await;
+            let by_meaning = by_meaning.unwrap_or_else(|KnowledgeError(error)| {
+                console_error!("{error}");
+                Vec::new()
+            });
+            Ok(fused(by_words?, by_meaning, usize::try_from(limit).unwrap_or(usize::MAX)))
         }
         .boxed_local()
     }
+}
+
+/// What a question is near to, as passages.
+async fn near(
+    vectors: Rc<Vectors>,
+    asking: Asking,
+    scopes: Vec<String>,
+    collections: Vec<String>,
+    question: String,
+    limit: u32,
+) -> Asked<Vec<Passage>> {
+    let near = vectors.nearest(&scopes, &question, limit).await?;
+    if near.is_empty() {
+        return Ok(Vec::new());
+    }
+    let places = near
+        .into_iter()
+        .map(|Near { document_id, place, similarity }| json!([document_id, place, similarity]));
+    let places = Value::Array(places.collect()).to_string();
+    asking.rows(AT, [text(&places), text(&Value::from(collections).to_string())]).await
 }

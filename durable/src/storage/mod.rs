@@ -32,6 +32,8 @@ pub mod sql;
 pub mod thread;
 #[cfg(target_arch = "wasm32")]
 pub mod trim;
+#[cfg(target_arch = "wasm32")]
+pub mod vectors;
 
 #[cfg(test)]
 mod bounds_tests;

@@ -153,7 +153,9 @@ impl Plan {
             }
             "demo" => ("demo", "ESPALIER_DEMO_URL", vec![anonymous, session]),
             "ai" => {
-                let model = ["LLM_PROVIDER:workers-ai", "LLM_MODEL:@cf/fake/7b"].map(str::to_owned).to_vec();
+                let model =
+                    ["LLM_PROVIDER:workers-ai", "LLM_MODEL:@cf/fake/7b", "EMBEDDING_MODEL:@cf/fake/embeds"];
+                let model = model.map(str::to_owned).to_vec();
                 let binding = vec![format!("FAKE_AI_URL:{}/ai/run", world.llm)];
                 ("ai", "ESPALIER_AI_URL", [vec![anonymous, session], model, binding].concat())
             }

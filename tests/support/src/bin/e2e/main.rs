@@ -12,7 +12,7 @@
 //! | `closed` | `ESPALIER_CLOSED_URL` | the same without anonymous users, as in production, with issuers of tokens |
 //! | `visitors` | `ESPALIER_VISITORS_URL` | the same as `main` with quotas, in the middle of a rotation of its session secret |
 //! | `demo` | `ESPALIER_DEMO_URL` | anonymous users, nothing configured: the demo provider |
-//! | `ai` | `ESPALIER_AI_URL` | anonymous users, a stand-in for Workers AI's binding (`tests/workers_ai`) |
+//! | `ai` | `ESPALIER_AI_URL` | anonymous users, stand-ins for the bindings of Workers AI and Vectorize (`tests/workers_ai`) |
 //! | `mcp` | `ESPALIER_MCP_URL` | anonymous users, the fake LLM, MCP servers: fake ones, and a real one (`server-everything`) |
 //! | `broken` | `ESPALIER_BROKEN_URL` | variables that are wrong |
 //! | `smoke` | `ESPALIER_URL` | only when it is asked for: anonymous users and the model of the `SMOKE_*` variables |
