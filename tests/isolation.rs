@@ -15,6 +15,7 @@ use espalier_test_support::{Case, Client, Value, call, env, json, new_id, text};
 struct Ids {
     thread: String,
     turn: String,
+    project: String,
     memory: String,
     collection: String,
     document: String,
@@ -23,7 +24,14 @@ struct Ids {
 impl Ids {
     /// Of things that never were.
     fn unknown() -> Self {
-        Ids { thread: new_id(), turn: new_id(), memory: new_id(), collection: new_id(), document: new_id() }
+        Ids {
+            thread: new_id(),
+            turn: new_id(),
+            project: new_id(),
+            memory: new_id(),
+            collection: new_id(),
+            document: new_id(),
+        }
     }
 }
 
@@ -107,6 +115,16 @@ fn probes() -> Vec<Probe> {
             "DELETE /api/threads/{}/files/{*}",
             |ids| ("DELETE", format!("/api/threads/{}/files/a", ids.thread), Value::Null),
             "thread_not_found",
+        ),
+        probe(
+            "GET /api/projects/{}",
+            |ids| ("GET", format!("/api/projects/{}", ids.project), Value::Null),
+            "project_not_found",
+        ),
+        probe(
+            "GET /api/projects/{}/documents/{}",
+            |ids| ("GET", format!("/api/projects/{}/documents/{}", ids.project, ids.turn), Value::Null),
+            "project_not_found",
         ),
         probe(
             "DELETE /api/memories/{}",
@@ -197,6 +215,12 @@ async fn what_is_anothers_is_not_there() {
     case.chat_with(&body).await;
     let known = case.client.read("/api/memories").await;
     let memory = known["memories"][0]["id"].as_str().expect("a memory").to_owned();
+    let new = json!({ "name": "Mine", "description": "d", "template_id": "template_blank" });
+    case.script("project", [call("create_project", new), text("There.")]).await;
+    let context = json!({ "context_type": "project_create" });
+    case.chat_with(&json!({ "content": case.said("A project", "project"), "chat_context": context })).await;
+    let project =
+        case.client.read("/api/projects").await["projects"][0]["id"].as_str().expect("an id").to_owned();
     // Something that could be stopped, too.
     let turn = new_id();
     let body = json!({ "thread_id": thread, "turn_id": turn, "content": case.said("Second", "second") });
@@ -211,7 +235,7 @@ async fn what_is_anothers_is_not_there() {
         writes.send("POST", &format!("{path}?name=a"), "The code word is xyzzy.").await.expect(201).await;
     let document = document.json().await["id"].as_str().expect("a document").to_owned();
     let documents = case.client.read(&path).await;
-    let ids = Ids { thread: thread.clone(), turn, memory, collection, document };
+    let ids = Ids { thread: thread.clone(), turn, project, memory, collection, document };
 
     for (who, other) in others().await {
         for probe in probes() {

@@ -7,6 +7,8 @@ mod event;
 mod key;
 mod knowledge;
 mod message;
+mod plan;
+mod project;
 mod request;
 mod tree;
 
@@ -33,6 +35,11 @@ pub use knowledge::{
 pub use message::{
     Cancelled, FileEntry, FileList, MessageList, Role, SentContent, StopNote, StoredMessage, Taken,
     ThreadDetail, ThreadList, ThreadSummary, WorkspaceList,
+};
+pub use plan::{ExecutionMode, Plan, PlanReview, PlanStatus, PlanStep, StepStatus, Verdict};
+pub use project::{
+    DocumentDetail, DocumentEntry, ProjectDetail, ProjectEntry, ProjectList, ProjectTask, TemplateEntry,
+    TemplateList, UsageList, UsageRow,
 };
 pub use request::{Approval, ChatContext, ChatRequest, ClientTool, ContextKind, ThreadChange, ToolResult};
 pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeNode, preview};

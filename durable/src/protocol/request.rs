@@ -10,6 +10,8 @@ use super::command::check_workspace;
 use super::command::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
 use super::{ApiError, Content, Decision, ErrorCode};
 
+/// The longest name of a context's type or entity, in characters: they stand in prompts.
+const MAX_NAME_CHARS: usize = 200;
 /// The deepest nesting of a body (DESIGN §10); serde_json itself refuses from 128 on.
 const MAX_JSON_DEPTH: usize = 64;
 /// The largest integer of a body, `request_seq` among them: the largest that JavaScript represents exactly.
@@ -145,11 +147,11 @@ impl Approval {
 pub struct ChatContext {
     #[serde(default)]
     pub kind: ContextKind,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, alias = "contextType", skip_serializing_if = "Option::is_none")]
     pub context_type: Option<String>,
     #[serde(default, alias = "workflowId", skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, alias = "entityId", skip_serializing_if = "Option::is_none")]
     pub entity_id: Option<String>,
 }
 
@@ -229,6 +231,17 @@ impl ChatRequest {
 
     fn check(&self) -> Result<(), ApiError> {
         self.content.check()?;
+        let context = self.chat_context.as_ref();
+        let names = [
+            ("chat_context.context_type", context.and_then(|context| context.context_type.as_deref())),
+            ("chat_context.entity_id", context.and_then(|context| context.entity_id.as_deref())),
+        ];
+        for (field, name) in names.into_iter().filter_map(|(field, name)| Some((field, name?))) {
+            if name.chars().nth(MAX_NAME_CHARS).is_some() || name.chars().any(char::is_control) {
+                let detail = format!("at most {MAX_NAME_CHARS} characters, none of control");
+                return Err(ApiError::field(field, detail));
+            }
+        }
         if self.collections.as_ref().is_some_and(|ids| ids.len() > MAX_CHOSEN) {
             return Err(ApiError::field("collections", format!("at most {MAX_CHOSEN} can be searched")));
         }

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::ToolPolicy;
+use crate::profiles::ContextProfile;
 use crate::protocol::ContextKind;
 use crate::tools::{self, Resources, Standard};
 
@@ -22,7 +23,8 @@ fn what_each_context_is_offered() {
         ("bare", ContextKind::Thread, &Resources::default()),
     ] {
         let policy = ToolPolicy { workspace_root: Some("root/".to_owned()), ..ToolPolicy::of(context) };
-        let offered = tools::offered(&Standard::new(resources), &[], &policy);
+        let in_context = tools::InContext { profile: ContextProfile::of(None), has_draft: false };
+        let offered = tools::offered(&Standard::new(resources), &[], &policy, in_context);
         let told: Vec<Value> = offered
             .iter()
             .map(|spec| {

@@ -13,10 +13,11 @@ use crate::model::{
     Message, ModelChoice, ModelError, ModelErrorKind, ModelReply, ModelRequest, ReplyFinish, ToolCall,
     ToolChoice, ToolDefinition,
 };
+use crate::plans::Rules;
 use crate::profiles::Limits;
 use crate::protocol::{Content, Place};
 use crate::toolbelt::{OutputSchema, Toolbelt};
-use crate::versions::Versions;
+use crate::versions::{Versions, learn};
 
 /// What a level wants next.
 #[derive(Debug)]
@@ -39,6 +40,8 @@ pub(super) enum LevelEnd {
     SchemaNotSatisfied(String),
     /// The level made all the iterations that it may.
     IterationLimit(u32),
+    /// The same of a level that ends with what it has then.
+    Partial(String),
 }
 
 #[derive(Debug)]
@@ -60,6 +63,10 @@ pub(super) struct LevelStart {
     pub(super) belt: Toolbelt,
     /// What the level's result must satisfy: it then ends only with `finish_subtask`.
     pub(super) schema: Option<Rc<OutputSchema>>,
+    /// What a plan must satisfy beside that.
+    pub(super) rules: Option<Rules>,
+    /// Whether the level ends with what it has when its iterations are used up.
+    pub(super) partial: bool,
     pub(super) memory: AgentMemory,
     pub(super) digest: Digest,
 }
@@ -82,6 +89,8 @@ pub(super) struct Level {
     message_tokens: u64,
     iterations: u32,
     schema: Option<Rc<OutputSchema>>,
+    rules: Option<Rules>,
+    partial: bool,
     /// Results that did not satisfy the schema, and what was wrong with the last one.
     rejected: u32,
     objection: String,
@@ -98,8 +107,8 @@ pub(super) struct Level {
 
 impl Level {
     pub(super) fn new(start: LevelStart, limits: Limits) -> Self {
-        let LevelStart { path, place, model, system, history, instructions, belt, schema, memory, digest } =
-            start;
+        let LevelStart { path, place, model, system, history, instructions, belt, .. } = start;
+        let LevelStart { schema, rules, partial, memory, digest, .. } = start;
         // A model that cannot call has nothing to call, whatever it writes (N-170).
         let belt = if model.capabilities.tools { belt } else { Toolbelt::new([]) };
         let tools =
@@ -123,6 +132,8 @@ impl Level {
             message_tokens,
             iterations: 0,
             schema,
+            rules,
+            partial,
             rejected: 0,
             objection: "finish_subtask was never called".to_owned(),
             shortened: false,
@@ -146,6 +157,7 @@ impl Level {
             State::Model if self.iterations >= self.limits.iterations => {
                 Step::Finish(match self.schema.is_some() {
                     true => LevelEnd::SchemaNotSatisfied(self.objection.clone()),
+                    false if self.partial => LevelEnd::Partial(self.so_far()),
                     false => LevelEnd::IterationLimit(self.limits.iterations),
                 })
             }
@@ -165,6 +177,34 @@ impl Level {
             State::Tools(calls) => Step::CallTools(Rc::clone(calls)),
             State::Done(end) => Step::Finish(end.clone()),
         }
+    }
+
+    /// What the level has come to: its last words, else the last result that it got.
+    pub(super) fn so_far(&self) -> String {
+        let own = || self.messages.iter().skip(self.own_from).rev();
+        let said = |message: &Rc<Message>| match message.as_ref() {
+            Message::Assistant { content, .. } if !content.trim().is_empty() => Some(content.clone()),
+            _ => None,
+        };
+        let got = |message: &Rc<Message>| match message.as_ref() {
+            Message::Tool { content, is_error: false, .. } => Some(content.clone()),
+            _ => None,
+        };
+        own().find_map(said).or_else(|| own().find_map(got)).unwrap_or_default()
+    }
+
+    /// The key of the calls that are made next in the model's place.
+    pub(super) fn wave_key(&self) -> String {
+        self.path.step(self.iterations)
+    }
+
+    /// Makes calls in the model's place.
+    pub(super) fn call(&mut self, calls: &[ToolCall]) {
+        self.iterations += 1;
+        for call in calls {
+            self.digest = self.digest.with(&call.name).with(&call.arguments);
+        }
+        self.state = State::Tools(calls.iter().cloned().collect());
     }
 
     /// The messages that a model gets now.
@@ -269,6 +309,11 @@ impl Level {
         self.schema.as_deref()
     }
 
+    /// Whether a payload is the level's result.
+    pub(super) fn accepts(&self, payload: &str) -> Result<(), String> {
+        self.rules.as_ref().map_or(Ok(()), |rules| rules.check(payload))
+    }
+
     /// The key of the current step.
     pub(super) fn step_key(&self) -> String {
         let step = match self.state {
@@ -298,13 +343,6 @@ impl Level {
     }
 }
 
-/// Adds what calls learnt of files, in their order.
-pub(super) fn learn<'a>(versions: &mut Rc<Versions>, learnt: impl IntoIterator<Item = &'a Versions>) {
-    for (path, version) in learnt.into_iter().flatten() {
-        Rc::make_mut(versions).insert(path.clone(), version.clone());
-    }
-}
-
 /// The message that answers a call.
 pub(super) fn answer(call: &ToolCall, content: String, is_error: bool) -> Message {
     Message::Tool { call_id: call.call_id.clone(), name: call.name.clone(), content, is_error }
@@ -331,6 +369,8 @@ mod tests {
                 instructions: "now".into(),
                 belt: Toolbelt::new(tools::intercepted()),
                 schema: None,
+                rules: None,
+                partial: false,
                 memory: AgentMemory::default(),
                 digest: Digest::new(),
             };

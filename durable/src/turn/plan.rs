@@ -1,0 +1,393 @@
+//! Plans: a level makes one, another may review it, and its steps are calls that nobody's reply has but the plan itself.
+//!
+//! `agent_create_plan` and `agent_update_plan` come here. A plan that runs is a level whose rounds are its waves: it
+//! goes through `dispatch` like any round, so guards, budget, journal and replay are those of every call.
+
+use std::rc::Rc;
+
+use futures::FutureExt;
+use serde::Deserialize;
+
+use super::drive::drive;
+use super::keys::LevelPath;
+use super::machine::{Level, LevelEnd, LevelStart};
+use super::record::step_status;
+use super::{Halt, Turn, dispatch, prompt};
+use crate::journal::{Commit, Fact, ToolEnd, Work};
+use crate::memory::Overlay;
+use crate::model::{RawValueEq, ToolCall};
+use crate::plans::{self, Draft, Progress, Rules};
+use crate::ports::ToolError;
+use crate::profiles::Limits;
+use crate::protocol::{
+    AgentState, Event, ExecutionMode, Place, Plan, PlanReview, PlanStatus, StepStatus, Verdict, preview,
+};
+use crate::toolbelt::{OutputSchema, Toolbelt};
+use crate::tools::{self, agent_create_plan, agent_update_plan, finish_subtask, plan_step};
+
+use self::summary::summary;
+
+mod summary;
+
+type Outcome = Result<Result<String, ToolError>, Halt>;
+
+/// Makes a plan and does with it what its mode says.
+pub(super) async fn create(
+    turn: &Turn,
+    parent: &Level,
+    key: &str,
+    arguments: &str,
+    overlay: &mut Overlay,
+) -> Outcome {
+    let intent = match agent_create_plan::intent(arguments) {
+        Ok(intent) => intent,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let setting = &turn.spec.setting;
+    let mut plan = Plan {
+        id: turn.ids.plan(key),
+        objective: intent.objective,
+        reasoning: String::new(),
+        context_type: turn.spec.context_type.clone(),
+        entity_id: setting.entity_id.clone(),
+        intent_label: None,
+        execution_mode: intent.mode,
+        requested_outputs: intent.requested_outputs,
+        priority_entities: intent.priority_entities,
+        status: PlanStatus::PendingReview,
+        steps: Vec::new(),
+        review: None,
+        revision: 0,
+        // Of the turn's beginning: a replay makes the same plan.
+        created_at: turn.spec.created_at,
+    };
+    let draft = match make(turn, parent, key, &plan, None).await? {
+        Ok(draft) => draft,
+        Err(why) => return Ok(Err(why)),
+    };
+    take(&mut plan, draft, turn);
+    let created = Event::PlanCreated { tool_call_id: turn.ids.tool_call(key), plan: Box::new(plan.clone()) };
+    match plan.execution_mode {
+        ExecutionMode::AutoExecute => {
+            note(turn, key, &mut plan, vec![("plan_created", created)])?;
+            execute(turn, parent, key, plan, overlay).await
+        }
+        ExecutionMode::DraftOnly => {
+            let waits = Event::PlanReadyForReview { plan: Box::new(plan.clone()) };
+            note(turn, key, &mut plan, vec![("plan_created", created), ("plan_ready", waits)])?;
+            Ok(Ok(summary(turn, key, &plan, &[])))
+        }
+        ExecutionMode::AgentReview => {
+            note(turn, key, &mut plan, vec![("plan_created", created)])?;
+            review(turn, parent, key, plan, overlay).await
+        }
+    }
+}
+
+/// Does with the plan that waits what the user's word was.
+pub(super) async fn update(
+    turn: &Turn,
+    parent: &Level,
+    key: &str,
+    arguments: &str,
+    overlay: &mut Overlay,
+) -> Outcome {
+    let arguments = match agent_update_plan::arguments(arguments) {
+        Ok(arguments) => arguments,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    // Only a plan of an earlier turn: nobody has said a word yet about one that was made in this turn.
+    let Some(draft) = turn.spec.setting.draft.as_deref().filter(|draft| draft.id == arguments.plan_id) else {
+        let known = turn.spec.setting.draft.as_ref().map_or("none", |draft| draft.id.as_str());
+        return Ok(Err(ToolError(format!("this plan does not wait for the user's word; waiting: {known}"))));
+    };
+    let mut plan = turn.record.borrow().plan_before(&draft.id, key).unwrap_or_else(|| draft.clone());
+    if plan.status != PlanStatus::PendingReview {
+        return Ok(Err(ToolError("this plan does not wait for the user's word any more".to_owned())));
+    }
+    match arguments.action {
+        agent_update_plan::Action::Run => execute(turn, parent, key, plan, overlay).await,
+        agent_update_plan::Action::Drop => {
+            plan.status = PlanStatus::Dropped;
+            note(turn, key, &mut plan, Vec::new())?;
+            Ok(Ok(summary(turn, key, &plan, &[])))
+        }
+        agent_update_plan::Action::Change => {
+            let changed = match make(turn, parent, key, &plan, Some(&arguments.changes)).await? {
+                Ok(draft) => draft,
+                Err(why) => return Ok(Err(why)),
+            };
+            take(&mut plan, changed, turn);
+            plan.review = None;
+            let waits = Event::PlanReadyForReview { plan: Box::new(plan.clone()) };
+            note(turn, key, &mut plan, vec![("plan_ready", waits)])?;
+            Ok(Ok(summary(turn, key, &plan, &[])))
+        }
+    }
+}
+
+fn take(plan: &mut Plan, draft: Draft, turn: &Turn) {
+    plan.reasoning.clone_from(&draft.reasoning);
+    plan.intent_label.clone_from(&draft.intent_label);
+    plan.steps = draft.into_steps(!turn.spec.setting.plan_tools.is_empty());
+}
+
+/// A level that ends with JSON: it has no tools, and nothing to read but what it is asked.
+async fn ask(turn: &Turn, parent: &Level, key: &str, question: Question) -> Result<LevelEnd, Halt> {
+    let raw = serde_json::value::to_raw_value(&question.schema).map(RawValueEq);
+    let schema = raw.map_err(|error| error.to_string()).and_then(|raw| OutputSchema::compile(Rc::new(raw)));
+    let schema = match schema {
+        Ok(schema) => Rc::new(schema),
+        Err(problem) => return Ok(LevelEnd::SchemaNotSatisfied(problem)),
+    };
+    // As many replies as it may be wrong in, and one that only talks.
+    let limits = Limits { iterations: turn.spec.limits.schema_retries + 2, ..turn.spec.limits };
+    let start = LevelStart {
+        path: question.path,
+        place: Place { parent_id: Some(turn.ids.tool_call(key)), depth: parent.place.depth + 1 },
+        model: Rc::clone(&turn.spec.chain_for(question.work).first.choice),
+        system: question.system,
+        history: Vec::new(),
+        instructions: question.text.into(),
+        belt: Toolbelt::new([finish_subtask::spec(schema.source())]),
+        schema: Some(schema),
+        rules: question.rules,
+        partial: false,
+        memory: parent.memory.fork(),
+        digest: parent.digest().with(key),
+    };
+    let mut level = Level::new(start, limits);
+    drive(turn, &mut level).await
+}
+
+struct Question {
+    work: Work,
+    path: LevelPath,
+    system: Rc<str>,
+    text: String,
+    schema: serde_json::Value,
+    rules: Option<Rules>,
+}
+
+/// Has a plan made. What is wrong with it goes back to the planner, a few times.
+async fn make(
+    turn: &Turn,
+    parent: &Level,
+    key: &str,
+    plan: &Plan,
+    changes: Option<&str>,
+) -> Result<Result<Draft, ToolError>, Halt> {
+    let setting = &turn.spec.setting;
+    let of_steps = parent.belt.without(tools::makes_plans);
+    let described: Vec<String> =
+        of_steps.iter().map(|spec| format!("{}: {}", spec.name, spec.description)).collect();
+    let text = prompt::objective(&prompt::Wanted {
+        objective: &plan.objective,
+        requested_outputs: &plan.requested_outputs,
+        priority_entities: &plan.priority_entities,
+        entity_id: plan.entity_id.as_deref(),
+        tools: &described,
+        changed: changes.map(|changes| (plan, changes)),
+    });
+    let rules = Rules {
+        tools: of_steps.iter().map(|spec| spec.name.clone()).collect(),
+        required: setting.plan_tools.clone(),
+    };
+    let question = Question {
+        work: Work::Plan,
+        path: LevelPath::planner(key),
+        system: prompt::planner(setting),
+        text,
+        schema: plans::schema(),
+        rules: Some(rules),
+    };
+    let refused = |why: String| {
+        let why = format!("no plan was made: {why}. Change the objective, or do the work without a plan.");
+        Ok(Err(ToolError(why)))
+    };
+    match ask(turn, parent, key, question).await? {
+        LevelEnd::Structured(json) => match serde_json::from_str(&json) {
+            Ok(draft) => Ok(Ok(draft)),
+            Err(error) => refused(error.to_string()),
+        },
+        LevelEnd::SchemaNotSatisfied(objection) => refused(objection),
+        LevelEnd::ModelFailed(error) => refused(format!("{}: {}", error.kind.code(), error.message)),
+        LevelEnd::Text { .. } | LevelEnd::IterationLimit(_) | LevelEnd::Partial(_) => {
+            refused("the planner came to no end".to_owned())
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Reviewed {
+    verdict: Verdict,
+    #[serde(default)]
+    notes: String,
+}
+
+/// Has a plan reviewed. Whatever is not an approval is none: then nothing runs (B-050).
+async fn review(turn: &Turn, parent: &Level, key: &str, mut plan: Plan, overlay: &mut Overlay) -> Outcome {
+    let question = Question {
+        work: Work::Review,
+        path: LevelPath::reviewer(key),
+        system: prompt::REVIEWER.into(),
+        text: prompt::review(&plan),
+        schema: plans::review_schema(),
+        rules: None,
+    };
+    let reviewed = match ask(turn, parent, key, question).await? {
+        LevelEnd::Structured(json) => serde_json::from_str::<Reviewed>(&json).ok(),
+        _ => None,
+    };
+    let Some(Reviewed { verdict, notes }) = reviewed else {
+        let waits = Event::PlanReadyForReview { plan: Box::new(plan.clone()) };
+        note(turn, key, &mut plan, vec![("plan_ready", waits)])?;
+        return Ok(Err(ToolError(summary(turn, key, &plan, &[]))));
+    };
+    let told = Event::PlanReview { plan_id: plan.id.clone(), verdict, notes: notes.clone() };
+    plan.review = Some(PlanReview { verdict, notes });
+    if verdict == Verdict::Rejected {
+        plan.status = PlanStatus::Rejected;
+    }
+    note(turn, key, &mut plan, vec![("plan_review", told)])?;
+    match verdict {
+        Verdict::Approved => execute(turn, parent, key, plan, overlay).await,
+        Verdict::NeedsChanges | Verdict::Rejected => Ok(Ok(summary(turn, key, &plan, &[]))),
+    }
+}
+
+/// Runs the steps of a plan, wave by wave.
+async fn execute(turn: &Turn, parent: &Level, key: &str, mut plan: Plan, overlay: &mut Overlay) -> Outcome {
+    plan.status = PlanStatus::Executing;
+    let count = u32::try_from(plan.steps.len()).unwrap_or(u32::MAX);
+    let begins = vec![
+        ("executing", turn.in_state(AgentState::ExecutingPlan, None)),
+        ("executor_start", Event::ExecutorStart { plan_id: plan.id.clone(), steps: count }),
+    ];
+    note(turn, key, &mut plan, begins)?;
+    let belt = parent.belt.without(tools::makes_plans).replacing(plan_step::NAME, Some(plan_step::spec()));
+    let start = LevelStart {
+        path: LevelPath::waves(key),
+        place: Place { parent_id: Some(turn.ids.tool_call(key)), depth: parent.place.depth + 1 },
+        model: Rc::clone(&turn.spec.chain_for(Work::Root).first.choice),
+        system: "".into(),
+        history: Vec::new(),
+        instructions: plan.objective.as_str().into(),
+        belt,
+        schema: None,
+        rules: None,
+        partial: false,
+        memory: parent.memory.fork(),
+        digest: parent.digest().with(key),
+    };
+    let mut level = Level::new(start, turn.spec.limits);
+    let mut progress = Progress::new(&plan.steps, false);
+    let mut results: Vec<Option<ToolEnd>> = vec![None; plan.steps.len()];
+    while let Some(ends) = wave(turn, key, &plan, &mut level, &mut progress, &results).await? {
+        for (index, end) in ends {
+            progress.settle(index, step_status(&end));
+            results.get_mut(index).into_iter().for_each(|slot| *slot = Some(end.clone()));
+        }
+    }
+    for (index, step) in plan.steps.iter_mut().enumerate() {
+        step.status = progress.status(index);
+    }
+    plan.status = progress.outcome();
+    let over = Event::ExecutorComplete {
+        plan_id: plan.id.clone(),
+        status: plan.status,
+        completed: progress.count(StepStatus::Completed) + progress.count(StepStatus::Partial),
+        failed: progress.count(StepStatus::Failed),
+        skipped: progress.count(StepStatus::Skipped),
+    };
+    note(turn, key, &mut plan, vec![("executor_complete", over)])?;
+    *overlay = level.into_written();
+    Ok(Ok(summary(turn, key, &plan, &results)))
+}
+
+/// Runs the steps that can run now; none where the plan is over.
+async fn wave(
+    turn: &Turn,
+    key: &str,
+    plan: &Plan,
+    level: &mut Level,
+    progress: &mut Progress,
+    results: &[Option<ToolEnd>],
+) -> Result<Option<Vec<(usize, ToolEnd)>>, Halt> {
+    let at = level.wave_key();
+    // A wave that was begun goes on, whatever the time is now.
+    if turn.replay.called(&at).is_none() && turn.plan_is_over(key) {
+        progress.stop();
+    }
+    let steps = progress.next_wave();
+    if steps.is_empty() {
+        return Ok(None);
+    }
+    let call = |index: &usize| {
+        let step = plan.steps.get(*index)?;
+        let before = plan.steps.iter().zip(results);
+        let before = before.filter(|(other, _)| step.depends_on.contains(&other.id));
+        let before: Vec<_> =
+            before.filter_map(|(other, end)| Some((other, end.as_ref()?.content.as_str()))).collect();
+        Some(plan_step::call(&plan.id, *index, step, prompt::assignment(plan, step, &before)))
+    };
+    let calls: Vec<ToolCall> = match turn.replay.called(&at) {
+        Some(calls) => calls.clone(),
+        None => steps.iter().filter_map(call).collect(),
+    };
+    level.call(&calls);
+    if turn.replay.called(&at).is_none() {
+        let called = Fact::Called { place: level.place.clone(), calls: calls.clone() };
+        turn.commit(Commit { entries: vec![turn.entry(&at, called)], ..Commit::default() })?;
+    }
+    let ends = dispatch::round(turn, level, &calls).boxed_local().await?;
+    level.apply_tools(&ends);
+    Ok(Some(steps.into_iter().zip(ends).collect()))
+}
+
+/// Journals what became of a plan, unless an earlier run did.
+fn note(turn: &Turn, key: &str, plan: &mut Plan, events: Vec<(&str, Event)>) -> Result<(), Halt> {
+    plan.revision += 1;
+    if turn.replay.planned(key, plan.revision) {
+        return Ok(());
+    }
+    let fact = Fact::Plan(Box::new(plan.clone()));
+    let events = events.into_iter().map(|(name, event)| (format!("{name}:{key}"), event)).collect();
+    turn.commit(Commit { entries: vec![turn.entry(key, fact)], events, ..Commit::default() })
+}
+
+impl Turn {
+    /// Whether the time of a plan is over; that it waited for somebody does not count.
+    fn plan_is_over(&self, key: &str) -> bool {
+        let record = self.record.borrow();
+        let since = record.pending.iter().find(|call| call.key == key).and_then(|call| call.since_ms);
+        since.is_some_and(|since| self.elapsed_ms() >= since.saturating_add(self.spec.limits.plan_ms))
+    }
+}
+
+/// That a step begins, where the call is one.
+pub(super) fn step_start(key: &str, id: String, call: &ToolCall) -> Option<(String, Event)> {
+    let arguments = step_arguments(call)?;
+    let plan_step::Arguments { title, plan_id, step_id, index, .. } = arguments;
+    let event = Event::StepStart { plan_id, step_id, index, title, tool_call_id: id };
+    Some((format!("step_start:{key}"), event))
+}
+
+/// That a step has its end, where the call is one.
+pub(super) fn step_complete(
+    key: &str,
+    call: &ToolCall,
+    status: StepStatus,
+    end: &ToolEnd,
+) -> Option<(String, Event)> {
+    let plan_step::Arguments { plan_id, step_id, index, .. } = step_arguments(call)?;
+    let result = preview(&end.content);
+    let event = Event::StepComplete { plan_id, step_id, index, status, result };
+    Some((format!("step_complete:{key}"), event))
+}
+
+fn step_arguments(call: &ToolCall) -> Option<plan_step::Arguments> {
+    Some(call)
+        .filter(|call| call.name == plan_step::NAME)
+        .and_then(|call| plan_step::arguments(&call.arguments))
+}
