@@ -81,6 +81,7 @@ fn an_entry_of_any_length_is_read_back_whole() {
         fact: Fact::ToolEnded(ToolEnd {
             content: worst(100),
             is_error: false,
+            partial: false,
             overlay: (0..bytes / 50_000).map(|n| (format!("key {n}"), "ü\"\\".repeat(12_500))).collect(),
             versions: Default::default(),
             duration_ms: 1,
@@ -174,6 +175,7 @@ fn what_goes_to_d1_fits_whatever_a_turn_did() {
         tool_name: worst(1_000),
         duration_ms: 1,
         is_error: true,
+        detail: None,
     };
     let model = |n: usize| CallRecord::Model {
         id: format!("model_{n}"),
@@ -202,6 +204,7 @@ fn what_goes_to_d1_fits_whatever_a_turn_did() {
         created_at: 1,
         records,
         used: None,
+        execution_mode: None,
     };
     let thread = ThreadRow { title: "t".to_owned(), created_at: 1, updated_at: 2 };
     let owner = Owner { issuer: "key".to_owned(), tenant: "t".to_owned(), user: "u".to_owned() };
