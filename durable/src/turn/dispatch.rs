@@ -156,6 +156,9 @@ impl<'a> Round<'a> {
     /// it. A subtask at the greatest depth is refused before it is entered. A client acts on what it is told, so it is told only
     /// of what is in order.
     fn guard(&self, call: &ToolCall) -> Result<Rc<ToolSpec>, String> {
+        if self.level.only_speaks() {
+            return Err("no tool can be called any more: say in words what came of it".to_owned());
+        }
         let found = self.level.belt.find(&call.name).filter(|spec| self.turn.spec.policy.allows(spec));
         let spec = found.ok_or_else(|| self.level.belt.refusal(&call.name))?;
         let limit = self.turn.spec.limits.depth;

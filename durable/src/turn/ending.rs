@@ -53,7 +53,7 @@ fn waits_for_user(turn: &Turn) -> Commit {
         commit.events.push(("state:waiting".to_owned(), state));
     }
     let record = turn.record.borrow();
-    if turn.spec.setting.mode.is_some() && record.has_plan() {
+    if turn.swarm.get() && record.has_plan() {
         let result = record.root_texts.join("\n\n");
         commit.events.push(("swarm_complete".to_owned(), Event::SwarmComplete { result }));
     }

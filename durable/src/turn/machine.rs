@@ -203,8 +203,13 @@ impl Level {
     }
 
     /// From here on the level is asked to speak and not to call.
-    pub(super) fn only_speaks(&mut self) {
+    pub(super) fn only_speak(&mut self) {
         self.only_speaks = true;
+    }
+
+    /// Whether a call is out of order, whatever the level has.
+    pub(super) fn only_speaks(&self) -> bool {
+        self.only_speaks
     }
 
     /// The key of the calls that are made next in the model's place.

@@ -62,6 +62,9 @@ pub struct Turn {
     /// Wakes `run` when the turn is stopped.
     stopped: AtomicWaker,
     ended: Cell<bool>,
+    /// The turn's plan is a swarm's: the service made it, and tells of it in a swarm's words. A plan that a model makes by
+    /// itself, in a simple loop too, is like any other.
+    swarm: Cell<bool>,
     /// When this run began, and how long earlier runs had been running.
     began_ms: u64,
     earlier_ms: u64,
@@ -169,6 +172,7 @@ impl Turn {
             replay,
             stopped: AtomicWaker::new(),
             ended: Cell::new(false),
+            swarm: Cell::new(false),
             locks: RefCell::default(),
             schemas: RefCell::default(),
             busy: Cell::new(0),

@@ -65,13 +65,13 @@ pub(super) async fn create(
     let draft = match make(turn, parent, key, &plan, None).await? {
         Ok(draft) => draft,
         // A swarm goes on with the task as its one step (S-031).
-        Err(_) if setting.mode.is_some() => Draft::of_one(&plan.objective),
+        Err(_) if turn.swarm.get() => Draft::of_one(&plan.objective),
         Err(why) => return Ok(Err(why)),
     };
     take(&mut plan, draft, turn);
-    let created = match setting.mode {
-        None => Event::PlanCreated { tool_call_id: turn.ids.tool_call(key), plan: Box::new(plan.clone()) },
-        Some(_) => {
+    let created = match turn.swarm.get() {
+        false => Event::PlanCreated { tool_call_id: turn.ids.tool_call(key), plan: Box::new(plan.clone()) },
+        true => {
             let steps = plan.steps.iter().map(|step| step.title.clone()).collect();
             Event::SwarmPlanReady { steps }
         }
@@ -235,7 +235,7 @@ async fn review(turn: &Turn, parent: &Level, key: &str, mut plan: Plan, overlay:
 async fn execute(turn: &Turn, parent: &Level, key: &str, mut plan: Plan, overlay: &mut Overlay) -> Outcome {
     plan.status = PlanStatus::Executing;
     let count = u32::try_from(plan.steps.len()).unwrap_or(u32::MAX);
-    let swarm = turn.spec.setting.mode.is_some();
+    let swarm = turn.swarm.get();
     let mut begins = vec![("executing", turn.in_state(AgentState::ExecutingPlan, None))];
     if !swarm {
         begins.push(("executor_start", Event::ExecutorStart { plan_id: plan.id.clone(), steps: count }));
@@ -303,7 +303,7 @@ async fn wave(
         let step = plan.steps.get(*index)?;
         let before = plan.steps.iter().zip(results);
         // The steps of a swarm follow each other: each knows all that came before.
-        let all = turn.spec.setting.mode.is_some();
+        let all = turn.swarm.get();
         let before = before.filter(|(other, _)| all || step.depends_on.contains(&other.id));
         let before: Vec<_> =
             before.filter_map(|(other, end)| Some((other, end.as_ref()?.content.as_str()))).collect();

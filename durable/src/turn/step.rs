@@ -9,7 +9,7 @@ use futures::pin_mut;
 use super::drive::{drive, take_parts};
 use super::keys::{LevelPath, work};
 use super::machine::{Level, LevelEnd, LevelStart};
-use super::results::{end_event, failed, start_event};
+use super::results::{end_event, failed, start_event, truncated};
 use super::subtask::settled;
 use super::{Halt, Turn, prompt};
 use crate::journal::{Commit, Entry, Fact, Work};
@@ -149,7 +149,8 @@ fn close_below(turn: &Turn, key: &str) -> Commit {
     for pending in calls {
         let since_ms = pending.since_ms.unwrap_or(now);
         let told = if pending.since_ms.is_some() { prompt::CUT_OFF } else { prompt::NOT_MADE };
-        let end = failed(told.to_owned(), now.saturating_sub(since_ms));
+        let told = truncated(told.to_owned(), turn.spec.limits.tool_result_bytes);
+        let end = failed(told, now.saturating_sub(since_ms));
         if pending.since_ms.is_none() {
             let event = start_event(pending.id.clone(), &pending.call, &pending.place, now);
             commit.events.push((format!("tool_start:{}", pending.key), event));

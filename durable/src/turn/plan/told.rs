@@ -10,9 +10,9 @@ use crate::tools::plan_step;
 /// That a step begins, where the call is one.
 pub(in crate::turn) fn step_start(turn: &Turn, key: &str, call: &ToolCall) -> Option<(String, Event)> {
     let plan_step::Arguments { title, plan_id, step_id, index, .. } = step_arguments(call)?;
-    let event = match turn.spec.setting.mode {
-        None => Event::StepStart { plan_id, step_id, index, title, tool_call_id: turn.ids.tool_call(key) },
-        Some(_) => Event::SwarmStepStarted { step_index: index, description: title },
+    let event = match turn.swarm.get() {
+        false => Event::StepStart { plan_id, step_id, index, title, tool_call_id: turn.ids.tool_call(key) },
+        true => Event::SwarmStepStarted { step_index: index, description: title },
     };
     Some((format!("step_start:{key}"), event))
 }
@@ -27,9 +27,9 @@ pub(in crate::turn) fn step_complete(
 ) -> Option<(String, Event)> {
     let plan_step::Arguments { plan_id, step_id, index, .. } = step_arguments(call)?;
     let result = preview(&end.content);
-    let event = match turn.spec.setting.mode {
-        None => Event::StepComplete { plan_id, step_id, index, status, result },
-        Some(_) => Event::SwarmStepCompleted { step_index: index, result, status },
+    let event = match turn.swarm.get() {
+        false => Event::StepComplete { plan_id, step_id, index, status, result },
+        true => Event::SwarmStepCompleted { step_index: index, result, status },
     };
     Some((format!("step_complete:{key}"), event))
 }
@@ -42,7 +42,9 @@ pub(in crate::turn) fn tool_executed(
     call: &ToolCall,
     end: &ToolEnd,
 ) -> Option<(String, Event)> {
-    turn.spec.setting.mode?;
+    if !turn.swarm.get() {
+        return None;
+    }
     let record = turn.record.borrow();
     let step = record.pending.iter().find(|pending| Some(&pending.id) == level.place.parent_id.as_ref())?;
     let step_index = step_arguments(&step.call)?.index;
