@@ -13,7 +13,8 @@ import { useOnline } from "./state/online";
 import { conversation, dismissNotice, fetchPart, goTo, page, startPage, threads } from "./state/page";
 import { collectionsPanel, filesPanel, settingsDialog } from "./state/parts";
 import { useStore } from "./state/store";
-import { IDLE, OFFLINE, statusOf, type Status } from "./turn/status";
+import { waitingPlan } from "./turn/plan";
+import { DRAFT_WAITS, IDLE, OFFLINE, statusOf, type Status } from "./turn/status";
 import { isAsked } from "./turn/stored";
 import type { TurnView } from "./turn/view";
 
@@ -180,7 +181,8 @@ function currentTurn({ running, exchanges }: ConversationState): { view: TurnVie
 function currentStatus(state: ConversationState, online: boolean): Status {
   const turn = currentTurn(state);
   if (!online) return OFFLINE;
-  return state.running && turn ? statusOf(turn.view, state.running.connection, state.running.stopping) : IDLE;
+  if (state.running && turn) return statusOf(turn.view, state.running.connection, state.running.stopping);
+  return state.running === null && waitingPlan(state.exchanges) ? DRAFT_WAITS : IDLE;
 }
 
 /** The list knows titles; until it knows this one, the first words stand for it. */

@@ -13,6 +13,7 @@ export type {
   CostSummary,
   Decision,
   Document,
+  DocumentDetail,
   DocumentList,
   ExecutionTree,
   FileEntry,
@@ -22,6 +23,13 @@ export type {
   MemoryList,
   MessageList,
   ModelCost,
+  Plan,
+  PlanReview,
+  PlanStep,
+  ProjectDetail,
+  ProjectEntry,
+  ProjectList,
+  ProjectTask,
   SentContent,
   StoredMessage,
   ThreadDetail,
@@ -29,6 +37,8 @@ export type {
   ThreadSummary,
   TreeNode,
   TurnLimits,
+  UsageList,
+  UsageRow,
 } from "./wire.generated";
 
 /** One event with its number and its turn. */

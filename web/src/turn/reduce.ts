@@ -2,11 +2,12 @@
 // cut in between, since repeated events are recognised by their sequence number.
 
 import type { ChunkEvent, ToolCallUpdateEvent, TurnEvent } from "../wire";
+import { plansAfter } from "./plan";
 import { SUBTASK_TOOL, type Begun, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
 
 export function reduceTurn(view: TurnView, event: TurnEvent): TurnView {
   if (event.turn_id !== view.turnId || event.seq <= view.lastSeq) return view;
-  return { ...apply(view, event), lastSeq: event.seq };
+  return { ...apply(view, event), plans: plansAfter(view, event), lastSeq: event.seq };
 }
 
 function apply(view: TurnView, event: TurnEvent): TurnView {
