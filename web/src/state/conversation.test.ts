@@ -1,7 +1,7 @@
 // Covers N-003 (what a request carries) and that typed words survive every failure.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { choose, chosen } from "./chosen";
+import { chosen } from "./chosen";
 import { Conversation } from "./conversation";
 import { draftFiles, drafts, NEW_CHAT } from "./drafts";
 import { settings } from "./settings";
@@ -92,13 +92,13 @@ describe("sending", () => {
 
   it("says that it may remember, and what it may search, where a person chose so", async () => {
     answer = ({ body }) => finished(body["turn_id"]!);
-    choose(NEW_CHAT, [{ id: "c1", name: "Walls" }]);
+    chosen.choose(NEW_CHAT, [{ id: "c1", name: "Walls" }]);
     settings.set({ memory: true });
     const { send } = opened();
     await send("Hi");
     await send("And now?");
     settings.set({ memory: false });
-    chosen.set({ byChat: {} });
+    chosen.store.set({ byChat: {} });
     await send("Plainly");
     expect(requests.map(({ body }) => [body["memory_enabled"], body["collections"]])).toEqual([
       [true, ["c1"]],
@@ -108,7 +108,7 @@ describe("sending", () => {
   });
 
   it("leaves a collection out that is not there any more, and gives the words back", async () => {
-    choose(NEW_CHAT, [{ id: "c1", name: "Walls" }, { id: "c2", name: "Gone" }]);
+    chosen.choose(NEW_CHAT, [{ id: "c1", name: "Walls" }, { id: "c2", name: "Gone" }]);
     answer = () => Response.json({ code: "collection_not_found", detail: "There is none.", field: "collections[1]" }, { status: 404 });
     const { send } = opened();
     const state = await send("Hi");
@@ -116,7 +116,7 @@ describe("sending", () => {
     answer = ({ body }) => finished(body["turn_id"]!);
     await send("Hi");
     expect(requests.map(({ body }) => body["collections"])).toEqual([["c1", "c2"], ["c1"]]);
-    chosen.set({ byChat: {} });
+    chosen.store.set({ byChat: {} });
   });
 
   it("sends images as parts, shows them, and gives them back when they are refused", async () => {

@@ -12,12 +12,13 @@ import type { Connection } from "../turn/status";
 import type { Content, Decision, ThreadDetail } from "../wire";
 import { waitingPlan } from "../turn/plan";
 import { begunExchange, exchangesOf, questionIdOf, renewed, type Exchange } from "../turn/stored";
-import { chosenFor, refuse, takeAlong } from "./chosen";
+import { chosen, chosenFor, refuse } from "./chosen";
 import { drawing } from "./drawing";
 import { clearDraft, NEW_CHAT, restoreDraft } from "./drafts";
 import { pause } from "./pause";
 import { setModel, settings } from "./settings";
 import { Store } from "./store";
+import { contextOf, subjects } from "./subject";
 
 /** The running time of a turn, by this machine's clock. It stands still while the turn waits for a person. */
 export interface TurnClock {
@@ -135,7 +136,10 @@ export class Conversation {
     const chat = threadId ?? NEW_CHAT;
     const signal = this.#visit.signal;
     if (!instead) clearDraft(chat);
-    if (threadId === null) takeAlong(request.thread_id);
+    if (threadId === null) {
+      chosen.takeAlong(request.thread_id);
+      subjects.takeAlong(request.thread_id);
+    }
     this.store.set((state) => {
       const before = state.exchanges.filter(({ turnId }) => turnId !== request.turn_id && turnId !== instead?.turnId);
       return {
@@ -301,6 +305,7 @@ export class Conversation {
     if (again) return unsure;
     const { model, memory } = settings.get();
     const collections = chosenFor(threadId ?? NEW_CHAT).map(({ id }) => id);
+    const context = contextOf(threadId ?? NEW_CHAT);
     return {
       content,
       thread_id: threadId ?? crypto.randomUUID(),
@@ -309,6 +314,7 @@ export class Conversation {
       ...(model === null ? {} : { model }),
       ...(memory ? { memory_enabled: true } : {}),
       ...(collections.length === 0 ? {} : { collections }),
+      ...(context === null ? {} : { chat_context: context }),
     };
   }
 

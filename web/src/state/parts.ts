@@ -49,4 +49,5 @@ export const timelineView = part(() => import("../components/TimelineView").then
 export const planBody = part(() => import("../components/PlanBody").then((module) => module.PlanBody));
 export const filesPanel = part(() => import("../components/FilesPanel").then((module) => module.FilesPanel));
 export const collectionsPanel = part(() => import("../components/CollectionsPanel").then((module) => module.CollectionsPanel));
+export const projectsPanel = part(() => import("../components/ProjectsPanel").then((module) => module.ProjectsPanel));
 export const settingsDialog = part(() => import("../components/Settings").then((module) => module.Settings));

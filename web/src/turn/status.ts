@@ -216,7 +216,7 @@ function count(n: number, noun: string): string {
   return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 }
 
-function money(usd: number): string {
+export function money(usd: number): string {
   if (usd > 0 && usd < 0.0001) return "< $0.0001";
   return `$${usd.toFixed(usd < 0.1 ? 4 : 2)}`;
 }
