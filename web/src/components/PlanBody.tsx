@@ -35,7 +35,7 @@ export function PlanBody({ plan, call, outline }: Props) {
   const others = inside.filter((entry) => entry.kind !== "tool" || !isPlanStep(entry));
   const waits = plan.status === "pending_review";
   return (
-    <div className="plan" data-testid="plan" data-status={plan.status}>
+    <div className="plan" data-testid="plan" data-plan-id={plan.id} data-status={plan.status}>
       {plan.objective !== "" && <p className="plan-objective">{plan.objective}</p>}
       {plan.reasoning.trim() !== "" &&
         (waits ? (

@@ -69,7 +69,7 @@ export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props)
         onClick={() => setOpen(!open)}
       >
         <StatusMark status={call.status} />
-        <span className="tool-name" data-code={title === null}>
+        <span className="tool-name" data-code={plan ? undefined : title === null}>
           {title ?? call.name}
         </span>
         {(gist || result) && (
