@@ -353,6 +353,136 @@ running_ms: number | null, id: string, title: string, created_at: number, update
 snippet?: string | null, };
 
 /**
+ * What happens to a plan once it is made.
+ */
+export type ExecutionMode = "auto_execute" | "draft_only" | "agent_review";
+
+/**
+ * Where a plan stands.
+ */
+export type PlanStatus = "pending_review" | "executing" | "completed" | "partial" | "failed" | "rejected" | "dropped" | "stopped";
+
+/**
+ * Where a step of a plan stands.
+ */
+export type StepStatus = "pending" | "completed" | "partial" | "failed" | "skipped";
+
+/**
+ * A reviewer's word.
+ */
+export type Verdict = "approved" | "needs_changes" | "rejected";
+
+/**
+ * What a reviewer said of a plan.
+ */
+export type PlanReview = { verdict: Verdict, notes: string, };
+
+/**
+ * One step of a plan.
+ */
+export type PlanStep = { id: string, title: string, instructions: string, 
+/**
+ * The steps whose results it builds on.
+ */
+depends_on?: Array<string>, 
+/**
+ * The tool that does its work, where one does.
+ */
+tool?: string | null, status: StepStatus, };
+
+/**
+ * A plan. The thread's object is the authority for it.
+ */
+export type Plan = { id: string, objective: string, reasoning: string, context_type: string, 
+/**
+ * What it is about, such as a project.
+ */
+entity_id?: string | null, intent_label?: string | null, execution_mode: ExecutionMode, requested_outputs?: Array<string>, priority_entities?: Array<string>, status: PlanStatus, steps: Array<PlanStep>, review?: PlanReview | null, 
+/**
+ * Grows with each change.
+ */
+revision: number, created_at: number, };
+
+/**
+ * A template.
+ */
+export type TemplateEntry = { id: string, name: string, description: string, 
+/**
+ * The titles of the tasks that its projects begin with.
+ */
+tasks: Array<string>, };
+
+/**
+ * The templates.
+ */
+export type TemplateList = { templates: Array<TemplateEntry>, };
+
+/**
+ * A project as the list shows it.
+ */
+export type ProjectEntry = { id: string, name: string, description: string, template_id: string | null, created_at: number, updated_at: number, };
+
+/**
+ * The user's projects, oldest first.
+ */
+export type ProjectList = { projects: Array<ProjectEntry>, };
+
+/**
+ * A project with what belongs to it.
+ */
+export type ProjectDetail = { tasks: Array<ProjectTask>, documents: Array<DocumentEntry>, id: string, name: string, description: string, template_id: string | null, created_at: number, updated_at: number, };
+
+/**
+ * A task of a project.
+ */
+export type ProjectTask = { id: string, title: string, status: TaskStatus, notes: string, 
+/**
+ * The ids of the tasks that must be done before.
+ */
+blocked_by: Array<string>, updated_at: number, };
+
+/**
+ * Where a task stands.
+ */
+export type TaskStatus = "open" | "in_progress" | "done";
+
+/**
+ * A document as its project lists it.
+ */
+export type DocumentEntry = { id: string, title: string, updated_at: number, };
+
+/**
+ * A document with what it says.
+ */
+export type DocumentDetail = { 
+/**
+ * Markdown.
+ */
+content: string, id: string, title: string, updated_at: number, };
+
+/**
+ * What model calls of one day, operation, model and context used together.
+ */
+export type UsageRow = { 
+/**
+ * `2026-01-31`, UTC.
+ */
+day: string, operation_type: string, provider: string, model: string, context_type: string, calls: number, input_tokens: number, cached_tokens: number, output_tokens: number, 
+/**
+ * Null where the price of a call is unknown.
+ */
+cost_usd: number | null, };
+
+/**
+ * A user's usage, newest day first.
+ */
+export type UsageList = { 
+/**
+ * The beginning of the first day that is told, in milliseconds since 1970.
+ */
+from: number, usage: Array<UsageRow>, };
+
+/**
  * Something that is remembered about a user from one thread to the next.
  */
 export type Memory = { id: string, content: string, created_at: number, 
