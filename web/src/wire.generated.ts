@@ -554,20 +554,3 @@ score: number, };
  * What a search found, best first.
  */
 export type PassageList = { results: Array<Passage>, };
-
-export type ExecutionMode = "auto_execute" | "draft_only" | "agent_review";
-export type PlanStatus = "pending_review" | "executing" | "completed" | "partial" | "failed" | "rejected" | "dropped" | "stopped";
-export type StepStatus = "pending" | "completed" | "partial" | "failed" | "skipped";
-export type Verdict = "approved" | "needs_changes" | "rejected";
-export type PlanReview = { verdict: Verdict, notes: string, };
-export type PlanStep = { id: string, title: string, instructions: string, depends_on?: Array<string>, tool?: string | null, status: StepStatus, };
-export type Plan = { id: string, objective: string, reasoning: string, context_type: string, entity_id?: string | null, intent_label?: string | null, execution_mode: ExecutionMode, requested_outputs?: Array<string>, priority_entities?: Array<string>, status: PlanStatus, steps: Array<PlanStep>, review?: PlanReview | null, revision: number, created_at: number, };
-export type ProjectEntry = { id: string, name: string, description: string, template_id: string | null, created_at: number, updated_at: number, };
-export type ProjectList = { projects: Array<ProjectEntry>, };
-export type TaskStatus = "open" | "in_progress" | "done";
-export type ProjectTask = { id: string, title: string, status: TaskStatus, notes: string, blocked_by: Array<string>, updated_at: number, };
-export type DocumentEntry = { id: string, title: string, updated_at: number, };
-export type DocumentDetail = { content: string, id: string, title: string, updated_at: number, };
-export type ProjectDetail = { tasks: Array<ProjectTask>, documents: Array<DocumentEntry>, id: string, name: string, description: string, template_id: string | null, created_at: number, updated_at: number, };
-export type UsageRow = { day: string, operation_type: string, provider: string, model: string, context_type: string, calls: number, input_tokens: number, cached_tokens: number, output_tokens: number, cost_usd: number | null, };
-export type UsageList = { from: number, usage: Array<UsageRow>, };
