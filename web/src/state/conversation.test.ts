@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { chosen } from "./chosen";
 import { Conversation } from "./conversation";
 import { draftFiles, drafts, NEW_CHAT } from "./drafts";
+import { subjects } from "./subject";
 import { settings } from "./settings";
 
 interface Asked {
@@ -104,6 +105,26 @@ describe("sending", () => {
       [true, ["c1"]],
       [true, ["c1"]],
       [undefined, undefined],
+    ]);
+  });
+
+  // CF-26
+  it("says what the chat is about, which a new chat takes along", async () => {
+    answer = ({ body }) => finished(body["turn_id"]!);
+    const { send } = opened();
+    subjects.choose(NEW_CHAT, { type: "project", entity: { id: "p1", name: "Garden" } });
+    await send("Hi");
+    const thread = String(requests[0]!.body["thread_id"]);
+    subjects.choose(thread, { type: "task" });
+    await send("And now?");
+    // Of a later version of the page, or of somebody who wrote into the storage.
+    subjects.choose(thread, { type: "toString" as "task" });
+    await send("Plainly");
+    subjects.store.set({ byChat: {} });
+    expect(requests.map(({ body }) => body["chat_context"])).toEqual([
+      { kind: "thread", context_type: "project", entity_id: "p1" },
+      { kind: "thread", context_type: "task" },
+      undefined,
     ]);
   });
 
