@@ -177,6 +177,53 @@ describe("a plan that runs", () => {
   });
 });
 
+describe("a swarm", () => {
+  const swarm: Body[] = [
+    begins("made", "agent_create_plan", { objective: "ship" }),
+    { type: "swarmPlanReady", steps: ["Step a", "Step b"] },
+    { type: "agent_state", state: "executing_plan", context_type: "thread" },
+    begins("s0", "plan_step", stepArgs(0), "made"),
+    { type: "swarmStepStarted", stepIndex: 0, description: "Step a" },
+    begins("t", "calculate", { expression: "1+1" }, "s0"),
+    ends("t", "calculate", "2"),
+    { type: "swarmToolExecuted", stepIndex: 0, tool: "calculate", briefResult: "2" },
+  ];
+  const over: Body[] = [
+    ends("s0", "plan_step", "fine"),
+    { type: "swarmStepCompleted", stepIndex: 0, result: "fine", status: "partial" },
+    begins("s1", "plan_step", stepArgs(1), "made"),
+    { type: "swarmStepStarted", stepIndex: 1, description: "Step b" },
+    ends("s1", "plan_step", "no", true),
+    { type: "swarmStepCompleted", stepIndex: 1, result: "no", status: "failed" },
+    ends("made", "agent_create_plan", JSON.stringify({ status: "partial", plan_id: "p", reasoning: "Because." })),
+    { type: "swarmComplete", result: "All." },
+    { type: "done", message_id: "m", finish_reason: "stop" },
+  ];
+
+  it("has its steps on the same checklist, with what they do below them", () => {
+    const view = played(swarm);
+    expect(sketch(view)).toEqual([["made", "executing", "1 active s0", "2 pending"]]);
+    expect(view.plans[0]?.plan.objective).toBe("ship");
+    expect(view.entries.filter(({ parentId }) => parentId === "s0").map(({ id }) => id)).toEqual(["t"]);
+    expect(statusOf(view, "open", false).label).toBe("Executing plan · step 1 of 2");
+  });
+
+  it("is the same live and stored", () => {
+    const live = played([...swarm, ...over]);
+    expect(sketch(live)).toEqual([["made", "partial", "1 partial s0", "2 error s1"]]);
+    const steps = [step("a", { status: "partial" }), step("b", { status: "failed" })];
+    const read = stored([{ result_preview: '"plan_id":"p"' }, stepNode(0), stepNode(1, { is_error: true })], [plan({ status: "partial", steps })]);
+    expect(sketch(read)).toEqual(sketch(live));
+    const words = ({ plan: { id, objective, reasoning } }: TurnView["plans"][number]) => [id, objective, reasoning];
+    expect(live.plans.map(words)).toEqual(read.plans.map(words));
+  });
+
+  it("that is stopped leaves no step active", () => {
+    const view = played([...swarm, ends("s0", "plan_step", "stopped", true), ends("made", "agent_create_plan", "The call was stopped", true), { type: "done", message_id: "m", finish_reason: "cancelled" }]);
+    expect(sketch(view)).toEqual([["made", "stopped", "1 error s0", "2 skipped"]]);
+  });
+});
+
 describe("a draft", () => {
   const drafted: Body[] = [
     ...made,

@@ -33,8 +33,15 @@ export function plansAfter(view: TurnView, event: TurnEvent): PlanEntry[] {
       return changed(view, event.plan_id, (plan) => withStep(plan, event.index, { status: event.status }));
     case "executor_complete":
       return changed(view, event.plan_id, (plan) => ({ ...plan, status: event.status, steps: plan.steps.map(skipped) }));
+    case "swarmPlanReady":
+      return [...view.plans, swarmPlan(view, event.steps)];
+    case "swarmStepCompleted":
+      // Its plan is the turn's only one, and has no name in these events.
+      return view.plans.map((entry) => ({ ...entry, plan: withStep(entry.plan, event.stepIndex, { status: event.status }) }));
     case "tool_call_update":
-      return event.status === "end" && [MAKES_PLANS, ACTS_ON_PLANS].includes(event.name) ? told(view, event.result ?? "") : view.plans;
+      return event.status === "end" && [MAKES_PLANS, ACTS_ON_PLANS].includes(event.name)
+        ? told(view, event.tool_call_id, event.result ?? "")
+        : view.plans;
     case "done":
       return view.plans.map((entry) =>
         entry.plan.status === "executing" ? { ...entry, plan: { ...entry.plan, status: "stopped" } } : entry,
@@ -65,14 +72,46 @@ function skipped(step: PlanStep): PlanStep {
   return step.status === "pending" ? { ...step, status: "skipped" } : step;
 }
 
-/** What a call came to says what became of its plan: that one is dropped is told by nothing else. */
-function told(view: TurnView, result: string): PlanEntry[] {
+/** A swarm says the titles of its steps, and nothing else; what it does in them are calls like those of any plan. */
+function swarmPlan(view: TurnView, titles: readonly string[]): PlanEntry {
+  const call = callsIn(view).findLast(({ name }) => name === MAKES_PLANS);
+  const objective = typeof call?.args === "object" ? call.args?.["objective"] : null;
+  const plan: Plan = {
+    id: NAMELESS,
+    objective: typeof objective === "string" ? objective : "",
+    reasoning: "",
+    context_type: "",
+    execution_mode: "auto_execute",
+    status: "executing",
+    steps: titles.map((title, at) => ({ id: `${at}`, title, instructions: "", status: "pending" })),
+    revision: 0,
+    created_at: 0,
+  };
+  return { plan, callId: call?.id ?? null };
+}
+
+const NAMELESS = "";
+
+interface Told {
+  plan_id: string;
+  status: Plan["status"];
+  reasoning?: string;
+}
+
+/** What a call came to says what became of its plan: that one is dropped is told by nothing else, nor the name of a swarm's. */
+function told(view: TurnView, callId: string, result: string): PlanEntry[] {
+  let words: Partial<Told> | null;
   try {
-    const { plan_id, status } = JSON.parse(result) as { plan_id?: string; status?: Plan["status"] };
-    return plan_id && status ? changed(view, plan_id, (plan) => ({ ...plan, status })) : view.plans;
+    words = JSON.parse(result) as Partial<Told> | null;
   } catch {
     return view.plans;
   }
+  const { plan_id: id, status, reasoning } = words ?? {};
+  if (!id || !status) return view.plans;
+  const plans = view.plans.map((entry) =>
+    entry.callId === callId && entry.plan.id === NAMELESS ? { ...entry, plan: { ...entry.plan, id, reasoning: reasoning ?? "" } } : entry,
+  );
+  return changed({ ...view, plans }, id, (plan) => ({ ...plan, status }));
 }
 
 /**
