@@ -6,7 +6,7 @@ import { useOpen } from "../state/expansion";
 import { conversation } from "../state/page";
 import { setDraft, drafts } from "../state/drafts";
 import { childrenOf, type Outline } from "../turn/outline";
-import { checklistOf, isPlanStep, VERDICTS, type ChecklistItem, type StepState } from "../turn/plan";
+import { aroundSteps, checklistOf, VERDICTS, type ChecklistItem, type StepState } from "../turn/plan";
 import type { ToolEntry, TurnEntry } from "../turn/view";
 import type { Plan, PlanReview } from "../wire";
 import { Clamp } from "./Clamp";
@@ -31,8 +31,7 @@ interface Props {
 export function PlanBody({ plan, call, outline }: Props) {
   const { draftWaits } = useTurnFrame();
   const inside = childrenOf(outline, call.id);
-  // What the planner and the reviewer said on the way.
-  const others = inside.filter((entry) => entry.kind !== "tool" || !isPlanStep(entry));
+  const others = aroundSteps(inside);
   const waits = plan.status === "pending_review";
   return (
     <div className="plan" data-testid="plan" data-plan-id={plan.id} data-status={plan.status}>

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { Plan, PlanStep, StoredMessage, TreeNode, TurnEvent } from "../wire";
-import { checklistOf, planCalls, runningPlan, waitingPlan } from "./plan";
+import { aroundSteps, checklistOf, planCalls, runningPlan, waitingPlan } from "./plan";
 import { reduceTurn } from "./reduce";
 import { statusOf } from "./status";
 import { turnOf } from "./stored";
@@ -170,6 +170,18 @@ describe("a plan that runs", () => {
     const args = JSON.stringify({ ...stepArgs(1), title });
     const [[, , ...states] = []] = sketch(stored([{ result_preview: '"plan_id":"p"' }, stepNode(1, { title, args_preview: args })], [plan({ status: "completed" })]));
     expect(states).toEqual(["1 skipped", "2 done s1", "3 skipped"]);
+  });
+
+  it("leaves out how the plan was handed in, not where that failed", () => {
+    const view = played([
+      ...made,
+      begins("bad", "finish_subtask", {}, "made"),
+      ends("bad", "finish_subtask", "steps: expected", true),
+      begins("good", "finish_subtask", {}, "made"),
+      ends("good", "finish_subtask", "ok"),
+      ...stepBegins(0),
+    ]);
+    expect(aroundSteps(view.entries.filter(({ parentId }) => parentId === "made")).map(({ id }) => id)).toEqual(["bad"]);
   });
 
   it("knows the steps that a step builds on by their numbers", () => {

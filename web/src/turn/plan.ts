@@ -6,7 +6,9 @@ import { callsIn, type PlanEntry, type ToolEntry, type TurnEntry, type TurnView 
 
 export const MAKES_PLANS = "agent_create_plan";
 const ACTS_ON_PLANS = "agent_update_plan";
-const STEP_TOOL = "plan_step";
+export const STEP_TOOL = "plan_step";
+/** How those who make and review plans hand in what they made. */
+const HANDS_IN = "finish_subtask";
 
 export function isPlanStep({ name }: ToolEntry): boolean {
   return name === STEP_TOOL;
@@ -139,6 +141,11 @@ function planIdIn({ args, result }: Pick<ToolEntry, "args" | "result">): string 
   const words = typeof args === "string" ? args : JSON.stringify(args);
   const found = /"plan_id":\s*"([^"\\]+)"/;
   return found.exec(words)?.[1] ?? found.exec(result ?? "")?.[1] ?? null;
+}
+
+/** What was said and tried on the way to a plan, beside its steps. */
+export function aroundSteps(inside: readonly TurnEntry[]): TurnEntry[] {
+  return inside.filter((entry) => entry.kind !== "tool" || !(isPlanStep(entry) || (entry.name === HANDS_IN && entry.status === "done")));
 }
 
 export type StepState = "pending" | "active" | "done" | "partial" | "error" | "skipped";
