@@ -116,11 +116,14 @@ function told(view: TurnView, callId: string, result: string): PlanEntry[] {
   return changed({ ...view, plans }, id, (plan) => ({ ...plan, status }));
 }
 
+const NONE: ReadonlyMap<string, Plan> = new Map();
+
 /**
  * The plans by the calls that show them: of those that name a plan the last one. A call that was stopped before its first
  * step names none, and is the last that makes any.
  */
 export function planCalls(view: TurnView): ReadonlyMap<string, Plan> {
+  if (view.plans.length === 0) return NONE;
   const calls = callsIn(view);
   const making = calls.filter(({ name }) => name === MAKES_PLANS || name === ACTS_ON_PLANS);
   const named = making.map(({ id, name, ...call }) => {
