@@ -48,7 +48,7 @@ export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props)
   const [open, setOpen] = useOpen(turnId, call.id, subtask && call.depth === 0);
   const bodyId = useId();
   const title = plan ? "Plan" : call.title;
-  const gist = plan ? (plan.intent_label ?? plan.objective) : argsGist(call);
+  const gist = plan ? (plan.intent_label ?? (open ? "" : plan.objective)) : argsGist(call);
   const result = open || plan ? "" : resultGist(call);
   return (
     <article
