@@ -10,8 +10,8 @@ use super::rows::{Fresh, PAYLOAD_BYTES, STATEMENT_BYTES, entries, entry_rows, ev
 use crate::journal::{CallRecord, Entry, Fact, TextPart, ToolEnd};
 use crate::model::Message;
 use crate::protocol::{
-    ChunkKind, Event, ExecutionMode, ExecutionTree, FinishReason, Owner, PREVIEW_CHARS, Place, Plan, PlanReview,
-    PlanStatus, PlanStep, Role, StepStatus, StoredMessage, TreeNode, Verdict, preview,
+    ChunkKind, Event, ExecutionMode, ExecutionTree, FinishReason, Owner, PREVIEW_CHARS, Place, Plan,
+    PlanReview, PlanStatus, PlanStep, Role, StepStatus, StoredMessage, TreeNode, Verdict, preview,
 };
 
 /// The platform's limit.
