@@ -7,8 +7,9 @@
 // A helper may fail as its test does; clippy allows that in `#[test]` functions only.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
+use espalier_test_support::case::first;
 use espalier_test_support::identity::{EC, claims, tokens, users};
-use espalier_test_support::{Case, Client, Value, call, env, json, new_id, text};
+use espalier_test_support::{Case, Client, Value, call, calls, env, json, new_id, text, tree};
 
 /// The ids of somebody's things.
 #[derive(Clone)]
@@ -298,6 +299,74 @@ async fn what_is_anothers_is_not_there() {
     assert_eq!(after.len(), 4);
     let listed = case.client.threads().await;
     assert!(listed.iter().any(|listed| listed["id"] == json!(thread)), "{listed:?}");
+}
+
+// B-045 B-101: neither does anybody's model reach them: projects, their tasks and documents, plans that wait.
+#[tokio::test]
+async fn ids_of_projects_and_plans_are_their_users_alone() {
+    let [ada] = users([("lab", "ada")]).await;
+    let case = Case::of(ada);
+    let new = json!({ "name": "Hers", "description": "d", "template_id": "template_software" });
+    case.script("", [call("create_project", new), text("There.")]).await;
+    let context = json!({ "context_type": "project_create" });
+    let events =
+        case.chat_with(&json!({ "content": case.said("A project", ""), "chat_context": context })).await;
+    let made = tree::ends(&events, "create_project")[0].text("result").to_owned();
+    let made: Value = serde_json::from_str(&made).expect("JSON");
+    let project = made["project_id"].as_str().expect("an id").to_owned();
+    let path = format!("/api/projects/{project}");
+    let before = case.client.read(&path).await;
+    let task = before["tasks"][0]["id"].as_str().expect("a task").to_owned();
+
+    let drafts = json!({ "objective": case.said("Do it", "plan"), "execution_mode": "draft_only" });
+    case.script("draft", [call("agent_create_plan", drafts), text("Shall I?")]).await;
+    let step = json!({ "id": "a", "title": "a", "instructions": case.said("a", "a") });
+    case.script("plan", [call("finish_subtask", json!({ "reasoning": "r", "steps": [step] }))]).await;
+    let context = json!({ "context_type": "project", "entity_id": project });
+    let body = json!({ "content": case.said("Plan it", "draft"), "chat_context": context });
+    let events = case.chat_with(&body).await;
+    let plan = first(&events, "plan_ready_for_review").data["plan"]["id"].as_str().expect("an id").to_owned();
+
+    for (who, other) in others().await.into_iter().filter(|(who, _)| *who != "an administrator") {
+        let other = Case::of(other);
+        let mut told = Vec::new();
+        for (at, [project, task, plan]) in
+            [[&project, &task, &plan].map(String::clone), [new_id(), new_id(), new_id()]]
+                .into_iter()
+                .enumerate()
+        {
+            let path = format!("turn {at}");
+            let tries = calls([
+                ("get_project", json!({ "project_id": project })),
+                ("list_tasks", json!({ "project_id": project })),
+                ("audit_project", json!({ "project_id": project })),
+                ("create_task", json!({ "project_id": project, "title": "Mine" })),
+                ("update_task", json!({ "task_id": task, "status": "done" })),
+                (
+                    "publish_context_document",
+                    json!({ "project_id": project, "title": "Mine", "content": "Mine" }),
+                ),
+                ("agent_update_plan", json!({ "plan_id": plan, "action": "run" })),
+            ]);
+            other.script(&path, [tries, text("No.")]).await;
+            let context = json!({ "context_type": "project", "entity_id": project });
+            let body = json!({ "content": other.said("Hers", &path), "chat_context": context });
+            let events = other.chat_with(&body).await;
+            let ends = events.iter().filter(|event| event.is("tool_call_update", &[("status", "end")]));
+            let results: Vec<String> = ends
+                .map(|event| {
+                    assert_eq!(event.data["is_error"], true, "{who}: {}", event.data);
+                    let result = event.text("result").replace(&project, "ID");
+                    result.replace(&task, "ID").replace(&plan, "ID")
+                })
+                .collect();
+            assert_eq!(results.len(), 7, "{who}");
+            told.push(results);
+        }
+        assert_eq!(told[0], told[1], "{who}: what is hers is as what never was");
+        assert_eq!(other.client.read("/api/projects").await, json!({ "projects": [] }), "{who}");
+    }
+    assert_eq!(case.client.read(&path).await, before, "nothing of hers was touched");
 }
 
 // Keys are a tenant's: an administrator of another one neither sees nor revokes them.

@@ -4,7 +4,11 @@
  * A chat message with what the client may choose. Unknown fields are ignored; `tools` and `agent_mode` are known
  * to older clients and mean nothing.
  */
-export type ChatRequest = { content: Content, thread_id?: string, turn_id?: string, request_seq?: number, chat_context?: ChatContext, cancel_on_disconnect?: boolean, model?: string, memory_enabled?: boolean, collections?: Array<string>, workflow_target?: string, workflow_id?: string, media_generation?: Record<string, unknown>, client_tools?: Array<ClientTool>, include?: Array<string>, replaces_message_id?: string, 
+export type ChatRequest = { content: Content, thread_id?: string, turn_id?: string, request_seq?: number, chat_context?: ChatContext, 
+/**
+ * Asks for a router or a swarm; without it a turn makes no call beside its own.
+ */
+mode_profile?: ModeProfile, browser_context?: BrowserContext, cancel_on_disconnect?: boolean, model?: string, memory_enabled?: boolean, collections?: Array<string>, workflow_target?: string, workflow_id?: string, media_generation?: Record<string, unknown>, client_tools?: Array<ClientTool>, include?: Array<string>, replaces_message_id?: string, 
 /**
  * The named workspace whose files the turn works with, in place of the thread's own.
  */
@@ -34,6 +38,16 @@ export type ChatContext = { kind: ContextKind, context_type?: string, workflow_i
  * The kinds of chat context; `thread` where the client says nothing.
  */
 export type ContextKind = "thread" | "editor";
+
+/**
+ * How a turn is to be carried out, where the request says so (CF-07).
+ */
+export type ModeProfile = "auto_route" | "swarm";
+
+/**
+ * What the user has open beside the chat.
+ */
+export type BrowserContext = { active_tab_url?: string, active_tab_title?: string, tab_count?: number, };
 
 /**
  * A tool that the client carries out itself; its calls wait for what the client answers. What it may be is checked
@@ -159,7 +173,7 @@ parent_id: string | null,
 /**
  * 0 at the root.
  */
-depth: number, } | { "type": "plan_created", tool_call_id: string, plan: Plan, } | { "type": "plan_ready_for_review", plan: Plan, } | { "type": "plan_review", plan_id: string, verdict: Verdict, notes: string, } | { "type": "executor_start", plan_id: string, steps: number, } | { "type": "step_start", plan_id: string, step_id: string, index: number, title: string, tool_call_id: string, } | { "type": "step_complete", plan_id: string, step_id: string, index: number, status: StepStatus, result: string, } | { "type": "executor_complete", plan_id: string, status: PlanStatus, completed: number, failed: number, skipped: number, } | { "type": "budget_exceeded", reason: BudgetReason, limit: number, 
+depth: number, } | { "type": "plan_created", tool_call_id: string, plan: Plan, } | { "type": "plan_ready_for_review", plan: Plan, } | { "type": "plan_review", plan_id: string, verdict: Verdict, notes: string, } | { "type": "executor_start", plan_id: string, steps: number, } | { "type": "step_start", plan_id: string, step_id: string, index: number, title: string, tool_call_id: string, } | { "type": "step_complete", plan_id: string, step_id: string, index: number, status: StepStatus, result: string, } | { "type": "executor_complete", plan_id: string, status: PlanStatus, completed: number, failed: number, skipped: number, } | { "type": "swarmPlanReady", steps: Array<string>, } | { "type": "swarmStepStarted", stepIndex: number, description: string, } | { "type": "swarmToolExecuted", stepIndex: number, tool: string, briefResult: string, } | { "type": "swarmStepCompleted", stepIndex: number, result: string, status: StepStatus, } | { "type": "swarmComplete", result: string, } | { "type": "budget_exceeded", reason: BudgetReason, limit: number, 
 /**
  * What was attempted, so one more than the limit for everything that is counted.
  */

@@ -246,7 +246,7 @@ impl TurnSpec {
         let other = match work {
             Work::Subtask | Work::Step => self.subtask_chain.as_ref(),
             Work::Review => self.setting.reviewers.as_ref(),
-            Work::Root | Work::Plan => None,
+            Work::Root | Work::Plan | Work::Route => None,
         };
         other.unwrap_or(&self.chain)
     }
@@ -268,6 +268,7 @@ impl TurnSpec {
             Work::Plan => "plan_generation",
             Work::Review => "plan_review",
             Work::Step => "plan_step",
+            Work::Route => "route",
         }
     }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::profiles::Chain;
-use crate::protocol::Plan;
+use crate::protocol::{BrowserContext, ModeProfile, Plan};
 
 /// The part of [`super::TurnSpec`] that its context decides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,14 @@ pub struct Setting {
     /// The plan of an earlier turn that waits for the user's word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draft: Option<Box<Plan>>,
+    /// How the turn begins, where the request says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<ModeProfile>,
+    /// Model calls of the root where it was routed as simple.
+    pub simple_iterations: u32,
+    /// What the user has open beside the chat.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub browser: Option<BrowserContext>,
     /// Who reviews plans, where they are other models.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reviewers: Option<Chain>,
@@ -40,6 +48,9 @@ impl Default for Setting {
             planning: String::new(),
             plan_tools: Vec::new(),
             draft: None,
+            mode: None,
+            simple_iterations: 0,
+            browser: None,
             reviewers: None,
         }
     }
@@ -56,4 +67,6 @@ pub enum Work {
     Review,
     /// A step of one.
     Step,
+    /// Decides which way a request goes.
+    Route,
 }

@@ -130,6 +130,15 @@ impl Rules {
 }
 
 impl Draft {
+    /// A plan of one step, which is the task itself.
+    pub fn of_one(task: &str) -> Self {
+        let title = task.chars().take(MAX_TITLE).collect();
+        let (depends_on, tool) = (Vec::new(), None);
+        let step =
+            DraftStep { id: "task".to_owned(), title, instructions: task.to_owned(), depends_on, tool };
+        Draft { reasoning: String::new(), intent_label: None, steps: vec![step] }
+    }
+
     fn check_ids(&self) -> Result<(), String> {
         let mut seen = BTreeSet::new();
         if let Some(twice) = self.steps.iter().find(|step| !seen.insert(step.id.as_str())) {

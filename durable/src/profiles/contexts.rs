@@ -1,8 +1,8 @@
 //! Chat contexts as data: what a turn is about decides its guidance, limits, models and toolbelt.
 
 use super::models::Role;
-use super::{Limits, PLANNER, THREAD};
-use crate::protocol::{ChatContext, ContextKind};
+use super::{Limits, PLANNER, SWARM, THREAD};
+use crate::protocol::{ChatContext, ContextKind, ModeProfile};
 
 include!(concat!(env!("OUT_DIR"), "/contexts.rs"));
 
@@ -39,6 +39,17 @@ impl ContextProfile {
         let named = context.and_then(|context| context.context_type.as_deref());
         let name = named.filter(|name| !name.is_empty()).unwrap_or(kind.as_str());
         ContextProfile::named(name).or_else(|| ContextProfile::named("general")).unwrap_or(&FALLBACK)
+    }
+
+    /// The same in a turn that the request asks to route or to plan: it has a swarm's limits, and makes plans in no other
+    /// way.
+    pub fn in_mode(&self, mode: Option<ModeProfile>) -> ContextProfile {
+        let operation = match mode {
+            None => return *self,
+            Some(ModeProfile::AutoRoute) => "auto_route",
+            Some(ModeProfile::Swarm) => "swarm",
+        };
+        ContextProfile { budget: SWARM, operation, plans: false, goal: None, plan_tools: &[], ..*self }
     }
 
     /// The context of this name or alias.
@@ -93,6 +104,18 @@ mod tests {
         assert_eq!(ContextProfile::of(None).name, "thread");
         let editor = ChatContext { kind: ContextKind::Editor, ..ChatContext::default() };
         assert_eq!(ContextProfile::of(Some(&editor)).name, "editor");
+    }
+
+    // CF-01 CF-07: nothing but the request's own word brings a router or a swarm.
+    #[test]
+    fn only_a_mode_brings_the_limits_of_a_swarm() {
+        for context in CONTEXTS {
+            assert_eq!(context.in_mode(None), *context);
+            let swarm = context.in_mode(Some(ModeProfile::Swarm));
+            assert_eq!((swarm.budget, swarm.plans, swarm.operation), (SWARM, false, "swarm"));
+            assert_eq!((swarm.tools, swarm.guidance), (context.tools, context.guidance));
+            assert_eq!(context.in_mode(Some(ModeProfile::AutoRoute)).operation, "auto_route");
+        }
     }
 
     // B-004 B-012 B-013 B-014 B-015 B-016 B-017 B-018

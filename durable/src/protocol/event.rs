@@ -165,6 +165,17 @@ pub enum Event {
     StepComplete { plan_id: String, step_id: String, index: usize, status: StepStatus, result: String },
     /// No step runs any more; those that did not run were skipped.
     ExecutorComplete { plan_id: String, status: PlanStatus, completed: u32, failed: u32, skipped: u32 },
+    /// The same of a swarm, which has words of its own: its plan, step by step, and what came of it all.
+    #[serde(rename = "swarmPlanReady")]
+    SwarmPlanReady { steps: Vec<String> },
+    #[serde(rename = "swarmStepStarted", rename_all = "camelCase")]
+    SwarmStepStarted { step_index: usize, description: String },
+    #[serde(rename = "swarmToolExecuted", rename_all = "camelCase")]
+    SwarmToolExecuted { step_index: usize, tool: String, brief_result: String },
+    #[serde(rename = "swarmStepCompleted", rename_all = "camelCase")]
+    SwarmStepCompleted { step_index: usize, result: String, status: StepStatus },
+    #[serde(rename = "swarmComplete")]
+    SwarmComplete { result: String },
     /// A limit of the turn would have been crossed.
     BudgetExceeded {
         reason: BudgetReason,
@@ -199,6 +210,11 @@ impl Event {
             Event::StepStart { .. } => "step_start",
             Event::StepComplete { .. } => "step_complete",
             Event::ExecutorComplete { .. } => "executor_complete",
+            Event::SwarmPlanReady { .. } => "swarmPlanReady",
+            Event::SwarmStepStarted { .. } => "swarmStepStarted",
+            Event::SwarmToolExecuted { .. } => "swarmToolExecuted",
+            Event::SwarmStepCompleted { .. } => "swarmStepCompleted",
+            Event::SwarmComplete { .. } => "swarmComplete",
             Event::BudgetExceeded { .. } => "budget_exceeded",
             Event::CostSummary(_) => "cost_summary",
             Event::Error { .. } => "error",

@@ -199,6 +199,8 @@ impl Thread {
             },
             assistant_message_id: &turn.assistant_message_id,
             context: ask.request.chat_context.as_ref(),
+            mode: ask.request.mode_profile,
+            browser: ask.request.browser_context.as_ref(),
             draft: if new {
                 None
             } else {

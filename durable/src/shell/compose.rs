@@ -10,9 +10,10 @@ use crate::journal::{Setting, TurnSpec};
 use crate::mcp::{Offer, Servers};
 use crate::model::Usage;
 use crate::ports::{Files, Memories, Model, Projects, Tools, Web};
-use crate::profiles::{Chain, ContextProfile, Limits, Role};
+use crate::profiles::{Chain, ContextProfile, Limits, Role, SIMPLE_LOOP};
 use crate::protocol::{
-    ApiError, ChatContext, ChatRequest, ClientTool, Content, ErrorCode, Owner, Plan, StoredMessage,
+    ApiError, BrowserContext, ChatContext, ChatRequest, ClientTool, Content, ErrorCode, ModeProfile, Owner,
+    Plan, StoredMessage,
 };
 use crate::providers::config::Configuration;
 use crate::quota::{Amount, Grant};
@@ -59,6 +60,9 @@ pub struct Frame<'a> {
     pub workspace_root: String,
     pub assistant_message_id: &'a str,
     pub context: Option<&'a ChatContext>,
+    /// How the turn begins, where the request says so, and what is open beside the chat.
+    pub mode: Option<ModeProfile>,
+    pub browser: Option<&'a BrowserContext>,
     /// The plan that waits for the user's word.
     pub draft: Option<Plan>,
     /// The tools that the client brings.
@@ -75,7 +79,7 @@ pub struct Frame<'a> {
 
 /// A new turn by the present configuration. From here on it depends on what stands in the spec.
 pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), ApiError> {
-    let context = ContextProfile::of(frame.context);
+    let context = &ContextProfile::of(frame.context).in_mode(frame.mode);
     let kind = frame.context.map(|context| context.kind).unwrap_or_default();
     let limits = limits(&thread.env, context)?.within(frame.grant);
     let Offered { servers, listed } = frame.mcp;
@@ -92,13 +96,22 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     let policy = policy.narrowed(rules, frame.approved.clone());
     let (parts, configuration) =
         parts_with(thread, frame.owner, frame.thread_id, &policy, servers, &listed.offers)?;
-    let chain = chain(&configuration, frame.model, context, frame.content)?;
-    let in_context = InContext { profile: context, has_draft: frame.draft.is_some() };
+    // A router or a swarm is nothing without calls: a model that can make none writes them.
+    let able = |chain: Chain| if frame.mode.is_some() { chain.calling_in_text() } else { chain };
+    let chain = able(chain(&configuration, frame.model, context, frame.content)?);
+    let other = |role| configuration.roles.of(role).cloned().map(able).filter(|other| *other != chain);
+    let in_context = InContext { profile: *context, has_draft: frame.draft.is_some() };
     let tools = tools::offered(parts.tools.as_ref(), frame.client_tools, &policy, in_context);
-    let has_tools = chain.first.choice.capabilities.tools && !tools.is_empty();
+    let has_tools = chain.first.choice.calls() && !tools.is_empty();
     let draft = frame.draft.clone().filter(|_| context.plans);
     let entity_id = frame.context.and_then(|context| context.entity_id.clone());
-    let about = prompt::About { context, entity_id: entity_id.as_deref(), has_tools, draft: draft.as_ref() };
+    let about = prompt::About {
+        context,
+        entity_id: entity_id.as_deref(),
+        has_tools,
+        draft: draft.as_ref(),
+        browser: frame.browser,
+    };
     let system = prompt::root(about, &limits) + &prompt::knowledge(&policy) + &listed.note();
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let setting = Setting {
@@ -108,7 +121,10 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         planning: context.planning.to_owned(),
         plan_tools: owned(context.plan_tools),
         draft: draft.map(Box::new),
-        reviewers: configuration.roles.of(Role::Quality).filter(|other| **other != chain).cloned(),
+        mode: frame.mode,
+        simple_iterations: SIMPLE_LOOP.iterations.min(limits.iterations),
+        browser: frame.browser.cloned(),
+        reviewers: other(Role::Quality),
     };
     let spec = TurnSpec {
         thread_id: frame.thread_id.to_owned(),
@@ -122,7 +138,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
             .model
             .map_or(context.role.as_str(), |name| Configuration::profile(Some(name)))
             .to_owned(),
-        subtask_chain: configuration.roles.of(Role::Subagent).filter(|other| **other != chain).cloned(),
+        subtask_chain: other(Role::Subagent),
         chain,
         limits,
         tools,
@@ -166,7 +182,7 @@ fn chain(
 /// The limits that a turn has whatever its quotas say, and the least that is good for something: one call of the model,
 /// with a message of some length. `money`: quotas limit it, which takes models whose prices are known.
 pub fn terms(env: &Env, request: &ChatRequest, money: bool) -> Result<(Limits, Amount), ApiError> {
-    let context = ContextProfile::of(request.chat_context.as_ref());
+    let context = &ContextProfile::of(request.chat_context.as_ref()).in_mode(request.mode_profile);
     let limits = limits(env, context)?;
     let configuration = configuration(env)?;
     let chain = chain(&configuration, request.model.as_deref(), context, &request.content)?;

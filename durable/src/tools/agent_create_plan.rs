@@ -38,6 +38,11 @@ struct Arguments {
     priority_entities: Vec<String>,
 }
 
+/// As much of a text as an objective may have.
+pub fn objective(text: &str) -> String {
+    text.chars().take(MAX_OBJECTIVE).collect()
+}
+
 /// Reads and checks the arguments; the error goes to the model.
 pub fn intent(json: &str) -> Result<Intent, ToolError> {
     let Arguments { objective, execution_mode, auto_execute, requested_outputs, priority_entities } =
@@ -62,7 +67,7 @@ pub fn intent(json: &str) -> Result<Intent, ToolError> {
     Ok(Intent { objective, mode, requested_outputs, priority_entities })
 }
 
-pub(super) fn spec() -> ToolSpec {
+pub fn spec() -> ToolSpec {
     let texts =
         |description: &str| json!({"type": "array", "items": {"type": "string"}, "description": description});
     let mut spec = declare(

@@ -11,6 +11,7 @@ pub mod long_term_memory;
 pub mod memory;
 pub mod plan_step;
 pub mod projects;
+pub mod route_request;
 pub mod run_subtask;
 pub mod search_collection;
 pub mod web;
@@ -85,7 +86,7 @@ pub fn makes_plans(name: &str) -> bool {
 
 /// Whether calls of this name are levels: other calls lie within them.
 pub fn is_level(name: &str) -> bool {
-    [run_subtask::NAME, plan_step::NAME].contains(&name) || makes_plans(name)
+    [run_subtask::NAME, plan_step::NAME, route_request::NAME].contains(&name) || makes_plans(name)
 }
 
 /// The label of a call that is a level, for people.
@@ -97,7 +98,7 @@ pub fn title(name: &str, arguments: &str) -> Option<String> {
 /// What a chat context has of the tools that not all contexts have.
 #[derive(Clone, Copy, Debug)]
 pub struct InContext {
-    pub profile: &'static ContextProfile,
+    pub profile: ContextProfile,
     /// Whether a plan waits for the user's word.
     pub has_draft: bool,
 }

@@ -286,7 +286,7 @@ pub fn in_a_thread() -> InContext {
 }
 
 fn in_context(name: &str, has_draft: bool) -> InContext {
-    InContext { profile: ContextProfile::named(name).unwrap(), has_draft }
+    InContext { profile: *ContextProfile::named(name).unwrap(), has_draft }
 }
 
 // B-020 B-069 CF-07 CF-26: plans are there where the context has them, and the plan that waits only where one does.

@@ -159,7 +159,9 @@ impl<'a> Round<'a> {
         let found = self.level.belt.find(&call.name).filter(|spec| self.turn.spec.policy.allows(spec));
         let spec = found.ok_or_else(|| self.level.belt.refusal(&call.name))?;
         let limit = self.turn.spec.limits.depth;
-        if Interceptor::of(&call.name) == Some(Interceptor::RunSubtask) && self.level.place.depth >= limit {
+        let deeper =
+            matches!(Interceptor::of(&call.name), Some(Interceptor::RunSubtask | Interceptor::Route));
+        if deeper && self.level.place.depth >= limit {
             return Err(format!("depth limit: subtasks may nest {limit} deep, do this work here"));
         }
         // A plan is one level, its steps are the next one.
@@ -234,6 +236,7 @@ impl<'a> Round<'a> {
             Some(Interceptor::UpdatePlan) => {
                 plan::update(turn, self.level, &key, &call.arguments, &mut overlay).await?
             }
+            Some(Interceptor::Route) => Ok(plan::route(turn, self.level, &key).await?),
             Some(Interceptor::PlanStep) => {
                 let run = step::run(turn, self.level, &key, &call.arguments).await?;
                 (overlay, commit, partial) = (run.overlay, run.closing, run.partial);
@@ -381,7 +384,7 @@ impl<'a> Round<'a> {
             (*awaits, *expires_at) = (Some(Awaited::Client), until);
         }
         commit.events.push((format!("tool_start:{key}"), event));
-        commit.events.extend(plan::step_start(key, self.turn.ids.tool_call(key), call));
+        commit.events.extend(plan::step_start(self.turn, key, call));
     }
 
     /// The entry's time is given, so that a refused call starts at the same millisecond in the event and in the tree.
@@ -390,7 +393,8 @@ impl<'a> Round<'a> {
         commit.entries.push(Entry { at: key.to_owned(), elapsed_ms: now, fact });
         let event = end_event(self.turn, self.turn.ids.tool_call(key), call, &self.level.place, &end);
         commit.events.push((format!("tool_end:{key}"), event));
-        commit.events.extend(plan::step_complete(key, call, step_status(&end), &end));
+        commit.events.extend(plan::step_complete(self.turn, key, call, step_status(&end), &end));
+        commit.events.extend(plan::tool_executed(self.turn, self.level, key, call, &end));
         end
     }
 }

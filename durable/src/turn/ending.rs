@@ -29,7 +29,7 @@ pub(super) fn finished(turn: &Turn, root: &Level, end: LevelEnd) -> Result<(), L
             return last_words(turn, waits_for_user(turn), reason, None, history);
         }
         LevelEnd::Partial(_) => {
-            return last_words(turn, Commit::default(), FinishReason::Stop, None, root.own_messages());
+            return last_words(turn, waits_for_user(turn), FinishReason::Stop, None, root.own_messages());
         }
         LevelEnd::ModelFailed(error) => TurnStop::Model { error },
         LevelEnd::IterationLimit(limit) => TurnStop::IterationLimit { limit },
@@ -52,6 +52,12 @@ fn waits_for_user(turn: &Turn) -> Commit {
         let state = turn.in_state(AgentState::WaitingOnUser, None);
         commit.events.push(("state:waiting".to_owned(), state));
     }
+    let record = turn.record.borrow();
+    if turn.spec.setting.mode.is_some() && record.has_plan() {
+        let result = record.root_texts.join("\n\n");
+        commit.events.push(("swarm_complete".to_owned(), Event::SwarmComplete { result }));
+    }
+    drop(record);
     commit
 }
 
@@ -125,7 +131,13 @@ fn close_tool_calls(turn: &Turn, root: &Level, why: &str, commit: &mut Commit, h
         let event = end_event(turn, pending.id.clone(), &pending.call, &pending.place, &end);
         commit.events.push((format!("tool_end:{}", pending.key), event));
         if pending.since_ms.is_some() {
-            commit.events.extend(plan::step_complete(&pending.key, &pending.call, StepStatus::Skipped, &end));
+            commit.events.extend(plan::step_complete(
+                turn,
+                &pending.key,
+                &pending.call,
+                StepStatus::Skipped,
+                &end,
+            ));
         }
         turn.record.borrow_mut().tool_ended(pending, &end, now);
         ends.push((pending.key.clone(), end));

@@ -2,7 +2,9 @@
 
 use crate::memory::{AgentMemory, Overlay};
 use crate::ports::ToolError;
-use crate::tools::{agent_create_plan, agent_update_plan, finish_subtask, memory, plan_step, run_subtask};
+use crate::tools::{
+    agent_create_plan, agent_update_plan, finish_subtask, memory, plan_step, route_request, run_subtask,
+};
 
 /// A tool that never reaches the `Tools` port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +15,7 @@ pub(super) enum Interceptor {
     CreatePlan,
     UpdatePlan,
     PlanStep,
+    Route,
 }
 
 /// The memory tools.
@@ -24,7 +27,7 @@ pub(super) enum MemoryCall {
 }
 
 impl Interceptor {
-    const ALL: [(&'static str, Interceptor); 8] = [
+    const ALL: [(&'static str, Interceptor); 9] = [
         (run_subtask::NAME, Interceptor::RunSubtask),
         (finish_subtask::NAME, Interceptor::FinishSubtask),
         (memory::LIST, Interceptor::Memory(MemoryCall::List)),
@@ -33,6 +36,7 @@ impl Interceptor {
         (agent_create_plan::NAME, Interceptor::CreatePlan),
         (agent_update_plan::NAME, Interceptor::UpdatePlan),
         (plan_step::NAME, Interceptor::PlanStep),
+        (route_request::NAME, Interceptor::Route),
     ];
 
     /// Whether a call of this name counts as a subtask.
@@ -86,12 +90,13 @@ mod tests {
                 "memory_write",
                 "agent_create_plan",
                 "agent_update_plan",
-                "plan_step"
+                "plan_step",
+                "route_request"
             ]
         );
-        // `finish_subtask` is declared per subtask, from its schema, `plan_step` for the level that a plan is: nobody
-        // else has them.
-        let elsewhere = ["finish_subtask", "plan_step"];
+        // `finish_subtask` is declared per subtask, from its schema, `plan_step` for the level that a plan is,
+        // `route_request` for the opening of a turn: nobody else has them.
+        let elsewhere = ["finish_subtask", "plan_step", "route_request"];
         let rest: Vec<&str> = listed.into_iter().filter(|name| !elsewhere.contains(name)).collect();
         assert_eq!(declared, rest);
         // None of them can be run behind the loop's back: what is registered has no body for them.

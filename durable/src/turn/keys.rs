@@ -48,6 +48,11 @@ impl LevelPath {
         LevelPath(format!("{call_key}-{REVIEW}-"))
     }
 
+    /// The level that decides which way a request goes.
+    pub(super) fn router(call_key: &str) -> Self {
+        LevelPath(format!("{call_key}-{ROUTE}-"))
+    }
+
     /// The level that a plan is when it runs. Its steps are waves, without a model call.
     pub(super) fn waves(call_key: &str) -> Self {
         LevelPath(format!("{call_key}-{WAVE}"))
@@ -56,6 +61,7 @@ impl LevelPath {
 
 const PLAN: &str = "plan";
 const REVIEW: &str = "review";
+const ROUTE: &str = "route";
 const WAVE: char = 'w';
 
 /// What a level is for, by the key of one of its model calls.
@@ -65,6 +71,7 @@ pub(super) fn work(at: &str) -> Work {
     match level.rsplit('-').next().unwrap_or(level) {
         PLAN => Work::Plan,
         REVIEW => Work::Review,
+        ROUTE => Work::Route,
         call if call.starts_with(WAVE) => Work::Step,
         _ => Work::Subtask,
     }
@@ -120,6 +127,7 @@ mod tests {
             (LevelPath::child(&call), "0.12-0", Work::Subtask),
             (LevelPath::planner(&call), "0.12-plan-0", Work::Plan),
             (LevelPath::reviewer(&call), "0.12-review-0", Work::Review),
+            (LevelPath::router(&call), "0.12-route-0", Work::Route),
         ] {
             assert_eq!(path.step(0), step);
             assert_eq!(work(step), expected);

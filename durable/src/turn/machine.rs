@@ -100,6 +100,7 @@ pub(super) struct Level {
     again: bool,
     /// The last reply was prose in a level that ends only with a call.
     wants_call: bool,
+    only_speaks: bool,
     limits: Limits,
     digest: Digest,
     state: State,
@@ -110,7 +111,7 @@ impl Level {
         let LevelStart { path, place, model, system, history, instructions, belt, .. } = start;
         let LevelStart { schema, rules, partial, memory, digest, .. } = start;
         // A model that cannot call has nothing to call, whatever it writes (N-170).
-        let belt = if model.capabilities.tools { belt } else { Toolbelt::new([]) };
+        let belt = if model.calls() { belt } else { Toolbelt::new([]) };
         let tools =
             belt.definitions(|spec| place.depth < limits.depth || !Interceptor::RunSubtask.is(&spec.name));
         let message_tokens = limits.history_tokens.saturating_sub(fixed_tokens(&system, &tools));
@@ -139,6 +140,7 @@ impl Level {
             shortened: false,
             again: false,
             wants_call: false,
+            only_speaks: false,
             limits,
             digest,
             state: State::Model,
@@ -148,7 +150,7 @@ impl Level {
     /// What comes next. Asking twice gives the same answer.
     pub(super) fn next(&self) -> Step {
         match &self.state {
-            State::Model if self.schema.is_some() && !self.model.capabilities.tools => {
+            State::Model if self.schema.is_some() && !self.model.calls() => {
                 // Only a call ends this level, and its model makes none: not one of them is paid for.
                 Step::Finish(LevelEnd::SchemaNotSatisfied(
                     "the model of this subtask cannot call tools".to_owned(),
@@ -167,9 +169,10 @@ impl Level {
                 messages: self.sent(),
                 tools: Rc::clone(&self.tools),
                 // A model that answered in prose where only a tool ends the level is told so, in words and here.
-                tool_choice: match self.wants_call {
-                    true => ToolChoice::Required,
-                    false => ToolChoice::Auto,
+                tool_choice: match (self.wants_call, self.only_speaks) {
+                    (true, _) => ToolChoice::Required,
+                    (false, true) => ToolChoice::None,
+                    (false, false) => ToolChoice::Auto,
                 },
                 response_schema: None,
                 max_output_tokens: self.limits.bounds_output().then_some(self.limits.output_tokens),
@@ -193,6 +196,17 @@ impl Level {
         own().find_map(said).or_else(|| own().find_map(got)).unwrap_or_default()
     }
 
+    /// From here on the level makes so many model calls at most, and ends with what it has then.
+    pub(super) fn in_simple_loop(&mut self, iterations: u32) {
+        self.limits.iterations = self.iterations.saturating_add(iterations);
+        self.partial = true;
+    }
+
+    /// From here on the level is asked to speak and not to call.
+    pub(super) fn only_speaks(&mut self) {
+        self.only_speaks = true;
+    }
+
     /// The key of the calls that are made next in the model's place.
     pub(super) fn wave_key(&self) -> String {
         self.path.step(self.iterations)
@@ -201,6 +215,8 @@ impl Level {
     /// Makes calls in the model's place.
     pub(super) fn call(&mut self, calls: &[ToolCall]) {
         self.iterations += 1;
+        let (content, tool_calls) = (String::new(), calls.to_vec());
+        self.push(Message::Assistant { content, tool_calls, raw: None });
         for call in calls {
             self.digest = self.digest.with(&call.name).with(&call.arguments);
         }

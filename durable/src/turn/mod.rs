@@ -10,6 +10,7 @@ mod ending;
 mod interceptors;
 mod keys;
 mod machine;
+mod opening;
 mod order;
 mod parking;
 mod plan;
@@ -184,7 +185,7 @@ impl Turn {
     pub async fn run(&self) -> Result<Ran, LogError> {
         let mut root = self.root();
         let end = {
-            let mut driving = drive::drive(self, &mut root);
+            let mut driving = opening::drive(self, &mut root).boxed_local();
             let ending = self.ending_early();
             pin_mut!(ending);
             // Everything that a level awaits is dropped here when the turn is stopped or parked, which aborts it: one

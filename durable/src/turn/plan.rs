@@ -8,26 +8,27 @@ use std::rc::Rc;
 use futures::FutureExt;
 use serde::Deserialize;
 
-use super::drive::drive;
 use super::keys::LevelPath;
 use super::machine::{Level, LevelEnd, LevelStart};
 use super::record::step_status;
-use super::{Halt, Turn, dispatch, prompt};
+use super::{Halt, Turn, dispatch, opening, prompt};
 use crate::journal::{Commit, Fact, ToolEnd, Work};
 use crate::memory::Overlay;
-use crate::model::{RawValueEq, ToolCall};
 use crate::plans::{self, Draft, Progress, Rules};
 use crate::ports::ToolError;
-use crate::profiles::Limits;
 use crate::protocol::{
-    AgentState, Event, ExecutionMode, Place, Plan, PlanReview, PlanStatus, StepStatus, Verdict, preview,
+    AgentState, Event, ExecutionMode, Place, Plan, PlanReview, PlanStatus, StepStatus, Verdict,
 };
-use crate::toolbelt::{OutputSchema, Toolbelt};
-use crate::tools::{self, agent_create_plan, agent_update_plan, finish_subtask, plan_step};
+use crate::tools::{self, agent_create_plan, agent_update_plan, plan_step};
 
+pub(super) use self::ask::route;
+use self::ask::{Question, ask};
 use self::summary::summary;
+pub(super) use self::told::{step_complete, step_start, tool_executed};
 
+mod ask;
 mod summary;
+mod told;
 
 type Outcome = Result<Result<String, ToolError>, Halt>;
 
@@ -63,10 +64,18 @@ pub(super) async fn create(
     };
     let draft = match make(turn, parent, key, &plan, None).await? {
         Ok(draft) => draft,
+        // A swarm goes on with the task as its one step (S-031).
+        Err(_) if setting.mode.is_some() => Draft::of_one(&plan.objective),
         Err(why) => return Ok(Err(why)),
     };
     take(&mut plan, draft, turn);
-    let created = Event::PlanCreated { tool_call_id: turn.ids.tool_call(key), plan: Box::new(plan.clone()) };
+    let created = match setting.mode {
+        None => Event::PlanCreated { tool_call_id: turn.ids.tool_call(key), plan: Box::new(plan.clone()) },
+        Some(_) => {
+            let steps = plan.steps.iter().map(|step| step.title.clone()).collect();
+            Event::SwarmPlanReady { steps }
+        }
+    };
     match plan.execution_mode {
         ExecutionMode::AutoExecute => {
             note(turn, key, &mut plan, vec![("plan_created", created)])?;
@@ -132,43 +141,6 @@ fn take(plan: &mut Plan, draft: Draft, turn: &Turn) {
     plan.steps = draft.into_steps(!turn.spec.setting.plan_tools.is_empty());
 }
 
-/// A level that ends with JSON: it has no tools, and nothing to read but what it is asked.
-async fn ask(turn: &Turn, parent: &Level, key: &str, question: Question) -> Result<LevelEnd, Halt> {
-    let raw = serde_json::value::to_raw_value(&question.schema).map(RawValueEq);
-    let schema = raw.map_err(|error| error.to_string()).and_then(|raw| OutputSchema::compile(Rc::new(raw)));
-    let schema = match schema {
-        Ok(schema) => Rc::new(schema),
-        Err(problem) => return Ok(LevelEnd::SchemaNotSatisfied(problem)),
-    };
-    // As many replies as it may be wrong in, and one that only talks.
-    let limits = Limits { iterations: turn.spec.limits.schema_retries + 2, ..turn.spec.limits };
-    let start = LevelStart {
-        path: question.path,
-        place: Place { parent_id: Some(turn.ids.tool_call(key)), depth: parent.place.depth + 1 },
-        model: Rc::clone(&turn.spec.chain_for(question.work).first.choice),
-        system: question.system,
-        history: Vec::new(),
-        instructions: question.text.into(),
-        belt: Toolbelt::new([finish_subtask::spec(schema.source())]),
-        schema: Some(schema),
-        rules: question.rules,
-        partial: false,
-        memory: parent.memory.fork(),
-        digest: parent.digest().with(key),
-    };
-    let mut level = Level::new(start, limits);
-    drive(turn, &mut level).await
-}
-
-struct Question {
-    work: Work,
-    path: LevelPath,
-    system: Rc<str>,
-    text: String,
-    schema: serde_json::Value,
-    rules: Option<Rules>,
-}
-
 /// Has a plan made. What is wrong with it goes back to the planner, a few times.
 async fn make(
     turn: &Turn,
@@ -186,6 +158,7 @@ async fn make(
         requested_outputs: &plan.requested_outputs,
         priority_entities: &plan.priority_entities,
         entity_id: plan.entity_id.as_deref(),
+        browser: setting.browser.as_ref(),
         tools: &described,
         changed: changes.map(|changes| (plan, changes)),
     });
@@ -200,6 +173,7 @@ async fn make(
         text,
         schema: plans::schema(),
         rules: Some(rules),
+        replies: turn.replies(),
     };
     let refused = |why: String| {
         let why = format!("no plan was made: {why}. Change the objective, or do the work without a plan.");
@@ -234,6 +208,7 @@ async fn review(turn: &Turn, parent: &Level, key: &str, mut plan: Plan, overlay:
         text: prompt::review(&plan),
         schema: plans::review_schema(),
         rules: None,
+        replies: turn.replies(),
     };
     let reviewed = match ask(turn, parent, key, question).await? {
         LevelEnd::Structured(json) => serde_json::from_str::<Reviewed>(&json).ok(),
@@ -260,10 +235,11 @@ async fn review(turn: &Turn, parent: &Level, key: &str, mut plan: Plan, overlay:
 async fn execute(turn: &Turn, parent: &Level, key: &str, mut plan: Plan, overlay: &mut Overlay) -> Outcome {
     plan.status = PlanStatus::Executing;
     let count = u32::try_from(plan.steps.len()).unwrap_or(u32::MAX);
-    let begins = vec![
-        ("executing", turn.in_state(AgentState::ExecutingPlan, None)),
-        ("executor_start", Event::ExecutorStart { plan_id: plan.id.clone(), steps: count }),
-    ];
+    let swarm = turn.spec.setting.mode.is_some();
+    let mut begins = vec![("executing", turn.in_state(AgentState::ExecutingPlan, None))];
+    if !swarm {
+        begins.push(("executor_start", Event::ExecutorStart { plan_id: plan.id.clone(), steps: count }));
+    }
     note(turn, key, &mut plan, begins)?;
     let belt = parent.belt.without(tools::makes_plans).replacing(plan_step::NAME, Some(plan_step::spec()));
     let start = LevelStart {
@@ -281,7 +257,7 @@ async fn execute(turn: &Turn, parent: &Level, key: &str, mut plan: Plan, overlay
         digest: parent.digest().with(key),
     };
     let mut level = Level::new(start, turn.spec.limits);
-    let mut progress = Progress::new(&plan.steps, false);
+    let mut progress = Progress::new(&plan.steps, swarm);
     let mut results: Vec<Option<ToolEnd>> = vec![None; plan.steps.len()];
     while let Some(ends) = wave(turn, key, &plan, &mut level, &mut progress, &results).await? {
         for (index, end) in ends {
@@ -300,7 +276,7 @@ async fn execute(turn: &Turn, parent: &Level, key: &str, mut plan: Plan, overlay
         failed: progress.count(StepStatus::Failed),
         skipped: progress.count(StepStatus::Skipped),
     };
-    note(turn, key, &mut plan, vec![("executor_complete", over)])?;
+    note(turn, key, &mut plan, if swarm { Vec::new() } else { vec![("executor_complete", over)] })?;
     *overlay = level.into_written();
     Ok(Ok(summary(turn, key, &plan, &results)))
 }
@@ -326,20 +302,14 @@ async fn wave(
     let call = |index: &usize| {
         let step = plan.steps.get(*index)?;
         let before = plan.steps.iter().zip(results);
-        let before = before.filter(|(other, _)| step.depends_on.contains(&other.id));
+        // The steps of a swarm follow each other: each knows all that came before.
+        let all = turn.spec.setting.mode.is_some();
+        let before = before.filter(|(other, _)| all || step.depends_on.contains(&other.id));
         let before: Vec<_> =
             before.filter_map(|(other, end)| Some((other, end.as_ref()?.content.as_str()))).collect();
         Some(plan_step::call(&plan.id, *index, step, prompt::assignment(plan, step, &before)))
     };
-    let calls: Vec<ToolCall> = match turn.replay.called(&at) {
-        Some(calls) => calls.clone(),
-        None => steps.iter().filter_map(call).collect(),
-    };
-    level.call(&calls);
-    if turn.replay.called(&at).is_none() {
-        let called = Fact::Called { place: level.place.clone(), calls: calls.clone() };
-        turn.commit(Commit { entries: vec![turn.entry(&at, called)], ..Commit::default() })?;
-    }
+    let calls = opening::called(turn, level, steps.iter().filter_map(call).collect())?;
     let ends = dispatch::round(turn, level, &calls).boxed_local().await?;
     level.apply_tools(&ends);
     Ok(Some(steps.into_iter().zip(ends).collect()))
@@ -363,31 +333,4 @@ impl Turn {
         let since = record.pending.iter().find(|call| call.key == key).and_then(|call| call.since_ms);
         since.is_some_and(|since| self.elapsed_ms() >= since.saturating_add(self.spec.limits.plan_ms))
     }
-}
-
-/// That a step begins, where the call is one.
-pub(super) fn step_start(key: &str, id: String, call: &ToolCall) -> Option<(String, Event)> {
-    let arguments = step_arguments(call)?;
-    let plan_step::Arguments { title, plan_id, step_id, index, .. } = arguments;
-    let event = Event::StepStart { plan_id, step_id, index, title, tool_call_id: id };
-    Some((format!("step_start:{key}"), event))
-}
-
-/// That a step has its end, where the call is one.
-pub(super) fn step_complete(
-    key: &str,
-    call: &ToolCall,
-    status: StepStatus,
-    end: &ToolEnd,
-) -> Option<(String, Event)> {
-    let plan_step::Arguments { plan_id, step_id, index, .. } = step_arguments(call)?;
-    let result = preview(&end.content);
-    let event = Event::StepComplete { plan_id, step_id, index, status, result };
-    Some((format!("step_complete:{key}"), event))
-}
-
-fn step_arguments(call: &ToolCall) -> Option<plan_step::Arguments> {
-    Some(call)
-        .filter(|call| call.name == plan_step::NAME)
-        .and_then(|call| plan_step::arguments(&call.arguments))
 }

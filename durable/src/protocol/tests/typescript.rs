@@ -30,6 +30,8 @@ fn the_page_has_the_wires_types() {
         DataUrl,
         ChatContext,
         ContextKind,
+        ModeProfile,
+        BrowserContext,
         ClientTool,
         ToolResult,
         Approval,

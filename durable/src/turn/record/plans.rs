@@ -42,6 +42,11 @@ impl Record {
         last
     }
 
+    /// Whether the turn made a plan.
+    pub(in crate::turn) fn has_plan(&self) -> bool {
+        !self.plans.is_empty()
+    }
+
     /// Whether a plan waits for the user's word that this turn made or changed.
     pub(in crate::turn) fn has_draft(&self) -> bool {
         self.plans_at_end().iter().any(|plan| plan.status == PlanStatus::PendingReview)

@@ -218,13 +218,14 @@ fn step_and_index(id: &str) -> (usize, usize) {
 
 /// The levels of calls.
 fn is_level(name: &str) -> bool {
-    ["run_subtask", "plan_step", "agent_create_plan", "agent_update_plan"].contains(&name)
+    ["run_subtask", "plan_step", "agent_create_plan", "agent_update_plan", "route_request"].contains(&name)
 }
 
 /// A plan is made before it runs, each of its steps that starts has its end, and none runs outside of its plan.
 fn plans(case: &Case, events: &[Event], shown: &Shown<'_>) {
     let mut known: BTreeSet<&str> = case.setting.draft.iter().map(|draft| draft.id.as_str()).collect();
     let (mut running, mut steps) = (None, BTreeMap::new());
+    let (mut swarm, mut active) = (false, None);
     for event in events {
         match event {
             Event::PlanCreated { plan, .. } => assert!(known.insert(&plan.id), "{shown}"),
@@ -247,7 +248,17 @@ fn plans(case: &Case, events: &[Event], shown: &Shown<'_>) {
                 let wrong = of_plan().filter(|(_, status)| **status == Some(StepStatus::Failed));
                 assert_eq!((done.count(), wrong.count()), (*completed as usize, *failed as usize), "{shown}");
             }
-            Event::Done { .. } => assert!(steps.values().all(Option::is_some), "{shown}"),
+            Event::SwarmPlanReady { .. } => assert!(!std::mem::replace(&mut swarm, true), "{shown}"),
+            Event::SwarmStepStarted { step_index, .. } => {
+                assert!(swarm && active.replace(*step_index).is_none(), "steps never overlap\n{shown}");
+            }
+            Event::SwarmToolExecuted { step_index, .. } => assert_eq!(active, Some(*step_index), "{shown}"),
+            Event::SwarmStepCompleted { step_index, .. } => {
+                assert_eq!(active.take(), Some(*step_index), "{shown}");
+            }
+            Event::Done { .. } => {
+                assert!(steps.values().all(Option::is_some) && active.is_none(), "{shown}");
+            }
             _ => {}
         }
     }
@@ -341,6 +352,7 @@ fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
         Work::Plan | Work::Review => limits.schema_retries + 2,
         Work::Step => limits.step_iterations,
         Work::Root | Work::Subtask => limits.iterations,
+        Work::Route => 1,
     };
     assert!(steps.iter().all(|(at, made)| made.len() <= most(at) as usize), "{shown}");
     let is_cut = |call: &Call| call.result.len() <= limits.tool_result_bytes;

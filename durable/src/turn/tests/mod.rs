@@ -20,4 +20,5 @@ mod stops;
 mod structured;
 mod subtasks;
 mod support;
+mod swarm;
 mod test_tools;

@@ -12,6 +12,7 @@ use super::support::*;
 use crate::journal::{Fact, TurnStop};
 use crate::model::{ModelErrorKind, ReplyFinish};
 use crate::profiles::{Limits, Price};
+use crate::protocol::ModeProfile;
 
 /// How many levels a script has, beside the root. Any level may start any other, itself included.
 const LEVELS: usize = 6;
@@ -32,6 +33,8 @@ struct Random {
     levels: Vec<Level>,
     /// Of each plan: its steps, each with the level that carries it out and the steps that it builds on as bits.
     plans: [Vec<(u8, u8)>; 2],
+    /// What the request asks for: 7 a swarm, 8 and 9 a router, which decides for a swarm at 9.
+    mode: u8,
     /// How a planner and a reviewer reply at last, and which verdict it is.
     said: (u8, u8),
     limits: Limits,
@@ -108,11 +111,12 @@ impl Random {
     fn script(&self) -> Script {
         let level = |name: String, level: &Level| {
             let replies = level.iter().enumerate();
-            let replies = replies.map(|(at, it)| reply(it, &format!("{name}:{at}"))).collect();
+            let replies: Vec<_> = replies.map(|(at, it)| reply(it, &format!("{name}:{at}"))).collect();
             (name, replies)
         };
         let makes = |kind: &'static str| {
-            PLANS.iter().zip(&self.plans).map(move |(name, steps)| {
+            let plans = PLANS.iter().zip(&self.plans).chain([(&"go", &self.plans[0])]);
+            plans.map(move |(name, steps)| {
                 let (replies, verdict) = (self.said.0, self.said.1);
                 let good = match kind {
                     "plan" => ("finish_subtask", self.plan(steps)),
@@ -133,7 +137,12 @@ impl Random {
         let numbered =
             self.levels.iter().enumerate().map(|(n, replies)| level(format!("level {n}"), replies));
         let plans = makes("plan").chain(makes("review"));
-        numbered.chain([level("go".to_owned(), &self.root)]).chain(plans).collect()
+        let (name, mut root) = level("go".to_owned(), &self.root);
+        if self.mode == 9 {
+            let complex = json!({"role": "primary", "complexity": "complex", "reason": ""});
+            root.insert(0, Reply::Calls(vec![("finish_subtask", complex)]));
+        }
+        numbered.chain([(name, root)]).chain(plans).collect()
     }
 
     /// Steps build on earlier ones alone, but for one plan in some, which goes in a circle and is refused.
@@ -156,6 +165,12 @@ impl Random {
         let mut case = Case::seeded(self.script(), self.seed);
         case.context = "project";
         case.limits = self.limits;
+        case.setting.mode = match self.mode {
+            7 => Some(ModeProfile::Swarm),
+            8 | 9 => Some(ModeProfile::AutoRoute),
+            _ => None,
+        };
+        case.setting.simple_iterations = self.limits.iterations.min(5);
         case.price = self.priced.then_some(Price { input: 1.0, cached: 0.5, output: 2.0 });
         let mut steps = 0;
         let mut kills = self.kills.iter();
@@ -245,12 +260,14 @@ fn turns(kills: usize) -> impl Strategy<Value = Random> {
     let stops = prop::collection::vec((0..200_usize, any::<bool>()), 0..3);
     let kills = prop::collection::vec(kill(), kills..=kills * 4);
     let steps = || prop::collection::vec((any::<u8>(), any::<u8>()), 1..6);
-    let tree = (level(), prop::collection::vec(level(), LEVELS), [steps(), steps()], (0..21_u8, 0..9_u8));
+    let tree =
+        (level(), prop::collection::vec(level(), LEVELS), [steps(), steps()], (0..21_u8, 0..9_u8), 0..10_u8);
     (tree, limits(), any::<bool>(), 0..u64::MAX, stops, kills).prop_map(
-        |((root, levels, plans, said), limits, priced, seed, stops, kills)| Random {
+        |((root, levels, plans, said, mode), limits, priced, seed, stops, kills)| Random {
             root,
             levels,
             plans,
+            mode,
             said,
             limits,
             priced,

@@ -196,8 +196,14 @@ impl Case {
     fn spec(&self) -> TurnSpec {
         let profile = ContextProfile::named(self.context).unwrap();
         let draft = self.setting.draft.as_deref();
-        let in_context = tools::InContext { profile, has_draft: draft.is_some() };
-        let about = prompt::About { context: profile, entity_id: None, has_tools: true, draft };
+        let in_context = tools::InContext { profile: *profile, has_draft: draft.is_some() };
+        let about = prompt::About {
+            context: profile,
+            entity_id: None,
+            has_tools: true,
+            draft,
+            browser: self.setting.browser.as_ref(),
+        };
         TurnSpec {
             thread_id: "thread".to_owned(),
             turn_id: "turn".to_owned(),
@@ -370,6 +376,15 @@ pub fn line(event: &Event) -> String {
         Event::ModelCallReset { model_call_id, place: at, .. } => {
             format!("reset {}{}", short(model_call_id), place(at))
         }
+        Event::SwarmPlanReady { steps } => format!("swarm plan {}", steps.join(", ")),
+        Event::SwarmStepStarted { step_index, description } => {
+            format!("swarm step {step_index} start {description}")
+        }
+        Event::SwarmToolExecuted { step_index, tool, brief_result } => {
+            format!("swarm tool {step_index} {tool} {brief_result}")
+        }
+        Event::SwarmStepCompleted { step_index, result, .. } => format!("swarm step {step_index} {result}"),
+        Event::SwarmComplete { result } => format!("swarm complete {result}"),
         Event::BudgetExceeded { reason, limit, observed } => {
             format!("budget {reason:?} {observed} of {limit}")
         }
