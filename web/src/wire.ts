@@ -1,7 +1,7 @@
 // The wire as the service speaks it (docs/wire-protocol.md). What goes through a thread's object is generated from the
 // service's own types; names are spelt as they are there, and whatever is added later is ignored here.
 
-import type { Numbered, StepStatus } from "./wire.generated";
+import type { Numbered } from "./wire.generated";
 
 export type {
   AgentState,
@@ -43,15 +43,7 @@ export type {
 } from "./wire.generated";
 
 /** One event with its number and its turn. */
-export type TurnEvent = Numbered | (SwarmEvent & Pick<Numbered, "seq" | "turn_id">);
-
-/** The words of a swarm. */
-type SwarmEvent =
-  | { type: "swarmPlanReady"; steps: string[] }
-  | { type: "swarmStepStarted"; stepIndex: number; description: string }
-  | { type: "swarmToolExecuted"; stepIndex: number; tool: string; briefResult: string }
-  | { type: "swarmStepCompleted"; stepIndex: number; result: string; status: StepStatus }
-  | { type: "swarmComplete"; result: string };
+export type TurnEvent = Numbered;
 
 type EventOf<Type extends TurnEvent["type"]> = Extract<TurnEvent, { type: Type }>;
 

@@ -6,7 +6,7 @@ import { attach } from "../state/files";
 import { conversation } from "../state/page";
 import { offerIsKnown, readsMedia, settings } from "../state/settings";
 import { useStore } from "../state/store";
-import { SUBJECTS, subjects, subjectText, type Subject } from "../state/subject";
+import { known, SUBJECTS, subjects, subjectText, type Subject } from "../state/subject";
 import { isImage, withFiles } from "../turn/attachments";
 import { ArrowUpIcon, ClipIcon, CloseIcon, FileIcon, FlagIcon, ShelfIcon, StopIcon } from "./Icons";
 import { Menu } from "./Menu";
@@ -29,7 +29,7 @@ export function Composer({ state, onEditLast, onCollections }: Props) {
   const text = useStore(drafts)[chat] ?? "";
   const attached: readonly Attachment[] = useStore(draftFiles)[chat] ?? [];
   const searched = useStore(chosen.store).byChat[chat] ?? [];
-  const subject = useStore(subjects.store).byChat[chat] ?? null;
+  const subject = known(useStore(subjects.store).byChat[chat]);
   const [refused, setRefused] = useState<string | null>(null);
   const box = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
@@ -101,7 +101,7 @@ export function Composer({ state, onEditLast, onCollections }: Props) {
     >
       <div className="composer-box">
         {subject && (
-          <ul className="composer-files" aria-label="What this chat is about">
+          <ul className="composer-files" aria-label="How this chat works">
             <li data-testid="subject">
               <FlagIcon />
               <span>{subjectText(subject)}</span>
@@ -185,7 +185,7 @@ export function Composer({ state, onEditLast, onCollections }: Props) {
           <span className="visually-hidden">Search collections</span>
         </button>
         <Menu
-          label="What this chat is about"
+          label="How this chat works"
           className="icon-button composer-clip"
           testId="choose-subject"
           items={(Object.keys(SUBJECTS) as Subject["type"][]).map((type) => ({

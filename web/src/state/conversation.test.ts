@@ -117,13 +117,16 @@ describe("sending", () => {
     const thread = String(requests[0]!.body["thread_id"]);
     subjects.choose(thread, { type: "task" });
     await send("And now?");
+    subjects.choose(thread, { type: "swarm" });
+    await send("All of it");
     // Of a later version of the page, or of somebody who wrote into the storage.
     subjects.choose(thread, { type: "toString" as "task" });
     await send("Plainly");
     subjects.store.set({ byChat: {} });
-    expect(requests.map(({ body }) => body["chat_context"])).toEqual([
+    expect(requests.map(({ body }) => body["mode_profile"] ?? body["chat_context"])).toEqual([
       { kind: "thread", context_type: "project", entity_id: "p1" },
       { kind: "thread", context_type: "task" },
+      "swarm",
       undefined,
     ]);
   });

@@ -18,7 +18,7 @@ import { clearDraft, NEW_CHAT, restoreDraft } from "./drafts";
 import { pause } from "./pause";
 import { setModel, settings } from "./settings";
 import { Store } from "./store";
-import { contextOf, subjects } from "./subject";
+import { requestPart, subjects } from "./subject";
 
 /** The running time of a turn, by this machine's clock. It stands still while the turn waits for a person. */
 export interface TurnClock {
@@ -305,7 +305,6 @@ export class Conversation {
     if (again) return unsure;
     const { model, memory } = settings.get();
     const collections = chosenFor(threadId ?? NEW_CHAT).map(({ id }) => id);
-    const context = contextOf(threadId ?? NEW_CHAT);
     return {
       content,
       thread_id: threadId ?? crypto.randomUUID(),
@@ -314,7 +313,7 @@ export class Conversation {
       ...(model === null ? {} : { model }),
       ...(memory ? { memory_enabled: true } : {}),
       ...(collections.length === 0 ? {} : { collections }),
-      ...(context === null ? {} : { chat_context: context }),
+      ...requestPart(threadId ?? NEW_CHAT),
     };
   }
 

@@ -1,7 +1,7 @@
-// What a chat is about: the context that the service is told with each message, which decides guidance, limits, models
-// and tools (docs/wire-protocol.md, "Contexts").
+// What a chat is about, or how it works: told to the service with each message. A context decides guidance, limits, models
+// and tools; a mode how a turn begins (docs/wire-protocol.md, "Contexts", "Router and swarm").
 
-import type { ChatContext } from "../wire";
+import type { ChatRequest } from "../wire";
 import { PerChat } from "./perChat";
 
 /** Without one a chat is just a chat: no plans, nothing of projects. */
@@ -11,7 +11,11 @@ export const SUBJECTS = {
   project_create: "A new project",
   project_audit: "A look over a project",
   task: "Tasks",
+  swarm: "A swarm, step by step",
+  auto_route: "A swarm where it is worth it",
 } as const;
+
+const MODES = ["swarm", "auto_route"] as const;
 
 export interface Subject {
   type: keyof typeof SUBJECTS;
@@ -22,13 +26,21 @@ export interface Subject {
 /** Null: just a chat. */
 export const subjects = new PerChat<Subject | null>("espalier.subjects", (subject) => subject === null);
 
+/** What was kept may be of a later version of the page. */
+export function known(subject: Subject | null | undefined): Subject | null {
+  return subject && Object.hasOwn(SUBJECTS, subject.type) ? subject : null;
+}
+
 export function subjectText({ type, entity }: Subject): string {
   return entity ? `${SUBJECTS[type]}: ${entity.name}` : SUBJECTS[type];
 }
 
 /** As a request says it. */
-export function contextOf(chat: string): ChatContext | null {
-  const subject = subjects.of(chat);
-  if (!subject || !Object.hasOwn(SUBJECTS, subject.type)) return null;
-  return { kind: "thread", context_type: subject.type, ...(subject.entity ? { entity_id: subject.entity.id } : {}) };
+export function requestPart(chat: string): Pick<ChatRequest, "chat_context" | "mode_profile"> {
+  const subject = known(subjects.of(chat));
+  if (!subject) return {};
+  const { type, entity } = subject;
+  const mode = MODES.find((each) => each === type);
+  if (mode) return { mode_profile: mode };
+  return { chat_context: { kind: "thread", context_type: type, ...(entity ? { entity_id: entity.id } : {}) } };
 }

@@ -62,7 +62,7 @@ export function statusOf(view: TurnView, connection: Connection, stopping: boole
 }
 
 /** Calls that contain others. */
-const TOOL_LABELS: Record<string, string> = { run_subtask: "Working on subtasks", [MAKES_PLANS]: "Making a plan" };
+const TOOL_LABELS: Record<string, string> = { run_subtask: "Working on subtasks", [MAKES_PLANS]: "Making a plan", route_request: "Choosing the way" };
 
 function planStatus(view: TurnView): Status {
   const items = runningPlan(view)?.items ?? [];
