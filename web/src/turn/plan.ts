@@ -119,17 +119,13 @@ function told(view: TurnView, callId: string, result: string): PlanEntry[] {
 const NONE: ReadonlyMap<string, Plan> = new Map();
 
 /**
- * The plans by the calls that show them: of those that name a plan the last one. A call that was stopped before its first
- * step names none, and is the last that makes any.
+ * The plans by the calls that show them: of those that name a plan the last one. A call that was stopped names
+ * none, and is the last that makes any.
  */
 export function planCalls(view: TurnView): ReadonlyMap<string, Plan> {
   if (view.plans.length === 0) return NONE;
-  const calls = callsIn(view);
-  const making = calls.filter(({ name }) => name === MAKES_PLANS || name === ACTS_ON_PLANS);
-  const named = making.map(({ id, name, ...call }) => {
-    const step = calls.find((each) => each.parentId === id && isPlanStep(each));
-    return { id, name, planId: planIdIn(call) ?? (step && planIdIn(step)) ?? null };
-  });
+  const making = callsIn(view).filter(({ name }) => name === MAKES_PLANS || name === ACTS_ON_PLANS);
+  const named = making.map((call) => ({ id: call.id, name: call.name, planId: planIdIn(call) }));
   const shown = view.plans.map(({ plan, callId }) => {
     const call =
       named.findLast(({ id, planId }) => planId === plan.id || id === callId) ??
@@ -140,7 +136,7 @@ export function planCalls(view: TurnView): ReadonlyMap<string, Plan> {
 }
 
 /** In the arguments or in the result, which may be previews and then end anywhere. */
-function planIdIn({ args, result }: Pick<ToolEntry, "args" | "result">): string | null {
+function planIdIn({ args, result }: ToolEntry): string | null {
   const words = typeof args === "string" ? args : JSON.stringify(args);
   const found = /"plan_id":\s*"([^"\\]+)"/;
   return found.exec(words)?.[1] ?? found.exec(result ?? "")?.[1] ?? null;
