@@ -109,6 +109,9 @@ it("keeps what each chat looks into, and a chat that begins takes the choice alo
   expect([chosenFor("T"), chosenFor("U"), chosenFor(NEW_CHAT)].map((list) => list.map(({ id }) => id))).toEqual([["a"], ["b"], []]);
   kept.set("espalier.collections", "not JSON");
   chosen.load();
+  kept.set("espalier.collections", "null");
+  chosen.load();
+  expect(chosenFor("T")).toEqual([]);
 });
 
 it("keeps the choices of the latest hundred chats", () => {

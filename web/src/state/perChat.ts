@@ -19,7 +19,8 @@ export class PerChat<T> {
   /** Nothing is chosen where the storage is forbidden or damaged. */
   load(): void {
     try {
-      this.store.set({ byChat: JSON.parse(localStorage.getItem(this.key) ?? "{}") as Record<string, T> });
+      const kept = JSON.parse(localStorage.getItem(this.key) ?? "{}") as Record<string, T> | null;
+      this.store.set({ byChat: kept ?? {} });
     } catch {
       // Then it is as if there were none.
     }

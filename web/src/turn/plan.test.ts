@@ -123,6 +123,8 @@ describe("a plan that runs", () => {
     expect(statusOf(played([...made, ...executing]), "open", false).label).toBe("Executing plan");
     const making = played([{ type: "agent_state", state: "thinking", context_type: "project", details: "executing_tool:agent_create_plan" }]);
     expect(statusOf(making, "open", false).label).toBe("Making a plan");
+    const routing = played([{ type: "agent_state", state: "thinking", context_type: "thread", details: "executing_tool:route_request" }]);
+    expect(statusOf(routing, "open", false).label).toBe("Choosing the way");
   });
 
   it("is the same live and stored, whatever became of its steps", () => {
