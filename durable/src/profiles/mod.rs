@@ -103,6 +103,11 @@ impl Limits {
         }
     }
 
+    /// How many model calls a simple request has, within these limits.
+    pub fn of_simple_loop(&self) -> u32 {
+        SIMPLE_LOOP.iterations.min(self.iterations)
+    }
+
     /// The limits of a profile, if there is one of that name.
     pub fn of_profile(name: &str) -> Option<Limits> {
         match name {

@@ -173,6 +173,7 @@ pub struct BrowserContext {
     #[cfg_attr(feature = "openapi", schemars(length(max = MAX_TAB_CHARS)))]
     #[serde(default, alias = "activeTabTitle", skip_serializing_if = "Option::is_none")]
     pub active_tab_title: Option<String>,
+    #[cfg_attr(feature = "openapi", schemars(range(max = u32::MAX)))]
     #[serde(default, alias = "tabCount", skip_serializing_if = "Option::is_none")]
     pub tab_count: Option<u32>,
 }

@@ -10,7 +10,7 @@ use crate::journal::{Setting, TurnSpec};
 use crate::mcp::{Offer, Servers};
 use crate::model::Usage;
 use crate::ports::{Files, Memories, Model, Projects, Tools, Web};
-use crate::profiles::{Chain, ContextProfile, Limits, Role, SIMPLE_LOOP};
+use crate::profiles::{Chain, ContextProfile, Limits, Role};
 use crate::protocol::{
     ApiError, BrowserContext, ChatContext, ChatRequest, ClientTool, Content, ErrorCode, ModeProfile, Owner,
     Plan, StoredMessage,
@@ -122,7 +122,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         plan_tools: owned(context.plan_tools),
         draft: draft.map(Box::new),
         mode: frame.mode,
-        simple_iterations: SIMPLE_LOOP.iterations.min(limits.iterations),
+        simple_iterations: limits.of_simple_loop(),
         browser: frame.browser.cloned(),
         reviewers: other(Role::Quality),
     };

@@ -91,6 +91,12 @@ const SHAPES: &[Shape] = &[
     Shape("executor_complete",
         &[("plan_id", Text), ("status", OneOf(&["completed", "partial", "failed"])), ("completed", Number),
           ("failed", Number), ("skipped", Number)], &[]),
+    Shape("swarmPlanReady", &[("steps", List)], &[]),
+    Shape("swarmStepStarted", &[("stepIndex", Number), ("description", Text)], &[]),
+    Shape("swarmToolExecuted", &[("stepIndex", Number), ("tool", Text), ("briefResult", Text)], &[]),
+    Shape("swarmStepCompleted",
+        &[("stepIndex", Number), ("result", Text), ("status", OneOf(&["completed", "partial", "failed", "skipped"]))], &[]),
+    Shape("swarmComplete", &[("result", Text)], &[]),
     Shape("budget_exceeded", &[("reason", BUDGETS), ("limit", Number), ("observed", Number)], &[]),
     Shape("cost_summary",
         &[("llm_calls", Number), ("tool_calls", Number), ("subtasks", Number), ("input_tokens", Number),
@@ -226,7 +232,8 @@ fn check_frame(events: &[Event]) -> Result<(), String> {
 }
 
 /// The calls that others lie within.
-const LEVELS: [&str; 4] = ["run_subtask", "agent_create_plan", "agent_update_plan", "plan_step"];
+const LEVELS: [&str; 5] =
+    ["run_subtask", "agent_create_plan", "agent_update_plan", "plan_step", "route_request"];
 
 /// What is open while a turn is read.
 #[derive(Default)]

@@ -204,6 +204,8 @@ impl Case {
             draft,
             browser: self.setting.browser.as_ref(),
         };
+        let first = Offer { price: self.price, ..offer("m1", self.capabilities) };
+        let chain = Chain { first, then: self.then.clone() };
         TurnSpec {
             thread_id: "thread".to_owned(),
             turn_id: "turn".to_owned(),
@@ -213,10 +215,7 @@ impl Case {
             context_type: self.context.to_owned(),
             setting: self.setting.clone(),
             profile: "primary".to_owned(),
-            chain: Chain {
-                first: Offer { price: self.price, ..offer("m1", self.capabilities) },
-                then: self.then.clone(),
-            },
+            chain: if self.setting.mode.is_some() { chain.calling_in_text() } else { chain },
             subtask_chain: self.subtask_chain.clone(),
             limits: self.limits,
             policy: self.policy.clone(),

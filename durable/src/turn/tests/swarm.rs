@@ -149,6 +149,33 @@ fn a_complex_request_becomes_a_swarm() {
     assert_eq!(flow(&case).last().unwrap(), "swarm complete Done.");
 }
 
+// CF-18: where a request asks for a swarm, a model that cannot call is given tools all the same, in words.
+#[test]
+fn a_model_that_cannot_call_carries_out_a_swarm() {
+    let mut case = swarm(&[
+        ("plan go", vec![planned(&[("a", &[])])]),
+        ("a", vec![Reply::Calls(vec![("echo", json!({}))]), Reply::Text("a done")]),
+        ("go", vec![Reply::Text("Nothing."), Reply::Text("Done.")]),
+    ]);
+    case.capabilities.tools = false;
+    let case = case.run();
+    assert_eq!(flow(&case).last().unwrap(), "swarm complete Done.");
+    assert_eq!(case.tools.ran.borrow().len(), 1);
+    let mut plain = Case::new(script(&[("go", vec![Reply::Text("Hello.")])]));
+    plain.capabilities.tools = false;
+    let plain = plain.run();
+    assert!(plain.model.requests.borrow()[0].tools.is_empty(), "elsewhere it has none");
+}
+
+// A message that says nothing asks nobody, whatever it asks for.
+#[test]
+fn a_blank_message_opens_nothing() {
+    let mut case = swarm(&[("go", vec![Reply::Text("Never.")])]);
+    case.content = " ".to_owned();
+    let case = case.run();
+    assert_eq!((case.model.requests.borrow().len(), flow(&case).len()), (0, 0));
+}
+
 // S-024 S-043 S-053 S-054 S-055 S-056 S-057: cancelled at each of its moments; no step stays open.
 #[test]
 fn a_swarm_is_cancelled_at_each_await() {
