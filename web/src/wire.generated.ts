@@ -276,7 +276,11 @@ version: number, nodes: Array<TreeNode>,
 /**
  * How many of the last nodes were left out, because the tree would not have fitted into its row.
  */
-omitted?: number | null, };
+omitted?: number | null, 
+/**
+ * The plans that the turn made, carried out or changed, as they were at its end. Their steps that began are nodes.
+ */
+plans?: Array<Plan>, };
 
 /**
  * One tool call. A `run_subtask` node contains the calls of its level and has a title.

@@ -137,7 +137,7 @@ impl Record {
     }
 
     pub(super) fn tree(&self) -> ExecutionTree {
-        self.tree.clone()
+        ExecutionTree { plans: self.plans_at_end(), ..self.tree.clone() }
     }
 
     /// What the model calls below a subtask used so far.

@@ -379,6 +379,7 @@ fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
 fn stored(case: &Case, tree: ExecutionTree, shown: &Shown<'_>) {
     let mut stored = case.end().message.execution_tree.unwrap();
     stored.nodes.iter_mut().for_each(|node| node.args_preview = None);
+    assert_eq!(std::mem::take(&mut stored.plans), case.end().plans, "{shown}");
     assert_eq!(stored, tree, "{shown}");
 }
 
