@@ -8,13 +8,16 @@ use super::sql::Store;
 use super::thread::word;
 use super::{StoreError, schema};
 
+/// Beyond all rows: the largest integer that JavaScript represents exactly.
+const LAST_ROW: i64 = (1 << 53) - 1;
+
 impl Store {
     /// The plan that waits for the user's word, as far as the conversation before a row goes.
     pub fn draft(&self, before: Option<i64>) -> Result<Option<Plan>, StoreError> {
         if self.row(schema::HAS_PLANS, [])?.is_none() {
             return Ok(None);
         }
-        let before = SqlStorageValue::Integer(before.unwrap_or(i64::MAX));
+        let before = SqlStorageValue::Integer(before.unwrap_or(LAST_ROW));
         let row = self.row(schema::SELECT_DRAFT, [before])?;
         row.map(|mut row| Ok(serde_json::from_str(&row.text(0)?)?)).transpose()
     }

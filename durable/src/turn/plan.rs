@@ -322,7 +322,13 @@ fn note(turn: &Turn, key: &str, plan: &mut Plan, events: Vec<(&str, Event)>) -> 
         return Ok(());
     }
     let fact = Fact::Plan(Box::new(plan.clone()));
-    let events = events.into_iter().map(|(name, event)| (format!("{name}:{key}"), event)).collect();
+    let told = |mut event: Event| {
+        if let Event::PlanCreated { plan: told, .. } | Event::PlanReadyForReview { plan: told } = &mut event {
+            told.revision = plan.revision;
+        }
+        event
+    };
+    let events = events.into_iter().map(|(name, event)| (format!("{name}:{key}"), told(event))).collect();
     turn.commit(Commit { entries: vec![turn.entry(key, fact)], events, ..Commit::default() })
 }
 
