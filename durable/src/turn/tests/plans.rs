@@ -26,11 +26,11 @@ fn operations(case: &Case) -> Vec<(String, String)> {
 }
 
 fn result(case: &Case, name: &str) -> Value {
-    let results = case.events().into_iter().filter_map(|event| match event {
+    let mut results = case.events().into_iter().filter_map(|event| match event {
         Event::ToolCallUpdate { name: of, result: Some(result), .. } if of == name => Some(result),
         _ => None,
     });
-    serde_json::from_str(&results.last().unwrap()).unwrap()
+    serde_json::from_str(&results.next_back().unwrap()).unwrap()
 }
 
 fn requests_of(case: &Case, work: &str) -> Vec<ModelRequest> {
