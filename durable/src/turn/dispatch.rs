@@ -227,7 +227,7 @@ impl<'a> Round<'a> {
         };
         let began_ms = turn.ports.clock.now_ms();
         let (mut overlay, mut waited_ms) = (Overlay::new(), None);
-        let (mut commit, mut partial) = (Commit::default(), false);
+        let (mut cut, mut partial) = (false, false);
         let seen = Rc::new(Seen::new(Rc::clone(&self.versions.borrow())));
         let result = match Interceptor::of(&call.name) {
             Some(Interceptor::RunSubtask) => {
@@ -242,7 +242,7 @@ impl<'a> Round<'a> {
             Some(Interceptor::Route) => Ok(plan::route(turn, self.level, &key).await?),
             Some(Interceptor::PlanStep) => {
                 let run = step::run(turn, self.level, &key, &call.arguments).await?;
-                (overlay, commit, partial) = (run.overlay, run.closing, run.partial);
+                (overlay, cut, partial) = (run.overlay, run.cut, run.partial);
                 run.result
             }
             Some(Interceptor::FinishSubtask) => match self.level.schema() {
@@ -274,7 +274,9 @@ impl<'a> Round<'a> {
         };
         let content = truncated(content, turn.spec.limits.tool_result_bytes);
         let end = ToolEnd { content, is_error, partial, overlay, versions: seen.learnt(), duration_ms };
-        turn.reserve_result(end.content.len() + step::result_bytes(&commit))?;
+        let below = if cut { step::bytes_below(turn, &key) } else { 0 };
+        turn.reserve_result(end.content.len() + below)?;
+        let mut commit = if cut { step::close_below(turn, &key) } else { Commit::default() };
         let closes_more = !commit.entries.is_empty();
         let end = self.note_end(&mut commit, &key, call, end, turn.elapsed_ms());
         if closes_more {

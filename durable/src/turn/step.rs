@@ -9,6 +9,7 @@ use futures::pin_mut;
 use super::drive::{drive, take_parts};
 use super::keys::{LevelPath, work};
 use super::machine::{Level, LevelEnd, LevelStart};
+use super::record::PendingCall;
 use super::results::{end_event, failed, start_event, truncated};
 use super::subtask::settled;
 use super::{Halt, Turn, prompt};
@@ -24,8 +25,8 @@ pub(super) struct Run {
     pub(super) result: Result<String, ToolError>,
     pub(super) partial: bool,
     pub(super) overlay: Overlay,
-    /// The ends of what was still open in it: written together with the step's own.
-    pub(super) closing: Commit,
+    /// Its time was over: what is open below it ends together with it.
+    pub(super) cut: bool,
 }
 
 /// Runs a step to its end, or until its time is over.
@@ -60,31 +61,40 @@ pub(super) async fn run(turn: &Turn, parent: &Level, key: &str, arguments: &str)
             }
         }
     };
-    let mut closing = Commit::default();
+    let cut = end.is_none();
     let (end, partial) = match end {
         Some(LevelEnd::Partial(text)) => (LevelEnd::Partial(so_far(text, prompt::OUT_OF_CALLS)), true),
         Some(end) => (end, false),
-        None => {
-            closing = close_below(turn, key);
-            (LevelEnd::Partial(so_far(level.so_far(), prompt::OUT_OF_TIME)), true)
-        }
+        None => (LevelEnd::Partial(so_far(level.so_far(), prompt::OUT_OF_TIME)), true),
     };
     let mut overlay = level.into_written();
     let result = settled(turn, &id, end, &mut overlay, &[]);
-    Ok(Run { result, partial, overlay, closing })
+    Ok(Run { result, partial, overlay, cut })
 }
 
 fn so_far(text: String, why: &str) -> String {
     if text.is_empty() { why.to_owned() } else { format!("{text}\n\n{why}") }
 }
 
-/// What a commit adds to the results of the turn, in bytes.
-pub(super) fn result_bytes(commit: &Commit) -> usize {
-    let bytes = |entry: &Entry| match &entry.fact {
-        Fact::ToolEnded(end) => end.content.len(),
-        _ => 0,
-    };
-    commit.entries.iter().map(bytes).sum()
+/// What is told of the calls that are open within a call, in bytes.
+pub(super) fn bytes_below(turn: &Turn, key: &str) -> usize {
+    open_below(turn, key).iter().map(|pending| stand_in(turn, pending).len()).sum()
+}
+
+/// The tool calls that are open within a call, the deepest first.
+fn open_below(turn: &Turn, key: &str) -> Vec<PendingCall> {
+    let within = format!("{key}-");
+    let record = turn.record.borrow();
+    let mut calls: Vec<_> =
+        record.pending.iter().filter(|call| call.key.starts_with(&within)).cloned().collect();
+    calls.sort_by_key(|call| std::cmp::Reverse(call.place.depth));
+    calls
+}
+
+/// What a call came to that was open when its step's time was over.
+fn stand_in(turn: &Turn, pending: &PendingCall) -> String {
+    let told = if pending.since_ms.is_some() { prompt::CUT_OFF } else { prompt::NOT_MADE };
+    truncated(told.to_owned(), turn.spec.limits.tool_result_bytes)
 }
 
 impl Turn {
@@ -112,8 +122,9 @@ impl Turn {
     }
 }
 
-/// Ends what is open within a call, the deepest first: model calls with what they said, tool calls with an error.
-fn close_below(turn: &Turn, key: &str) -> Commit {
+/// Ends what is open within a call, the deepest first: model calls with what they said, tool calls with an error. What they
+/// said is taken out of the record, so the commit must be written.
+pub(super) fn close_below(turn: &Turn, key: &str) -> Commit {
     let within = format!("{key}-");
     let now = turn.elapsed_ms();
     let mut commit = Commit::default();
@@ -141,16 +152,9 @@ fn close_below(turn: &Turn, key: &str) -> Commit {
         commit.events.push((format!("model_end:{at}"), end));
         commit.entries.push(Entry { at, elapsed_ms: now, fact: Fact::ModelDropped });
     }
-    let mut calls: Vec<_> = {
-        let record = turn.record.borrow();
-        record.pending.iter().filter(|call| call.key.starts_with(&within)).cloned().collect()
-    };
-    calls.sort_by_key(|call| std::cmp::Reverse(call.place.depth));
-    for pending in calls {
+    for pending in open_below(turn, key) {
         let since_ms = pending.since_ms.unwrap_or(now);
-        let told = if pending.since_ms.is_some() { prompt::CUT_OFF } else { prompt::NOT_MADE };
-        let told = truncated(told.to_owned(), turn.spec.limits.tool_result_bytes);
-        let end = failed(told, now.saturating_sub(since_ms));
+        let end = failed(stand_in(turn, &pending), now.saturating_sub(since_ms));
         if pending.since_ms.is_none() {
             let event = start_event(pending.id.clone(), &pending.call, &pending.place, now);
             commit.events.push((format!("tool_start:{}", pending.key), event));

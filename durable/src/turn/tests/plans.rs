@@ -437,6 +437,26 @@ fn a_step_out_of_time_is_partial() {
     assert_eq!(case.model.aborted.get(), 1);
 }
 
+// N-148: where what the step came to is more than the turn may keep, what its levels said by then is not lost.
+#[test]
+fn a_step_out_of_time_and_bytes_loses_no_word() {
+    let script = || {
+        [
+            ("go", vec![Reply::Calls(vec![plan("ship", "auto_execute")]), Reply::Text("Half.")]),
+            ("plan ship", vec![planned(&[("a", &[])])]),
+            ("a", vec![Reply::Calls(vec![subtask("deep")])]),
+            ("deep", vec![Reply::Hang("and wait ")]),
+        ]
+    };
+    let case = project(&script())
+        .limits(|limits| (limits.step_ms, limits.turn_result_bytes) = (5_000, Some(100)))
+        .run();
+    assert!(case.lines().iter().any(|line| line.starts_with("budget Bytes")), "{:#?}", case.lines());
+    let stored = super::faults::view(&case.disk.events.borrow());
+    assert!(stored.iter().any(|line| line.ends_with(": and wait ")), "{stored:#?}");
+    assert_eq!(super::faults::view(&case.seen), stored);
+}
+
 // S-052 CF-02: a plan whose time is over starts no more steps, and what is there is told.
 #[test]
 fn a_plan_out_of_time_skips_the_rest() {

@@ -194,7 +194,7 @@ impl Case {
     }
 
     fn spec(&self) -> TurnSpec {
-        let profile = ContextProfile::named(self.context).unwrap();
+        let profile = &ContextProfile::named(self.context).unwrap().in_mode(self.setting.mode);
         let draft = self.setting.draft.as_deref();
         let in_context = tools::InContext { profile: *profile, has_draft: draft.is_some() };
         let about = prompt::About {
