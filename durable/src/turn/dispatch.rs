@@ -276,7 +276,7 @@ impl<'a> Round<'a> {
         let end = ToolEnd { content, is_error, partial, overlay, versions: seen.learnt(), duration_ms };
         let below = if cut { step::bytes_below(turn, &key) } else { 0 };
         turn.reserve_result(end.content.len() + below)?;
-        let mut commit = if cut { step::close_below(turn, &key) } else { Commit::default() };
+        let mut commit = if cut { step::close_below(turn, &key)? } else { Commit::default() };
         let closes_more = !commit.entries.is_empty();
         let end = self.note_end(&mut commit, &key, call, end, turn.elapsed_ms());
         if closes_more {

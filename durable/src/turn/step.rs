@@ -123,8 +123,9 @@ impl Turn {
 }
 
 /// Ends what is open within a call, the deepest first: model calls with what they said, tool calls with an error. What they
-/// said is taken out of the record, so the commit must be written.
-pub(super) fn close_below(turn: &Turn, key: &str) -> Commit {
+/// said is taken out of the record, so the commit must be written; a turn that was stopped writes it with its own end.
+pub(super) fn close_below(turn: &Turn, key: &str) -> Result<Commit, Halt> {
+    turn.alive()?;
     let within = format!("{key}-");
     let now = turn.elapsed_ms();
     let mut commit = Commit::default();
@@ -163,7 +164,7 @@ pub(super) fn close_below(turn: &Turn, key: &str) -> Commit {
         commit.events.push((format!("tool_end:{}", pending.key), event));
         commit.entries.push(Entry { at: pending.key, elapsed_ms: now, fact: Fact::ToolEnded(end) });
     }
-    commit
+    Ok(commit)
 }
 
 /// What calls used that end with the calls below them: the record does not know of those ends before they are written.
