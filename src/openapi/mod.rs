@@ -130,7 +130,8 @@ fn path_parameter(name: &str) -> Parameter {
         "message" => id("The message's id."),
         "memory" => id("The memory's id."),
         "collection" => id("The collection's id."),
-        "document" => id("The document's id."),
+        // A collection's, which is a UUID, or a project's.
+        "document" => Parameter::path(name, "The document's id.", json!({ "type": "string" })),
         "workspace" => {
             let schema =
                 json!({ "type": "string", "maxLength": MAX_WORKSPACE_NAME, "pattern": WORKSPACE_NAME });
