@@ -7,7 +7,6 @@
 pub mod budget;
 pub mod chunks;
 pub mod embeddings;
-pub mod html;
 pub mod journal;
 pub mod mcp;
 pub mod memory;

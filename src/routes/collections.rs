@@ -1,7 +1,6 @@
 //! Collections of documents: what a user searches, and lets turns search.
 
 use espalier_durable::chunks::chunks;
-use espalier_durable::html;
 use espalier_durable::ports::{Collections, KnowledgeError};
 use espalier_durable::protocol::{
     ApiError, Collection, CollectionList, Document, DocumentList, ErrorCode, NewCollection, Owner,
@@ -10,6 +9,7 @@ use espalier_durable::protocol::{
 use espalier_durable::storage::collections::{
     Added, D1Collections, MAX_BYTES, MAX_COLLECTIONS, MAX_DOCUMENTS, NewDocument,
 };
+use espalier_durable::tools::web::reader::markdown;
 
 use crate::body;
 use crate::cursor::ListCursor;
@@ -88,7 +88,7 @@ pub async fn add(call: &mut Call, owner: &Owner, id: &str) -> Result<Reply, Fail
     let pieces = match media_type {
         Kind::Plain => chunks(&text, false),
         Kind::Markdown => chunks(&text, true),
-        Kind::Html => chunks(&html::text(&text), true),
+        Kind::Html => chunks(&markdown(&text), true),
     };
     if pieces.is_empty() {
         return Err(ApiError::new(ErrorCode::InvalidRequest, "the document has no text").into());

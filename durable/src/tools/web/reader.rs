@@ -142,7 +142,8 @@ pub struct Reader {
 impl Reader {
     /// `url` is where relative links of a page begin.
     pub fn new(kind: Kind, url: &str, window: Window) -> Self {
-        let markdown = (kind == Kind::Html).then(|| MarkdownStreamProcessor::new(options(url)));
+        let options = || HtmlToMarkdownOptions { origin: Some(url.to_owned()), ..options(true) };
+        let markdown = (kind == Kind::Html).then(|| MarkdownStreamProcessor::new(options()));
         Reader { markdown, window }
     }
 
@@ -162,7 +163,7 @@ impl Reader {
     }
 }
 
-fn options(url: &str) -> HtmlToMarkdownOptions {
+fn options(with_title: bool) -> HtmlToMarkdownOptions {
     let clean = CleanConfig {
         empty_links: true,
         redundant_links: true,
@@ -173,16 +174,20 @@ fn options(url: &str) -> HtmlToMarkdownOptions {
     };
     let plugins = PluginConfig {
         filter: Some(FilterConfig::exclude(&NOISE)),
-        frontmatter: Some(FrontmatterConfig::default()),
+        frontmatter: with_title.then(FrontmatterConfig::default),
         ..PluginConfig::default()
     };
     HtmlToMarkdownOptions {
-        origin: Some(url.to_owned()),
         clean: Some(clean),
         plugins: Some(plugins),
         max_node_bytes: MAX_PIECE_BYTES,
         ..HtmlToMarkdownOptions::default()
     }
+}
+
+/// A document of HTML, without what its head says of it.
+pub fn markdown(html: &str) -> String {
+    mdream::html_to_markdown(html, options(false))
 }
 
 /// A snippet of HTML as one line of text.
