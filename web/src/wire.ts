@@ -5,7 +5,6 @@ import type { Numbered } from "./wire.generated";
 
 export type {
   AgentState,
-  ChatContext,
   ChatRequest,
   Collection,
   CollectionList,
@@ -14,7 +13,6 @@ export type {
   CostSummary,
   Decision,
   Document,
-  DocumentDetail,
   DocumentList,
   ExecutionTree,
   FileEntry,
@@ -24,13 +22,6 @@ export type {
   MemoryList,
   MessageList,
   ModelCost,
-  Plan,
-  PlanReview,
-  PlanStep,
-  ProjectDetail,
-  ProjectEntry,
-  ProjectList,
-  ProjectTask,
   SentContent,
   StoredMessage,
   ThreadDetail,
@@ -38,8 +29,6 @@ export type {
   ThreadSummary,
   TreeNode,
   TurnLimits,
-  UsageList,
-  UsageRow,
 } from "./wire.generated";
 
 /** One event with its number and its turn. */

@@ -74,7 +74,6 @@ pub async fn tell(env: &Env, clock: &Rc<dyn Clock>, outbox: &[Outgoing]) -> Resu
             News::TurnStarted { .. }
             | News::Renamed { .. }
             | News::MessagesReplaced { .. }
-            | News::PlanChanged { .. }
             | News::Failed { .. } => {}
         }
     }
