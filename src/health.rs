@@ -4,6 +4,7 @@
 use espalier_durable::embeddings::MODEL as EMBEDDING_MODEL;
 use espalier_durable::mcp::config::McpServers;
 use espalier_durable::model::ModelChoice;
+use espalier_durable::profiles::ContextProfile;
 use espalier_durable::providers::config::Configuration;
 use espalier_durable::quota::Quotas;
 use espalier_durable::shell::limits;
@@ -43,7 +44,7 @@ impl Health {
         if !bindings.threads {
             problems.push("The Durable Object binding THREADS is missing.".to_owned());
         }
-        problems.extend(limits::from_env(&var).err());
+        problems.extend(limits::from_env(&var, ContextProfile::of(None)).err());
         problems.extend(limits::kept_turns(&var).err());
         problems.extend(limits::tool_rules(&var).err());
         problems.extend(McpServers::from_env(&var).err());

@@ -30,6 +30,17 @@ pub fn page(query: &str) -> Result<Page, ApiError> {
     Ok(Page { limit, cursor: value(query, "cursor").map(Cow::into_owned) })
 }
 
+/// How many days are asked for, today among them.
+pub fn days(query: &str, default: u32, most: u32) -> Result<u32, ApiError> {
+    match value(query, "days") {
+        None => Ok(default),
+        Some(text) => match digits(&text).and_then(|days| u32::try_from(days).ok()) {
+            Some(days) if (1..=most).contains(&days) => Ok(days),
+            _ => Err(ApiError::field("days", format!("expected an integer from 1 to {most}"))),
+        },
+    }
+}
+
 /// What a list is searched for, without the white space around it; none where that is all there is.
 pub fn wanted(query: &str) -> Result<Option<String>, ApiError> {
     let words = value(query, "q").map(|words| words.trim().to_owned()).filter(|words| !words.is_empty());

@@ -47,6 +47,16 @@ pub enum Route<'a> {
     PutFile { id: &'a str, path: &'a str },
     /// Deletes a file.
     DeleteFile { id: &'a str, path: &'a str },
+    /// What projects are made from, those that everybody has first.
+    Templates,
+    /// The user's projects, oldest first.
+    Projects,
+    /// A project with its tasks and documents.
+    Project { project: &'a str },
+    /// A document of a project, in Markdown.
+    ProjectDocument { project: &'a str, document: &'a str },
+    /// What the user's model calls used, by day, operation, model and context.
+    Usage,
     /// The user's named workspaces in which there are files, by name.
     Workspaces,
     /// Deletes all files of a named workspace. It is there again with its next file.
@@ -105,7 +115,7 @@ type Make = for<'a> fn(&'a str, &'a str) -> Route<'a>;
 
 use Method::{Delete, Get, Patch, Post, Put};
 
-const TABLE: [(Method, &str, Make); 39] = [
+const TABLE: [(Method, &str, Make); 44] = [
     (Get, "/api/health", |_, _| Route::Health),
     (Get, "/openapi.json", |_, _| Route::OpenApi),
     (Post, "/api/session", |_, _| Route::Session),
@@ -125,6 +135,11 @@ const TABLE: [(Method, &str, Make); 39] = [
     (Get, "/api/threads/{}/files/{*}", |id, path| Route::File { id, path }),
     (Put, "/api/threads/{}/files/{*}", |id, path| Route::PutFile { id, path }),
     (Delete, "/api/threads/{}/files/{*}", |id, path| Route::DeleteFile { id, path }),
+    (Get, "/api/templates", |_, _| Route::Templates),
+    (Get, "/api/projects", |_, _| Route::Projects),
+    (Get, "/api/projects/{}", |project, _| Route::Project { project }),
+    (Get, "/api/projects/{}/documents/{}", |project, document| Route::ProjectDocument { project, document }),
+    (Get, "/api/usage", |_, _| Route::Usage),
     (Get, "/api/workspaces", |_, _| Route::Workspaces),
     (Delete, "/api/workspaces/{}", |workspace, _| Route::DeleteWorkspace { workspace }),
     (Get, "/api/workspaces/{}/files", |workspace, _| Route::WorkspaceFiles { workspace }),

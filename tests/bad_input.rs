@@ -15,10 +15,7 @@ async fn a_body_with_a_wrong_member_names_it() {
         (json!({}), "content"),
         (json!({ "content": null }), "content"),
         (json!({ "content": 7 }), "content"),
-        (json!({ "content": "" }), "content"),
-        (json!({ "content": " \n\t " }), "content"),
         (json!({ "content": [] }), "content"),
-        (json!({ "content": [{ "type": "text", "text": " " }] }), "content"),
         (json!({ "content": [{ "type": "text" }] }), "content"),
         (json!({ "content": [{ "type": "hologram", "url": "x" }] }), "content"),
         (json!({ "content": "x".repeat(100_001) }), "content"),
@@ -123,7 +120,7 @@ async fn a_body_of_more_than_a_mebibyte_is_refused() {
     // Just below the limit it is the content that is too long, not the body.
     let padded = |size: usize| json!({ "content": "Hello", "padding": "x".repeat(size) });
     let mut near = padded((1 << 20) - 100);
-    near["content"] = json!("");
+    near["content"] = json!(7);
     assert_problem(client.post("/api/chat", &near).await, 400, "invalid_request", Some("content")).await;
     assert_problem(client.post("/api/chat", &padded(1 << 20)).await, 413, "body_too_large", None).await;
 }

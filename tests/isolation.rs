@@ -7,14 +7,16 @@
 // A helper may fail as its test does; clippy allows that in `#[test]` functions only.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
+use espalier_test_support::case::first;
 use espalier_test_support::identity::{EC, claims, tokens, users};
-use espalier_test_support::{Case, Client, Value, call, env, json, new_id, text};
+use espalier_test_support::{Case, Client, Value, call, calls, env, json, new_id, text, tree};
 
 /// The ids of somebody's things.
 #[derive(Clone)]
 struct Ids {
     thread: String,
     turn: String,
+    project: String,
     memory: String,
     collection: String,
     document: String,
@@ -23,7 +25,14 @@ struct Ids {
 impl Ids {
     /// Of things that never were.
     fn unknown() -> Self {
-        Ids { thread: new_id(), turn: new_id(), memory: new_id(), collection: new_id(), document: new_id() }
+        Ids {
+            thread: new_id(),
+            turn: new_id(),
+            project: new_id(),
+            memory: new_id(),
+            collection: new_id(),
+            document: new_id(),
+        }
     }
 }
 
@@ -107,6 +116,16 @@ fn probes() -> Vec<Probe> {
             "DELETE /api/threads/{}/files/{*}",
             |ids| ("DELETE", format!("/api/threads/{}/files/a", ids.thread), Value::Null),
             "thread_not_found",
+        ),
+        probe(
+            "GET /api/projects/{}",
+            |ids| ("GET", format!("/api/projects/{}", ids.project), Value::Null),
+            "project_not_found",
+        ),
+        probe(
+            "GET /api/projects/{}/documents/{}",
+            |ids| ("GET", format!("/api/projects/{}/documents/{}", ids.project, ids.turn), Value::Null),
+            "project_not_found",
         ),
         probe(
             "DELETE /api/memories/{}",
@@ -197,6 +216,12 @@ async fn what_is_anothers_is_not_there() {
     case.chat_with(&body).await;
     let known = case.client.read("/api/memories").await;
     let memory = known["memories"][0]["id"].as_str().expect("a memory").to_owned();
+    let new = json!({ "name": "Mine", "description": "d", "template_id": "template_blank" });
+    case.script("project", [call("create_project", new), text("There.")]).await;
+    let context = json!({ "context_type": "project_create" });
+    case.chat_with(&json!({ "content": case.said("A project", "project"), "chat_context": context })).await;
+    let project =
+        case.client.read("/api/projects").await["projects"][0]["id"].as_str().expect("an id").to_owned();
     // Something that could be stopped, too.
     let turn = new_id();
     let body = json!({ "thread_id": thread, "turn_id": turn, "content": case.said("Second", "second") });
@@ -211,7 +236,7 @@ async fn what_is_anothers_is_not_there() {
         writes.send("POST", &format!("{path}?name=a"), "The code word is xyzzy.").await.expect(201).await;
     let document = document.json().await["id"].as_str().expect("a document").to_owned();
     let documents = case.client.read(&path).await;
-    let ids = Ids { thread: thread.clone(), turn, memory, collection, document };
+    let ids = Ids { thread: thread.clone(), turn, project, memory, collection, document };
 
     for (who, other) in others().await {
         for probe in probes() {
@@ -274,6 +299,74 @@ async fn what_is_anothers_is_not_there() {
     assert_eq!(after.len(), 4);
     let listed = case.client.threads().await;
     assert!(listed.iter().any(|listed| listed["id"] == json!(thread)), "{listed:?}");
+}
+
+// B-045 B-101: neither does anybody's model reach them: projects, their tasks and documents, plans that wait.
+#[tokio::test]
+async fn ids_of_projects_and_plans_are_their_users_alone() {
+    let [ada] = users([("lab", "ada")]).await;
+    let case = Case::of(ada);
+    let new = json!({ "name": "Hers", "description": "d", "template_id": "template_software" });
+    case.script("", [call("create_project", new), text("There.")]).await;
+    let context = json!({ "context_type": "project_create" });
+    let events =
+        case.chat_with(&json!({ "content": case.said("A project", ""), "chat_context": context })).await;
+    let made = tree::ends(&events, "create_project")[0].text("result").to_owned();
+    let made: Value = serde_json::from_str(&made).expect("JSON");
+    let project = made["project_id"].as_str().expect("an id").to_owned();
+    let path = format!("/api/projects/{project}");
+    let before = case.client.read(&path).await;
+    let task = before["tasks"][0]["id"].as_str().expect("a task").to_owned();
+
+    let drafts = json!({ "objective": case.said("Do it", "plan"), "execution_mode": "draft_only" });
+    case.script("draft", [call("agent_create_plan", drafts), text("Shall I?")]).await;
+    let step = json!({ "id": "a", "title": "a", "instructions": case.said("a", "a") });
+    case.script("plan", [call("finish_subtask", json!({ "reasoning": "r", "steps": [step] }))]).await;
+    let context = json!({ "context_type": "project", "entity_id": project });
+    let body = json!({ "content": case.said("Plan it", "draft"), "chat_context": context });
+    let events = case.chat_with(&body).await;
+    let plan = first(&events, "plan_ready_for_review").data["plan"]["id"].as_str().expect("an id").to_owned();
+
+    for (who, other) in others().await.into_iter().filter(|(who, _)| *who != "an administrator") {
+        let other = Case::of(other);
+        let mut told = Vec::new();
+        for (at, [project, task, plan]) in
+            [[&project, &task, &plan].map(String::clone), [new_id(), new_id(), new_id()]]
+                .into_iter()
+                .enumerate()
+        {
+            let path = format!("turn {at}");
+            let tries = calls([
+                ("get_project", json!({ "project_id": project })),
+                ("list_tasks", json!({ "project_id": project })),
+                ("audit_project", json!({ "project_id": project })),
+                ("create_task", json!({ "project_id": project, "title": "Mine" })),
+                ("update_task", json!({ "task_id": task, "status": "done" })),
+                (
+                    "publish_context_document",
+                    json!({ "project_id": project, "title": "Mine", "content": "Mine" }),
+                ),
+                ("agent_update_plan", json!({ "plan_id": plan, "action": "run" })),
+            ]);
+            other.script(&path, [tries, text("No.")]).await;
+            let context = json!({ "context_type": "project", "entity_id": project });
+            let body = json!({ "content": other.said("Hers", &path), "chat_context": context });
+            let events = other.chat_with(&body).await;
+            let ends = events.iter().filter(|event| event.is("tool_call_update", &[("status", "end")]));
+            let results: Vec<String> = ends
+                .map(|event| {
+                    assert_eq!(event.data["is_error"], true, "{who}: {}", event.data);
+                    let result = event.text("result").replace(&project, "ID");
+                    result.replace(&task, "ID").replace(&plan, "ID")
+                })
+                .collect();
+            assert_eq!(results.len(), 7, "{who}");
+            told.push(results);
+        }
+        assert_eq!(told[0], told[1], "{who}: what is hers is as what never was");
+        assert_eq!(other.client.read("/api/projects").await, json!({ "projects": [] }), "{who}");
+    }
+    assert_eq!(case.client.read(&path).await, before, "nothing of hers was touched");
 }
 
 // Keys are a tenant's: an administrator of another one neither sees nor revokes them.

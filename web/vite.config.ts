@@ -48,7 +48,7 @@ export default defineConfig({
           groups: [
             // What seldom changes, and what all chunks share.
             { name: "react", test: /node_modules\/(react|react-dom|scheduler)\/|rolldown\/runtime/ },
-            { name: "base", test: /src\/(state\/store|api\/(http|threads)|turn\/(view|stored|outline|attachments))\.ts$/ },
+            { name: "base", test: /src\/(state\/store|api\/(http|threads)|turn\/(view|stored|outline|attachments|plan))\.ts$/ },
           ],
         },
       },

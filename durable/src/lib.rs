@@ -1,7 +1,7 @@
 //! Espalier's engine, and the Durable Object that runs it.
 //!
-//! From the ground up: `protocol`, `model`, `profiles`, `quota` ← `budget`, `memory`, `journal`, `toolbelt`, `providers` ←
-//! `ports` ← `turn`, `mcp`, `tools` ← `storage`, `shell`. No import runs back up. Only `shell` and `storage` name the platform, in
+//! From the ground up: `projects`, `protocol`, `model`, `profiles`, `quota` ← `budget`, `memory`, `journal`, `plans`,
+//! `toolbelt`, `providers` ← `ports` ← `turn`, `mcp`, `tools` ← `storage`, `shell`. No import runs back up. Only `shell` and `storage` name the platform, in
 //! what exists on wasm32 alone.
 
 pub mod budget;
@@ -11,8 +11,10 @@ pub mod journal;
 pub mod mcp;
 pub mod memory;
 pub mod model;
+pub mod plans;
 pub mod ports;
 pub mod profiles;
+pub mod projects;
 pub mod protocol;
 pub mod providers;
 pub mod quota;

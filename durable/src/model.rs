@@ -65,6 +65,9 @@ pub struct ModelChoice {
     /// The provider's name of the model.
     pub model: String,
     pub capabilities: Capabilities,
+    /// Whether it calls tools in its text, where it can call them in no other way (`providers::text_calls`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub text_calls: bool,
     #[serde(default)]
     pub options: ModelOptions,
 }
@@ -76,8 +79,14 @@ impl ModelChoice {
             provider: provider.into(),
             model: model.into(),
             capabilities: Capabilities::default(),
+            text_calls: false,
             options: ModelOptions::default(),
         }
+    }
+
+    /// Whether it can call tools in some way.
+    pub fn calls(&self) -> bool {
+        self.capabilities.tools || self.text_calls
     }
 
     /// The name by which operators and clients know the model: `PROVIDER:MODEL`.

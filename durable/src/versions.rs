@@ -11,6 +11,13 @@ use std::rc::Rc;
 /// The versions of files by their paths; none for a file that is known to be absent.
 pub type Versions = BTreeMap<String, Option<String>>;
 
+/// Adds what calls learnt of files, in their order.
+pub fn learn<'a>(versions: &mut Rc<Versions>, learnt: impl IntoIterator<Item = &'a Versions>) {
+    for (path, version) in learnt.into_iter().flatten() {
+        Rc::make_mut(versions).insert(path.clone(), version.clone());
+    }
+}
+
 /// What one call knows and learns.
 #[derive(Debug, Default)]
 pub struct Seen {

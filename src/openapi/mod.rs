@@ -7,10 +7,11 @@ mod contract;
 mod document;
 
 use espalier_durable::protocol::{
-    Approval, Cancelled, ChatRequest, Collection, CollectionList, Document, DocumentList, ErrorCode,
-    FileEntry, FileList, KeyList, LINE, MAX_NAME_CHARS, MAX_WORKSPACE_NAME, MemoryList, MessageList,
-    MintedKey, NewCollection, NewKey, PassageList, SentContent, Taken, ThreadChange, ThreadDetail,
-    ThreadList, ToolResult, WORKSPACE_NAME, WorkspaceList,
+    Approval, Cancelled, ChatRequest, Collection, CollectionList, Document, DocumentDetail, DocumentList,
+    ErrorCode, FileEntry, FileList, KeyList, LINE, MAX_NAME_CHARS, MAX_WORKSPACE_NAME, MemoryList,
+    MessageList, MintedKey, NewCollection, NewKey, PassageList, ProjectDetail, ProjectList, SentContent,
+    Taken, TemplateList, ThreadChange, ThreadDetail, ThreadList, ToolResult, UsageList, WORKSPACE_NAME,
+    WorkspaceList,
 };
 use serde_json::{Value, json};
 
@@ -73,6 +74,15 @@ fn contract(route: Route<'_>) -> Contract {
         Route::File { .. } => thread(Scope::Read).gives_file(),
         Route::PutFile { .. } => thread(Scope::Write).takes_file(),
         Route::DeleteFile { .. } => thread(Scope::Write).deletes_file(),
+        Route::Templates => needs(Scope::Read).gives::<TemplateList>(200),
+        Route::Projects => needs(Scope::Read).gives::<ProjectList>(200),
+        Route::Project { .. } => {
+            needs(Scope::Read).gives::<ProjectDetail>(200).refuses(&[E::ProjectNotFound])
+        }
+        Route::ProjectDocument { .. } => {
+            needs(Scope::Read).gives::<DocumentDetail>(200).refuses(&[E::ProjectNotFound])
+        }
+        Route::Usage => needs(Scope::Read).query(days()).gives::<UsageList>(200),
         Route::Workspaces => needs(Scope::Read).gives::<WorkspaceList>(200),
         Route::DeleteWorkspace { .. } => workspace(Scope::Write).gives_nothing("It has no files."),
         Route::WorkspaceFiles { .. } => workspace(Scope::Read).gives::<FileList>(200),
@@ -120,13 +130,15 @@ fn path_parameter(name: &str) -> Parameter {
         "message" => id("The message's id."),
         "memory" => id("The memory's id."),
         "collection" => id("The collection's id."),
-        "document" => id("The document's id."),
+        // A collection's, which is a UUID, or a project's.
+        "document" => Parameter::path(name, "The document's id.", json!({ "type": "string" })),
         "workspace" => {
             let schema =
                 json!({ "type": "string", "maxLength": MAX_WORKSPACE_NAME, "pattern": WORKSPACE_NAME });
             Parameter::path(name, "The workspace's name.", schema)
         }
         "approval" => Parameter::path(name, "The `approval_id` of the request.", json!({ "type": "string" })),
+        "project" => Parameter::path(name, "The project's id.", json!({ "type": "string" })),
         "prefix" => Parameter::path(name, "The key's `prefix`.", json!({ "type": "string" })),
         "path" => {
             let what = "The file's path in the workspace. Its slashes stand as they are, all else is percent-encoded.";
@@ -160,6 +172,11 @@ fn document_name() -> Parameter {
 fn limit(what: &str) -> Parameter {
     let schema = json!({ "type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": 50 });
     Parameter::new("limit", what, schema)
+}
+
+fn days() -> Parameter {
+    let schema = json!({ "type": "integer", "minimum": 1, "maximum": 90, "default": 30 });
+    Parameter::new("days", "How many days, today being one of them.", schema)
 }
 
 fn after() -> Parameter {

@@ -13,8 +13,10 @@ mod keys;
 mod memories;
 mod models;
 mod object;
+mod projects;
 mod session;
 mod threads;
+mod usage;
 
 use espalier_durable::protocol::{ThreadChange, ThreadCommand};
 
@@ -174,6 +176,26 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
         Route::ForgetMemory { memory } => {
             let owner = credentials::to_change(call).await?;
             memories::forget(call, &owner, memory).await.map(Answer::Ours)
+        }
+        Route::Templates => {
+            let owner = credentials::to_read(call).await?;
+            projects::templates(call, &owner).await.map(Answer::Ours)
+        }
+        Route::Projects => {
+            let owner = credentials::to_read(call).await?;
+            projects::list(call, &owner).await.map(Answer::Ours)
+        }
+        Route::Project { project: id } => {
+            let owner = credentials::to_read(call).await?;
+            projects::get(call, &owner, id).await.map(Answer::Ours)
+        }
+        Route::ProjectDocument { project: id, document } => {
+            let owner = credentials::to_read(call).await?;
+            projects::document(call, &owner, id, document).await.map(Answer::Ours)
+        }
+        Route::Usage => {
+            let owner = credentials::to_read(call).await?;
+            usage::sums(call, &owner).await.map(Answer::Ours)
         }
         Route::Keys => {
             let owner = credentials::to_administer(call).await?;

@@ -111,7 +111,7 @@ export async function storedChat(page, base, messages, thread = {}) {
   return id;
 }
 
-/** Files, memories, collections and documents that the service does not have, each called by one of these names. */
+/** Files, memories, collections, projects and what belongs to them, and usage, that the service does not have, each called by one of these names. */
 export async function knowledge(page, names) {
   const answers = (pattern, body) =>
     page.route(pattern, (route) =>
@@ -133,6 +133,40 @@ export async function knowledge(page, names) {
     documents: each((name) => ({ name, media_type: "text/plain", bytes: 450, chunks: 1 })),
     next_cursor,
   });
+  const about = (name) => ({ name, description: name, template_id: null });
+  const states = ["open", "in_progress", "done"];
+  await answers("**/api/projects", { projects: each(about) });
+  await answers("**/api/projects/*", {
+    ...each(about)[0],
+    tasks: each((title) => ({ title, notes: title, blocked_by: ["id-0"] })).map((task, at) => ({ ...task, status: states[at % 3] })),
+    documents: each((title) => ({ title })),
+  });
+  await answers("**/api/projects/*/documents/*", { ...each((title) => ({ title }))[0], content: names.join("\n\n") });
+  const used = (name) => ({ day: name, operation_type: name, provider: name, model: name, context_type: name, calls: 2, input_tokens: 900, cached_tokens: 0, output_tokens: 90, cost_usd: null });
+  await answers("**/api/usage", { from: 0, usage: names.map(used) });
+}
+
+/** A plan as it is stored with its turn, in which every text is this one. `nodes` are the calls of its first steps. */
+export function storedPlan(text, change = {}) {
+  const [id, call] = [`plan ${text}`, `call ${text}`];
+  const args = (index) => JSON.stringify({ title: text, plan_id: id, step_id: `${index}`, index, instructions: text });
+  const common = { result_preview: text, duration_ms: 1, started_ms: 0 };
+  return {
+    nodes: [
+      { ...common, id: call, parent_id: null, name: "agent_create_plan", args_preview: text, result_preview: `{"next":${JSON.stringify(text)},"plan_id":${JSON.stringify(id)}` },
+      { ...common, id: `${call} 0`, parent_id: call, name: "plan_step", title: text, args_preview: args(0) },
+      { ...common, id: `${call} 1`, parent_id: call, name: "plan_step", title: text, args_preview: args(1), is_error: true },
+      { ...common, id: `${call} 2`, parent_id: `${call} 0`, name: text, args_preview: text },
+    ],
+    plans: [
+      {
+        id, objective: text, reasoning: text, context_type: text, intent_label: text, execution_mode: "agent_review", status: "partial", revision: 1, created_at: 1,
+        steps: ["completed", "failed", "skipped", "pending"].map((status, at) => ({ id: `${at}`, title: text, instructions: text, depends_on: at > 1 ? ["0", "1"] : [], status })),
+        review: { verdict: "approved", notes: text },
+        ...change,
+      },
+    ],
+  };
 }
 
 /** A turn as it is stored. */

@@ -17,15 +17,18 @@ import { lines } from "./suites/lines.mjs";
 import { media } from "./suites/media.mjs";
 import { memory } from "./suites/memory.mjs";
 import { pictures } from "./suites/pictures.mjs";
+import { plans } from "./suites/plans.mjs";
+import { projects } from "./suites/projects.mjs";
 import { safety } from "./suites/safety.mjs";
 import { scale } from "./suites/scale.mjs";
+import { swarm } from "./suites/swarm.mjs";
 import { tabs } from "./suites/tabs.mjs";
 import { chats, finding } from "./suites/threads.mjs";
 import { tree } from "./suites/tree.mjs";
 import { nesting, stopping, streaming } from "./suites/turns.mjs";
 
 const SUITES = {
-  demo, streaming, nesting, stopping, tree, budget, approvals, editing, media, files, memory, collections, chats, finding, tabs, lines, keys, themes, models, narrow, access,
+  demo, streaming, nesting, stopping, tree, budget, approvals, editing, media, files, memory, collections, plans, projects, swarm, chats, finding, tabs, lines, keys, themes, models, narrow, access,
   safety, scale,
 };
 

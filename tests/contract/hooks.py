@@ -22,7 +22,7 @@ BEYOND_SCHEMAS = [
     ("Chat", r"client_tools\[\d+\]\.(name|input_schema)", "names differ from each other; a schema is what the meta-schema says"),
     ("Chat", r"replaces_message_id", "whether the thread has such a message"),
     ("(Put|Delete)?(Workspace)?File", r"path", "what could be read in two ways is no path"),
-    ("Chat", r"request_seq", "72.0 is an integer to JSON Schema, and none to the service"),
+    ("Chat", r"request_seq|browser_context\.tab_count", "72.0 is an integer to JSON Schema, and none to the service"),
     ("Put(Workspace)?File", r"", "one condition at a time"),
     ("MintKey", r"expires_at", "it is in the future"),
     ("AddDocument", r"", "whether anything is left of HTML and of what is not seen"),
@@ -101,6 +101,23 @@ def with_memory():
     return {"memory": next(one["id"] for one in answer.json()["memories"] if one["content"] == call["arguments"]["content"])}
 
 
+def with_project():
+    context = {"chat_context": {"context_type": "project"}}
+    new = {"name": "Garden", "description": "Roses.", "template_id": "template_blank"}
+    making = {"chat_context": {"context_type": "project_create"}}
+    say(making, {"calls": [{"name": "create_project", "arguments": new}]}, {"text": ["Made."]})
+    project = requests.get(f"{URL}/api/projects", headers=KEY, timeout=30).json()["projects"][-1]["id"]
+    publish = {"project_id": project, "title": "Brief", "content": "Roses."}
+    say(context, {"calls": [{"name": "publish_context_document", "arguments": publish}]}, {"text": ["There."]})
+    known = requests.get(f"{URL}/api/projects/{project}", headers=KEY, timeout=30).json()
+    return {"project": project, "document": known["documents"][0]["id"]}
+
+
+def the_project():
+    ONCE["project"] = ONCE.get("project") or with_project()
+    return ONCE["project"]
+
+
 def everything():
     return with_workspace() | with_document() | with_file()
 
@@ -125,6 +142,9 @@ MAKE = {
     "DeleteCollection": with_collection,
     "DeleteDocument": with_document,
     "ForgetMemory": with_memory,
+    # A user has 100 at most, and nothing here uses one up.
+    "Project": the_project,
+    "ProjectDocument": the_project,
     # Lists that would be empty.
     "Memories": with_memory,
     "RevokeKey": lambda: {"prefix": post("/api/keys", {"name": "to be revoked"}).json()["prefix"]},

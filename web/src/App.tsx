@@ -11,11 +11,15 @@ import type { ConversationState, TurnClock } from "./state/conversation";
 import { NEW_CHAT } from "./state/drafts";
 import { useOnline } from "./state/online";
 import { conversation, dismissNotice, fetchPart, goTo, page, startPage, threads } from "./state/page";
-import { collectionsPanel, filesPanel, settingsDialog } from "./state/parts";
+import { collectionsPanel, filesPanel, projectsPanel, settingsDialog } from "./state/parts";
 import { useStore } from "./state/store";
-import { IDLE, OFFLINE, statusOf, type Status } from "./turn/status";
+import { waitingPlan } from "./turn/plan";
+import { DRAFT_WAITS, IDLE, OFFLINE, statusOf, type Status } from "./turn/status";
 import { isAsked } from "./turn/stored";
 import type { TurnView } from "./turn/view";
+
+/** What opens beside the chat. */
+const SIDES = { files: filesPanel, collections: collectionsPanel, projects: projectsPanel };
 
 export function App() {
   const { phase, demo, problem, notice } = useStore(page);
@@ -25,13 +29,15 @@ export function App() {
   const [menuOpen, setMenuOpen] = useDrawer();
   const [settingsOpen, setSettingsOpen] = useState(false);
   const Settings = settingsDialog.use(settingsOpen);
-  const [side, setSide] = useState<"files" | "collections" | null>(null);
-  const showSide = (which: "files" | "collections") => {
+  const [side, setSide] = useState<keyof typeof SIDES | null>(null);
+  const showSide = (which: keyof typeof SIDES) => {
+    setMenuOpen(false);
     setSide(which);
-    fetchPart(which === "files" ? filesPanel : collectionsPanel, () => setSide(null));
+    fetchPart(SIDES[which], () => setSide(null));
   };
   const FilesPanel = filesPanel.use(side === "files");
   const CollectionsPanel = collectionsPanel.use(side === "collections");
+  const ProjectsPanel = projectsPanel.use(side === "projects");
   const [editing, setEditing] = useState<string | null>(null);
   useKeys(setMenuOpen);
   useEffect(() => {
@@ -59,10 +65,8 @@ export function App() {
           setSettingsOpen(true);
           fetchPart(settingsDialog, () => setSettingsOpen(false));
         }}
-        onCollections={() => {
-          setMenuOpen(false);
-          showSide("collections");
-        }}
+        onCollections={() => showSide("collections")}
+        onProjects={() => showSide("projects")}
       />
       {menuOpen && <div className="scrim" onClick={() => setMenuOpen(false)} />}
       <main className="main" inert={menuOpen}>
@@ -104,6 +108,9 @@ export function App() {
       {side === "files" && FilesPanel && <FilesPanel threadId={threadThatIs(state)} onClose={() => setSide(null)} />}
       {side === "collections" && CollectionsPanel && (
         <CollectionsPanel chat={state.threadId ?? NEW_CHAT} onClose={() => setSide(null)} />
+      )}
+      {side === "projects" && ProjectsPanel && (
+        <ProjectsPanel chat={state.threadId ?? NEW_CHAT} onClose={() => setSide(null)} />
       )}
       <Toast />
       {settingsOpen && Settings && <Settings onClose={() => setSettingsOpen(false)} />}
@@ -180,7 +187,8 @@ function currentTurn({ running, exchanges }: ConversationState): { view: TurnVie
 function currentStatus(state: ConversationState, online: boolean): Status {
   const turn = currentTurn(state);
   if (!online) return OFFLINE;
-  return state.running && turn ? statusOf(turn.view, state.running.connection, state.running.stopping) : IDLE;
+  if (state.running && turn) return statusOf(turn.view, state.running.connection, state.running.stopping);
+  return state.running === null && waitingPlan(state.exchanges) ? DRAFT_WAITS : IDLE;
 }
 
 /** The list knows titles; until it knows this one, the first words stand for it. */

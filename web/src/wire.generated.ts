@@ -4,7 +4,11 @@
  * A chat message with what the client may choose. Unknown fields are ignored; `tools` and `agent_mode` are known
  * to older clients and mean nothing.
  */
-export type ChatRequest = { content: Content, thread_id?: string, turn_id?: string, request_seq?: number, chat_context?: ChatContext, cancel_on_disconnect?: boolean, model?: string, memory_enabled?: boolean, collections?: Array<string>, workflow_target?: string, workflow_id?: string, media_generation?: Record<string, unknown>, client_tools?: Array<ClientTool>, include?: Array<string>, replaces_message_id?: string, 
+export type ChatRequest = { content: Content, thread_id?: string, turn_id?: string, request_seq?: number, chat_context?: ChatContext, 
+/**
+ * Asks for a router or a swarm; without it a turn makes no call beside its own.
+ */
+mode_profile?: ModeProfile, browser_context?: BrowserContext, cancel_on_disconnect?: boolean, model?: string, memory_enabled?: boolean, collections?: Array<string>, workflow_target?: string, workflow_id?: string, media_generation?: Record<string, unknown>, client_tools?: Array<ClientTool>, include?: Array<string>, replaces_message_id?: string, 
 /**
  * The named workspace whose files the turn works with, in place of the thread's own.
  */
@@ -34,6 +38,16 @@ export type ChatContext = { kind: ContextKind, context_type?: string, workflow_i
  * The kinds of chat context; `thread` where the client says nothing.
  */
 export type ContextKind = "thread" | "editor";
+
+/**
+ * How a turn is to be carried out, where the request says so (CF-07).
+ */
+export type ModeProfile = "auto_route" | "swarm";
+
+/**
+ * What the user has open beside the chat.
+ */
+export type BrowserContext = { active_tab_url?: string, active_tab_title?: string, tab_count?: number, };
 
 /**
  * A tool that the client carries out itself; its calls wait for what the client answers. What it may be is checked
@@ -159,7 +173,7 @@ parent_id: string | null,
 /**
  * 0 at the root.
  */
-depth: number, } | { "type": "budget_exceeded", reason: BudgetReason, limit: number, 
+depth: number, } | { "type": "plan_created", tool_call_id: string, plan: Plan, } | { "type": "plan_ready_for_review", plan: Plan, } | { "type": "plan_review", plan_id: string, verdict: Verdict, notes: string, } | { "type": "executor_start", plan_id: string, steps: number, } | { "type": "step_start", plan_id: string, step_id: string, index: number, title: string, tool_call_id: string, } | { "type": "step_complete", plan_id: string, step_id: string, index: number, status: StepStatus, result: string, } | { "type": "executor_complete", plan_id: string, status: PlanStatus, completed: number, failed: number, skipped: number, } | { "type": "swarmPlanReady", steps: Array<string>, } | { "type": "swarmStepStarted", stepIndex: number, description: string, } | { "type": "swarmToolExecuted", stepIndex: number, tool: string, briefResult: string, } | { "type": "swarmStepCompleted", stepIndex: number, result: string, status: StepStatus, } | { "type": "swarmComplete", result: string, } | { "type": "budget_exceeded", reason: BudgetReason, limit: number, 
 /**
  * What was attempted, so one more than the limit for everything that is counted.
  */
@@ -262,7 +276,11 @@ version: number, nodes: Array<TreeNode>,
 /**
  * How many of the last nodes were left out, because the tree would not have fitted into its row.
  */
-omitted?: number | null, };
+omitted?: number | null, 
+/**
+ * The plans that the turn made, carried out or changed, as they were at its end. Their steps that began are nodes.
+ */
+plans?: Array<Plan>, };
 
 /**
  * One tool call. A `run_subtask` node contains the calls of its level and has a title.
@@ -347,6 +365,136 @@ running_ms: number | null, id: string, title: string, created_at: number, update
  * In the answer to a search: where a message of the thread has what was looked for.
  */
 snippet?: string | null, };
+
+/**
+ * What happens to a plan once it is made.
+ */
+export type ExecutionMode = "auto_execute" | "draft_only" | "agent_review";
+
+/**
+ * Where a plan stands.
+ */
+export type PlanStatus = "pending_review" | "executing" | "completed" | "partial" | "failed" | "rejected" | "dropped" | "stopped";
+
+/**
+ * Where a step of a plan stands.
+ */
+export type StepStatus = "pending" | "completed" | "partial" | "failed" | "skipped";
+
+/**
+ * A reviewer's word.
+ */
+export type Verdict = "approved" | "needs_changes" | "rejected";
+
+/**
+ * What a reviewer said of a plan.
+ */
+export type PlanReview = { verdict: Verdict, notes: string, };
+
+/**
+ * One step of a plan.
+ */
+export type PlanStep = { id: string, title: string, instructions: string, 
+/**
+ * The steps whose results it builds on.
+ */
+depends_on?: Array<string>, 
+/**
+ * The tool that does its work, where one does.
+ */
+tool?: string | null, status: StepStatus, };
+
+/**
+ * A plan. The thread's object is the authority for it.
+ */
+export type Plan = { id: string, objective: string, reasoning: string, context_type: string, 
+/**
+ * What it is about, such as a project.
+ */
+entity_id?: string | null, intent_label?: string | null, execution_mode: ExecutionMode, requested_outputs?: Array<string>, priority_entities?: Array<string>, status: PlanStatus, steps: Array<PlanStep>, review?: PlanReview | null, 
+/**
+ * Grows with each change.
+ */
+revision: number, created_at: number, };
+
+/**
+ * A template.
+ */
+export type TemplateEntry = { id: string, name: string, description: string, 
+/**
+ * The titles of the tasks that its projects begin with.
+ */
+tasks: Array<string>, };
+
+/**
+ * The templates.
+ */
+export type TemplateList = { templates: Array<TemplateEntry>, };
+
+/**
+ * A project as the list shows it.
+ */
+export type ProjectEntry = { id: string, name: string, description: string, template_id: string | null, created_at: number, updated_at: number, };
+
+/**
+ * The user's projects, oldest first.
+ */
+export type ProjectList = { projects: Array<ProjectEntry>, };
+
+/**
+ * A project with what belongs to it.
+ */
+export type ProjectDetail = { tasks: Array<ProjectTask>, documents: Array<DocumentEntry>, id: string, name: string, description: string, template_id: string | null, created_at: number, updated_at: number, };
+
+/**
+ * A task of a project.
+ */
+export type ProjectTask = { id: string, title: string, status: TaskStatus, notes: string, 
+/**
+ * The ids of the tasks that must be done before.
+ */
+blocked_by: Array<string>, updated_at: number, };
+
+/**
+ * Where a task stands.
+ */
+export type TaskStatus = "open" | "in_progress" | "done";
+
+/**
+ * A document as its project lists it.
+ */
+export type DocumentEntry = { id: string, title: string, updated_at: number, };
+
+/**
+ * A document with what it says.
+ */
+export type DocumentDetail = { 
+/**
+ * Markdown.
+ */
+content: string, id: string, title: string, updated_at: number, };
+
+/**
+ * What model calls of one day, operation, model and context used together.
+ */
+export type UsageRow = { 
+/**
+ * `2026-01-31`, UTC.
+ */
+day: string, operation_type: string, provider: string, model: string, context_type: string, calls: number, input_tokens: number, cached_tokens: number, output_tokens: number, 
+/**
+ * Null where the price of a call is unknown.
+ */
+cost_usd: number | null, };
+
+/**
+ * A user's usage, newest day first.
+ */
+export type UsageList = { 
+/**
+ * The beginning of the first day that is told, in milliseconds since 1970.
+ */
+from: number, usage: Array<UsageRow>, };
 
 /**
  * Something that is remembered about a user from one thread to the next.

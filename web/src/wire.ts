@@ -5,6 +5,7 @@ import type { Numbered } from "./wire.generated";
 
 export type {
   AgentState,
+  ChatContext,
   ChatRequest,
   Collection,
   CollectionList,
@@ -13,6 +14,7 @@ export type {
   CostSummary,
   Decision,
   Document,
+  DocumentDetail,
   DocumentList,
   ExecutionTree,
   FileEntry,
@@ -22,6 +24,13 @@ export type {
   MemoryList,
   MessageList,
   ModelCost,
+  Plan,
+  PlanReview,
+  PlanStep,
+  ProjectDetail,
+  ProjectEntry,
+  ProjectList,
+  ProjectTask,
   SentContent,
   StoredMessage,
   ThreadDetail,
@@ -29,6 +38,8 @@ export type {
   ThreadSummary,
   TreeNode,
   TurnLimits,
+  UsageList,
+  UsageRow,
 } from "./wire.generated";
 
 /** One event with its number and its turn. */

@@ -2,17 +2,21 @@
 //!
 //! Owns the shapes. Who writes them is `turn/`, where they are kept is `storage/`.
 
+mod setting;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::memory::Overlay;
-use crate::model::{Message, ModelError, ModelReply, Usage};
+use crate::model::{Message, ModelError, ModelReply, ToolCall, Usage};
 use crate::profiles::{Chain, Limits, Role};
-use crate::protocol::{Awaited, BudgetReason, ChunkKind, Content, Event, Place, Seq, StoredMessage};
+use crate::protocol::{Awaited, BudgetReason, ChunkKind, Content, Event, Place, Plan, Seq, StoredMessage};
 use crate::quota::Amount;
 use crate::toolbelt::{ToolPolicy, ToolSpec};
 use crate::versions::Versions;
+
+pub use setting::{Setting, Work};
 
 /// What is written together, in one transaction.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,6 +63,7 @@ impl Entry {
             Fact::Waiting { on, .. } | Fact::Answered { on, .. } => {
                 format!("{}:{}:{}", self.fact.kind(), self.at, on.as_str())
             }
+            Fact::Plan(plan) => format!("{}:{}:{}", self.fact.kind(), self.at, plan.revision),
             _ => format!("{}:{}", self.fact.kind(), self.at),
         }
     }
@@ -99,6 +104,14 @@ pub enum Fact {
     ToolStarted { place: Place, subtask: bool },
     /// A tool call has its result; refusals are results too.
     ToolEnded(ToolEnd),
+    /// The service answered in a model's place, without asking one.
+    Canned { digest: String, text: String },
+    /// The service made these calls in a model's place: the steps of a plan.
+    Called { place: Place, calls: Vec<ToolCall> },
+    /// A model call was dropped with the step that it belonged to.
+    ModelDropped,
+    /// A plan was made, or changed.
+    Plan(Box<Plan>),
     /// The turn stops before its natural end; the first one wins.
     Stopped(TurnStop),
     /// The turn was taken up again after its run was lost.
@@ -141,6 +154,10 @@ impl Fact {
             Fact::ModelEnded { .. } => "model_ended",
             Fact::ToolStarted { .. } => "tool_started",
             Fact::ToolEnded(_) => "tool_ended",
+            Fact::Canned { .. } => "canned",
+            Fact::Called { .. } => "called",
+            Fact::ModelDropped => "model_dropped",
+            Fact::Plan(_) => "plan",
             Fact::Stopped(_) => "stopped",
             Fact::Resumed { .. } => "resumed",
             Fact::Waiting { .. } => "waiting",
@@ -170,6 +187,9 @@ pub struct ToolEnd {
     pub content: String,
     #[serde(default)]
     pub is_error: bool,
+    /// A step of a plan that ran out of time or model calls: this is what it had by then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
     /// What the call (or the whole subtask) wrote to memory; merged when its round settles.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub overlay: Overlay,
@@ -190,6 +210,8 @@ pub struct TurnSpec {
     pub content: Content,
     /// `thread`, `editor` …
     pub context_type: String,
+    #[serde(default)]
+    pub setting: Setting,
     /// Whose models they are: a role, or `named` where the request named one by its id.
     #[serde(default)]
     pub profile: String,
@@ -219,14 +241,40 @@ pub struct TurnSpec {
 }
 
 impl TurnSpec {
-    /// The models that a level of this depth asks.
-    pub fn chain_at(&self, depth: u32) -> &Chain {
-        self.subtask_chain.as_ref().filter(|_| depth > 0).unwrap_or(&self.chain)
+    /// The models that a level asks.
+    pub fn chain_for(&self, work: Work) -> &Chain {
+        let other = match work {
+            Work::Subtask | Work::Step => self.subtask_chain.as_ref(),
+            Work::Review => self.setting.reviewers.as_ref(),
+            Work::Root | Work::Plan | Work::Route => None,
+        };
+        other.unwrap_or(&self.chain)
     }
 
     /// Whose models those are.
-    pub fn profile_at(&self, depth: u32) -> &str {
-        if depth > 0 && self.subtask_chain.is_some() { Role::Subagent.as_str() } else { &self.profile }
+    pub fn profile_for(&self, work: Work) -> &str {
+        match work {
+            Work::Subtask | Work::Step if self.subtask_chain.is_some() => Role::Subagent.as_str(),
+            Work::Review => Role::Quality.as_str(),
+            _ => &self.profile,
+        }
+    }
+
+    /// The `operation_type` of a level's model calls.
+    pub fn operation_for(&self, work: Work) -> &str {
+        match work {
+            Work::Root => &self.setting.operation,
+            Work::Subtask => "subtask",
+            Work::Plan => "plan_generation",
+            Work::Review => "plan_review",
+            Work::Step => "plan_step",
+            Work::Route => "route",
+        }
+    }
+
+    /// Whether the user has said nothing (B-062).
+    pub fn is_blank(&self) -> bool {
+        self.content.is_blank()
     }
 }
 
@@ -273,6 +321,8 @@ pub struct TurnEnd {
     /// What the turn adds to the model's view of the conversation: from the user's message on.
     pub history: Vec<Message>,
     pub calls: Vec<CallRecord>,
+    /// The plans that were made or changed, as they are now.
+    pub plans: Vec<Plan>,
     /// What quotas are charged; none where that is not known.
     pub used: Option<Amount>,
 }
@@ -288,7 +338,7 @@ pub enum CallRecord {
         provider: String,
         model: String,
         operation_type: String,
-        /// [`TurnSpec::profile_at`].
+        /// [`TurnSpec::profile_for`].
         #[serde(default)]
         profile: String,
         input_tokens: u64,
@@ -307,7 +357,15 @@ pub enum CallRecord {
         outcome: String,
     },
     /// A tool call: `tool_usage`.
-    Tool { id: String, tool_name: String, duration_ms: u64, is_error: bool },
+    Tool {
+        id: String,
+        tool_name: String,
+        duration_ms: u64,
+        is_error: bool,
+        /// What a call that makes or runs a plan was asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
+    },
     /// Something that failed: `error_log`.
     Failure(Failure),
 }

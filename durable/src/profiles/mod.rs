@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::quota::Grant;
 
+mod contexts;
 mod models;
 
+pub use contexts::ContextProfile;
 pub use models::{Chain, Offer, Price, Role};
 
 /// The limits of one turn over its whole tree (DESIGN §4). Their values stand in `*.toml` beside this file.
@@ -24,6 +26,13 @@ pub struct Limits {
     pub llm_calls: u32,
     /// Tool calls over the whole tree, subtasks included.
     pub tool_calls: u32,
+    /// Tool calls of the root level alone; no limit of their own if absent.
+    pub root_tool_calls: Option<u32>,
+    /// Model calls of one step of a plan: one that makes them all ends with what it has.
+    pub step_iterations: u32,
+    /// Milliseconds that one step of a plan may be running, and all of its steps.
+    pub step_ms: u64,
+    pub plan_ms: u64,
     /// Milliseconds that the turn may be running.
     pub wall_clock_ms: u64,
     /// Bytes of one tool's result; what is longer is truncated.
@@ -53,6 +62,10 @@ const UNLIMITED: Limits = Limits {
     subtasks: 0,
     llm_calls: 0,
     tool_calls: 0,
+    root_tool_calls: None,
+    step_iterations: 0,
+    step_ms: 0,
+    plan_ms: 0,
     wall_clock_ms: 0,
     tool_result_bytes: 0,
     history_tokens: 0,
@@ -90,12 +103,49 @@ impl Limits {
         }
     }
 
+    /// How many model calls a simple request has, within these limits.
+    pub fn of_simple_loop(&self) -> u32 {
+        SIMPLE_LOOP.iterations.min(self.iterations)
+    }
+
     /// The limits of a profile, if there is one of that name.
     pub fn of_profile(name: &str) -> Option<Limits> {
         match name {
             "thread" => Some(THREAD),
             "free" => Some(FREE),
+            "planner" => Some(PLANNER),
+            "simple_loop" => Some(SIMPLE_LOOP),
+            "swarm" => Some(SWARM),
             _ => None,
+        }
+    }
+
+    /// Of each limit the stricter one: limits are never added up (CF-01).
+    pub fn strictest(self, other: Limits) -> Limits {
+        fn optional<T: Ord + Copy>(one: Option<T>, other: Option<T>) -> Option<T> {
+            one.into_iter().chain(other).min()
+        }
+        Limits {
+            depth: self.depth.min(other.depth),
+            iterations: self.iterations.min(other.iterations),
+            parallel: self.parallel.min(other.parallel),
+            subtasks: self.subtasks.min(other.subtasks),
+            llm_calls: self.llm_calls.min(other.llm_calls),
+            tool_calls: self.tool_calls.min(other.tool_calls),
+            root_tool_calls: optional(self.root_tool_calls, other.root_tool_calls),
+            step_iterations: self.step_iterations.min(other.step_iterations),
+            step_ms: self.step_ms.min(other.step_ms),
+            plan_ms: self.plan_ms.min(other.plan_ms),
+            wall_clock_ms: self.wall_clock_ms.min(other.wall_clock_ms),
+            tool_result_bytes: self.tool_result_bytes.min(other.tool_result_bytes),
+            history_tokens: self.history_tokens.min(other.history_tokens),
+            schema_retries: self.schema_retries.min(other.schema_retries),
+            client_wait_ms: self.client_wait_ms.min(other.client_wait_ms),
+            approval_wait_ms: self.approval_wait_ms.min(other.approval_wait_ms),
+            output_tokens: self.output_tokens.min(other.output_tokens),
+            turn_tokens: optional(self.turn_tokens, other.turn_tokens),
+            turn_result_bytes: optional(self.turn_result_bytes, other.turn_result_bytes),
+            turn_cost_microusd: optional(self.turn_cost_microusd, other.turn_cost_microusd),
         }
     }
 }
@@ -115,6 +165,32 @@ mod tests {
         let free = Limits::of_profile("free").unwrap();
         assert!(free.llm_calls + 10 < 50, "Cloudflare's free plan allows 50 subrequests");
         assert_eq!(Limits::of_profile("none"), None);
+    }
+
+    // CF-01 CF-02 S-021 S-050 S-051 S-052 B-027 B-030
+    #[test]
+    fn the_profiles_of_plans_loops_and_swarms() {
+        let of = |name| Limits::of_profile(name).unwrap();
+        let planner = of("planner");
+        assert_eq!((planner.root_tool_calls, planner.wall_clock_ms), (Some(8), 90_000));
+        assert!(planner.plan_ms < planner.wall_clock_ms && planner.step_ms <= planner.plan_ms);
+        let simple = of("simple_loop");
+        assert_eq!((simple.iterations, simple.parallel), (5, 1));
+        let swarm = of("swarm");
+        assert_eq!((swarm.step_iterations, swarm.step_ms, swarm.plan_ms), (10, 120_000, 600_000));
+        assert!(swarm.parallel == 1 && swarm.plan_ms < swarm.wall_clock_ms);
+        assert_eq!(Limits::default().root_tool_calls, None);
+    }
+
+    // CF-01
+    #[test]
+    fn the_strictest_limit_wins() {
+        let (planner, free) = (Limits::of_profile("planner").unwrap(), Limits::of_profile("free").unwrap());
+        let both = planner.strictest(free);
+        assert_eq!(both, free.strictest(planner));
+        assert_eq!((both.root_tool_calls, both.wall_clock_ms), (Some(8), 90_000));
+        assert_eq!((both.llm_calls, both.depth), (free.llm_calls, free.depth));
+        assert_eq!(free.strictest(free), free);
     }
 
     #[test]

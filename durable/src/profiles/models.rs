@@ -75,6 +75,14 @@ impl Chain {
         Chain { first, then: Vec::new() }
     }
 
+    /// The same, with calls in the text of those models that cannot make them otherwise.
+    pub fn calling_in_text(mut self) -> Self {
+        for offer in std::iter::once(&mut self.first).chain(&mut self.then) {
+            Rc::make_mut(&mut offer.choice).text_calls = true;
+        }
+        self
+    }
+
     /// All its models, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Offer> {
         std::iter::once(&self.first).chain(&self.then)

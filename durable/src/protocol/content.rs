@@ -103,8 +103,21 @@ impl Content {
         self.parts().iter().any(|part| matches!(medium(part), Some(Medium::Image | Medium::Pdf)))
     }
 
-    /// Refuses what is blank, too much, or not what it says it is. The error names the offending part.
+    /// Whether it says nothing: neither words nor anything else.
+    pub fn is_blank(&self) -> bool {
+        match self {
+            Content::Text(text) => text.trim().is_empty(),
+            Content::Parts(parts) => {
+                parts.iter().all(|part| matches!(part, ContentPart::Text { text } if text.trim().is_empty()))
+            }
+        }
+    }
+
+    /// Refuses what is too much, or not what it says it is. The error names the offending part.
     pub fn check(&self) -> Result<(), ApiError> {
+        if matches!(self, Content::Parts(parts) if parts.is_empty()) {
+            return Err(ApiError::field("content", "expected at least one part"));
+        }
         let (mut texts, mut attached, mut bytes) = (Vec::new(), 0, 0);
         if let Content::Text(text) = self {
             texts.push(Cow::Borrowed(text.as_str()));
@@ -160,9 +173,6 @@ impl Content {
                 Ok(text) => texts.extend(text.map(Cow::Owned)),
                 Err(what) => return refuse("data", what.into()),
             }
-        }
-        if attached == 0 && texts.iter().all(|text| text.trim().is_empty()) {
-            return Err(ApiError::field("content", "the message is blank"));
         }
         if texts.iter().map(|text| text.chars().count()).sum::<usize>() > MAX_CONTENT_CHARS {
             let detail = format!("the message is longer than {MAX_CONTENT_CHARS} characters");

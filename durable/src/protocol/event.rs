@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::StoredMessage;
+use super::{Plan, PlanStatus, StepStatus, StoredMessage, Verdict};
 use crate::model::Usage;
 
 /// The thread-wide number of an event. Grows, may skip, is never reused.
@@ -151,6 +151,31 @@ pub enum Event {
         place: Place,
         reason: String,
     },
+    /// A plan was made.
+    PlanCreated { tool_call_id: String, plan: Box<Plan> },
+    /// It waits for the user's word, which is their next message.
+    PlanReadyForReview { plan: Box<Plan> },
+    /// A reviewer has spoken.
+    PlanReview { plan_id: String, verdict: Verdict, notes: String },
+    /// The steps of a plan begin.
+    ExecutorStart { plan_id: String, steps: u32 },
+    /// A step begins; what happens in it has its call as its parent.
+    StepStart { plan_id: String, step_id: String, index: usize, title: String, tool_call_id: String },
+    /// A step has its end. `result` is a preview.
+    StepComplete { plan_id: String, step_id: String, index: usize, status: StepStatus, result: String },
+    /// No step runs any more; those that did not run were skipped.
+    ExecutorComplete { plan_id: String, status: PlanStatus, completed: u32, failed: u32, skipped: u32 },
+    /// The same of a swarm, which has words of its own: its plan, step by step, and what came of it all.
+    #[serde(rename = "swarmPlanReady")]
+    SwarmPlanReady { steps: Vec<String> },
+    #[serde(rename = "swarmStepStarted", rename_all = "camelCase")]
+    SwarmStepStarted { step_index: usize, description: String },
+    #[serde(rename = "swarmToolExecuted", rename_all = "camelCase")]
+    SwarmToolExecuted { step_index: usize, tool: String, brief_result: String },
+    #[serde(rename = "swarmStepCompleted", rename_all = "camelCase")]
+    SwarmStepCompleted { step_index: usize, result: String, status: StepStatus },
+    #[serde(rename = "swarmComplete")]
+    SwarmComplete { result: String },
     /// A limit of the turn would have been crossed.
     BudgetExceeded {
         reason: BudgetReason,
@@ -178,6 +203,18 @@ impl Event {
             Event::ApprovalRequest { .. } => "approval_request",
             Event::ApprovalResolved { .. } => "approval_resolved",
             Event::ModelCallReset { .. } => "model_call_reset",
+            Event::PlanCreated { .. } => "plan_created",
+            Event::PlanReadyForReview { .. } => "plan_ready_for_review",
+            Event::PlanReview { .. } => "plan_review",
+            Event::ExecutorStart { .. } => "executor_start",
+            Event::StepStart { .. } => "step_start",
+            Event::StepComplete { .. } => "step_complete",
+            Event::ExecutorComplete { .. } => "executor_complete",
+            Event::SwarmPlanReady { .. } => "swarmPlanReady",
+            Event::SwarmStepStarted { .. } => "swarmStepStarted",
+            Event::SwarmToolExecuted { .. } => "swarmToolExecuted",
+            Event::SwarmStepCompleted { .. } => "swarmStepCompleted",
+            Event::SwarmComplete { .. } => "swarmComplete",
             Event::BudgetExceeded { .. } => "budget_exceeded",
             Event::CostSummary(_) => "cost_summary",
             Event::Error { .. } => "error",
@@ -206,9 +243,9 @@ pub struct TurnLimits {
 pub enum AgentState {
     /// A model is called or tools run.
     Thinking,
-    /// A stored plan is being executed.
+    /// A plan's steps run.
     ExecutingPlan,
-    /// The turn is parked until a person answers.
+    /// The turn is parked until a person answers, or has ended with something that is theirs to decide.
     WaitingOnUser,
 }
 

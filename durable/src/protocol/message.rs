@@ -40,8 +40,19 @@ pub struct StoredMessage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Cancelled {
+    pub status: CancelStatus,
     /// Null when the thread was idle.
     pub turn_id: Option<String>,
+}
+
+/// What became of a cancel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum CancelStatus {
+    /// Nothing runs any more, whether or not something ran before.
+    #[default]
+    Ok,
 }
 
 /// The answer to somebody who answers a call that waits.

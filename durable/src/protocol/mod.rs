@@ -7,6 +7,8 @@ mod event;
 mod key;
 mod knowledge;
 mod message;
+mod plan;
+mod project;
 mod request;
 mod tree;
 
@@ -31,10 +33,18 @@ pub use knowledge::{
     Passage, PassageList, line,
 };
 pub use message::{
-    Cancelled, FileEntry, FileList, MessageList, Role, SentContent, StopNote, StoredMessage, Taken,
-    ThreadDetail, ThreadList, ThreadSummary, WorkspaceList,
+    CancelStatus, Cancelled, FileEntry, FileList, MessageList, Role, SentContent, StopNote, StoredMessage,
+    Taken, ThreadDetail, ThreadList, ThreadSummary, WorkspaceList,
 };
-pub use request::{Approval, ChatContext, ChatRequest, ClientTool, ContextKind, ThreadChange, ToolResult};
+pub use plan::{ExecutionMode, Plan, PlanReview, PlanStatus, PlanStep, StepStatus, Verdict};
+pub use project::{
+    DocumentDetail, DocumentEntry, ProjectDetail, ProjectEntry, ProjectList, ProjectTask, TemplateEntry,
+    TemplateList, UsageList, UsageRow,
+};
+pub use request::{
+    Approval, BrowserContext, ChatContext, ChatRequest, ClientTool, ContextKind, ModeProfile, ThreadChange,
+    ToolResult,
+};
 pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeNode, preview};
 
 #[cfg(test)]

@@ -10,6 +10,13 @@ use super::command::check_workspace;
 use super::command::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
 use super::{ApiError, Content, Decision, ErrorCode};
 
+/// The longest name of a context's type or entity, in characters: they stand in prompts.
+const MAX_NAME_CHARS: usize = 200;
+/// The longest address and title of a tab, in characters.
+const MAX_TAB_CHARS: usize = 2_000;
+/// Text without control characters, for the schema.
+#[cfg(feature = "openapi")]
+const NO_CONTROL: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
 /// The deepest nesting of a body (DESIGN §10); serde_json itself refuses from 128 on.
 const MAX_JSON_DEPTH: usize = 64;
 /// The largest integer of a body, `request_seq` among them: the largest that JavaScript represents exactly.
@@ -34,6 +41,11 @@ pub struct ChatRequest {
     pub request_seq: Option<u64>,
     #[serde(default)]
     pub chat_context: Option<ChatContext>,
+    /// Asks for a router or a swarm; without it a turn makes no call beside its own.
+    #[serde(default)]
+    pub mode_profile: Option<ModeProfile>,
+    #[serde(default)]
+    pub browser_context: Option<BrowserContext>,
     #[serde(default)]
     pub cancel_on_disconnect: Option<bool>,
     #[serde(default)]
@@ -138,6 +150,34 @@ impl Approval {
     }
 }
 
+/// How a turn is to be carried out, where the request says so (CF-07).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ModeProfile {
+    /// One call decides between a short loop and a swarm.
+    AutoRoute,
+    /// A plan, its steps one after the other, a synthesis.
+    Swarm,
+}
+
+/// What the user has open beside the chat.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct BrowserContext {
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_TAB_CHARS)))]
+    #[serde(default, alias = "activeTabUrl", skip_serializing_if = "Option::is_none")]
+    pub active_tab_url: Option<String>,
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_TAB_CHARS)))]
+    #[serde(default, alias = "activeTabTitle", skip_serializing_if = "Option::is_none")]
+    pub active_tab_title: Option<String>,
+    #[cfg_attr(feature = "openapi", schemars(range(max = u32::MAX)))]
+    #[serde(default, alias = "tabCount", skip_serializing_if = "Option::is_none")]
+    pub tab_count: Option<u32>,
+}
+
 /// Where the chat happens: it decides the toolbelt and the profile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
@@ -145,11 +185,13 @@ impl Approval {
 pub struct ChatContext {
     #[serde(default)]
     pub kind: ContextKind,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_NAME_CHARS), regex(pattern = NO_CONTROL)))]
+    #[serde(default, alias = "contextType", skip_serializing_if = "Option::is_none")]
     pub context_type: Option<String>,
     #[serde(default, alias = "workflowId", skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_NAME_CHARS), regex(pattern = NO_CONTROL)))]
+    #[serde(default, alias = "entityId", skip_serializing_if = "Option::is_none")]
     pub entity_id: Option<String>,
 }
 
@@ -229,6 +271,30 @@ impl ChatRequest {
 
     fn check(&self) -> Result<(), ApiError> {
         self.content.check()?;
+        let context = self.chat_context.as_ref();
+        let names = [
+            ("chat_context.context_type", context.and_then(|context| context.context_type.as_deref())),
+            ("chat_context.entity_id", context.and_then(|context| context.entity_id.as_deref())),
+        ];
+        let browser = self.browser_context.as_ref();
+        let tab = [
+            ("browser_context.active_tab_url", browser.and_then(|browser| browser.active_tab_url.as_deref())),
+            (
+                "browser_context.active_tab_title",
+                browser.and_then(|browser| browser.active_tab_title.as_deref()),
+            ),
+        ];
+        for (field, text) in tab.into_iter().filter_map(|(field, text)| Some((field, text?))) {
+            if text.chars().nth(MAX_TAB_CHARS).is_some() {
+                return Err(ApiError::field(field, format!("at most {MAX_TAB_CHARS} characters")));
+            }
+        }
+        for (field, name) in names.into_iter().filter_map(|(field, name)| Some((field, name?))) {
+            if name.chars().nth(MAX_NAME_CHARS).is_some() || name.chars().any(char::is_control) {
+                let detail = format!("at most {MAX_NAME_CHARS} characters, none of control");
+                return Err(ApiError::field(field, detail));
+            }
+        }
         if self.collections.as_ref().is_some_and(|ids| ids.len() > MAX_CHOSEN) {
             return Err(ApiError::field("collections", format!("at most {MAX_CHOSEN} can be searched")));
         }

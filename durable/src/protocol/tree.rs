@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ModelCost;
+use super::{ModelCost, Plan};
 
 /// The longest preview of arguments or of a result, in characters (requirement N-126).
 pub const PREVIEW_CHARS: usize = 500;
@@ -18,11 +18,14 @@ pub struct ExecutionTree {
     /// How many of the last nodes were left out, because the tree would not have fitted into its row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub omitted: Option<u32>,
+    /// The plans that the turn made, carried out or changed, as they were at its end. Their steps that began are nodes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plans: Vec<Plan>,
 }
 
 impl Default for ExecutionTree {
     fn default() -> Self {
-        ExecutionTree { version: 1, nodes: Vec::new(), omitted: None }
+        ExecutionTree { version: 1, nodes: Vec::new(), omitted: None, plans: Vec::new() }
     }
 }
 

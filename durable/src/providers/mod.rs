@@ -19,6 +19,7 @@ mod parts;
 pub mod permits;
 pub mod retry;
 pub mod sse;
+pub mod text_calls;
 pub mod workers_ai;
 
 pub use codec::{Codec, Decoder, HttpRequest, MAX_REPLY_BYTES, Secret};

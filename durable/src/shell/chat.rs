@@ -25,6 +25,8 @@ use super::thread::{Run, Thread, WATCH_MS};
 
 /// The longest title, in characters: it is the beginning of the first message.
 const TITLE_CHARS: usize = 80;
+/// The title of a thread whose first message says nothing.
+const UNTITLED: &str = "New chat";
 
 /// Who asks, where, for which turn.
 pub struct Ask<'a> {
@@ -196,7 +198,14 @@ impl Thread {
                 None => ask.owner.workspace_root(ask.thread_id),
             },
             assistant_message_id: &turn.assistant_message_id,
-            context: ask.request.kind(),
+            context: ask.request.chat_context.as_ref(),
+            mode: ask.request.mode_profile,
+            browser: ask.request.browser_context.as_ref(),
+            draft: if new {
+                None
+            } else {
+                self.store.draft(replaced.as_ref().map(|replaced| replaced.from))?
+            },
             client_tools: ask.request.client_tools.as_deref().unwrap_or_default(),
             approved: if new { BTreeSet::new() } else { self.store.approved_tools()? },
             mcp: offered,
@@ -316,7 +325,8 @@ impl Drop for StopWhenDropped {
 }
 
 fn title(content: &str) -> String {
-    content.trim().chars().take(TITLE_CHARS).collect()
+    let title: String = content.trim().chars().take(TITLE_CHARS).collect();
+    if title.is_empty() { UNTITLED.to_owned() } else { title }
 }
 
 /// A UUIDv7: it sorts by its time.

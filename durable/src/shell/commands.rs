@@ -7,8 +7,8 @@ use worker::Response;
 
 use crate::journal::{Answer, TurnStop};
 use crate::protocol::{
-    ApiError, Awaited, Cancelled, ErrorCode, MessageList, Owner, SentContent, Seq, Taken, ThreadDetail,
-    ThreadSummary,
+    ApiError, Awaited, CancelStatus, Cancelled, ErrorCode, MessageList, Owner, SentContent, Seq, Taken,
+    ThreadDetail, ThreadSummary,
 };
 use crate::storage::StoreError;
 use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing, ThreadRow};
@@ -105,7 +105,8 @@ impl Thread {
         if let Some(run) = &run {
             self.stop(run, TurnStop::Cancelled).await?;
         }
-        json_response(&Cancelled { turn_id: run.map(|run| run.turn.spec().turn_id.clone()) })
+        let turn_id = run.map(|run| run.turn.spec().turn_id.clone());
+        json_response(&Cancelled { status: CancelStatus::default(), turn_id })
     }
 
     /// Deletes the thread for ever. Nothing of it can come back: its rows are gone, its runs are fenced, its outbox

@@ -3,21 +3,25 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use uuid::Uuid;
 use worker::Env;
 
-use crate::journal::TurnSpec;
+use crate::journal::{Setting, TurnSpec};
 use crate::mcp::{Offer, Servers};
 use crate::model::Usage;
-use crate::ports::{Files, Memories, Model, Tools, Web};
-use crate::profiles::{Chain, Limits, Role};
+use crate::ports::{Files, Memories, Model, Projects, Tools, Web};
+use crate::profiles::{Chain, ContextProfile, Limits, Role};
 use crate::protocol::{
-    ApiError, ChatRequest, ClientTool, Content, ContextKind, ErrorCode, Owner, StoredMessage,
+    ApiError, BrowserContext, ChatContext, ChatRequest, ClientTool, Content, ErrorCode, ModeProfile, Owner,
+    Plan, StoredMessage,
 };
 use crate::providers::config::Configuration;
 use crate::quota::{Amount, Grant};
 use crate::storage::collections::D1Collections;
 use crate::storage::files::R2Files;
+use crate::storage::projects::D1Projects;
 use crate::toolbelt::ToolPolicy;
+use crate::tools::InContext;
 use crate::tools::search_collection::Searchable;
 use crate::turn::prompt;
 use crate::{shell, tools};
@@ -55,7 +59,12 @@ pub struct Frame<'a> {
     /// Where the turn's files are.
     pub workspace_root: String,
     pub assistant_message_id: &'a str,
-    pub context: ContextKind,
+    pub context: Option<&'a ChatContext>,
+    /// How the turn begins, where the request says so, and what is open beside the chat.
+    pub mode: Option<ModeProfile>,
+    pub browser: Option<&'a BrowserContext>,
+    /// The plan that waits for the user's word.
+    pub draft: Option<Plan>,
     /// The tools that the client brings.
     pub client_tools: &'a [ClientTool],
     /// The tools that a person has allowed for good.
@@ -70,36 +79,71 @@ pub struct Frame<'a> {
 
 /// A new turn by the present configuration. From here on it depends on what stands in the spec.
 pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), ApiError> {
-    let limits = limits(&thread.env)?.within(frame.grant);
+    let context = &ContextProfile::of(frame.context).in_mode(frame.mode);
+    let kind = frame.context.map(|context| context.kind).unwrap_or_default();
+    let limits = limits(&thread.env, context)?.within(frame.grant);
     let Offered { servers, listed } = frame.mcp;
     let rules = shell::limits::tool_rules(|name| var(&thread.env, name)).map_err(misconfigured)?;
     let workspace_root = R2Files::new(&thread.env).map(|_| frame.workspace_root.clone());
     let policy = ToolPolicy {
         workspace_root,
-        allowed_mcp_servers: servers.allowed(frame.context),
+        allowed_mcp_servers: servers.allowed(kind),
         memory: frame.retrieved.memory,
         collections: frame.retrieved.collections.clone(),
-        ..ToolPolicy::of(frame.context)
+        ..ToolPolicy::of(kind)
     };
     let rules = servers.rules(rules, &listed.offers);
     let policy = policy.narrowed(rules, frame.approved.clone());
     let (parts, configuration) =
         parts_with(thread, frame.owner, frame.thread_id, &policy, servers, &listed.offers)?;
-    let chain = chain(&configuration, frame.model, frame.content)?;
+    // A router or a swarm is nothing without calls: a model that can make none writes them.
+    let able = |chain: Chain| if frame.mode.is_some() { chain.calling_in_text() } else { chain };
+    let chain = able(chain(&configuration, frame.model, context, frame.content)?);
+    let other = |role| configuration.roles.of(role).cloned().map(able).filter(|other| *other != chain);
+    let in_context = InContext { profile: *context, has_draft: frame.draft.is_some() };
+    let tools = tools::offered(parts.tools.as_ref(), frame.client_tools, &policy, in_context);
+    let has_tools = chain.first.choice.calls() && !tools.is_empty();
+    let draft = frame.draft.clone().filter(|_| context.plans);
+    let entity_id = frame.context.and_then(|context| context.entity_id.clone());
+    let about = prompt::About {
+        context,
+        entity_id: entity_id.as_deref(),
+        has_tools,
+        draft: draft.as_ref(),
+        browser: frame.browser,
+    };
+    let system = prompt::root(about, &limits) + &prompt::knowledge(&policy) + &listed.note();
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let setting = Setting {
+        operation: if has_tools { context.operation } else { NO_TOOLS }.to_owned(),
+        entity_id,
+        goal: context.goal.map(str::to_owned),
+        planning: context.planning.to_owned(),
+        plan_tools: owned(context.plan_tools),
+        draft: draft.map(Box::new),
+        mode: frame.mode,
+        simple_iterations: limits.of_simple_loop(),
+        browser: frame.browser.cloned(),
+        reviewers: other(Role::Quality),
+    };
     let spec = TurnSpec {
         thread_id: frame.thread_id.to_owned(),
         turn_id: frame.user_message.turn_id.clone(),
         user_message_id: frame.user_message.id.clone(),
         assistant_message_id: frame.assistant_message_id.to_owned(),
         content: frame.content.clone(),
-        context_type: frame.context.as_str().to_owned(),
-        profile: Configuration::profile(frame.model).to_owned(),
-        subtask_chain: configuration.roles.of(Role::Subagent).filter(|other| **other != chain).cloned(),
+        context_type: context.name.to_owned(),
+        setting,
+        profile: frame
+            .model
+            .map_or(context.role.as_str(), |name| Configuration::profile(Some(name)))
+            .to_owned(),
+        subtask_chain: other(Role::Subagent),
         chain,
         limits,
-        tools: tools::offered(parts.tools.as_ref(), frame.client_tools, &policy),
-        system: prompt::root(frame.context, &limits) + &prompt::knowledge(&policy) + &listed.note(),
+        tools,
         policy,
+        system,
         history_until: frame.history_until,
         retrieved: frame.retrieved.message.clone(),
         replaces_message_id: frame.replaces_message_id.clone(),
@@ -108,9 +152,23 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     Ok((spec, parts))
 }
 
-/// The models of a turn, which can read what it is about.
-fn chain(configuration: &Configuration, model: Option<&str>, content: &Content) -> Result<Chain, ApiError> {
-    let chain = configuration.chain(model).ok_or_else(|| {
+/// The `operation_type` of a turn that can only talk (B-063).
+const NO_TOOLS: &str = "guidance_only";
+
+/// The models of a turn, which can read what it is about: those that the request names, else the context's, else the
+/// primary ones.
+fn chain(
+    configuration: &Configuration,
+    model: Option<&str>,
+    context: &ContextProfile,
+    content: &Content,
+) -> Result<Chain, ApiError> {
+    let of_context = || configuration.roles.of(context.role).unwrap_or(&configuration.roles.primary).clone();
+    let chain = match model {
+        None => Some(of_context()),
+        named => configuration.chain(named),
+    };
+    let chain = chain.ok_or_else(|| {
         ApiError::field("model", "this deployment does not offer it; GET /api/models lists what it offers")
     })?;
     let first = &chain.first.choice;
@@ -124,11 +182,13 @@ fn chain(configuration: &Configuration, model: Option<&str>, content: &Content) 
 /// The limits that a turn has whatever its quotas say, and the least that is good for something: one call of the model,
 /// with a message of some length. `money`: quotas limit it, which takes models whose prices are known.
 pub fn terms(env: &Env, request: &ChatRequest, money: bool) -> Result<(Limits, Amount), ApiError> {
-    let limits = limits(env)?;
+    let context = &ContextProfile::of(request.chat_context.as_ref()).in_mode(request.mode_profile);
+    let limits = limits(env, context)?;
     let configuration = configuration(env)?;
-    let chain = chain(&configuration, request.model.as_deref(), &request.content)?;
-    let subtasks = configuration.roles.of(Role::Subagent);
-    let mut offers = chain.iter().chain(subtasks.iter().flat_map(|chain| chain.iter()));
+    let chain = chain(&configuration, request.model.as_deref(), context, &request.content)?;
+    let reviewers = configuration.roles.of(Role::Quality).filter(|_| context.plans);
+    let others = configuration.roles.of(Role::Subagent).into_iter().chain(reviewers);
+    let mut offers = chain.iter().chain(others.flat_map(|chain| chain.iter()));
     if money && offers.any(|offer| offer.price.is_none()) {
         return Err(misconfigured("QUOTAS limits money, and the price of a model is not known".to_owned()));
     }
@@ -175,7 +235,9 @@ fn parts_with(
         ids: policy.collections.as_slice().into(),
     });
     let resources = tools::Resources { files, web: Some((fetches, web)), memories, searchable };
-    let tools: Rc<dyn Tools> = Rc::new(tools::Standard::new(&resources));
+    let projects = D1Projects::new(&thread.env, owner, Uuid::try_parse(thread_id).ok());
+    let projects: Rc<dyn Projects> = Rc::new(projects);
+    let tools: Rc<dyn Tools> = Rc::new(tools::Standard::new(&resources).with_projects(&projects));
     #[cfg(feature = "faults")]
     let tools = super::faults::with_recorders(tools.as_ref(), &thread.env);
     let tools = servers.with(tools, offers);
@@ -187,9 +249,9 @@ pub fn history_bytes(limits: &Limits) -> usize {
     usize::try_from(limits.history_tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN)
 }
 
-/// The limits of a turn: the profile's, with the operator's overrides.
-fn limits(env: &Env) -> Result<Limits, ApiError> {
-    shell::limits::from_env(|name| var(env, name)).map_err(misconfigured)
+/// The limits of a turn: the context's, with the operator's overrides.
+fn limits(env: &Env, context: &ContextProfile) -> Result<Limits, ApiError> {
+    shell::limits::from_env(|name| var(env, name), context).map_err(misconfigured)
 }
 
 /// Of how many turns a thread keeps the events.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::profiles::Limits;
+use crate::profiles::{ContextProfile, Limits};
 use crate::toolbelt::{PermissionClass, Rules};
 use crate::tools;
 
@@ -12,26 +12,49 @@ const MAX_TOOL_RESULT_BYTES: usize = 200_000;
 const EVENT_TURNS: u32 = 50;
 const MAX_EVENT_TURNS: u32 = 1_000;
 
-/// Reads `PROFILE` (the name of a profile; `thread` by default) and `LIMITS` (JSON with some of the members of
-/// [`Limits`], which win over the profile's). What is absent or empty is the default.
-pub fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<Limits, String> {
+/// The limits of a context's turns. Reads `PROFILE` (the name of a profile: of it and the context's budget the stricter
+/// limit holds) and `LIMITS` (JSON with some of the members of [`Limits`], which win over both, and such objects under
+/// the names of contexts, which win in those). What is absent or empty changes nothing.
+pub fn from_env(var: impl Fn(&str) -> Option<String>, context: &ContextProfile) -> Result<Limits, String> {
     let given = |name: &str| var(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
     let limits = match given("PROFILE") {
-        None => Limits::default(),
-        Some(name) => Limits::of_profile(&name).ok_or_else(|| format!("there is no PROFILE {name:?}"))?,
+        None => context.budget,
+        Some(name) => {
+            let chosen = Limits::of_profile(&name).ok_or_else(|| format!("there is no PROFILE {name:?}"))?;
+            // An ordinary chat's budget is the default of a deployment, not a limit to it.
+            if context.budget == Limits::default() { chosen } else { context.budget.strictest(chosen) }
+        }
     };
     let Some(json) = given("LIMITS") else { return Ok(limits) };
     let wrong = |error: serde_json::Error| format!("the variable LIMITS: {error}");
     let own: Map<String, Value> = serde_json::from_str(&json).map_err(wrong)?;
+    let (of_contexts, of_all): (Map<_, _>, Map<_, _>) =
+        own.into_iter().partition(|(_, value)| value.is_object());
+    if let Some(name) = of_contexts.keys().find(|name| ContextProfile::named(name).is_none()) {
+        return Err(format!("the variable LIMITS: there is no context {name:?}"));
+    }
     let mut all = serde_json::to_value(limits).map_err(wrong)?;
-    if let Value::Object(members) = &mut all {
-        members.extend(own);
+    let mut checked = limits;
+    // What is wrong in one context is told whatever context is asked for.
+    for (name, members) in
+        std::iter::once((context.name.to_owned(), Value::Object(of_all))).chain(of_contexts)
+    {
+        let here = ContextProfile::named(&name).is_some_and(|other| other.name == context.name);
+        let mut with = all.clone();
+        if let (Value::Object(known), Value::Object(members)) = (&mut with, members) {
+            known.extend(members);
+        }
+        let limits: Limits = serde_json::from_value(with.clone()).map_err(wrong)?;
+        if limits.tool_result_bytes > MAX_TOOL_RESULT_BYTES {
+            return Err(format!(
+                "the variable LIMITS: tool_result_bytes may be {MAX_TOOL_RESULT_BYTES} at most"
+            ));
+        }
+        if here {
+            (all, checked) = (with, limits);
+        }
     }
-    let limits: Limits = serde_json::from_value(all).map_err(wrong)?;
-    if limits.tool_result_bytes > MAX_TOOL_RESULT_BYTES {
-        return Err(format!("the variable LIMITS: tool_result_bytes may be {MAX_TOOL_RESULT_BYTES} at most"));
-    }
-    Ok(limits)
+    Ok(checked)
 }
 
 /// Reads `TOOL_POLICY`: JSON with a rule (`on`, `ask`, `off`) by the name of a class or a tool. A name that means

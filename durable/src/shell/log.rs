@@ -155,10 +155,18 @@ impl TurnLog {
             created_at: end.message.created_at,
             records: fit_calls(end.calls.clone())?,
             used: end.used,
+            execution_mode: end.plans.last().map(|plan| plan.execution_mode.as_str().to_owned()),
         };
+        self.store.keep_plans(&about.turn_id, &end.plans)?;
         let news = News::TurnEnded { thread, message, calls };
         let now = self.clock.now_ms();
         self.store.post(&Outgoing::new(&about.owner, about.thread_id.as_str(), news), now)?;
+        // A row each: a plan may be long.
+        for plan in &end.plans {
+            let (turn_id, plan) = (about.turn_id.clone(), Box::new(plan.clone()));
+            let news = News::PlanChanged { turn_id, plan, updated_at: end.message.created_at };
+            self.store.post(&Outgoing::new(&about.owner, about.thread_id.as_str(), news), now)?;
+        }
         self.store.clear_timer(Reason::Turn)?;
         self.store.hasten_timer(Reason::Outbox, now + WATCH_MS)
     }

@@ -130,7 +130,8 @@ impl Thread {
             ("done".to_owned(), done),
         ];
         let history = vec![Message::User { content: content.into() }, note];
-        let end = Some(Box::new(TurnEnd { message: stored, history, calls: Vec::new(), used: None }));
+        let (calls, plans) = (Vec::new(), Vec::new());
+        let end = Some(Box::new(TurnEnd { message: stored, history, calls, plans, used: None }));
         let numbers = self.numbers()?;
         let log = TurnLog {
             live: Rc::new(LiveLog::new(turn.turn_id.as_str(), numbers.next())),

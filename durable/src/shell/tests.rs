@@ -12,7 +12,7 @@ use super::numbers::Numbers;
 use super::reader::{Archive, Reader, Source};
 use super::{limits, sse};
 use crate::ports::Clock;
-use crate::profiles::Limits;
+use crate::profiles::{ContextProfile, Limits};
 use crate::protocol::{CallStatus, ChunkKind, Event, Numbered, Place, Seq};
 use crate::storage::StoreError;
 use crate::storage::page::Page;
@@ -101,7 +101,10 @@ fn a_reservation_that_was_taken_back_is_due_again() {
 #[test]
 fn single_limits_are_overridden() {
     let limits = |profile: &'static str, json: &'static str| {
-        limits::from_env(move |name| Some(if name == "PROFILE" { profile } else { json }.to_owned()))
+        limits::from_env(
+            move |name| Some(if name == "PROFILE" { profile } else { json }.to_owned()),
+            context("thread"),
+        )
     };
     assert_eq!(limits("", " "), Ok(Limits::default()));
     assert_eq!(limits("thread", "{\"subtasks\": 9}"), Ok(Limits { subtasks: 9, ..Limits::default() }));
@@ -112,6 +115,29 @@ fn single_limits_are_overridden() {
     assert!(limits("", "{\"tool_result_bytes\": 200001}").unwrap_err().contains("tool_result_bytes"));
     let error = limits("", "{\"subtask\": 8}").unwrap_err();
     assert!(error.contains("LIMITS") && error.contains("subtask"), "{error}");
+}
+
+fn context(name: &str) -> &'static ContextProfile {
+    ContextProfile::named(name).unwrap()
+}
+
+// CF-01: the stricter limit of a context and a deployment holds; each can be overridden in one context alone.
+#[test]
+fn limits_are_overridden_by_context() {
+    let limits = |profile: &'static str, json: &'static str, name: &str| {
+        let var = move |name: &str| Some(if name == "PROFILE" { profile } else { json }.to_owned());
+        limits::from_env(var, context(name))
+    };
+    let (planner, free) = (Limits::of_profile("planner").unwrap(), Limits::of_profile("free").unwrap());
+    assert_eq!(limits("", "", "project"), Ok(planner));
+    assert_eq!(limits("free", "", "project"), Ok(planner.strictest(free)));
+    let json = r#"{"depth": 2, "project": {"root_tool_calls": 12}, "task_update": {"wall_clock_ms": 5}}"#;
+    let shallow = Limits { depth: 2, ..planner };
+    assert_eq!(limits("", json, "project"), Ok(Limits { root_tool_calls: Some(12), ..shallow }));
+    assert_eq!(limits("", json, "task"), Ok(Limits { wall_clock_ms: 5, ..shallow }));
+    assert_eq!(limits("", json, "general"), Ok(shallow));
+    assert!(limits("", r#"{"projects": {}}"#, "thread").unwrap_err().contains("there is no context"));
+    assert!(limits("", r#"{"project": {"deep": 1}}"#, "thread").is_err());
 }
 
 #[test]

@@ -10,7 +10,8 @@ use super::rows::{Fresh, PAYLOAD_BYTES, STATEMENT_BYTES, entries, entry_rows, ev
 use crate::journal::{CallRecord, Entry, Fact, TextPart, ToolEnd};
 use crate::model::Message;
 use crate::protocol::{
-    ChunkKind, Event, ExecutionTree, FinishReason, Owner, Place, Role, StoredMessage, TreeNode, preview,
+    ChunkKind, Event, ExecutionMode, ExecutionTree, FinishReason, Owner, PREVIEW_CHARS, Place, Plan,
+    PlanReview, PlanStatus, PlanStep, Role, StepStatus, StoredMessage, TreeNode, Verdict, preview,
 };
 
 /// The platform's limit.
@@ -81,6 +82,7 @@ fn an_entry_of_any_length_is_read_back_whole() {
         fact: Fact::ToolEnded(ToolEnd {
             content: worst(100),
             is_error: false,
+            partial: false,
             overlay: (0..bytes / 50_000).map(|n| (format!("key {n}"), "ü\"\\".repeat(12_500))).collect(),
             versions: Default::default(),
             duration_ms: 1,
@@ -165,6 +167,55 @@ fn a_message_that_is_too_long_is_cut_and_says_so() {
     assert!(tree.nodes[199].args_preview.as_ref().unwrap().starts_with("üüü"));
 }
 
+// B-103: a plan is read again as it was, for as long as that fits.
+#[test]
+fn plans_are_kept_with_their_tree() {
+    let plan = |text: &str| Plan {
+        id: "plan".to_owned(),
+        objective: text.to_owned(),
+        reasoning: text.to_owned(),
+        context_type: "project".to_owned(),
+        entity_id: None,
+        intent_label: None,
+        execution_mode: ExecutionMode::AgentReview,
+        requested_outputs: vec![text.to_owned(); 20],
+        priority_entities: Vec::new(),
+        status: PlanStatus::PendingReview,
+        steps: (0..12).map(|n| step(n, text)).collect(),
+        review: Some(PlanReview { verdict: Verdict::NeedsChanges, notes: text.to_owned() }),
+        revision: 1,
+        created_at: 1,
+    };
+    let fitted = |plans: Vec<Plan>, nodes: usize| {
+        let mut message = message(String::new(), nodes, "x");
+        message.execution_tree.as_mut().unwrap().plans = plans;
+        fit_message(message).unwrap().execution_tree.unwrap()
+    };
+    let long = "x".repeat(4_000);
+    let tree = fitted(vec![plan("short"), plan(&long)], 10);
+    assert_eq!(tree.plans[0], plan("short"));
+    assert_eq!((tree.plans[1].reasoning.len(), tree.plans[1].requested_outputs.len()), (4_000, 20));
+    assert_eq!(tree.plans[1].steps[11].instructions.chars().count(), PREVIEW_CHARS + 1);
+    // As many plans as a turn may make, as long as they may be.
+    let tree = fitted(vec![plan(&worst(4_000)); 8], 200);
+    assert!(serde_json::to_string(&tree).unwrap().len() <= TREE_BYTES);
+    assert_eq!((tree.nodes.len(), tree.plans.len(), tree.plans[7].steps.len()), (200, 8, 12));
+    let tree = fitted(vec![plan(&worst(4_000)); 100], 200);
+    assert!(serde_json::to_string(&tree).unwrap().len() <= TREE_BYTES);
+    assert_eq!((tree.nodes.len(), tree.plans.len()), (200, 0));
+}
+
+fn step(n: usize, text: &str) -> PlanStep {
+    PlanStep {
+        id: format!("step-{n}"),
+        title: text.chars().take(200).collect(),
+        instructions: text.to_owned(),
+        depends_on: Vec::new(),
+        tool: None,
+        status: StepStatus::Pending,
+    }
+}
+
 #[test]
 fn what_goes_to_d1_fits_whatever_a_turn_did() {
     let content = worst(CONTENT_BYTES);
@@ -174,6 +225,7 @@ fn what_goes_to_d1_fits_whatever_a_turn_did() {
         tool_name: worst(1_000),
         duration_ms: 1,
         is_error: true,
+        detail: None,
     };
     let model = |n: usize| CallRecord::Model {
         id: format!("model_{n}"),
@@ -202,6 +254,7 @@ fn what_goes_to_d1_fits_whatever_a_turn_did() {
         created_at: 1,
         records,
         used: None,
+        execution_mode: None,
     };
     let thread = ThreadRow { title: "t".to_owned(), created_at: 1, updated_at: 2 };
     let owner = Owner { issuer: "key".to_owned(), tenant: "t".to_owned(), user: "u".to_owned() };

@@ -4,7 +4,7 @@
 //! view (`history.rs`, half of that); on its way to D1 the tree is a string within a string.
 
 use crate::journal::CallRecord;
-use crate::protocol::{ExecutionTree, PREVIEW_CHARS, StoredMessage};
+use crate::protocol::{ExecutionTree, PREVIEW_CHARS, Plan, StoredMessage};
 
 use super::StoreError;
 use super::rows::{json_bytes, json_char_bytes};
@@ -68,11 +68,17 @@ fn fit_tree(mut tree: ExecutionTree) -> Result<ExecutionTree, StoreError> {
                 shorten(text, chars);
             }
         }
+        tree.plans.iter_mut().for_each(|plan| shorten_plan(plan, chars));
         if serde_json::to_string(&tree)?.len() <= TREE_BYTES {
             return Ok(tree);
         }
     }
-    let (mut bytes, mut kept) = (0, 0);
+    let mut bytes = serde_json::to_string(&tree.plans)?.len();
+    if bytes > TREE_BYTES / 2 {
+        tree.plans.clear();
+        bytes = 0;
+    }
+    let mut kept = 0;
     for node in &tree.nodes {
         bytes += serde_json::to_string(node)?.len() + 1;
         if bytes > TREE_BYTES - 100 {
@@ -83,6 +89,18 @@ fn fit_tree(mut tree: ExecutionTree) -> Result<ExecutionTree, StoreError> {
     let omitted = u32::try_from(tree.nodes.len() - kept).unwrap_or(u32::MAX);
     tree.nodes.truncate(kept);
     Ok(ExecutionTree { omitted: Some(omitted), ..tree })
+}
+
+/// The instructions of its steps are details, like previews; what a person reads is cut only where it must be.
+fn shorten_plan(plan: &mut Plan, chars: usize) {
+    plan.steps.iter_mut().for_each(|step| shorten(&mut step.instructions, chars));
+    if chars < PREVIEW_CHARS {
+        let notes = plan.review.as_mut().map(|review| &mut review.notes);
+        let texts = [Some(&mut plan.objective), Some(&mut plan.reasoning), notes];
+        texts.into_iter().flatten().for_each(|text| shorten(text, chars));
+        plan.requested_outputs.clear();
+        plan.priority_entities.clear();
+    }
 }
 
 fn shorten(text: &mut String, chars: usize) {

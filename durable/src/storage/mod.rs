@@ -25,6 +25,10 @@ pub mod memories;
 #[cfg(target_arch = "wasm32")]
 pub mod outbox;
 #[cfg(target_arch = "wasm32")]
+pub mod plans;
+#[cfg(target_arch = "wasm32")]
+pub mod projects;
+#[cfg(target_arch = "wasm32")]
 pub mod quota;
 #[cfg(target_arch = "wasm32")]
 pub mod sql;

@@ -3,11 +3,14 @@
 //! Every statement is an upsert or a deletion that names tenant and user, so it may arrive late or twice. Each takes
 //! its rows as one JSON array, which keeps a batch of any size within D1's 100 bound parameters.
 
+mod telemetry;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use self::telemetry::{CallRows, INSERT_ERROR_LOG, INSERT_LLM_USAGE, INSERT_TOOL_USAGE};
 use crate::journal::{CallRecord, Failure};
-use crate::protocol::{Owner, StoredMessage};
+use crate::protocol::{Owner, Plan, StoredMessage};
 use crate::quota::Amount;
 
 use super::StoreError;
@@ -41,6 +44,12 @@ pub enum News {
         thread: ThreadRow,
         message: StoredMessage,
         calls: Calls,
+    },
+    /// A plan as it is after a turn.
+    PlanChanged {
+        turn_id: String,
+        plan: Box<Plan>,
+        updated_at: u64,
     },
     /// What is kept of a turn whose thread was deleted before D1 heard of it: what was spent must add up.
     Spent {
@@ -78,6 +87,9 @@ pub struct Calls {
     /// What quotas are charged; none where that is not known.
     #[serde(default)]
     pub used: Option<Amount>,
+    /// How the turn's plan was to be carried out; none where it had none.
+    #[serde(default)]
+    pub execution_mode: Option<String>,
 }
 
 impl Outgoing {
@@ -93,6 +105,7 @@ impl Outgoing {
             News::TurnStarted { message, .. } | News::TurnEnded { message, .. } => Some(&message.turn_id),
             News::Renamed { .. }
             | News::MessagesReplaced { .. }
+            | News::PlanChanged { .. }
             | News::Spent { .. }
             | News::Failed { .. }
             | News::ThreadDeleted { .. } => None,
@@ -130,11 +143,17 @@ impl Outgoing {
             News::TurnEnded { mut calls, .. } | News::Spent { mut calls } => {
                 // What a tool said of its failure may repeat what was deleted.
                 calls.records.retain(|record| !matches!(record, CallRecord::Failure(_)));
+                for record in &mut calls.records {
+                    if let CallRecord::Tool { detail, .. } = record {
+                        *detail = None;
+                    }
+                }
                 Some(Outgoing { news: News::Spent { calls }, ..self })
             }
             News::TurnStarted { .. }
             | News::Renamed { .. }
             | News::MessagesReplaced { .. }
+            | News::PlanChanged { .. }
             | News::Failed { .. }
             | News::ThreadDeleted { .. } => None,
         }
@@ -163,27 +182,22 @@ ON CONFLICT (tenant, user_id, id) DO UPDATE SET
   content = excluded.content, execution_tree = excluded.execution_tree, usage = excluded.usage,
   finish_reason = excluded.finish_reason";
 
-const INSERT_LLM_USAGE: &str = "
-INSERT INTO llm_usage (tenant, user_id, id, thread_id, turn_id, provider, model, operation_type, context_type, profile,
-  execution_mode, input_tokens, cached_tokens, output_tokens, cost_usd, first_byte_ms, duration_ms, retries, outcome,
-  created_at)
+/// What a thread tells later of a plan is newer, whatever comes first.
+const UPSERT_PLANS: &str = "
+INSERT INTO plans (tenant, user_id, thread_id, id, turn_id, objective, intent_label, context_type, entity_id,
+  execution_mode, status, review_verdict, payload, revision, created_at, updated_at)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-  value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14, value ->> 15,
-  value ->> 16, value ->> 17, value ->> 18, value ->> 19 FROM json_each(?1) WHERE true
-ON CONFLICT (tenant, user_id, id) DO NOTHING";
+  value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14, value ->> 15
+FROM json_each(?1) WHERE true
+ON CONFLICT (tenant, user_id, thread_id, id) DO UPDATE SET
+  turn_id = excluded.turn_id, intent_label = excluded.intent_label, status = excluded.status,
+  review_verdict = excluded.review_verdict, payload = excluded.payload, revision = excluded.revision,
+  updated_at = excluded.updated_at
+WHERE excluded.revision > plans.revision";
 
-const INSERT_TOOL_USAGE: &str = "
-INSERT INTO tool_usage (tenant, user_id, id, thread_id, turn_id, tool_name, duration_ms, is_error, outcome, created_at)
-SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-  value ->> 8, value ->> 9 FROM json_each(?1) WHERE true
-ON CONFLICT (tenant, user_id, id) DO NOTHING";
-
-const INSERT_ERROR_LOG: &str = "
-INSERT INTO error_log (tenant, user_id, id, thread_id, turn_id, component, stage, tool_name, code, message,
-  context_type, execution_mode, created_at)
-SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-  value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12 FROM json_each(?1) WHERE true
-ON CONFLICT (tenant, user_id, id) DO NOTHING";
+const DELETE_PLANS: &str = "
+DELETE FROM plans WHERE (tenant, user_id, thread_id) IN (SELECT value ->> 0, value ->> 1, value ->> 2
+FROM json_each(?1))";
 
 const DELETE_REPLACED: &str = "
 DELETE FROM messages WHERE (tenant, user_id, id) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1))";
@@ -195,14 +209,11 @@ FROM json_each(?1))";
 const DELETE_THREADS: &str = "
 DELETE FROM threads WHERE (tenant, user_id, id) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1))";
 
-/// Until plans come, every call is made by the one agent loop (column `execution_mode`).
-const EXECUTION_MODE: &str = "agent";
-
 /// The statements of one D1 batch for these rows of the outbox, which are in the order in which they were written.
 /// Deletions come last: a thread's object writes nothing after its own, and no message after its, so nothing can come
 /// back.
 pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
-    let (mut threads, mut messages) = (Vec::new(), Vec::new());
+    let (mut threads, mut messages, mut plans) = (Vec::new(), Vec::new(), Vec::new());
     let mut rows = CallRows::default();
     let (mut replaced_messages, mut deleted) = (Vec::new(), Vec::new());
     for out in outbox {
@@ -222,8 +233,10 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
             }
             News::ThreadDeleted { .. } => deleted.push((tenant, user_id, thread_id)),
             News::Failed { failure, created_at } => {
-                let id = format!("{thread_id}/{}", failure.id);
-                rows.failures.push(failure_row(out, failure, &id, "", "", *created_at));
+                rows.add_failure(out, failure, *created_at);
+            }
+            News::PlanChanged { turn_id, plan, updated_at } => {
+                plans.push(plan_row(out, turn_id, plan, *updated_at)?);
             }
             News::Renamed { .. } | News::Spent { .. } => {}
         }
@@ -240,8 +253,10 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
     add(INSERT_LLM_USAGE, json_rows(&rows.llm_usage)?);
     add(INSERT_TOOL_USAGE, json_rows(&rows.tool_usage)?);
     add(INSERT_ERROR_LOG, json_rows(&rows.failures)?);
+    add(UPSERT_PLANS, json_rows(&plans)?);
     add(DELETE_REPLACED, json_rows(&replaced_messages)?);
     add(DELETE_MESSAGES, json_rows(&deleted)?);
+    add(DELETE_PLANS, json_rows(&deleted)?);
     add(DELETE_THREADS, json_rows(&deleted)?);
     Ok(all)
 }
@@ -269,101 +284,25 @@ fn message_row(out: &Outgoing, message: &StoredMessage) -> Result<Value, StoreEr
     ]))
 }
 
-/// The rows of telemetry.
-#[derive(Default)]
-struct CallRows {
-    llm_usage: Vec<Value>,
-    tool_usage: Vec<Value>,
-    failures: Vec<Value>,
-}
-
-impl CallRows {
-    fn add(&mut self, out: &Outgoing, calls: &Calls) {
-        let unique = |id: &str| format!("{}/{id}", calls.message_id);
-        for record in &calls.records {
-            match record {
-                CallRecord::Model {
-                    id,
-                    provider,
-                    model,
-                    operation_type,
-                    profile,
-                    input_tokens,
-                    cached_tokens,
-                    output_tokens,
-                    cost_usd,
-                    first_byte_ms,
-                    duration_ms,
-                    retries,
-                    outcome,
-                } => self.llm_usage.push(json!([
-                    out.tenant,
-                    out.user_id,
-                    unique(id),
-                    out.thread_id,
-                    calls.turn_id,
-                    provider,
-                    model,
-                    operation_type,
-                    calls.context_type,
-                    profile,
-                    EXECUTION_MODE,
-                    input_tokens,
-                    cached_tokens,
-                    output_tokens,
-                    cost_usd,
-                    first_byte_ms,
-                    duration_ms,
-                    retries,
-                    outcome,
-                    calls.created_at,
-                ])),
-                CallRecord::Tool { id, tool_name, duration_ms, is_error } => self.tool_usage.push(json!([
-                    out.tenant,
-                    out.user_id,
-                    unique(id),
-                    out.thread_id,
-                    calls.turn_id,
-                    tool_name,
-                    duration_ms,
-                    u8::from(*is_error),
-                    if *is_error { "error" } else { "ok" },
-                    calls.created_at,
-                ])),
-                CallRecord::Failure(failure) => {
-                    let (turn_id, context) = (&calls.turn_id, &calls.context_type);
-                    let id = unique(&failure.id);
-                    self.failures.push(failure_row(out, failure, &id, turn_id, context, calls.created_at));
-                }
-            }
-        }
-    }
-}
-
-fn failure_row(
-    out: &Outgoing,
-    failure: &Failure,
-    id: &str,
-    turn_id: &str,
-    context_type: &str,
-    created_at: u64,
-) -> Value {
-    let Failure { component, stage, tool_name, code, message, .. } = failure;
-    json!([
+fn plan_row(out: &Outgoing, turn_id: &str, plan: &Plan, updated_at: u64) -> Result<Value, StoreError> {
+    Ok(json!([
         out.tenant,
         out.user_id,
-        id,
         out.thread_id,
+        plan.id,
         turn_id,
-        component,
-        stage,
-        tool_name,
-        code,
-        message,
-        context_type,
-        EXECUTION_MODE,
-        created_at,
-    ])
+        plan.objective,
+        plan.intent_label,
+        plan.context_type,
+        plan.entity_id,
+        plan.execution_mode,
+        plan.status,
+        plan.review.as_ref().map(|review| review.verdict),
+        serde_json::to_string(plan)?,
+        plan.revision,
+        plan.created_at,
+        updated_at,
+    ]))
 }
 
 /// How long a thread waits before it turns to D1 again, in milliseconds.

@@ -89,9 +89,36 @@ CREATE TABLE outbox (
 );
 ";
 
+/// The plans of a thread, made when it has its first one: most have none.
+pub const CREATE_PLANS: &str = "
+CREATE TABLE IF NOT EXISTS plans (
+  row     INTEGER PRIMARY KEY AUTOINCREMENT,
+  id      TEXT NOT NULL UNIQUE,
+  -- The turn that changed it last.
+  turn_id TEXT NOT NULL,
+  status  TEXT NOT NULL,
+  payload TEXT NOT NULL
+);
+";
+
+/// Whether there are any.
+pub const HAS_PLANS: &str = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'plans'";
+
+/// Writes a plan as it is now.
+pub const UPSERT_PLAN: &str = "
+INSERT INTO plans (id, turn_id, status, payload) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (id) DO UPDATE SET turn_id = excluded.turn_id, status = excluded.status, payload = excluded.payload";
+
+/// The plan that waits for the user's word: the newest, unless the turn that left it so is not part of the conversation
+/// before this row any more.
+pub const SELECT_DRAFT: &str = "
+SELECT payload FROM plans WHERE status = 'pending_review'
+AND turn_id IN (SELECT turn_id FROM messages WHERE row < ?1) ORDER BY row DESC LIMIT 1";
+
 /// Empties a deleted thread but for its tombstone and its sequence block, which [`BURY`] leaves.
 pub const CLEAR: &str = "
 DELETE FROM messages; DELETE FROM events; DELETE FROM journal; DELETE FROM turns; DELETE FROM timers; DELETE FROM outbox;
+DROP TABLE IF EXISTS plans;
 ";
 
 /// Turns the one row of `meta` into a tombstone.

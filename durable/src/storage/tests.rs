@@ -7,7 +7,7 @@ use super::outgoing::{Calls, News, Outgoing, ThreadRow, retry_after_ms, statemen
 use super::page::{LogRow, assemble};
 use super::rows::{Fresh, TEXT, entry_rows, event_rows};
 use crate::journal::{
-    Answer, CallRecord, Entry, Fact, Failure, ModelOutcome, TextPart, ToolEnd, TurnSpec, TurnStop,
+    Answer, CallRecord, Entry, Fact, Failure, ModelOutcome, Setting, TextPart, ToolEnd, TurnSpec, TurnStop,
 };
 use crate::model::{
     Message, ModelChoice, ModelError, ModelErrorKind, ModelReply, RawMessage, RawValueEq, ReplyFinish,
@@ -15,8 +15,8 @@ use crate::model::{
 };
 use crate::profiles::{Chain, Limits, Offer, Price};
 use crate::protocol::{
-    Awaited, BudgetReason, ChunkKind, ContextKind, Event, FinishReason, Numbered, Owner, Place, Role,
-    StoredMessage,
+    Awaited, BudgetReason, ChunkKind, ContextKind, Event, ExecutionMode, FinishReason, Numbered, Owner,
+    Place, Plan, PlanReview, PlanStatus, PlanStep, Role, StepStatus, StoredMessage, Verdict,
 };
 use crate::toolbelt::{PermissionClass, RunsAt, ToolPolicy, ToolSpec};
 
@@ -181,6 +181,7 @@ fn outbox() -> Vec<Outgoing> {
         tool_name: "calculate".to_owned(),
         duration_ms: 3,
         is_error: true,
+        detail: Some("detail".to_owned()),
     };
     let calls = Calls {
         turn_id: "turn".to_owned(),
@@ -189,6 +190,7 @@ fn outbox() -> Vec<Outgoing> {
         created_at: 7,
         records: vec![tool("c1"), tool("c2")],
         used: None,
+        execution_mode: None,
     };
     let started = News::TurnStarted { thread: thread(1), message: message("m1", Role::User) };
     let ended = News::TurnEnded { thread: thread(2), message: message("m2", Role::Assistant), calls };
@@ -217,12 +219,14 @@ fn a_deletion_comes_last_and_keeps_only_what_was_spent() {
     let mut news: Vec<_> = outbox().into_iter().filter_map(Outgoing::without_content).collect();
     news.push(Outgoing::new(&owner(), "thread", News::ThreadDeleted { workspace_root: None }));
     let batch = statements(&news).unwrap();
-    let verbs = ["INSERT INTO tool_usage ", "DELETE FROM messages ", "DELETE FROM threads "];
+    let verbs =
+        ["INSERT INTO tool_usage ", "DELETE FROM messages ", "DELETE FROM plans ", "DELETE FROM threads "];
     assert_eq!(batch.len(), verbs.len());
     for (statement, verb) in batch.iter().zip(verbs) {
         assert!(statement.sql.trim().starts_with(verb), "{}", statement.sql);
     }
-    assert_eq!(batch[2].rows, r#"[["tenant","anonymous:user","thread"]]"#);
+    assert_eq!(batch[3].rows, r#"[["tenant","anonymous:user","thread"]]"#);
+    assert!(!batch[0].rows.contains("detail"), "what a call was asked for goes with its thread");
 }
 
 fn failure(id: &str) -> Failure {
@@ -261,6 +265,7 @@ fn calls_and_failures_are_rows() {
         created_at: 7,
         records: vec![model, CallRecord::Failure(failure("failure_0"))],
         used: None,
+        execution_mode: None,
     };
     let failed = News::Failed { failure: Failure { tool_name: None, ..failure("outbox_5") }, created_at: 5 };
     let spent = Outgoing::new(&owner(), "thread", News::Spent { calls });
@@ -429,6 +434,14 @@ fn journal_entries_are_read_back_as_they_were_written() {
         assistant_message_id: "a".to_owned(),
         content: "c".into(),
         context_type: "thread".to_owned(),
+        setting: Setting {
+            entity_id: Some("e".to_owned()),
+            goal: Some("g".to_owned()),
+            plan_tools: vec!["t?".to_owned()],
+            draft: Some(Box::new(plan())),
+            reviewers: Some(Chain::of(offer("r"))),
+            ..Setting::default()
+        },
         profile: "primary".to_owned(),
         chain: Chain { first: offer("m"), then: vec![offer("n")] },
         subtask_chain: Some(Chain::of(offer("o"))),
@@ -444,6 +457,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
     let tool_end = ToolEnd {
         content: "c".to_owned(),
         is_error: true,
+        partial: true,
         overlay: [("k".to_owned(), "v".to_owned())].into(),
         versions: Default::default(),
         duration_ms: 1,
@@ -472,6 +486,17 @@ fn journal_entries_are_read_back_as_they_were_written() {
             answer: Answer::Result { content: "c".to_owned(), is_error: true },
             at_ms: 3,
         },
+        Fact::Canned { digest: "d".to_owned(), text: "t".to_owned() },
+        Fact::Called {
+            place: place.clone(),
+            calls: vec![ToolCall {
+                call_id: "1".to_owned(),
+                name: "t".to_owned(),
+                arguments: "{".to_owned(),
+            }],
+        },
+        Fact::ModelDropped,
+        Fact::Plan(Box::new(plan())),
         Fact::Parked { count: 1 },
         Fact::Unparked { count: 1 },
     ];
@@ -542,4 +567,76 @@ fn images_go_when_all_else_is_short() {
     let read: Vec<Message> = serde_json::from_str(&shorter).unwrap();
     assert_eq!(read[0], Message::User { content: "question\n\n[image/png, 3 kB]".into() });
     assert_eq!(read.len(), 5);
+}
+
+fn plan() -> Plan {
+    Plan {
+        id: "plan_1".to_owned(),
+        objective: "o".to_owned(),
+        reasoning: "r".to_owned(),
+        context_type: "project".to_owned(),
+        entity_id: Some("e".to_owned()),
+        intent_label: Some("label".to_owned()),
+        execution_mode: ExecutionMode::AgentReview,
+        requested_outputs: vec!["x".to_owned()],
+        priority_entities: vec!["y".to_owned()],
+        status: PlanStatus::PendingReview,
+        steps: vec![PlanStep {
+            id: "a".to_owned(),
+            title: "t".to_owned(),
+            instructions: "i".to_owned(),
+            depends_on: vec!["b".to_owned()],
+            tool: Some("tool".to_owned()),
+            status: StepStatus::Partial,
+        }],
+        review: Some(PlanReview { verdict: Verdict::NeedsChanges, notes: "n".to_owned() }),
+        revision: 3,
+        created_at: 4,
+    }
+}
+
+// B-078 B-083 B-105 B-106 B-111: a plan is a row of the index, with what metrics are counted by.
+#[test]
+fn a_plan_is_told_with_its_context_and_its_review() {
+    let news = News::PlanChanged { turn_id: "turn".to_owned(), plan: Box::new(plan()), updated_at: 9 };
+    let batch = statements(&[Outgoing::new(&owner(), "thread", news.clone())]).unwrap();
+    let [statement] = batch.as_slice() else { panic!("{batch:?}") };
+    assert!(statement.sql.trim().starts_with("INSERT INTO plans "));
+    let rows: Value = serde_json::from_str(&statement.rows).unwrap();
+    let expected =
+        json!(["tenant", "anonymous:user", "thread", "plan_1", "turn", "o", "label", "project", "e"]);
+    assert_eq!(rows[0].as_array().unwrap()[..9], expected.as_array().unwrap()[..]);
+    assert_eq!(rows[0][9], json!("agent_review"));
+    assert_eq!((&rows[0][10], &rows[0][11]), (&json!("pending_review"), &json!("needs_changes")));
+    assert_eq!(serde_json::from_str::<Plan>(rows[0][12].as_str().unwrap()).unwrap(), plan());
+    assert_eq!((&rows[0][13], &rows[0][14], &rows[0][15]), (&json!(3), &json!(4), &json!(9)));
+    assert_eq!(Outgoing::new(&owner(), "thread", news).without_content(), None);
+}
+
+// B-071 B-072 B-089 B-107 B-108: all rows of a turn say how its plan was to be carried out.
+#[test]
+fn a_turn_is_annotated_with_its_execution_mode() {
+    let tool = CallRecord::Tool {
+        id: "c".to_owned(),
+        tool_name: "agent_create_plan".to_owned(),
+        duration_ms: 3,
+        is_error: false,
+        detail: Some("objective".to_owned()),
+    };
+    let calls = Calls {
+        turn_id: "turn".to_owned(),
+        message_id: "m2".to_owned(),
+        context_type: "project".to_owned(),
+        created_at: 7,
+        records: vec![tool, CallRecord::Failure(failure("failure_0"))],
+        used: None,
+        execution_mode: Some("draft_only".to_owned()),
+    };
+    let batch = statements(&[Outgoing::new(&owner(), "thread", News::Spent { calls })]).unwrap();
+    let rows: Vec<Value> = batch.iter().map(|batch| serde_json::from_str(&batch.rows).unwrap()).collect();
+    assert_eq!(
+        rows[0][0].as_array().unwrap()[6..],
+        *json!([3, 0, "ok", 7, "project", "draft_only", "objective"]).as_array().unwrap()
+    );
+    assert_eq!((&rows[1][0][10], &rows[1][0][11]), (&json!("project"), &json!("draft_only")));
 }

@@ -369,7 +369,7 @@ impl Store {
 }
 
 /// A unit variant's name on the wire.
-fn word(value: &impl serde::Serialize) -> Result<String, StoreError> {
+pub(super) fn word(value: &impl serde::Serialize) -> Result<String, StoreError> {
     match serde_json::to_value(value)? {
         serde_json::Value::String(word) => Ok(word),
         other => Err(StoreError(format!("{other} is not a word"))),

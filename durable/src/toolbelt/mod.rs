@@ -44,6 +44,16 @@ impl Toolbelt {
         Toolbelt { specs: others.chain(spec.map(Rc::new)).collect() }
     }
 
+    /// The same belt without the tools of these names.
+    pub fn without(&self, is_one: impl Fn(&str) -> bool) -> Toolbelt {
+        Toolbelt { specs: self.specs.iter().filter(|spec| !is_one(&spec.name)).map(Rc::clone).collect() }
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.specs.iter().map(Rc::as_ref)
+    }
+
     /// What the model is offered of it.
     pub fn definitions(&self, offers: impl Fn(&ToolSpec) -> bool) -> Rc<[ToolDefinition]> {
         self.specs.iter().filter(|spec| offers(spec)).map(|spec| spec.definition()).collect()

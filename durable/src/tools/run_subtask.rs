@@ -67,11 +67,11 @@ pub(super) fn spec() -> ToolSpec {
     spec
 }
 
-/// The label of a call, whatever else is wrong with its arguments: its node in the tree has a title in any case.
-pub fn title(json: &str) -> String {
+/// The label of a call, whatever else is wrong with its arguments.
+pub fn title(json: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Titled {
         title: String,
     }
-    serde_json::from_str(json).map(|Titled { title }| title).unwrap_or_else(|_| NAME.to_owned())
+    serde_json::from_str(json).ok().map(|Titled { title }| title)
 }

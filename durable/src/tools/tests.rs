@@ -93,7 +93,9 @@ fn current_time_is_rfc_3339_in_utc() {
 fn types_and_published_schemas_agree() {
     let standard = Standard::new(&everything());
     let registered = standard.all().iter().map(|tool| tool.spec().clone());
-    let specs: Vec<ToolSpec> = intercepted().into_iter().chain(registered).collect();
+    // Calls that make plans are read more kindly than they are published (B-088).
+    let intercepted = intercepted().into_iter().filter(|spec| !makes_plans(&spec.name));
+    let specs: Vec<ToolSpec> = intercepted.chain(registered).collect();
     let accepts = |name: &str, arguments: &Value| -> bool {
         let json = arguments.to_string();
         match name {
@@ -155,7 +157,7 @@ fn what_is_offered_is_registered_and_allowed() {
     let in_a_workspace =
         |context| ToolPolicy { workspace_root: Some("root/".to_owned()), ..ToolPolicy::of(context) };
     let names = |policy: &ToolPolicy| -> Vec<String> {
-        offered(&tools, &[], policy).into_iter().map(|spec| spec.name).collect()
+        offered(&tools, &[], policy, in_a_thread()).into_iter().map(|spec| spec.name).collect()
     };
     let nowhere = ["run_subtask", "memory_list", "memory_read", "memory_write", "calculate", "current_time"];
     let file_tools = ["read_file", "write_file", "edit_file", "list_files", "delete_file"];
@@ -174,7 +176,7 @@ fn what_is_offered_is_registered_and_allowed() {
     assert_eq!(names(&policy), nowhere);
     // N-156: only where the request asked for them.
     let remembering = Standard::new(&everything());
-    let all = offered(&remembering, &[], &in_a_workspace(ContextKind::Thread));
+    let all = offered(&remembering, &[], &in_a_workspace(ContextKind::Thread), in_a_thread());
     let all_names: Vec<&str> = all.iter().map(|spec| spec.name.as_str()).collect();
     assert_eq!(
         all_names,
@@ -257,8 +259,9 @@ proptest! {
             allowed_mcp_servers: servers.iter().map(|name| (*name).to_owned()).collect(),
             ..ToolPolicy::default()
         };
-        let given = offered(&catalogue, &[], &policy);
-        let registered: Vec<ToolSpec> = intercepted().into_iter().chain(specs).collect();
+        let given = offered(&catalogue, &[], &policy, in_a_thread());
+        let intercepted = intercepted().into_iter().filter(|spec| !makes_plans(&spec.name));
+        let registered: Vec<ToolSpec> = intercepted.chain(specs).collect();
         let is_in_all = |spec: &&ToolSpec| {
             spec.permission_class.is_some_and(|class| {
                 classes.contains(&class)
@@ -268,12 +271,38 @@ proptest! {
             }) && spec.mcp_server.as_ref().is_none_or(|name| servers.contains(name.as_str()))
         };
         prop_assert_eq!(&given, &registered.iter().filter(is_in_all).cloned().collect::<Vec<_>>());
-        prop_assert_eq!(&offered(&catalogue, &[], &policy), &given, "the same arguments give the same list");
+        prop_assert_eq!(&offered(&catalogue, &[], &policy, in_a_thread()), &given, "the same arguments give the same list");
         for class in PermissionClass::ALL {
             let mut less = policy.clone();
             less.classes.remove(&class);
             let left = given.iter().filter(|spec| spec.permission_class != Some(class)).cloned().collect::<Vec<_>>();
-            prop_assert_eq!(offered(&catalogue, &[], &less), left);
+            prop_assert_eq!(offered(&catalogue, &[], &less, in_a_thread()), left);
         }
+    }
+}
+
+pub fn in_a_thread() -> InContext {
+    in_context("thread", true)
+}
+
+fn in_context(name: &str, has_draft: bool) -> InContext {
+    InContext { profile: *ContextProfile::named(name).unwrap(), has_draft }
+}
+
+// B-020 B-069 CF-07 CF-26: plans are there where the context has them, and the plan that waits only where one does.
+#[test]
+fn plans_are_offered_in_their_contexts_alone() {
+    let tools = Standard::new(&Resources::default());
+    let policy = ToolPolicy::of(ContextKind::Thread);
+    let plan_tools = |context, has_draft| -> Vec<String> {
+        let offered = offered(&tools, &[], &policy, in_context(context, has_draft));
+        offered.into_iter().map(|spec| spec.name).filter(|name| makes_plans(name)).collect()
+    };
+    for context in ["general", "project", "project_create", "project_audit", "task"] {
+        assert_eq!(plan_tools(context, false), ["agent_create_plan"], "{context}");
+        assert_eq!(plan_tools(context, true), ["agent_create_plan", "agent_update_plan"], "{context}");
+    }
+    for context in ["thread", "editor"] {
+        assert!(plan_tools(context, true).is_empty(), "{context}");
     }
 }

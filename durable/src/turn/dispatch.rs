@@ -14,36 +14,23 @@ use futures::pin_mut;
 
 use super::interceptors::Interceptor;
 use super::keys::call_key;
-use super::machine::{Level, learn};
+use super::machine::Level;
+use super::order::Order;
 use super::parking::Tally;
-use super::{Halt, Turn, subtask};
+use super::record::step_status;
+use super::results::{
+    DENIED, UNASKED, UNKNOWN, end_event, failed, start_event, told_arguments, told_by_client, truncated,
+};
+use super::{Halt, Turn, plan, step, subtask};
 use crate::budget::Counted;
 use crate::journal::{Answer, Commit, Entry, Fact, ToolEnd};
 use crate::memory::{MAX_TURN_BYTES, Overlay};
 use crate::model::ToolCall;
 use crate::ports::{ToolContext, ToolError};
-use crate::protocol::{Awaited, CallStatus, Event, Place};
-use crate::toolbelt::{OutputSchema, PermissionClass, RunsAt, ToolSpec, Toolbelt};
-use crate::versions::{Seen, Versions};
-
-/// The order of a round, by the calls' places in the reply.
-#[derive(Debug, PartialEq, Eq)]
-struct Order {
-    together: Vec<usize>,
-    one_by_one: Vec<usize>,
-}
-
-impl Order {
-    fn of(calls: &[ToolCall], belt: &Toolbelt, parallel: u32) -> Self {
-        let is_serial = |index: &usize| {
-            let call = calls.get(*index);
-            call.and_then(|call| belt.find(&call.name)).is_some_and(|spec| spec.serial())
-        };
-        let (serial, mut together): (Vec<_>, Vec<_>) = (0..calls.len()).partition(is_serial);
-        let surplus = together.split_off(together.len().min(parallel as usize));
-        Order { together, one_by_one: serial.into_iter().chain(surplus).collect() }
-    }
-}
+use crate::protocol::{Awaited, Event};
+use crate::toolbelt::{OutputSchema, PermissionClass, RunsAt, ToolSpec};
+use crate::tools;
+use crate::versions::{Seen, Versions, learn};
 
 /// Runs the calls of a reply.
 pub(super) async fn round(turn: &Turn, level: &Level, calls: &[ToolCall]) -> Result<Vec<ToolEnd>, Halt> {
@@ -130,7 +117,7 @@ impl<'a> Round<'a> {
                     Next::Ask(spec)
                 }
                 (None, Ok(spec)) => {
-                    let subtask = Interceptor::of(&call.name) == Some(Interceptor::RunSubtask);
+                    let subtask = Interceptor::is_subtask(&call.name);
                     tools += 1;
                     subtasks += u32::from(subtask);
                     self.reserve(subtasks, tools, subtask)?;
@@ -159,6 +146,9 @@ impl<'a> Round<'a> {
         if subtask {
             self.turn.reserve(Counted::Subtask, subtasks)?;
         }
+        if self.level.place.depth == 0 {
+            self.turn.reserve_at_root(tools)?;
+        }
         self.turn.reserve(Counted::ToolCall, tools)
     }
 
@@ -166,11 +156,20 @@ impl<'a> Round<'a> {
     /// it. A subtask at the greatest depth is refused before it is entered. A client acts on what it is told, so it is told only
     /// of what is in order.
     fn guard(&self, call: &ToolCall) -> Result<Rc<ToolSpec>, String> {
+        if self.level.only_speaks() {
+            return Err("no tool can be called any more: say in words what came of it".to_owned());
+        }
         let found = self.level.belt.find(&call.name).filter(|spec| self.turn.spec.policy.allows(spec));
         let spec = found.ok_or_else(|| self.level.belt.refusal(&call.name))?;
         let limit = self.turn.spec.limits.depth;
-        if Interceptor::of(&call.name) == Some(Interceptor::RunSubtask) && self.level.place.depth >= limit {
+        let deeper =
+            matches!(Interceptor::of(&call.name), Some(Interceptor::RunSubtask | Interceptor::Route));
+        if deeper && self.level.place.depth >= limit {
             return Err(format!("depth limit: subtasks may nest {limit} deep, do this work here"));
+        }
+        // A plan is one level, its steps are the next one.
+        if tools::makes_plans(&call.name) && self.level.place.depth + 2 > limit {
+            return Err(format!("depth limit: levels may nest {limit} deep, which has no room for a plan"));
         }
         if spec.runs_at == RunsAt::Client {
             self.turn.check_arguments(spec, &call.arguments)?;
@@ -190,7 +189,7 @@ impl<'a> Round<'a> {
         let mut commit = Commit::default();
         let refused = match answer {
             Answer::Approve | Answer::ApproveForThread => {
-                let subtask = Interceptor::of(&call.name) == Some(Interceptor::RunSubtask);
+                let subtask = Interceptor::is_subtask(&call.name);
                 self.reserve(1, 1, subtask)?;
                 self.note_reserved(&mut commit, key, call, spec, turn.elapsed_ms());
                 None
@@ -219,9 +218,8 @@ impl<'a> Round<'a> {
         };
         let turn = self.turn;
         let outside = spec.runs_at == RunsAt::Client;
-        let subtask = Interceptor::of(&call.name) == Some(Interceptor::RunSubtask);
-        // A subtask's own calls count as running; a call that waits for its client does not run.
-        let _runs = (!outside && !subtask).then(|| Tally::of(&turn.busy));
+        // A level's own calls count as running; a call that waits for its client does not run.
+        let _runs = (!outside && !tools::is_level(&call.name)).then(|| Tally::of(&turn.busy));
         let lock = spec.exclusive_lock.as_deref().map(|name| turn.lock(name));
         let _held = match &lock {
             Some(lock) => Some(lock.lock().await),
@@ -229,10 +227,23 @@ impl<'a> Round<'a> {
         };
         let began_ms = turn.ports.clock.now_ms();
         let (mut overlay, mut waited_ms) = (Overlay::new(), None);
+        let (mut cut, mut partial) = (false, false);
         let seen = Rc::new(Seen::new(Rc::clone(&self.versions.borrow())));
         let result = match Interceptor::of(&call.name) {
             Some(Interceptor::RunSubtask) => {
                 subtask::run(turn, self.level, &key, &call.arguments, &mut overlay).await?
+            }
+            Some(Interceptor::CreatePlan) => {
+                plan::create(turn, self.level, &key, &call.arguments, &mut overlay).await?
+            }
+            Some(Interceptor::UpdatePlan) => {
+                plan::update(turn, self.level, &key, &call.arguments, &mut overlay).await?
+            }
+            Some(Interceptor::Route) => Ok(plan::route(turn, self.level, &key).await?),
+            Some(Interceptor::PlanStep) => {
+                let run = step::run(turn, self.level, &key, &call.arguments).await?;
+                (overlay, cut, partial) = (run.overlay, run.cut, run.partial);
+                run.result
             }
             Some(Interceptor::FinishSubtask) => match self.level.schema() {
                 Some(schema) => self.finish(schema, &call.arguments),
@@ -262,10 +273,15 @@ impl<'a> Round<'a> {
             Err(ToolError(text)) => (text, true),
         };
         let content = truncated(content, turn.spec.limits.tool_result_bytes);
-        let end = ToolEnd { content, is_error, overlay, versions: seen.learnt(), duration_ms };
-        turn.reserve_result(end.content.len())?;
-        let mut commit = Commit::default();
+        let end = ToolEnd { content, is_error, partial, overlay, versions: seen.learnt(), duration_ms };
+        let below = if cut { step::bytes_below(turn, &key) } else { 0 };
+        turn.reserve_result(end.content.len() + below)?;
+        let mut commit = if cut { step::close_below(turn, &key)? } else { Commit::default() };
+        let closes_more = !commit.entries.is_empty();
         let end = self.note_end(&mut commit, &key, call, end, turn.elapsed_ms());
+        if closes_more {
+            step::tell_usage(turn, &mut commit);
+        }
         turn.commit(commit)?;
         Ok((index, end))
     }
@@ -319,7 +335,8 @@ impl<'a> Round<'a> {
         if bytes > limit {
             return Err(ToolError(format!("the result has {bytes} bytes, the limit is {limit}: shorten it")));
         }
-        schema.check(payload).map(|()| "accepted".to_owned()).map_err(ToolError)
+        let checked = schema.check(payload).and_then(|()| self.level.accepts(payload));
+        checked.map(|()| "accepted".to_owned()).map_err(ToolError)
     }
 
     fn failed(&self, text: String) -> ToolEnd {
@@ -329,7 +346,7 @@ impl<'a> Round<'a> {
     /// A call that was let in: its reservation and its start, and what it waits for. `now` is the same for all that are
     /// let in together: by that a page knows that they run side by side.
     fn note_reserved(&self, commit: &mut Commit, key: &str, call: &ToolCall, spec: &ToolSpec, now: u64) {
-        let subtask = Interceptor::of(&call.name) == Some(Interceptor::RunSubtask);
+        let subtask = Interceptor::is_subtask(&call.name);
         let place = self.level.place.clone();
         let started = Fact::ToolStarted { place, subtask };
         commit.entries.push(Entry { at: key.to_owned(), elapsed_ms: now, fact: started });
@@ -372,6 +389,7 @@ impl<'a> Round<'a> {
             (*awaits, *expires_at) = (Some(Awaited::Client), until);
         }
         commit.events.push((format!("tool_start:{key}"), event));
+        commit.events.extend(plan::step_start(self.turn, key, call));
     }
 
     /// The entry's time is given, so that a refused call starts at the same millisecond in the event and in the tree.
@@ -380,100 +398,8 @@ impl<'a> Round<'a> {
         commit.entries.push(Entry { at: key.to_owned(), elapsed_ms: now, fact });
         let event = end_event(self.turn, self.turn.ids.tool_call(key), call, &self.level.place, &end);
         commit.events.push((format!("tool_end:{key}"), event));
+        commit.events.extend(plan::step_complete(self.turn, key, call, step_status(&end), &end));
+        commit.events.extend(plan::tool_executed(self.turn, self.level, key, call, &end));
         end
     }
-}
-
-/// The most bytes of arguments that clients are told: an event is one row of the log. Tools get all of them.
-const MAX_TOLD_ARGUMENTS: usize = 100_000;
-
-/// Arguments as clients are told of them.
-fn told_arguments(arguments: &str) -> serde_json::Value {
-    match serde_json::from_str(arguments) {
-        _ if arguments.len() > MAX_TOLD_ARGUMENTS => {
-            let (told, _) = arguments.split_at(arguments.floor_char_boundary(MAX_TOLD_ARGUMENTS));
-            serde_json::json!({ "_raw": format!("{told}…") })
-        }
-        Ok(args @ serde_json::Value::Object(_)) => args,
-        _ if arguments.trim().is_empty() => serde_json::json!({}),
-        _ => serde_json::json!({ "_raw": arguments }),
-    }
-}
-
-/// What a client's answer is to the model.
-fn told_by_client(answer: Answer) -> Result<String, ToolError> {
-    match answer {
-        Answer::Result { content, is_error: false } => Ok(content),
-        Answer::Result { content, is_error: true } => Err(ToolError(content)),
-        Answer::Approve | Answer::ApproveForThread | Answer::Deny | Answer::Expired => {
-            Err(ToolError(UNANSWERED.to_owned()))
-        }
-    }
-}
-
-/// The event that a call's arguments are known, with the turn's running time.
-pub(super) fn start_event(id: String, call: &ToolCall, place: &Place, started_ms: u64) -> Event {
-    Event::ToolCallUpdate {
-        tool_call_id: id,
-        name: call.name.clone(),
-        status: CallStatus::Start,
-        started_ms: Some(started_ms),
-        args: Some(told_arguments(&call.arguments)),
-        result: None,
-        is_error: false,
-        duration_ms: None,
-        usage: None,
-        awaits: None,
-        expires_at: None,
-        place: place.clone(),
-    }
-}
-
-/// The event that a call has its result.
-pub(super) fn end_event(turn: &Turn, id: String, call: &ToolCall, place: &Place, end: &ToolEnd) -> Event {
-    Event::ToolCallUpdate {
-        usage: turn.record.borrow().usage_below(&id),
-        tool_call_id: id,
-        name: call.name.clone(),
-        status: CallStatus::End,
-        started_ms: None,
-        args: None,
-        result: Some(end.content.clone()),
-        is_error: end.is_error,
-        duration_ms: Some(end.duration_ms),
-        awaits: None,
-        expires_at: None,
-        place: place.clone(),
-    }
-}
-
-/// What the model is told of calls that were not answered, or answered with no.
-const UNANSWERED: &str = "The user's client did not answer in time: the result is unknown, and it may have taken effect. Check before \
-     repeating it.";
-const UNASKED: &str = "Nobody allowed this call in time, so it was not made.";
-const DENIED: &str = "The user did not allow this call, so it was not made. Do not repeat it: go on without it, or ask the user.";
-
-/// What the model is told of a call whose run was lost.
-const UNKNOWN: &str =
-    "The call was interrupted: its result is unknown, and it may have run. Check before repeating it.";
-
-/// A result that is an error.
-pub(super) fn failed(content: String, duration_ms: u64) -> ToolEnd {
-    ToolEnd { content, is_error: true, overlay: Overlay::new(), versions: Versions::new(), duration_ms }
-}
-
-/// At most so many bytes, cut at a character's border, with a mark that says what is missing (N-145).
-pub(super) fn truncated(text: String, limit: usize) -> String {
-    if text.len() <= limit {
-        return text;
-    }
-    let mark = format!("\n[truncated: {} bytes in all]", text.len());
-    let mark = if mark.len() <= limit { mark } else { String::new() };
-    let mut kept = limit - mark.len();
-    while !text.is_char_boundary(kept) {
-        kept -= 1;
-    }
-    let mut text = text;
-    text.truncate(kept);
-    text + &mark
 }

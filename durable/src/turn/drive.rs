@@ -8,10 +8,10 @@ use futures::{FutureExt, StreamExt};
 
 use super::machine::{Level, LevelEnd, Step};
 use super::parking::Tally;
-use super::{Halt, Turn, dispatch, prune};
+use super::{Halt, Turn, dispatch, keys, prompt, prune};
 use crate::budget::{Counted, Spending};
-use crate::journal::{Commit, Fact, ModelOutcome, TextPart, TurnStop};
-use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest, Usage};
+use crate::journal::{Commit, Fact, ModelOutcome, TextPart, TurnStop, Work};
+use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest, ReplyFinish, Usage};
 use crate::ports::Heard;
 use crate::protocol::{CallStatus, ChunkKind, Event};
 
@@ -47,10 +47,13 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
         return Err(Halt::Stopped);
     }
     turn.check()?;
+    if turn.spec.is_blank() && keys::work(&at) == Work::Root {
+        return canned(turn, level, &at, digest);
+    }
     turn.reserve(Counted::LlmCall, 1)?;
     let output_tokens = request.max_output_tokens.unwrap_or(0);
     let held = Usage { input_tokens: prune::request_tokens(request), cached_tokens: 0, output_tokens };
-    let chain = turn.spec.chain_at(level.place.depth);
+    let chain = turn.spec.chain_for(keys::work(&at));
     turn.reserve_tokens(Spending::of(held, chain.dearest()))?;
     let attempt = turn.replay.attempts(&at);
     // Before the call is journaled, from where its first byte is counted: that comes within the call.
@@ -72,6 +75,51 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
     Ok(outcome)
 }
 
+/// Answers in the model's place, where the user has said nothing (B-062): nobody is asked, and nothing is spent.
+fn canned(turn: &Turn, level: &Level, at: &str, digest: String) -> Result<ModelOutcome, Halt> {
+    let text = prompt::SAY_MORE.to_owned();
+    let model_call_id = turn.ids.model_call(at);
+    let update = |status, usage, finish_reason| Event::ModelCallUpdate {
+        model_call_id: model_call_id.clone(),
+        status,
+        model: CANNED.to_owned(),
+        place: level.place.clone(),
+        usage,
+        finish_reason,
+    };
+    let chunk = Event::Chunk {
+        content: text.clone(),
+        part_id: turn.ids.part(at, 0),
+        model_call_id: model_call_id.clone(),
+        place: level.place.clone(),
+        done: true,
+        kind: ChunkKind::Text,
+    };
+    let ended = update(CallStatus::End, Some(Usage::default()), Some(ReplyFinish::Stop.as_str().to_owned()));
+    let events = vec![
+        (format!("model_start:{at}"), update(CallStatus::Start, None, None)),
+        (format!("canned:{at}"), chunk),
+        (format!("model_end:{at}"), ended),
+    ];
+    let fact = Fact::Canned { digest, text: text.clone() };
+    turn.commit(Commit { entries: vec![turn.entry(at, fact)], events, ..Commit::default() })?;
+    Ok(canned_reply(text))
+}
+
+/// The name that stands in a model's place where none was asked.
+pub(super) const CANNED: &str = "canned";
+
+/// What the service's own answer is to the level.
+pub(super) fn canned_reply(text: String) -> ModelOutcome {
+    ModelOutcome::Replied(Box::new(ModelReply {
+        text,
+        tool_calls: Vec::new(),
+        finish: ReplyFinish::Stop,
+        usage: Some(Usage::default()),
+        raw: None,
+    }))
+}
+
 fn start(turn: &Turn, level: &Level, at: &str, started: Fact) -> Result<(), Halt> {
     let attempt = turn.replay.attempts(at);
     let place = level.place.clone();
@@ -85,7 +133,7 @@ fn start(turn: &Turn, level: &Level, at: &str, started: Fact) -> Result<(), Halt
         Event::ModelCallUpdate {
             model_call_id: model_call_id.clone(),
             status: CallStatus::Start,
-            model: turn.spec.chain_at(place.depth).first.choice.model.clone(),
+            model: turn.spec.chain_for(keys::work(at)).first.choice.model.clone(),
             place: place.clone(),
             usage: None,
             finish_reason: None,
@@ -111,7 +159,7 @@ async fn listen(
     request: &ModelRequest,
     said: &mut String,
 ) -> Result<Result<Box<ModelReply>, ModelError>, Halt> {
-    let chain = turn.spec.chain_at(level.place.depth);
+    let chain = turn.spec.chain_for(keys::work(at));
     let mut hearing = turn.ports.model.call(request, chain, turn.until_ms());
     while let Some(heard) = hearing.next().await {
         let events = match heard {
@@ -246,7 +294,7 @@ fn end(
         Event::ModelCallUpdate {
             model_call_id: turn.ids.model_call(at),
             status: CallStatus::End,
-            model: turn.spec.chain_at(place.depth).at(asked).choice.model.clone(),
+            model: turn.spec.chain_for(keys::work(at)).at(asked).choice.model.clone(),
             place: place.clone(),
             usage,
             finish_reason: Some(finish_reason.to_owned()),

@@ -1,15 +1,17 @@
 //! A turn's last words. However it ends: every open call gets its end, the partial text and the tree are kept, and
 //! `cost_summary` and `done` come once, last, in one commit with the stored message.
 
-use super::Turn;
-use super::dispatch::{end_event, failed, start_event, truncated};
 use super::drive::take_parts;
+use super::keys::work;
 use super::machine::{Level, LevelEnd, answer};
+use super::results::{end_event, failed, start_event, truncated};
+use super::{Turn, plan};
 use crate::journal::{Commit, ToolEnd, TurnEnd, TurnStop};
 use crate::model::{Message, ReplyFinish};
 use crate::ports::LogError;
 use crate::protocol::{
-    BudgetReason, CallStatus, ChunkKind, Event, FinishReason, Role, StopNote, StoredMessage,
+    AgentState, BudgetReason, CallStatus, ChunkKind, Event, FinishReason, Role, StepStatus, StopNote,
+    StoredMessage,
 };
 
 /// The root level came to its end by itself.
@@ -22,7 +24,12 @@ pub(super) fn finished(turn: &Turn, root: &Level, end: LevelEnd) -> Result<(), L
                 ReplyFinish::Length => FinishReason::Length,
                 ReplyFinish::ContentFilter => FinishReason::ContentFilter,
             };
-            return last_words(turn, Commit::default(), reason, None, root.own_messages());
+            // What says nothing is nothing that a model could be told later.
+            let history = if turn.spec.is_blank() { Vec::new() } else { root.own_messages() };
+            return last_words(turn, waits_for_user(turn), reason, None, history);
+        }
+        LevelEnd::Partial(_) => {
+            return last_words(turn, waits_for_user(turn), FinishReason::Stop, None, root.own_messages());
         }
         LevelEnd::ModelFailed(error) => TurnStop::Model { error },
         LevelEnd::IterationLimit(limit) => TurnStop::IterationLimit { limit },
@@ -31,6 +38,27 @@ pub(super) fn finished(turn: &Turn, root: &Level, end: LevelEnd) -> Result<(), L
     };
     turn.stop(why)?;
     stopped(turn, root)
+}
+
+/// A turn that leaves something to the user says so: a plan to decide on, a goal that was not reached.
+fn waits_for_user(turn: &Turn) -> Commit {
+    let mut commit = Commit::default();
+    let misses = turn.record.borrow().misses_its_goal();
+    if let Some(goal) = turn.spec.setting.goal.as_deref().filter(|_| misses) {
+        let what = format!("the turn ended without {goal}");
+        turn.record.borrow_mut().failed("turn", "goal", None, "goal_missed", &[&what]);
+    }
+    if misses || turn.record.borrow().has_draft() {
+        let state = turn.in_state(AgentState::WaitingOnUser, None);
+        commit.events.push(("state:waiting".to_owned(), state));
+    }
+    let record = turn.record.borrow();
+    if turn.swarm.get() && record.has_plan() {
+        let result = record.root_texts.join("\n\n");
+        commit.events.push(("swarm_complete".to_owned(), Event::SwarmComplete { result }));
+    }
+    drop(record);
+    commit
 }
 
 /// The turn was stopped, wherever in the tree it was.
@@ -74,7 +102,7 @@ fn close_model_calls(turn: &Turn, commit: &mut Commit) {
         let end = Event::ModelCallUpdate {
             model_call_id,
             status: CallStatus::End,
-            model: turn.spec.chain_at(call.place.depth).at(call.asked).choice.model.clone(),
+            model: turn.spec.chain_for(work(&at)).at(call.asked).choice.model.clone(),
             place: call.place,
             usage: None,
             finish_reason: Some("aborted".to_owned()),
@@ -102,6 +130,15 @@ fn close_tool_calls(turn: &Turn, root: &Level, why: &str, commit: &mut Commit, h
         }
         let event = end_event(turn, pending.id.clone(), &pending.call, &pending.place, &end);
         commit.events.push((format!("tool_end:{}", pending.key), event));
+        if pending.since_ms.is_some() {
+            commit.events.extend(plan::step_complete(
+                turn,
+                &pending.key,
+                &pending.call,
+                StepStatus::Skipped,
+                &end,
+            ));
+        }
         turn.record.borrow_mut().tool_ended(pending, &end, now);
         ends.push((pending.key.clone(), end));
     }
@@ -171,6 +208,7 @@ fn last_words(
             },
             history,
             calls: record.calls.clone(),
+            plans: record.plans_at_end(),
             used: Some(record.budget.charged()),
         }));
     }

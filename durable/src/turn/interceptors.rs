@@ -2,7 +2,9 @@
 
 use crate::memory::{AgentMemory, Overlay};
 use crate::ports::ToolError;
-use crate::tools::{finish_subtask, memory, run_subtask};
+use crate::tools::{
+    agent_create_plan, agent_update_plan, finish_subtask, memory, plan_step, route_request, run_subtask,
+};
 
 /// A tool that never reaches the `Tools` port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +12,10 @@ pub(super) enum Interceptor {
     RunSubtask,
     FinishSubtask,
     Memory(MemoryCall),
+    CreatePlan,
+    UpdatePlan,
+    PlanStep,
+    Route,
 }
 
 /// The memory tools.
@@ -21,13 +27,22 @@ pub(super) enum MemoryCall {
 }
 
 impl Interceptor {
-    const ALL: [(&'static str, Interceptor); 5] = [
+    const ALL: [(&'static str, Interceptor); 9] = [
         (run_subtask::NAME, Interceptor::RunSubtask),
         (finish_subtask::NAME, Interceptor::FinishSubtask),
         (memory::LIST, Interceptor::Memory(MemoryCall::List)),
         (memory::READ, Interceptor::Memory(MemoryCall::Read)),
         (memory::WRITE, Interceptor::Memory(MemoryCall::Write)),
+        (agent_create_plan::NAME, Interceptor::CreatePlan),
+        (agent_update_plan::NAME, Interceptor::UpdatePlan),
+        (plan_step::NAME, Interceptor::PlanStep),
+        (route_request::NAME, Interceptor::Route),
     ];
+
+    /// Whether a call of this name counts as a subtask.
+    pub(super) fn is_subtask(name: &str) -> bool {
+        matches!(Interceptor::of(name), Some(Interceptor::RunSubtask | Interceptor::PlanStep))
+    }
 
     pub(super) fn is(self, name: &str) -> bool {
         Interceptor::of(name) == Some(self)
@@ -60,14 +75,30 @@ mod tests {
     use crate::ports::Tools;
     use crate::tools;
 
-    // N-075 N-076
+    // N-075 N-076 B-086 B-087
     #[test]
     fn the_list_and_the_declarations_name_the_same_tools() {
         let declared: Vec<String> = tools::intercepted().into_iter().map(|spec| spec.name).collect();
         let listed: Vec<&str> = Interceptor::ALL.iter().map(|(name, _)| *name).collect();
-        assert_eq!(listed, ["run_subtask", "finish_subtask", "memory_list", "memory_read", "memory_write"]);
-        // `finish_subtask` is declared per subtask, from its schema: nobody else has it.
-        assert_eq!(declared, ["run_subtask", "memory_list", "memory_read", "memory_write"]);
+        assert_eq!(
+            listed,
+            [
+                "run_subtask",
+                "finish_subtask",
+                "memory_list",
+                "memory_read",
+                "memory_write",
+                "agent_create_plan",
+                "agent_update_plan",
+                "plan_step",
+                "route_request"
+            ]
+        );
+        // `finish_subtask` is declared per subtask, from its schema, `plan_step` for the level that a plan is,
+        // `route_request` for the opening of a turn: nobody else has them.
+        let elsewhere = ["finish_subtask", "plan_step", "route_request"];
+        let rest: Vec<&str> = listed.into_iter().filter(|name| !elsewhere.contains(name)).collect();
+        assert_eq!(declared, rest);
         // None of them can be run behind the loop's back: what is registered has no body for them.
         let registered = tools::Standard::new(&tools::Resources::default());
         assert!(registered.all().iter().all(|tool| Interceptor::of(&tool.spec().name).is_none()));

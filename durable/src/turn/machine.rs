@@ -13,10 +13,11 @@ use crate::model::{
     Message, ModelChoice, ModelError, ModelErrorKind, ModelReply, ModelRequest, ReplyFinish, ToolCall,
     ToolChoice, ToolDefinition,
 };
+use crate::plans::Rules;
 use crate::profiles::Limits;
 use crate::protocol::{Content, Place};
 use crate::toolbelt::{OutputSchema, Toolbelt};
-use crate::versions::Versions;
+use crate::versions::{Versions, learn};
 
 /// What a level wants next.
 #[derive(Debug)]
@@ -39,6 +40,8 @@ pub(super) enum LevelEnd {
     SchemaNotSatisfied(String),
     /// The level made all the iterations that it may.
     IterationLimit(u32),
+    /// The same of a level that ends with what it has then.
+    Partial(String),
 }
 
 #[derive(Debug)]
@@ -60,6 +63,10 @@ pub(super) struct LevelStart {
     pub(super) belt: Toolbelt,
     /// What the level's result must satisfy: it then ends only with `finish_subtask`.
     pub(super) schema: Option<Rc<OutputSchema>>,
+    /// What a plan must satisfy beside that.
+    pub(super) rules: Option<Rules>,
+    /// Whether the level ends with what it has when its iterations are used up.
+    pub(super) partial: bool,
     pub(super) memory: AgentMemory,
     pub(super) digest: Digest,
 }
@@ -82,6 +89,8 @@ pub(super) struct Level {
     message_tokens: u64,
     iterations: u32,
     schema: Option<Rc<OutputSchema>>,
+    rules: Option<Rules>,
+    partial: bool,
     /// Results that did not satisfy the schema, and what was wrong with the last one.
     rejected: u32,
     objection: String,
@@ -91,6 +100,7 @@ pub(super) struct Level {
     again: bool,
     /// The last reply was prose in a level that ends only with a call.
     wants_call: bool,
+    only_speaks: bool,
     limits: Limits,
     digest: Digest,
     state: State,
@@ -98,10 +108,10 @@ pub(super) struct Level {
 
 impl Level {
     pub(super) fn new(start: LevelStart, limits: Limits) -> Self {
-        let LevelStart { path, place, model, system, history, instructions, belt, schema, memory, digest } =
-            start;
+        let LevelStart { path, place, model, system, history, instructions, belt, .. } = start;
+        let LevelStart { schema, rules, partial, memory, digest, .. } = start;
         // A model that cannot call has nothing to call, whatever it writes (N-170).
-        let belt = if model.capabilities.tools { belt } else { Toolbelt::new([]) };
+        let belt = if model.calls() { belt } else { Toolbelt::new([]) };
         let tools =
             belt.definitions(|spec| place.depth < limits.depth || !Interceptor::RunSubtask.is(&spec.name));
         let message_tokens = limits.history_tokens.saturating_sub(fixed_tokens(&system, &tools));
@@ -123,11 +133,14 @@ impl Level {
             message_tokens,
             iterations: 0,
             schema,
+            rules,
+            partial,
             rejected: 0,
             objection: "finish_subtask was never called".to_owned(),
             shortened: false,
             again: false,
             wants_call: false,
+            only_speaks: false,
             limits,
             digest,
             state: State::Model,
@@ -137,7 +150,7 @@ impl Level {
     /// What comes next. Asking twice gives the same answer.
     pub(super) fn next(&self) -> Step {
         match &self.state {
-            State::Model if self.schema.is_some() && !self.model.capabilities.tools => {
+            State::Model if self.schema.is_some() && !self.model.calls() => {
                 // Only a call ends this level, and its model makes none: not one of them is paid for.
                 Step::Finish(LevelEnd::SchemaNotSatisfied(
                     "the model of this subtask cannot call tools".to_owned(),
@@ -146,6 +159,7 @@ impl Level {
             State::Model if self.iterations >= self.limits.iterations => {
                 Step::Finish(match self.schema.is_some() {
                     true => LevelEnd::SchemaNotSatisfied(self.objection.clone()),
+                    false if self.partial => LevelEnd::Partial(self.so_far()),
                     false => LevelEnd::IterationLimit(self.limits.iterations),
                 })
             }
@@ -155,9 +169,10 @@ impl Level {
                 messages: self.sent(),
                 tools: Rc::clone(&self.tools),
                 // A model that answered in prose where only a tool ends the level is told so, in words and here.
-                tool_choice: match self.wants_call {
-                    true => ToolChoice::Required,
-                    false => ToolChoice::Auto,
+                tool_choice: match (self.wants_call, self.only_speaks) {
+                    (true, _) => ToolChoice::Required,
+                    (false, true) => ToolChoice::None,
+                    (false, false) => ToolChoice::Auto,
                 },
                 response_schema: None,
                 max_output_tokens: self.limits.bounds_output().then_some(self.limits.output_tokens),
@@ -165,6 +180,52 @@ impl Level {
             State::Tools(calls) => Step::CallTools(Rc::clone(calls)),
             State::Done(end) => Step::Finish(end.clone()),
         }
+    }
+
+    /// What the level has come to: its last words, else the last result that it got.
+    pub(super) fn so_far(&self) -> String {
+        let own = || self.messages.iter().skip(self.own_from).rev();
+        let said = |message: &Rc<Message>| match message.as_ref() {
+            Message::Assistant { content, .. } if !content.trim().is_empty() => Some(content.clone()),
+            _ => None,
+        };
+        let got = |message: &Rc<Message>| match message.as_ref() {
+            Message::Tool { content, is_error: false, .. } => Some(content.clone()),
+            _ => None,
+        };
+        own().find_map(said).or_else(|| own().find_map(got)).unwrap_or_default()
+    }
+
+    /// From here on the level makes so many model calls at most, and ends with what it has then.
+    pub(super) fn in_simple_loop(&mut self, iterations: u32) {
+        self.limits.iterations = self.iterations.saturating_add(iterations);
+        self.partial = true;
+    }
+
+    /// From here on the level is asked to speak and not to call.
+    pub(super) fn only_speak(&mut self) {
+        self.only_speaks = true;
+    }
+
+    /// Whether a call is out of order, whatever the level has.
+    pub(super) fn only_speaks(&self) -> bool {
+        self.only_speaks
+    }
+
+    /// The key of the calls that are made next in the model's place.
+    pub(super) fn wave_key(&self) -> String {
+        self.path.step(self.iterations)
+    }
+
+    /// Makes calls in the model's place.
+    pub(super) fn call(&mut self, calls: &[ToolCall]) {
+        self.iterations += 1;
+        let (content, tool_calls) = (String::new(), calls.to_vec());
+        self.push(Message::Assistant { content, tool_calls, raw: None });
+        for call in calls {
+            self.digest = self.digest.with(&call.name).with(&call.arguments);
+        }
+        self.state = State::Tools(calls.iter().cloned().collect());
     }
 
     /// The messages that a model gets now.
@@ -269,6 +330,11 @@ impl Level {
         self.schema.as_deref()
     }
 
+    /// Whether a payload is the level's result.
+    pub(super) fn accepts(&self, payload: &str) -> Result<(), String> {
+        self.rules.as_ref().map_or(Ok(()), |rules| rules.check(payload))
+    }
+
     /// The key of the current step.
     pub(super) fn step_key(&self) -> String {
         let step = match self.state {
@@ -298,13 +364,6 @@ impl Level {
     }
 }
 
-/// Adds what calls learnt of files, in their order.
-pub(super) fn learn<'a>(versions: &mut Rc<Versions>, learnt: impl IntoIterator<Item = &'a Versions>) {
-    for (path, version) in learnt.into_iter().flatten() {
-        Rc::make_mut(versions).insert(path.clone(), version.clone());
-    }
-}
-
 /// The message that answers a call.
 pub(super) fn answer(call: &ToolCall, content: String, is_error: bool) -> Message {
     Message::Tool { call_id: call.call_id.clone(), name: call.name.clone(), content, is_error }
@@ -331,6 +390,8 @@ mod tests {
                 instructions: "now".into(),
                 belt: Toolbelt::new(tools::intercepted()),
                 schema: None,
+                rules: None,
+                partial: false,
                 memory: AgentMemory::default(),
                 digest: Digest::new(),
             };

@@ -10,11 +10,16 @@ mod ending;
 mod interceptors;
 mod keys;
 mod machine;
+mod opening;
+mod order;
 mod parking;
+mod plan;
 pub mod prompt;
 mod prune;
 mod record;
 mod replay;
+mod results;
+mod step;
 mod subtask;
 
 use std::cell::{Cell, RefCell};
@@ -48,7 +53,7 @@ const MAX_RESUMPTIONS: u32 = 20;
 
 /// One turn, from entry 0 to `done`.
 pub struct Turn {
-    spec: TurnSpec,
+    spec: Rc<TurnSpec>,
     ids: WireIds,
     history: Vec<Rc<Message>>,
     ports: Ports,
@@ -57,6 +62,9 @@ pub struct Turn {
     /// Wakes `run` when the turn is stopped.
     stopped: AtomicWaker,
     ended: Cell<bool>,
+    /// The turn's plan is a swarm's: the service made it, and tells of it in a swarm's words. A plan that a model makes by
+    /// itself, in a simple loop too, is like any other.
+    swarm: Cell<bool>,
     /// When this run began, and how long earlier runs had been running.
     began_ms: u64,
     earlier_ms: u64,
@@ -115,7 +123,7 @@ impl Turn {
             messages: Vec::new(),
         };
         let started = Fact::Started(Box::new(spec.clone()));
-        let turn = Turn::new(spec, history, ports, Replay::default(), 0);
+        let turn = Turn::new(Rc::new(spec), history, ports, Replay::default(), 0);
         let thinking = ("state".to_owned(), turn.agent_state(None));
         let events = vec![("session".to_owned(), session), thinking];
         turn.write(Commit { entries: vec![turn.entry("", started)], events, ..Commit::default() })?;
@@ -144,6 +152,7 @@ impl Turn {
             _ => None,
         });
         let spec = spec.ok_or_else(|| LogError::Storage("the journal has no entry 0".to_owned()))?;
+        let spec = Rc::new(spec);
         let earlier_ms = entries.iter().map(|entry| entry.elapsed_ms).max().unwrap_or(0);
         let mut record = Record::new(&spec);
         entries.iter().for_each(|entry| record.apply(entry));
@@ -152,7 +161,7 @@ impl Turn {
         Ok(Rc::new(turn))
     }
 
-    fn new(spec: TurnSpec, history: Vec<Message>, ports: Ports, replay: Replay, earlier_ms: u64) -> Self {
+    fn new(spec: Rc<TurnSpec>, history: Vec<Message>, ports: Ports, replay: Replay, earlier_ms: u64) -> Self {
         let ids = WireIds::new(&spec.turn_id);
         Turn {
             record: RefCell::new(Record::new(&spec)),
@@ -163,6 +172,7 @@ impl Turn {
             replay,
             stopped: AtomicWaker::new(),
             ended: Cell::new(false),
+            swarm: Cell::new(false),
             locks: RefCell::default(),
             schemas: RefCell::default(),
             busy: Cell::new(0),
@@ -179,7 +189,7 @@ impl Turn {
     pub async fn run(&self) -> Result<Ran, LogError> {
         let mut root = self.root();
         let end = {
-            let mut driving = drive::drive(self, &mut root);
+            let mut driving = opening::drive(self, &mut root).boxed_local();
             let ending = self.ending_early();
             pin_mut!(ending);
             // Everything that a level awaits is dropped here when the turn is stopped or parked, which aborts it: one
@@ -236,6 +246,8 @@ impl Turn {
             instructions: self.spec.content.clone(),
             belt: Toolbelt::new(self.spec.tools.iter().cloned()),
             schema: None,
+            rules: None,
+            partial: false,
             memory: AgentMemory::default(),
             digest: Digest::new().with(&self.spec.turn_id).with(&self.spec.chain.to_string()),
         };
@@ -329,6 +341,12 @@ impl Turn {
         exceeded.map_or(Ok(()), |exceeded| self.exceed(exceeded))
     }
 
+    /// The same for tool calls of the root.
+    fn reserve_at_root(&self, more: u32) -> Result<(), Halt> {
+        let exceeded = self.record.borrow().exceeded_at_root(more);
+        exceeded.map_or(Ok(()), |exceeded| self.exceed(exceeded))
+    }
+
     /// The same for a model call that may use so many tokens.
     fn reserve_tokens(&self, more: Spending) -> Result<(), Halt> {
         let exceeded = self.record.borrow().budget.exceeded_by_tokens(more);
@@ -347,8 +365,12 @@ impl Turn {
     }
 
     fn agent_state(&self, tool: Option<&str>) -> Event {
+        self.in_state(AgentState::Thinking, tool)
+    }
+
+    fn in_state(&self, state: AgentState, tool: Option<&str>) -> Event {
         Event::AgentState {
-            state: AgentState::Thinking,
+            state,
             context_type: self.spec.context_type.clone(),
             details: tool.map(|name| format!("executing_tool:{name}")),
         }

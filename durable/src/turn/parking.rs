@@ -147,11 +147,7 @@ impl Turn {
     /// Nothing runs from here on.
     pub(super) fn park(&self) -> Result<(), Halt> {
         let count = self.record.borrow().parkings + 1;
-        let state = Event::AgentState {
-            state: AgentState::WaitingOnUser,
-            context_type: self.spec.context_type.clone(),
-            details: None,
-        };
+        let state = self.in_state(AgentState::WaitingOnUser, None);
         self.commit(Commit {
             entries: vec![self.entry("", Fact::Parked { count })],
             events: vec![(format!("state:parked:{count}"), state)],

@@ -1,19 +1,27 @@
 //! What a turn's journal entries add up to: counters, ledger, execution tree, what is open. Live and in replay the
 //! same entries go through [`Record::apply`], so a rebuilt turn stands where the lost one stood.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod plans;
 
-use super::keys::{WireIds, call_key};
-use crate::budget::{Counted, Spending, TurnBudget};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use super::drive::CANNED;
+use super::keys::{WireIds, call_key, work};
+use crate::budget::{Counted, Exceeded, Spending, TurnBudget};
 use crate::journal::{
     Answer, CallRecord, Entry, Fact, Failure, ModelOutcome, TextPart, ToolEnd, TurnSpec, TurnStop,
 };
 use crate::memory::{MAX_TURN_BYTES, Overlay, stored_bytes, task_key};
 use crate::model::{ToolCall, Usage};
 use crate::profiles::{Chain, Offer};
-use crate::protocol::{Awaited, CostSummary, ExecutionTree, ModelCost, Place, TreeNode, preview};
+use crate::protocol::{
+    Awaited, BudgetReason, CostSummary, ExecutionTree, ModelCost, Place, Plan, TreeNode, preview,
+};
 use crate::redact::redacted;
-use crate::tools::run_subtask;
+use crate::tools;
+
+pub(super) use plans::step_status;
 
 /// What costs nothing yet.
 fn unused() -> ModelCost {
@@ -64,7 +72,7 @@ pub(super) struct OpenModelCall {
     pub(super) first_byte_ms: Option<u64>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) budget: TurnBudget,
     pub(super) stop: Option<TurnStop>,
@@ -86,10 +94,13 @@ pub(super) struct Record {
     node_of: BTreeMap<String, usize>,
     costs: CostSummary,
     ids: WireIds,
-    /// The models of the root and of subtasks.
-    chains: [Chain; 2],
-    /// Whose models those are.
-    profiles: [String; 2],
+    spec: Rc<TurnSpec>,
+    /// Tool calls of the root.
+    root_calls: u32,
+    /// Whether the turn came to what its context is for.
+    goal_reached: bool,
+    /// Each change of a plan with the call that made it, in their order.
+    plans: Vec<(String, Plan)>,
     /// Dollars, and the models of which nobody knows how many: then what the turn cost is not known either.
     cost_usd: f64,
     unpriced: BTreeSet<String>,
@@ -98,8 +109,12 @@ pub(super) struct Record {
 }
 
 impl Record {
-    pub(super) fn new(spec: &TurnSpec) -> Self {
+    pub(super) fn new(spec: &Rc<TurnSpec>) -> Self {
         Record {
+            spec: Rc::clone(spec),
+            root_calls: 0,
+            goal_reached: false,
+            plans: Vec::new(),
             budget: TurnBudget::new(spec.limits),
             stop: None,
             pending: Vec::new(),
@@ -115,8 +130,6 @@ impl Record {
             node_of: BTreeMap::new(),
             costs: CostSummary::default(),
             ids: WireIds::new(&spec.turn_id),
-            chains: [spec.chain_at(0).clone(), spec.chain_at(1).clone()],
-            profiles: [0, 1].map(|depth| spec.profile_at(depth).to_owned()),
             cost_usd: 0.0,
             unpriced: BTreeSet::new(),
             memory_bytes: 0,
@@ -124,7 +137,7 @@ impl Record {
     }
 
     pub(super) fn tree(&self) -> ExecutionTree {
-        self.tree.clone()
+        ExecutionTree { plans: self.plans_at_end(), ..self.tree.clone() }
     }
 
     /// What the model calls below a subtask used so far.
@@ -157,18 +170,28 @@ impl Record {
         }
     }
 
-    fn chain(&self, depth: u32) -> &Chain {
-        let [root, subtask] = &self.chains;
-        if depth == 0 { root } else { subtask }
+    fn chain(&self, at: &str) -> &Chain {
+        self.spec.chain_for(work(at))
     }
 
-    fn profile(&self, depth: u32) -> &str {
-        let [root, subtask] = &self.profiles;
-        if depth == 0 { root } else { subtask }
+    fn offer(&self, at: &str, asked: usize) -> Offer {
+        self.chain(at).at(asked).clone()
     }
 
-    fn offer(&self, depth: u32, asked: usize) -> Offer {
-        self.chain(depth).at(asked).clone()
+    /// What so many more tool calls of the root would exceed (B-027).
+    pub(super) fn exceeded_at_root(&self, more: u32) -> Option<Exceeded> {
+        let limit = self.spec.limits.root_tool_calls?;
+        let observed = self.root_calls.saturating_add(more);
+        (observed > limit).then_some(Exceeded {
+            reason: BudgetReason::ToolCalls,
+            limit: limit.into(),
+            observed: observed.into(),
+        })
+    }
+
+    /// Whether the turn has not come to what its context is for (B-013).
+    pub(super) fn misses_its_goal(&self) -> bool {
+        self.spec.setting.goal.is_some() && !self.goal_reached
     }
 
     /// The ledger of a model that was asked so often.
@@ -225,7 +248,7 @@ impl Record {
                     self.model_row(&entry.at, lost, "interrupted", None, duration_ms);
                 }
                 self.budget.count(Counted::LlmCall);
-                let dearest = self.chain(place.depth).dearest();
+                let dearest = self.chain(&entry.at).dearest();
                 self.budget.hold(&entry.at, Spending::of(*held, dearest));
                 let lost_requests = lost.map_or(0, |lost| lost.requests);
                 let open = OpenModelCall {
@@ -246,7 +269,7 @@ impl Record {
                 open.asked = *asked;
                 open.requests += 1;
                 let place = open.place.clone();
-                let choice = self.offer(place.depth, *failed).choice;
+                let choice = self.offer(&entry.at, *failed).choice;
                 self.share(&choice.model, 1);
                 self.share_around(&place, |share| share.llm_calls += 1);
                 self.failed(
@@ -263,8 +286,19 @@ impl Record {
                     self.model_ended(&entry.at, &open, outcome, *duration_ms);
                 }
             }
-            Fact::ToolStarted { subtask, .. } => {
+            Fact::Canned { text, .. } => self.canned(&entry.at, text),
+            Fact::Called { place, calls } => self.called(&entry.at, calls, place),
+            Fact::ModelDropped => {
+                if let Some(open) = self.models.remove(&entry.at) {
+                    let duration_ms = entry.elapsed_ms.saturating_sub(open.since_ms);
+                    self.model_row(&entry.at, &open, "aborted", None, duration_ms);
+                    self.budget.settle(&entry.at, None);
+                }
+            }
+            Fact::Plan(plan) => self.plans.push((entry.at.clone(), Plan::clone(plan))),
+            Fact::ToolStarted { place, subtask } => {
                 self.budget.count(Counted::ToolCall);
+                self.root_calls += u32::from(place.depth == 0);
                 if *subtask {
                     self.budget.count(Counted::Subtask);
                 }
@@ -284,6 +318,13 @@ impl Record {
                         self.failed("tool", stage, Some(&pending.call.name), "tool_failed", &[&end.content]);
                     }
                     self.tool_ended(&pending, end, entry.elapsed_ms);
+                    if pending.call.name == tools::plan_step::NAME {
+                        self.step_ended(&pending.call.arguments, end);
+                    }
+                    let goal = self.spec.setting.goal.as_ref();
+                    self.goal_reached |= !end.is_error && goal == Some(&pending.call.name);
+                    // Nobody waits for it any more, if anybody did.
+                    self.waits.retain(|(at, _), wait| *at != entry.at || wait.answer.is_some());
                     if pending.place.depth == 0 {
                         self.round.insert(entry.at.clone(), end.clone());
                     }
@@ -308,11 +349,40 @@ impl Record {
             tool_name: pending.call.name.clone(),
             duration_ms: end.duration_ms,
             is_error: end.is_error,
+            detail: tools::makes_plans(&pending.call.name).then(|| preview(&pending.call.arguments)),
+        });
+    }
+
+    /// An answer of the service's own: a row of telemetry, and nothing spent (CF-10).
+    fn canned(&mut self, at: &str, text: &str) {
+        self.root_texts.push(text.to_owned());
+        let row = self.calls.iter().filter(|row| matches!(row, CallRecord::Model { .. })).count();
+        self.calls.push(CallRecord::Model {
+            id: format!("{}_{row}", self.ids.model_call(at)),
+            provider: CANNED.to_owned(),
+            model: CANNED.to_owned(),
+            operation_type: "clarify_blank".to_owned(),
+            profile: self.spec.profile.clone(),
+            input_tokens: 0,
+            cached_tokens: 0,
+            output_tokens: 0,
+            cost_usd: Some(0.0),
+            first_byte_ms: None,
+            duration_ms: 0,
+            retries: 0,
+            outcome: "ok".to_owned(),
         });
     }
 
     /// Leaves a row of telemetry for a failure, unless there are many already.
-    fn failed(&mut self, component: &str, stage: &str, tool_name: Option<&str>, code: &str, what: &[&str]) {
+    pub(super) fn failed(
+        &mut self,
+        component: &str,
+        stage: &str,
+        tool_name: Option<&str>,
+        code: &str,
+        what: &[&str],
+    ) {
         let before = self.calls.iter().filter(|row| matches!(row, CallRecord::Failure(_))).count();
         if before >= MAX_FAILURES {
             return;
@@ -363,7 +433,7 @@ impl Record {
         usage: Option<Usage>,
         duration_ms: u64,
     ) {
-        let Offer { choice, price } = self.offer(open.place.depth, open.asked);
+        let Offer { choice, price } = self.offer(at, open.asked);
         // Nothing costs nothing, whatever the price.
         let cost_usd = match usage {
             Some(usage) if usage == Usage::default() => Some(0.0),
@@ -395,8 +465,8 @@ impl Record {
             id: format!("{}_{row}", self.ids.model_call(at)),
             provider: choice.provider.clone(),
             model: choice.model.clone(),
-            operation_type: if open.place.depth == 0 { "chat" } else { "subtask" }.to_owned(),
-            profile: self.profile(open.place.depth).to_owned(),
+            operation_type: self.spec.operation_for(work(at)).to_owned(),
+            profile: self.spec.profile_for(work(at)).to_owned(),
             input_tokens: usage.input_tokens,
             cached_tokens: usage.cached_tokens,
             output_tokens: usage.output_tokens,
@@ -409,7 +479,7 @@ impl Record {
     }
 
     fn model_ended(&mut self, at: &str, open: &OpenModelCall, outcome: &ModelOutcome, duration_ms: u64) {
-        let price = self.offer(open.place.depth, open.asked).price;
+        let price = self.offer(at, open.asked).price;
         let is_root = open.place.depth == 0;
         let reply = match outcome {
             ModelOutcome::Failed { error, said } => {
@@ -417,7 +487,7 @@ impl Record {
                 let usage = open.first_byte_ms.is_none().then(Usage::default);
                 self.model_row(at, open, error.kind.code(), usage, duration_ms);
                 let stage = if open.first_byte_ms.is_none() { "first_byte" } else { "stream" };
-                let id = self.offer(open.place.depth, open.asked).choice.id();
+                let id = self.offer(at, open.asked).choice.id();
                 self.failed("provider", stage, None, error.kind.code(), &[&id, &error.message]);
                 self.budget.settle(at, usage.map(|usage| Spending::of(usage, price)));
                 if is_root {
@@ -433,10 +503,15 @@ impl Record {
             self.round.clear();
             self.root_texts.extend((!reply.text.is_empty()).then(|| reply.text.clone()));
         }
-        self.pending.extend(reply.tool_calls.iter().enumerate().map(|(index, call)| {
+        self.called(at, &reply.tool_calls, &open.place);
+    }
+
+    /// Calls that have no result yet, whoever made them.
+    fn called(&mut self, at: &str, calls: &[ToolCall], place: &Place) {
+        self.pending.extend(calls.iter().enumerate().map(|(index, call)| {
             let key = call_key(at, index);
             let id = self.ids.tool_call(&key);
-            PendingCall { key, id, call: call.clone(), place: open.place.clone(), since_ms: None }
+            PendingCall { key, id, call: call.clone(), place: place.clone(), since_ms: None }
         }));
     }
 
@@ -453,10 +528,7 @@ impl Record {
 
     fn add_node(&mut self, pending: &PendingCall, started_ms: u64) {
         let PendingCall { id, call, place, .. } = pending;
-        let title = match call.name == run_subtask::NAME {
-            true => Some(run_subtask::title(&call.arguments)),
-            false => None,
-        };
+        let title = tools::title(&call.name, &call.arguments);
         self.node_of.insert(id.clone(), self.tree.nodes.len());
         self.tree.nodes.push(TreeNode {
             id: id.clone(),
@@ -472,7 +544,7 @@ impl Record {
 
 /// What a call itself wrote to memory: of a subtask its result alone, since its calls were counted one by one.
 fn written(pending: &PendingCall, end: &ToolEnd) -> usize {
-    if pending.call.name != run_subtask::NAME {
+    if !tools::is_level(&pending.call.name) {
         return stored_bytes(&end.overlay);
     }
     let key = task_key(&pending.id);

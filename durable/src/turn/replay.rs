@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::drive::canned_reply;
 use crate::journal::{Entry, Fact, ModelOutcome, ToolEnd};
+use crate::model::ToolCall;
 
 /// The outcomes of earlier runs of a turn. Empty in its first run, and never added to: what this run obtains, it
 /// applies at once.
@@ -12,6 +14,9 @@ pub(super) struct Replay {
     attempts: BTreeMap<String, u32>,
     ended: BTreeMap<String, ToolEnd>,
     started: BTreeSet<String>,
+    called: BTreeMap<String, Vec<ToolCall>>,
+    /// The revisions of plans that calls came to.
+    plans: BTreeSet<(String, u32)>,
     resumptions: u32,
     /// Resumptions since the last entry that was progress.
     fruitless: u32,
@@ -42,11 +47,21 @@ impl Replay {
                 Fact::ToolEnded(end) => {
                     replay.ended.insert(at, end);
                 }
+                Fact::Canned { digest, text } => {
+                    replay.models.insert(at, (digest, canned_reply(text)));
+                }
+                Fact::Called { calls, .. } => {
+                    replay.called.insert(at, calls);
+                }
+                Fact::Plan(plan) => {
+                    replay.plans.insert((at, plan.revision));
+                }
                 // What waits and what was said to it stands in the record.
                 Fact::Started(_)
                 | Fact::Stopped(_)
                 | Fact::Waiting { .. }
                 | Fact::Answered { .. }
+                | Fact::ModelDropped
                 | Fact::Parked { .. }
                 | Fact::Unparked { .. } => {}
             }
@@ -73,6 +88,16 @@ impl Replay {
     /// Whether a tool call had begun.
     pub(super) fn tool_started(&self, key: &str) -> bool {
         self.started.contains(key)
+    }
+
+    /// The calls that the service made in a model's place.
+    pub(super) fn called(&self, at: &str) -> Option<&Vec<ToolCall>> {
+        self.called.get(at)
+    }
+
+    /// Whether a call had brought its plan to this revision.
+    pub(super) fn planned(&self, key: &str, revision: u32) -> bool {
+        self.plans.contains(&(key.to_owned(), revision))
     }
 
     /// Resumptions in all, and since the last progress.

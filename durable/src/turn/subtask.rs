@@ -4,17 +4,18 @@ use std::rc::Rc;
 
 use serde_json::json;
 
-use super::dispatch::truncated;
 use super::drive::drive;
 use super::keys::LevelPath;
 use super::machine::{Level, LevelEnd, LevelStart};
+use super::results::truncated;
 use super::{Halt, Turn, prompt};
+use crate::journal::Work;
 use crate::memory::{Overlay, task_key};
 use crate::model::ReplyFinish;
 use crate::ports::ToolError;
 use crate::protocol::Place;
 use crate::toolbelt::OutputSchema;
-use crate::tools::{finish_subtask, run_subtask};
+use crate::tools::{self, finish_subtask, run_subtask};
 
 /// Runs a subtask to its end. A failure of its level is an error result for the parent, not the turn's (N-177,
 /// CF-13). What the level wrote to memory becomes the call's overlay, its result under `task:ID` included.
@@ -42,32 +43,48 @@ pub(super) async fn run(
         None => (parent.belt.clone(), Vec::new()),
     };
     let finish = schema.as_ref().map(|schema| finish_subtask::spec(schema.source()));
-    let belt = belt.replacing(finish_subtask::NAME, finish);
+    // Plans are the root's to make.
+    let belt = belt.without(tools::makes_plans).replacing(finish_subtask::NAME, finish);
     let depth = parent.place.depth + 1;
     let start = LevelStart {
         path: LevelPath::child(key),
         place: Place { parent_id: Some(id.clone()), depth },
-        model: Rc::clone(&turn.spec.chain_at(depth).first.choice),
+        model: Rc::clone(&turn.spec.chain_for(Work::Subtask).first.choice),
         system: prompt::subtask(depth, schema.is_some(), &turn.spec.limits),
         history: Vec::new(),
         instructions: arguments.instructions.into(),
         belt,
         schema,
+        rules: None,
+        partial: false,
         memory: parent.memory.fork(),
         digest: parent.digest().with(key),
     };
     let mut level = Level::new(start, turn.spec.limits);
     let end = drive(turn, &mut level).await?;
     *overlay = level.into_written();
+    Ok(settled(turn, &id, end, overlay, &unknown))
+}
+
+/// What a level came to, as its caller gets it.
+pub(super) fn settled(
+    turn: &Turn,
+    id: &str,
+    end: LevelEnd,
+    overlay: &mut Overlay,
+    unknown: &[String],
+) -> Result<String, ToolError> {
+    let text_of = |text: String, overlay: &mut Overlay| {
+        let text = truncated(text, turn.spec.limits.tool_result_bytes);
+        let is_kept = keep(turn, id, &text, overlay);
+        with_notes(text, is_kept, unknown)
+    };
     let result = match end {
-        LevelEnd::Text { text, finish } => {
-            let text = truncated(with_end(text, finish), turn.spec.limits.tool_result_bytes);
-            let is_kept = keep(turn, &id, &text, overlay);
-            Ok(with_notes(text, is_kept, &unknown))
-        }
+        LevelEnd::Text { text, finish } => Ok(text_of(with_end(text, finish), overlay)),
+        LevelEnd::Partial(text) => Ok(text_of(text, overlay)),
         LevelEnd::Structured(payload) => {
             // JSON that satisfies a schema takes no note: what memory has no room for is not found there.
-            keep(turn, &id, &payload, overlay);
+            keep(turn, id, &payload, overlay);
             Ok(payload)
         }
         LevelEnd::SchemaNotSatisfied(objection) => {
@@ -80,7 +97,7 @@ pub(super) async fn run(
         })),
         LevelEnd::ModelFailed(error) => Err(json!({"error": error.kind.code(), "message": error.message})),
     };
-    Ok(result.map_err(|error| ToolError(error.to_string())))
+    result.map_err(|error| ToolError(error.to_string()))
 }
 
 /// Writes a result to memory, where there is room for it.

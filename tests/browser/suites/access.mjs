@@ -2,7 +2,7 @@
 
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
-import { alive, assertEqual, byId, check, env, fakeLlm, knowledge, send, settled, storedChat, storedTurn, visit } from "../harness.mjs";
+import { alive, assertEqual, byId, check, env, fakeLlm, knowledge, send, settled, storedChat, storedPlan, storedTurn, visit } from "../harness.mjs";
 import { bringTool, erase } from "./approvals.mjs";
 import { passage } from "./safety.mjs";
 
@@ -87,8 +87,41 @@ async function beside(page, how) {
   await byId(page, "settings").click();
   await page.getByRole("button", { name: "What is remembered" }).click();
   await byId(page, "memory").nth(1).waitFor();
-  await clean(page, `the settings with what is remembered, ${how}`);
+  await page.getByRole("button", { name: "What your chats used" }).click();
+  await byId(page, "usage").waitFor();
+  await clean(page, `the settings with what is remembered and what was used, ${how}`);
   await page.keyboard.press("Escape");
+  if (!(await byId(page, "projects-open").isVisible())) await menu.click();
+  await byId(page, "projects-open").click();
+  await byId(page, "project").nth(1).waitFor();
+  await clean(page, `the projects, ${how}`);
+  await byId(page, "project").first().click();
+  await byId(page, "project-task").nth(1).waitFor();
+  await clean(page, `a project, ${how}`);
+  await byId(page, "project-document").first().click();
+  await byId(page, "project-page").waitFor();
+  await clean(page, `a document of a project, ${how}`);
+  await page.keyboard.press("Escape");
+  await page.unrouteAll();
+}
+
+/** What is done, failed and skipped, and a draft that waits, every step of it open. */
+async function plans(page, how) {
+  const turns = [storedPlan("Measure the wall"), storedPlan("Plant a fig", { status: "pending_review", review: { verdict: "needs_changes", notes: "Say **who**." } })];
+  await storedChat(page, env("ESPALIER_URL"), turns.flatMap((tree) => storedTurn("A plan", "So.", { execution_tree: { version: 1, ...tree } })));
+  await byId(page, "plan-ask").waitFor();
+  await clean(page, `plans, ${how}`);
+  for (const all of await byId(page, "expand-all").all()) await all.click();
+  for (const step of await byId(page, "plan-step-toggle").all()) await step.click();
+  await clean(page, `plans with all that they say, ${how}`);
+  const [drawn, width] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  assertEqual(drawn <= width, true, `${drawn} of ${width} pixels`);
+  await byId(page, "choose-subject").click();
+  await byId(page, "subject-project").waitFor();
+  await clean(page, `what a chat may be about, ${how}`);
+  await byId(page, "subject-project").click();
+  await byId(page, "subject").waitFor();
+  await clean(page, `a chat about something, ${how}`);
   await page.unrouteAll();
 }
 
@@ -136,6 +169,7 @@ async function views(browser, options, how) {
   await page.keyboard.press("Escape");
 
   await beside(page, how);
+  await plans(page, how);
 
   await llm.script("ask", [{ calls: [erase("the first line")] }]);
   await page.goto(env("ESPALIER_URL"));

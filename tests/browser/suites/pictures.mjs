@@ -2,6 +2,7 @@
 
 import { mkdirSync } from "node:fs";
 import { byId, env, fakeLlm, send, settled, visit } from "../harness.mjs";
+import { choose, makesPlan, planned } from "./plans.mjs";
 
 const FOLDER = "docs/images";
 
@@ -28,6 +29,10 @@ export async function pictures(browser) {
   await running.finish();
 
   await take(await withFiles(browser), "files");
+
+  const plan = await withPlan(browser);
+  await take(plan.page, "plan");
+  await plan.finish();
 
   const phone = await turn(browser, { viewport: { width: 390, height: 844 }, colorScheme: "dark", deviceScaleFactor: 2 });
   await take(phone.page, "phone");
@@ -59,6 +64,44 @@ async function turn(browser, options) {
     finish: async () => {
       await llm.release("hold");
       await settled(page);
+      await context.close();
+    },
+  };
+}
+
+/** A plan, held in the middle of a step. */
+async function withPlan(browser) {
+  const llm = fakeLlm();
+  await llm.script("", [{ calls: [makesPlan(llm, "auto_execute")] }, { text: "Tied." }]);
+  const steps = [
+    ["measure", "Measure the east wall"],
+    ["choose", "Choose a variety that keeps"],
+    ["wires", "Work out how much wire four tiers need", ["measure"]],
+    ["plant", "Write down what to plant, and when", ["choose", "wires"]],
+  ];
+  await llm.script("plan", [planned(llm, steps)]);
+  const calculate = (expression) => ({ name: "calculate", arguments: { expression } });
+  await llm.script("measure", [{ calls: [calculate("8.4 * 2.4")] }, { text: "8.4 m wide and 2.4 m high; the mortar is sound." }]);
+  await llm.script("choose", [{ text: "Conference: it keeps until March, and bears on an east wall." }]);
+  await llm.script("wires", [{ calls: [calculate("4 * 8.4"), calculate("33.6 * 1.1")] }, { text: ["37 m, ", "with what is lost."], barrier: { name: llm.barrier("hold"), after: 1 } }]);
+  await llm.script("plant", [{ text: "In November." }]);
+  const { page, context } = await visit(browser, env("ESPALIER_URL"), { viewport: { width: 1280, height: 860 } });
+  const question = "Plan a pear for my east wall, and begin";
+  await page.route("**/api/chat", (route) => {
+    const body = JSON.parse(route.request().postData());
+    return route.continue({ postData: JSON.stringify({ ...body, content: llm.says(question) }) });
+  });
+  await choose(page, "general");
+  await send(page, question);
+  await page.locator('[data-testid="plan-step"][data-state="active"]').filter({ hasText: "33.6 * 1.1" }).waitFor();
+  // The objective's marker is the script's.
+  await page.locator(".plan-objective, .tool-gist").evaluateAll((all) => {
+    for (const each of all) each.textContent = each.textContent.split(" [[")[0];
+  });
+  return {
+    page,
+    finish: async () => {
+      await llm.release("hold");
       await context.close();
     },
   };

@@ -1,7 +1,7 @@
 // What people and models write stays text: nothing of it runs, and nothing is loaded for it.
 
 import { readFileSync } from "node:fs";
-import { alive, assertEqual, byId, check, env, fakeLlm, knowledge, quiet, send, settled, storedChat, storedTurn, visit } from "../harness.mjs";
+import { alive, assertEqual, byId, check, env, fakeLlm, knowledge, quiet, send, settled, storedChat, storedPlan, storedTurn, visit } from "../harness.mjs";
 
 const CORPUS = JSON.parse(readFileSync(new URL("xss.json", import.meta.url), "utf8"));
 
@@ -43,6 +43,22 @@ export async function safety(browser) {
     }
   });
 
+  await check("the same in every place of a plan, carried out or waiting", async () => {
+    const turns = CORPUS.flatMap((text, index) => {
+      const { nodes, plans } = storedPlan(text, index % 2 ? { status: "pending_review", review: { verdict: "rejected", notes: text } } : {});
+      return storedTurn("A plan", "So.", { execution_tree: { version: 1, nodes, plans } });
+    });
+    for (let at = 0; at < turns.length; at += 40) {
+      const some = turns.slice(at, at + 40);
+      await storedChat(page, env("ESPALIER_URL"), some);
+      await byId(page, "plan").nth(some.length / 2 - 1).waitFor();
+      for (const all of await byId(page, "expand-all").all()) await all.click();
+      for (const step of await byId(page, "plan-step-toggle").all()) await step.click();
+      for (const more of await page.locator(".disclosure-toggle").all()) await more.click();
+      assertEqual(await harm(page), [], `in plans from ${at} on`);
+    }
+  });
+
   await check("the same as it streams in, from the person, the model, the tools", async () => {
     await page.unrouteAll();
     const llm = fakeLlm();
@@ -62,7 +78,7 @@ export async function safety(browser) {
     assertEqual(await harm(page), [], "what was streamed");
   });
 
-  await check("the same as names of files, as memories, and as names of collections and of their documents", async () => {
+  await check("the same as names of files, as memories, as names of collections and of their documents, in projects and in usage", async () => {
     await page.unrouteAll();
     await knowledge(page, CORPUS);
     await storedChat(page, env("ESPALIER_URL"), storedTurn("Hello", "Hello."));
@@ -96,7 +112,22 @@ export async function safety(browser) {
     await byId(page, "settings").click();
     await page.getByRole("button", { name: "What is remembered" }).click();
     await last("memory");
-    assertEqual(await harm(page), [], "the memories");
+    await page.getByRole("button", { name: "What your chats used" }).click();
+    await byId(page, "usage").locator("tbody tr").nth(CORPUS.length - 1).waitFor();
+    assertEqual(await harm(page), [], "the memories and the usage");
+    await page.keyboard.press("Escape");
+
+    await byId(page, "projects-open").click();
+    await last("project");
+    assertEqual(await harm(page), [], "the projects");
+    await byId(page, "project").nth(1).click();
+    await last("project-task");
+    await byId(page, "project-use").click();
+    await byId(page, "subject").waitFor();
+    assertEqual(await harm(page), [], "a project");
+    await byId(page, "project-document").first().click();
+    await byId(page, "project-page").waitFor();
+    assertEqual(await harm(page), [], "a document of a project");
     await page.keyboard.press("Escape");
     await page.unrouteAll();
     await page.goto(env("ESPALIER_URL"));

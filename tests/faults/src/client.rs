@@ -215,6 +215,9 @@ impl Clients {
             body["chat_context"] = json!({ "kind": "editor" });
             body["client_tools"] = plan::client_tools();
         }
+        if order.shape == Shape::Plans {
+            body["chat_context"] = json!({ "context_type": "project" });
+        }
         if let Some(strike) = order.strike.as_ref().filter(|_| first) {
             // A strike that leaves no turn behind would strike each request anew, so only the first one asks for it.
             body["content"] = json!(format!("{} [[faults:{strike}]]", order.shape.message(order.number)));

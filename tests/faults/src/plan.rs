@@ -20,6 +20,8 @@ pub enum Shape {
     Structured,
     /// Calls that wait for somebody outside: in the root, beside a subtask, in the subtask; some must be allowed first.
     Asks,
+    /// A plan: two steps at once, and one that builds on both.
+    Plans,
     /// A file of the workspace that is written, edited and read.
     Files,
     /// What the first four do, in one round: the fixed turn that is killed at each of its commits.
@@ -27,8 +29,15 @@ pub enum Shape {
 }
 
 /// Those of a storm. Raw workerd has no R2, so the last one is for the whole of wrangler alone.
-pub const SHAPES: [Shape; 6] =
-    [Shape::Direct, Shape::Parallel, Shape::Nested, Shape::Structured, Shape::Asks, Shape::Files];
+pub const SHAPES: [Shape; 7] = [
+    Shape::Direct,
+    Shape::Parallel,
+    Shape::Nested,
+    Shape::Structured,
+    Shape::Asks,
+    Shape::Plans,
+    Shape::Files,
+];
 
 impl Shape {
     pub fn name(self) -> &'static str {
@@ -38,6 +47,7 @@ impl Shape {
             Shape::Nested => "nested",
             Shape::Structured => "structured",
             Shape::Asks => "asks",
+            Shape::Plans => "plans",
             Shape::Files => "files",
             Shape::Whole => "whole",
         }
@@ -148,6 +158,10 @@ pub fn reply(marker: &str, step: usize) -> Option<Step> {
         }
         "asks" => vec![at.does(&["task:a", "pick", "once"]), at.does(&["again", "sign"]), at.says()],
         "asks/a" => vec![at.does(&["again", "sign"]), at.says()],
+        "plans" => vec![at.does(&["plan:p", "once"]), at.says()],
+        "plans/p" => vec![at.plans()],
+        "plans/a" | "plans/b" => vec![at.does(&["once", "again"]), at.says()],
+        "plans/c" => vec![at.does(&["once"]), at.says()],
         "files" => vec![at.does(&["write"]), at.does(&["edit"]), at.does(&["read"]), at.says()],
         "whole" => vec![at.does(&["once", "task:a", "again", "schema:s"]), at.says()],
         "whole/a" => vec![at.does(&["task:c", "once"]), at.says()],
@@ -157,16 +171,25 @@ pub fn reply(marker: &str, step: usize) -> Option<Step> {
     replies.into_iter().nth(step)
 }
 
+/// The steps of a plan, wave by wave.
+const WAVES: [&[&str]; 2] = [&["a", "b"], &["c"]];
+
 /// The marker and the step of a model call of this turn. Its id ends with where it is: `STEP`, behind `STEP.CALL-` for
-/// each subtask that it is in.
+/// each subtask that it is in; below a plan's call, `plan-` is who makes the plan and `wWAVE.CALL-` one of its steps.
 pub fn called(shape: Shape, number: u64, model_call_id: &str) -> Option<(String, usize)> {
     let mut marker = format!("{}#{number}", shape.name());
     let mut place = model_call_id.splitn(3, '_').nth(2)?.split('-');
     let step = place.next_back()?.parse().ok()?;
-    for subtask in place {
+    for subtask in place.filter(|subtask| *subtask != "plan") {
         let (step, call) = subtask.split_once('.')?;
+        if let Some(wave) = step.strip_prefix('w') {
+            let name = WAVES.get(wave.parse::<usize>().ok()?)?.get(call.parse::<usize>().ok()?)?;
+            marker = format!("{}/{name}#{number}", shape.name());
+            continue;
+        }
         let made = reply(&marker, step.parse().ok()?)?.calls.into_iter().nth(call.parse().ok()?)?;
-        let (_, rest) = made.arguments["instructions"].as_str()?.split_once("[[fake:")?;
+        let told = ["instructions", "objective"].iter().find_map(|member| made.arguments[*member].as_str());
+        let (_, rest) = told?.split_once("[[fake:")?;
         marker = rest.strip_suffix("]]")?.to_owned();
     }
     Some((marker, step))
@@ -211,12 +234,24 @@ impl At<'_> {
             "edit" => ("edit_file", json!({ "path": path, "old_text": "one", "new_text": "two" })),
             "read" => ("read_file", json!({ "path": path })),
             "task" => ("run_subtask", task),
+            "plan" => ("agent_create_plan", json!({ "objective": instructions })),
             _ => {
                 let n = json!({ "n": { "type": "integer" } });
                 task["output_schema"] = json!({ "type": "object", "properties": n, "required": ["n"] });
                 ("run_subtask", task)
             }
         }
+    }
+
+    fn plans(&self) -> Step {
+        let step = |(wave, name): (usize, &&str)| {
+            let needs = if wave == 0 { &[][..] } else { WAVES[0] };
+            let instructions = format!("Do that. [[fake:plans/{name}#{}]]", self.number);
+            json!({ "id": name, "title": name, "instructions": instructions, "depends_on": needs })
+        };
+        let steps =
+            WAVES.iter().enumerate().flat_map(|(wave, names)| names.iter().map(move |name| (wave, name)));
+        self.finishes(json!({ "reasoning": "Because.", "steps": steps.map(step).collect::<Vec<_>>() }))
     }
 
     fn finishes(&self, payload: Value) -> Step {

@@ -106,6 +106,11 @@ fn the_id_of_a_model_call_says_whose_it_is() {
     assert_eq!(called("model_af_0.1-0"), Some(("whole/a#7".to_owned(), 0)));
     assert_eq!(called("model_af_0.1-0.0-1"), Some(("whole/a/c#7".to_owned(), 1)));
     assert_eq!(called("model_af_0.0-0"), None, "the first call is no subtask");
+    let called = |id: &str| plan::called(Shape::Plans, 7, id);
+    assert_eq!(called("model_af_0.0-plan-0"), Some(("plans/p#7".to_owned(), 0)));
+    assert_eq!(called("model_af_0.0-w0.1-0"), Some(("plans/b#7".to_owned(), 0)));
+    assert_eq!(called("model_af_0.0-w1.0-1"), Some(("plans/c#7".to_owned(), 1)));
+    assert_eq!(called("model_af_0.0-w1.1-0"), None, "its second wave has one step");
 }
 
 fn event(seq: u64, kind: &str, data: Value) -> Event {

@@ -58,7 +58,7 @@ const SHAPES: &[Shape] = &[
     Shape("session truncated",
         &[("thread_id", Text), ("user_message_id", Text), ("assistant_message_id", Text), ("resumed", OneOf(&["truncated"])), ("messages", List)], &[]),
     Shape("agent_state",
-        &[("state", OneOf(&["thinking", "executing_plan", "waiting_on_user"])), ("context_type", OneOf(&["thread", "editor"]))],
+        &[("state", OneOf(&["thinking", "executing_plan", "waiting_on_user"])), ("context_type", OneOf(&["thread", "editor", "general", "project", "project_create", "project_audit", "task"]))],
         &[("details", Text)]),
     Shape("model_call_update",
         &[("model_call_id", Text), ("status", STATUS), ("model", Text), ("parent_id", TextOrNull), ("depth", Number)],
@@ -78,6 +78,25 @@ const SHAPES: &[Shape] = &[
           ("decision", OneOf(&["approve", "approve_for_thread", "deny", "expired"])), ("parent_id", TextOrNull), ("depth", Number)], &[]),
     Shape("model_call_reset",
         &[("model_call_id", Text), ("parent_id", TextOrNull), ("depth", Number), ("reason", Text)], &[]),
+    Shape("plan_created", &[("tool_call_id", Text), ("plan", Object)], &[]),
+    Shape("plan_ready_for_review", &[("plan", Object)], &[]),
+    Shape("plan_review",
+        &[("plan_id", Text), ("verdict", OneOf(&["approved", "needs_changes", "rejected"])), ("notes", Text)], &[]),
+    Shape("executor_start", &[("plan_id", Text), ("steps", Number)], &[]),
+    Shape("step_start",
+        &[("plan_id", Text), ("step_id", Text), ("index", Number), ("title", Text), ("tool_call_id", Text)], &[]),
+    Shape("step_complete",
+        &[("plan_id", Text), ("step_id", Text), ("index", Number), ("result", Text),
+          ("status", OneOf(&["completed", "partial", "failed", "skipped"]))], &[]),
+    Shape("executor_complete",
+        &[("plan_id", Text), ("status", OneOf(&["completed", "partial", "failed"])), ("completed", Number),
+          ("failed", Number), ("skipped", Number)], &[]),
+    Shape("swarmPlanReady", &[("steps", List)], &[]),
+    Shape("swarmStepStarted", &[("stepIndex", Number), ("description", Text)], &[]),
+    Shape("swarmToolExecuted", &[("stepIndex", Number), ("tool", Text), ("briefResult", Text)], &[]),
+    Shape("swarmStepCompleted",
+        &[("stepIndex", Number), ("result", Text), ("status", OneOf(&["completed", "partial", "failed", "skipped"]))], &[]),
+    Shape("swarmComplete", &[("result", Text)], &[]),
     Shape("budget_exceeded", &[("reason", BUDGETS), ("limit", Number), ("observed", Number)], &[]),
     Shape("cost_summary",
         &[("llm_calls", Number), ("tool_calls", Number), ("subtasks", Number), ("input_tokens", Number),
@@ -212,6 +231,10 @@ fn check_frame(events: &[Event]) -> Result<(), String> {
     Ok(())
 }
 
+/// The calls that others lie within.
+const LEVELS: [&str; 5] =
+    ["run_subtask", "agent_create_plan", "agent_update_plan", "plan_step", "route_request"];
+
 /// What is open while a turn is read.
 #[derive(Default)]
 struct Calls {
@@ -307,7 +330,7 @@ impl Calls {
             return (depth == 0).then_some(()).ok_or_else(|| format!("depth {depth} without a parent"));
         };
         let parent = self.tools.get(id).ok_or("an unknown parent")?;
-        if parent.name != "run_subtask" || parent.depth + 1 != depth {
+        if !LEVELS.contains(&parent.name.as_str()) || parent.depth + 1 != depth {
             return Err(format!("{} at depth {} is the parent of depth {depth}", parent.name, parent.depth));
         }
         parent

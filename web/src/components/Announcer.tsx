@@ -4,6 +4,7 @@
 import { useEffect, useRef, useState } from "react";
 import type { ConversationState } from "../state/conversation";
 import { noticeOf } from "../turn/status";
+import { waitingPlan } from "../turn/plan";
 import { answerText, openApprovals, type TurnView } from "../turn/view";
 
 export function Announcer({ exchanges, running }: ConversationState) {
@@ -46,5 +47,6 @@ function complete(view: TurnView): { text: string; ended: boolean } {
 
 function ending(view: TurnView): string {
   const notice = noticeOf(view);
-  return notice ? `${notice.title} ${notice.text}` : "The answer is complete.";
+  const draft = waitingPlan([{ turnId: view.turnId, answer: view }]) ? " A plan waits for your word." : "";
+  return notice ? `${notice.title} ${notice.text}` : `The answer is complete.${draft}`;
 }

@@ -1,7 +1,7 @@
 // Collections of documents: made, filled, deleted, and chosen for the open chat.
 
 import { useEffect, useState } from "react";
-import { choose, chosen, MAX_CHOSEN } from "../state/chosen";
+import { chosen, MAX_CHOSEN } from "../state/chosen";
 import { ACCEPT, collections } from "../state/collections";
 import { useStore } from "../state/store";
 import { bytesText } from "../turn/measures";
@@ -10,6 +10,7 @@ import { Confirm } from "./Confirm";
 import { Disclosure } from "./Disclosure";
 import { DropZone } from "./DropZone";
 import { BackIcon, ChevronIcon, FileIcon, TrashIcon } from "./Icons";
+import { PagedList } from "./PagedList";
 import { Side } from "./Side";
 
 interface Props {
@@ -32,27 +33,18 @@ export function CollectionsPanel({ chat, onClose }: Props) {
 }
 
 function All({ chat }: { chat: string }) {
-  const { phase, items, nextCursor, problem } = useStore(collections.all.store);
-  const full = (useStore(chosen).byChat[chat] ?? []).length >= MAX_CHOSEN;
+  const { phase } = useStore(collections.all.store);
+  const full = (useStore(chosen.store).byChat[chat] ?? []).length >= MAX_CHOSEN;
   return (
     <>
       <p className="side-lead">Documents that Espalier searches for the chat in which you choose them.</p>
-      <Problem words={problem} />
-      <ul aria-label="Collections" aria-busy={phase === "loading"}>
-        {items.map((collection) => (
-          <CollectionRow key={collection.id} collection={collection} chat={chat} />
-        ))}
-      </ul>
-      <p className="side-note" role="status">
-        {phase === "loading" && "Loading…"}
-        {phase === "ready" && items.length === 0 && "There are no collections yet."}
-        {full && `A chat searches ${MAX_CHOSEN} collections at most: leave one out to choose another.`}
-      </p>
-      {nextCursor !== null && (
-        <button type="button" className="link-button" onClick={() => void collections.all.more()}>
-          Show more
-        </button>
-      )}
+      <PagedList
+        list={collections.all}
+        label="Collections"
+        none="There are no collections yet."
+        note={full && `A chat searches ${MAX_CHOSEN} collections at most: leave one out to choose another.`}
+        row={(collection) => <CollectionRow key={collection.id} collection={collection} chat={chat} />}
+      />
       {phase === "ready" && (
         <Disclosure label="New collection">
           <NewCollection />
@@ -64,7 +56,7 @@ function All({ chat }: { chat: string }) {
 
 function CollectionRow({ collection, chat }: { collection: Collection; chat: string }) {
   const { id, name, description, documents, bytes } = collection;
-  const here = useStore(chosen).byChat[chat] ?? [];
+  const here = useStore(chosen.store).byChat[chat] ?? [];
   const used = here.some((each) => each.id === id);
   return (
     <li className="row" data-testid="collection" data-collection-id={id}>
@@ -74,7 +66,7 @@ function CollectionRow({ collection, chat }: { collection: Collection; chat: str
           data-testid="collection-use"
           checked={used}
           disabled={!used && here.length >= MAX_CHOSEN}
-          onChange={() => choose(chat, used ? here.filter((each) => each.id !== id) : [...here, { id, name }])}
+          onChange={() => chosen.choose(chat, used ? here.filter((each) => each.id !== id) : [...here, { id, name }])}
         />
         <span className="row-words">
           <span className="row-name">{name}</span>
@@ -133,8 +125,6 @@ function NewCollection() {
 }
 
 function Documents({ collection }: { collection: Collection }) {
-  const { documents } = collections;
-  const { phase, items, nextCursor, problem } = useStore(documents.store);
   const { sending, refused } = useStore(collections.shelf);
   return (
     <>
@@ -161,9 +151,11 @@ function Documents({ collection }: { collection: Collection }) {
           ))}
         </div>
       )}
-      <Problem words={problem} />
-      <ul aria-label={`Documents of ${collection.name}`} aria-busy={phase === "loading"}>
-        {items.map((document) => (
+      <PagedList
+        list={collections.documents}
+        label={`Documents of ${collection.name}`}
+        none="It has no documents yet."
+        row={(document) => (
           <li key={document.id} className="row" data-testid="document">
             <FileIcon />
             <div className="row-words">
@@ -180,17 +172,8 @@ function Documents({ collection }: { collection: Collection }) {
               <TrashIcon />
             </Confirm>
           </li>
-        ))}
-      </ul>
-      <p className="side-note" role="status">
-        {phase === "loading" && "Loading…"}
-        {phase === "ready" && items.length === 0 && "It has no documents yet."}
-      </p>
-      {nextCursor !== null && (
-        <button type="button" className="link-button" onClick={() => void documents.more()}>
-          Show more
-        </button>
-      )}
+        )}
+      />
       <div className="side-foot">
         <Confirm
           label="Delete this collection"
@@ -202,13 +185,5 @@ function Documents({ collection }: { collection: Collection }) {
         />
       </div>
     </>
-  );
-}
-
-function Problem({ words }: { words: string | null }) {
-  return words === null ? null : (
-    <p className="side-problem" role="alert">
-      {words}
-    </p>
   );
 }

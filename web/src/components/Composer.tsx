@@ -1,13 +1,15 @@
 import { useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent } from "react";
 import type { ConversationState } from "../state/conversation";
-import { choose, chosen } from "../state/chosen";
+import { chosen } from "../state/chosen";
 import { draftFiles, drafts, NEW_CHAT, setDraft, setDraftFiles, sorted, type Attachment } from "../state/drafts";
 import { attach } from "../state/files";
 import { conversation } from "../state/page";
 import { offerIsKnown, readsMedia, settings } from "../state/settings";
 import { useStore } from "../state/store";
+import { known, SUBJECTS, subjects, subjectText, type Subject } from "../state/subject";
 import { isImage, withFiles } from "../turn/attachments";
-import { ArrowUpIcon, ClipIcon, CloseIcon, FileIcon, ShelfIcon, StopIcon } from "./Icons";
+import { ArrowUpIcon, ClipIcon, CloseIcon, FileIcon, FlagIcon, ShelfIcon, StopIcon } from "./Icons";
+import { Menu } from "./Menu";
 
 /** What the service takes in one message. */
 const MAX_CHARS = 100_000;
@@ -26,7 +28,8 @@ export function Composer({ state, onEditLast, onCollections }: Props) {
   const chat = threadId ?? NEW_CHAT;
   const text = useStore(drafts)[chat] ?? "";
   const attached: readonly Attachment[] = useStore(draftFiles)[chat] ?? [];
-  const searched = useStore(chosen).byChat[chat] ?? [];
+  const searched = useStore(chosen.store).byChat[chat] ?? [];
+  const subject = known(useStore(subjects.store).byChat[chat]);
   const [refused, setRefused] = useState<string | null>(null);
   const box = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
@@ -97,6 +100,18 @@ export function Composer({ state, onEditLast, onCollections }: Props) {
       }}
     >
       <div className="composer-box">
+        {subject && (
+          <ul className="composer-files" aria-label="How this chat works">
+            <li data-testid="subject">
+              <FlagIcon />
+              <span>{subjectText(subject)}</span>
+              <button type="button" className="icon-button tiny" title="Just chat" onClick={() => subjects.choose(chat, null)}>
+                <CloseIcon />
+                <span className="visually-hidden">Just chat</span>
+              </button>
+            </li>
+          </ul>
+        )}
         {searched.length > 0 && (
           <ul className="composer-files" aria-label="Collections that are searched">
             {searched.map(({ id, name }) => (
@@ -107,7 +122,7 @@ export function Composer({ state, onEditLast, onCollections }: Props) {
                   type="button"
                   className="icon-button tiny"
                   title="Do not search it"
-                  onClick={() => choose(chat, searched.filter((each) => each.id !== id))}
+                  onClick={() => chosen.choose(chat, searched.filter((each) => each.id !== id))}
                 >
                   <CloseIcon />
                   <span className="visually-hidden">Do not search {name}</span>
@@ -169,6 +184,21 @@ export function Composer({ state, onEditLast, onCollections }: Props) {
           <ShelfIcon />
           <span className="visually-hidden">Search collections</span>
         </button>
+        <Menu
+          label="How this chat works"
+          className="icon-button composer-clip"
+          testId="choose-subject"
+          items={(Object.keys(SUBJECTS) as Subject["type"][]).map((type) => ({
+            label: SUBJECTS[type],
+            testId: `subject-${type}`,
+            act: () => {
+              subjects.choose(chat, { type });
+              box.current?.focus();
+            },
+          }))}
+        >
+          <FlagIcon />
+        </Menu>
         <label className="visually-hidden" htmlFor={COMPOSER_ID}>
           Message
         </label>

@@ -4,6 +4,7 @@ import { memo, useMemo } from "react";
 import type { TurnClock } from "../state/conversation";
 import { childrenOf, outlineOf } from "../turn/outline";
 import { sourcesOf } from "../turn/citations";
+import { planCalls } from "../turn/plan";
 import { noticeOf, type Notice } from "../turn/status";
 import { isAsked, type Exchange } from "../turn/stored";
 import { answerText, callsIn, openApprovals, type TurnEntry, type TurnView } from "../turn/view";
@@ -14,7 +15,7 @@ import { Entries } from "./Entries";
 import { Guard } from "./Guard";
 import { AgainIcon, ShelfIcon } from "./Icons";
 import { Question } from "./Question";
-import { TurnFrameProvider } from "./TurnContext";
+import { PlansProvider, TurnFrameProvider } from "./TurnContext";
 import { TurnNotice } from "./TurnNotice";
 import { WorkBar } from "./WorkBar";
 
@@ -27,6 +28,8 @@ interface Props {
   /** Somebody asked from elsewhere to edit this question. */
   editing: boolean;
   setEditing: (turnId: string | null) => void;
+  /** The plan that it left waits for the reader's word. */
+  draftWaits: boolean;
 }
 
 const LOST: Notice = {
@@ -37,13 +40,13 @@ const LOST: Notice = {
   retryable: true,
 };
 
-export const ExchangeView = memo(function ExchangeView({ exchange, clock, onAgain, editing, setEditing }: Props) {
+export const ExchangeView = memo(function ExchangeView({ exchange, clock, onAgain, editing, setEditing, draftWaits }: Props) {
   const { turnId, question, answer } = exchange;
   const notice = answer ? noticeOf(answer) : LOST;
   const again = onAgain && isAsked(exchange) ? (text: string) => onAgain(exchange, text) : null;
   const retry = again && notice?.retryable ? () => again(question) : null;
   const tokens = answer?.cost ? answer.cost.input_tokens + answer.cost.output_tokens : null;
-  const frame = useMemo(() => ({ turnId, clock, tokens }), [turnId, clock, tokens]);
+  const frame = useMemo(() => ({ turnId, clock, tokens, draftWaits }), [turnId, clock, tokens, draftWaits]);
   return (
     <section className="exchange" data-turn-id={turnId}>
       {isAsked(exchange) && (
@@ -74,12 +77,15 @@ function isRunning(view: TurnView | null): boolean {
 function Answer({ view }: { view: TurnView }) {
   const outline = useMemo(() => outlineOf(view.entries), [view.entries]);
   const root = childrenOf(outline, null);
+  const plans = useMemo(() => planCalls(view), [view.entries, view.plans]);
   // Between one sign of life and the next there is nothing to draw: show that it goes on.
   const quiet = isRunning(view) && openApprovals(view).length === 0 && !root.some(isMoving);
   return (
     <>
       {callsIn(view).length > 0 && <WorkBar view={view} />}
-      <Entries entries={root} outline={outline} />
+      <PlansProvider value={plans}>
+        <Entries entries={root} outline={outline} />
+      </PlansProvider>
       {view.approvals.map((approval) => (
         <ApprovalCard key={approval.id} approval={approval} />
       ))}

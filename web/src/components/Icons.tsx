@@ -35,6 +35,7 @@ export const MenuIcon = line("M3.5 6h13M3.5 10h13M3.5 14h8");
 export const BackIcon = line("M12 5.5L7.5 10l4.5 4.5");
 export const ShelfIcon = line("M4 4.5h3v11H4zM7 4.5h3v11H7zM11.4 5.3l2.8-.8 2.9 10.6-2.8.8z");
 export const FolderIcon = line("M3 15.5v-11h5l1.8 2.2H17v8.8z");
+export const FlagIcon = line("M5.5 16.5v-12h9l-2.2 3 2.2 3h-9");
 export const CloseIcon = line("M5.5 5.5l9 9M14.5 5.5l-9 9");
 export const ChevronIcon = line("M8 5.5l4.5 4.5L8 14.5");
 export const CheckIcon = line("M5 10.5l3.5 3.5L15 6.5");

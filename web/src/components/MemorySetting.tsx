@@ -8,6 +8,7 @@ import { agoText } from "../turn/measures";
 import { Confirm } from "./Confirm";
 import { Disclosure } from "./Disclosure";
 import { TrashIcon } from "./Icons";
+import { PagedList } from "./PagedList";
 
 export function MemorySetting() {
   const { memory } = useStore(settings);
@@ -35,20 +36,19 @@ export function MemorySetting() {
 }
 
 function Remembered() {
-  const { phase, items, nextCursor, problem } = useStore(memories.store);
+  const { items } = useStore(memories.store);
   useEffect(() => {
     memories.forget();
     void memories.load();
   }, []);
   return (
     <div className="memories" data-testid="memories">
-      {problem && (
-        <p className="side-problem" role="alert">
-          {problem}
-        </p>
-      )}
-      <ul aria-label="What is remembered" aria-busy={phase === "loading"}>
-        {items.map((memory) => (
+      <PagedList
+        list={memories}
+        label="What is remembered"
+        none="Nothing is remembered."
+        more="Show older ones"
+        row={(memory) => (
           <li key={memory.id} className="row" data-testid="memory">
             <div className="row-words">
               <span className="row-name">{memory.content}</span>
@@ -64,19 +64,10 @@ function Remembered() {
               <TrashIcon />
             </Confirm>
           </li>
-        ))}
-      </ul>
-      <p className="side-note" role="status">
-        {phase === "loading" && "Loading…"}
-        {phase === "ready" && items.length === 0 && "Nothing is remembered."}
-      </p>
-      <div className="memories-foot">
-        {nextCursor !== null && (
-          <button type="button" className="link-button" onClick={() => void memories.more()}>
-            Show older ones
-          </button>
         )}
-        {items.length > 0 && (
+      />
+      {items.length > 0 && (
+        <div className="memories-foot">
           <Confirm
             label="Forget all"
             question="Forget all that is remembered?"
@@ -85,8 +76,8 @@ function Remembered() {
             testId="memory-forget-all"
             act={forgetAll}
           />
-        )}
-      </div>
+        </div>
+      )}
     </div>
   );
 }

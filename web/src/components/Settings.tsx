@@ -7,6 +7,7 @@ import { useStore } from "../state/store";
 import type { ModelList } from "../wire";
 import { CloseIcon } from "./Icons";
 import { MemorySetting } from "./MemorySetting";
+import { UsageSetting } from "./UsageSetting";
 import "../styles/side.css";
 
 const THEME_WORDS: Record<Theme, string> = { system: "As the system", light: "Light", dark: "Dark" };
@@ -69,6 +70,7 @@ export function Settings({ onClose }: { onClose: () => void }) {
         </fieldset>
         {offered && choicesOf(offered).length > 1 && <ModelChoice offered={offered} chosen={model} />}
         <MemorySetting />
+        <UsageSetting />
         <section className="setting">
           <h3>Keys</h3>
           <dl className="keys">

@@ -2,7 +2,7 @@ import { useEffect, useRef } from "react";
 import { goTo, removeThread, threads } from "../state/page";
 import { addressOf } from "../state/route";
 import { useStore } from "../state/store";
-import { CloseIcon, GearIcon, PlusIcon, SearchIcon, ShelfIcon } from "./Icons";
+import { CloseIcon, FlagIcon, GearIcon, PlusIcon, SearchIcon, ShelfIcon } from "./Icons";
 import { Logo } from "./Logo";
 import { ThreadItem } from "./ThreadItem";
 
@@ -12,12 +12,13 @@ interface Props {
   onClose: () => void;
   onSettings: () => void;
   onCollections: () => void;
+  onProjects: () => void;
 }
 
 /** The sidebar's search box, for a key that leads there. */
 export const SEARCH_ID = "thread-search";
 
-export function Sidebar({ currentId, open, onClose, onSettings, onCollections }: Props) {
+export function Sidebar({ currentId, open, onClose, onSettings, onCollections, onProjects }: Props) {
   const { phase, threads: all, found, wanted, nextCursor, problem } = useStore(threads.store);
   const close = useRef<HTMLButtonElement>(null);
   useEffect(() => {
@@ -102,6 +103,10 @@ export function Sidebar({ currentId, open, onClose, onSettings, onCollections }:
       <button type="button" className="sidebar-foot" data-testid="collections-open" onClick={onCollections}>
         <ShelfIcon />
         Collections
+      </button>
+      <button type="button" className="sidebar-foot" data-testid="projects-open" onClick={onProjects}>
+        <FlagIcon />
+        Projects
       </button>
       <button type="button" className="sidebar-foot" data-testid="settings" onClick={onSettings}>
         <GearIcon />

@@ -5,10 +5,13 @@
 
 import { memo, useId } from "react";
 import { useOpen } from "../state/expansion";
+import { planBody } from "../state/parts";
 import { childrenOf, type Outline } from "../turn/outline";
+import { checklistOf, ended } from "../turn/plan";
 import { citationsOf } from "../turn/citations";
 import { compact, shareText } from "../turn/status";
 import { isSubtask, type ToolEntry, type ToolStatus, type TurnEntry } from "../turn/view";
+import type { Plan } from "../wire";
 import { Citations } from "./Citations";
 import { Clamp } from "./Clamp";
 import { Disclosure } from "./Disclosure";
@@ -17,7 +20,7 @@ import { Entries } from "./Entries";
 import { CheckIcon, ChevronIcon, CloseIcon } from "./Icons";
 import { Markdown } from "./Markdown";
 import { argsGist, resultGist, ToolArgs } from "./ToolArgs";
-import { useTurnFrame } from "./TurnContext";
+import { usePlan, useTurnFrame } from "./TurnContext";
 
 const STATUS_WORDS: Record<ToolStatus, string> = {
   running: "running",
@@ -37,13 +40,16 @@ interface Props {
 
 export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props) {
   const inside = childrenOf(outline, call.id);
+  const plan = usePlan(call.id);
+  const PlanBody = planBody.use(plan !== null);
   // Whatever else comes to have calls inside shows them as a subtask does.
-  const subtask = isSubtask(call) || inside.length > 0;
+  const subtask = isSubtask(call) || inside.length > 0 || plan !== null;
   const { turnId } = useTurnFrame();
   const [open, setOpen] = useOpen(turnId, call.id, subtask && call.depth === 0);
   const bodyId = useId();
-  const gist = argsGist(call);
-  const result = open ? "" : resultGist(call);
+  const title = plan ? "Plan" : call.title;
+  const gist = plan ? (plan.intent_label ?? (open ? "" : plan.objective)) : argsGist(call);
+  const result = open || plan ? "" : resultGist(call);
   return (
     <article
       className="tool-card"
@@ -63,8 +69,8 @@ export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props)
         onClick={() => setOpen(!open)}
       >
         <StatusMark status={call.status} />
-        <span className="tool-name" data-code={call.title === null}>
-          {call.title ?? call.name}
+        <span className="tool-name" data-code={plan ? undefined : title === null}>
+          {title ?? call.name}
         </span>
         {(gist || result) && (
           <span className="tool-gist">
@@ -78,7 +84,7 @@ export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props)
           </span>
         )}
         <span className="tool-meta">
-          {subtask && <Inside entries={inside} named={isSubtask(call)} />}
+          {plan ? <Progress plan={plan} inside={inside} /> : subtask && <Inside entries={inside} named={isSubtask(call)} />}
           {call.usage && call.usage.input_tokens + call.usage.output_tokens > 0 && (
             <span className="tool-tokens">{compact(call.usage.input_tokens + call.usage.output_tokens)} tokens</span>
           )}
@@ -88,7 +94,9 @@ export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props)
       </button>
       {open && (
         <div id={bodyId} className="tool-body">
-          {subtask ? (
+          {plan && PlanBody ? (
+            <PlanBody plan={plan} call={call} outline={outline} />
+          ) : subtask ? (
             <SubtaskBody call={call} outline={outline} />
           ) : (
             <>
@@ -120,7 +128,16 @@ function Inside({ entries, named }: { entries: readonly TurnEntry[]; named: bool
   return <span className="tool-inside">{words.join(", ")}</span>;
 }
 
-function SubtaskBody({ call, outline }: Props) {
+function Progress({ plan, inside }: { plan: Plan; inside: readonly TurnEntry[] }) {
+  const items = checklistOf(plan, inside);
+  return (
+    <span data-testid="plan-progress">
+      {items.filter(ended).length} of {items.length} done
+    </span>
+  );
+}
+
+export function SubtaskBody({ call, outline, instructions }: Props & { instructions?: string }) {
   const { tokens } = useTurnFrame();
   const inside = childrenOf(outline, call.id);
   const last = inside.findLast((entry) => entry.kind === "text");
@@ -130,7 +147,7 @@ function SubtaskBody({ call, outline }: Props) {
   return (
     <>
       <Disclosure label="Instructions">
-        <ToolArgs call={call} />
+        {instructions ? <p className="step-instructions">{instructions}</p> : <ToolArgs call={call} />}
       </Disclosure>
       <Entries entries={inside} outline={outline} clamped />
       {!repeated && (isProse(call) ? <WrittenResult text={call.result ?? ""} /> : <Result call={call} />)}

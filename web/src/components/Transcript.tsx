@@ -2,6 +2,7 @@ import { useCallback, useEffect, type RefObject } from "react";
 import type { ConversationState } from "../state/conversation";
 import { longList } from "../state/parts";
 import { conversation } from "../state/page";
+import { waitingPlan } from "../turn/plan";
 import type { Exchange } from "../turn/stored";
 import { EmptyState } from "./EmptyState";
 import { ExchangeView } from "./ExchangeView";
@@ -37,6 +38,7 @@ export function Transcript({ state, demo, editing, setEditing }: Props) {
     if (lastTurn) toBottom();
   }, [lastTurn, toBottom]);
 
+  const asking = running === null ? waitingPlan(exchanges)?.turnId : null;
   const LongList = longList.use(exchanges.length > LONG / 2);
   const whole = exchanges.length < (LongList ? LONG : TOO_LONG);
   const draw = (exchange: Exchange) => (
@@ -47,6 +49,7 @@ export function Transcript({ state, demo, editing, setEditing }: Props) {
       onAgain={running === null && exchange.turnId === lastTurn ? again : null}
       editing={editing === exchange.turnId}
       setEditing={setEditing}
+      draftWaits={exchange.turnId === asking}
     />
   );
 

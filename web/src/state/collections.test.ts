@@ -1,7 +1,7 @@
 // Collections, their documents, and which of them a chat looks into.
 
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { choose, chosen, chosenFor, loadChosen, takeAlong } from "./chosen";
+import { chosen, chosenFor } from "./chosen";
 import { Collections, MAX_AT_ONCE, MAX_DOCUMENT_BYTES } from "./collections";
 import { NEW_CHAT } from "./drafts";
 
@@ -16,7 +16,7 @@ beforeEach(() => {
   requests = [];
   kept.clear();
   vi.stubGlobal("localStorage", { getItem: (key: string) => kept.get(key) ?? null, setItem: (key: string, value: string) => kept.set(key, value) });
-  chosen.set({ byChat: {} });
+  chosen.store.set({ byChat: {} });
   vi.stubGlobal("fetch", async (url: string, init: RequestInit) => {
     const line = `${init.method} ${url}`;
     requests.push({ line, type: (init.headers as Record<string, string>)["content-type"], body: init.body });
@@ -51,7 +51,7 @@ it("makes one, and says why it was not made", async () => {
 
 it("deletes one, and no chat looks into it any more", async () => {
   const { collections, ids } = await loaded();
-  choose("T", [collection("a"), collection("b")]);
+  chosen.choose("T", [collection("a"), collection("b")]);
   collections.open(collection("a"));
   await collections.remove(collection("a"));
   expect([ids(), collections.shelf.get().open]).toEqual([["b"], null]);
@@ -100,19 +100,22 @@ it("deletes a document", async () => {
 });
 
 it("keeps what each chat looks into, and a chat that begins takes the choice along", () => {
-  choose(NEW_CHAT, [collection("a")]);
-  takeAlong("T");
-  choose(NEW_CHAT, []);
-  choose("U", [collection("b")]);
-  chosen.set({ byChat: {} });
-  loadChosen();
+  chosen.choose(NEW_CHAT, [collection("a")]);
+  chosen.takeAlong("T");
+  chosen.choose(NEW_CHAT, []);
+  chosen.choose("U", [collection("b")]);
+  chosen.store.set({ byChat: {} });
+  chosen.load();
   expect([chosenFor("T"), chosenFor("U"), chosenFor(NEW_CHAT)].map((list) => list.map(({ id }) => id))).toEqual([["a"], ["b"], []]);
   kept.set("espalier.collections", "not JSON");
-  loadChosen();
+  chosen.load();
+  kept.set("espalier.collections", "null");
+  chosen.load();
+  expect(chosenFor("T")).toEqual([]);
 });
 
 it("keeps the choices of the latest hundred chats", () => {
-  for (let chat = 0; chat <= 100; chat += 1) choose(`c${chat}`, [collection("a")]);
-  expect(Object.keys(chosen.get().byChat).length).toBe(100);
+  for (let chat = 0; chat <= 100; chat += 1) chosen.choose(`c${chat}`, [collection("a")]);
+  expect(Object.keys(chosen.store.get().byChat).length).toBe(100);
   expect([chosenFor("c0").length, chosenFor("c1").length, chosenFor("c100").length]).toEqual([0, 1, 1]);
 });

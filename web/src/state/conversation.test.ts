@@ -1,9 +1,10 @@
 // Covers N-003 (what a request carries) and that typed words survive every failure.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { choose, chosen } from "./chosen";
+import { chosen } from "./chosen";
 import { Conversation } from "./conversation";
 import { draftFiles, drafts, NEW_CHAT } from "./drafts";
+import { subjects } from "./subject";
 import { settings } from "./settings";
 
 interface Asked {
@@ -92,13 +93,13 @@ describe("sending", () => {
 
   it("says that it may remember, and what it may search, where a person chose so", async () => {
     answer = ({ body }) => finished(body["turn_id"]!);
-    choose(NEW_CHAT, [{ id: "c1", name: "Walls" }]);
+    chosen.choose(NEW_CHAT, [{ id: "c1", name: "Walls" }]);
     settings.set({ memory: true });
     const { send } = opened();
     await send("Hi");
     await send("And now?");
     settings.set({ memory: false });
-    chosen.set({ byChat: {} });
+    chosen.store.set({ byChat: {} });
     await send("Plainly");
     expect(requests.map(({ body }) => [body["memory_enabled"], body["collections"]])).toEqual([
       [true, ["c1"]],
@@ -107,8 +108,31 @@ describe("sending", () => {
     ]);
   });
 
+  // CF-26
+  it("says what the chat is about, which a new chat takes along", async () => {
+    answer = ({ body }) => finished(body["turn_id"]!);
+    const { send } = opened();
+    subjects.choose(NEW_CHAT, { type: "project", entity: { id: "p1", name: "Garden" } });
+    await send("Hi");
+    const thread = String(requests[0]!.body["thread_id"]);
+    subjects.choose(thread, { type: "task" });
+    await send("And now?");
+    subjects.choose(thread, { type: "swarm" });
+    await send("All of it");
+    // Of a later version of the page, or of somebody who wrote into the storage.
+    subjects.choose(thread, { type: "toString" as "task" });
+    await send("Plainly");
+    subjects.store.set({ byChat: {} });
+    expect(requests.map(({ body }) => body["mode_profile"] ?? body["chat_context"])).toEqual([
+      { kind: "thread", context_type: "project", entity_id: "p1" },
+      { kind: "thread", context_type: "task" },
+      "swarm",
+      undefined,
+    ]);
+  });
+
   it("leaves a collection out that is not there any more, and gives the words back", async () => {
-    choose(NEW_CHAT, [{ id: "c1", name: "Walls" }, { id: "c2", name: "Gone" }]);
+    chosen.choose(NEW_CHAT, [{ id: "c1", name: "Walls" }, { id: "c2", name: "Gone" }]);
     answer = () => Response.json({ code: "collection_not_found", detail: "There is none.", field: "collections[1]" }, { status: 404 });
     const { send } = opened();
     const state = await send("Hi");
@@ -116,7 +140,7 @@ describe("sending", () => {
     answer = ({ body }) => finished(body["turn_id"]!);
     await send("Hi");
     expect(requests.map(({ body }) => body["collections"])).toEqual([["c1", "c2"], ["c1"]]);
-    chosen.set({ byChat: {} });
+    chosen.store.set({ byChat: {} });
   });
 
   it("sends images as parts, shows them, and gives them back when they are refused", async () => {

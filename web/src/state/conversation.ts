@@ -10,13 +10,15 @@ import type { TurnRequest } from "../api/threads";
 import { contentOf, isImage, partsOf, type Medium } from "../turn/attachments";
 import type { Connection } from "../turn/status";
 import type { Content, Decision, ThreadDetail } from "../wire";
+import { waitingPlan } from "../turn/plan";
 import { begunExchange, exchangesOf, questionIdOf, renewed, type Exchange } from "../turn/stored";
-import { chosenFor, refuse, takeAlong } from "./chosen";
+import { chosen, chosenFor, refuse } from "./chosen";
 import { drawing } from "./drawing";
 import { clearDraft, NEW_CHAT, restoreDraft } from "./drafts";
 import { pause } from "./pause";
 import { setModel, settings } from "./settings";
 import { Store } from "./store";
+import { requestPart, subjects } from "./subject";
 
 /** The running time of a turn, by this machine's clock. It stands still while the turn waits for a person. */
 export interface TurnClock {
@@ -134,16 +136,19 @@ export class Conversation {
     const chat = threadId ?? NEW_CHAT;
     const signal = this.#visit.signal;
     if (!instead) clearDraft(chat);
-    if (threadId === null) takeAlong(request.thread_id);
-    this.store.set((state) => ({
-      threadId: request.thread_id,
-      problem: null,
-      running: { turnId: request.turn_id, connection: "open", stopping: false, begun: false, clock: started() },
-      exchanges: [
-        ...state.exchanges.filter(({ turnId }) => turnId !== request.turn_id && turnId !== instead?.turnId),
-        begunExchange(request.turn_id, words, media),
-      ],
-    }));
+    if (threadId === null) {
+      chosen.takeAlong(request.thread_id);
+      subjects.takeAlong(request.thread_id);
+    }
+    this.store.set((state) => {
+      const before = state.exchanges.filter(({ turnId }) => turnId !== request.turn_id && turnId !== instead?.turnId);
+      return {
+        threadId: request.thread_id,
+        problem: null,
+        running: { turnId: request.turn_id, connection: "open", stopping: false, begun: false, clock: started() },
+        exchanges: [...before, begunExchange(request.turn_id, words, media, waitingPlan(before)?.plan)],
+      };
+    });
     try {
       await this.#follow(request.thread_id, request.turn_id, () => startTurn(request, signal));
     } catch (error) {
@@ -219,12 +224,11 @@ export class Conversation {
     const { exchanges } = this.store.get();
     const asked = exchanges.find((exchange) => exchange.turnId === turnId);
     if (turnId === null || asked?.answer) return;
+    const before = exchanges.filter((exchange) => exchange !== asked);
+    const begun = begunExchange(turnId, "", [], waitingPlan(before)?.plan);
     this.store.set({
       running: { turnId, connection: "open", stopping: false, begun: true, clock: started(runningMs ?? 0) },
-      exchanges: [
-        ...exchanges.filter((exchange) => exchange !== asked),
-        { ...begunExchange(turnId, ""), ...asked, answer: begunExchange(turnId, "").answer },
-      ],
+      exchanges: [...before, { ...begun, ...asked, answer: begun.answer }],
     });
     await this.#follow(threadId, turnId, null, (first ?? 1) - 1);
   }
@@ -309,6 +313,7 @@ export class Conversation {
       ...(model === null ? {} : { model }),
       ...(memory ? { memory_enabled: true } : {}),
       ...(collections.length === 0 ? {} : { collections }),
+      ...requestPart(threadId ?? NEW_CHAT),
     };
   }
 

@@ -4,13 +4,15 @@ import { openSession, wordsFor, whenUserChanges } from "../api/http";
 import { readHealth, readModels } from "../api/threads";
 import type { Health } from "../wire";
 import { Conversation } from "./conversation";
-import { choose } from "./chosen";
+import { chosen } from "./chosen";
 import { NEW_CHAT } from "./drafts";
 import type { Format } from "./export";
 import { richText, type Part } from "./parts";
+import { projects } from "./projects";
 import { setAddress, threadInAddress } from "./route";
 import { offer } from "./settings";
 import { Store } from "./store";
+import { subjects } from "./subject";
 import { hearTabs, tellTabs } from "./tabs";
 import { Threads } from "./threads";
 import { FILE_TOOLS, Workspace } from "./workspace";
@@ -41,7 +43,10 @@ export const workspace = new Workspace();
 export const conversation = new Conversation({
   prepare: () => prepare(),
   began: (threadId, content) => {
-    if (threadInAddress() === null) choose(NEW_CHAT, []);
+    if (threadInAddress() === null) {
+      chosen.choose(NEW_CHAT, []);
+      subjects.choose(NEW_CHAT, null);
+    }
     setAddress(threadId);
     threads.touch(threadId, content);
     tellTabs({ what: "began", threadId });
@@ -52,6 +57,7 @@ export const conversation = new Conversation({
   ended: (threadId) => {
     void threads.load();
     workspace.touched(threadId);
+    projects.touched();
     tellTabs({ what: "ended", threadId });
   },
 });

@@ -46,6 +46,8 @@ export const richText = part(() => import("../components/RichText").then((module
 export const colours = part(() => import("../components/highlight").then((module) => module.colour));
 export const longList = part(() => import("../components/LongList").then((module) => module.LongList));
 export const timelineView = part(() => import("../components/TimelineView").then((module) => module.TimelineView));
+export const planBody = part(() => import("../components/PlanBody").then((module) => module.PlanBody));
 export const filesPanel = part(() => import("../components/FilesPanel").then((module) => module.FilesPanel));
 export const collectionsPanel = part(() => import("../components/CollectionsPanel").then((module) => module.CollectionsPanel));
+export const projectsPanel = part(() => import("../components/ProjectsPanel").then((module) => module.ProjectsPanel));
 export const settingsDialog = part(() => import("../components/Settings").then((module) => module.Settings));

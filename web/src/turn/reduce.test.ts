@@ -71,6 +71,12 @@ describe("text", () => {
     expect(sketch(view)).toEqual(["Hello", ["calculate", "running"], "2"]);
   });
 
+  it("takes the titles of levels for titles, and those of other tools for arguments, as the stored tree does", () => {
+    const titled = (id: string, name: string): Body => ({ ...started(id, name), args: { title: "Brief" } }) as Body;
+    const view = played(titled("a", "publish_context_document"), titled("b", "plan_step"), titled("c", "run_subtask"));
+    expect(view.entries.map((entry) => entry.kind === "tool" && entry.title)).toEqual([null, "Brief", "Brief"]);
+  });
+
   it("keeps reasoning apart", () => {
     const view = played({ ...chunk("Hm"), kind: "reasoning" } as Body, chunk("Yes", "p2"));
     expect(view.entries.map((entry) => entry.kind)).toEqual(["reasoning", "text"]);

@@ -2,11 +2,12 @@
 // cut in between, since repeated events are recognised by their sequence number.
 
 import type { ChunkEvent, ToolCallUpdateEvent, TurnEvent } from "../wire";
+import { plansAfter, STEP_TOOL } from "./plan";
 import { SUBTASK_TOOL, type Begun, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
 
 export function reduceTurn(view: TurnView, event: TurnEvent): TurnView {
   if (event.turn_id !== view.turnId || event.seq <= view.lastSeq) return view;
-  return { ...apply(view, event), lastSeq: event.seq };
+  return { ...apply(view, event), plans: plansAfter(view, event), lastSeq: event.seq };
 }
 
 function apply(view: TurnView, event: TurnEvent): TurnView {
@@ -108,7 +109,7 @@ function withToolCall(entries: TurnEntry[], event: ToolCallUpdateEvent): TurnEnt
           parentId: event.parent_id ?? null,
           depth: event.depth ?? 0,
           name: event.name,
-          title: titleOf(event.args),
+          title: titleOf(event),
           status: "running",
           args: event.args ?? null,
           result: null,
@@ -138,8 +139,9 @@ function begunTool(begun: Begun, name: string): Begun {
   };
 }
 
-function titleOf(args: Record<string, unknown> | null | undefined): string | null {
-  const title = args?.["title"];
+/** Of calls that are levels, as in the stored tree: elsewhere a title is an argument like others. */
+function titleOf({ name, args }: ToolCallUpdateEvent): string | null {
+  const title = name === SUBTASK_TOOL || name === STEP_TOOL ? args?.["title"] : null;
   return typeof title === "string" && title.trim() !== "" ? title : null;
 }
 

@@ -1,6 +1,7 @@
 // The words for what a turn is doing and for how it ended.
 
 import type { CostSummary, ModelCost } from "../wire";
+import { ended, MAKES_PLANS, runningPlan } from "./plan";
 import { callsIn, type TurnView } from "./view";
 
 export interface Status {
@@ -20,6 +21,12 @@ export const OFFLINE: Status = {
   words: "This browser has no network. What you write is kept, and can be sent when it is back.",
 };
 
+export const DRAFT_WAITS: Status = {
+  key: "waiting",
+  label: "Waiting on you",
+  words: "A plan waits for your word: say in a message whether to run, change or drop it.",
+};
+
 const EXECUTING_TOOL = "executing_tool:";
 
 export function statusOf(view: TurnView, connection: Connection, stopping: boolean): Status {
@@ -37,12 +44,12 @@ export function statusOf(view: TurnView, connection: Connection, stopping: boole
     const tool = details.slice(EXECUTING_TOOL.length);
     const open = callsIn(view).filter((call) => call.status === "running").length;
     const words = open === 0 ? undefined : `${open} ${open === 1 ? "call is" : "calls are"} running.`;
-    const label = tool === "run_subtask" ? "Working on subtasks" : `Running ${tool}`;
+    const label = TOOL_LABELS[tool] ?? `Running ${tool}`;
     return { key: "tool", label, ...(words ? { words } : {}) };
   }
   switch (view.agent?.state) {
     case "executing_plan":
-      return { key: "plan", label: "Executing plan", words: "A stored plan is carried out, step by step." };
+      return planStatus(view);
     case "waiting_on_user":
       return {
         key: "waiting",
@@ -52,6 +59,23 @@ export function statusOf(view: TurnView, connection: Connection, stopping: boole
     default:
       return { key: "thinking", label: "Thinking", words: "The model is writing its next reply." };
   }
+}
+
+/** Calls that contain others. */
+const TOOL_LABELS: Record<string, string> = { run_subtask: "Working on subtasks", [MAKES_PLANS]: "Making a plan", route_request: "Choosing the way" };
+
+function planStatus(view: TurnView): Status {
+  const items = runningPlan(view)?.items ?? [];
+  const active = items.filter(({ state }) => state === "active");
+  const [first] = active;
+  const at = first && ` · ${active.length === 1 ? "step" : "steps"} ${active.map(({ number }) => number).join(", ")} of ${items.length}`;
+  const now = active.map(({ number, step }) => `${number}. ${step.title}`).join("; ");
+  const done = items.length === 0 ? "" : ` ${items.filter(ended).length} of ${items.length} steps are done.`;
+  return {
+    key: "plan",
+    label: `Executing plan${at ?? ""}`,
+    words: `A plan is carried out, step by step.${done}${first ? ` Now: ${now}.` : ""}`,
+  };
 }
 
 export interface Notice {
@@ -192,7 +216,7 @@ function count(n: number, noun: string): string {
   return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 }
 
-function money(usd: number): string {
+export function money(usd: number): string {
   if (usd > 0 && usd < 0.0001) return "< $0.0001";
   return `$${usd.toFixed(usd < 0.1 ? 4 : 2)}`;
 }

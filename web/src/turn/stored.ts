@@ -1,7 +1,7 @@
 // A stored message → the same TurnView that the live events would have given, less what is not
 // stored (subtasks' streamed text, reasoning).
 
-import type { ExecutionTree, StoredMessage, TreeNode } from "../wire";
+import type { ExecutionTree, Plan, StoredMessage, TreeNode } from "../wire";
 import { withoutMarks, type Medium } from "./attachments";
 import { newTurn, type ToolEntry, type TurnView } from "./view";
 
@@ -41,8 +41,13 @@ export function exchangesOf(messages: readonly StoredMessage[]): Exchange[] {
 }
 
 /** A turn that begins now, here or elsewhere. */
-export function begunExchange(turnId: string, question: string, media: readonly Medium[] = []): Exchange {
-  return { turnId, question, media, questionId: null, askedAt: Date.now(), answer: newTurn(turnId) };
+export function begunExchange(
+  turnId: string,
+  question: string,
+  media: readonly Medium[] = [],
+  draft: Plan | null = null,
+): Exchange {
+  return { turnId, question, media, questionId: null, askedAt: Date.now(), answer: newTurn(turnId, draft) };
 }
 
 /** Whether anything was asked: a turn may be known before its message is. */
@@ -86,6 +91,7 @@ export function turnOf(message: StoredMessage): TurnView {
             },
           ]),
     ],
+    plans: (message.execution_tree?.plans ?? []).map((plan) => ({ plan, callId: null })),
     cost: message.usage ?? null,
     failure: stop ? { ...stop, retryable: RETRYABLE.has(stop.code) } : null,
     finishReason: message.finish_reason ?? "stop",

@@ -4,7 +4,7 @@
 // `entries` is flat and in order of appearance; who stands inside whom is said by `parentId` alone
 // and worked out when it is drawn (outline.ts).
 
-import type { CostSummary, Decision, FinishReason, ModelCost, TurnLimits } from "../wire";
+import type { CostSummary, Decision, FinishReason, ModelCost, Plan, TurnLimits } from "../wire";
 
 interface Entry {
   /** Unique within the turn. */
@@ -74,6 +74,13 @@ export interface Approval {
   decision: Decision | null;
 }
 
+/** A plan that the turn made or acted on. */
+export interface PlanEntry {
+  plan: Plan;
+  /** The call that made it, where an event said so. */
+  callId: string | null;
+}
+
 export interface TurnView {
   turnId: string;
   /** The stored message that asked; null as long as nobody has said its name. */
@@ -83,6 +90,9 @@ export interface TurnView {
   entries: TurnEntry[];
   /** What a person is asked, as long as the turn runs. */
   approvals: Approval[];
+  plans: PlanEntry[];
+  /** The plan of an earlier turn that waited for the user's word when this one began here. */
+  draft: Plan | null;
   agent: AgentState | null;
   limits: TurnLimits | null;
   begun: Begun;
@@ -93,13 +103,15 @@ export interface TurnView {
   finishReason: FinishReason | null;
 }
 
-export function newTurn(turnId: string): TurnView {
+export function newTurn(turnId: string, draft: Plan | null = null): TurnView {
   return {
     turnId,
     questionId: null,
     lastSeq: 0,
     entries: [],
     approvals: [],
+    plans: [],
+    draft,
     agent: null,
     limits: null,
     begun: { llm_calls: 0, tool_calls: 0, subtasks: 0 },

@@ -147,7 +147,9 @@ fn only_the_servers_of_a_context_are_asked() {
     let all = servers.with(Rc::new(Standard::new(&Resources::default())), &in_editor.offers);
     let offers_it = |context| {
         let policy = ToolPolicy { allowed_mcp_servers: servers.allowed(context), ..ToolPolicy::of(context) };
-        offered(all.as_ref(), &[], &policy).iter().any(|spec| spec.name == "mcp__docs__search")
+        offered(all.as_ref(), &[], &policy, crate::tools::tests::in_a_thread())
+            .iter()
+            .any(|spec| spec.name == "mcp__docs__search")
     };
     assert!(offers_it(ContextKind::Editor) && !offers_it(ContextKind::Thread));
 }

@@ -29,7 +29,11 @@ fn a_bad_body_names_its_member() {
         ("[]", "invalid_request", None),
         ("{}", "invalid_request", Some("content")),
         (r#"{"content": 1}"#, "invalid_request", Some("content")),
-        (r#"{"content": "  "}"#, "invalid_request", Some("content")),
+        (
+            r#"{"content": "a", "chat_context": {"entity_id": "a\u0007"}}"#,
+            "invalid_request",
+            Some("chat_context.entity_id"),
+        ),
         (r#"{"content": []}"#, "invalid_request", Some("content")),
         (&long, "invalid_request", Some("content")),
         (r#"{"content": "x", "thread_id": "7"}"#, "invalid_request", Some("thread_id")),

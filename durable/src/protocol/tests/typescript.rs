@@ -6,6 +6,7 @@ use ts_rs::{Config, TS};
 
 use super::*;
 use crate::model::Usage;
+use crate::projects::TaskStatus;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../web/src/wire.generated.ts");
 /// Set by `make types`.
@@ -29,6 +30,8 @@ fn the_page_has_the_wires_types() {
         DataUrl,
         ChatContext,
         ContextKind,
+        ModeProfile,
+        BrowserContext,
         ClientTool,
         ToolResult,
         Approval,
@@ -57,6 +60,24 @@ fn the_page_has_the_wires_types() {
         ThreadSummary,
         ThreadList,
         ThreadDetail,
+        ExecutionMode,
+        PlanStatus,
+        StepStatus,
+        Verdict,
+        PlanReview,
+        PlanStep,
+        Plan,
+        TemplateEntry,
+        TemplateList,
+        ProjectEntry,
+        ProjectList,
+        ProjectDetail,
+        ProjectTask,
+        TaskStatus,
+        DocumentEntry,
+        DocumentDetail,
+        UsageRow,
+        UsageList,
         Memory,
         MemoryList,
         NewCollection,
@@ -72,4 +93,25 @@ fn the_page_has_the_wires_types() {
     }
     let written = std::fs::read_to_string(Path::new(FILE)).unwrap_or_default();
     assert!(written == file, "web/src/wire.generated.ts is not what the wire is: run `make types`");
+}
+
+// B-011 B-056 B-057 B-061 B-066 B-096 CF-14 CF-23: the words that the wire has, and those that it has not any more.
+#[test]
+fn retired_events_are_not_on_the_wire() {
+    let config = Config::default();
+    let (events, states) = (Event::decl(&config), AgentState::decl(&config));
+    for there in [
+        "agent_state",
+        "plan_created",
+        "plan_ready_for_review",
+        "plan_review",
+        "step_start",
+        "executor_start",
+    ] {
+        assert!(events.contains(&format!("\"{there}\"")), "{there}");
+    }
+    for retired in ["analysis", "strategy_selected", "clarifying_questions"] {
+        assert!(!events.contains(retired), "{retired}");
+    }
+    assert_eq!(states.matches('"').count() / 2, 3, "three states, and no more: {states}");
 }

@@ -14,6 +14,7 @@ use crate::ports::{Clock, Heard, Model};
 use crate::profiles::Chain;
 use crate::providers::breaker::Breaker;
 use crate::providers::retry::Persistence;
+use crate::providers::text_calls;
 
 #[cfg(test)]
 mod tests;
@@ -166,7 +167,10 @@ impl Asking {
         let model = self.request.model.id();
         let asking = breaker.ask(&model);
         let asked = match self.route.endpoints.get(&self.request.model.provider) {
-            Some(endpoint) => endpoint.ask(&self.request).await,
+            Some(endpoint) => {
+                let asked = endpoint.ask(&text_calls::told(&self.request)).await;
+                asked.map(|answer| text_calls::heard(&self.request, answer))
+            }
             None => Err(Refusal::unknown()),
         };
         let refusal = match asked {

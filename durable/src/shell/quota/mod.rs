@@ -74,6 +74,7 @@ pub async fn tell(env: &Env, clock: &Rc<dyn Clock>, outbox: &[Outgoing]) -> Resu
             News::TurnStarted { .. }
             | News::Renamed { .. }
             | News::MessagesReplaced { .. }
+            | News::PlanChanged { .. }
             | News::Failed { .. } => {}
         }
     }

@@ -53,19 +53,74 @@ pub fn view(events: &BTreeMap<Seq, Event>) -> Vec<String> {
     lines
 }
 
+/// A turn with a plan in it: parallel steps, one of which has a subtask, one that fails and one that is skipped for it.
+fn with_a_plan() -> Script {
+    let steps: &[(&str, &[&str])] =
+        &[("p", &[]), ("q", &[]), ("r", &["p", "q"]), ("s", &["broken"]), ("broken", &["p"])];
+    script(&[
+        (
+            "go",
+            vec![
+                Reply::TextAndCalls("First. ", vec![plan("ship", "agent_review"), ("echo", json!({}))]),
+                Reply::Text("All is done."),
+            ],
+        ),
+        ("plan ship", vec![Reply::Text("Let me see."), planned(steps)]),
+        (
+            "review ship",
+            vec![Reply::Calls(vec![("finish_subtask", json!({"verdict": "approved", "notes": "fine"}))])],
+        ),
+        (
+            "p",
+            vec![Reply::Calls(vec![("write", json!({})), ("memory_list", json!({}))]), Reply::Text("p done")],
+        ),
+        (
+            "q",
+            vec![
+                Reply::Calls(vec![subtask("b"), ("memory_write", json!({"key": "k", "value": "v"}))]),
+                Reply::Text("q done"),
+            ],
+        ),
+        ("b", vec![Reply::Calls(vec![("fail", json!({})), ("locked", json!({}))]), Reply::Text("b done")]),
+        ("r", vec![Reply::Calls(vec![("memory_read", json!({"key": "k"}))]), Reply::Text("r done")]),
+        ("broken", vec![Reply::Fail("", crate::model::ModelErrorKind::Auth)]),
+    ])
+}
+
+fn planning() -> Case {
+    let mut case = Case::new(with_a_plan());
+    case.context = "project";
+    case
+}
+
 #[test]
 fn a_kill_at_every_commit_loses_nothing_and_repeats_nothing() {
-    let whole = Case::new(rich()).run();
+    killed_at_every_commit(|| Case::new(rich()));
+}
+
+// B-085: a plan goes on at the step where its run was lost.
+#[test]
+fn a_kill_at_every_commit_of_a_plan() {
+    killed_at_every_commit(planning);
+    let whole = planning().run();
+    let [plan] = whole.end().plans.try_into().unwrap();
+    assert_eq!(plan.status, crate::protocol::PlanStatus::Partial);
+    assert!(whole.lines().contains(&"executor Partial 3 1 1".to_owned()), "{:#?}", whole.lines());
+}
+
+fn killed_at_every_commit(new: impl Fn() -> Case) {
+    let whole = new().run();
     let commits = whole.disk.commits.get();
     assert!(commits > 20);
     for dies_after in 1..commits {
-        let mut case = Case::new(rich());
+        let mut case = new();
         case.run_with(Some(Kill::AfterCommits(dies_after)), |_, _| {});
         assert!(case.disk.end.borrow().is_none());
         case.resume(None);
         case.check();
         let (ours, theirs) = (case.end(), whole.end());
         assert_eq!(ours.message.content, theirs.message.content, "killed after commit {dies_after}");
+        assert_eq!(ours.plans, theirs.plans, "killed after commit {dies_after}");
         assert_eq!(view(&case.seen), view(&case.disk.events.borrow()), "killed after commit {dies_after}");
         let ran = |case: &Case, name: &str| {
             case.tools.ran.borrow().iter().filter(|ran| ran.starts_with(name)).count()

@@ -6,9 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::support::*;
-use crate::journal::{CallRecord, Fact, ModelOutcome};
+use crate::journal::{CallRecord, Fact, ModelOutcome, Work};
 use crate::model::{Message, Usage};
-use crate::protocol::{CallStatus, Event, ExecutionTree, FinishReason, ModelCost, Place, TreeNode, preview};
+use crate::protocol::{
+    CallStatus, Event, ExecutionTree, FinishReason, ModelCost, Place, PlanStatus, StepStatus, TreeNode,
+    preview,
+};
 
 /// Checks them all. A failure shows the events.
 pub fn check(case: &Case) {
@@ -19,6 +22,7 @@ pub fn check(case: &Case) {
     limits(case, &client, &shown);
     stored(case, client.tree(), &shown);
     history(case, &client);
+    plans(case, &events, &shown);
     if case.limits.tool_result_bytes >= 5_000 {
         memory(&client, None, &BTreeMap::new(), &shown);
     }
@@ -146,7 +150,7 @@ impl Client {
             Some(parent) => {
                 assert!(open.contains(parent), "{parent} is not open\n{shown}");
                 let above = &self.calls[parent];
-                assert_eq!((above.name.as_str(), above.place.depth + 1), ("run_subtask", place.depth));
+                assert!(is_level(&above.name) && above.place.depth + 1 == place.depth, "{shown}");
             }
         }
     }
@@ -174,7 +178,7 @@ impl Client {
                 id: id.clone(),
                 parent_id: place.parent_id.clone(),
                 name: name.clone(),
-                title: (name == "run_subtask").then(|| title.to_owned()),
+                title: (["run_subtask", "plan_step"].contains(&name.as_str())).then(|| title.to_owned()),
                 args_preview: None,
                 result_preview: Some(preview(result)),
                 is_error: is_error.then_some(true),
@@ -203,7 +207,65 @@ fn key(id: &str) -> &str {
 fn step_and_index(id: &str) -> (usize, usize) {
     let (step_key, index) = key(id).rsplit_once('.').unwrap();
     let step = step_key.rsplit('-').next().unwrap();
-    (step.parse().unwrap(), index.parse().unwrap())
+    // Of a plan's levels: first it is made, then it is reviewed, then come its waves.
+    let (step, from) = match step.strip_prefix('w') {
+        Some(wave) => (wave, 2_000),
+        None if step_key.contains("-review-") => (step, 1_000),
+        None => (step, 0),
+    };
+    (from + step.parse::<usize>().unwrap(), index.parse().unwrap())
+}
+
+/// The levels of calls.
+fn is_level(name: &str) -> bool {
+    ["run_subtask", "plan_step", "agent_create_plan", "agent_update_plan", "route_request"].contains(&name)
+}
+
+/// A plan is made before it runs, each of its steps that starts has its end, and none runs outside of its plan.
+fn plans(case: &Case, events: &[Event], shown: &Shown<'_>) {
+    let mut known: BTreeSet<&str> = case.setting.draft.iter().map(|draft| draft.id.as_str()).collect();
+    let (mut running, mut steps) = (None, BTreeMap::new());
+    let (mut swarm, mut active) = (false, None);
+    for event in events {
+        match event {
+            Event::PlanCreated { plan, .. } => assert!(known.insert(&plan.id), "{shown}"),
+            Event::PlanReadyForReview { plan } => assert!(known.contains(plan.id.as_str()), "{shown}"),
+            Event::PlanReview { plan_id, .. } => assert!(known.contains(plan_id.as_str()), "{shown}"),
+            Event::ExecutorStart { plan_id, .. } => {
+                assert!(known.contains(plan_id.as_str()) && running.replace(plan_id).is_none(), "{shown}");
+            }
+            Event::StepStart { plan_id, index, .. } => {
+                assert_eq!(running, Some(plan_id), "{shown}");
+                assert!(steps.insert((plan_id, index), None).is_none(), "{shown}");
+            }
+            Event::StepComplete { plan_id, index, status, .. } => {
+                assert_eq!(steps.insert((plan_id, index), Some(*status)), Some(None), "{shown}");
+            }
+            Event::ExecutorComplete { plan_id, completed, failed, .. } => {
+                assert_eq!(running.take(), Some(plan_id), "{shown}");
+                let of_plan = || steps.iter().filter(|((of, _), _)| *of == plan_id);
+                let done = of_plan().filter(|(_, status)| status.is_some_and(StepStatus::has_result));
+                let wrong = of_plan().filter(|(_, status)| **status == Some(StepStatus::Failed));
+                assert_eq!((done.count(), wrong.count()), (*completed as usize, *failed as usize), "{shown}");
+            }
+            Event::SwarmPlanReady { .. } => assert!(!std::mem::replace(&mut swarm, true), "{shown}"),
+            Event::SwarmStepStarted { step_index, .. } => {
+                assert!(swarm && active.replace(*step_index).is_none(), "steps never overlap\n{shown}");
+            }
+            Event::SwarmToolExecuted { step_index, .. } => assert_eq!(active, Some(*step_index), "{shown}"),
+            Event::SwarmStepCompleted { step_index, .. } => {
+                assert_eq!(active.take(), Some(*step_index), "{shown}");
+            }
+            Event::Done { .. } => {
+                assert!(steps.values().all(Option::is_some) && active.is_none(), "{shown}");
+            }
+            _ => {}
+        }
+    }
+    let end = case.end();
+    assert!(end.plans.iter().all(|plan| plan.status != PlanStatus::Executing), "{shown}");
+    let waits = end.plans.iter().filter(|plan| plan.status == PlanStatus::PendingReview).count();
+    assert!(waits <= 1, "one plan waits for the user's word at most\n{shown}");
 }
 
 /// A turn says that it has ended, once and last, and a reason wherever it did not end by itself.
@@ -250,14 +312,15 @@ fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
     let limits = case.limits;
     let (mut llm_calls, mut tool_calls, mut subtasks, mut result_bytes) = (0, 0, 0, 0);
     let mut tokens: BTreeMap<(&str, u32), Usage> = BTreeMap::new();
-    let mut steps: BTreeMap<Option<&String>, BTreeSet<&str>> = BTreeMap::new();
+    let mut steps: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let entries = case.disk.entries.borrow();
     for entry in entries.iter() {
         match &entry.fact {
             Fact::ModelStarted { attempt, place, held, .. } => {
                 llm_calls += 1;
                 tokens.insert((&entry.at, *attempt), *held);
-                steps.entry(place.parent_id.as_ref()).or_default().insert(&entry.at);
+                let level = entry.at.trim_end_matches(|digit: char| digit.is_ascii_digit());
+                steps.entry(level).or_default().insert(&entry.at);
                 assert!(held.input_tokens <= limits.history_tokens, "{shown}");
                 assert!(entry.elapsed_ms < limits.wall_clock_ms && place.depth <= limits.depth, "{shown}");
             }
@@ -285,7 +348,13 @@ fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
     assert!(limits.turn_result_bytes.is_none_or(|limit| result_bytes <= limit), "{shown}");
     let used: u64 = tokens.values().map(|usage| usage.input_tokens + usage.output_tokens).sum();
     assert!(limits.turn_tokens.is_none_or(|limit| used <= limit), "{used} tokens\n{shown}");
-    assert!(steps.values().all(|made| made.len() <= limits.iterations as usize), "{shown}");
+    let most = |at: &str| match crate::turn::keys::work(&format!("{at}0")) {
+        Work::Plan | Work::Review => limits.schema_retries + 2,
+        Work::Step => limits.step_iterations,
+        Work::Root | Work::Subtask => limits.iterations,
+        Work::Route => 1,
+    };
+    assert!(steps.iter().all(|(at, made)| made.len() <= most(at) as usize), "{shown}");
     let is_cut = |call: &Call| call.result.len() <= limits.tool_result_bytes;
     assert!(client.calls.values().all(is_cut), "{shown}");
 
@@ -294,6 +363,7 @@ fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
     assert_eq!((costs.llm_calls, costs.tool_calls, costs.subtasks), (llm_calls, tool_calls, subtasks));
     assert_eq!(costs.by_model.values().map(|share| share.llm_calls).sum::<u32>(), llm_calls);
     let requests = end.calls.iter().map(|row| match row {
+        CallRecord::Model { model, .. } if model == "canned" => 0,
         CallRecord::Model { retries, .. } => retries + 1,
         CallRecord::Tool { .. } | CallRecord::Failure(_) => 0,
     });
@@ -309,6 +379,7 @@ fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
 fn stored(case: &Case, tree: ExecutionTree, shown: &Shown<'_>) {
     let mut stored = case.end().message.execution_tree.unwrap();
     stored.nodes.iter_mut().for_each(|node| node.args_preview = None);
+    assert_eq!(std::mem::take(&mut stored.plans), case.end().plans, "{shown}");
     assert_eq!(stored, tree, "{shown}");
 }
 
@@ -350,6 +421,11 @@ fn memory(
     let (mut seen, mut written) = (seen.clone(), BTreeMap::new());
     for round in client.rounds(level).into_values() {
         let mut settled = BTreeMap::new();
+        // A round that was cut off with its step never settled.
+        let was_cut = |id: &&String| client.calls[*id].result.contains("its step");
+        if round.values().any(was_cut) {
+            break;
+        }
         for id in round.into_values() {
             let Call { name, args, result, is_error, .. } = &client.calls[id];
             let key = args["key"].as_str().unwrap_or_default();
@@ -368,7 +444,10 @@ fn memory(
                         if listed.is_empty() { "the memory is empty".to_owned() } else { listed.join("\n") };
                     assert_eq!(*result, listed, "{id}\n{shown}");
                 }
-                "run_subtask" => {
+                "agent_create_plan" | "agent_update_plan" => {
+                    settled.extend(memory(client, Some(id), &seen, shown));
+                }
+                "run_subtask" | "plan_step" => {
                     settled.extend(memory(client, Some(id), &seen, shown));
                     if !is_error && !result.contains("[The memory of this turn is full") {
                         // The notes beside a result are the caller's alone.

@@ -115,6 +115,7 @@ fn arguments_that_miss_the_schema_never_reach_the_client() {
     assert!(!lines.contains("awaits") && lines.contains("cost 2 llm 0 tools"), "{lines}");
 }
 
+// S-015: what the client carries out never reaches the service's own tools, and the other way round.
 #[test]
 fn parallel_work_ends_before_the_turn_is_parked() {
     let levels = [

@@ -12,9 +12,15 @@ use super::support::*;
 use crate::journal::{Fact, TurnStop};
 use crate::model::{ModelErrorKind, ReplyFinish};
 use crate::profiles::{Limits, Price};
+use crate::protocol::ModeProfile;
 
 /// How many levels a script has, beside the root. Any level may start any other, itself included.
 const LEVELS: usize = 6;
+
+const VERDICTS: [&str; 3] = ["approved", "needs_changes", "rejected"];
+
+/// What plans are made for.
+const PLANS: [&str; 2] = ["one", "two"];
 
 /// One level's replies, each a kind with the numbers of its calls: plain numbers, so that proptest is fast and what it
 /// shrinks to can be read.
@@ -25,6 +31,12 @@ type Level = Vec<(u8, Vec<u8>)>;
 struct Random {
     root: Level,
     levels: Vec<Level>,
+    /// Of each plan: its steps, each with the level that carries it out and the steps that it builds on as bits.
+    plans: [Vec<(u8, u8)>; 2],
+    /// What the request asks for: 7 a swarm, 8 and 9 a router, which decides for a swarm at 9.
+    mode: u8,
+    /// How a planner and a reviewer reply at last, and which verdict it is.
+    said: (u8, u8),
     limits: Limits,
     priced: bool,
     /// Decides the delays of models and tools; none for 0.
@@ -63,6 +75,10 @@ fn call(number: u8, unique: &str) -> (&'static str, Value) {
         17 => ("memory_list", json!({})),
         18..=20 => ("memory_write", json!({"key": key, "value": unique})),
         21..=23 => ("memory_read", json!({"key": key})),
+        24 => plan(
+            PLANS[which as usize % PLANS.len()],
+            ["auto_execute", "draft_only", "agent_review"][which as usize % 3],
+        ),
         _ => match which {
             0 => ("secret", json!({})),
             1 => ("echo", json!("{not json")),
@@ -95,18 +111,66 @@ impl Random {
     fn script(&self) -> Script {
         let level = |name: String, level: &Level| {
             let replies = level.iter().enumerate();
-            let replies = replies.map(|(at, it)| reply(it, &format!("{name}:{at}"))).collect();
+            let replies: Vec<_> = replies.map(|(at, it)| reply(it, &format!("{name}:{at}"))).collect();
             (name, replies)
+        };
+        let makes = |kind: &'static str| {
+            let plans = PLANS.iter().zip(&self.plans).chain([(&"go", &self.plans[0])]);
+            plans.map(move |(name, steps)| {
+                let (replies, verdict) = (self.said.0, self.said.1);
+                let good = match kind {
+                    "plan" => ("finish_subtask", self.plan(steps)),
+                    _ => (
+                        "finish_subtask",
+                        json!({"verdict": VERDICTS[usize::from(verdict) % 3], "notes": ""}),
+                    ),
+                };
+                let first = reply(&(replies, vec![90, 96]), kind);
+                let replies = if replies < 12 {
+                    vec![Reply::Calls(vec![good])]
+                } else {
+                    vec![first, Reply::Calls(vec![good])]
+                };
+                (format!("{kind} {name}"), replies)
+            })
         };
         let numbered =
             self.levels.iter().enumerate().map(|(n, replies)| level(format!("level {n}"), replies));
-        numbered.chain([level("go".to_owned(), &self.root)]).collect()
+        let plans = makes("plan").chain(makes("review"));
+        let (name, mut root) = level("go".to_owned(), &self.root);
+        if self.mode == 9 {
+            let complex = json!({"role": "primary", "complexity": "complex", "reason": ""});
+            root.insert(0, Reply::Calls(vec![("finish_subtask", complex)]));
+        }
+        numbered.chain([(name, root)]).chain(plans).collect()
+    }
+
+    /// Steps build on earlier ones alone, but for one plan in some, which goes in a circle and is refused.
+    fn plan(&self, steps: &[(u8, u8)]) -> Value {
+        let step = |(at, (level, needs)): (usize, &(u8, u8))| {
+            let needs: Vec<String> =
+                (0..at).filter(|other| needs >> other & 1 == 1).map(|other| format!("s{other}")).collect();
+            let level = format!("level {}", usize::from(*level) % LEVELS);
+            json!({"id": format!("s{at}"), "title": "t", "instructions": level, "depends_on": needs})
+        };
+        let mut steps: Vec<Value> = steps.iter().enumerate().map(step).collect();
+        if self.said.1 == 8 {
+            steps[0]["depends_on"] = json!(["s0"]);
+        }
+        json!({"reasoning": "because", "steps": steps})
     }
 
     /// Plays it over all its runs, to its end.
     fn play(&self) -> Case {
         let mut case = Case::seeded(self.script(), self.seed);
+        case.context = "project";
         case.limits = self.limits;
+        case.setting.mode = match self.mode {
+            7 => Some(ModeProfile::Swarm),
+            8 | 9 => Some(ModeProfile::AutoRoute),
+            _ => None,
+        };
+        case.setting.simple_iterations = self.limits.iterations.min(5);
         case.price = self.priced.then_some(Price { input: 1.0, cached: 0.5, output: 2.0 });
         let mut steps = 0;
         let mut kills = self.kills.iter();
@@ -130,8 +194,8 @@ impl Random {
 }
 
 fn level() -> impl Strategy<Value = Level> {
-    let few = prop::collection::vec(0..150_u8, 1..5);
-    let many = prop::collection::vec(0..150_u8, 5..41);
+    let few = prop::collection::vec(0..156_u8, 1..5);
+    let many = prop::collection::vec(0..156_u8, 5..41);
     prop::collection::vec((0..21_u8, prop_oneof![9 => few, 1 => many]), 1..4)
 }
 
@@ -148,11 +212,22 @@ fn limits() -> impl Strategy<Value = Limits> {
         prop::option::weighted(0.2, 0..2_000_u64),
         prop::option::weighted(0.2, 0..20_000_u64),
     );
-    (counted, measured, optional).prop_map(|(counted, measured, optional)| {
+    let of_plans = (
+        prop::option::weighted(0.2, 0..9_u32),
+        0..6_u32,
+        prop_oneof![3 => Just(60_000_u64), 1 => 0..300_u64],
+        prop_oneof![3 => Just(60_000_u64), 1 => 0..600_u64],
+    );
+    (counted, measured, optional, of_plans).prop_map(|(counted, measured, optional, of_plans)| {
+        let (root_tool_calls, step_iterations, step_ms, plan_ms) = of_plans;
         let (subtasks, llm_calls, tool_calls, depth, parallel, iterations) = counted;
         let (wall_clock_ms, tool_result_bytes, history_tokens, schema_retries) = measured;
         let (turn_tokens, turn_result_bytes, turn_cost_microusd) = optional;
         Limits {
+            root_tool_calls,
+            step_iterations,
+            step_ms,
+            plan_ms,
             client_wait_ms: 60_000,
             approval_wait_ms: 60_000,
             depth,
@@ -184,11 +259,16 @@ fn kill() -> impl Strategy<Value = Kill> {
 fn turns(kills: usize) -> impl Strategy<Value = Random> {
     let stops = prop::collection::vec((0..200_usize, any::<bool>()), 0..3);
     let kills = prop::collection::vec(kill(), kills..=kills * 4);
-    let tree = (level(), prop::collection::vec(level(), LEVELS));
+    let steps = || prop::collection::vec((any::<u8>(), any::<u8>()), 1..6);
+    let tree =
+        (level(), prop::collection::vec(level(), LEVELS), [steps(), steps()], (0..21_u8, 0..9_u8), 0..10_u8);
     (tree, limits(), any::<bool>(), 0..u64::MAX, stops, kills).prop_map(
-        |((root, levels), limits, priced, seed, stops, kills)| Random {
+        |((root, levels, plans, said, mode), limits, priced, seed, stops, kills)| Random {
             root,
             levels,
+            plans,
+            mode,
+            said,
             limits,
             priced,
             seed,

@@ -87,7 +87,7 @@ impl Model for ScriptedModel {
         // The newest message that is somebody's instructions; the loop's own reminders are not.
         let instructions = |message: &Message| match message {
             Message::User { content } => {
-                Some(content.text().into_owned()).filter(|text| self.script.contains_key(text))
+                Some(script_key(&content.text())).filter(|text| self.script.contains_key(text))
             }
             _ => None,
         };
@@ -157,6 +157,32 @@ impl Model for ScriptedModel {
         let guard = AbortGuard { aborted: Rc::clone(&self.aborted), finished: Cell::new(false) };
         paced(items, hangs, guard, Rc::clone(&self.pace)).boxed_local()
     }
+}
+
+/// The name of a level in a script: its instructions; of those that plans write themselves, what they are about.
+fn script_key(text: &str) -> String {
+    let between = |from: &str, to: &str| Some(text.split_once(from)?.1.split_once(to)?.0.to_owned());
+    if let Some(objective) = between("<objective>\n", "\n</objective>").filter(|_| text.starts_with('<')) {
+        let kind = match () {
+            () if text.starts_with("<plan>") => "review",
+            () if text.contains("<changes>") => "change",
+            () => "plan",
+        };
+        return format!("{kind} {objective}");
+    }
+    text.split_once("\n<plan_objective>").map_or(text, |(instructions, _)| instructions).to_owned()
+}
+
+/// A planner's reply.
+pub fn planned(steps: &[(&'static str, &[&'static str])]) -> Reply {
+    let step = |(id, needs): &(&str, &[&str])| json!({"id": id, "title": format!("Step {id}"), "instructions": id, "depends_on": needs});
+    let steps: Vec<Value> = steps.iter().map(step).collect();
+    Reply::Calls(vec![("finish_subtask", json!({"reasoning": "because", "steps": steps}))])
+}
+
+/// A call for a plan.
+pub fn plan(objective: &str, mode: &str) -> (&'static str, Value) {
+    ("agent_create_plan", json!({"objective": objective, "execution_mode": mode}))
 }
 
 /// How fast models and tools are: without a seed one item per turn of the executor, so that levels that run in

@@ -12,10 +12,10 @@ use futures::task::{ArcWake, waker};
 
 pub use super::scripted::*;
 use super::test_tools::TestTools;
-use crate::journal::{Commit, Entry, TextPart, TurnEnd, TurnSpec};
+use crate::journal::{Commit, Entry, Setting, TextPart, TurnEnd, TurnSpec};
 use crate::model::*;
 use crate::ports::*;
-use crate::profiles::{Chain, Limits, Offer, Price};
+use crate::profiles::{Chain, ContextProfile, Limits, Offer, Price};
 use crate::protocol::{AgentState, ClientTool, ContextKind, Event, Seq};
 use crate::toolbelt::ToolPolicy;
 use crate::tools;
@@ -151,6 +151,8 @@ pub struct Case {
     /// Models after the first of the chain.
     pub then: Vec<Offer>,
     pub subtask_chain: Option<Chain>,
+    pub context: &'static str,
+    pub setting: Setting,
 }
 
 impl Case {
@@ -181,6 +183,8 @@ impl Case {
             ran: None,
             then: Vec::new(),
             subtask_chain: None,
+            context: "thread",
+            setting: Setting::default(),
         }
     }
 
@@ -190,23 +194,33 @@ impl Case {
     }
 
     fn spec(&self) -> TurnSpec {
+        let profile = &ContextProfile::named(self.context).unwrap().in_mode(self.setting.mode);
+        let draft = self.setting.draft.as_deref();
+        let in_context = tools::InContext { profile: *profile, has_draft: draft.is_some() };
+        let about = prompt::About {
+            context: profile,
+            entity_id: None,
+            has_tools: true,
+            draft,
+            browser: self.setting.browser.as_ref(),
+        };
+        let first = Offer { price: self.price, ..offer("m1", self.capabilities) };
+        let chain = Chain { first, then: self.then.clone() };
         TurnSpec {
             thread_id: "thread".to_owned(),
             turn_id: "turn".to_owned(),
             user_message_id: "user-message".to_owned(),
             assistant_message_id: "assistant-message".to_owned(),
             content: self.content.as_str().into(),
-            context_type: "thread".to_owned(),
+            context_type: self.context.to_owned(),
+            setting: self.setting.clone(),
             profile: "primary".to_owned(),
-            chain: Chain {
-                first: Offer { price: self.price, ..offer("m1", self.capabilities) },
-                then: self.then.clone(),
-            },
+            chain: if self.setting.mode.is_some() { chain.calling_in_text() } else { chain },
             subtask_chain: self.subtask_chain.clone(),
             limits: self.limits,
             policy: self.policy.clone(),
-            tools: tools::offered(&*self.tools, &self.client_tools, &self.offered_by),
-            system: prompt::root(ContextKind::Thread, &self.limits),
+            tools: tools::offered(&*self.tools, &self.client_tools, &self.offered_by, in_context),
+            system: prompt::root(about, &self.limits),
             history_until: 0,
             retrieved: self.retrieved.clone(),
             replaces_message_id: None,
@@ -322,6 +336,18 @@ pub fn line(event: &Event) -> String {
     };
     match event {
         Event::AgentState { state: AgentState::WaitingOnUser, .. } => "state waiting".to_owned(),
+        Event::AgentState { state: AgentState::ExecutingPlan, .. } => "state executing_plan".to_owned(),
+        Event::PlanCreated { plan, .. } => format!("plan {} of {}", short(&plan.id), plan.steps.len()),
+        Event::PlanReadyForReview { plan } => format!("plan {} ready", short(&plan.id)),
+        Event::PlanReview { plan_id, verdict, .. } => format!("plan {} {verdict:?}", short(plan_id)),
+        Event::ExecutorStart { plan_id, steps } => format!("executor {} start {steps}", short(plan_id)),
+        Event::StepStart { step_id, tool_call_id, .. } => {
+            format!("step {step_id} start {}", short(tool_call_id))
+        }
+        Event::StepComplete { step_id, status, .. } => format!("step {step_id} {status:?}"),
+        Event::ExecutorComplete { status, completed, failed, skipped, .. } => {
+            format!("executor {status:?} {completed} {failed} {skipped}")
+        }
         Event::AgentState { details, .. } => format!("state {}", details.as_deref().unwrap_or("thinking")),
         Event::ApprovalRequest { approval_id, tool_call_id, name, place: at, .. } => {
             assert_eq!(short(approval_id), short(tool_call_id));
@@ -349,6 +375,15 @@ pub fn line(event: &Event) -> String {
         Event::ModelCallReset { model_call_id, place: at, .. } => {
             format!("reset {}{}", short(model_call_id), place(at))
         }
+        Event::SwarmPlanReady { steps } => format!("swarm plan {}", steps.join(", ")),
+        Event::SwarmStepStarted { step_index, description } => {
+            format!("swarm step {step_index} start {description}")
+        }
+        Event::SwarmToolExecuted { step_index, tool, brief_result } => {
+            format!("swarm tool {step_index} {tool} {brief_result}")
+        }
+        Event::SwarmStepCompleted { step_index, result, .. } => format!("swarm step {step_index} {result}"),
+        Event::SwarmComplete { result } => format!("swarm complete {result}"),
         Event::BudgetExceeded { reason, limit, observed } => {
             format!("budget {reason:?} {observed} of {limit}")
         }

@@ -1,0 +1,101 @@
+//! The user's projects, for reading: what the agent's tools make and change.
+
+use espalier_durable::ports::{Projects, ProjectsError};
+use espalier_durable::projects::{Body, Item, Kind, built_in};
+use espalier_durable::protocol::{
+    ApiError, DocumentDetail, DocumentEntry, ErrorCode, Owner, ProjectDetail, ProjectEntry, ProjectList,
+    ProjectTask, TemplateEntry, TemplateList,
+};
+use espalier_durable::storage::projects::D1Projects;
+
+use crate::problem::Failure;
+use crate::reply::Reply;
+use crate::serve::Call;
+
+/// `GET /api/templates`: those that everybody has, then the user's own.
+pub async fn templates(call: &Call, owner: &Owner) -> Result<Reply, Failure> {
+    let own = projects_of(call, owner).list(Kind::Template, None).await.map_err(unreachable)?;
+    let entry = |Item { id, title, body, .. }: Item| match body {
+        Body::Template { description, tasks } => {
+            let tasks = tasks.into_iter().map(|task| task.title).collect();
+            Some(TemplateEntry { id, name: title, description, tasks })
+        }
+        _ => None,
+    };
+    let templates = built_in().into_iter().chain(own).filter_map(entry).collect();
+    Ok(Reply::json(200, &TemplateList { templates }))
+}
+
+/// `GET /api/projects`.
+pub async fn list(call: &Call, owner: &Owner) -> Result<Reply, Failure> {
+    let projects = projects_of(call, owner).list(Kind::Project, None).await.map_err(unreachable)?;
+    Ok(Reply::json(200, &ProjectList { projects: projects.iter().map(entry).collect() }))
+}
+
+/// `GET /api/projects/{id}`: with its tasks and the titles of its documents.
+pub async fn get(call: &Call, owner: &Owner, id: &str) -> Result<Reply, Failure> {
+    let projects = projects_of(call, owner);
+    let project = projects.get(Kind::Project, id).await.map_err(unreachable)?.ok_or_else(not_found)?;
+    let tasks = projects.list(Kind::Task, Some(id)).await.map_err(unreachable)?;
+    let documents = projects.list(Kind::Document, Some(id)).await.map_err(unreachable)?;
+    let task = |item: &Item| {
+        let task = item.task()?;
+        Some(ProjectTask {
+            id: item.id.clone(),
+            title: item.title.clone(),
+            status: task.status,
+            notes: task.notes.clone(),
+            blocked_by: task.blocked_by.clone(),
+            updated_at: item.updated_at,
+        })
+    };
+    let document = |item: &Item| DocumentEntry {
+        id: item.id.clone(),
+        title: item.title.clone(),
+        updated_at: item.updated_at,
+    };
+    Ok(Reply::json(
+        200,
+        &ProjectDetail {
+            project: entry(&project),
+            tasks: tasks.iter().filter_map(task).collect(),
+            documents: documents.iter().map(document).collect(),
+        },
+    ))
+}
+
+/// `GET /api/projects/{id}/documents/{document}`.
+pub async fn document(call: &Call, owner: &Owner, id: &str, document: &str) -> Result<Reply, Failure> {
+    let found = projects_of(call, owner).get(Kind::Document, document).await.map_err(unreachable)?;
+    let found = found.filter(|item| item.project_id.as_deref() == Some(id)).ok_or_else(not_found)?;
+    let Item { id, title, body, updated_at, .. } = found;
+    let Body::Document { content } = body else { return Err(not_found().into()) };
+    Ok(Reply::json(200, &DocumentDetail { entry: DocumentEntry { id, title, updated_at }, content }))
+}
+
+fn entry(item: &Item) -> ProjectEntry {
+    let (description, template_id) = match &item.body {
+        Body::Project { description, template_id } => (description.clone(), template_id.clone()),
+        _ => Default::default(),
+    };
+    ProjectEntry {
+        id: item.id.clone(),
+        name: item.title.clone(),
+        description,
+        template_id,
+        created_at: item.created_at,
+        updated_at: item.updated_at,
+    }
+}
+
+fn projects_of(call: &Call, owner: &Owner) -> D1Projects {
+    D1Projects::new(&call.env, owner, None)
+}
+
+fn not_found() -> ApiError {
+    ApiError::new(ErrorCode::ProjectNotFound, "there is no such project or document")
+}
+
+fn unreachable(ProjectsError(error): ProjectsError) -> Failure {
+    Failure::internal("the projects")(error)
+}

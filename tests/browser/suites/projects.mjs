@@ -1,0 +1,106 @@
+// The projects that the agent keeps, for reading; what a chat is about; and what turns used.
+
+import { assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, shot, visit } from "../harness.mjs";
+import { choose } from "./plans.mjs";
+
+const call = (name, args) => ({ calls: [{ name, arguments: args }] });
+
+export async function projects(browser) {
+  const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
+  const llm = fakeLlm();
+  const rows = byId(page, "project");
+  const tasks = byId(page, "project-task");
+  const read = (path) => page.evaluate((path) => fetch(path).then((answer) => answer.json()), path);
+
+  await check("a project that a chat made is listed, with its tasks", async () => {
+    await byId(page, "projects-open").click();
+    await byId(page, "projects").filter({ hasText: "There are no projects yet." }).waitFor();
+    await choose(page, "project_create");
+    const made = { name: "The <i>garden</i>", description: "Pears along three walls", template_id: "template_software" };
+    await llm.script("", [call("create_project", made), { text: "It is there." }]);
+    await send(page, llm.says("A new project, please"));
+    // The list is read again by itself when the turn has ended.
+    await rows.filter({ hasText: "The <i>garden</i>" }).filter({ hasText: "Pears along three walls" }).waitFor();
+    await settled(page);
+    await rows.click();
+    await tasks.nth(4).waitFor();
+    await page.getByRole("heading", { name: "The <i>garden</i>" }).waitFor();
+    await byId(page, "projects").filter({ hasText: "It has no documents." }).waitFor();
+  });
+
+  const [project] = (await read("/api/projects")).projects;
+  const first = (await read(`/api/projects/${project.id}`)).tasks[0];
+  await check("a chat can be about it, which is told with each message, and is left with its cross", async () => {
+    await byId(page, "project-use").click();
+    await byId(page, "subject").filter({ hasText: "A project: The <i>garden</i>" }).waitFor();
+    await llm.script("on", [
+      { calls: [{ name: "update_task", arguments: { task_id: first.id, status: "done", notes: "Eight metres." } }] },
+      call("publish_context_document", { project_id: project.id, title: "Brief", content: "# Walls\n\nEast, **north** and west." }),
+      { text: "Noted." },
+    ]);
+    await send(page, llm.says("The first task is done", "on"));
+    await settled(page);
+    const sent = { kind: "thread", context_type: "project", entity_id: project.id };
+    assertEqual(notes.chats.at(-1).chat_context, sent, "what was sent");
+    await page.locator('[data-testid="project-task"][data-state="done"]').filter({ hasText: "[x]" }).filter({ hasText: "Eight metres." }).waitFor();
+    await shot(page, "project");
+    await page.reload();
+    await settled(page);
+    await byId(page, "subject").filter({ hasText: "The <i>garden</i>" }).waitFor();
+    await byId(page, "subject").getByRole("button").click();
+    await llm.script("plain", [{ text: "Hello." }]);
+    await send(page, llm.says("Hello", "plain"));
+    await settled(page);
+    assert(!("chat_context" in notes.chats.at(-1)), "what was sent");
+    await byId(page, "new-chat").click();
+    assertEqual(await byId(page, "subject").count(), 0, "what a new chat is about");
+  });
+
+  await check("its documents can be read, and one finds the way back", async () => {
+    await byId(page, "projects-open").click();
+    await rows.click();
+    await byId(page, "project-document").filter({ hasText: "Brief" }).click();
+    const paper = byId(page, "project-page");
+    await paper.locator("h1, h2, h3, h4").filter({ hasText: "Walls" }).waitFor();
+    await paper.locator("strong").filter({ hasText: "north" }).waitFor();
+    await byId(page, "projects-back").filter({ hasText: "The <i>garden</i>" }).click();
+    await tasks.first().waitFor();
+    await byId(page, "projects-back").filter({ hasText: "All projects" }).click();
+    await rows.waitFor();
+  });
+
+  await check("one that cannot be read says why", async () => {
+    await page.route("**/api/projects/*", (route) =>
+      route.fulfill({ status: 404, contentType: "application/json", body: '{"code": "project_not_found", "detail": "There is no such project."}' }),
+    );
+    await rows.click();
+    await byId(page, "projects").getByRole("alert").filter({ hasText: "There is no such project." }).waitFor();
+    await page.unrouteAll();
+    await page.keyboard.press("Escape");
+  });
+
+  await check("what was used is told by day, operation, model and context", async () => {
+    await page.waitForFunction(async () => {
+      const { usage } = await fetch("/api/usage").then((answer) => answer.json());
+      return new Set(usage.map(({ context_type }) => context_type)).size === 3;
+    });
+    await byId(page, "settings").click();
+    await page.getByRole("button", { name: "What your chats used" }).click();
+    const table = byId(page, "usage");
+    const names = () => table.locator("tbody th").allInnerTexts();
+    await table.waitFor();
+    const today = await page.evaluate(() => new Date().toISOString().slice(0, 10));
+    assertEqual(await names(), [today], "the days");
+    await byId(page, "usage-by").selectOption("context_type");
+    assertEqual((await names()).sort(), ["project", "project_create", "thread"], "the contexts");
+    await byId(page, "usage-by").selectOption("operation_type");
+    assertEqual((await names()).sort(), ["chat", "planner_stream"], "the operations");
+    const calls = (rows) => rows.map((row) => Number(row.split("\t")[1] ?? Number.NaN));
+    const each = calls(await table.locator("tbody tr").allInnerTexts());
+    assertEqual(calls(await table.locator("tfoot tr").allInnerTexts()), [each.reduce((sum, next) => sum + next, 0)], "the sum");
+    await shot(page, "usage");
+    await page.keyboard.press("Escape");
+  });
+  await quiet("projects and usage", { ...notes, complaints: notes.complaints.filter((words) => !words.includes("404")) });
+  await context.close();
+}

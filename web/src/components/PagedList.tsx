@@ -1,0 +1,46 @@
+// A list that comes in pages: what went wrong, its rows, what there is to say, and a way to the next page.
+
+import type { ReactNode } from "react";
+import type { Paged } from "../state/paged";
+import { useStore } from "../state/store";
+
+interface Props<T extends { id: string }> {
+  list: Paged<T>;
+  label: string;
+  /** What is said where there is nothing. */
+  none: string;
+  /** What is said beside. */
+  note?: ReactNode;
+  more?: string;
+  row: (item: T) => ReactNode;
+}
+
+export function PagedList<T extends { id: string }>({ list, label, none, note, more = "Show more", row }: Props<T>) {
+  const { phase, items, nextCursor, problem } = useStore(list.store);
+  return (
+    <>
+      <Problem words={problem} />
+      <ul aria-label={label} aria-busy={phase === "loading"}>
+        {items.map(row)}
+      </ul>
+      <p className="side-note" role="status">
+        {phase === "loading" && "Loading…"}
+        {phase === "ready" && items.length === 0 && none}
+        {note}
+      </p>
+      {nextCursor !== null && (
+        <button type="button" className="link-button" onClick={() => void list.more()}>
+          {more}
+        </button>
+      )}
+    </>
+  );
+}
+
+export function Problem({ words }: { words: string | null }) {
+  return words === null ? null : (
+    <p className="side-problem" role="alert">
+      {words}
+    </p>
+  );
+}

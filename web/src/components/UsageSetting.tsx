@@ -1,0 +1,91 @@
+// What the user's turns used in the last days, by what they want to know.
+
+import { useEffect, useState } from "react";
+import { wordsFor } from "../api/http";
+import { readUsage } from "../api/projects";
+import { compact, money } from "../turn/status";
+import { sumsBy, total, type By, type Sum } from "../turn/usage";
+import type { UsageRow } from "../wire";
+import { Disclosure } from "./Disclosure";
+import { Problem } from "./PagedList";
+import "../styles/usage.css";
+
+const BY: Record<By, string> = { day: "Day", operation_type: "Operation", model: "Model", context_type: "Context" };
+
+export function UsageSetting() {
+  return (
+    <section className="setting">
+      <h3>Usage</h3>
+      <Disclosure label="What your chats used in the last 30 days">
+        <Usage />
+      </Disclosure>
+    </section>
+  );
+}
+
+function Usage() {
+  const [rows, setRows] = useState<readonly UsageRow[] | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [by, setBy] = useState<By>("day");
+  useEffect(() => {
+    readUsage().then(
+      ({ usage }) => setRows(usage),
+      (error: unknown) => setProblem(wordsFor(error)),
+    );
+  }, []);
+  if (problem !== null) return <Problem words={problem} />;
+  if (rows === null || rows.length === 0) {
+    return (
+      <p className="side-note" role="status">
+        {rows === null ? "Loading…" : "Nothing was used yet."}
+      </p>
+    );
+  }
+  const sums = sumsBy(rows, by);
+  return (
+    <>
+      <label className="usage-by">
+        By{" "}
+        <select data-testid="usage-by" value={by} onChange={(event) => setBy(event.target.value as By)}>
+          {Object.entries(BY).map(([each, words]) => (
+            <option key={each} value={each}>
+              {words.toLowerCase()}
+            </option>
+          ))}
+        </select>
+      </label>
+      <div className="usage-frame" tabIndex={0} role="group" aria-label="What was used">
+        <table className="usage" data-testid="usage">
+          <thead>
+            <tr>
+              <th scope="col">{BY[by]}</th>
+              <th scope="col">Calls</th>
+              <th scope="col">Tokens</th>
+              <th scope="col">Cost</th>
+            </tr>
+          </thead>
+          <tbody>
+            {sums.map((sum) => (
+              <Row key={sum.name} sum={sum} />
+            ))}
+          </tbody>
+          <tfoot>
+            <Row sum={total(sums)} />
+          </tfoot>
+        </table>
+      </div>
+      <p className="side-note">Calls of models, days of UTC. A turn is counted a moment after its end.</p>
+    </>
+  );
+}
+
+function Row({ sum: { name, calls, tokens, cost } }: { sum: Sum }) {
+  return (
+    <tr>
+      <th scope="row">{name}</th>
+      <td>{calls.toLocaleString("en")}</td>
+      <td title={tokens.toLocaleString("en")}>{compact(tokens)}</td>
+      <td>{cost === null ? "unknown" : cost === 0 ? "none" : money(cost)}</td>
+    </tr>
+  );
+}

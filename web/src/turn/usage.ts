@@ -1,0 +1,35 @@
+// What turns used, added up by what one wants to know.
+
+import type { UsageRow } from "../wire";
+
+export type By = "day" | "operation_type" | "model" | "context_type";
+
+export interface Sum {
+  name: string;
+  calls: number;
+  /** Input and output. */
+  tokens: number;
+  /** Null where the price of one of the calls is unknown. */
+  cost: number | null;
+}
+
+/** Days newest first, all else by what used most. */
+export function sumsBy(rows: readonly UsageRow[], by: By): Sum[] {
+  const sums = new Map<string, Sum>();
+  for (const row of rows) {
+    const name = row[by];
+    const before = sums.get(name) ?? { name, calls: 0, tokens: 0, cost: 0 };
+    sums.set(name, plus(before, { name, calls: row.calls, tokens: row.input_tokens + row.output_tokens, cost: row.cost_usd }));
+  }
+  const order = by === "day" ? (a: Sum, b: Sum) => b.name.localeCompare(a.name) : (a: Sum, b: Sum) => b.tokens - a.tokens || b.calls - a.calls;
+  return [...sums.values()].sort(order);
+}
+
+export function total(sums: readonly Sum[]): Sum {
+  return sums.reduce(plus, { name: "All", calls: 0, tokens: 0, cost: 0 });
+}
+
+function plus({ name, ...a }: Sum, b: Sum): Sum {
+  const cost = a.cost === null || b.cost === null ? null : a.cost + b.cost;
+  return { name, calls: a.calls + b.calls, tokens: a.tokens + b.tokens, cost };
+}
