@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
 use super::ApiError;
 
@@ -30,11 +32,21 @@ const MAX_NAME_CHARS: usize = 255;
                  or {\"type\": \"file\", \"name\", \"data\"}"
 )]
 pub enum Content {
-    Text(
-        #[cfg_attr(feature = "openapi", schemars(length(max = MAX_CONTENT_CHARS), regex(pattern = r"\S")))]
-        String,
+    Text(#[cfg_attr(feature = "openapi", schemars(length(max = MAX_CONTENT_CHARS)))] String),
+    Parts(
+        #[serde(deserialize_with = "parts")]
+        #[cfg_attr(feature = "openapi", schemars(length(min = 1)))]
+        Vec<ContentPart>,
     ),
-    Parts(#[cfg_attr(feature = "openapi", schemars(length(min = 1)))] Vec<ContentPart>),
+}
+
+/// The parts, each with its type by name: serde takes a variant's number for its name.
+fn parts<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<ContentPart>, D::Error> {
+    let part = |part: Map<String, Value>| match part.get("type") {
+        Some(Value::String(_)) => ContentPart::deserialize(Value::Object(part)).map_err(D::Error::custom),
+        _ => Err(D::Error::custom("a part has its type as a string")),
+    };
+    Vec::deserialize(from)?.into_iter().map(part).collect()
 }
 
 /// One part of a message.

@@ -25,10 +25,12 @@ export const planned = (llm, steps, reasoning = "The wires must hold before the 
 
 export const STEPS = [["measure", "Measure the wall"], ["buy", "Buy wires"], ["tie", "Tie the branches", ["measure", "buy"]]];
 
-/** What a reader sees of the last plan: each step's mark and title. */
-export function checklist(page) {
-  return byId(page, "plan").last().locator('[data-testid="plan-step"]').evaluateAll((steps) =>
-    steps.map((step) => `${step.querySelector(".step-mark").textContent} ${step.querySelector(".step-title").textContent}`),
+/** What a reader sees of the last plan: each step's mark and title. The page loads what draws plans when it has one. */
+export async function checklist(page) {
+  const steps = byId(page, "plan").last().locator('[data-testid="plan-step"]');
+  await steps.first().waitFor();
+  return steps.evaluateAll((all) =>
+    all.map((step) => `${step.querySelector(".step-mark").textContent} ${step.querySelector(".step-title").textContent}`),
   );
 }
 

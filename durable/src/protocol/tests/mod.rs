@@ -265,6 +265,8 @@ fn a_bad_part_is_named() {
     let table = [
         (json!([{"type": "image"}]), "content"),
         (json!([{"type": "image", "data": 1}]), "content"),
+        (json!([{"type": 0, "text": "x"}]), "content"),
+        (json!([{"text": "x"}]), "content"),
         (image("https://example.com/a.png"), "content[1].data"),
         (image("data:image/png,abc"), "content[1].data"),
         (image(&url("image/svg+xml", b"<svg/>")), "content[1].data"),

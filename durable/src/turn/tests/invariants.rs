@@ -450,8 +450,9 @@ fn memory(
                 "run_subtask" | "plan_step" => {
                     settled.extend(memory(client, Some(id), &seen, shown));
                     if !is_error && !result.contains("[The memory of this turn is full") {
-                        // The notes beside a result are the caller's alone.
-                        let text = result.split("\n\n[These tools").next().unwrap();
+                        // The notes beside a subtask's result are the caller's alone, who may pass them on in its own.
+                        let own = (name == "run_subtask").then_some("\n\n[These tools");
+                        let text = own.and_then(|notes| result.split(notes).next()).unwrap_or(result);
                         settled.insert(format!("task:{id}"), text.to_owned());
                     }
                 }
