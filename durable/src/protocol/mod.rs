@@ -7,6 +7,7 @@ mod event;
 mod key;
 mod knowledge;
 mod message;
+mod object;
 mod plan;
 mod project;
 mod request;

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::command::check_workspace;
 #[cfg(feature = "openapi")]
 use super::command::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
+use super::object::{Object, object, objects};
 use super::{ApiError, Content, Decision, ErrorCode};
 
 /// The longest name of a context's type or entity, in characters: they stand in prompts.
@@ -39,12 +40,12 @@ pub struct ChatRequest {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schemars(range(max = MAX_SEQ)))]
     pub request_seq: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     pub chat_context: Option<ChatContext>,
     /// Asks for a router or a swarm; without it a turn makes no call beside its own.
     #[serde(default)]
     pub mode_profile: Option<ModeProfile>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     pub browser_context: Option<BrowserContext>,
     #[serde(default)]
     pub cancel_on_disconnect: Option<bool>,
@@ -62,7 +63,7 @@ pub struct ChatRequest {
     #[serde(default)]
     #[cfg_attr(test, ts(optional, type = "Record<string, unknown>"))]
     pub media_generation: Option<Map<String, Value>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "objects")]
     #[cfg_attr(feature = "openapi", schemars(length(max = 32)))]
     pub client_tools: Option<Vec<ClientTool>>,
     #[serde(default)]
@@ -246,7 +247,7 @@ impl ThreadChange {
     }
 }
 
-/// Reads a body as JSON. The error names the first offending member.
+/// Reads a body as a JSON object. The error names the first offending member.
 pub(super) fn read<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, ApiError> {
     if body.iter().all(u8::is_ascii_whitespace) {
         return Err(ApiError::new(ErrorCode::InvalidJson, "the body is empty"));
@@ -256,7 +257,7 @@ pub(super) fn read<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, ApiEr
         return Err(ApiError::new(ErrorCode::InvalidJson, detail));
     }
     let mut json = serde_json::Deserializer::from_slice(body);
-    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| refusal(body, error))?;
+    let Object(value) = serde_path_to_error::deserialize(&mut json).map_err(|error| refusal(body, error))?;
     json.end().map_err(|error| ApiError::new(ErrorCode::InvalidJson, error.to_string()))?;
     Ok(value)
 }

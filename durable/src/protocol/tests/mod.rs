@@ -27,6 +27,14 @@ fn a_bad_body_names_its_member() {
         (r#"{"content": "x"} y"#, "invalid_json", None),
         (&deep, "invalid_json", None),
         ("[]", "invalid_request", None),
+        (r#"["x"]"#, "invalid_request", None),
+        (r#"{"content": "x", "chat_context": ["thread"]}"#, "invalid_request", Some("chat_context")),
+        (r#"{"content": "x", "browser_context": [null]}"#, "invalid_request", Some("browser_context")),
+        (
+            r#"{"content": "x", "client_tools": [["ui_a", "A tool.", {}]]}"#,
+            "invalid_request",
+            Some("client_tools[0]"),
+        ),
         ("{}", "invalid_request", Some("content")),
         (r#"{"content": 1}"#, "invalid_request", Some("content")),
         (
