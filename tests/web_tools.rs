@@ -180,13 +180,10 @@ async fn a_server_that_says_nothing_is_let_go_with_its_turn() {
 }
 
 #[tokio::test]
-async fn a_search_service_that_fails_and_a_browser() {
+async fn a_search_service_that_fails() {
     let case = Case::new().await;
     let search = |query: &str| ("web_search", json!({ "query": query }));
-    let rendered = ("fetch_page", json!({ "url": site(&case, "page"), "render": true }));
-    let private = ("fetch_page", json!({ "url": "http://rebound.example.com/", "render": true }));
-    let (_, told) =
-        results(&case, vec![search("limited"), search("garbled"), search(" "), rendered, private]).await;
+    let (_, told) = results(&case, vec![search("limited"), search("garbled"), search(" ")]).await;
     for ((failed, told), expected) in told.iter().zip([
         "takes no more requests for now",
         "no list of results",
@@ -194,11 +191,17 @@ async fn a_search_service_that_fails_and_a_browser() {
     ]) {
         assert!(*failed && told.contains(expected), "{expected}: {told}");
     }
-    assert!(
-        !told[3].0 && told[3].1.ends_with(&format!("# Rendered\n\n{}", site(&case, "page"))),
-        "{}",
-        told[3].1
-    );
-    assert!(told[3].1.contains("(rendered)"), "{}", told[3].1);
-    assert!(told[4].0 && told[4].1.contains("leads into a private network"), "{}", told[4].1);
+}
+
+#[tokio::test]
+async fn a_page_that_needs_its_scripts() {
+    let case = Case::new().await;
+    let page = |render: bool| ("fetch_page", json!({ "url": site(&case, "script"), "render": render }));
+    let private = ("fetch_page", json!({ "url": "http://rebound.example.com/", "render": true }));
+    let (_, told) = results(&case, vec![page(true), page(false), private]).await;
+    let [rendered, read, private] = told.as_slice() else { panic!("{told:?}") };
+    assert!(!rendered.0 && rendered.1.contains("(rendered)"), "{}", rendered.1);
+    assert!(rendered.1.ends_with("# Written late"), "{}", rendered.1);
+    assert!(!read.0 && read.1.contains("title: App") && !read.1.contains("Written late"), "{}", read.1);
+    assert!(private.0 && private.1.contains("leads into a private network"), "{}", private.1);
 }

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use futures::future::LocalBoxFuture;
 use futures::stream::LocalBoxStream;
+use serde_json::Value;
 
 use crate::journal::Commit;
 use crate::model::{ModelError, ModelEvent, ModelRequest};
@@ -180,6 +181,13 @@ pub trait Web {
     fn send(&self, request: WebRequest) -> LocalBoxFuture<'static, Result<WebReply, Unreachable>>;
     /// Reads text in a character set, by its name on the web; none for one that is not known.
     fn decoder(&self, charset: &str) -> Option<Box<dyn Decode>>;
+}
+
+/// A browser that runs the scripts of pages.
+pub trait Browser {
+    /// Has a page read as Markdown. The options and the answer are those of Browser Run's quick action of this name:
+    /// <https://developers.cloudflare.com/browser-run/quick-actions/markdown-endpoint/>.
+    fn markdown(&self, options: &Value) -> LocalBoxFuture<'static, Result<WebReply, Unreachable>>;
 }
 
 /// A request of a tool: a POST if it has a body.

@@ -9,7 +9,7 @@ use worker::Env;
 use crate::journal::{Setting, TurnSpec};
 use crate::mcp::{Offer, Servers};
 use crate::model::Usage;
-use crate::ports::{Files, Memories, Model, Projects, Tools, Web};
+use crate::ports::{Browser, Files, Memories, Model, Projects, Tools, Web};
 use crate::profiles::{Chain, ContextProfile, Limits, Role};
 use crate::protocol::{
     ApiError, BrowserContext, ChatContext, ChatRequest, ClientTool, Content, ErrorCode, ModeProfile, Owner,
@@ -30,7 +30,7 @@ use super::env::{AI, is_bound, var};
 use super::mcp::{self, Offered};
 use super::retrieval::Retrieved;
 use super::thread::Thread;
-use super::web::FetchWeb;
+use super::web::{FetchWeb, QuickActions};
 
 /// Bytes of stored history that are read for each token that a model may see of it: more than any tokenizer packs
 /// into one, so that the token limit cuts and not this.
@@ -234,7 +234,9 @@ fn parts_with(
         collections: Rc::new(D1Collections::new(&thread.env, owner)),
         ids: policy.collections.as_slice().into(),
     });
-    let resources = tools::Resources { files, web: Some((fetches, web)), memories, searchable };
+    let browser = QuickActions::new(&thread.env).map(|browser| Rc::new(browser) as Rc<dyn Browser>);
+    let web = tools::web::Outside { web: fetches, browser, config: web };
+    let resources = tools::Resources { files, web: Some(web), memories, searchable };
     let projects = D1Projects::new(&thread.env, owner, Uuid::try_parse(thread_id).ok());
     let projects: Rc<dyn Projects> = Rc::new(projects);
     let tools: Rc<dyn Tools> = Rc::new(tools::Standard::new(&resources).with_projects(&projects));

@@ -23,7 +23,7 @@ use serde_json::value::RawValue;
 
 use crate::mcp;
 use crate::model::RawValueEq;
-use crate::ports::{Files, Memories, Projects, Tool, ToolError, Tools, Web};
+use crate::ports::{Files, Memories, Projects, Tool, ToolError, Tools};
 use crate::profiles::ContextProfile;
 use crate::protocol::ClientTool;
 use crate::toolbelt::{PermissionClass, Rule, RunsAt, ToolPolicy, ToolSpec};
@@ -32,8 +32,7 @@ use crate::toolbelt::{PermissionClass, Rule, RunsAt, ToolPolicy, ToolSpec};
 #[derive(Clone, Default)]
 pub struct Resources {
     pub files: Option<Rc<dyn Files>>,
-    /// The way to the web, and what is configured of it.
-    pub web: Option<(Rc<dyn Web>, web::Config)>,
+    pub web: Option<web::Outside>,
     pub memories: Option<Rc<dyn Memories>>,
     pub searchable: Option<search_collection::Searchable>,
 }
@@ -48,7 +47,7 @@ impl Standard {
         let mut tools: Vec<Rc<dyn Tool>> =
             vec![Rc::new(calculate::Calculate::default()), Rc::new(current_time::CurrentTime::default())];
         tools.extend(files.iter().flat_map(files::tools));
-        tools.extend(web.iter().flat_map(|(web, config)| web::tools(web, config)));
+        tools.extend(web.iter().flat_map(web::tools));
         tools.extend(memories.iter().flat_map(long_term_memory::tools));
         tools.extend(searchable.iter().map(search_collection::tool));
         Standard(tools)

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::files::in_memory::InMemory;
 use super::*;
-use crate::ports::{Clock, ToolContext};
+use crate::ports::{Browser, Clock, ToolContext};
 use crate::protocol::ContextKind;
 
 pub struct At(pub u64);
@@ -25,9 +25,10 @@ impl Clock for At {
 /// All that a deployment can have. The web answers everything with a page that no service means.
 pub fn everything() -> Resources {
     let web = web::testing::FakeWeb::new(|_| Some(web::testing::Answer::page("text/plain", "[]")));
+    let browser: Rc<dyn Browser> = web.clone();
     Resources {
         files: Some(Rc::new(InMemory::default())),
-        web: Some((web, web::testing::everything())),
+        web: Some(web::Outside { web, browser: Some(browser), config: web::testing::everything() }),
         memories: Some(Rc::new(long_term_memory::in_memory::InMemory::default())),
         searchable: Some(search_collection::tests::searchable(&Rc::default())),
     }
@@ -201,8 +202,11 @@ fn what_is_offered_is_registered_and_allowed() {
 }
 
 fn tools_of_the_web(config: web::Config) -> Vec<String> {
-    let fake: Rc<dyn Web> = web::testing::FakeWeb::new(|_| None);
-    web::tools(&fake, &config).iter().map(|tool| tool.spec().name.clone()).collect()
+    let fake = web::testing::FakeWeb::new(|_| None);
+    web::tools(&web::Outside { web: fake, browser: None, config })
+        .iter()
+        .map(|tool| tool.spec().name.clone())
+        .collect()
 }
 
 /// Tools of every class, and of none.

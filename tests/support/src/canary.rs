@@ -24,8 +24,6 @@ pub const MCP_BASIC: &str = "Basic ZXNwYWxpZXI6Y2FuYXJ5LW1jcC1jbGllbnQtODNkMWY2"
 pub const MCP_TOKEN: &str = "canary-mcp-token-f27be1";
 /// See [`LLM_API_KEY`].
 pub const BRAVE_API_KEY: &str = "canary-brave-a7e31f";
-/// See [`LLM_API_KEY`].
-pub const BROWSER_API_TOKEN: &str = "canary-browser-0b96d2";
 /// The same at all instances, so that configuration alone keeps a user of `main` out of `closed`.
 pub const SESSION_SECRET: &str = "canary-session-7c20b9-at-least-32-bytes";
 
@@ -47,7 +45,6 @@ pub fn secrets(admin_key: &str) -> Vec<Secret> {
         ("MCP_BASIC", MCP_BASIC),
         ("MCP_TOKEN", MCP_TOKEN),
         ("BRAVE_API_KEY", BRAVE_API_KEY),
-        ("BROWSER_API_TOKEN", BROWSER_API_TOKEN),
         ("SESSION_SECRET", SESSION_SECRET),
         ("the new SESSION_SECRET", NEW_SESSION_SECRET),
         ("the admin's API key", admin_key),

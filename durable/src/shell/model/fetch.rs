@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use futures::future::LocalBoxFuture;
-use futures::stream::{LocalBoxStream, empty};
+use futures::stream::empty;
 use futures::{FutureExt, Stream, StreamExt};
 use js_sys::Uint8Array;
 use wasm_bindgen::JsCast;
@@ -109,12 +109,17 @@ pub async fn exchange(
     let Some(signal) = abort.signal() else { return Err("no signal".into()) };
     let request = Fetch::Request(Request::new_with_init(url, &init)?);
     let mut response = request.send_with_signal(&signal).await?;
-    let body: LocalBoxStream<'static, _> = match response.stream() {
+    let body = body_of(&mut response, abort);
+    Ok((response, body))
+}
+
+/// The body of an answer. Dropping it ends the request.
+pub fn body_of(response: &mut worker::Response, abort: AbortOnDrop) -> super::http::Body {
+    match response.stream() {
         Ok(bytes) => Body::new(bytes, abort).boxed_local(),
         // Answers such as 204 have none.
         Err(_) => empty().boxed_local(),
-    };
-    Ok((response, body))
+    }
 }
 
 /// Dropping a future cancels nothing on the platform's side: the request goes on until this ends it, which settles a

@@ -13,4 +13,4 @@ pub mod route;
 mod workers_ai;
 
 #[cfg(target_arch = "wasm32")]
-pub use fetch::{Connections, exchange, serving};
+pub use fetch::{AbortOnDrop, Connections, body_of, exchange, serving};

@@ -114,10 +114,10 @@ impl Client {
     }
 
     /// Judges an address that somebody else is going to ask for us.
-    pub async fn judge(&self, url: &str, patience: &mut Patience) -> Result<Url, ToolError> {
+    pub async fn judge(&self, url: &str, patience: &mut Patience) -> Result<Target, ToolError> {
         let target = self.guard.check(url)?;
         self.resolve(&target, patience).await?;
-        Ok(target.url)
+        Ok(target)
     }
 
     /// A whole answer of a service that the operator has configured: its status and what it says.
@@ -127,15 +127,7 @@ impl Client {
         max_bytes: usize,
         patience: &mut Patience,
     ) -> Result<(u16, Vec<u8>), Silence> {
-        let mut reply = patience.wait(self.web.send(request)).await??;
-        let mut body = Vec::new();
-        while let Some(read) = patience.wait(reply.body.next()).await? {
-            body.extend(read?);
-            if body.len() > max_bytes {
-                return Err(Silence::TooLarge);
-            }
-        }
-        Ok((reply.status, body))
+        whole(self.web.send(request), max_bytes, patience).await
     }
 
     /// Refuses a name that leads to an address which is not public. What cannot be checked is refused.
@@ -171,6 +163,23 @@ impl Client {
         let answer = serde_json::from_slice(&body).ok().filter(|_| reply.status == 200).and_then(addresses);
         answer.ok_or(Silence::Unreachable)
     }
+}
+
+/// An answer to its end: its status and what it says.
+pub async fn whole(
+    answer: LocalBoxFuture<'static, Result<WebReply, Unreachable>>,
+    max_bytes: usize,
+    patience: &mut Patience,
+) -> Result<(u16, Vec<u8>), Silence> {
+    let mut reply = patience.wait(answer).await??;
+    let mut body = Vec::new();
+    while let Some(read) = patience.wait(reply.body.next()).await? {
+        body.extend(read?);
+        if body.len() > max_bytes {
+            return Err(Silence::TooLarge);
+        }
+    }
+    Ok((reply.status, body))
 }
 
 /// What we can read, the best first.

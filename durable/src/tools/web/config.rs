@@ -3,7 +3,6 @@
 use url::Url;
 
 use super::guard::Guard;
-use super::render::Browser;
 use super::search::{Brave, Google, Searxng, Service, brave, google};
 use crate::providers::Secret;
 
@@ -11,8 +10,6 @@ use crate::providers::Secret;
 const RESOLVER: &str = "https://cloudflare-dns.com/dns-query";
 /// What switches that off.
 const OFF: &str = "off";
-/// Cloudflare's API.
-const CLOUDFLARE: &str = "https://api.cloudflare.com/client/v4";
 
 /// What is configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +17,6 @@ pub struct Config {
     pub(super) guard: Guard,
     pub(super) resolver: Option<String>,
     pub(super) search: Option<Service>,
-    pub(super) browser: Option<Browser>,
 }
 
 impl Config {
@@ -36,16 +32,10 @@ impl Config {
         };
         let guard = Guard::allowing(&read("FETCH_ALLOW").unwrap_or_default());
         let search = url("SEARCH_URL").and_then(|place| service(&read, place));
-        let browser = url("BROWSER_BASE_URL").and_then(|place| browser(&read, place));
-        match (resolver, guard, search, browser) {
-            (Ok(resolver), Ok(guard), Ok(search), Ok(browser)) => {
-                Ok(Config { guard, resolver, search, browser })
-            }
-            (resolver, guard, search, browser) => {
-                Err([resolver.err(), guard.err(), search.err(), browser.err()]
-                    .into_iter()
-                    .flatten()
-                    .collect())
+        match (resolver, guard, search) {
+            (Ok(resolver), Ok(guard), Ok(search)) => Ok(Config { guard, resolver, search }),
+            (resolver, guard, search) => {
+                Err([resolver.err(), guard.err(), search.err()].into_iter().flatten().collect())
             }
         }
     }
@@ -72,22 +62,6 @@ fn service(read: &dyn Fn(&str) -> Option<String>, place: Option<String>) -> Resu
         _ => return Err("SEARCH must be brave, google or searxng.".to_owned()),
     };
     Ok(Some(service))
-}
-
-/// The browser, where both of its variables are there.
-fn browser(read: &dyn Fn(&str) -> Option<String>, place: Option<String>) -> Result<Option<Browser>, String> {
-    let (account, token) = match (read("BROWSER_ACCOUNT_ID"), read("BROWSER_API_TOKEN")) {
-        (None, None) => return Ok(None),
-        (Some(_), None) => return Err(missing("BROWSER_API_TOKEN")),
-        (None, Some(_)) => return Err(missing("BROWSER_ACCOUNT_ID")),
-        (Some(account), Some(token)) => (account, graphic("BROWSER_API_TOKEN", token)?),
-    };
-    if !account.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        return Err("BROWSER_ACCOUNT_ID must be letters and digits.".to_owned());
-    }
-    let base = place.unwrap_or_else(|| CLOUDFLARE.to_owned());
-    let url = format!("{}/accounts/{account}/browser-rendering/markdown", base.trim_end_matches('/'));
-    Ok(Some(Browser { url, token: Secret::new(token) }))
 }
 
 fn missing(name: &str) -> String {

@@ -16,18 +16,26 @@ use std::rc::Rc;
 
 pub use config::Config;
 
-use crate::ports::{Tool, Web};
+use crate::ports::{Browser, Tool, Web};
 use crate::toolbelt::ToolSpec;
 
 /// What both tools declare. They end a little earlier by themselves, with words of their own.
 const TIMEOUT_MS: u64 = 20_000;
 
-/// The tools of a deployment, over this way out.
-pub fn tools(web: &Rc<dyn Web>, config: &Config) -> Vec<Rc<dyn Tool>> {
-    let Config { guard, resolver, search, browser } = config.clone();
+/// The ways out, and what is configured of them.
+#[derive(Clone)]
+pub struct Outside {
+    pub web: Rc<dyn Web>,
+    pub browser: Option<Rc<dyn Browser>>,
+    pub config: Config,
+}
+
+/// The tools of a deployment.
+pub fn tools(Outside { web, browser, config }: &Outside) -> Vec<Rc<dyn Tool>> {
+    let Config { guard, resolver, search } = config.clone();
     let client = client::Client { web: Rc::clone(web), guard, resolver };
     let spec = page::spec(browser.is_some());
-    let page = page::FetchPage { spec, client: client.clone(), browser: browser.map(Rc::new) };
+    let page = page::FetchPage { spec, client: client.clone(), browser: browser.clone() };
     let search =
         search.map(|service| search::WebSearch { spec: search::spec(), client, service: Rc::new(service) });
     let search = search.map(|search| Rc::new(search) as Rc<dyn Tool>);

@@ -9,9 +9,9 @@ use serde_json::json;
 
 use super::client::{Client, Opened, Patience, TooLate};
 use super::reader::{MediaType, Reader, Window};
-use super::render::Browser;
+use super::render::render;
 use super::{TIMEOUT_MS, is_data};
-use crate::ports::{Decode, Tool, ToolContext, ToolError};
+use crate::ports::{Browser, Decode, Tool, ToolContext, ToolError};
 use crate::toolbelt::{PermissionClass, ToolSpec};
 use crate::tools::{arguments, declare};
 
@@ -51,7 +51,7 @@ pub fn spec(browser: bool) -> ToolSpec {
 pub struct FetchPage {
     pub spec: ToolSpec,
     pub client: Client,
-    pub browser: Option<Rc<Browser>>,
+    pub browser: Option<Rc<dyn Browser>>,
 }
 
 impl Tool for FetchPage {
@@ -62,11 +62,11 @@ impl Tool for FetchPage {
     fn run(&self, json: &str, context: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
         let (client, browser, json) = (self.client.clone(), self.browser.clone(), json.to_owned());
         async move {
-            let Arguments { url, from, render } = self::arguments(&json)?;
+            let Arguments { url, from, render: scripts } = self::arguments(&json)?;
             let patience = Patience::new(&context.clock);
-            match (render, browser) {
+            match (scripts, browser) {
                 (Some(_), None) => Err(told("invalid arguments: there is no browser here, leave out render")),
-                (Some(true), Some(browser)) => browser.render(&client, &url, from, patience).await,
+                (Some(true), Some(browser)) => render(browser.as_ref(), &client, &url, from, patience).await,
                 _ => fetch(&client, &url, from, patience).await,
             }
         }

@@ -1,26 +1,20 @@
-//! Pages that need their scripts: Cloudflare's browsers, over their REST API, read them for us. Pure but for the client.
-//!
-//! <https://developers.cloudflare.com/api/resources/browser_rendering/subresources/markdown/methods/create/>
+//! Pages that need their scripts: Cloudflare's browsers read them for us. Pure but for the client.
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::client::{Client, Patience, Silence};
+use super::client::{Client, Patience, Silence, whole};
+use super::guard::Target;
 use super::page::{MAX_BODY_BYTES, MAX_TOLD_BYTES, tell};
 use super::reader::Window;
-use crate::ports::{ToolError, WebRequest};
-use crate::providers::Secret;
+use crate::ports::{Browser, ToolError};
 
 /// How long the browser waits for a page; less than we wait for it.
 const PAGE_MS: u64 = 15_000;
 
-/// The deployment's account.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Browser {
-    /// Of the endpoint.
-    pub url: String,
-    pub token: Secret,
-}
+/// Addresses that no page may ask from within the browser, as a regular expression: hosts that are numbers, or names of
+/// one's own network. Cloudflare's browsers are in none of ours; the one of `wrangler dev` is.
+const PRIVATE_HOSTS: &str = r"^[a-z]+://([^/?#]*@)?([^/?#.:]+|[0-9.]+|\[[^\]]*\]|[^/?#:]+\.(localhost|local|internal|lan|home|arpa))\.?(:[0-9]*)?([/?#]|$)";
 
 #[derive(Deserialize)]
 struct Rendered {
@@ -28,52 +22,46 @@ struct Rendered {
     result: Option<String>,
 }
 
-impl Browser {
-    /// The page's text. Where it redirects, the browser goes by itself: it runs outside of any network of ours.
-    pub async fn render(
-        &self,
-        client: &Client,
-        url: &str,
-        from: usize,
-        mut patience: Patience,
-    ) -> Result<String, ToolError> {
-        let url = client.judge(url, &mut patience).await?;
-        let asked = client.ask(self.request(url.as_str()), MAX_BODY_BYTES, &mut patience).await;
-        let failed = |why: &str| Err(ToolError(format!("{url} was not rendered: {why}")));
-        let (status, body) = match asked {
-            Ok(answer) => answer,
-            Err(Silence::TooLate) => return failed("it took too long; try without render"),
-            Err(Silence::TooLarge) => return failed("it is too large"),
-            Err(Silence::Unreachable) => {
-                return failed("the browser could not be reached; try without render");
-            }
-        };
-        let rendered = serde_json::from_slice::<Rendered>(&body).ok().filter(|rendered| rendered.success);
-        match (status, rendered.and_then(|rendered| rendered.result)) {
-            (200..300, Some(markdown)) => {
-                let mut window = Window::new(from, MAX_TOLD_BYTES);
-                window.push(&markdown);
-                let tail = match window.is_full {
-                    true => format!("there is more: read on with from {}", window.end()),
-                    false => "that is all of it".to_owned(),
-                };
-                tell(&format!("{url} (rendered)"), &tail, from, &window)
-            }
-            (401 | 403, _) => {
-                failed("the browser takes no requests of this deployment; go on without render")
-            }
-            (429, _) => failed("the browser is busy; try again later, or without render"),
-            _ => failed("the browser could not load it; try without render"),
+/// The page's text. Where it redirects, the browser goes by itself, but not to [`PRIVATE_HOSTS`].
+pub async fn render(
+    browser: &dyn Browser,
+    client: &Client,
+    url: &str,
+    from: usize,
+    mut patience: Patience,
+) -> Result<String, ToolError> {
+    let target = client.judge(url, &mut patience).await?;
+    let asked = whole(browser.markdown(&options(&target)), MAX_BODY_BYTES, &mut patience).await;
+    let failed = |why: &str| Err(ToolError(format!("{} was not rendered: {why}", target.url)));
+    let (status, body) = match asked {
+        Ok(answer) => answer,
+        Err(Silence::TooLate) => return failed("it took too long; try without render"),
+        Err(Silence::TooLarge) => return failed("it is too large"),
+        Err(Silence::Unreachable) => return failed("the browser could not be reached; try without render"),
+    };
+    let rendered = serde_json::from_slice::<Rendered>(&body).ok().filter(|rendered| rendered.success);
+    match (status, rendered.and_then(|rendered| rendered.result)) {
+        (200..300, Some(markdown)) => {
+            let mut window = Window::new(from, MAX_TOLD_BYTES);
+            window.push(&markdown);
+            let tail = match window.is_full {
+                true => format!("there is more: read on with from {}", window.end()),
+                false => "that is all of it".to_owned(),
+            };
+            tell(&format!("{} (rendered)", target.url), &tail, from, &window)
         }
+        (401 | 403, _) => failed("the browser takes no requests of this deployment; go on without render"),
+        (429, _) => failed("the browser is busy; try again later, or without render"),
+        _ => failed("the browser could not load it; try without render"),
     }
+}
 
-    fn request(&self, url: &str) -> WebRequest {
-        let body = json!({"url": url, "gotoOptions": {"waitUntil": "networkidle2", "timeout": PAGE_MS}});
-        let headers = vec![
-            ("authorization", format!("Bearer {}", self.token.reveal())),
-            ("content-type", "application/json".to_owned()),
-            ("accept", "application/json".to_owned()),
-        ];
-        WebRequest { url: self.url.clone(), headers, body: Some(body.to_string().into_bytes()) }
-    }
+fn options(target: &Target) -> Value {
+    // Where the operator has named a private host, its pages may ask what is beside it.
+    let refused: &[&str] = if target.resolve.is_some() { &[PRIVATE_HOSTS] } else { &[] };
+    json!({
+        "url": target.url.as_str(),
+        "gotoOptions": {"waitUntil": "networkidle2", "timeout": PAGE_MS},
+        "rejectRequestPattern": refused,
+    })
 }

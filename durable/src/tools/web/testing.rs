@@ -6,10 +6,10 @@ use std::rc::Rc;
 use futures::future::{LocalBoxFuture, pending, ready};
 use futures::stream::{self, LocalBoxStream};
 use futures::{FutureExt, StreamExt};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Config;
-use crate::ports::{Clock, Decode, Unreachable, Web, WebReply, WebRequest};
+use crate::ports::{Browser, Clock, Decode, Unreachable, Web, WebReply, WebRequest};
 
 /// A piece of an answer.
 #[derive(Clone)]
@@ -116,6 +116,16 @@ impl Web for FakeWeb {
     }
 }
 
+impl Browser for FakeWeb {
+    fn markdown(&self, options: &Value) -> LocalBoxFuture<'static, Result<WebReply, Unreachable>> {
+        let body = Some(options.to_string().into_bytes());
+        self.send(WebRequest { url: BROWSER.to_owned(), headers: Vec::new(), body })
+    }
+}
+
+/// Where the browser is asked.
+pub const BROWSER: &str = "browser:markdown";
+
 /// A body that somebody still reads.
 struct Held(Rc<Cell<usize>>);
 
@@ -200,12 +210,7 @@ pub fn config(vars: &[(&str, &str)]) -> Config {
 
 /// All that can be configured.
 pub fn everything() -> Config {
-    config(&[
-        ("SEARCH", "brave"),
-        ("BRAVE_API_KEY", "the-key"),
-        ("BROWSER_ACCOUNT_ID", "a1"),
-        ("BROWSER_API_TOKEN", "the-token"),
-    ])
+    config(&[("SEARCH", "brave"), ("BRAVE_API_KEY", "the-key")])
 }
 
 /// A clock whose time is up as soon as somebody must wait.

@@ -11,7 +11,7 @@ use espalier_test_support::identity::Identity;
 use espalier_test_support::{canary, http, identity, stored};
 use tokio::process::{Child, Command};
 
-use crate::{LOGS, path_with_tools};
+use crate::{LOGS, browser, path_with_tools};
 
 /// The longest start that we wait for. Three servers on two slow cores need about 20 s.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -126,9 +126,6 @@ impl Plan {
             "SEARCH:brave".to_owned(),
             format!("SEARCH_URL:{}/search", world.llm),
             format!("BRAVE_API_KEY:{}", canary::BRAVE_API_KEY),
-            format!("BROWSER_BASE_URL:{}", world.llm),
-            "BROWSER_ACCOUNT_ID:fake".to_owned(),
-            format!("BROWSER_API_TOKEN:{}", canary::BROWSER_API_TOKEN),
             // A tool that only the tests of approvals have.
             r#"TOOL_POLICY:{"ui_erase":"ask"}"#.to_owned(),
         ];
@@ -211,6 +208,9 @@ impl Plan {
         keeper.arg("--env-file").arg(&env_file);
         for var in &vars {
             keeper.args(["--var", var]);
+        }
+        if name == "main" {
+            keeper.arg("--config").arg(browser::configure(&world.root, &state)?);
         }
         environment(&mut keeper, world, &state);
         keeper.stdin(Stdio::piped()).stdout(log).stderr(errors).process_group(0);
@@ -302,6 +302,7 @@ fn environment(command: &mut Command, world: &World, state: &Path) {
         .env("WRANGLER_SEND_METRICS", "false")
         .env("CLOUDFLARE_CF_FETCH_ENABLED", "false")
         // Instances of the same Worker would find each other in the shared registry.
+        .env(browser::CACHE, browser::cache(state))
         .env("WRANGLER_REGISTRY_PATH", state.join("registry"))
         .env("WRANGLER_LOG_PATH", state.join("logs"));
 }

@@ -8,7 +8,7 @@
 //!
 //! | instance | address in | |
 //! |---|---|---|
-//! | `main` | `ESPALIER_URL` | anonymous users, the fake LLM, 20 s wall clock |
+//! | `main` | `ESPALIER_URL` | anonymous users, the fake LLM, 20 s wall clock, a browser |
 //! | `closed` | `ESPALIER_CLOSED_URL` | the same without anonymous users, as in production, with issuers of tokens |
 //! | `visitors` | `ESPALIER_VISITORS_URL` | the same as `main` with quotas, in the middle of a rotation of its session secret |
 //! | `demo` | `ESPALIER_DEMO_URL` | anonymous users, nothing configured: the demo provider |
@@ -24,6 +24,7 @@
 //! have written: that fails. The Worker must have been built (`make build`): the instances do not build it. Runs in the
 //! root of the repository; logs go to `target/e2e/`.
 
+mod browser;
 mod everything;
 mod instance;
 
