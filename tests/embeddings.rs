@@ -1,5 +1,5 @@
-//! Collections that are searched by meaning as well: real D1, and stand-ins for the bindings of Workers AI and Vectorize,
-//! which are at Cloudflare only (`tests/workers_ai`).
+//! Collections that are searched by meaning as well, and PDFs in them: real D1, and stand-ins for the bindings of Workers
+//! AI and Vectorize, which are at Cloudflare only (`tests/workers_ai`).
 //!
 //! N-031 N-175
 
@@ -107,4 +107,28 @@ async fn a_document_of_many_pieces() {
     assert_eq!(texts(&found(&client, &id, "fuel").await), ["Of petrol."]);
     client.send("DELETE", &format!("/api/collections/{id}/documents/{document}"), "").await.expect(204).await;
     assert_eq!(found(&client, &id, "fuel").await, []);
+}
+
+// N-175
+#[tokio::test]
+async fn a_pdf_is_read_where_something_reads_it() {
+    let client = somebody().await;
+    let id = collection(&client).await;
+    let post = async |body: &str| {
+        let path = format!("/api/collections/{id}/documents?name=pears.pdf");
+        client.with("content-type", "application/pdf").send("POST", &path, body.to_owned()).await
+    };
+    let added = post("%PDF-1.7\n%# Pears\n%\n%They keep for 126 days.\n").await.expect(201).await.json().await;
+    assert_eq!(added["media_type"], "application/pdf");
+    assert_eq!(texts(&found(&client, &id, "126").await), ["They keep for 126 days."]);
+    for (body, status, code) in [
+        ("They keep for 126 days.", 400, "invalid_request"),
+        ("%PDF-1.7\n% encrypted", 400, "invalid_request"),
+        ("%PDF-1.7\n%  \n", 400, "invalid_request"),
+        ("%PDF-1.7\n% away", 500, "internal"),
+    ] {
+        assert_problem(post(body).await, status, code, None).await;
+    }
+    let documents = client.read(&format!("/api/collections/{id}/documents")).await;
+    assert_eq!(documents["documents"].as_array().map(Vec::len), Some(1), "what was refused is not there");
 }

@@ -104,6 +104,7 @@ fn contract(route: Route<'_>) -> Contract {
         Route::Documents { .. } => collection(Scope::Read).pages().gives::<DocumentList>(200),
         Route::AddDocument { .. } => collection(Scope::Write)
             .query(document_name())
+            // And PDFs, where the deployment has something that reads them.
             .takes_text(&["text/plain", "text/markdown", "text/html"])
             .gives::<Document>(201)
             .refuses(&[E::CollectionsFull]),

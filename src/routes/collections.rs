@@ -9,9 +9,10 @@ use espalier_durable::protocol::{
 use espalier_durable::storage::collections::{
     Added, D1Collections, MAX_BYTES, MAX_COLLECTIONS, MAX_DOCUMENTS, NewDocument,
 };
+use espalier_durable::storage::conversion::{Unread, markdown_of_pdf};
 use espalier_durable::tools::web::reader::markdown;
 
-use crate::body;
+use crate::body::{self, MAX_BODY_BYTES};
 use crate::cursor::ListCursor;
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
@@ -83,11 +84,18 @@ pub async fn add(call: &mut Call, owner: &Owner, id: &str) -> Result<Reply, Fail
     let collection = existing(call, owner, id).await?;
     let body = call.body().await?;
     let bytes = body.len() as u64;
-    let text = String::from_utf8(body)
-        .map_err(|_| ApiError::new(ErrorCode::InvalidRequest, "the document is not UTF-8"))?;
+    let text = match media_type {
+        Kind::Pdf => markdown_of_pdf(&call.env, &body).await.map_err(unread)?,
+        Kind::Plain | Kind::Markdown | Kind::Html => String::from_utf8(body)
+            .map_err(|_| ApiError::new(ErrorCode::InvalidRequest, "the document is not UTF-8"))?,
+    };
+    if text.len() > MAX_BODY_BYTES {
+        let detail = format!("the document has more than {MAX_BODY_BYTES} bytes of text");
+        return Err(ApiError::new(ErrorCode::BodyTooLarge, detail).into());
+    }
     let pieces = match media_type {
         Kind::Plain => chunks(&text, false),
-        Kind::Markdown => chunks(&text, true),
+        Kind::Markdown | Kind::Pdf => chunks(&text, true),
         Kind::Html => chunks(&markdown(&text), true),
     };
     if pieces.is_empty() {
@@ -135,6 +143,7 @@ enum Kind {
     Plain,
     Markdown,
     Html,
+    Pdf,
 }
 
 impl Kind {
@@ -144,12 +153,9 @@ impl Kind {
             "text/plain" => Ok(Kind::Plain),
             "text/markdown" => Ok(Kind::Markdown),
             "text/html" => Ok(Kind::Html),
-            "application/pdf" => {
-                let detail = "PDFs are not read here: send their text, or attach the file to a message";
-                Err(ApiError::new(ErrorCode::UnsupportedMediaType, detail))
-            }
+            "application/pdf" => Ok(Kind::Pdf),
             _ => {
-                let detail = "expected content-type: text/plain, text/markdown or text/html";
+                let detail = "expected content-type: text/plain, text/markdown, text/html or application/pdf";
                 Err(ApiError::new(ErrorCode::UnsupportedMediaType, detail))
             }
         }
@@ -160,7 +166,19 @@ impl Kind {
             Kind::Plain => "text/plain",
             Kind::Markdown => "text/markdown",
             Kind::Html => "text/html",
+            Kind::Pdf => "application/pdf",
         }
+    }
+}
+
+fn unread(why: Unread) -> Failure {
+    match why {
+        Unread::NotHere => {
+            let detail = "PDFs are not read here: send their text, or attach the file to a message";
+            ApiError::new(ErrorCode::UnsupportedMediaType, detail).into()
+        }
+        Unread::Broken => ApiError::new(ErrorCode::InvalidRequest, "the PDF cannot be read").into(),
+        Unread::Failed(error) => Failure::internal("reading a PDF")(error),
     }
 }
 

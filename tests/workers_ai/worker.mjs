@@ -1,5 +1,5 @@
 // The Worker with stand-ins for bindings that are at Cloudflare only. A call of Workers AI goes to the fake LLM, and comes
-// back as the binding would give it, as a stream of bytes or as a thrown error; what it embeds is embedded here. Vectorize
+// back as the binding would give it, as a stream of bytes or as a thrown error; what it embeds or converts is made here. Vectorize
 // is a map that compares by cosine, as the binding does, but at once.
 
 import Worker, { ThreadObject as Thread } from "../../build/index.js";
@@ -66,6 +66,15 @@ const bound = (env) => ({
       const answer = await fetch(env.FAKE_AI_URL, { method: "POST", body, signal: options.signal });
       if (!answer.ok) throw new Error((await answer.json()).error);
       return answer.body;
+    },
+    // Of a PDF, its comments; one that says so cannot be read, or finds the service away.
+    async toMarkdown({ name, blob }) {
+      if (blob.type !== "application/pdf") throw new Error(`not a PDF: ${blob.type}`);
+      const text = await blob.text();
+      if (text.includes("away")) throw new Error("3040: Capacity temporarily exceeded");
+      const told = { id: "1", name, mimeType: blob.type };
+      if (text.includes("encrypted")) return { ...told, format: "error", error: "it is encrypted" };
+      return { ...told, format: "markdown", tokens: 9, data: text.replace(/^%PDF.*$/m, "").replaceAll("%", "") };
     },
   },
 });

@@ -13,6 +13,8 @@ pub mod schema;
 #[cfg(target_arch = "wasm32")]
 pub mod collections;
 #[cfg(target_arch = "wasm32")]
+pub mod conversion;
+#[cfg(target_arch = "wasm32")]
 pub mod d1;
 #[cfg(target_arch = "wasm32")]
 pub mod files;

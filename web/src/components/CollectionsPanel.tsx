@@ -135,7 +135,7 @@ function Documents({ collection }: { collection: Collection }) {
       {collection.description && <p className="side-note">{collection.description}</p>}
       <DropZone
         label="Add documents"
-        hint="text, Markdown, HTML"
+        hint="text, Markdown, HTML, PDF"
         accept={ACCEPT}
         testId="add-documents"
         onFiles={(files) => void collections.add(files)}

@@ -66,7 +66,7 @@ it("sends documents as what they are, one after the other, and says which were n
   const file = (name: string, type = "", size = 1) => new File([new Uint8Array(size)], name, { type });
   requests = [];
   await collections.add([
-    file("a b.MD"), file("page.htm"), file("notes", "text/plain"), file("x.pdf", "application/pdf"), file("none.txt", "", 0),
+    file("a b.MD"), file("page.htm"), file("notes", "text/plain"), file("x.PDF"), file("x.zip", "application/zip"), file("none.txt", "", 0),
     file("bad.txt"), file("just.txt", "", MAX_DOCUMENT_BYTES), file("over.txt", "", MAX_DOCUMENT_BYTES + 1),
   ]);
   const posted = requests.filter(({ line }) => line.startsWith("POST"));
@@ -74,11 +74,12 @@ it("sends documents as what they are, one after the other, and says which were n
     ["POST /api/collections/a/documents?name=a+b.MD", "text/markdown"],
     ["POST /api/collections/a/documents?name=page.htm", "text/html"],
     ["POST /api/collections/a/documents?name=notes", "text/plain"],
+    ["POST /api/collections/a/documents?name=x.PDF", "application/pdf"],
     ["POST /api/collections/a/documents?name=bad.txt", "text/plain"],
     ["POST /api/collections/a/documents?name=just.txt", "text/plain"],
   ]);
   expect(collections.shelf.get().refused).toEqual([
-    "“x.pdf” is no text, Markdown or HTML: save it as one of these first.",
+    "“x.zip” is no text, Markdown, HTML or PDF: save it as one of these first.",
     "“none.txt” is empty.",
     "“bad.txt” was refused: It is not UTF-8.",
     "“over.txt” is too large: a document has at most 1 MiB. Divide it.",

@@ -14,6 +14,7 @@ const TYPES: Record<string, string> = {
   markdown: "text/markdown",
   html: "text/html",
   htm: "text/html",
+  pdf: "application/pdf",
 };
 export const ACCEPT = Object.keys(TYPES).map((ending) => `.${ending}`).join(",");
 /** What the service takes as one body (docs/wire-protocol.md). */
@@ -102,7 +103,7 @@ function documentsOf(id: string | null): Paged<Document> {
 async function sent(file: File, send: (name: string, body: Blob) => Promise<void>): Promise<string | null> {
   const ending = file.name.slice(file.name.lastIndexOf(".") + 1).toLowerCase();
   const type = TYPES[ending] ?? Object.values(TYPES).find((known) => known === file.type);
-  if (!type) return "is no text, Markdown or HTML: save it as one of these first.";
+  if (!type) return "is no text, Markdown, HTML or PDF: save it as one of these first.";
   if (file.size === 0) return "is empty.";
   if (file.size > MAX_DOCUMENT_BYTES) return "is too large: a document has at most 1 MiB. Divide it.";
   try {

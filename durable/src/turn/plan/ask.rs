@@ -26,6 +26,7 @@ pub(super) struct Question {
     /// How many replies it has.
     pub(super) replies: u32,
 }
+
 /// A level that ends with JSON: it has no tools, and nothing to read but what it is asked.
 pub(super) async fn ask(
     turn: &Turn,
