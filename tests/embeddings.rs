@@ -118,7 +118,8 @@ async fn a_pdf_is_read_where_something_reads_it() {
         let path = format!("/api/collections/{id}/documents?name=pears.pdf");
         client.with("content-type", "application/pdf").send("POST", &path, body.to_owned()).await
     };
-    let added = post("%PDF-1.7\n%# Pears\n%\n%They keep for 126 days.\n").await.expect(201).await.json().await;
+    let added =
+        post("%PDF-1.7\n%# Pears\n%\n%They keep for 126 days.\n").await.expect(201).await.json().await;
     assert_eq!(added["media_type"], "application/pdf");
     assert_eq!(texts(&found(&client, &id, "126").await), ["They keep for 126 days."]);
     for (body, status, code) in [
