@@ -190,8 +190,25 @@ impl D1Collections {
         self.d1.rows(&sql, values).await
     }
 
-    /// Adds a document with its pieces: all of it, or nothing.
+    /// Adds a document with its pieces: all of it, or nothing. What it means is told first: vectors without a document find
+    /// nothing, a document without vectors would never be found by what it means.
     pub async fn add(&self, new: &NewDocument<'_>) -> Asked<Added> {
+        let NewDocument { document, collection_id, chunks } = new;
+        let known = Deleted { id: document.id.clone(), chunks: document.chunks };
+        if let Some(vectors) = &self.vectors
+            && let Err(error) = vectors.add(&self.scope(collection_id), &document.id, chunks).await
+        {
+            self.forget(vec![known]).await;
+            return Err(error);
+        }
+        let added = self.write(new).await?;
+        if !matches!(added, Added::Added) {
+            self.forget(vec![known]).await;
+        }
+        Ok(added)
+    }
+
+    async fn write(&self, new: &NewDocument<'_>) -> Asked<Added> {
         let NewDocument { document, collection_id, chunks } = new;
         let Document { id, name, media_type, bytes, chunks: count, created_at } = document;
         let of =
@@ -212,26 +229,12 @@ impl D1Collections {
         let added =
             results.first().map(rows::<IgnoredAny>).transpose()?.is_some_and(|added| !added.is_empty());
         let taken = results.last().map(rows::<Taken>).transpose()?.unwrap_or_default().into_iter().next();
-        if added {
-            self.embed(new).await?;
-        }
         Ok(match taken {
             _ if added => Added::Added,
             Some(Taken { collections: 0, .. }) | None => Added::NoCollection,
             Some(Taken { documents, .. }) if documents >= MAX_DOCUMENTS => Added::TooMany,
             Some(_) => Added::Full,
         })
-    }
-
-    /// A document that cannot be embedded is not added: it would never be found by what it means.
-    async fn embed(&self, new: &NewDocument<'_>) -> Asked<()> {
-        let NewDocument { document, collection_id, chunks } = new;
-        let Some(vectors) = &self.vectors else { return Ok(()) };
-        let embedded = vectors.add(&self.scope(collection_id), &document.id, chunks).await;
-        if embedded.is_err() {
-            self.remove(collection_id, &document.id).await?;
-        }
-        embedded
     }
 
     /// Deletes a document; whether it was there.

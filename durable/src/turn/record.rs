@@ -2,23 +2,20 @@
 //! same entries go through [`Record::apply`], so a rebuilt turn stands where the lost one stood.
 
 mod plans;
+mod rows;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::drive::CANNED;
 use super::keys::{WireIds, call_key, work};
 use crate::budget::{Counted, Exceeded, Spending, TurnBudget};
-use crate::journal::{
-    Answer, CallRecord, Entry, Fact, Failure, ModelOutcome, TextPart, ToolEnd, TurnSpec, TurnStop,
-};
+use crate::journal::{Answer, CallRecord, Entry, Fact, ModelOutcome, TextPart, ToolEnd, TurnSpec, TurnStop};
 use crate::memory::{MAX_TURN_BYTES, Overlay, stored_bytes, task_key};
 use crate::model::{ToolCall, Usage};
 use crate::profiles::{Chain, Offer};
 use crate::protocol::{
     Awaited, BudgetReason, CostSummary, ExecutionTree, ModelCost, Place, Plan, TreeNode, preview,
 };
-use crate::redact::redacted;
 use crate::tools;
 
 pub(super) use plans::step_status;
@@ -27,9 +24,6 @@ pub(super) use plans::step_status;
 fn unused() -> ModelCost {
     ModelCost { cost_usd: Some(0.0), ..ModelCost::default() }
 }
-
-/// The most failures of one turn that leave a row: its tool calls may be 200, and the first ones say why.
-const MAX_FAILURES: usize = 50;
 
 /// A call of a round that has no result yet, in the order in which the model made them.
 #[derive(Clone, Debug)]
@@ -350,131 +344,6 @@ impl Record {
             duration_ms: end.duration_ms,
             is_error: end.is_error,
             detail: tools::makes_plans(&pending.call.name).then(|| preview(&pending.call.arguments)),
-        });
-    }
-
-    /// An answer of the service's own: a row of telemetry, and nothing spent (CF-10).
-    fn canned(&mut self, at: &str, text: &str) {
-        self.root_texts.push(text.to_owned());
-        let row = self.calls.iter().filter(|row| matches!(row, CallRecord::Model { .. })).count();
-        self.calls.push(CallRecord::Model {
-            id: format!("{}_{row}", self.ids.model_call(at)),
-            provider: CANNED.to_owned(),
-            model: CANNED.to_owned(),
-            operation_type: "clarify_blank".to_owned(),
-            profile: self.spec.profile.clone(),
-            input_tokens: 0,
-            cached_tokens: 0,
-            output_tokens: 0,
-            cost_usd: Some(0.0),
-            first_byte_ms: None,
-            duration_ms: 0,
-            retries: 0,
-            outcome: "ok".to_owned(),
-        });
-    }
-
-    /// Leaves a row of telemetry for a failure, unless there are many already.
-    pub(super) fn failed(
-        &mut self,
-        component: &str,
-        stage: &str,
-        tool_name: Option<&str>,
-        code: &str,
-        what: &[&str],
-    ) {
-        let before = self.calls.iter().filter(|row| matches!(row, CallRecord::Failure(_))).count();
-        if before >= MAX_FAILURES {
-            return;
-        }
-        self.calls.push(CallRecord::Failure(Failure {
-            id: format!("failure_{before}"),
-            component: component.to_owned(),
-            stage: stage.to_owned(),
-            tool_name: tool_name.map(str::to_owned),
-            code: code.to_owned(),
-            message: redacted(&what.join(": ")),
-        }));
-    }
-
-    /// What stops a turn is a failure, unless somebody wanted it or its cause has a row of its own.
-    fn stop_failed(&mut self, why: &TurnStop) {
-        match why {
-            TurnStop::Budget { reason, limit, observed } => {
-                let what = format!("{reason:?}: {observed} of {limit}");
-                self.failed("turn", "budget", None, "budget_exceeded", &[&what]);
-            }
-            TurnStop::IterationLimit { limit } => {
-                self.failed(
-                    "turn",
-                    "iterations",
-                    None,
-                    "iteration_limit",
-                    &[&format!("{limit} model calls")],
-                );
-            }
-            TurnStop::Interrupted { detail } => self.failed("turn", "resume", None, "interrupted", &[detail]),
-            TurnStop::Internal { detail } => self.failed("turn", "run", None, "internal", &[detail]),
-            TurnStop::Cancelled | TurnStop::Superseded | TurnStop::Model { .. } => {}
-        }
-    }
-
-    /// A model call that was cut off by the turn's end.
-    pub(super) fn model_aborted(&mut self, at: &str, open: &OpenModelCall, duration_ms: u64) {
-        self.model_row(at, open, "aborted", None, duration_ms);
-    }
-
-    /// Leaves the telemetry of a model call: one row each, however it ended. `usage` is none where nobody knows it.
-    fn model_row(
-        &mut self,
-        at: &str,
-        open: &OpenModelCall,
-        outcome: &str,
-        usage: Option<Usage>,
-        duration_ms: u64,
-    ) {
-        let Offer { choice, price } = self.offer(at, open.asked);
-        // Nothing costs nothing, whatever the price.
-        let cost_usd = match usage {
-            Some(usage) if usage == Usage::default() => Some(0.0),
-            usage => usage.zip(price).map(|(usage, price)| price.cost_usd(usage)),
-        };
-        let usage = usage.unwrap_or_default();
-        // Providers are foreign: what they count may be anything.
-        let add = |total: &mut u64, more: u64| *total = total.saturating_add(more);
-        let count = |share: &mut ModelCost| {
-            add(&mut share.input_tokens, usage.input_tokens);
-            add(&mut share.cached_tokens, usage.cached_tokens);
-            add(&mut share.output_tokens, usage.output_tokens);
-            share.cost_usd = share.cost_usd.zip(cost_usd).map(|(sum, cost)| sum + cost);
-        };
-        count(self.share(&choice.model, 1));
-        self.share_around(&open.place, |share| {
-            share.llm_calls += 1;
-            count(share);
-        });
-        add(&mut self.costs.input_tokens, usage.input_tokens);
-        add(&mut self.costs.cached_tokens, usage.cached_tokens);
-        add(&mut self.costs.output_tokens, usage.output_tokens);
-        match cost_usd {
-            Some(cost_usd) => self.cost_usd += cost_usd,
-            None => drop(self.unpriced.insert(choice.model.clone())),
-        }
-        let row = self.calls.iter().filter(|row| matches!(row, CallRecord::Model { .. })).count();
-        self.calls.push(CallRecord::Model {
-            id: format!("{}_{row}", self.ids.model_call(at)),
-            provider: choice.provider.clone(),
-            model: choice.model.clone(),
-            operation_type: self.spec.operation_for(work(at)).to_owned(),
-            profile: self.spec.profile_for(work(at)).to_owned(),
-            input_tokens: usage.input_tokens,
-            cached_tokens: usage.cached_tokens,
-            output_tokens: usage.output_tokens,
-            cost_usd,
-            first_byte_ms: open.first_byte_ms,
-            duration_ms,
-            retries: open.requests.saturating_sub(open.lost_requests + 1),
-            outcome: outcome.to_owned(),
         });
     }
 
