@@ -54,9 +54,26 @@ pub(super) fn specs() -> impl Iterator<Item = ToolSpec> {
     specs::declarations().into_iter().map(|(_, spec)| spec)
 }
 
+/// Their names: each turn asks for them, and a declaration is a schema to write.
+const NAMES: [&str; 13] = [
+    "list_templates",
+    "get_template",
+    "create_template",
+    "list_projects",
+    "get_project",
+    "create_project",
+    "delete_project",
+    "publish_context_document",
+    "list_tasks",
+    "create_task",
+    "update_task",
+    "delete_task",
+    "audit_project",
+];
+
 /// Whether a tool is one of the domain: only some contexts have it.
 pub(super) fn has(name: &str) -> bool {
-    specs().any(|spec| spec.name == name)
+    NAMES.contains(&name)
 }
 
 impl Tool for ProjectTool {

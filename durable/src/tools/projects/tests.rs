@@ -195,3 +195,9 @@ fn what_is_not_there_and_a_storage_that_is_down() {
     let told = room.call("get_project", json!({"project_id": id})).unwrap_err();
     assert!(told.contains("cannot be reached") && !told.contains("down"), "{told}");
 }
+
+#[test]
+fn the_names_are_those_of_the_declarations() {
+    let declared: Vec<String> = specs().map(|spec| spec.name).collect();
+    assert_eq!(declared, NAMES);
+}
