@@ -65,3 +65,45 @@ fn options(target: &Target) -> Value {
         "rejectRequestPattern": refused,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::PRIVATE_HOSTS;
+
+    // The browser reads it as JavaScript does, and so does a schema.
+    #[test]
+    fn what_a_page_may_not_ask() {
+        let pattern =
+            jsonschema::validator_for(&json!({"type": "string", "pattern": PRIVATE_HOSTS})).unwrap();
+        for refused in [
+            "http://127.0.0.1/",
+            "http://127.0.0.1:8787/x",
+            "http://169.254.169.254/latest",
+            "http://u:p@10.0.0.1/",
+            "http://[::1]:80/",
+            "http://[::ffff:7f00:1]/",
+            "http://localhost:3000",
+            "ws://localhost/",
+            "http://localhost./",
+            "http://a.localhost/",
+            "http://nas.local:5000/x",
+            "http://metadata.google.internal/",
+            "http://router/",
+        ] {
+            assert!(pattern.is_valid(&json!(refused)), "{refused}");
+        }
+        for asked in [
+            "https://example.com/",
+            "https://example.com:443/a?b=http://localhost/",
+            "https://www.example.co.uk",
+            "https://local.example.com/x#y",
+            "https://1.example.com/",
+            "https://example.com/@10.0.0.1/",
+            "data:text/css,a",
+        ] {
+            assert!(!pattern.is_valid(&json!(asked)), "{asked}");
+        }
+    }
+}
