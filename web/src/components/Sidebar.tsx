@@ -128,7 +128,10 @@ function SignedIn({ session }: { session: Session | null }) {
   if (who === null) return null;
   return (
     <p className="signed-in" data-testid="signed-in">
-      <span title={key ? `API key espk_${key.prefix}_…` : undefined}>Signed in: {who}</span>
+      <span title={key ? `${key.name} (API key espk_${key.prefix}_…)` : undefined}>
+        <span className="visually-hidden">Signed in: </span>
+        {who}
+      </span>
       {key && (
         <button type="button" className="link-button" data-testid="sign-out" onClick={() => void signOut()}>
           Sign out
