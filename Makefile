@@ -23,7 +23,7 @@ WORKER := build/index.js
 PAGE   := web/dist/index.html
 D1     := .wrangler/state/migrated
 LLM    := .tools/local-model/installed
-FUZZER := .tools/contract/installed
+PYTHON := .tools/contract/installed
 
 PAGE_NPM := web/node_modules/.package-lock.json
 
@@ -73,14 +73,14 @@ audit: $(RUST) $(NPM) $(PAGE_NPM) ## known holes, licences and sources of what w
 # The binary starts the fake LLM and `wrangler dev`, runs the command against them and stops both.
 E2E := $(TOOLS) ESPALIER_SKIP_BUILD=1 cargo run --locked --quiet -p espalier-test-support --bin e2e --
 
-e2e: $(WORKER) $(PAGE) ## the end-to-end tests against real workerd
+e2e: $(WORKER) $(PAGE) $(PYTHON) ## the end-to-end tests against real workerd
 	$(E2E) cargo test --locked --no-fail-fast -p espalier --test "*"
 
 # The client's own protocol; what it does in the Worker is tested in tests/mcp.rs.
 mcp-conformance: $(RUST) $(NPM) ## the MCP client against the conformance tests of the protocol
 	@$(TOOLS) scripts/mcp-conformance
 
-contract: $(WORKER) $(PAGE) $(FUZZER) ## schemathesis against openapi.json: no 5xx, nothing that it does not promise (ARGS="--seed 7 --max-examples 500")
+contract: $(WORKER) $(PAGE) $(PYTHON) ## schemathesis against openapi.json: no 5xx, nothing that it does not promise (ARGS="--seed 7 --max-examples 500")
 	$(E2E) --instances main -- scripts/contract $(ARGS)
 
 browser: $(WORKER) $(PAGE) ## the page in a headless Chromium
@@ -194,7 +194,7 @@ $(D1): migrations/*.sql wrangler.toml $(NPM)
 	$(WRANGLER) d1 migrations apply DB --local
 	@touch $@
 
-$(FUZZER): tests/contract/requirements.txt
+$(PYTHON): tests/contract/requirements.txt
 	scripts/contract install
 	@touch $@
 

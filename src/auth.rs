@@ -1,6 +1,6 @@
-//! Credentials → [`Principal`]. Three kinds: bearer API keys, JWTs of configured issuers, and the cookie of an
-//! anonymous session. This module decides what was presented; `api_key`, `jwt` and `session` judge it; `routes` fetches
-//! what they need.
+//! Credentials → [`Principal`]. Three kinds: bearer API keys, JWTs of configured issuers, and the cookie of a session,
+//! which is an anonymous one or one that an API key opened. This module decides what was presented; `api_key`, `jwt`,
+//! `session` and `signed_in` judge it; `routes` fetches what they need.
 
 pub mod api_key;
 pub mod jwks;
@@ -8,12 +8,14 @@ pub mod jwt;
 pub mod scope;
 pub mod seen;
 pub mod session;
+pub mod signed_in;
 
 use espalier_durable::protocol::{ApiError, ErrorCode, Owner};
 
 use api_key::ApiKey;
 use jwt::Issuer;
 use scope::Scopes;
+use signed_in::SessionToken;
 
 /// Somebody who may come in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,8 +43,10 @@ pub enum Credential {
         token: String,
         method: Method,
     },
-    /// The token in the session cookie.
-    Session(String),
+    /// The session cookie of somebody who signed in with an API key.
+    SignedIn(SessionToken),
+    /// Any other token in the session cookie.
+    Anonymous(String),
 }
 
 /// Finds the credential. `Authorization` wins over an issuer's own header, and that over the cookie. A bad one is never
@@ -68,9 +72,11 @@ pub fn presented(
     }
     let cookies = header("cookie");
     let token = cookies.as_deref().and_then(|cookies| session::token_in(cookies, https));
-    token
-        .map(|token| Credential::Session(token.to_owned()))
-        .ok_or_else(|| unauthenticated("no API key, no token and no session"))
+    let token = token.ok_or_else(|| unauthenticated("no API key, no token and no session"))?;
+    Ok(match SessionToken::parse(token) {
+        Some(token) => Credential::SignedIn(token),
+        None => Credential::Anonymous(token.to_owned()),
+    })
 }
 
 fn bearer(authorization: &str) -> Option<&str> {

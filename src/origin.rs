@@ -1,13 +1,13 @@
 //! Which web pages may use a visitor's cookie, and which may read an answer.
 //!
-//! A browser sends the cookie whoever wrote the page, and says in `Origin` who did. A client that is no browser has
-//! no ambient credential to abuse; it is known by the absence of `Sec-Fetch-*`, which pages cannot suppress.
+//! A browser sends the cookie with the requests of any page, and says in `Origin` which page it was. A client that is no
+//! browser has no ambient credential to abuse. A browser is recognised by `Sec-Fetch-Site`.
 
 use espalier_durable::protocol::{ApiError, ErrorCode};
 
-/// Headers that browsers alone send, and that no page can set or remove (W3C Fetch Metadata).
-pub const FETCH_METADATA: [&str; 4] =
-    ["sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "sec-fetch-user"];
+/// The header that only browsers send, since only they know which site a page belongs to. No page can set or remove it
+/// (W3C Fetch Metadata). Its siblings prove less: Node's own `fetch` sends `Sec-Fetch-Mode`.
+pub const FETCH_SITE: &str = "sec-fetch-site";
 
 /// Chromium caps what a preflight is remembered for at two hours.
 const PREFLIGHT_SECONDS: &str = "7200";
@@ -47,7 +47,7 @@ pub struct Provenance<'a> {
     pub own: Option<&'a str>,
     /// The header `Origin`.
     pub origin: Option<&'a str>,
-    /// Whether any header of [`FETCH_METADATA`] is there. Means nothing where there is an `Origin`.
+    /// Whether [`FETCH_SITE`] is there. Means nothing where there is an `Origin`.
     pub from_browser: bool,
 }
 
@@ -60,7 +60,7 @@ impl Provenance<'_> {
                 Err(ApiError::new(ErrorCode::ForbiddenOrigin, "this origin is not in ALLOWED_ORIGINS"))
             }
             None if self.from_browser => {
-                Err(ApiError::new(ErrorCode::ForbiddenOrigin, "a browser must say its origin"))
+                Err(ApiError::new(ErrorCode::ForbiddenOrigin, "this request needs an Origin header"))
             }
             None => Ok(()),
         }

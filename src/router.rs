@@ -11,8 +11,13 @@ pub enum Route<'a> {
     Health,
     /// This description of the API.
     OpenApi,
-    /// Opens an anonymous session, where the deployment has them. Who comes with a valid cookie keeps it.
+    /// Opens a session, or says whose the session is. With an API key in the body it opens a session that does what the key
+    /// may, for as long as the key lives and 30 days at most. Without one it tells whom the cookie stands for; where there is
+    /// no valid cookie it opens an anonymous session, if the deployment has them.
     Session,
+    /// Signs out. The session that an API key opened is over, and its cookie opens nothing any more, within a minute
+    /// everywhere. The browser loses the cookie of an anonymous session, which nothing else ends.
+    SignOut,
     /// Says something in a thread and streams the turn that answers. The stream ends after the turn's `done`. Closing it does
     /// not stop the turn, unless `cancel_on_disconnect` asks for that. The same `turn_id` again streams the first turn and
     /// starts none.
@@ -115,10 +120,11 @@ type Make = for<'a> fn(&'a str, &'a str) -> Route<'a>;
 
 use Method::{Delete, Get, Patch, Post, Put};
 
-const TABLE: [(Method, &str, Make); 44] = [
+const TABLE: [(Method, &str, Make); 45] = [
     (Get, "/api/health", |_, _| Route::Health),
     (Get, "/openapi.json", |_, _| Route::OpenApi),
     (Post, "/api/session", |_, _| Route::Session),
+    (Delete, "/api/session", |_, _| Route::SignOut),
     (Post, "/api/chat", |_, _| Route::Chat),
     (Get, "/api/models", |_, _| Route::Models),
     (Get, "/api/threads", |_, _| Route::Threads),

@@ -16,7 +16,7 @@ use worker::{Context, Env, Headers, Request, console_error};
 use crate::body::BoundedBody;
 use crate::head;
 use crate::ids::uuid_v7;
-use crate::origin::{self, FETCH_METADATA, Provenance};
+use crate::origin::{self, FETCH_SITE, Provenance};
 use crate::problem::Failure;
 use crate::reply::Reply;
 use crate::router::{self, Found};
@@ -74,12 +74,11 @@ impl Call {
 
     /// Where the request says it comes from.
     pub fn provenance(&self) -> Provenance<'_> {
-        let sent = |name: &&str| self.request.headers().has(name).unwrap_or(true);
         let origin = self.origin.as_deref();
         Provenance {
             own: self.own_origin(),
             origin,
-            from_browser: origin.is_none() && FETCH_METADATA.iter().any(sent),
+            from_browser: origin.is_none() && self.request.headers().has(FETCH_SITE).unwrap_or(true),
         }
     }
 

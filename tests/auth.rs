@@ -122,7 +122,7 @@ async fn a_foreign_origin_changes_nothing() {
         case.client.with("origin", &format!("{}.evil.example", env("ESPALIER_URL"))),
         // No origin, but a browser.
         case.client.with("sec-fetch-site", "cross-site"),
-        case.client.with("sec-fetch-mode", "cors"),
+        case.client.with("sec-fetch-site", "none").with("sec-fetch-mode", "navigate"),
     ];
     for client in foreign {
         for (method, path) in [("POST", "/api/chat"), ("POST", &format!("{path}/cancel")), ("DELETE", &path)]
@@ -138,6 +138,13 @@ async fn a_foreign_origin_changes_nothing() {
     let own = case.client.with("origin", &env("ESPALIER_URL")).with("sec-fetch-site", "same-origin");
     own.chat(&json!({ "thread_id": thread, "content": case.said("Again", "") })).await.turn().await;
     assert_eq!(case.client.messages(&thread).await.len(), 4);
+}
+
+// Node's own fetch says how it fetches, and is no browser all the same; `tests/clients.rs` has the real one.
+#[tokio::test]
+async fn a_program_is_told_from_a_browser() {
+    let program = Client::nobody_at(&env("ESPALIER_URL")).with("sec-fetch-mode", "cors");
+    program.post("/api/session", &json!({})).await.expect(200).await;
 }
 
 // CORS is an allow-list that is empty here: no foreign page gets to read an answer.

@@ -137,7 +137,7 @@ async fn unknown_routes_and_methods_are_told_apart() {
     for (method, path, allowed) in [
         ("GET", "/api/chat", vec!["POST"]),
         ("PUT", "/api/chat", vec!["POST"]),
-        ("GET", "/api/session", vec!["POST"]),
+        ("GET", "/api/session", vec!["DELETE", "POST"]),
         ("POST", "/api/health", vec!["GET"]),
         ("POST", "/api/models", vec!["GET"]),
         ("POST", "/api/threads", vec!["GET"]),

@@ -2,7 +2,7 @@
 //! itself is stored nowhere.
 
 use espalier_durable::protocol::{Owner, hex};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::scope::Scopes;
@@ -65,9 +65,20 @@ impl std::fmt::Debug for ApiKey {
     }
 }
 
+/// What people know a key by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct KeyLabel {
+    /// What a key is found by: the part between the two underscores.
+    pub prefix: String,
+    pub name: String,
+}
+
 /// A row of `api_keys`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct KeyRow {
+    pub prefix: String,
+    pub name: String,
     /// Lower-case hexadecimal.
     pub hash: String,
     pub tenant: String,
@@ -84,13 +95,29 @@ impl KeyRow {
     pub fn use_is_news(&self, now: u64) -> bool {
         self.last_used_at.is_none_or(|at| now.saturating_sub(at) >= USED_EVERY_MS)
     }
+
+    /// Who the key stands for, given that it was proved; `None` if it is revoked or expired. A row whose user is not of
+    /// this issuer proves nothing either.
+    pub fn opens(self, method: Method, now: u64) -> Option<Verified> {
+        if self.revoked_at.is_some() {
+            return None;
+        }
+        let user = self.user_id.strip_prefix(ISSUER)?.strip_prefix(':').filter(|user| !user.is_empty())?;
+        let owner = Owner { issuer: ISSUER.to_owned(), tenant: self.tenant, user: user.to_owned() };
+        let principal = Principal { owner, method, scopes: Scopes::parse(&self.scopes) };
+        let key = Some(KeyLabel { prefix: self.prefix, name: self.name });
+        let verified = Verified { principal, expires_at: self.expires_at, key };
+        (!verified.expired(now)).then_some(verified)
+    }
 }
 
-/// A key, or a token, that was verified.
+/// A key, a session or a token that was verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
     pub principal: Principal,
     pub expires_at: Option<u64>,
+    /// The API key itself, or the one that opened the session; `None` of a token.
+    pub key: Option<KeyLabel>,
 }
 
 impl Verified {
@@ -100,16 +127,10 @@ impl Verified {
     }
 }
 
-/// Judges a key by its row; `None` refuses it. A row whose user is not of this issuer proves nothing either.
+/// Judges a key by its row; `None` refuses it.
 pub fn verify(row: KeyRow, digest: &KeyDigest, now: u64) -> Option<Verified> {
-    if !same(row.hash.as_bytes(), hex(digest).as_bytes()) || row.revoked_at.is_some() {
-        return None;
-    }
-    let user = row.user_id.strip_prefix(ISSUER)?.strip_prefix(':').filter(|user| !user.is_empty())?;
-    let owner = Owner { issuer: ISSUER.to_owned(), tenant: row.tenant, user: user.to_owned() };
-    let principal = Principal { owner, method: Method::Bearer, scopes: Scopes::parse(&row.scopes) };
-    let verified = Verified { principal, expires_at: row.expires_at };
-    (!verified.expired(now)).then_some(verified)
+    let proved = same(row.hash.as_bytes(), hex(digest).as_bytes());
+    if proved { row.opens(Method::Bearer, now) } else { None }
 }
 
 /// Compares without stopping at the first difference, so that time tells nothing about where it is.
@@ -130,6 +151,8 @@ mod tests {
 
     fn row(key: &str) -> KeyRow {
         KeyRow {
+            prefix: "0a1b2c3d".to_owned(),
+            name: "laptop".to_owned(),
             hash: hex(&ApiKey::parse(key).unwrap().digest()),
             tenant: "acme".to_owned(),
             user_id: "key:0a1b2c3d".to_owned(),

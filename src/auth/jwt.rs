@@ -138,7 +138,8 @@ impl Issuer {
         };
         let owner = Owner { issuer: self.name.clone(), tenant: tenant.to_owned(), user: sub.clone() };
         let expires_at = Some(((*exp + SKEW_S) * 1_000.0) as u64);
-        Some(Verified { principal: Principal { owner, method, scopes: Scopes::USER }, expires_at })
+        let principal = Principal { owner, method, scopes: Scopes::USER };
+        Some(Verified { principal, expires_at, key: None })
     }
 }
 

@@ -1,19 +1,18 @@
-//! API keys and tokens that this isolate has verified lately, so that a request costs no query, and that a database which is
-//! down does not stop those who were in.
+//! API keys, signed-in sessions and tokens that this isolate has verified lately, so that a request costs no query, and
+//! that a database which is down does not stop those who were in.
 
 use std::collections::BTreeMap;
 
-use super::Principal;
 use super::api_key::{KeyDigest, Verified};
 
-/// How long a key is taken without asking again: the longest that a revocation takes to be noticed.
+/// How long a key is taken without asking again: the longest that a revocation, or signing out, takes to be noticed.
 const FRESH_MS: u64 = 60_000;
 /// How long a key is taken when the database cannot be asked: the outage that chat is to survive (DESIGN §5).
 const GRACE_MS: u64 = 3_600_000;
 /// About 300 bytes each: a fraction of a megabyte of the isolate's 128.
 const CAPACITY: usize = 1_000;
 
-/// The keys, by the digest of the whole key: only who presents it again finds it.
+/// The keys and the like, by the digest of the whole: only a request that presents it again finds it.
 #[derive(Debug, Default)]
 pub struct SeenKeys(BTreeMap<KeyDigest, (u64, Verified)>);
 
@@ -24,18 +23,18 @@ impl SeenKeys {
     }
 
     /// Who this is, if the key was verified a moment ago.
-    pub fn fresh(&self, digest: &KeyDigest, now: u64) -> Option<Principal> {
+    pub fn fresh(&self, digest: &KeyDigest, now: u64) -> Option<Verified> {
         self.within(FRESH_MS, digest, now)
     }
 
     /// Who this was, for when nobody can be asked.
-    pub fn in_grace(&self, digest: &KeyDigest, now: u64) -> Option<Principal> {
+    pub fn in_grace(&self, digest: &KeyDigest, now: u64) -> Option<Verified> {
         self.within(GRACE_MS, digest, now)
     }
 
-    fn within(&self, age: u64, digest: &KeyDigest, now: u64) -> Option<Principal> {
+    fn within(&self, age: u64, digest: &KeyDigest, now: u64) -> Option<Verified> {
         let (at, key) = self.0.get(digest)?;
-        (now.saturating_sub(*at) < age && !key.expired(now)).then(|| key.principal.clone())
+        (now.saturating_sub(*at) < age && !key.expired(now)).then(|| key.clone())
     }
 
     /// Remembers a key that was just verified, in place of the one that was verified longest ago.
@@ -47,7 +46,7 @@ impl SeenKeys {
         self.0.insert(digest, (now, key));
     }
 
-    /// Forgets all keys of a user of a tenant, where one was revoked: it is not known here which.
+    /// Forgets all keys and sessions of a user of a tenant, because one key was revoked: it is not known here which.
     pub fn forget_user(&mut self, tenant: &str, user: &str) {
         self.0.retain(|_, (_, key)| {
             let owner = &key.principal.owner;
@@ -55,7 +54,7 @@ impl SeenKeys {
         });
     }
 
-    /// Forgets a key that turned out to be none, or none any more.
+    /// Forgets a key that turned out to be none, or none any more, or a session that was signed out.
     pub fn forget(&mut self, digest: &KeyDigest) {
         self.0.remove(digest);
     }
@@ -71,7 +70,8 @@ mod tests {
 
     fn key(user: &str, expires_at: Option<u64>) -> Verified {
         let owner = Owner { issuer: "key".to_owned(), tenant: "acme".to_owned(), user: user.to_owned() };
-        Verified { principal: Principal { owner, method: Method::Bearer, scopes: Scopes::USER }, expires_at }
+        let principal = Principal { owner, method: Method::Bearer, scopes: Scopes::USER };
+        Verified { principal, expires_at, key: None }
     }
 
     fn digest(of: usize) -> [u8; 32] {

@@ -1,4 +1,5 @@
-//! Anonymous sessions: a cookie that says who the visitor is, and is signed. Nothing is stored.
+//! Anonymous sessions: a cookie that says who the visitor is, and is signed. Nothing is stored. The cookie itself, which
+//! signed-in sessions (`signed_in`) share, is described here too.
 //!
 //! The token is `<key id>.<payload>.<mac>`: the payload is user id, start and end (16 + 8 + 8 bytes, big-endian), the
 //! mac is HMAC-SHA-256 over all that stands before it. The key id is derived from the secret: where there are several
@@ -8,7 +9,6 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use espalier_durable::protocol::{Owner, hex};
 use hmac::{Hmac, KeyInit, Mac};
-use serde::Serialize;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
@@ -55,14 +55,6 @@ impl Session {
             Owner { issuer: ISSUER.to_owned(), tenant: "public".to_owned(), user: self.user.to_string() };
         Principal { owner, method: Method::Ambient, scopes: Scopes::USER }
     }
-}
-
-/// The body of an answer that opens a session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Opened {
-    pub user_id: Uuid,
-    pub expires_at: u64,
 }
 
 /// The most secrets at a time: more than any rotation needs.
@@ -163,10 +155,15 @@ const fn cookie(https: bool) -> &'static str {
 }
 
 /// The value of `Set-Cookie`. `Secure` only over https: browsers would drop the cookie on a local http address.
-pub fn set_cookie(token: &str, session: &Session, now: u64, https: bool) -> String {
-    let seconds = session.expires_at.saturating_sub(now) / 1_000;
+pub fn set_cookie(token: &str, expires_at: u64, now: u64, https: bool) -> String {
+    let seconds = expires_at.saturating_sub(now) / 1_000;
     let (name, secure) = (cookie(https), if https { "; Secure" } else { "" });
     format!("{name}={token}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
+}
+
+/// The value of `Set-Cookie` that takes the cookie back.
+pub fn clear_cookie(https: bool) -> String {
+    set_cookie("", 0, 0, https)
 }
 
 /// The session's token in a `Cookie` header.

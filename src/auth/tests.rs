@@ -25,7 +25,8 @@ fn found(headers: &[(&str, &str)], issuers: &[Issuer]) -> (&'static str, String)
         Ok(Credential::ApiKey(key)) => ("key", key.prefix().to_owned()),
         Ok(Credential::Jwt { token, method: Method::Bearer }) => ("bearer", token),
         Ok(Credential::Jwt { token, method: Method::Ambient }) => ("ambient", token),
-        Ok(Credential::Session(token)) => ("session", token),
+        Ok(Credential::SignedIn(token)) => ("signed in", token.reveal().to_owned()),
+        Ok(Credential::Anonymous(token)) => ("session", token),
         Err(error) => (error.code.as_str(), String::new()),
     }
 }
@@ -62,6 +63,15 @@ fn tokens_are_found_where_their_issuers_put_them() {
     assert_eq!(found(&[bearer, own, cookie], &issuers(&[Some("x-token")])), NONE);
     assert_eq!(found(&[bearer, cookie], &issuers(&[])), NONE);
     assert_eq!(found(&[bearer], &issuers(&[None])), ("bearer", abc));
+}
+
+#[test]
+fn the_cookie_of_a_key_is_told_from_a_visitors() {
+    let token = format!("esps_{}", "0".repeat(64));
+    let cookies = format!("other=1; espalier_session={token}");
+    assert_eq!(found(&[("cookie", &cookies)], &[]), ("signed in", token.clone()));
+    // It is a cookie and nothing else.
+    assert_eq!(found(&[("authorization", &format!("Bearer {token}"))], &[]), NONE);
 }
 
 #[test]

@@ -15,6 +15,7 @@ pub struct Contract {
     needs: Option<Scope>,
     parameters: Vec<Value>,
     body: Option<Content>,
+    body_required: bool,
     answers: Vec<(u16, Answer)>,
     refusals: Vec<ErrorCode>,
 }
@@ -41,7 +42,14 @@ enum Content {
 pub fn open() -> Contract {
     let refusals =
         vec![ErrorCode::UriTooLong, ErrorCode::HeadersTooLarge, ErrorCode::RateLimited, ErrorCode::Internal];
-    Contract { needs: None, parameters: Vec::new(), body: None, answers: Vec::new(), refusals }
+    Contract {
+        needs: None,
+        parameters: Vec::new(),
+        body: None,
+        body_required: true,
+        answers: Vec::new(),
+        refusals,
+    }
 }
 
 /// A route that needs a credential with this scope.
@@ -67,9 +75,15 @@ impl Contract {
         ])
     }
 
-    /// The body is any bytes.
+    /// The body is this, as JSON, or nothing.
+    pub fn may_take<T: JsonSchema>(self) -> Self {
+        Contract { body_required: false, ..self.takes::<T>() }
+    }
+
+    /// The body is any bytes, or none: a file may be empty.
     pub fn takes_bytes(mut self) -> Self {
         self.body = Some(Content::Bytes);
+        self.body_required = false;
         self.refuses(&[ErrorCode::BodyTooLarge])
     }
 
@@ -148,15 +162,11 @@ impl Contract {
             operation["parameters"] = json!(parameters);
         }
         if let Some(body) = self.body {
-            // A file may be empty, nothing else.
-            let required = !matches!(body, Content::Bytes);
             operation["requestBody"] =
-                json!({ "required": required, "content": content(body, types.taken()) });
+                json!({ "required": self.body_required, "content": content(body, types.taken()) });
         }
         operation["security"] = match self.needs {
             None => json!([]),
-            // No session has this scope.
-            Some(Scope::Admin) => json!([{ "bearer": ["admin"] }]),
             Some(scope) => json!([{ "bearer": [scope.as_str()] }, { "session": [scope.as_str()] }]),
         };
         operation

@@ -125,7 +125,8 @@ pub fn document() -> Value {
                     "type": "apiKey",
                     "in": "cookie",
                     "name": "espalier_session",
-                    "description": "What `POST /api/session` sets; over https its name is `__Host-espalier_session`.",
+                    "description": "The cookie that `POST /api/session` sets; over https its name is \
+                        `__Host-espalier_session`.",
                 },
             },
         },

@@ -10,13 +10,13 @@ use espalier_durable::protocol::{
     Approval, Cancelled, ChatRequest, Collection, CollectionList, Document, DocumentDetail, DocumentList,
     ErrorCode, FileEntry, FileList, KeyList, LINE, MAX_NAME_CHARS, MAX_WORKSPACE_NAME, MemoryList,
     MessageList, MintedKey, NewCollection, NewKey, PassageList, ProjectDetail, ProjectList, SentContent,
-    Taken, TemplateList, ThreadChange, ThreadDetail, ThreadList, ToolResult, UsageList, WORKSPACE_NAME,
-    WorkspaceList,
+    SignIn, Taken, TemplateList, ThreadChange, ThreadDetail, ThreadList, ToolResult, UsageList,
+    WORKSPACE_NAME, WorkspaceList,
 };
 use serde_json::{Value, json};
 
 use crate::auth::scope::Scope;
-use crate::auth::session::Opened;
+use crate::auth::signed_in::Opened;
 use crate::health::Health;
 use crate::models::ModelList;
 use crate::query::{MAX_LIMIT, MAX_SEQ, MAX_WANTED_CHARS};
@@ -30,12 +30,14 @@ fn contract(route: Route<'_>) -> Contract {
     match route {
         Route::Health => open().gives::<Health>(200).gives::<Health>(503),
         Route::OpenApi => open().gives::<Value>(200),
-        Route::Session => open().gives::<Opened>(200).refuses(&[
+        Route::Session => open().may_take::<SignIn>().gives::<Opened>(200).refuses(&[
             E::Unauthenticated,
             E::ForbiddenOrigin,
-            E::UnsupportedMediaType,
             E::Misconfigured,
         ]),
+        Route::SignOut => open()
+            .gives_nothing("The cookie is taken back.")
+            .refuses(&[E::ForbiddenOrigin, E::UnsupportedMediaType]),
         Route::Chat => needs(Scope::Write).takes::<ChatRequest>().streams().refuses(&[
             E::ThreadNotFound,
             E::MessageNotFound,

@@ -10,7 +10,7 @@ fn allowed() -> AllowedOrigins {
 #[test]
 fn a_cookie_changes_state_only_from_a_known_origin() {
     let table = [
-        // Origin, Sec-Fetch-*, passes
+        // Origin, Sec-Fetch-Site, passes
         (Some(OWN), true, true),
         (Some(OWN), false, true),
         (Some("https://app.example.com"), true, true),

@@ -18,11 +18,12 @@ fn every_route_is_found_by_its_method_and_path() {
     let files = format!("{thread}/files");
     let file = format!("{thread}/files/notes/a%20b.md");
     let workspace = "shared";
-    let table: [(&str, &str, Route); 42] = [
+    let table: [(&str, &str, Route); 43] = [
         ("GET", "/api/health", Route::Health),
         ("HEAD", "/api/health", Route::Health),
         ("GET", "/openapi.json", Route::OpenApi),
         ("POST", "/api/session", Route::Session),
+        ("DELETE", "/api/session", Route::SignOut),
         ("POST", "/api/chat", Route::Chat),
         ("GET", "/api/models", Route::Models),
         ("GET", "/api/threads", Route::Threads),
@@ -78,7 +79,7 @@ fn a_known_path_with_another_method_names_those_it_has() {
         ("GET", "/api/chat", "POST, OPTIONS"),
         ("HEAD", "/api/chat", "POST, OPTIONS"),
         ("POST", "/api/health", "GET, HEAD, OPTIONS"),
-        ("GET", "/api/session", "POST, OPTIONS"),
+        ("GET", "/api/session", "POST, DELETE, OPTIONS"),
         ("DELETE", "/api/threads", "GET, HEAD, OPTIONS"),
         ("PUT", "/api/threads/x", "GET, HEAD, PATCH, DELETE, OPTIONS"),
         ("POST", "/api/threads/x", "GET, HEAD, PATCH, DELETE, OPTIONS"),

@@ -40,7 +40,8 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
     match route {
         Route::Health => Ok(Answer::Ours(health::report(call))),
         Route::OpenApi => Ok(Answer::Ours(Reply::bytes(200, "application/json", OPENAPI.to_vec()))),
-        Route::Session => session::open(call).map(Answer::Ours),
+        Route::Session => session::open(call).await.map(Answer::Ours),
+        Route::SignOut => session::sign_out(call).await.map(Answer::Ours),
         Route::Chat => {
             let owner = credentials::to_change(call).await?;
             chat::start(call, owner).await.map(Answer::Object)

@@ -1,8 +1,9 @@
 // What the checks of the page stand on: a browser, watched pages, the fake LLM's scripts, a tally.
 
 import { existsSync, mkdirSync } from "node:fs";
-import http from "node:http";
 import { chromium } from "playwright-core";
+
+export { cuttableLine } from "./line.mjs";
 
 /** No check waits for a time, only for something to be seen; this is when it gives up. */
 const PATIENCE_MS = 30_000;
@@ -56,38 +57,6 @@ const SHOTS = "target/e2e";
 export async function shot(page, name) {
   mkdirSync(SHOTS, { recursive: true });
   await page.screenshot({ path: `${SHOTS}/${name}.png` });
-}
-
-/**
- * The service behind a line that can be cut: every connection that is open breaks off at once, as on a train that
- * enters a tunnel. New ones work.
- */
-export async function cuttableLine(base) {
-  const target = new URL(base);
-  const open = new Set();
-  const server = http.createServer((incoming, outgoing) => {
-    const { method, url: path, headers } = incoming;
-    const upstream = http.request({ host: target.hostname, port: target.port, method, path, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(outgoing);
-    });
-    upstream.on("error", () => outgoing.destroy());
-    outgoing.on("close", () => upstream.destroy());
-    incoming.pipe(upstream);
-  });
-  server.on("connection", (socket) => {
-    open.add(socket);
-    socket.on("close", () => open.delete(socket));
-  });
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
-    url: `http://127.0.0.1:${server.address().port}/`,
-    cut: () => open.forEach((socket) => socket.destroy()),
-    close: () => {
-      open.forEach((socket) => socket.destroy());
-      server.close();
-    },
-  };
 }
 
 /**
@@ -193,9 +162,9 @@ export function launch() {
 
 /**
  * A new visitor. Everything that a page does behind the scenes is noted: what it asks of whom, and what it
- * complains about.
+ * complains about. `there` waits for what the page is to show.
  */
-export async function visit(browser, base, options = {}) {
+export async function visit(browser, base, options = {}, there = alive) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
   context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
@@ -211,7 +180,7 @@ export async function visit(browser, base, options = {}) {
     if (pathname === "/api/chat") notes.chats.push(JSON.parse(request.postData() ?? "{}"));
   });
   await page.goto(base);
-  await alive(page);
+  await there(page);
   return { page, context, notes };
 }
 

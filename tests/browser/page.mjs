@@ -21,6 +21,7 @@ import { plans } from "./suites/plans.mjs";
 import { projects } from "./suites/projects.mjs";
 import { safety } from "./suites/safety.mjs";
 import { scale } from "./suites/scale.mjs";
+import { signIn } from "./suites/sign_in.mjs";
 import { swarm } from "./suites/swarm.mjs";
 import { tabs } from "./suites/tabs.mjs";
 import { chats, finding } from "./suites/threads.mjs";
@@ -29,7 +30,7 @@ import { nesting, stopping, streaming } from "./suites/turns.mjs";
 
 const SUITES = {
   demo, streaming, nesting, stopping, tree, budget, approvals, editing, media, files, memory, collections, plans, projects, swarm, chats, finding, tabs, lines, keys, themes, models, narrow, access,
-  safety, scale,
+  safety, scale, sign_in: signIn,
 };
 
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));

@@ -3,6 +3,7 @@ import { Announcer } from "./components/Announcer";
 import { Banner } from "./components/Banner";
 import { Composer, COMPOSER_ID } from "./components/Composer";
 import { SEARCH_ID, Sidebar } from "./components/Sidebar";
+import { SignIn } from "./components/SignIn";
 import { Toast } from "./components/Toast";
 import { TopBar } from "./components/TopBar";
 import { Transcript } from "./components/Transcript";
@@ -22,7 +23,7 @@ import type { TurnView } from "./turn/view";
 const SIDES = { files: filesPanel, collections: collectionsPanel, projects: projectsPanel };
 
 export function App() {
-  const { phase, demo, problem, notice } = useStore(page);
+  const { phase, session, demo, problem, notice } = useStore(page);
   const state = useStore(conversation.store);
   const online = useOnline();
   const title = useTitle(state);
@@ -52,6 +53,8 @@ export function App() {
       </Unavailable>
     );
   }
+
+  if (phase === "signedOut") return <SignIn ended={session !== null} />;
 
   const last = state.exchanges.at(-1);
   const editable = last && isAsked(last) && state.running === null;

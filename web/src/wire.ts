@@ -57,7 +57,16 @@ export interface ModelList {
   models: { id: string; provider: string; model: string; capabilities?: { vision?: boolean } }[];
 }
 
-/** `GET /api/health`; like the one above it is the Worker's own answer, so its type stands here. */
+/** `POST /api/session`: whom the requests of this browser stand for. */
+export interface Session {
+  user_id: string;
+  expires_at: number | null;
+  scopes: string[];
+  /** The API key that somebody signed in with. */
+  key: { prefix: string; name: string } | null;
+}
+
+/** `GET /api/health`; like those above it is the Worker's own answer, so its type stands here. */
 export interface Health {
   status: string;
   version?: string;

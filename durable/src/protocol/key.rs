@@ -32,6 +32,22 @@ pub struct NewKey {
     pub expires_at: Option<u64>,
 }
 
+/// The body of `POST /api/session`, which may be empty.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct SignIn {
+    /// The API key to sign in with, whole. If it is absent, the session is the cookie's, or an anonymous one.
+    #[serde(default)]
+    pub key: Option<String>,
+}
+
+impl SignIn {
+    /// Reads a body.
+    pub fn parse(body: &[u8]) -> Result<SignIn, ApiError> {
+        if body.is_empty() { Ok(SignIn::default()) } else { read(body) }
+    }
+}
+
 impl NewKey {
     /// Reads and checks a body, but for the words of its scopes.
     pub fn parse(body: &[u8], now: u64) -> Result<NewKey, ApiError> {
@@ -90,4 +106,27 @@ pub struct MintedKey {
     pub key: String,
     #[serde(flatten)]
     pub summary: KeySummary,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SignIn;
+
+    #[test]
+    fn a_body_without_a_key_is_a_visitors() {
+        let key = |body: &str| SignIn::parse(body.as_bytes()).map(|body| body.key);
+        for visitor in ["", "{}", r#"{"key":null}"#, r#"{"other":1}"#] {
+            assert_eq!(key(visitor), Ok(None), "{visitor:?}");
+        }
+        assert_eq!(key(r#"{"key":"espk_x"}"#), Ok(Some("espk_x".to_owned())));
+        for (body, code, field) in [
+            (r#"{"key":7}"#, "invalid_request", Some("key")),
+            (" ", "invalid_json", None),
+            ("{", "invalid_json", None),
+            (r#"["espk_x"]"#, "invalid_request", None),
+        ] {
+            let error = key(body).unwrap_err();
+            assert_eq!((error.code.as_str(), error.field.as_deref()), (code, field), "{body:?}");
+        }
+    }
 }

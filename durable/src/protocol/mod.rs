@@ -26,7 +26,7 @@ pub use event::{
     AgentState, Awaited, BudgetReason, CallStatus, ChunkKind, CostSummary, Decision, Event, FinishReason,
     ModelCost, Numbered, Place, Seq, TurnLimits,
 };
-pub use key::{KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey};
+pub use key::{KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey, SignIn};
 #[cfg(feature = "openapi")]
 pub use knowledge::LINE;
 pub use knowledge::{

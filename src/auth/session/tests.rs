@@ -1,5 +1,6 @@
 use super::{
-    BASE64_URL_SAFE_NO_PAD, Engine, LIFETIME_MS, Session, SessionKey, SessionKeys, set_cookie, token_in,
+    BASE64_URL_SAFE_NO_PAD, Engine, LIFETIME_MS, Session, SessionKey, SessionKeys, clear_cookie, set_cookie,
+    token_in,
 };
 use uuid::Uuid;
 
@@ -126,11 +127,18 @@ fn the_cookie_is_renewed_in_the_second_half_of_its_life() {
 #[test]
 fn the_cookie_is_kept_from_scripts_and_other_sites() {
     assert_eq!(
-        set_cookie("t", &session(), NOW, false),
+        set_cookie("t", session().expires_at, NOW, false),
         "espalier_session=t; Path=/; Max-Age=2592000; HttpOnly; SameSite=Lax"
     );
-    assert!(set_cookie("t", &session(), NOW, true).ends_with("; SameSite=Lax; Secure"));
-    assert!(set_cookie("t", &session(), NOW + DAY, true).contains("Max-Age=2505600;"));
+    assert!(set_cookie("t", session().expires_at, NOW, true).ends_with("; SameSite=Lax; Secure"));
+    assert!(set_cookie("t", session().expires_at, NOW + DAY, true).contains("Max-Age=2505600;"));
+}
+
+#[test]
+fn the_cookie_is_taken_back_under_its_own_name() {
+    assert_eq!(clear_cookie(false), "espalier_session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax");
+    let over_https = "__Host-espalier_session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax; Secure";
+    assert_eq!(clear_cookie(true), over_https);
 }
 
 #[test]

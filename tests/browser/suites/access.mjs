@@ -18,7 +18,7 @@ async function findings(page) {
   }, RULES);
 }
 
-const clean = (page, view) =>
+export const clean = (page, view) =>
   check(`axe finds nothing: ${view}`, async () => assertEqual(await findings(page), [], view));
 
 const ANSWER = `# A heading

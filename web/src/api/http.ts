@@ -1,5 +1,7 @@
 // One request to the service: the session's cookie, JSON, and errors that say what they are.
 
+import type { Session } from "../wire";
+
 /** The service answered, and refused. */
 export class Refusal extends Error {
   constructor(
@@ -33,28 +35,58 @@ export function wordsFor(error: unknown): string {
 }
 
 /** The session that all requests share; a second caller waits for the first one's renewal. */
-let renewal: Promise<void> | null = null;
+let renewal: Promise<Session> | null = null;
 let userId: string | null = null;
 let onOtherUser: () => void = () => {};
+let onSignedOut: () => void = () => {};
 
 /** Told when a lost session came back as somebody else: the chats on screen are not theirs. */
 export function whenUserChanges(listener: () => void): void {
   onOtherUser = listener;
 }
 
-export function openSession(): Promise<void> {
+/** Told when there is no session, and none to be had without an API key. */
+export function whenSignedOut(listener: () => void): void {
+  onSignedOut = listener;
+}
+
+export function openSession(): Promise<Session> {
   renewal ??= createSession().finally(() => {
     renewal = null;
   });
   return renewal;
 }
 
-async function createSession(): Promise<void> {
-  const response = await send("/api/session", { method: "POST", body: {} });
-  const session = (await response.json()) as { user_id: string };
+async function createSession(): Promise<Session> {
+  let session: Session;
+  try {
+    session = await postSession({});
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 401) onSignedOut();
+    throw error;
+  }
   const other = userId !== null && userId !== session.user_id;
   userId = session.user_id;
   if (other) onOtherUser();
+  return session;
+}
+
+/** Exchanges an API key for a session. The answer says whether it is somebody else's than the one before. */
+export async function exchangeKey(key: string): Promise<"other user" | "same user"> {
+  const session = await postSession({ key });
+  const other = userId !== null && userId !== session.user_id;
+  userId = session.user_id;
+  return other ? "other user" : "same user";
+}
+
+/** Ends the session in the service. */
+export async function closeSession(): Promise<void> {
+  await send("/api/session", { method: "DELETE" });
+}
+
+async function postSession(body: { key?: string }): Promise<Session> {
+  const response = await send("/api/session", { method: "POST", body });
+  return (await response.json()) as Session;
 }
 
 export interface RequestOptions {

@@ -1,7 +1,8 @@
 import { useEffect, useRef } from "react";
-import { goTo, removeThread, threads } from "../state/page";
+import { goTo, page, removeThread, signOut, threads } from "../state/page";
 import { addressOf } from "../state/route";
 import { useStore } from "../state/store";
+import type { Session } from "../wire";
 import { CloseIcon, FlagIcon, GearIcon, PlusIcon, SearchIcon, ShelfIcon } from "./Icons";
 import { Logo } from "./Logo";
 import { ThreadItem } from "./ThreadItem";
@@ -19,6 +20,7 @@ interface Props {
 export const SEARCH_ID = "thread-search";
 
 export function Sidebar({ currentId, open, onClose, onSettings, onCollections, onProjects }: Props) {
+  const { session } = useStore(page);
   const { phase, threads: all, found, wanted, nextCursor, problem } = useStore(threads.store);
   const close = useRef<HTMLButtonElement>(null);
   useEffect(() => {
@@ -112,6 +114,29 @@ export function Sidebar({ currentId, open, onClose, onSettings, onCollections, o
         <GearIcon />
         Settings
       </button>
+      <SignedIn session={session} />
     </nav>
+  );
+}
+
+/** Who is here: by a key, which can be signed out, or by the proxy in front of the service. Visitors have no name. */
+function SignedIn({ session }: { session: Session | null }) {
+  if (!session) return null;
+  const { key, user_id } = session;
+  // A visitor's id is a bare UUID, all others begin with who vouches for them.
+  const who = key?.name ?? (user_id.includes(":") ? user_id : null);
+  if (who === null) return null;
+  return (
+    <p className="signed-in" data-testid="signed-in">
+      <span title={key ? `${key.name} (API key espk_${key.prefix}_…)` : undefined}>
+        <span className="visually-hidden">Signed in: </span>
+        {who}
+      </span>
+      {key && (
+        <button type="button" className="link-button" data-testid="sign-out" onClick={() => void signOut()}>
+          Sign out
+        </button>
+      )}
+    </p>
   );
 }

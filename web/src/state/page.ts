@@ -1,8 +1,8 @@
 // The page's one instance of each part, and the wires between them.
 
-import { openSession, wordsFor, whenUserChanges } from "../api/http";
+import { closeSession, exchangeKey, openSession, Refusal, whenSignedOut, whenUserChanges, wordsFor } from "../api/http";
 import { readHealth, readModels } from "../api/threads";
-import type { Health } from "../wire";
+import type { Health, Session } from "../wire";
 import { Conversation } from "./conversation";
 import { chosen } from "./chosen";
 import { NEW_CHAT } from "./drafts";
@@ -10,7 +10,7 @@ import type { Format } from "./export";
 import { richText, type Part } from "./parts";
 import { projects } from "./projects";
 import { setAddress, threadInAddress } from "./route";
-import { offer } from "./settings";
+import { offer, THEME_KEY } from "./settings";
 import { Store } from "./store";
 import { subjects } from "./subject";
 import { hearTabs, tellTabs } from "./tabs";
@@ -18,7 +18,10 @@ import { Threads } from "./threads";
 import { FILE_TOOLS, Workspace } from "./workspace";
 
 export interface PageState {
-  phase: "starting" | "ready" | "failed";
+  /** `signedOut`: there is no session, and an API key is needed to open one. */
+  phase: "starting" | "ready" | "failed" | "signedOut";
+  /** Who is here; null as long as nobody was. */
+  session: Session | null;
   /** No model is configured: answers come from the demo model. */
   demo: boolean;
   /** What the service says of itself; null as long as it has not. */
@@ -30,6 +33,7 @@ export interface PageState {
 
 export const page = new Store<PageState>({
   phase: "starting",
+  session: null,
   demo: false,
   health: null,
   problem: null,
@@ -71,22 +75,73 @@ export async function startPage(): Promise<void> {
   page.set({ phase: "starting", problem: null });
   if (threadInAddress() !== null) conversation.expect();
   try {
-    await openSession();
+    begin(await openSession());
   } catch (error) {
-    page.set({ phase: "failed", problem: wordsFor(error) });
-    return;
+    // `whenSignedOut` has told already that an API key is needed.
+    if (page.get().phase !== "signedOut") page.set({ phase: "failed", problem: wordsFor(error) });
   }
-  page.set({ phase: "ready" });
+}
+
+function begin(session: Session): void {
+  page.set({ phase: "ready", session });
   void threads.load();
   // A new chat is open already, and may have been written to while the session was on its way.
   const threadId = threadInAddress();
-  if (threadId !== null) void conversation.open(threadId);
+  // A chat that was open before the session ended is read anew.
+  if (threadId !== null && threadId === conversation.store.get().threadId) void conversation.reload();
+  else if (threadId !== null) void conversation.open(threadId);
   // Niceties: without these answers there is no choice of models, and the page does not say that this is the demo model.
   readModels().then(offer, () => offer(null));
   readHealth().then(
     (health) => page.set({ health, demo: health.provider === "demo" }),
     () => {},
   );
+}
+
+/** Exchanges an API key for a session, and goes on where the page was. The key is kept nowhere. */
+export async function signIn(key: string): Promise<void> {
+  if ((await exchangeKey(key)) === "other user") {
+    leaveNothing();
+    return;
+  }
+  let session: Session;
+  try {
+    // With the cookie alone, which the browser may have refused.
+    session = await openSession();
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status !== 401) throw error;
+    const words = "This browser did not keep the session. Allow cookies for this site, then try again.";
+    throw new Refusal(0, "no_cookie", words);
+  }
+  if (threadInAddress() !== null) conversation.expect();
+  begin(session);
+}
+
+/** Ends the session; what this browser keeps of the person goes with it. */
+export async function signOut(): Promise<void> {
+  try {
+    // A deletion that could still be undone needs the session.
+    await threads.settle();
+    await closeSession();
+  } catch (error) {
+    page.set({ notice: wordsFor(error) });
+    return;
+  }
+  tellTabs({ what: "signed_out" });
+  leaveNothing();
+}
+
+/** Starts the page anew without anything of the person who was here. */
+function leaveNothing(): void {
+  // A browser that goes back to this page shows it as it was left.
+  page.set({ phase: "signedOut", session: null });
+  try {
+    sessionStorage.clear();
+    for (const key of Object.keys(localStorage)) if (key !== THEME_KEY) localStorage.removeItem(key);
+  } catch {
+    // Storage is forbidden: then nothing was kept.
+  }
+  window.location.assign("/");
 }
 
 export function goTo(threadId: string | null): void {
@@ -140,7 +195,7 @@ export function dismissNotice(): void {
 export function listen(): void {
   window.addEventListener("popstate", () => void conversation.open(threadInAddress()));
   // What was deleted is deleted, also if the person leaves before the time to undo is over.
-  window.addEventListener("pagehide", () => threads.settle());
+  window.addEventListener("pagehide", () => void threads.settle());
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState !== "visible" || page.get().phase !== "ready") return;
     void conversation.refresh();
@@ -153,11 +208,17 @@ export function listen(): void {
   // A file that misses its place would take the place of the page.
   for (const type of ["dragover", "drop"]) window.addEventListener(type, (event) => event.preventDefault());
 
-  hearTabs(({ what, threadId }) => {
-    if (what === "deleted") threads.dropped(threadId);
+  hearTabs((news) => {
+    if (news.what === "signed_out") {
+      leaveNothing();
+      return;
+    }
+    if (news.what === "deleted") threads.dropped(news.threadId);
     else void threads.load();
-    if (conversation.store.get().threadId === threadId) void conversation.refresh();
+    if (conversation.store.get().threadId === news.threadId) void conversation.refresh();
   });
+
+  whenSignedOut(() => page.set({ phase: "signedOut" }));
 
   whenUserChanges(() => {
     page.set({

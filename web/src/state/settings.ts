@@ -8,7 +8,7 @@ export type Theme = "system" | "light" | "dark";
 export const THEMES: readonly Theme[] = ["system", "light", "dark"];
 
 /** Also in public/theme.js. */
-const THEME_KEY = "espalier.theme";
+export const THEME_KEY = "espalier.theme";
 const MODEL_KEY = "espalier.model";
 const MEMORY_KEY = "espalier.memory";
 

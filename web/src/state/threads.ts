@@ -134,13 +134,13 @@ export class Threads {
 
   /** Takes a chat out of the list. The service is told when it cannot be undone any more. */
   remove(id: string): void {
-    this.settle();
+    void this.settle();
     const { threads, found } = this.store.get();
     const thread = [...threads, ...(found ?? [])].find((known) => known.id === id);
     if (!thread) return;
     this.#deleted.add(id);
     this.store.set((state) => ({ ...this.#without(state), leaving: thread, problem: null }));
-    this.#leavingTimer = setTimeout(() => this.settle(), UNDO_MS);
+    this.#leavingTimer = setTimeout(() => void this.settle(), UNDO_MS);
   }
 
   /** Brings the chat back that was deleted last. */
@@ -152,22 +152,22 @@ export class Threads {
   }
 
   /** Deletes for good what could still have been undone: its time is up, or the page is being left. */
-  settle(): void {
+  async settle(): Promise<void> {
     const { leaving } = this.store.get();
     if (this.#leavingTimer !== null) clearTimeout(this.#leavingTimer);
     this.#leavingTimer = null;
     if (!leaving) return;
     this.store.set({ leaving: null });
     this.#fresh.delete(leaving.id);
-    deleteThread(leaving.id).then(
-      () => tellTabs({ what: "deleted", threadId: leaving.id }),
-      (error: unknown) => {
-        // Already gone is what was wanted.
-        if (error instanceof Refusal && error.status === 404) return;
-        this.#stay(leaving);
-        this.store.set({ problem: wordsFor(error) });
-      },
-    );
+    try {
+      await deleteThread(leaving.id);
+      tellTabs({ what: "deleted", threadId: leaving.id });
+    } catch (error) {
+      // Already gone is what was wanted.
+      if (error instanceof Refusal && error.status === 404) return;
+      this.#stay(leaving);
+      this.store.set({ problem: wordsFor(error) });
+    }
   }
 
   /** Another tab deleted it. */

@@ -1,0 +1,59 @@
+// Who the page is, and what it learns when it is nobody any more.
+
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+
+const session = (user_id: string) => ({ user_id, expires_at: 1, scopes: ["read"], key: { prefix: "0a1b", name: "laptop" } });
+const OUT = () => Response.json({ code: "unauthenticated", detail: "sign in with an API key" }, { status: 401 });
+
+let http: typeof import("./http");
+let requests: string[] = [];
+let answers: Response[] = [];
+let told: string[] = [];
+
+beforeEach(async () => {
+  [requests, answers, told] = [[], [], []];
+  vi.stubGlobal("fetch", async (url: string, init: RequestInit) => {
+    requests.push(`${init.method} ${url} ${init.body ?? ""}`.trim());
+    return answers.shift();
+  });
+  // The module itself remembers the user.
+  vi.resetModules();
+  http = await import("./http");
+  http.whenSignedOut(() => told.push("signed out"));
+  http.whenUserChanges(() => told.push("somebody else"));
+});
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+it("tells once that there is no session, and passes the refusal on", async () => {
+  answers = [OUT(), OUT()];
+  await expect(http.requestJson("/api/threads")).rejects.toMatchObject({ status: 401 });
+  expect(requests).toEqual(["GET /api/threads", "POST /api/session {}"]);
+  expect(told).toEqual(["signed out"]);
+});
+
+it("goes on by itself where a new session is to be had", async () => {
+  answers = [OUT(), Response.json(session("a")), Response.json({ threads: [] })];
+  await expect(http.requestJson("/api/threads")).resolves.toEqual({ threads: [] });
+  expect(told).toEqual([]);
+});
+
+it("exchanges a key, and knows whether it is somebody else's", async () => {
+  answers = [Response.json(session("key:ada")), Response.json(session("key:ada")), Response.json(session("key:bob"))];
+  await http.openSession();
+  await expect(http.exchangeKey("espk_1")).resolves.toBe("same user");
+  await expect(http.exchangeKey("espk_2")).resolves.toBe("other user");
+  expect(requests.slice(1)).toEqual(['POST /api/session {"key":"espk_1"}', 'POST /api/session {"key":"espk_2"}']);
+  // The screen for signing in is there already.
+  answers = [OUT()];
+  await expect(http.exchangeKey("espk_3")).rejects.toMatchObject({ status: 401 });
+  expect(told).toEqual([]);
+});
+
+it("ends the session in the service", async () => {
+  answers = [new Response(null, { status: 204 })];
+  await http.closeSession();
+  expect(requests).toEqual(["DELETE /api/session"]);
+});
