@@ -3,7 +3,7 @@
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help dev test verify audit types openapi contract coverage coverage-of-requirements fuzz e2e mcp-conformance browser lighthouse faults faults-small faults-mutants bench smoke-model deploy key keys revoke build clean
+.PHONY: help dev test verify audit types journals openapi contract coverage coverage-of-requirements fuzz e2e mcp-conformance browser lighthouse faults faults-small faults-mutants bench smoke-model deploy key keys revoke build clean
 
 PORT ?= 8787
 
@@ -63,6 +63,10 @@ verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the 
 types: $(RUST) ## the page's types, made from the wire's in Rust, and the lists of tools (`verify` compares them)
 	ESPALIER_WRITE_TYPES=1 cargo test --locked --quiet -p espalier-durable --lib -- the_page_has_the_wires_types \
 		what_each_context_is_offered
+
+journals: $(RUST) ## the golden journals of the present format, made by the engine's tests (`verify` compares them)
+	ESPALIER_WRITE_JOURNALS=1 cargo test --locked --quiet -p espalier-durable --lib -- \
+		the_journals_of_this_format_are_what_is_written
 
 openapi: $(RUST) ## openapi.json, made from the routing table and the wire's types (`verify` compares it)
 	ESPALIER_WRITE_OPENAPI=1 cargo test --locked --quiet -p espalier --lib the_file_is_what_the_routes_and_types_are

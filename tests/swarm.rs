@@ -24,7 +24,11 @@ fn planned(case: &Case, steps: &[&str]) -> Step {
 }
 
 fn routed(complexity: &str) -> Step {
-    call("finish_subtask", json!({"role": "primary", "complexity": complexity, "reason": "It is so."}))
+    routed_to("primary", complexity)
+}
+
+fn routed_to(role: &str, complexity: &str) -> Step {
+    call("finish_subtask", json!({"role": role, "complexity": complexity, "reason": "It is so."}))
 }
 
 fn swarm_events(events: &[Event]) -> Vec<&str> {
@@ -89,6 +93,24 @@ async fn a_router_decides_once() {
     let events = case.chat_with(&asks(&case, "auto_route")).await;
     assert_eq!(swarm_events(&events).first(), Some(&"swarmPlanReady"));
     assert_eq!(first(&events, "swarmComplete").text("result"), "It is done.");
+}
+
+// S-006 S-008: the root asks the models of the role that the router names, unless the request names who answers.
+#[tokio::test]
+async fn the_routers_role_picks_the_models() {
+    for (named, models) in [(None, ["fake-1", "fake-2"]), (Some("primary"), ["fake-1", "fake-1"])] {
+        let case = Case::new().await;
+        case.script("", [routed_to("secondary", "simple"), text("Four.")]).await;
+        let mut body = asks(&case, "auto_route");
+        body["model"] = json!(named);
+        let events = case.chat_with(&body).await;
+        let requests = case.all_requests().await.requests;
+        let asked: Vec<&str> = requests.iter().filter_map(|request| request.body["model"].as_str()).collect();
+        assert_eq!(asked, models, "{named:?}");
+        let usage = &first(&events, "done").data["usage"];
+        assert_eq!(usage["by_model"], first(&events, "cost_summary").data["by_model"], "B-026");
+        assert_eq!(usage["llm_calls"], 2);
+    }
 }
 
 // CF-07 CF-09: what nobody asks for costs nothing.

@@ -59,6 +59,7 @@ pub enum ToolChoice {
 
 /// A model with what the loop must know about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ModelChoice {
     /// The provider's name: `demo`, `openai` …
     pub provider: String,
@@ -97,6 +98,7 @@ impl ModelChoice {
 
 /// What a deployment asks of a model in every call. What is absent is not sent, and the provider decides.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ModelOptions {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
@@ -175,6 +177,7 @@ pub enum Message {
 
 /// A call that the model made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ToolCall {
     /// The provider's id of the call; made up by the codec where the provider gives none.
     pub call_id: String,
@@ -187,6 +190,7 @@ pub struct ToolCall {
 /// provider, over the same wire, and the same model, since models refuse what others thought (Mistral, OpenAI) or cannot
 /// read it (Anthropic).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct RawMessage {
     pub provider: String,
     /// The codec's name for its wire.
@@ -196,6 +200,7 @@ pub struct RawMessage {
     pub model: String,
     /// The JSON of the message: unknown fields, signatures and order as they came.
     #[serde(with = "as_text")]
+    #[cfg_attr(feature = "openapi", schemars(with = "String"))]
     pub json: RawValueEq,
 }
 
@@ -274,6 +279,7 @@ pub enum ModelEvent {
 
 /// A whole reply. Its text and reasoning are what the events before it said.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ModelReply {
     #[serde(default)]
     pub text: String,
@@ -289,6 +295,7 @@ pub struct ModelReply {
 
 /// Why a model stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ReplyFinish {
     Stop,
@@ -314,6 +321,7 @@ impl ReplyFinish {
 
 /// Why a model call failed. The message is for people: never an upstream body, never a secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ModelError {
     pub kind: ModelErrorKind,
     pub message: String,
@@ -321,6 +329,7 @@ pub struct ModelError {
 
 /// Classes of failures; each is an `error.code` on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ModelErrorKind {
     Auth,

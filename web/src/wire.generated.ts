@@ -177,7 +177,11 @@ depth: number, } | { "type": "plan_created", tool_call_id: string, plan: Plan, }
 /**
  * What was attempted, so one more than the limit for everything that is counted.
  */
-observed: number, } | { "type": "cost_summary" } & CostSummary | { "type": "error", code: string, message: string, retryable: boolean, } | { "type": "done", message_id: string, finish_reason: FinishReason, });
+observed: number, } | { "type": "cost_summary" } & CostSummary | { "type": "error", code: string, message: string, retryable: boolean, } | { "type": "done", message_id: string, finish_reason: FinishReason, 
+/**
+ * What `cost_summary` said; absent in events of earlier versions.
+ */
+usage?: CostSummary | null, });
 
 /**
  * The limits of a turn that a client can watch being used up.

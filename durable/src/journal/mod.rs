@@ -1,8 +1,12 @@
 //! The durable record of a turn: what happened, in order, so that the turn can be rebuilt from it.
 //!
-//! Owns the shapes. Who writes them is `turn/`, where they are kept is `storage/`.
+//! Owns the shapes and their format over time. `turn/` writes them, `storage/` keeps them.
 
+mod format;
+mod level;
 mod setting;
+#[cfg(all(test, feature = "openapi"))]
+mod tests;
 
 use std::collections::BTreeMap;
 
@@ -16,6 +20,8 @@ use crate::quota::Amount;
 use crate::toolbelt::{ToolPolicy, ToolSpec};
 use crate::versions::Versions;
 
+pub use format::{FORMAT, LEAST_READER};
+pub use level::LevelSpec;
 pub use setting::{Setting, Work};
 
 /// What is written together, in one transaction.
@@ -41,8 +47,9 @@ pub enum Parking {
     Over,
 }
 
-/// One row of the journal. Its key, unique within the turn, is [`Entry::key`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// One row of the journal. Its key, unique within the turn, is [`Entry::key`]. Read leniently, see [`FORMAT`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Entry {
     /// Which level, step and call this is about; empty for the turn itself.
     pub at: String,
@@ -71,14 +78,22 @@ impl Entry {
 
 /// What happened. Tagged from outside, since raw JSON within does not survive serde's buffering of inner tags.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Fact {
     /// Entry 0: all that the turn's steps depend on.
     Started(Box<TurnSpec>),
+    /// A toolset that child levels refer to by its number, which is the entry's `at`. Each stands in a journal once; the
+    /// root's has the number 0 and stands in entry 0.
+    Toolset(Vec<ToolSpec>),
+    /// What a child level was opened with. The entry's `at` is the level's path.
+    Opened(Box<LevelSpec>),
     /// A model call was reserved and is about to be made.
     ModelStarted {
         digest: String,
+        #[serde(default)]
         attempt: u32,
+        #[serde(default)]
         place: Place,
         /// Estimated input and greatest output, held until the call has its outcome.
         #[serde(default)]
@@ -91,7 +106,9 @@ pub enum Fact {
     ModelEnded {
         digest: String,
         outcome: ModelOutcome,
+        #[serde(default)]
         duration_ms: u64,
+        #[serde(default)]
         place: Place,
         /// The place in the chain of the model that answered, or that was asked last.
         #[serde(default)]
@@ -101,7 +118,12 @@ pub enum Fact {
         first_byte_ms: Option<u64>,
     },
     /// A tool call was reserved and is about to run: the intent of a call that may not be repeated.
-    ToolStarted { place: Place, subtask: bool },
+    ToolStarted {
+        #[serde(default)]
+        place: Place,
+        #[serde(default)]
+        subtask: bool,
+    },
     /// A tool call has its result; refusals are results too.
     ToolEnded(ToolEnd),
     /// The service answered in a model's place, without asking one.
@@ -124,10 +146,14 @@ pub enum Fact {
     Parked { count: u32 },
     /// An answer or a stop ended the parking.
     Unparked { count: u32 },
+    /// A fact that this code cannot read, and why. It is never written: a turn that has one ends.
+    #[serde(skip)]
+    Unknown(String),
 }
 
 /// What somebody outside says to a call that waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// The client's tool has run.
@@ -149,6 +175,8 @@ impl Fact {
     pub fn kind(&self) -> &'static str {
         match self {
             Fact::Started(_) => "started",
+            Fact::Toolset(_) => "toolset",
+            Fact::Opened(_) => "opened",
             Fact::ModelStarted { .. } => "model_started",
             Fact::ModelRetried { .. } => "model_retried",
             Fact::ModelEnded { .. } => "model_ended",
@@ -164,12 +192,14 @@ impl Fact {
             Fact::Answered { .. } => "answered",
             Fact::Parked { .. } => "parked",
             Fact::Unparked { .. } => "unparked",
+            Fact::Unknown(_) => "unknown",
         }
     }
 }
 
 /// What a model call came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ModelOutcome {
     Replied(Box<ModelReply>),
@@ -182,6 +212,7 @@ pub enum ModelOutcome {
 
 /// What a tool call came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ToolEnd {
     /// What the model reads.
     pub content: String,
@@ -196,12 +227,20 @@ pub struct ToolEnd {
     /// What the call learnt of files.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub versions: Versions,
+    #[serde(default)]
     pub duration_ms: u64,
 }
 
 /// What entry 0 freezes. A deploy or a changed configuration in mid-turn changes nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct TurnSpec {
+    /// The format in which the turn's journal was begun.
+    #[serde(default = "format::first")]
+    pub format: u32,
+    /// The oldest format whose readers may go on with the turn.
+    #[serde(default = "format::first")]
+    pub least_reader: u32,
     pub thread_id: String,
     pub turn_id: String,
     pub user_message_id: String,
@@ -209,6 +248,7 @@ pub struct TurnSpec {
     /// The user's message.
     pub content: Content,
     /// `thread`, `editor` …
+    #[serde(default)]
     pub context_type: String,
     #[serde(default)]
     pub setting: Setting,
@@ -220,16 +260,20 @@ pub struct TurnSpec {
     /// Those that subtasks ask, where they are others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subtask_chain: Option<Chain>,
+    #[serde(default)]
     pub limits: Limits,
     /// What holds again whenever a tool is called.
     #[serde(default)]
     pub policy: ToolPolicy,
     /// The root's toolbelt, already composed and filtered by policy.
+    #[serde(default)]
     pub tools: Vec<ToolSpec>,
     /// The root's system prompt.
+    #[serde(default)]
     pub system: String,
     /// The messages of the thread before this turn are those up to this row of `messages`: rows are append-only, so
     /// a reference freezes them.
+    #[serde(default)]
     pub history_until: i64,
     /// What was found for the user's message, as the model gets it: a message of its own before that one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -237,25 +281,34 @@ pub struct TurnSpec {
     /// The message whose place the user's message takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces_message_id: Option<String>,
+    #[serde(default)]
     pub created_at: u64,
 }
 
 impl TurnSpec {
-    /// The models that a level asks.
-    pub fn chain_for(&self, work: Work) -> &Chain {
-        let other = match work {
-            Work::Subtask | Work::Step => self.subtask_chain.as_ref(),
-            Work::Review => self.setting.reviewers.as_ref(),
-            Work::Root | Work::Plan | Work::Route => None,
+    /// Why this code must not go on with the turn; none where it may.
+    pub fn unreadable(&self) -> Option<String> {
+        let needed = self.least_reader;
+        (needed > FORMAT).then(|| format!("its journal needs format {needed}, this version reads {FORMAT}"))
+    }
+
+    /// The models of a role as this turn froze them; the turn's own where it froze no others.
+    pub fn chain_of(&self, models: Option<Role>) -> &Chain {
+        let other = match models {
+            None => None,
+            Some(Role::Subagent) => self.subtask_chain.as_ref(),
+            Some(Role::Quality) => self.setting.reviewers.as_ref(),
+            Some(role) => self.setting.routed.get(&role),
         };
         other.unwrap_or(&self.chain)
     }
 
-    /// Whose models those are.
-    pub fn profile_for(&self, work: Work) -> &str {
-        match work {
-            Work::Subtask | Work::Step if self.subtask_chain.is_some() => Role::Subagent.as_str(),
-            Work::Review => Role::Quality.as_str(),
+    /// The name of those models in the telemetry.
+    pub fn profile_of(&self, models: Option<Role>) -> &str {
+        match models {
+            Some(Role::Quality) => Role::Quality.as_str(),
+            Some(Role::Subagent) if self.subtask_chain.is_some() => Role::Subagent.as_str(),
+            Some(role) if self.setting.routed.contains_key(&role) => role.as_str(),
             _ => &self.profile,
         }
     }
@@ -280,6 +333,7 @@ impl TurnSpec {
 
 /// Why a turn stops before its natural end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum TurnStop {
     /// A limit would have been crossed; `observed` is what was attempted.

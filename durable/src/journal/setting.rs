@@ -1,12 +1,15 @@
 //! What a turn's chat context gives to it, frozen with the rest of entry 0; and what a level is for.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::profiles::Chain;
+use crate::profiles::{Chain, Role};
 use crate::protocol::{BrowserContext, ModeProfile, Plan};
 
 /// The part of [`super::TurnSpec`] that its context decides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Setting {
     /// The `operation_type` of the root's model calls.
@@ -37,6 +40,9 @@ pub struct Setting {
     /// Who reviews plans, where they are other models.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reviewers: Option<Chain>,
+    /// The models by role that the router may choose for the root.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub routed: BTreeMap<Role, Chain>,
 }
 
 impl Default for Setting {
@@ -52,6 +58,7 @@ impl Default for Setting {
             simple_iterations: 0,
             browser: None,
             reviewers: None,
+            routed: BTreeMap::new(),
         }
     }
 }
@@ -69,4 +76,15 @@ pub enum Work {
     Step,
     /// Decides which way a request goes.
     Route,
+}
+
+impl Work {
+    /// Whose models do this work; none for the turn's own.
+    pub fn models(self) -> Option<Role> {
+        match self {
+            Work::Subtask | Work::Step => Some(Role::Subagent),
+            Work::Review => Some(Role::Quality),
+            Work::Root | Work::Plan | Work::Route => None,
+        }
+    }
 }

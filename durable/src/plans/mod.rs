@@ -4,7 +4,7 @@ mod progress;
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::protocol::{PlanStep, StepStatus};
@@ -84,7 +84,9 @@ pub fn review_schema() -> Value {
 }
 
 /// What a plan must satisfy beside its schema.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(default)]
 pub struct Rules {
     /// The tools that steps may name.
     pub tools: Vec<String>,

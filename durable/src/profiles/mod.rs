@@ -12,7 +12,8 @@ pub use models::{Chain, Offer, Price, Role};
 
 /// The limits of one turn over its whole tree (DESIGN §4). Their values stand in `*.toml` beside this file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(default)]
 pub struct Limits {
     /// How deep subtasks may nest; the root has depth 0.
     pub depth: u32,

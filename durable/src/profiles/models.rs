@@ -11,6 +11,7 @@ include!(concat!(env!("OUT_DIR"), "/models.rs"));
 
 /// What a model is asked for. Operators give each role its models; one without any is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Answers where nothing else is said. The one role that every deployment has.
@@ -48,6 +49,7 @@ impl Role {
 
 /// A model with what it costs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Offer {
     pub choice: Rc<ModelChoice>,
     /// None where that is not known.
@@ -63,6 +65,7 @@ impl Offer {
 
 /// Models in the order in which they are asked: the next one where the one before cannot answer. Never empty.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Chain {
     pub first: Offer,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -188,7 +188,13 @@ pub enum Event {
     /// Why the turn did not end by itself, with advice.
     Error { code: String, message: String, retryable: bool },
     /// The last event of a turn.
-    Done { message_id: String, finish_reason: FinishReason },
+    Done {
+        message_id: String,
+        finish_reason: FinishReason,
+        /// What `cost_summary` said; absent in events of earlier versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<CostSummary>,
+    },
 }
 
 impl Event {

@@ -1,12 +1,12 @@
 //! What a turn is made of: configuration, model, tools, prompt. The one place where the shell picks them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use uuid::Uuid;
 use worker::Env;
 
-use crate::journal::{Setting, TurnSpec};
+use crate::journal::{FORMAT, LEAST_READER, Setting, TurnSpec};
 use crate::mcp::{Offer, Servers};
 use crate::model::Usage;
 use crate::ports::{Browser, Files, Memories, Model, Projects, Tools, Web};
@@ -113,6 +113,10 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         browser: frame.browser,
     };
     let system = prompt::root(about, &limits) + &prompt::knowledge(&policy) + &listed.note();
+    // A router chooses among these, unless the request names who answers.
+    let routed = [Role::Secondary, Role::Subagent].into_iter().filter_map(|role| Some((role, other(role)?)));
+    let asks_router = frame.mode == Some(ModeProfile::AutoRoute) && frame.model.is_none();
+    let routed = if asks_router { routed.collect() } else { BTreeMap::new() };
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let setting = Setting {
         operation: if has_tools { context.operation } else { NO_TOOLS }.to_owned(),
@@ -125,8 +129,11 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         simple_iterations: limits.of_simple_loop(),
         browser: frame.browser.cloned(),
         reviewers: other(Role::Quality),
+        routed,
     };
     let spec = TurnSpec {
+        format: FORMAT,
+        least_reader: LEAST_READER,
         thread_id: frame.thread_id.to_owned(),
         turn_id: frame.user_message.turn_id.clone(),
         user_message_id: frame.user_message.id.clone(),

@@ -59,8 +59,20 @@ fn strike(what: &str) -> ! {
     panic!("faults: {what}")
 }
 
+/// Gives each instance prompts of its own, as a deploy between two runs of a turn does. A level that took its prompt from
+/// the code instead of the journal would then belong to other steps, and its turn would end as `interrupted`.
+fn edit_prompts() {
+    thread_local! {
+        static EDITED: Cell<bool> = const { Cell::new(false) };
+    }
+    if !EDITED.replace(true) {
+        crate::turn::prompt::edit(&format!("\nEdition {}.", uuid::Uuid::now_v7()));
+    }
+}
+
 /// The ports with a log that can be struck.
 pub fn struck(ports: Ports, state: &State, env: &Env) -> Ports {
+    edit_prompts();
     let log = Struck {
         inner: ports.log,
         object: AsRef::<JsValue>::as_ref(state.as_raw()).clone(),

@@ -42,6 +42,14 @@ pub fn from_env(var: impl Fn(&str) -> Option<String>, context: &ContextProfile) 
         let here = ContextProfile::named(&name).is_some_and(|other| other.name == context.name);
         let mut with = all.clone();
         if let (Value::Object(known), Value::Object(members)) = (&mut with, members) {
+            // Journals are read leniently; what the operator writes is not: a limit that is misspelt limits nothing.
+            if let Some(name) = members.keys().find(|name| !known.contains_key(*name)) {
+                let names: Vec<&str> = known.keys().map(String::as_str).collect();
+                return Err(format!(
+                    "the variable LIMITS: there is no limit {name:?}; there are: {}",
+                    names.join(", ")
+                ));
+            }
             known.extend(members);
         }
         let limits: Limits = serde_json::from_value(with.clone()).map_err(wrong)?;

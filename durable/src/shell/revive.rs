@@ -123,6 +123,7 @@ impl Thread {
         let done = Event::Done {
             message_id: turn.assistant_message_id.clone(),
             finish_reason: FinishReason::Interrupted,
+            usage: Some(CostSummary::default()),
         };
         let events = vec![
             ("error".to_owned(), Event::Error { code: stop.code, message: stop.message, retryable: true }),

@@ -428,6 +428,8 @@ fn journal_entries_are_read_back_as_they_were_written() {
         price: (model == "m").then_some(Price { input: 1.0, cached: 0.1, output: 2.5 }),
     };
     let started = TurnSpec {
+        format: crate::journal::FORMAT,
+        least_reader: crate::journal::LEAST_READER,
         thread_id: "thread".to_owned(),
         turn_id: "turn".to_owned(),
         user_message_id: "u".to_owned(),

@@ -15,7 +15,7 @@ pub use spec::{PermissionClass, RunsAt, ToolSpec};
 use crate::model::ToolDefinition;
 
 /// The tools of one level. Only ever narrows from parent to child.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Toolbelt {
     specs: Rc<[Rc<ToolSpec>]>,
 }
@@ -38,6 +38,11 @@ impl Toolbelt {
         (Toolbelt { specs: kept }, unknown)
     }
 
+    /// The same belt with more tools.
+    pub fn with(&self, specs: impl IntoIterator<Item = ToolSpec>) -> Toolbelt {
+        Toolbelt { specs: self.specs.iter().map(Rc::clone).chain(specs.into_iter().map(Rc::new)).collect() }
+    }
+
     /// The same belt with another tool in place of the one of that name, or without it.
     pub fn replacing(&self, name: &str, spec: Option<ToolSpec>) -> Toolbelt {
         let others = self.specs.iter().filter(|known| known.name != name).map(Rc::clone);
@@ -47,6 +52,11 @@ impl Toolbelt {
     /// The same belt without the tools of these names.
     pub fn without(&self, is_one: impl Fn(&str) -> bool) -> Toolbelt {
         Toolbelt { specs: self.specs.iter().filter(|spec| !is_one(&spec.name)).map(Rc::clone).collect() }
+    }
+
+    /// Whether there are no tools.
+    pub fn is_empty(&self) -> bool {
+        self.specs.is_empty()
     }
 
     /// All of them.

@@ -9,6 +9,7 @@ use crate::protocol::ContextKind;
 
 /// What happens to the calls of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
     On,
@@ -20,6 +21,7 @@ pub enum Rule {
 
 /// The operator's rules, by the name of a class or of a tool; a tool's own rule wins over that of its class.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Rules(BTreeMap<String, Rule>);
 
@@ -54,6 +56,7 @@ impl Rules {
 /// What a session allows. Built once for each turn and frozen in its entry 0, it holds when tools are offered and again
 /// when they are called. The default allows nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ToolPolicy {
     pub classes: BTreeSet<PermissionClass>,

@@ -8,6 +8,7 @@ use crate::model::{RawValueEq, ToolDefinition};
 
 /// What a tool can do to the world; policy is said in these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionClass {
     /// Pure reads: no network, no files.
@@ -54,18 +55,22 @@ impl PermissionClass {
 
 /// A tool's declaration. A tool without a class is refused, never offered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ToolSpec {
     pub name: String,
     pub description: String,
     /// A JSON Schema of type object.
     #[serde(with = "crate::model::as_text")]
+    #[cfg_attr(feature = "openapi", schemars(with = "String"))]
     pub input_schema: Rc<RawValueEq>,
     pub permission_class: Option<PermissionClass>,
     /// May run beside other calls of its round.
+    #[serde(default)]
     pub parallel_safe: bool,
     /// Two calls with the same lock never overlap, wherever in the tree they are.
     pub exclusive_lock: Option<String>,
     /// May run again, with the same operation id, when an interruption lost its result.
+    #[serde(default)]
     pub idempotent: bool,
     /// The MCP server that offers it; none for our own tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,6 +90,7 @@ pub struct ToolSpec {
 
 /// Who carries a call out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RunsAt {
     #[default]

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::declare;
+use crate::profiles::Role;
 use crate::toolbelt::{PermissionClass, ToolSpec};
 
 pub const NAME: &str = "route_request";
@@ -53,6 +54,15 @@ pub fn schema() -> Value {
         "required": ["role", "complexity", "reason"],
         "additionalProperties": false,
     })
+}
+
+/// The role that a call's result names; none for the turn's own models.
+pub fn role(result: &str) -> Option<Role> {
+    match serde_json::from_str::<RouteDecision>(result).ok()?.role {
+        RouteRole::Primary => None,
+        RouteRole::Secondary => Some(Role::Secondary),
+        RouteRole::Subagent => Some(Role::Subagent),
+    }
 }
 
 /// Whether a call's result says that the request is complex.

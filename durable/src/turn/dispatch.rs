@@ -6,23 +6,25 @@
 //! Guards stand in a fixed order, and each can only deny: policy when tools are offered (before the turn), policy again
 //! here, budget, arguments, run. Hooks will stand between policy and budget.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use futures::future::{Either, select, try_join_all};
 use futures::pin_mut;
 
+use super::closing::{Scope, foresee};
 use super::interceptors::Interceptor;
 use super::keys::call_key;
 use super::machine::Level;
 use super::order::Order;
 use super::parking::Tally;
 use super::record::step_status;
+use super::reserve::Reservation;
 use super::results::{
     DENIED, UNASKED, UNKNOWN, end_event, failed, start_event, told_arguments, told_by_client, truncated,
 };
 use super::{Halt, Turn, plan, step, subtask};
-use crate::budget::Counted;
+use crate::budget::Exceeded;
 use crate::journal::{Answer, Commit, Entry, Fact, ToolEnd};
 use crate::memory::{MAX_TURN_BYTES, Overlay};
 use crate::model::ToolCall;
@@ -35,7 +37,7 @@ use crate::versions::{Seen, Versions, learn};
 /// Runs the calls of a reply.
 pub(super) async fn round(turn: &Turn, level: &Level, calls: &[ToolCall]) -> Result<Vec<ToolEnd>, Halt> {
     let versions = RefCell::new(Rc::clone(&level.versions));
-    let round = Round { turn, level, calls, step_key: level.step_key(), versions };
+    let round = Round { turn, level, calls, step_key: level.step_key(), versions, exceeded: Cell::new(None) };
     let order = Order::of(calls, &level.belt, turn.spec.limits.parallel);
     let mut results: Vec<Option<ToolEnd>> = vec![None; calls.len()];
     let mut keep = |(index, end): (usize, ToolEnd)| {
@@ -43,14 +45,17 @@ pub(super) async fn round(turn: &Turn, level: &Level, calls: &[ToolCall]) -> Res
     };
     let group = round.admit(&order.together)?;
     let ended = try_join_all(group.into_iter().map(|admitted| round.execute(admitted))).await?;
-    ended.into_iter().for_each(&mut keep);
+    ended.into_iter().flatten().for_each(&mut keep);
     for index in order.one_by_one {
         for admitted in round.admit(&[index])? {
-            let ended = round.execute(admitted).await?;
+            let Some(ended) = round.execute(admitted).await? else { continue };
             // The calls after this one build on what it wrote.
             learn(&mut round.versions.borrow_mut(), [&ended.1.versions]);
             keep(ended);
         }
+    }
+    if let Some(exceeded) = round.exceeded.get() {
+        return turn.exceed(exceeded);
     }
     Ok(results.into_iter().flatten().collect())
 }
@@ -62,6 +67,8 @@ struct Round<'a> {
     step_key: String,
     /// What the next call knows of files.
     versions: RefCell<Rc<Versions>>,
+    /// The first limit that a call of this round would have crossed. The calls that fit run; then the turn ends.
+    exceeded: Cell<Option<Exceeded>>,
 }
 
 /// A call that was let in, or has its result already.
@@ -80,57 +87,71 @@ enum Next {
 }
 
 impl<'a> Round<'a> {
-    /// Lets calls in: one commit with all their starts, and with the ends of those that are refused. Crossing a limit
-    /// stops the turn, and none of these calls runs.
+    /// Lets calls in: one commit with all their starts, and with the ends of those that are refused. A call that would
+    /// cross a limit is left out; the calls that fit run, and the turn ends after them.
     fn admit(&self, indexes: &[usize]) -> Result<Vec<Admitted<'a>>, Halt> {
         let turn = self.turn;
         let mut commit = Commit::default();
         let mut admitted = Vec::new();
         let now = turn.elapsed_ms();
-        let (mut tools, mut subtasks, mut refused_bytes) = (0, 0, 0);
-        let mut refuse = |commit: &mut Commit, key: &str, call: &ToolCall, why: String| {
-            let end = self.failed(why);
-            refused_bytes += end.content.len();
-            turn.reserve_result(refused_bytes)?;
-            Ok::<_, Halt>(Next::Settled(self.note_end(commit, key, call, end, now)))
-        };
+        let mut reservation = turn.reserve_room();
         for (index, call) in indexes.iter().filter_map(|index| Some((*index, self.calls.get(*index)?))) {
             let key = call_key(&self.step_key, index);
-            let next = match (turn.replay.tool(&key), self.guard(call)) {
-                (Some(end), _) => Next::Settled(end.clone()),
-                (None, Err(refusal)) => {
-                    self.note_start(&mut commit, &key, call, now, None);
-                    refuse(&mut commit, &key, call, refusal)?
-                }
-                (None, Ok(spec)) if turn.replay.tool_started(&key) => {
-                    match spec.idempotent || spec.runs_at == RunsAt::Client {
-                        // A client's tool did not run here: its answer stands in the journal, or is still to come.
-                        true => Next::Run(spec),
-                        false => refuse(&mut commit, &key, call, UNKNOWN.to_owned())?,
-                    }
-                }
-                (None, Ok(spec)) if self.must_ask(&spec, &key) => {
+            if let Some(end) = turn.replay.tool(&key) {
+                admitted.push(Admitted { index, call, key, next: Next::Settled(end.clone()) });
+                continue;
+            }
+            let started = turn.replay.tool_started(&key);
+            let guarded = self.guard(call).and_then(|spec| {
+                let may_run = !started || spec.idempotent || spec.runs_at == RunsAt::Client;
+                if may_run { Ok(spec) } else { Err(UNKNOWN.to_owned()) }
+            });
+            let next = match guarded {
+                // A client's tool did not run here: its answer stands in the journal, or is still to come.
+                Ok(spec) if started => Next::Run(spec),
+                Ok(spec) if self.must_ask(&spec, &key) => {
                     if !turn.has_waited(&key, Awaited::Approval) {
                         turn.check()?;
                         self.note_request(&mut commit, &key, call, &spec);
                     }
                     Next::Ask(spec)
                 }
-                (None, Ok(spec)) => {
-                    let subtask = Interceptor::is_subtask(&call.name);
-                    tools += 1;
-                    subtasks += u32::from(subtask);
-                    self.reserve(subtasks, tools, subtask)?;
+                Ok(spec) => {
+                    turn.check()?;
+                    if let Err(exceeded) = self.reserve(&mut reservation, call) {
+                        self.leave_out(exceeded);
+                        continue;
+                    }
                     self.note_reserved(&mut commit, &key, call, &spec, now);
                     Next::Run(spec)
+                }
+                Err(refusal) => {
+                    let end = self.failed(refusal);
+                    // A turn without room for the refusal itself ends here.
+                    if let Err(exceeded) = reservation.result(end.content.len()) {
+                        return turn.exceed(exceeded);
+                    }
+                    if !started {
+                        self.note_start(&mut commit, &key, call, now, None);
+                    }
+                    Next::Settled(self.note_end(&mut commit, &key, call, end, now))
                 }
             };
             admitted.push(Admitted { index, call, key, next });
         }
         if !commit.entries.is_empty() {
-            turn.commit(commit)?;
+            reservation.commit(commit)?;
         }
         Ok(admitted)
+    }
+
+    /// Notes the first limit that this round would have crossed.
+    fn leave_out(&self, exceeded: Exceeded) {
+        self.exceeded.set(self.exceeded.get().or(Some(exceeded)));
+    }
+
+    fn reserve(&self, reservation: &mut Reservation<'_>, call: &ToolCall) -> Result<(), Exceeded> {
+        reservation.tool_call(self.level.place.depth == 0, Interceptor::is_subtask(&call.name))
     }
 
     /// Whether a person must allow this call before it starts. What was asked once stays asked, whatever was allowed
@@ -138,18 +159,6 @@ impl<'a> Round<'a> {
     fn must_ask(&self, spec: &ToolSpec, key: &str) -> bool {
         let allowed = || self.turn.record.borrow().approved.contains(&spec.name);
         self.turn.has_waited(key, Awaited::Approval) || (spec.ask && !allowed())
-    }
-
-    /// Refuses calls that would cross a limit.
-    fn reserve(&self, subtasks: u32, tools: u32, subtask: bool) -> Result<(), Halt> {
-        self.turn.check()?;
-        if subtask {
-            self.turn.reserve(Counted::Subtask, subtasks)?;
-        }
-        if self.level.place.depth == 0 {
-            self.turn.reserve_at_root(tools)?;
-        }
-        self.turn.reserve(Counted::ToolCall, tools)
     }
 
     /// Policy at dispatch: what the level was not given does not run, nor what the policy does not allow, whoever gave
@@ -177,43 +186,47 @@ impl<'a> Round<'a> {
         Ok(Rc::clone(spec))
     }
 
-    /// Waits for a person, then starts the call. What the model is told where that does not come to pass.
+    /// Waits for a person, then starts the call. The error is its end where it does not start; none where it would cross
+    /// a limit.
     async fn allowed(
         &self,
         key: &str,
         call: &ToolCall,
         spec: &Rc<ToolSpec>,
-    ) -> Result<Result<(), ToolEnd>, Halt> {
+    ) -> Result<Result<(), Option<ToolEnd>>, Halt> {
         let turn = self.turn;
         let (answer, waited_ms) = turn.answered(key, Awaited::Approval).await;
+        let now = turn.elapsed_ms();
         let mut commit = Commit::default();
-        let refused = match answer {
+        let why = match answer {
             Answer::Approve | Answer::ApproveForThread => {
-                let subtask = Interceptor::is_subtask(&call.name);
-                self.reserve(1, 1, subtask)?;
-                self.note_reserved(&mut commit, key, call, spec, turn.elapsed_ms());
-                None
+                let mut reservation = turn.reserve()?;
+                if let Err(exceeded) = self.reserve(&mut reservation, call) {
+                    self.leave_out(exceeded);
+                    return Ok(Err(None));
+                }
+                self.note_reserved(&mut commit, key, call, spec, now);
+                reservation.commit(commit)?;
+                return Ok(Ok(()));
             }
-            Answer::Expired => Some(UNASKED),
-            Answer::Deny | Answer::Result { .. } => Some(DENIED),
+            Answer::Expired => UNASKED,
+            Answer::Deny | Answer::Result { .. } => DENIED,
         };
-        let refused = refused.map(|why| {
-            let now = turn.elapsed_ms();
-            self.note_start(&mut commit, key, call, now, None);
-            self.note_end(&mut commit, key, call, failed(why.to_owned(), waited_ms), now)
-        });
+        self.note_start(&mut commit, key, call, now, None);
+        let end = self.note_end(&mut commit, key, call, failed(why.to_owned(), waited_ms), now);
         turn.commit(commit)?;
-        Ok(refused.map_or(Ok(()), Err))
+        Ok(Err(Some(end)))
     }
 
-    async fn execute(&self, admitted: Admitted<'a>) -> Result<(usize, ToolEnd), Halt> {
+    /// Runs a call to its end; none where a limit keeps it from starting.
+    async fn execute(&self, admitted: Admitted<'a>) -> Result<Option<(usize, ToolEnd)>, Halt> {
         let Admitted { index, call, key, next } = admitted;
         let spec = match next {
-            Next::Settled(end) => return Ok((index, end)),
+            Next::Settled(end) => return Ok(Some((index, end))),
             Next::Run(spec) => spec,
             Next::Ask(spec) => match self.allowed(&key, call, &spec).await? {
                 Ok(()) => spec,
-                Err(refused) => return Ok((index, refused)),
+                Err(end) => return Ok(end.map(|end| (index, end))),
             },
         };
         let turn = self.turn;
@@ -274,16 +287,22 @@ impl<'a> Round<'a> {
         };
         let content = truncated(content, turn.spec.limits.tool_result_bytes);
         let end = ToolEnd { content, is_error, partial, overlay, versions: seen.learnt(), duration_ms };
-        let below = if cut { step::bytes_below(turn, &key) } else { 0 };
-        turn.reserve_result(end.content.len() + below)?;
-        let mut commit = if cut { step::close_below(turn, &key)? } else { Commit::default() };
+        let mut reservation = turn.reserve_room();
+        let within = format!("{key}-");
+        let scope = Scope { within: &within, told: &step::cut_off };
+        let below = if cut { scope.result_bytes(turn) } else { 0 };
+        if let Err(exceeded) = reservation.result(end.content.len() + below) {
+            return turn.exceed(exceeded);
+        }
+        turn.alive()?;
+        let mut commit = if cut { scope.close(turn) } else { Commit::default() };
         let closes_more = !commit.entries.is_empty();
         let end = self.note_end(&mut commit, &key, call, end, turn.elapsed_ms());
         if closes_more {
-            step::tell_usage(turn, &mut commit);
+            foresee(turn, &mut commit);
         }
-        turn.commit(commit)?;
-        Ok((index, end))
+        reservation.commit(commit)?;
+        Ok(Some((index, end)))
     }
 
     async fn run_tool(

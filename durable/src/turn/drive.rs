@@ -9,7 +9,7 @@ use futures::{FutureExt, StreamExt};
 use super::machine::{Level, LevelEnd, Step};
 use super::parking::Tally;
 use super::{Halt, Turn, dispatch, keys, prompt, prune};
-use crate::budget::{Counted, Spending};
+use crate::budget::Spending;
 use crate::journal::{Commit, Fact, ModelOutcome, TextPart, TurnStop, Work};
 use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest, ReplyFinish, Usage};
 use crate::ports::Heard;
@@ -39,7 +39,7 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
     let at = level.step_key();
     let digest = level.digest().hex();
     if let Some((answered, outcome)) = turn.replay.model(&at) {
-        if *answered == digest {
+        if *answered == digest || turn.is_unfrozen(level) {
             return Ok(outcome.clone());
         }
         let detail = "its journal belongs to other steps".to_owned();
@@ -50,20 +50,10 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
     if turn.spec.is_blank() && keys::work(&at) == Work::Root {
         return canned(turn, level, &at, digest);
     }
-    turn.reserve(Counted::LlmCall, 1)?;
-    let output_tokens = request.max_output_tokens.unwrap_or(0);
-    let held = Usage { input_tokens: prune::request_tokens(request), cached_tokens: 0, output_tokens };
-    let chain = turn.spec.chain_for(keys::work(&at));
-    turn.reserve_tokens(Spending::of(held, chain.dearest()))?;
     let attempt = turn.replay.attempts(&at);
     // Before the call is journaled, from where its first byte is counted: that comes within the call.
     let began_ms = turn.ports.clock.now_ms();
-    start(
-        turn,
-        level,
-        &at,
-        Fact::ModelStarted { digest: digest.clone(), attempt, place: level.place.clone(), held },
-    )?;
+    start(turn, level, &at, digest.clone(), request)?;
     let _runs = Tally::of(&turn.busy);
     let mut said = String::new();
     let outcome = match listen(turn, level, &at, attempt, request, &mut said).await? {
@@ -120,10 +110,14 @@ pub(super) fn canned_reply(text: String) -> ModelOutcome {
     }))
 }
 
-fn start(turn: &Turn, level: &Level, at: &str, started: Fact) -> Result<(), Halt> {
+/// Reserves a model call and journals its start, and with a level's first call what the level was opened with.
+fn start(turn: &Turn, level: &Level, at: &str, digest: String, request: &ModelRequest) -> Result<(), Halt> {
     let attempt = turn.replay.attempts(at);
     let place = level.place.clone();
     let model_call_id = turn.ids.model_call(at);
+    let chain = turn.spec.chain_of(level.models());
+    let output_tokens = request.max_output_tokens.unwrap_or(0);
+    let held = Usage { input_tokens: prune::request_tokens(request), cached_tokens: 0, output_tokens };
     let mut events = Vec::new();
     if level.place.depth == 0 && level.has_new_results() {
         events.push((format!("state:{at}"), turn.agent_state(None)));
@@ -133,22 +127,36 @@ fn start(turn: &Turn, level: &Level, at: &str, started: Fact) -> Result<(), Halt
         Event::ModelCallUpdate {
             model_call_id: model_call_id.clone(),
             status: CallStatus::Start,
-            model: turn.spec.chain_for(keys::work(at)).first.choice.model.clone(),
+            model: chain.first.choice.model.clone(),
             place: place.clone(),
             usage: None,
             finish_reason: None,
         },
     ));
     if attempt > 0 {
-        let reason = "interrupted".to_owned();
+        let (place, reason) = (place.clone(), "interrupted".to_owned());
         let reset = Event::ModelCallReset { model_call_id, place, reason };
         events.push((format!("model_reset:{at}:{attempt}"), reset));
     }
-    turn.commit(Commit { entries: vec![turn.entry(at, started)], events, ..Commit::default() })?;
+    let mut entries = turn.freezing(level);
+    entries.push(turn.entry(at, Fact::ModelStarted { digest, attempt, place, held }));
+    let reservation = turn.reserve()?;
+    match reservation.model_call(Spending::of(held, chain.dearest())) {
+        Ok(()) => reservation.commit(Commit { entries, events, ..Commit::default() })?,
+        Err(exceeded) => return turn.exceed(exceeded),
+    }
     if let Some(open) = turn.record.borrow_mut().models.get_mut(at) {
         open.live = true;
     }
     Ok(())
+}
+
+impl Turn {
+    /// Whether a level was not frozen when its journal was written: in format 1 the code built each child level anew, so
+    /// the digests of its steps hold only for the code that wrote them.
+    fn is_unfrozen(&self, level: &Level) -> bool {
+        self.spec.format < 2 && level.place.depth > 0
+    }
 }
 
 async fn listen(
@@ -159,7 +167,7 @@ async fn listen(
     request: &ModelRequest,
     said: &mut String,
 ) -> Result<Result<Box<ModelReply>, ModelError>, Halt> {
-    let chain = turn.spec.chain_for(keys::work(at));
+    let chain = turn.spec.chain_of(level.models());
     let mut hearing = turn.ports.model.call(request, chain, turn.until_ms());
     while let Some(heard) = hearing.next().await {
         let events = match heard {
@@ -202,11 +210,12 @@ fn retry(turn: &Turn, at: &str, asked: usize, after: Option<ModelError>) -> Resu
         return Ok(None);
     };
     let Some(error) = after else { return Ok(None) };
-    if turn.record.borrow().budget.exceeded_by(Counted::LlmCall, 1).is_some() {
+    let reservation = turn.reserve()?;
+    if reservation.model_request().is_err() {
         return Ok(Some(error));
     }
     let retried = Fact::ModelRetried { requests, failed, error, asked };
-    turn.commit(Commit { entries: vec![turn.entry(at, retried)], ..Commit::default() })?;
+    reservation.commit(Commit { entries: vec![turn.entry(at, retried)], ..Commit::default() })?;
     Ok(None)
 }
 
@@ -294,7 +303,7 @@ fn end(
         Event::ModelCallUpdate {
             model_call_id: turn.ids.model_call(at),
             status: CallStatus::End,
-            model: turn.spec.chain_for(keys::work(at)).at(asked).choice.model.clone(),
+            model: turn.spec.chain_of(level.models()).at(asked).choice.model.clone(),
             place: place.clone(),
             usage,
             finish_reason: Some(finish_reason.to_owned()),

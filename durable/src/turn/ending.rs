@@ -1,17 +1,21 @@
 //! A turn's last words. However it ends: every open call gets its end, the partial text and the tree are kept, and
 //! `cost_summary` and `done` come once, last, in one commit with the stored message.
+//!
+//! The turn's record is not changed here: the end is told by a copy of it, to which the ends of the open calls are
+//! applied. They are not journaled, because the journal goes with the commit that they would stand in.
 
-use super::drive::take_parts;
-use super::keys::work;
+use std::mem;
+
+use super::Turn;
+use super::closing::{Scope, foresee};
 use super::machine::{Level, LevelEnd, answer};
-use super::results::{end_event, failed, start_event, truncated};
-use super::{Turn, plan};
+use super::record::{PendingCall, Record};
+use super::results::failed;
 use crate::journal::{Commit, ToolEnd, TurnEnd, TurnStop};
 use crate::model::{Message, ReplyFinish};
 use crate::ports::LogError;
 use crate::protocol::{
-    AgentState, BudgetReason, CallStatus, ChunkKind, Event, FinishReason, Role, StepStatus, StopNote,
-    StoredMessage,
+    AgentState, BudgetReason, ChunkKind, Event, FinishReason, Role, StopNote, StoredMessage,
 };
 
 /// The root level came to its end by itself.
@@ -24,13 +28,11 @@ pub(super) fn finished(turn: &Turn, root: &Level, end: LevelEnd) -> Result<(), L
                 ReplyFinish::Length => FinishReason::Length,
                 ReplyFinish::ContentFilter => FinishReason::ContentFilter,
             };
-            // What says nothing is nothing that a model could be told later.
+            // Blank messages are not added to history.
             let history = if turn.spec.is_blank() { Vec::new() } else { root.own_messages() };
-            return last_words(turn, waits_for_user(turn), reason, None, history);
+            return by_itself(turn, reason, history);
         }
-        LevelEnd::Partial(_) => {
-            return last_words(turn, waits_for_user(turn), FinishReason::Stop, None, root.own_messages());
-        }
+        LevelEnd::Partial(_) => return by_itself(turn, FinishReason::Stop, root.own_messages()),
         LevelEnd::ModelFailed(error) => TurnStop::Model { error },
         LevelEnd::IterationLimit(limit) => TurnStop::IterationLimit { limit },
         // The root has no schema: these two cannot be its end.
@@ -40,40 +42,56 @@ pub(super) fn finished(turn: &Turn, root: &Level, end: LevelEnd) -> Result<(), L
     stopped(turn, root)
 }
 
-/// A turn that leaves something to the user says so: a plan to decide on, a goal that was not reached.
-fn waits_for_user(turn: &Turn) -> Commit {
+/// The end of a turn that nothing stopped. A turn that leaves something to the user says so: a plan to decide on, a goal
+/// that was not reached.
+fn by_itself(turn: &Turn, finish_reason: FinishReason, history: Vec<Message>) -> Result<(), LogError> {
     let mut commit = Commit::default();
-    let misses = turn.record.borrow().misses_its_goal();
+    let mut last = turn.record.borrow().clone();
+    let misses = last.misses_its_goal();
     if let Some(goal) = turn.spec.setting.goal.as_deref().filter(|_| misses) {
-        let what = format!("the turn ended without {goal}");
-        turn.record.borrow_mut().failed("turn", "goal", None, "goal_missed", &[&what]);
+        last.failed("turn", "goal", None, "goal_missed", &[&format!("the turn ended without {goal}")]);
     }
-    if misses || turn.record.borrow().has_draft() {
+    if misses || last.has_draft() {
         let state = turn.in_state(AgentState::WaitingOnUser, None);
         commit.events.push(("state:waiting".to_owned(), state));
     }
-    let record = turn.record.borrow();
-    if turn.swarm.get() && record.has_plan() {
-        let result = record.root_texts.join("\n\n");
-        commit.events.push(("swarm_complete".to_owned(), Event::SwarmComplete { result }));
+    let content = last.root_texts.join("\n\n");
+    if turn.swarm.get() && last.has_plan() {
+        let complete = Event::SwarmComplete { result: content.clone() };
+        commit.events.push(("swarm_complete".to_owned(), complete));
     }
-    drop(record);
-    commit
+    last_words(turn, commit, &last, LastWords { content, finish_reason, stop: None, history })
 }
 
 /// The turn was stopped, wherever in the tree it was.
 pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
     let Some(why) = turn.record.borrow().stop.clone() else { return Ok(()) };
     let note = note(&why);
-    let mut commit = Commit::default();
-    close_model_calls(turn, &mut commit);
+    let told = |pending: &PendingCall| match pending.since_ms {
+        Some(_) => {
+            format!("The call was stopped and its result is unknown; it may have run. {}", note.message)
+        }
+        None => not_made(&note.message),
+    };
+    let mut commit = Scope { within: "", told: &told }.close(turn);
+    let last = foresee(turn, &mut commit);
+    drop(mem::take(&mut commit.entries));
     let mut history = root.own_messages();
-    close_tool_calls(turn, root, &note.message, &mut commit, &mut history);
+    let step_key = root.step_key();
+    for (index, call) in root.pending().iter().enumerate() {
+        let result = last.round_result(&super::keys::call_key(&step_key, index));
+        let result = result.unwrap_or_else(|| failed(not_made(&note.message), 0));
+        let ToolEnd { content, is_error, .. } = result;
+        history.push(answer(call, content, is_error));
+    }
     let partial = partial_text(&commit);
     say_why(&mut history, &partial, &note.message);
-    if !partial.is_empty() {
-        turn.record.borrow_mut().root_texts.push(partial);
-    }
+    let said = last.root_texts.iter().map(String::as_str).chain(Some(partial.as_str()));
+    let said = said.filter(|text| !text.is_empty());
+    // A turn that cannot go on keeps what its subtasks came to as well: nobody will put it into words.
+    let lost = matches!(why, TurnStop::Interrupted { .. });
+    let content: Vec<&str> = said.chain(last.unanswered().filter(|_| lost)).collect();
+    let content = content.join("\n\n");
     if let TurnStop::Budget { reason, limit, observed } = why {
         let exceeded = Event::BudgetExceeded { reason, limit, observed };
         commit.events.push(("budget_exceeded".to_owned(), exceeded));
@@ -81,76 +99,12 @@ pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
     let error =
         Event::Error { code: note.code.clone(), message: note.message.clone(), retryable: retryable(&why) };
     commit.events.push(("error".to_owned(), error));
-    last_words(turn, commit, finish_reason(&why), Some(note), history)
+    let finish_reason = finish_reason(&why);
+    last_words(turn, commit, &last, LastWords { content, finish_reason, stop: Some(note.clone()), history })
 }
 
-/// Model calls that have no outcome: what they said so far is kept, and their parts are closed.
-fn close_model_calls(turn: &Turn, commit: &mut Commit) {
-    let open: Vec<_> =
-        turn.record.borrow().models.iter().map(|(at, open)| (at.clone(), open.clone())).collect();
-    for (at, call) in open {
-        let model_call_id = turn.ids.model_call(&at);
-        commit.texts.extend(take_parts(turn, &at));
-        if !call.live {
-            // Its run was lost, and with it what clients may have seen of it.
-            let (place, reason) = (call.place.clone(), "interrupted".to_owned());
-            let reset = Event::ModelCallReset { model_call_id: model_call_id.clone(), place, reason };
-            commit.events.push((format!("model_reset:{at}:end"), reset));
-        }
-        let duration_ms = turn.elapsed_ms().saturating_sub(call.since_ms);
-        turn.record.borrow_mut().model_aborted(&at, &call, duration_ms);
-        let end = Event::ModelCallUpdate {
-            model_call_id,
-            status: CallStatus::End,
-            model: turn.spec.chain_for(work(&at)).at(call.asked).choice.model.clone(),
-            place: call.place,
-            usage: None,
-            finish_reason: Some("aborted".to_owned()),
-        };
-        commit.events.push((format!("model_end:{at}"), end));
-    }
-}
-
-/// Calls that have no result: each gets one, the deepest first, so that no call ends before those within it.
-fn close_tool_calls(turn: &Turn, root: &Level, why: &str, commit: &mut Commit, history: &mut Vec<Message>) {
-    let mut open = std::mem::take(&mut turn.record.borrow_mut().pending);
-    open.sort_by_key(|pending| std::cmp::Reverse(pending.place.depth));
-    let mut ends = Vec::new();
-    let now = turn.elapsed_ms();
-    for pending in &open {
-        let text = match pending.since_ms {
-            Some(_) => format!("The call was stopped and its result is unknown; it may have run. {why}"),
-            None => format!("The call was not made. {why}"),
-        };
-        let duration_ms = pending.since_ms.map_or(0, |since_ms| now.saturating_sub(since_ms));
-        let end = failed(truncated(text, turn.spec.limits.tool_result_bytes), duration_ms);
-        if pending.since_ms.is_none() {
-            let event = start_event(pending.id.clone(), &pending.call, &pending.place, now);
-            commit.events.push((format!("tool_start:{}", pending.key), event));
-        }
-        let event = end_event(turn, pending.id.clone(), &pending.call, &pending.place, &end);
-        commit.events.push((format!("tool_end:{}", pending.key), event));
-        if pending.since_ms.is_some() {
-            commit.events.extend(plan::step_complete(
-                turn,
-                &pending.key,
-                &pending.call,
-                StepStatus::Skipped,
-                &end,
-            ));
-        }
-        turn.record.borrow_mut().tool_ended(pending, &end, now);
-        ends.push((pending.key.clone(), end));
-    }
-    let step_key = root.step_key();
-    for (index, call) in root.pending().iter().enumerate() {
-        let key = super::keys::call_key(&step_key, index);
-        let known = ends.iter().find(|(ended, _)| *ended == key).map(|(_, end)| end.clone());
-        let known = known.or_else(|| turn.record.borrow().round_result(&key));
-        let ToolEnd { content, is_error, .. } =
-            known.unwrap_or_else(|| failed(format!("The call was not made. {why}"), 0));
-        history.push(answer(call, content, is_error));
-    }
+fn not_made(why: &str) -> String {
+    format!("The call was not made. {why}")
 }
 
 /// The model's view of a turn that was stopped ends with what it had said and why it stopped, so that the next turn's
@@ -179,39 +133,39 @@ fn partial_text(commit: &Commit) -> String {
     texts.join("\n\n")
 }
 
-fn last_words(
-    turn: &Turn,
-    mut commit: Commit,
+/// What is particular to one end of a turn.
+struct LastWords {
+    content: String,
     finish_reason: FinishReason,
     stop: Option<StopNote>,
     history: Vec<Message>,
-) -> Result<(), LogError> {
+}
+
+fn last_words(turn: &Turn, mut commit: Commit, last: &Record, words: LastWords) -> Result<(), LogError> {
+    let LastWords { content, finish_reason, stop, history } = words;
     let message_id = turn.spec.assistant_message_id.clone();
-    {
-        let record = turn.record.borrow();
-        let costs = record.costs();
-        commit.events.push(("cost_summary".to_owned(), Event::CostSummary(costs.clone())));
-        commit
-            .events
-            .push(("done".to_owned(), Event::Done { message_id: message_id.clone(), finish_reason }));
-        commit.end = Some(Box::new(TurnEnd {
-            message: StoredMessage {
-                id: message_id,
-                turn_id: turn.spec.turn_id.clone(),
-                role: Role::Assistant,
-                content: record.root_texts.join("\n\n"),
-                created_at: turn.ports.clock.now_ms(),
-                finish_reason: Some(finish_reason),
-                stop,
-                usage: Some(costs),
-                execution_tree: Some(record.tree()),
-            },
-            history,
-            calls: record.calls.clone(),
-            plans: record.plans_at_end(),
-            used: Some(record.budget.charged()),
-        }));
-    }
+    let costs = last.costs();
+    let usage = Some(costs.clone());
+    commit.events.push(("cost_summary".to_owned(), Event::CostSummary(costs.clone())));
+    let done = Event::Done { message_id: message_id.clone(), finish_reason, usage };
+    commit.events.push(("done".to_owned(), done));
+    commit.end = Some(Box::new(TurnEnd {
+        message: StoredMessage {
+            id: message_id,
+            turn_id: turn.spec.turn_id.clone(),
+            role: Role::Assistant,
+            content,
+            created_at: turn.ports.clock.now_ms(),
+            finish_reason: Some(finish_reason),
+            stop,
+            usage: Some(costs),
+            execution_tree: Some(last.tree()),
+        },
+        history,
+        calls: last.calls.clone(),
+        plans: last.plans_at_end(),
+        used: Some(last.budget.charged()),
+    }));
     turn.write(commit)?;
     turn.ended.set(true);
     Ok(())

@@ -33,6 +33,11 @@ impl LevelPath {
         format!("{}{step}", self.0)
     }
 
+    /// The path as the keys of the journal have it.
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// The level that a `run_subtask` call, or a step of a plan, is.
     pub(super) fn child(call_key: &str) -> Self {
         LevelPath(format!("{call_key}-"))
@@ -64,9 +69,14 @@ const REVIEW: &str = "review";
 const ROUTE: &str = "route";
 const WAVE: char = 'w';
 
+/// The path of the level that one of these steps belongs to.
+pub(super) fn level(at: &str) -> &str {
+    at.trim_end_matches(|digit: char| digit.is_ascii_digit())
+}
+
 /// What a level is for, by the key of one of its model calls.
 pub(super) fn work(at: &str) -> Work {
-    let level = at.trim_end_matches(|digit: char| digit.is_ascii_digit());
+    let level = level(at);
     let Some(level) = level.strip_suffix('-') else { return Work::Root };
     match level.rsplit('-').next().unwrap_or(level) {
         PLAN => Work::Plan,

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::interceptors::Interceptor;
 use super::keys::{Digest, LevelPath};
-use super::prompt;
+use super::open::Opening;
 use super::prune::{fixed_tokens, messages_tokens, prune};
 use crate::journal::{ModelOutcome, ToolEnd};
 use crate::memory::{AgentMemory, Overlay};
@@ -13,8 +13,7 @@ use crate::model::{
     Message, ModelChoice, ModelError, ModelErrorKind, ModelReply, ModelRequest, ReplyFinish, ToolCall,
     ToolChoice, ToolDefinition,
 };
-use crate::plans::Rules;
-use crate::profiles::Limits;
+use crate::profiles::{Limits, Role};
 use crate::protocol::{Content, Place};
 use crate::toolbelt::{OutputSchema, Toolbelt};
 use crate::versions::{Versions, learn};
@@ -55,6 +54,8 @@ enum State {
 pub(super) struct LevelStart {
     pub(super) path: LevelPath,
     pub(super) place: Place,
+    /// Whose models the level asks, and the first of them.
+    pub(super) models: Option<Role>,
     pub(super) model: Rc<ModelChoice>,
     pub(super) system: Rc<str>,
     /// The messages before the level's own.
@@ -63,10 +64,9 @@ pub(super) struct LevelStart {
     pub(super) belt: Toolbelt,
     /// What the level's result must satisfy: it then ends only with `finish_subtask`.
     pub(super) schema: Option<Rc<OutputSchema>>,
-    /// What a plan must satisfy beside that.
-    pub(super) rules: Option<Rules>,
-    /// Whether the level ends with what it has when its iterations are used up.
-    pub(super) partial: bool,
+    /// What is journaled with a child level's first model call. Absent at the root, which entry 0 freezes, and in the
+    /// level that a running plan is, which asks no model.
+    pub(super) opening: Option<Rc<Opening>>,
     pub(super) memory: AgentMemory,
     pub(super) digest: Digest,
 }
@@ -80,7 +80,9 @@ pub(super) struct Level {
     pub(super) memory: AgentMemory,
     /// What this level's own calls know of files.
     pub(super) versions: Rc<Versions>,
+    models: Option<Role>,
     model: Rc<ModelChoice>,
+    opening: Option<Rc<Opening>>,
     system: Rc<str>,
     tools: Rc<[ToolDefinition]>,
     messages: Vec<Rc<Message>>,
@@ -89,7 +91,6 @@ pub(super) struct Level {
     message_tokens: u64,
     iterations: u32,
     schema: Option<Rc<OutputSchema>>,
-    rules: Option<Rules>,
     partial: bool,
     /// Results that did not satisfy the schema, and what was wrong with the last one.
     rejected: u32,
@@ -108,8 +109,9 @@ pub(super) struct Level {
 
 impl Level {
     pub(super) fn new(start: LevelStart, limits: Limits) -> Self {
-        let LevelStart { path, place, model, system, history, instructions, belt, .. } = start;
-        let LevelStart { schema, rules, partial, memory, digest, .. } = start;
+        let LevelStart { path, place, models, model, system, history, instructions, belt, .. } = start;
+        let LevelStart { schema, opening, memory, digest, .. } = start;
+        let partial = opening.as_ref().is_some_and(|opening| opening.spec.partial);
         // A model that cannot call has nothing to call, whatever it writes (N-170).
         let belt = if model.calls() { belt } else { Toolbelt::new([]) };
         let tools =
@@ -125,7 +127,9 @@ impl Level {
             belt,
             memory,
             versions: Rc::default(),
+            models,
             model,
+            opening,
             system,
             tools,
             messages,
@@ -133,7 +137,6 @@ impl Level {
             message_tokens,
             iterations: 0,
             schema,
-            rules,
             partial,
             rejected: 0,
             objection: "finish_subtask was never called".to_owned(),
@@ -200,6 +203,21 @@ impl Level {
     pub(super) fn in_simple_loop(&mut self, iterations: u32) {
         self.limits.iterations = self.iterations.saturating_add(iterations);
         self.partial = true;
+    }
+
+    /// From here on the level asks these models.
+    pub(super) fn ask_models_of(&mut self, models: Option<Role>, first: &Rc<ModelChoice>) {
+        (self.models, self.model) = (models, Rc::clone(first));
+    }
+
+    /// Whose models the level asks.
+    pub(super) fn models(&self) -> Option<Role> {
+        self.models
+    }
+
+    /// What the level was opened with.
+    pub(super) fn opening(&self) -> Option<&Rc<Opening>> {
+        self.opening.as_ref()
     }
 
     /// From here on the level is asked to speak and not to call.
@@ -278,7 +296,8 @@ impl Level {
             (true, false) => State::Done(LevelEnd::Text { text, finish }),
             (true, true) => {
                 // Prose is not a result here (N-069): the level goes on until it finishes or its iterations end.
-                self.push(Message::User { content: prompt::MUST_FINISH.into() });
+                let reminder = self.opening.as_ref().map(|opening| opening.spec.reminder.clone());
+                self.push(Message::User { content: reminder.unwrap_or_default().into() });
                 self.wants_call = true;
                 State::Model
             }
@@ -332,7 +351,8 @@ impl Level {
 
     /// Whether a payload is the level's result.
     pub(super) fn accepts(&self, payload: &str) -> Result<(), String> {
-        self.rules.as_ref().map_or(Ok(()), |rules| rules.check(payload))
+        let rules = self.opening.as_ref().and_then(|opening| opening.spec.rules.as_ref());
+        rules.map_or(Ok(()), |rules| rules.check(payload))
     }
 
     /// The key of the current step.
@@ -349,7 +369,7 @@ impl Level {
         self.digest
     }
 
-    /// What the level's own calls are told by a child: its overlay.
+    /// Consumes the level; returns the memory writes that its parent merges.
     pub(super) fn into_written(self) -> Overlay {
         self.memory.into_written()
     }
@@ -384,14 +404,14 @@ mod tests {
             let start = LevelStart {
                 path: LevelPath::default(),
                 place: Place { parent_id: Some("parent".to_owned()), depth },
+                models: None,
                 model: Rc::clone(&model),
                 system: "system".into(),
                 history: vec![Rc::clone(&before)],
                 instructions: "now".into(),
                 belt: Toolbelt::new(tools::intercepted()),
                 schema: None,
-                rules: None,
-                partial: false,
+                opening: None,
                 memory: AgentMemory::default(),
                 digest: Digest::new(),
             };

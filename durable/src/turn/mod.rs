@@ -1,15 +1,17 @@
 //! The turn engine: one loop, driven through ports, rebuilt from its journal.
 //!
-//! `machine` decides, `drive` awaits, `dispatch` runs a round's calls, `subtask` enters the loop one level deeper,
-//! `record` is what the journal adds up to, `ending` says the last words. Nothing here knows SSE, SQL or the
+//! `machine` decides, `drive` awaits, `dispatch` runs a round's calls, `open` opens a level, `subtask` enters the loop one
+//! level deeper, `reserve` asks the budget, `record` is what the journal adds up to, `ending` says the last words. Nothing here knows SSE, SQL or the
 //! platform.
 
+mod closing;
 mod dispatch;
 mod drive;
 mod ending;
 mod interceptors;
 mod keys;
 mod machine;
+mod open;
 mod opening;
 mod order;
 mod parking;
@@ -18,6 +20,7 @@ pub mod prompt;
 mod prune;
 mod record;
 mod replay;
+mod reserve;
 mod results;
 mod step;
 mod subtask;
@@ -36,13 +39,12 @@ use self::keys::{Digest, LevelPath, WireIds};
 use self::machine::{Level, LevelStart};
 use self::record::Record;
 use self::replay::Replay;
-use crate::budget::{Counted, Exceeded, Spending};
 use crate::journal::{Commit, Entry, Fact, Parking, TurnSpec, TurnStop};
 use crate::memory::AgentMemory;
 use crate::model::Message;
 use crate::ports::{LogError, Ports};
 use crate::protocol::{AgentState, Event, Place, TurnLimits};
-use crate::toolbelt::{OutputSchema, ToolSpec, Toolbelt};
+use crate::toolbelt::{OutputSchema, ToolSpec};
 
 pub use self::parking::Heard;
 
@@ -62,6 +64,8 @@ pub struct Turn {
     /// Wakes `run` when the turn is stopped.
     stopped: AtomicWaker,
     ended: Cell<bool>,
+    /// Why this code must not go on with the turn: its journal was written by newer code.
+    unreadable: Option<String>,
     /// The turn's plan is a swarm's: the service made it, and tells of it in a swarm's words. A plan that a model makes by
     /// itself, in a simple loop too, is like any other.
     swarm: Cell<bool>,
@@ -152,12 +156,20 @@ impl Turn {
             _ => None,
         });
         let spec = spec.ok_or_else(|| LogError::Storage("the journal has no entry 0".to_owned()))?;
+        let unknown = entries.iter().find_map(|entry| match &entry.fact {
+            Fact::Unknown(why) => {
+                Some(format!("its journal has an entry that this version cannot read: {why}"))
+            }
+            _ => None,
+        });
+        let unreadable = spec.unreadable().or(unknown);
         let spec = Rc::new(spec);
         let earlier_ms = entries.iter().map(|entry| entry.elapsed_ms).max().unwrap_or(0);
         let mut record = Record::new(&spec);
         entries.iter().for_each(|entry| record.apply(entry));
         let mut turn = Turn::new(spec, history, ports, Replay::new(entries), earlier_ms);
         turn.record = RefCell::new(record);
+        turn.unreadable = unreadable;
         Ok(Rc::new(turn))
     }
 
@@ -172,6 +184,7 @@ impl Turn {
             replay,
             stopped: AtomicWaker::new(),
             ended: Cell::new(false),
+            unreadable: None,
             swarm: Cell::new(false),
             locks: RefCell::default(),
             schemas: RefCell::default(),
@@ -187,6 +200,9 @@ impl Turn {
     /// somebody outside. An error means that nothing could be written: the log is somebody else's, or the storage
     /// refused; what is journaled can be resumed.
     pub async fn run(&self) -> Result<Ran, LogError> {
+        if let Some(detail) = self.unreadable.clone() {
+            self.stop(TurnStop::Interrupted { detail })?;
+        }
         let mut root = self.root();
         let end = {
             let mut driving = opening::drive(self, &mut root).boxed_local();
@@ -240,14 +256,14 @@ impl Turn {
         let start = LevelStart {
             path: LevelPath::default(),
             place: Place::default(),
+            models: None,
             model: Rc::clone(&self.spec.chain.first.choice),
             system: self.spec.system.as_str().into(),
             history: self.history.iter().cloned().chain(self.retrieved()).collect(),
             instructions: self.spec.content.clone(),
-            belt: Toolbelt::new(self.spec.tools.iter().cloned()),
+            belt: self.record.borrow().toolsets.get(Some(0)),
             schema: None,
-            rules: None,
-            partial: false,
+            opening: None,
             memory: AgentMemory::default(),
             digest: Digest::new().with(&self.spec.turn_id).with(&self.spec.chain.to_string()),
         };
@@ -333,35 +349,6 @@ impl Turn {
         self.alive()?;
         let exceeded = self.record.borrow().budget.wall_clock(self.elapsed_ms());
         exceeded.map_or(Ok(()), |exceeded| self.exceed(exceeded))
-    }
-
-    /// Refuses a reservation that would cross a limit, and stops the turn over it (N-147, N-179).
-    fn reserve(&self, what: Counted, more: u32) -> Result<(), Halt> {
-        let exceeded = self.record.borrow().budget.exceeded_by(what, more);
-        exceeded.map_or(Ok(()), |exceeded| self.exceed(exceeded))
-    }
-
-    /// The same for tool calls of the root.
-    fn reserve_at_root(&self, more: u32) -> Result<(), Halt> {
-        let exceeded = self.record.borrow().exceeded_at_root(more);
-        exceeded.map_or(Ok(()), |exceeded| self.exceed(exceeded))
-    }
-
-    /// The same for a model call that may use so many tokens.
-    fn reserve_tokens(&self, more: Spending) -> Result<(), Halt> {
-        let exceeded = self.record.borrow().budget.exceeded_by_tokens(more);
-        exceeded.map_or(Ok(()), |exceeded| self.exceed(exceeded))
-    }
-
-    /// The same for a tool's result.
-    fn reserve_result(&self, bytes: usize) -> Result<(), Halt> {
-        let exceeded = self.record.borrow().budget.exceeded_by_result(bytes);
-        exceeded.map_or(Ok(()), |exceeded| self.exceed(exceeded))
-    }
-
-    fn exceed(&self, Exceeded { reason, limit, observed }: Exceeded) -> Result<(), Halt> {
-        self.stop(TurnStop::Budget { reason, limit, observed })?;
-        Err(Halt::Stopped)
     }
 
     fn agent_state(&self, tool: Option<&str>) -> Event {

@@ -24,6 +24,8 @@ pub(super) async fn drive(turn: &Turn, root: &mut Level) -> Result<LevelEnd, Hal
         Some(ModeProfile::AutoRoute) => {
             let task = turn.spec.content.text().into_owned();
             let routed = open(turn, root, route_request::spec(), json!({ "request": task })).await?;
+            let models = turn.record.borrow().routed;
+            root.ask_models_of(models, &turn.spec.chain_of(models).first.choice);
             match route_request::is_complex(&routed.content) {
                 true => swarm(turn, root).await?,
                 false => root.in_simple_loop(turn.spec.setting.simple_iterations),

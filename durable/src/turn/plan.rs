@@ -1,4 +1,5 @@
-//! Plans: a level makes one, another may review it, and its steps are calls that nobody's reply has but the plan itself.
+//! Plans: a level makes one, another may review it, and its steps run as `plan_step` calls that the service issues, not a
+//! model.
 //!
 //! `agent_create_plan` and `agent_update_plan` come here. A plan that runs is a level whose rounds are its waves: it
 //! goes through `dispatch` like any round, so guards, budget, journal and replay are those of every call.
@@ -149,37 +150,38 @@ async fn make(
     plan: &Plan,
     changes: Option<&str>,
 ) -> Result<Result<Draft, ToolError>, Halt> {
-    let setting = &turn.spec.setting;
-    let of_steps = parent.belt.without(tools::makes_plans);
-    let described: Vec<String> =
-        of_steps.iter().map(|spec| format!("{}: {}", spec.name, spec.description)).collect();
-    let text = prompt::objective(&prompt::Wanted {
-        objective: &plan.objective,
-        requested_outputs: &plan.requested_outputs,
-        priority_entities: &plan.priority_entities,
-        entity_id: plan.entity_id.as_deref(),
-        browser: setting.browser.as_ref(),
-        tools: &described,
-        changed: changes.map(|changes| (plan, changes)),
-    });
-    let rules = Rules {
-        tools: of_steps.iter().map(|spec| spec.name.clone()).collect(),
-        required: setting.plan_tools.clone(),
-    };
-    let question = Question {
-        work: Work::Plan,
-        path: LevelPath::planner(key),
-        system: prompt::planner(setting),
-        text,
-        schema: plans::schema(),
-        rules: Some(rules),
-        replies: turn.replies(),
+    let question = || {
+        let setting = &turn.spec.setting;
+        let of_steps = parent.belt.without(tools::makes_plans);
+        let described: Vec<String> =
+            of_steps.iter().map(|spec| format!("{}: {}", spec.name, spec.description)).collect();
+        let text = prompt::objective(&prompt::Wanted {
+            objective: &plan.objective,
+            requested_outputs: &plan.requested_outputs,
+            priority_entities: &plan.priority_entities,
+            entity_id: plan.entity_id.as_deref(),
+            browser: setting.browser.as_ref(),
+            tools: &described,
+            changed: changes.map(|changes| (plan, changes)),
+        });
+        let rules = Rules {
+            tools: of_steps.iter().map(|spec| spec.name.clone()).collect(),
+            required: setting.plan_tools.clone(),
+        };
+        Question {
+            work: Work::Plan,
+            system: prompt::planner(setting),
+            text,
+            schema: plans::schema(),
+            rules: Some(rules),
+            replies: turn.replies(),
+        }
     };
     let refused = |why: String| {
         let why = format!("no plan was made: {why}. Change the objective, or do the work without a plan.");
         Ok(Err(ToolError(why)))
     };
-    match ask(turn, parent, key, question).await? {
+    match ask(turn, parent, key, LevelPath::planner(key), question).await? {
         LevelEnd::Structured(json) => match serde_json::from_str(&json) {
             Ok(draft) => Ok(Ok(draft)),
             Err(error) => refused(error.to_string()),
@@ -201,16 +203,15 @@ struct Reviewed {
 
 /// Has a plan reviewed. Whatever is not an approval is none: then nothing runs (B-050).
 async fn review(turn: &Turn, parent: &Level, key: &str, mut plan: Plan, overlay: &mut Overlay) -> Outcome {
-    let question = Question {
+    let question = || Question {
         work: Work::Review,
-        path: LevelPath::reviewer(key),
-        system: prompt::REVIEWER.into(),
+        system: prompt::REVIEWER.to_owned(),
         text: prompt::review(&plan),
         schema: plans::review_schema(),
         rules: None,
         replies: turn.replies(),
     };
-    let reviewed = match ask(turn, parent, key, question).await? {
+    let reviewed = match ask(turn, parent, key, LevelPath::reviewer(key), question).await? {
         LevelEnd::Structured(json) => serde_json::from_str::<Reviewed>(&json).ok(),
         _ => None,
     };
@@ -245,14 +246,14 @@ async fn execute(turn: &Turn, parent: &Level, key: &str, mut plan: Plan, overlay
     let start = LevelStart {
         path: LevelPath::waves(key),
         place: Place { parent_id: Some(turn.ids.tool_call(key)), depth: parent.place.depth + 1 },
-        model: Rc::clone(&turn.spec.chain_for(Work::Root).first.choice),
+        models: None,
+        model: Rc::clone(&turn.spec.chain.first.choice),
         system: "".into(),
         history: Vec::new(),
         instructions: plan.objective.as_str().into(),
         belt,
         schema: None,
-        rules: None,
-        partial: false,
+        opening: None,
         memory: parent.memory.fork(),
         digest: parent.digest().with(key),
     };

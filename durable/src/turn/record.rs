@@ -7,16 +7,20 @@ mod rows;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::keys::{WireIds, call_key, work};
+use super::keys::{self, WireIds, call_key, work};
+use super::open::{Opening, Toolsets};
 use crate::budget::{Counted, Exceeded, Spending, TurnBudget};
-use crate::journal::{Answer, CallRecord, Entry, Fact, ModelOutcome, TextPart, ToolEnd, TurnSpec, TurnStop};
+use crate::journal::{
+    Answer, CallRecord, Entry, Fact, LevelSpec, ModelOutcome, TextPart, ToolEnd, TurnSpec, TurnStop, Work,
+};
 use crate::memory::{MAX_TURN_BYTES, Overlay, stored_bytes, task_key};
 use crate::model::{ToolCall, Usage};
-use crate::profiles::{Chain, Offer};
+use crate::profiles::{Chain, Offer, Role};
 use crate::protocol::{
     Awaited, BudgetReason, CostSummary, ExecutionTree, ModelCost, Place, Plan, TreeNode, preview,
 };
-use crate::tools;
+use crate::toolbelt::Toolbelt;
+use crate::tools::{self, route_request};
 
 pub(super) use plans::step_status;
 
@@ -82,8 +86,16 @@ pub(super) struct Record {
     pub(super) calls: Vec<CallRecord>,
     /// The texts of the root's replies: what a person reads of the turn.
     pub(super) root_texts: Vec<String>,
+    /// The toolsets of the turn's levels.
+    pub(super) toolsets: Toolsets,
+    /// What child levels were opened with, by their paths.
+    levels: BTreeMap<String, Rc<Opening>>,
+    /// Whose models the router chose for the root.
+    pub(super) routed: Option<Role>,
     /// The results of the root's current round, which has not settled yet.
     round: BTreeMap<String, ToolEnd>,
+    /// What subtasks and steps came to that the root has not answered yet, by the keys of their calls.
+    unanswered: BTreeMap<String, String>,
     tree: ExecutionTree,
     node_of: BTreeMap<String, usize>,
     costs: CostSummary,
@@ -119,7 +131,11 @@ impl Record {
             approved: BTreeSet::new(),
             calls: Vec::new(),
             root_texts: Vec::new(),
+            toolsets: Toolsets::new(Toolbelt::new(spec.tools.iter().cloned())),
+            levels: BTreeMap::new(),
+            routed: None,
             round: BTreeMap::new(),
+            unanswered: BTreeMap::new(),
             tree: ExecutionTree::default(),
             node_of: BTreeMap::new(),
             costs: CostSummary::default(),
@@ -164,8 +180,28 @@ impl Record {
         }
     }
 
-    fn chain(&self, at: &str) -> &Chain {
-        self.spec.chain_for(work(at))
+    /// What the level at this path was opened with.
+    pub(super) fn opening(&self, path: &str) -> Option<Rc<Opening>> {
+        self.levels.get(path).map(Rc::clone)
+    }
+
+    /// Whose models a model call asks. A level of format 1 is not journaled: then what it is for decides.
+    fn models(&self, at: &str) -> Option<Role> {
+        match self.levels.get(keys::level(at)) {
+            Some(opening) => opening.spec.models,
+            None if work(at) == Work::Root => self.routed,
+            None => work(at).models(),
+        }
+    }
+
+    /// The models that a model call asks.
+    pub(super) fn chain(&self, at: &str) -> &Chain {
+        self.spec.chain_of(self.models(at))
+    }
+
+    /// What finished subtasks and steps came to that nobody has put into words yet.
+    pub(super) fn unanswered(&self) -> impl Iterator<Item = &str> {
+        self.unanswered.values().map(String::as_str)
     }
 
     fn offer(&self, at: &str, asked: usize) -> Offer {
@@ -208,7 +244,9 @@ impl Record {
 
     pub(super) fn apply(&mut self, entry: &Entry) {
         match &entry.fact {
-            Fact::Started(_) | Fact::Resumed { .. } => {}
+            Fact::Started(_) | Fact::Resumed { .. } | Fact::Unknown(_) => {}
+            Fact::Toolset(specs) => self.toolsets.add(Toolbelt::new(specs.iter().cloned())),
+            Fact::Opened(spec) => self.opened(&entry.at, spec),
             Fact::Waiting { on, place, since, until } => {
                 let call = self.pending.iter().find(|pending| pending.key == entry.at);
                 let name = call.map(|pending| pending.call.name.clone()).unwrap_or_default();
@@ -307,14 +345,19 @@ impl Record {
                 if let Some(index) = self.pending.iter().position(|pending| pending.key == entry.at) {
                     let pending = self.pending.remove(index);
                     self.memory_bytes += written(&pending, end);
-                    if end.is_error {
+                    // A call that its turn's end cuts off is no failure of the tool.
+                    if end.is_error && self.stop.is_none() {
                         let stage = if pending.since_ms.is_some() { "run" } else { "dispatch" };
                         self.failed("tool", stage, Some(&pending.call.name), "tool_failed", &[&end.content]);
                     }
                     self.tool_ended(&pending, end, entry.elapsed_ms);
-                    if pending.call.name == tools::plan_step::NAME {
+                    if pending.call.name == tools::plan_step::NAME && self.stop.is_none() {
                         self.step_ended(&pending.call.arguments, end);
                     }
+                    if pending.call.name == route_request::NAME {
+                        self.routed = route_request::role(&end.content);
+                    }
+                    self.note_unanswered(&pending, end);
                     let goal = self.spec.setting.goal.as_ref();
                     self.goal_reached |= !end.is_error && goal == Some(&pending.call.name);
                     // Nobody waits for it any more, if anybody did.
@@ -327,8 +370,25 @@ impl Record {
         }
     }
 
+    fn opened(&mut self, path: &str, spec: &LevelSpec) {
+        let shared = self.toolsets.get(spec.toolset);
+        self.levels.insert(path.to_owned(), Rc::new(Opening { spec: spec.clone(), shared }));
+    }
+
+    /// The result of a call that contains levels takes the place of those within it.
+    fn note_unanswered(&mut self, pending: &PendingCall, end: &ToolEnd) {
+        if !tools::is_level(&pending.call.name) || pending.call.name == route_request::NAME {
+            return;
+        }
+        if !end.is_error {
+            let within = format!("{}-", pending.key);
+            self.unanswered.retain(|key, _| !key.starts_with(&within));
+            self.unanswered.insert(pending.key.clone(), end.content.clone());
+        }
+    }
+
     /// Closes a call in the tree and in the telemetry; a refused one gets its node only now.
-    pub(super) fn tool_ended(&mut self, pending: &PendingCall, end: &ToolEnd, elapsed_ms: u64) {
+    fn tool_ended(&mut self, pending: &PendingCall, end: &ToolEnd, elapsed_ms: u64) {
         if pending.since_ms.is_none() {
             self.add_node(pending, elapsed_ms);
         }
@@ -370,6 +430,7 @@ impl Record {
         self.budget.settle(at, reply.usage.map(|usage| Spending::of(usage, price)));
         if is_root {
             self.round.clear();
+            self.unanswered.clear();
             self.root_texts.extend((!reply.text.is_empty()).then(|| reply.text.clone()));
         }
         self.called(at, &reply.tool_calls, &open.place);

@@ -37,7 +37,7 @@ impl Replay {
                     *replay.attempts.entry(at).or_default() += 1;
                     continue;
                 }
-                Fact::ModelRetried { .. } => continue,
+                Fact::ModelRetried { .. } | Fact::Toolset(_) | Fact::Opened(_) | Fact::Unknown(_) => continue,
                 Fact::ModelEnded { digest, outcome, .. } => {
                     replay.models.insert(at, (digest, outcome));
                 }

@@ -6,15 +6,14 @@ use serde_json::json;
 
 use super::drive::drive;
 use super::keys::LevelPath;
-use super::machine::{Level, LevelEnd, LevelStart};
+use super::machine::{Level, LevelEnd};
+use super::open::Opening;
 use super::results::truncated;
 use super::{Halt, Turn, prompt};
-use crate::journal::Work;
+use crate::journal::{LevelSpec, Work};
 use crate::memory::{Overlay, task_key};
 use crate::model::ReplyFinish;
 use crate::ports::ToolError;
-use crate::protocol::Place;
-use crate::toolbelt::OutputSchema;
 use crate::tools::{self, finish_subtask, run_subtask};
 
 /// Runs a subtask to its end. A failure of its level is an error result for the parent, not the turn's (N-177,
@@ -26,44 +25,41 @@ pub(super) async fn run(
     arguments: &str,
     overlay: &mut Overlay,
 ) -> Result<Result<String, ToolError>, Halt> {
-    let arguments = match run_subtask::arguments(arguments) {
-        Ok(arguments) => arguments,
+    let opened = turn.open(parent, key, LevelPath::child(key), || opening(turn, parent, arguments));
+    let mut level = match opened {
+        Ok(level) => level,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    let schema =
-        match arguments.output_schema.map(|schema| OutputSchema::compile(Rc::new(schema))).transpose() {
-            Ok(schema) => schema.map(Rc::new),
-            Err(refusal) => {
-                return Ok(Err(ToolError(format!("invalid arguments at output_schema: {refusal}"))));
-            }
-        };
-    let id = turn.ids.tool_call(key);
-    let (belt, unknown) = match &arguments.tools {
+    let end = drive(turn, &mut level).await?;
+    let left_out = level.opening().map(|opening| opening.spec.left_out.clone()).unwrap_or_default();
+    *overlay = level.into_written();
+    Ok(settled(turn, &turn.ids.tool_call(key), end, overlay, &left_out))
+}
+
+/// What a call of `run_subtask` opens a level with.
+fn opening(turn: &Turn, parent: &Level, arguments: &str) -> Result<Opening, ToolError> {
+    let arguments = run_subtask::arguments(arguments)?;
+    let finish = arguments.output_schema.map(|schema| finish_subtask::spec(&Rc::new(schema)));
+    let (belt, left_out) = match &arguments.tools {
         Some(names) => parent.belt.narrowed(names),
         None => (parent.belt.clone(), Vec::new()),
     };
-    let finish = schema.as_ref().map(|schema| finish_subtask::spec(schema.source()));
-    // Plans are the root's to make.
-    let belt = belt.without(tools::makes_plans).replacing(finish_subtask::NAME, finish);
-    let depth = parent.place.depth + 1;
-    let start = LevelStart {
-        path: LevelPath::child(key),
-        place: Place { parent_id: Some(id.clone()), depth },
-        model: Rc::clone(&turn.spec.chain_for(Work::Subtask).first.choice),
-        system: prompt::subtask(depth, schema.is_some(), &turn.spec.limits),
-        history: Vec::new(),
+    let limits = &turn.spec.limits;
+    let spec = LevelSpec {
+        system: prompt::subtask(parent.place.depth + 1, finish.is_some(), limits),
         instructions: arguments.instructions.into(),
-        belt,
-        schema,
+        models: Work::Subtask.models(),
+        toolset: None,
+        own_tools: finish.into_iter().collect(),
         rules: None,
+        reminder: prompt::MUST_FINISH.to_owned(),
+        iterations: limits.iterations,
         partial: false,
-        memory: parent.memory.fork(),
-        digest: parent.digest().with(key),
+        left_out,
     };
-    let mut level = Level::new(start, turn.spec.limits);
-    let end = drive(turn, &mut level).await?;
-    *overlay = level.into_written();
-    Ok(settled(turn, &id, end, overlay, &unknown))
+    // Plans are the root's to make.
+    let shared = belt.without(|name| tools::makes_plans(name) || name == finish_subtask::NAME);
+    Ok(Opening { spec, shared })
 }
 
 /// What a level came to, as its caller gets it.

@@ -4,22 +4,21 @@ use std::rc::Rc;
 
 use super::super::drive::drive;
 use super::super::keys::LevelPath;
-use super::super::machine::{Level, LevelEnd, LevelStart};
+use super::super::machine::{Level, LevelEnd};
+use super::super::open::Opening;
 use super::super::{Halt, Turn, prompt};
-use crate::journal::Work;
+use crate::journal::{LevelSpec, Work};
 use crate::model::RawValueEq;
 use crate::plans::Rules;
-use crate::profiles::Limits;
-use crate::protocol::Place;
-use crate::toolbelt::{OutputSchema, Toolbelt};
+use crate::ports::ToolError;
+use crate::toolbelt::Toolbelt;
 use crate::tools::finish_subtask;
 use crate::tools::route_request::{self, RouteDecision};
 
 /// What a level is asked.
 pub(super) struct Question {
     pub(super) work: Work,
-    pub(super) path: LevelPath,
-    pub(super) system: Rc<str>,
+    pub(super) system: String,
     pub(super) text: String,
     pub(super) schema: serde_json::Value,
     pub(super) rules: Option<Rules>,
@@ -27,36 +26,37 @@ pub(super) struct Question {
     pub(super) replies: u32,
 }
 
-/// A level that ends with JSON: it has no tools, and nothing to read but what it is asked.
+/// A level that ends with JSON: it has no tools, and nothing to read but what it is asked. `question` is made only for a
+/// level that the journal does not know.
 pub(super) async fn ask(
     turn: &Turn,
     parent: &Level,
     key: &str,
-    question: Question,
+    path: LevelPath,
+    question: impl FnOnce() -> Question,
 ) -> Result<LevelEnd, Halt> {
-    let raw = serde_json::value::to_raw_value(&question.schema).map(RawValueEq);
-    let schema = raw.map_err(|error| error.to_string()).and_then(|raw| OutputSchema::compile(Rc::new(raw)));
-    let schema = match schema {
-        Ok(schema) => Rc::new(schema),
-        Err(problem) => return Ok(LevelEnd::SchemaNotSatisfied(problem)),
-    };
-    let limits = Limits { iterations: question.replies, ..turn.spec.limits };
-    let start = LevelStart {
-        path: question.path,
-        place: Place { parent_id: Some(turn.ids.tool_call(key)), depth: parent.place.depth + 1 },
-        model: Rc::clone(&turn.spec.chain_for(question.work).first.choice),
+    match turn.open(parent, key, path, || opening(question())) {
+        Ok(mut level) => drive(turn, &mut level).await,
+        Err(ToolError(problem)) => Ok(LevelEnd::SchemaNotSatisfied(problem)),
+    }
+}
+
+fn opening(question: Question) -> Result<Opening, ToolError> {
+    let schema = serde_json::value::to_raw_value(&question.schema).map(RawValueEq);
+    let schema = schema.map_err(|error| ToolError(error.to_string()))?;
+    let spec = LevelSpec {
         system: question.system,
-        history: Vec::new(),
         instructions: question.text.into(),
-        belt: Toolbelt::new([finish_subtask::spec(schema.source())]),
-        schema: Some(schema),
+        models: question.work.models(),
+        toolset: None,
+        own_tools: vec![finish_subtask::spec(&Rc::new(schema))],
         rules: question.rules,
+        reminder: prompt::MUST_FINISH.to_owned(),
+        iterations: question.replies,
         partial: false,
-        memory: parent.memory.fork(),
-        digest: parent.digest().with(key),
+        left_out: Vec::new(),
     };
-    let mut level = Level::new(start, limits);
-    drive(turn, &mut level).await
+    Ok(Opening { spec, shared: Toolbelt::new([]) })
 }
 
 impl Turn {
@@ -68,16 +68,15 @@ impl Turn {
 
 /// Decides which way a request goes: one call, and whatever comes of it, a decision.
 pub(in crate::turn) async fn route(turn: &Turn, parent: &Level, key: &str) -> Result<String, Halt> {
-    let question = Question {
+    let question = || Question {
         work: Work::Route,
-        path: LevelPath::router(key),
-        system: prompt::ROUTER.into(),
+        system: prompt::ROUTER.to_owned(),
         text: turn.spec.content.text().into_owned(),
         schema: route_request::schema(),
         rules: None,
         replies: 1,
     };
-    let decision = match ask(turn, parent, key, question).await? {
+    let decision = match ask(turn, parent, key, LevelPath::router(key), question).await? {
         LevelEnd::Structured(json) => serde_json::from_str::<RouteDecision>(&json).ok(),
         _ => None,
     };

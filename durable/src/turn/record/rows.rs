@@ -79,11 +79,6 @@ impl Record {
         }
     }
 
-    /// A model call that was cut off by the turn's end.
-    pub(in crate::turn) fn model_aborted(&mut self, at: &str, open: &OpenModelCall, duration_ms: u64) {
-        self.model_row(at, open, "aborted", None, duration_ms);
-    }
-
     /// Leaves the telemetry of a model call: one row each, however it ended. `usage` is none where nobody knows it.
     pub(super) fn model_row(
         &mut self,
@@ -126,7 +121,7 @@ impl Record {
             provider: choice.provider.clone(),
             model: choice.model.clone(),
             operation_type: self.spec.operation_for(work(at)).to_owned(),
-            profile: self.spec.profile_for(work(at)).to_owned(),
+            profile: self.spec.profile_of(self.models(at)).to_owned(),
             input_tokens: usage.input_tokens,
             cached_tokens: usage.cached_tokens,
             output_tokens: usage.output_tokens,

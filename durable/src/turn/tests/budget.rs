@@ -46,15 +46,73 @@ fn tool_calls_of_the_whole_tree() {
     ]))
     .limits(|limits| limits.tool_calls = 4)
     .run();
-    assert_eq!(case.tools.ran.borrow().len(), 1, "none of a round that does not fit runs");
+    assert_eq!(case.tools.ran.borrow().len(), 3, "of a round that does not fit, the calls that fit run");
     let tail = last(&case, 11);
-    assert!(tail[0].starts_with("tool 1.0-0.0 echo Start"), "{tail:#?}");
+    assert!(tail[2].starts_with("tool 1.0-0.0 echo End"), "{tail:#?}");
     assert!(tail[6].starts_with("tool 1.0 run_subtask End error"), "{tail:#?}");
     assert_eq!(
         tail[7..],
-        ["budget ToolCalls 5 of 4", "error budget_exceeded", "cost 2 llm 2 tools 1 subtasks", "done Budget"]
-            .map(|line| line.replace("cost 2 llm", "cost 3 llm"))
+        ["budget ToolCalls 5 of 4", "error budget_exceeded", "cost 3 llm 4 tools 1 subtasks", "done Budget"]
     );
+}
+
+/// The results of the root's calls, in the model's order.
+fn root_results(case: &Case) -> Vec<String> {
+    let result = |message: &Message| match message {
+        Message::Tool { content, .. } => Some(content.clone()),
+        _ => None,
+    };
+    case.end().history.iter().filter_map(result).collect()
+}
+
+// N-141 N-195 CF-12: with one subtask left and three asked for, one runs, and the numbers agree.
+#[test]
+fn the_calls_that_fit_run_and_only_the_rest_is_refused() {
+    let three = vec![subtask("a"), subtask("b"), ("write", json!({})), subtask("c")];
+    let levels = [
+        ("go", vec![Reply::Calls(vec![subtask("a")]), Reply::Calls(three), Reply::Text("never")]),
+        ("a", vec![Reply::Text("a done")]),
+    ];
+    let case = Case::new(script(&levels)).limits(|limits| limits.subtasks = 2).run();
+    let results = root_results(&case);
+    assert_eq!(results[..2], ["a done", "a done"]);
+    assert!(results[2].starts_with("The call was not made."), "{results:#?}");
+    assert!(results[3].starts_with("write"), "a call of another kind fits: {results:#?}");
+    assert!(results[4].starts_with("The call was not made."), "{results:#?}");
+    assert_eq!(
+        last(&case, 4),
+        ["budget Subtasks 3 of 2", "error budget_exceeded", "cost 4 llm 3 tools 2 subtasks", "done Budget"]
+    );
+    let summary = case.events().into_iter().find_map(|event| match event {
+        crate::protocol::Event::CostSummary(costs) => Some(costs),
+        _ => None,
+    });
+    let done = case.events().into_iter().find_map(|event| match event {
+        crate::protocol::Event::Done { usage, .. } => usage,
+        _ => None,
+    });
+    assert_eq!(done, summary, "B-026");
+}
+
+// A kill at each commit of such a turn: the calls that did not fit do not run after it either.
+#[test]
+fn a_round_that_does_not_fit_survives_a_kill() {
+    let levels = [
+        ("go", vec![Reply::Calls(vec![subtask("a"), subtask("b"), subtask("c")]), Reply::Text("never")]),
+        ("a", vec![Reply::Calls(vec![("echo", json!({}))]), Reply::Text("a done")]),
+        ("b", vec![Reply::Text("b done")]),
+        ("c", vec![Reply::Text("never")]),
+    ];
+    let new = || Case::new(script(&levels)).limits(|limits| limits.subtasks = 2);
+    let whole = new().run();
+    assert_eq!(root_results(&whole)[..2], ["a done", "b done"]);
+    for commits in 1..whole.disk.commits.get() {
+        let mut case = new();
+        case.run_with(Some(Kill::AfterCommits(commits)), |_, _| {});
+        case.resume(None);
+        case.check();
+        assert_eq!(root_results(&case), root_results(&whole), "killed after commit {commits}");
+    }
 }
 
 // N-059 N-141 N-195

@@ -89,3 +89,8 @@ fn a_kill_at_every_commit_writes_nothing_twice_and_forgets_no_version() {
         }
     }
 }
+
+/// A turn whose calls know versions of files: one of the golden journals.
+pub fn journaled() -> Case {
+    case(work()).0
+}

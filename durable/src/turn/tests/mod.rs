@@ -6,6 +6,7 @@ mod dispatch;
 mod everywhere;
 mod faults;
 mod files;
+mod golden;
 mod guards;
 mod invariants;
 mod loop_shapes;

@@ -54,7 +54,7 @@ fn diamond() -> Vec<(&'static str, Vec<Reply>)> {
     ]
 }
 
-// B-003 B-005 B-006 B-021 B-023 B-024 B-025 B-026 B-042 B-043 B-044 B-051 B-052 B-053 B-054 B-058 B-059 B-067 B-068 B-070 B-074 B-075 B-079 B-085 B-090 B-091
+// B-003 B-005 B-006 B-021 B-023 B-024 B-025 B-042 B-043 B-044 B-051 B-052 B-053 B-054 B-058 B-059 B-067 B-068 B-070 B-074 B-075 B-079 B-085 B-090 B-091
 #[test]
 fn auto_execute_runs_the_steps_in_waves() {
     let case = project(&diamond()).run();

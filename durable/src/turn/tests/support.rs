@@ -12,7 +12,7 @@ use futures::task::{ArcWake, waker};
 
 pub use super::scripted::*;
 use super::test_tools::TestTools;
-use crate::journal::{Commit, Entry, Setting, TextPart, TurnEnd, TurnSpec};
+use crate::journal::{Commit, Entry, FORMAT, LEAST_READER, Setting, TextPart, TurnEnd, TurnSpec};
 use crate::model::*;
 use crate::ports::*;
 use crate::profiles::{Chain, ContextProfile, Limits, Offer, Price};
@@ -42,6 +42,14 @@ pub struct Disk {
     pub end: RefCell<Option<TurnEnd>>,
     next_seq: Cell<Seq>,
     pub commits: Cell<usize>,
+}
+
+impl Disk {
+    /// Puts the journal of another run on the disk.
+    pub fn found(&self, entries: Vec<Entry>) {
+        self.rows.borrow_mut().extend(entries.iter().map(Entry::key));
+        *self.entries.borrow_mut() = entries;
+    }
 }
 
 /// One run's way to the disk. Can die, as a killed process does.
@@ -207,6 +215,8 @@ impl Case {
         let first = Offer { price: self.price, ..offer("m1", self.capabilities) };
         let chain = Chain { first, then: self.then.clone() };
         TurnSpec {
+            format: FORMAT,
+            least_reader: LEAST_READER,
             thread_id: "thread".to_owned(),
             turn_id: "turn".to_owned(),
             user_message_id: "user-message".to_owned(),

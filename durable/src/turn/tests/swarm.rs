@@ -3,8 +3,9 @@
 use serde_json::json;
 
 use super::support::*;
-use crate::journal::TurnStop;
-use crate::model::{Message, ModelErrorKind, ToolChoice};
+use crate::journal::{CallRecord, TurnStop};
+use crate::model::{Capabilities, Message, ModelErrorKind, ToolChoice};
+use crate::profiles::{Chain, Role};
 use crate::protocol::{BrowserContext, Event, FinishReason, ModeProfile};
 use crate::tools::route_request::RouteDecision;
 
@@ -106,6 +107,40 @@ fn three_failures_stop_a_swarm() {
     let flow = flow(&case);
     assert!(!flow.iter().any(|line| line.starts_with("swarm step 3")), "{flow:?}");
     assert_eq!(flow.last().unwrap(), "swarm complete It failed.");
+}
+
+// S-006 S-008: the role that the router names picks the models of the root, and of nobody else.
+#[test]
+fn a_routed_turn_asks_the_models_of_its_role() {
+    let levels = [
+        ("go", vec![routed("simple"), Reply::Calls(vec![subtask("a")]), Reply::Text("Done.")]),
+        ("a", vec![Reply::Text("a done")]),
+    ];
+    let asked_of = |chains: &[(Role, &str)]| {
+        let mut case = asked(ModeProfile::AutoRoute, &levels);
+        let chain = |(role, model): &(Role, &str)| (*role, Chain::of(offer(model, Capabilities::default())));
+        case.setting.routed = chains.iter().map(chain).collect();
+        let case = case.run();
+        let models: Vec<String> =
+            case.model.requests.borrow().iter().map(|request| request.model.model.clone()).collect();
+        let rows: Vec<(String, String)> = case
+            .end()
+            .calls
+            .iter()
+            .filter_map(|row| match row {
+                CallRecord::Model { model, profile, .. } => Some((model.clone(), profile.clone())),
+                _ => None,
+            })
+            .collect();
+        (models, rows)
+    };
+    let (models, rows) = asked_of(&[(Role::Secondary, "cheap"), (Role::Subagent, "small")]);
+    assert_eq!(models, ["m1", "cheap", "m1", "cheap"], "the router, the root, its subtask, the root");
+    let of_root: Vec<_> = rows.iter().filter(|(model, _)| model == "cheap").collect();
+    assert!(of_root.iter().all(|(_, profile)| profile == "secondary") && of_root.len() == 2, "{rows:?}");
+    // Where the deployment has no such models, and where the request names who answers, the turn's own do.
+    let (models, _) = asked_of(&[]);
+    assert!(models.iter().all(|model| model == "m1"));
 }
 
 // S-003 S-004 S-006 S-007 S-008 S-010 S-011 S-016 S-045 CF-01 CF-12

@@ -1,0 +1,41 @@
+//! The journal's format over time: which number this code writes, which entries it can read, and when it must not go on.
+//!
+//! A deploy or a rollback can hand a turn to code that is older or newer than the code that began it. Reading is
+//! lenient: a member that is missing has its default, a member that is unknown is ignored, and a fact that is unknown
+//! becomes [`Fact::Unknown`]. Ignoring must not fail open. So entry 0 names the oldest format whose readers may go on
+//! ([`TurnSpec::least_reader`](super::TurnSpec::least_reader)). Code that is older than that, or that meets an unknown
+//! fact, ends the turn as `interrupted` with all text that the journal holds.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use super::{Entry, Fact};
+
+/// The format that this code writes. 1: child levels were built from the code at each replay. 2: what a child level was
+/// opened with is journaled (`opened`, `toolset`).
+pub const FORMAT: u32 = 2;
+
+/// The oldest format whose readers may go on with a turn that this code begins. Raise it, together with [`FORMAT`], in
+/// the commit that adds a member which restricts a turn: a limit, a policy, a hook. `journal/tests.rs` lists those
+/// members.
+pub const LEAST_READER: u32 = 2;
+
+/// The format of a journal that does not name its own.
+pub(super) fn first() -> u32 {
+    1
+}
+
+impl<'de> Deserialize<'de> for Entry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Row {
+            at: String,
+            #[serde(default)]
+            elapsed_ms: u64,
+            fact: Box<RawValue>,
+        }
+        let Row { at, elapsed_ms, fact } = Row::deserialize(deserializer)?;
+        let fact = serde_json::from_str(fact.get()).unwrap_or_else(|error| Fact::Unknown(error.to_string()));
+        Ok(Entry { at, elapsed_ms, fact })
+    }
+}

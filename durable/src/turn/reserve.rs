@@ -1,0 +1,83 @@
+//! Reservations: a call is asked for before it is made, and the answer is journaled at once.
+//!
+//! [`Reservation`] collects what a commit is about to spend. Committing consumes it, and `clippy.toml` refuses an await
+//! while one is held. So two parallel levels can never both pass a limit that has room for one.
+
+use super::{Halt, Turn};
+use crate::budget::{Counted, Exceeded, Spending};
+use crate::journal::Commit;
+
+/// What one commit is about to spend.
+#[must_use]
+pub(super) struct Reservation<'a> {
+    turn: &'a Turn,
+    tool_calls: u32,
+    root_calls: u32,
+    subtasks: u32,
+    result_bytes: usize,
+}
+
+impl Turn {
+    /// Begins a reservation of calls. Refuses when the turn was stopped or its time is up.
+    pub(super) fn reserve(&self) -> Result<Reservation<'_>, Halt> {
+        self.check()?;
+        Ok(self.reserve_room())
+    }
+
+    /// Begins a reservation of room for results. A call that has ended keeps its result, whatever the time is.
+    pub(super) fn reserve_room(&self) -> Reservation<'_> {
+        Reservation { turn: self, tool_calls: 0, root_calls: 0, subtasks: 0, result_bytes: 0 }
+    }
+
+    /// Stops the turn over a limit (N-147, N-179).
+    pub(super) fn exceed<T>(&self, exceeded: Exceeded) -> Result<T, Halt> {
+        let Exceeded { reason, limit, observed } = exceeded;
+        self.stop(crate::journal::TurnStop::Budget { reason, limit, observed })?;
+        Err(Halt::Stopped)
+    }
+}
+
+impl Reservation<'_> {
+    /// Asks for one more tool call. A call that does not fit leaves the reservation as it was.
+    pub(super) fn tool_call(&mut self, at_root: bool, subtask: bool) -> Result<(), Exceeded> {
+        let (tool_calls, root_calls) = (self.tool_calls + 1, self.root_calls + u32::from(at_root));
+        let subtasks = self.subtasks + u32::from(subtask);
+        let record = self.turn.record.borrow();
+        let exceeded = (subtask.then(|| record.budget.exceeded_by(Counted::Subtask, subtasks)).flatten())
+            .or_else(|| at_root.then(|| record.exceeded_at_root(root_calls)).flatten())
+            .or_else(|| record.budget.exceeded_by(Counted::ToolCall, tool_calls));
+        if let Some(exceeded) = exceeded {
+            return Err(exceeded);
+        }
+        (self.tool_calls, self.root_calls, self.subtasks) = (tool_calls, root_calls, subtasks);
+        Ok(())
+    }
+
+    /// Asks for one model call that may use so many tokens.
+    pub(super) fn model_call(&self, held: Spending) -> Result<(), Exceeded> {
+        self.model_request()?;
+        self.turn.record.borrow().budget.exceeded_by_tokens(held).map_or(Ok(()), Err)
+    }
+
+    /// Asks for one more request of a model call whose tokens are held already.
+    pub(super) fn model_request(&self) -> Result<(), Exceeded> {
+        self.turn.record.borrow().budget.exceeded_by(Counted::LlmCall, 1).map_or(Ok(()), Err)
+    }
+
+    /// Asks for room for a tool's result.
+    pub(super) fn result(&mut self, bytes: usize) -> Result<(), Exceeded> {
+        let all = self.result_bytes.saturating_add(bytes);
+        match self.turn.record.borrow().budget.exceeded_by_result(all) {
+            Some(exceeded) => Err(exceeded),
+            None => {
+                self.result_bytes = all;
+                Ok(())
+            }
+        }
+    }
+
+    /// Journals the calls that were asked for.
+    pub(super) fn commit(self, commit: Commit) -> Result<(), Halt> {
+        self.turn.commit(commit)
+    }
+}
