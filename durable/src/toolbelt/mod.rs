@@ -9,6 +9,8 @@ mod spec;
 use std::rc::Rc;
 
 pub use policy::{Rule, Rules, ToolPolicy};
+#[cfg(test)]
+pub use schema::tests::hungry;
 pub use schema::{OutputSchema, not_json};
 pub use spec::{PermissionClass, RunsAt, ToolSpec};
 

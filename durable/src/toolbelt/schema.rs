@@ -292,4 +292,4 @@ impl<'a> Cost<'a> {
 }
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

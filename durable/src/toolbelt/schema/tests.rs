@@ -118,7 +118,7 @@ fn a_pattern_takes_linear_time() {
 }
 
 /// As many properties, each with a pattern of some bytes that would take megabytes when compiled.
-fn hungry(count: usize) -> Value {
+pub fn hungry(count: usize) -> Value {
     let pattern = |n: usize| json!({"type": "string", "pattern": format!("(?:a{{400}}){{{}}}", 400 + n)});
     object(&Value::Object((0..count).map(|n| (format!("p{n}"), pattern(n))).collect()))
 }
