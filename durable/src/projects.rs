@@ -83,7 +83,6 @@ pub enum Body {
 
 /// A task that every project of a template begins with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct TemplateTask {
     pub title: String,
     /// The titles of the tasks that must be done before.

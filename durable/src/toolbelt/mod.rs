@@ -9,7 +9,9 @@ mod spec;
 use std::rc::Rc;
 
 pub use policy::{Rule, Rules, ToolPolicy};
-pub use schema::OutputSchema;
+#[cfg(test)]
+pub use schema::tests::hungry;
+pub use schema::{OutputSchema, not_json};
 pub use spec::{PermissionClass, RunsAt, ToolSpec};
 
 use crate::model::ToolDefinition;

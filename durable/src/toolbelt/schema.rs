@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use jsonschema::{Draft, PatternOptions, Validator};
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{Draft, PatternOptions, Regex, ValidationError, Validator};
+use serde_json::error::Category;
 use serde_json::{Map, Value};
 
 use crate::model::RawValueEq;
@@ -15,6 +17,14 @@ const MAX_BYTES: usize = 64 * 1024;
 const MAX_NODES: usize = 1_000;
 const MAX_DEPTH: usize = 32;
 const MAX_ENUM: usize = 500;
+/// How many regular expressions a schema may have (names in `patternProperties` are some), and their bytes together.
+/// Far beyond what models write.
+const MAX_PATTERNS: usize = 32;
+const MAX_PATTERN_BYTES: usize = 4 * 1024;
+/// What one of them may take in bytes when compiled, and what its matching may keep: 25 bytes of pattern can ask for
+/// megabytes, and the isolate has 128 MB: <https://developers.cloudflare.com/workers/platform/limits/>.
+const MAX_COMPILED_PATTERN: usize = 64 * 1024;
+const MAX_PATTERN_CACHE: usize = 256 * 1024;
 /// How often one place of a payload may be checked, over all paths through `$ref`s and combinators.
 const MAX_CHECKS: u64 = 10_000;
 /// How deeply a payload may nest. It bounds what a recursive schema can cost.
@@ -38,10 +48,9 @@ impl OutputSchema {
         let schema = OutputSchema::within_bounds(source.0.get())?;
         let validator = jsonschema::options()
             .with_draft(Draft::Draft202012)
-            // Linear time, whatever the pattern and the text are.
-            .with_pattern_options(PatternOptions::regex())
+            .with_pattern_options(patterns())
             .build(&schema)
-            .map_err(|error| clipped(&error.to_string()))?;
+            .map_err(|error| refused(&error))?;
         Ok(OutputSchema { source, validator })
     }
 
@@ -54,7 +63,7 @@ impl OutputSchema {
         if schema.get("type").and_then(Value::as_str) != Some("object") {
             return Err("the schema must be an object with \"type\": \"object\"".to_owned());
         }
-        bounded(&schema, 0, &mut 0)?;
+        Size::default().add(&schema, 0)?;
         let mut cost = Cost { root: &schema, known: BTreeMap::new(), chain: Vec::new() };
         if cost.of(&schema, MAX_PAYLOAD_DEPTH)? > MAX_CHECKS {
             return Err("its combinators and references multiply too much; simplify them".to_owned());
@@ -69,8 +78,7 @@ impl OutputSchema {
 
     /// Whether a payload satisfies the schema; the error says where it does not, for the model.
     pub fn check(&self, payload: &str) -> Result<(), String> {
-        let payload: Value =
-            serde_json::from_str(payload).map_err(|error| format!("not valid JSON: {error}"))?;
+        let payload: Value = serde_json::from_str(payload).map_err(|error| not_json(&error))?;
         if depth(&payload) > MAX_PAYLOAD_DEPTH {
             return Err(format!("it nests deeper than {MAX_PAYLOAD_DEPTH} levels"));
         }
@@ -90,6 +98,29 @@ impl OutputSchema {
     }
 }
 
+/// Why a schema cannot be compiled.
+fn refused(error: &ValidationError<'_>) -> String {
+    match error.kind() {
+        ValidationErrorKind::Format { format } if format == "regex" => clipped(&format!(
+            "the pattern {} cannot be used: it needs look-around or references, which are not supported, or is too large \
+             when its repetitions are written out; maxLength and maxItems bound lengths",
+            error.instance()
+        )),
+        _ => clipped(&error.to_string()),
+    }
+}
+
+/// What is wrong with a text that is not JSON, in words for the model that wrote it.
+pub fn not_json(error: &serde_json::Error) -> String {
+    match error.classify() {
+        Category::Eof => "not valid JSON: it ends before it is complete".to_owned(),
+        Category::Io | Category::Syntax | Category::Data => {
+            let rules = "names and strings stand in double quotes, and nothing follows the last bracket";
+            format!("not valid JSON from line {}, character {} on: {rules}", error.line(), error.column())
+        }
+    }
+}
+
 fn clipped(text: &str) -> String {
     text.chars().take(MAX_TOLD_CHARS).collect()
 }
@@ -102,26 +133,61 @@ fn depth(value: &Value) -> usize {
     }
 }
 
-/// Size, depth, enums, and references that stay within the schema.
-fn bounded(value: &Value, depth: usize, nodes: &mut usize) -> Result<(), String> {
-    *nodes += 1;
-    if *nodes > MAX_NODES || depth > MAX_DEPTH {
-        return Err(format!("the schema is larger than {MAX_NODES} nodes or deeper than {MAX_DEPTH} levels"));
-    }
-    match value {
-        Value::Object(members) => {
-            check_references(members)?;
-            members.iter().try_for_each(|(name, member)| match (name.as_str(), member) {
-                ("enum", Value::Array(values)) if values.len() > MAX_ENUM => {
-                    Err(format!("an enum has {} values, the limit is {MAX_ENUM}", values.len()))
-                }
-                // Values, not schemas: they count once.
-                ("enum" | "const" | "examples" | "default", _) => Ok(()),
-                _ => bounded(member, depth + 1, nodes),
-            })
+/// The engine for patterns: one that takes linear time, whatever the pattern and the text are.
+fn patterns() -> PatternOptions<Regex> {
+    PatternOptions::regex().size_limit(MAX_COMPILED_PATTERN).dfa_size_limit(MAX_PATTERN_CACHE)
+}
+
+/// What was counted of a schema.
+#[derive(Default)]
+struct Size {
+    nodes: usize,
+    patterns: usize,
+    pattern_bytes: usize,
+}
+
+impl Size {
+    /// Adds a part of the schema: nodes, depth, enums, patterns, and references that stay within the schema.
+    fn add(&mut self, value: &Value, depth: usize) -> Result<(), String> {
+        self.nodes += 1;
+        if self.nodes > MAX_NODES || depth > MAX_DEPTH {
+            let limits = format!("{MAX_NODES} nodes or deeper than {MAX_DEPTH} levels");
+            return Err(format!("the schema is larger than {limits}"));
         }
-        Value::Array(items) => items.iter().try_for_each(|item| bounded(item, depth + 1, nodes)),
-        _ => Ok(()),
+        match value {
+            Value::Object(members) => {
+                check_references(members)?;
+                members.iter().try_for_each(|(name, member)| self.add_member(name, member, depth + 1))
+            }
+            Value::Array(items) => items.iter().try_for_each(|item| self.add(item, depth + 1)),
+            _ => Ok(()),
+        }
+    }
+
+    fn add_member(&mut self, name: &str, member: &Value, depth: usize) -> Result<(), String> {
+        match (name, member) {
+            ("enum", Value::Array(values)) if values.len() > MAX_ENUM => {
+                return Err(format!("an enum has {} values, the limit is {MAX_ENUM}", values.len()));
+            }
+            // Values, not schemas: they count once.
+            ("enum" | "const" | "examples" | "default", _) => return Ok(()),
+            ("pattern", Value::String(pattern)) => self.add_pattern(pattern)?,
+            ("patternProperties", Value::Object(parts)) => {
+                parts.keys().try_for_each(|pattern| self.add_pattern(pattern))?;
+            }
+            _ => {}
+        }
+        self.add(member, depth)
+    }
+
+    fn add_pattern(&mut self, pattern: &str) -> Result<(), String> {
+        self.patterns += 1;
+        self.pattern_bytes += pattern.len();
+        if self.patterns > MAX_PATTERNS || self.pattern_bytes > MAX_PATTERN_BYTES {
+            let limits = format!("{MAX_PATTERNS} patterns, or more than {MAX_PATTERN_BYTES} bytes of them");
+            return Err(format!("the schema has more than {limits}"));
+        }
+        Ok(())
     }
 }
 
@@ -226,4 +292,4 @@ impl<'a> Cost<'a> {
 }
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
+use super::arguments::{arguments, refused};
 use super::declare;
 use crate::ports::ToolError;
 use crate::protocol::ExecutionMode;
@@ -46,16 +47,16 @@ pub fn objective(text: &str) -> String {
 /// Reads and checks the arguments; the error goes to the model.
 pub fn intent(json: &str) -> Result<Intent, ToolError> {
     let Arguments { objective, execution_mode, auto_execute, requested_outputs, priority_entities } =
-        super::arguments(json)?;
-    let refused = |what: String| Err(ToolError(format!("invalid arguments at {what}")));
+        arguments(&spec(), json)?;
+    let refused = |at: &str, rule: String| Err(refused(&spec(), at, &rule));
     if objective.trim().is_empty() || objective.chars().nth(MAX_OBJECTIVE).is_some() {
-        return refused(format!("objective: it must have 1 to {MAX_OBJECTIVE} characters"));
+        return refused("objective", format!("it must have 1 to {MAX_OBJECTIVE} characters"));
     }
     for (name, notes) in
         [("requested_outputs", &requested_outputs), ("priority_entities", &priority_entities)]
     {
         if notes.len() > MAX_NOTES || notes.iter().any(|note| note.chars().nth(MAX_NOTE).is_some()) {
-            return refused(format!("{name}: at most {MAX_NOTES} texts of {MAX_NOTE} characters"));
+            return refused(name, format!("at most {MAX_NOTES} texts of {MAX_NOTE} characters"));
         }
     }
     // The legacy alias counts only where nothing else is said.
@@ -91,6 +92,7 @@ pub fn spec() -> ToolSpec {
                 "priority_entities": texts("what matters most: projects, tasks, documents"),
             },
             "required": ["objective"],
+            "examples": [{"objective": "Compare pears and apples by price and season, and write up which to buy."}],
         }),
     );
     // The turn's deadline bounds it, one plan at a time, and its own calls are journaled one by one.
@@ -123,7 +125,7 @@ mod tests {
         ] {
             assert_eq!(mode(given.clone()), expected, "{given}");
         }
-        for wrong in [r#"{}"#, r#"{"objective": " "}"#, r#"{"objective": 1}"#] {
+        for wrong in [r#"{}"#, r#"{"objective": " "}"#, r#"{"objective": [1]}"#] {
             assert!(intent(wrong).is_err(), "{wrong}");
         }
         assert!(intent(&json!({"objective": "o".repeat(MAX_OBJECTIVE)}).to_string()).is_ok());

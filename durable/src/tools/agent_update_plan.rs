@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
+use super::arguments::refused;
 use super::declare;
 use crate::ports::ToolError;
 use crate::toolbelt::{PermissionClass, ToolSpec};
@@ -33,11 +34,11 @@ pub struct Arguments {
 
 /// Reads and checks the arguments; the error goes to the model.
 pub fn arguments(json: &str) -> Result<Arguments, ToolError> {
-    let arguments: Arguments = super::arguments(json)?;
+    let arguments: Arguments = super::arguments(&spec(), json)?;
     let blank = arguments.changes.trim().is_empty();
     if arguments.action == Action::Change && (blank || arguments.changes.chars().nth(MAX_CHANGES).is_some()) {
         let rule = format!("it must say in 1 to {MAX_CHANGES} characters what to change");
-        return Err(ToolError(format!("invalid arguments at changes: {rule}")));
+        return Err(refused(&spec(), "changes", &rule));
     }
     Ok(arguments)
 }
@@ -56,6 +57,7 @@ pub(super) fn spec() -> ToolSpec {
                 "changes": {"type": "string", "description": "for `change`: what the user wants to be different"},
             },
             "required": ["plan_id", "action"],
+            "examples": [{"plan_id": "plan_1", "action": "run"}],
         }),
     );
     spec.timeout_ms = None;

@@ -76,3 +76,25 @@ pub fn spec(tool: &ClientTool) -> ToolSpec {
 fn schema(tool: &ClientTool) -> RawValueEq {
     RawValueEq(raw(&serde_json::Value::Object(tool.input_schema.clone())))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toolbelt::hungry;
+
+    #[test]
+    fn a_schema_is_bounded_before_it_is_compiled() {
+        let tool = |schema: serde_json::Value| ClientTool {
+            name: "ui_paste".to_owned(),
+            description: "Pastes.".to_owned(),
+            input_schema: schema.as_object().unwrap().clone(),
+        };
+        assert!(
+            check(&[tool(hungry(32))]).is_ok(),
+            "so many pass: what they take is seen when one is called"
+        );
+        let refused = check(&[tool(hungry(40))]).unwrap_err();
+        assert_eq!(refused.field.as_deref(), Some("client_tools[0].input_schema"));
+        assert!(refused.detail.contains("more than 32 patterns"), "{}", refused.detail);
+    }
+}

@@ -14,7 +14,6 @@ use crate::toolbelt::{PermissionClass, ToolSpec};
 pub(super) struct CurrentTime(ToolSpec);
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Arguments {}
 
 impl Default for CurrentTime {
@@ -34,7 +33,7 @@ impl Tool for CurrentTime {
     }
 
     fn run(&self, json: &str, context: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
-        let result = arguments(json).and_then(|Arguments {}| format(context.clock.now_ms()));
+        let result = arguments(&self.0, json).and_then(|Arguments {}| format(context.clock.now_ms()));
         ready(result).boxed_local()
     }
 }

@@ -14,17 +14,14 @@ pub const READ: &str = "memory_read";
 pub const WRITE: &str = "memory_write";
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct ListArguments {}
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct ReadArguments {
     key: String,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct WriteArguments {
     key: String,
     value: String,
@@ -49,6 +46,7 @@ pub(super) fn read_spec() -> ToolSpec {
             "properties": {"key": {"type": "string"}},
             "required": ["key"],
             "additionalProperties": false,
+            "examples": [{"key": "findings"}],
         }),
     )
 }
@@ -63,26 +61,27 @@ pub(super) fn write_spec() -> ToolSpec {
             "properties": {"key": {"type": "string"}, "value": {"type": "string"}},
             "required": ["key", "value"],
             "additionalProperties": false,
+            "examples": [{"key": "findings", "value": "Pears are cheaper."}],
         }),
     )
 }
 
 /// What a list call reads.
 pub fn list(json: &str, memory: &AgentMemory) -> Result<String, ToolError> {
-    let ListArguments {} = super::arguments(json)?;
+    let ListArguments {} = super::arguments(&list_spec(), json)?;
     let lines: Vec<String> = memory.list().map(|(key, bytes)| format!("{key} ({bytes} bytes)")).collect();
     Ok(if lines.is_empty() { "the memory is empty".to_owned() } else { lines.join("\n") })
 }
 
 /// What a read call reads.
 pub fn read(json: &str, memory: &AgentMemory) -> Result<String, ToolError> {
-    let ReadArguments { key } = super::arguments(json)?;
+    let ReadArguments { key } = super::arguments(&read_spec(), json)?;
     memory.read(&key).map(str::to_owned).ok_or_else(|| ToolError(format!("nothing is stored under {key:?}")))
 }
 
 /// What a write call adds to its overlay.
 pub fn write(json: &str, overlay: &mut Overlay) -> Result<String, ToolError> {
-    let WriteArguments { key, value } = super::arguments(json)?;
+    let WriteArguments { key, value } = super::arguments(&write_spec(), json)?;
     check_write(&key, &value).map_err(ToolError)?;
     let told = format!("stored under {key:?}");
     overlay.insert(key, value);

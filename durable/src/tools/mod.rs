@@ -2,6 +2,7 @@
 
 pub mod agent_create_plan;
 pub mod agent_update_plan;
+mod arguments;
 mod calculate;
 pub mod client;
 mod current_time;
@@ -18,12 +19,13 @@ pub mod web;
 
 use std::rc::Rc;
 
-use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
+
+pub use arguments::arguments;
 
 use crate::mcp;
 use crate::model::RawValueEq;
-use crate::ports::{Files, Memories, Projects, Tool, ToolError, Tools};
+use crate::ports::{Files, Memories, Projects, Tool, Tools};
 use crate::profiles::ContextProfile;
 use crate::protocol::ClientTool;
 use crate::toolbelt::{PermissionClass, Rule, RunsAt, ToolPolicy, ToolSpec};
@@ -148,24 +150,6 @@ pub fn is_known(name: &str) -> bool {
         .chain([search_collection::spec()]);
     let is_foreign = [client::PREFIX, mcp::PREFIX].iter().any(|prefix| name.starts_with(prefix));
     is_foreign || all.into_iter().any(|spec| spec.name == name)
-}
-
-/// Reads a tool's arguments by their Rust type. The error names the path and goes to the model. Empty arguments are
-/// those of a call without any.
-pub fn arguments<T: DeserializeOwned>(json: &str) -> Result<T, ToolError> {
-    let json = if json.trim().is_empty() { "{}" } else { json };
-    // serde takes an array for the members in their order; the published schemas do not.
-    if !json.trim_start().starts_with('{') {
-        return Err(ToolError("invalid arguments: they must be a JSON object".to_owned()));
-    }
-    let mut deserializer = serde_json::Deserializer::from_str(json);
-    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-        let path = error.path().to_string();
-        let at = if path == "." { String::new() } else { format!(" at {path}") };
-        ToolError(format!("invalid arguments{at}: {}", error.into_inner()))
-    })?;
-    deserializer.end().map_err(|error| ToolError(format!("invalid arguments: {error}")))?;
-    Ok(value)
 }
 
 /// A declaration with the defaults: parallel-safe, idempotent, no lock, 30 s.

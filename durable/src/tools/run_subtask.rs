@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
+use super::arguments::refused;
 use super::declare;
 use crate::model::RawValueEq;
 use crate::ports::ToolError;
@@ -12,7 +13,6 @@ pub const NAME: &str = "run_subtask";
 
 /// What the model gives a subtask.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// A short label for people.
     pub title: String,
@@ -26,12 +26,28 @@ pub struct Arguments {
     pub output_schema: Option<RawValueEq>,
 }
 
+/// The part that is kept as the model wrote it.
+#[derive(Deserialize)]
+struct AsWritten {
+    output_schema: Option<RawValueEq>,
+}
+
 /// Reads and checks the arguments; the error goes to the model.
 pub fn arguments(json: &str) -> Result<Arguments, ToolError> {
-    let arguments: Arguments = super::arguments(json)?;
+    let mut arguments: Arguments = super::arguments(&spec(), json)?;
+    let is_object = |schema: &RawValueEq| schema.0.get().starts_with('{');
+    if arguments.output_schema.as_ref().is_some_and(|schema| !is_object(schema)) {
+        return Err(refused(&spec(), "output_schema", "it must be an object: a JSON Schema"));
+    }
+    // The order of a schema's members is the order in which models write the result.
+    if let Ok(AsWritten { output_schema: Some(schema) }) = serde_json::from_str(json)
+        && is_object(&schema)
+    {
+        arguments.output_schema = Some(schema);
+    }
     for (name, value) in [("title", &arguments.title), ("instructions", &arguments.instructions)] {
         if value.trim().is_empty() {
-            return Err(ToolError(format!("invalid arguments at {name}: it must not be blank")));
+            return Err(refused(&spec(), name, "it must not be blank"));
         }
     }
     Ok(arguments)
@@ -60,6 +76,7 @@ pub(super) fn spec() -> ToolSpec {
             },
             "required": ["title", "instructions"],
             "additionalProperties": false,
+            "examples": [{"title": "Prices", "instructions": "Find out what a pear costs, and answer in one line."}],
         }),
     );
     // The turn's deadline bounds a subtask, and its own calls are journaled one by one.

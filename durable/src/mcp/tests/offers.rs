@@ -3,7 +3,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::*;
 use crate::mcp::offer::{MAX_TOOLS, Offers};
 use crate::mcp::{Offer, PREFIX, Servers};
-use crate::toolbelt::{PermissionClass, Rule, Rules, ToolPolicy};
+use crate::toolbelt::{PermissionClass, Rule, Rules, ToolPolicy, hungry};
 
 fn raw(value: &Value) -> Box<RawValue> {
     to_raw_value(value).unwrap()
@@ -109,13 +109,19 @@ fn what_a_server_lists_is_bounded() {
             with_schema("remote", json!({"type": "object", "$ref": "https://elsewhere.test/x"})),
             with_schema("array", json!({"type": "array"})),
             with_schema("text", json!("no")),
+            with_schema("hungry", hungry(40)),
             json!({"name": "task", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "required"}}),
             json!({"inputSchema": {"type": "object"}}),
             json!({"name": "talkative", "description": "x".repeat(3_000), "inputSchema": {"type": "object"}}),
         ],
     );
     assert_eq!(names(&offered), ["mcp__docs__fits", "mcp__docs__old", "mcp__docs__talkative"]);
-    assert_eq!(offered.left_out.len(), 6, "{:?}", offered.left_out);
+    assert_eq!(offered.left_out.len(), 7, "{:?}", offered.left_out);
+    assert!(
+        offered.left_out[4].contains("hungry: the schema has more than 32 patterns"),
+        "{:?}",
+        offered.left_out
+    );
     assert!(offered.offers[2].spec.description.len() < 2_100);
 
     let all: Vec<Value> = (0..9).map(|at| with_schema(&format!("t{at}"), padded(16_000))).collect();

@@ -1,13 +1,14 @@
 //! A chunk of the stream as it stands on the wire. Borrows from the read that brought it; what has no meaning here is
 //! kept as raw JSON where it belongs to the message, and skipped elsewhere.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::providers::json::{Few, Text, Unknown, object};
+use crate::providers::json::{Few, Loose, Text, Unknown, object};
 
 #[derive(Debug, Deserialize)]
 pub struct Chunk<'a> {
@@ -64,10 +65,55 @@ pub struct Choice<'a> {
     pub error: Option<&'a RawValue>,
 }
 
+/// The text of a message: a string by the book. Mistral's reasoning models send an array of parts.
+#[derive(Debug)]
+pub enum Content<'a> {
+    Text(Text<'a>),
+    Parts(Vec<&'a RawValue>),
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ContentVisitor;
+        impl<'de> Visitor<'de> for ContentVisitor {
+            type Value = Content<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or a list of parts")
+            }
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Content::Text(Text(Cow::Borrowed(text))))
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Content::Text(Text(Cow::Owned(text.into()))))
+            }
+            fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Self::Value, S::Error> {
+                let mut parts = Vec::new();
+                while let Some(part) = list.next_element()? {
+                    parts.push(part);
+                }
+                Ok(Content::Parts(parts))
+            }
+        }
+        deserializer.deserialize_any(ContentVisitor)
+    }
+}
+
+/// One part of a content.
+#[derive(Debug, Deserialize)]
+pub struct Part<'a> {
+    #[serde(borrow, default, rename = "type")]
+    pub kind: Loose<'a>,
+    #[serde(borrow, default)]
+    pub text: Loose<'a>,
+    /// A content in itself.
+    #[serde(borrow, default)]
+    pub thinking: Option<Content<'a>>,
+}
+
 /// A piece of the assistant's message.
 #[derive(Debug, Default)]
 pub struct Delta<'a> {
-    pub content: Option<Text<'a>>,
+    pub content: Option<Content<'a>>,
     pub refusal: Option<Text<'a>>,
     /// DeepSeek's name for it; also GLM, Kimi, llama.cpp.
     pub reasoning_content: Option<Text<'a>>,

@@ -1,5 +1,5 @@
 //! OpenAI's Chat Completions, streamed, and all that speak it: OpenAI, Groq, Ollama, vLLM, llama.cpp, OpenRouter,
-//! DeepSeek, Gemini's and Workers AI's compatible endpoints.
+//! DeepSeek, Mistral, Gemini's and Workers AI's compatible endpoints.
 //!
 //! The wire has no version, and every server has its own dialect of it. So what is read is read leniently (unknown
 //! members, missing ids, calls without an index), and what is sent is only what all of them accept.

@@ -11,12 +11,12 @@ use crate::model::{
 };
 use crate::providers::codec::{MAX_REPLY_BYTES, Reading, cut};
 use crate::providers::failure::{Complaint, protocol};
-use crate::providers::json::Text;
+use crate::providers::json::{Text, read};
 use crate::providers::members::Members;
 use crate::providers::sse::SseEvent;
 
 use super::calls::{Call, Calls};
-use super::chunk::{CallDelta, Choice, Chunk, Delta, UsageCounts};
+use super::chunk::{CallDelta, Choice, Chunk, Content, Delta, Part, UsageCounts};
 
 /// What has come of the reply.
 #[derive(Debug)]
@@ -138,8 +138,10 @@ impl Reply {
                 events.push(ModelEvent::Reasoning(piece.0.into_owned()));
             }
         }
-        if let Some(content) = delta.content {
-            self.take_text(content, events);
+        match delta.content {
+            Some(Content::Text(text)) => self.take_text(text, events),
+            Some(Content::Parts(parts)) => self.take_parts(&parts, told, events),
+            None => {}
         }
         if let Some(refusal) = delta.refusal {
             self.refused |= !refusal.as_str().is_empty();
@@ -149,6 +151,23 @@ impl Reply {
             self.take_call(call)?;
         }
         Ok(())
+    }
+
+    /// Takes in the parts of a content that have a meaning here: text, and thinking, unless that was told already.
+    fn take_parts(&mut self, parts: &[&RawValue], told: bool, events: &mut Vec<ModelEvent>) {
+        for part in parts.iter().filter_map(|raw| read::<Part<'_>>(raw.get())) {
+            match part.kind.as_str() {
+                "text" => self.take_text(Text(part.text.0.unwrap_or_default()), events),
+                "thinking" => part.thinking.iter().for_each(|thinking| {
+                    let thought = thought(thinking);
+                    self.bytes += thought.len();
+                    if !told && !thought.is_empty() {
+                        events.push(ModelEvent::Reasoning(thought));
+                    }
+                }),
+                _ => {}
+            }
+        }
     }
 
     /// Takes in a piece of a tool call.
@@ -206,6 +225,17 @@ impl Reply {
         let reply = ModelReply { text: self.text, tool_calls, finish, usage: self.usage, raw };
         events.push(ModelEvent::Finished(Box::new(reply)));
         Ok(())
+    }
+}
+
+/// The text of a part that is thinking.
+fn thought(thinking: &Content<'_>) -> String {
+    match thinking {
+        Content::Text(text) => text.as_str().to_owned(),
+        Content::Parts(parts) => {
+            let parts = parts.iter().filter_map(|raw| read::<Part<'_>>(raw.get()));
+            parts.filter_map(|part| part.text.0).collect()
+        }
     }
 }
 

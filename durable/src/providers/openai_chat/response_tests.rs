@@ -88,6 +88,49 @@ fn text_with_usage_in_a_chunk_of_its_own() {
 }
 
 #[test]
+fn content_in_parts_is_text_and_thinking() {
+    let thinking = |pieces: Value| json!({"type": "thinking", "thinking": pieces});
+    let said = |words: &str| json!({"type": "text", "text": words});
+    let thought = |words: &str| ModelEvent::Reasoning(words.into());
+    // Mistral: thinking first, in parts; then text, in parts or as a string.
+    let (events, parts) = reply(&done(&[
+        delta(json!({"role": "assistant", "content": ""})),
+        delta(json!({"content": [thinking(json!([said("Let")]))]})),
+        delta(json!({"content": [thinking(json!([said(" me \"see\"\n"), said("…")])), said("It")]})),
+        delta(json!({"content": [said(" is")]})),
+        delta(json!({"content": " 4."})),
+        finish("stop"),
+    ]));
+    assert_eq!(events, [thought("Let"), thought(" me \"see\"\n…"), text("It"), text(" is"), text(" 4.")]);
+    assert_eq!((&*parts.text, parts.finish, &parts.raw), ("It is 4.", ReplyFinish::Stop, &None));
+    // A thought as a string, and what has no meaning here.
+    let (events, odd) = reply(&done(&[
+        delta(
+            json!({"content": [thinking(json!("hm")), {"type": "reference", "reference_ids": [1]}, 7, null, "x", {}]}),
+        ),
+        delta(
+            json!({"content": [{"type": "text"}, {"type": "text", "text": 7}, {"type": 7}, {"type": "thinking"}]}),
+        ),
+        delta(json!({"content": []})),
+        delta(json!({"content": [said("ok")]})),
+        finish("stop"),
+    ]));
+    assert_eq!((events, &*odd.text), (vec![thought("hm"), text("ok")], "ok"));
+    // Thinking in two forms at once is told once.
+    let twice =
+        delta(json!({"reasoning_content": "hm", "content": [thinking(json!([said("hm")])), said("ok")]}));
+    assert_eq!(reply(&done(&[twice, finish("stop")])).0, [thought("hm"), text("ok")]);
+    // Beside calls as well.
+    let planned = delta(json!({"content": [thinking(json!([said("call it")]))]}));
+    let (events, called) = reply(&done(&[planned, call(0, "a", "f", "{}"), finish("tool_calls")]));
+    assert_eq!((events, called.tool_calls.len()), (vec![thought("call it")], 1));
+    assert_eq!(
+        error(&done(&[delta(json!({"content": {"type": "text"}})), finish("stop")])),
+        ModelErrorKind::Protocol
+    );
+}
+
+#[test]
 fn usage_in_other_places_and_shapes() {
     let of = |usage: Value| {
         let last = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": usage});
@@ -309,9 +352,11 @@ fn chunks_that_cannot_be_read_are_errors() {
 #[test]
 fn the_size_of_a_reply_is_bounded() {
     let big = "x".repeat(MAX_REPLY_BYTES / 4);
-    let kinds: [&dyn Fn() -> Value; 4] = [
+    let kinds: [&dyn Fn() -> Value; 6] = [
         &|| delta(json!({"content": big})),
         &|| delta(json!({"reasoning": big})),
+        &|| delta(json!({"content": [{"type": "text", "text": big}]})),
+        &|| delta(json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": big}]}]})),
         &|| delta(json!({"mystery": big})),
         &|| arguments(0, &big),
     ];

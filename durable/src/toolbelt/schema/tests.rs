@@ -116,3 +116,72 @@ fn a_pattern_takes_linear_time() {
     let payload = json!({"a": format!("{}b", "a".repeat(40_000))}).to_string();
     assert!(schema.check(&payload).is_err());
 }
+
+/// As many properties, each with a pattern of some bytes that would take megabytes when compiled.
+pub fn hungry(count: usize) -> Value {
+    let pattern = |n: usize| json!({"type": "string", "pattern": format!("(?:a{{400}}){{{}}}", 400 + n)});
+    object(&Value::Object((0..count).map(|n| (format!("p{n}"), pattern(n))).collect()))
+}
+
+/// What is refused, and that nothing was built for it: compiling one of these patterns alone takes longer.
+#[allow(clippy::disallowed_types, reason = "this measures, and no turn's clock runs here")]
+fn refused_at_once(schema: &Value) -> String {
+    let began = std::time::Instant::now();
+    let refusal = compile(schema).map(|_| ()).unwrap_err();
+    assert!(began.elapsed().as_millis() < 50, "{:?}: {refusal}", began.elapsed());
+    refusal
+}
+
+#[test]
+fn hungry_patterns_are_refused_at_once() {
+    // The validator of the metaschema is built once for a process, and is not what is measured.
+    compile(&object(&json!({}))).unwrap();
+    assert!(refused_at_once(&hungry(40)).contains("more than 32 patterns"));
+    assert!(OutputSchema::within_bounds(&hungry(40).to_string()).is_err());
+    // So few pass the count, and are the engine's to refuse.
+    assert!(OutputSchema::within_bounds(&hungry(MAX_PATTERNS).to_string()).is_ok());
+    for few in [hungry(1), hungry(MAX_PATTERNS)] {
+        let refusal = refused_at_once(&few);
+        assert!(refusal.contains("too large when its repetitions are written out"), "{refusal}");
+    }
+}
+
+#[test]
+fn patterns_are_counted_wherever_they_stand() {
+    let names = |count: usize, length: usize| -> Value {
+        let name = |n: usize| format!("^{n:03}{}$", "x".repeat(length.saturating_sub(5)));
+        Value::Object((0..count).map(|n| (name(n), json!(true))).collect())
+    };
+    let with = |names: Value| json!({"type": "object", "patternProperties": names});
+    assert!(compile(&with(names(MAX_PATTERNS, 5))).is_ok());
+    assert!(compile(&with(names(MAX_PATTERNS + 1, 5))).unwrap_err().contains("more than 32 patterns"));
+    let each = MAX_PATTERN_BYTES / MAX_PATTERNS;
+    assert!(OutputSchema::within_bounds(&with(names(MAX_PATTERNS, each)).to_string()).is_ok());
+    let longer = OutputSchema::within_bounds(&with(names(MAX_PATTERNS, each + 1)).to_string());
+    assert!(longer.unwrap_err().contains("4096 bytes"));
+    // Both kinds count together, at any depth.
+    let mut both = with(names(MAX_PATTERNS, 5));
+    both["properties"] = json!({"a": {"items": {"anyOf": [{"pattern": "x"}]}}});
+    assert!(compile(&both).unwrap_err().contains("more than 32 patterns"));
+    // A property of that name is none, nor is a value.
+    let named = object(&json!({"pattern": {"type": "string"}, "e": {"enum": [{"pattern": "x"}]}}));
+    assert!(compile(&named).is_ok());
+}
+
+#[test]
+fn the_patterns_that_models_write_fit() {
+    for pattern in [
+        r"^\d{4}-\d{2}-\d{2}$",
+        r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$",
+        r"^[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}$",
+        r"^[\w.+-]+@[\w-]+\.[\w.-]+$",
+        r"^https?://[^\s/$.?#].[^\s]*$",
+        r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$",
+        r"^\+?[1-9]\d{1,14}$",
+        r"^\S+( \S+){0,4}$",
+        r"^\p{Lu}\p{Ll}+$",
+    ] {
+        let schema = compile(&object(&json!({"a": {"pattern": pattern}})));
+        assert!(schema.is_ok(), "{pattern}: {:?}", schema.err());
+    }
+}

@@ -50,7 +50,6 @@ struct FileTool {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct ReadArguments {
     path: String,
     from_line: Option<NonZeroUsize>,
@@ -58,14 +57,12 @@ pub(super) struct ReadArguments {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct WriteArguments {
     path: String,
     content: String,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct EditArguments {
     path: String,
     old_text: String,
@@ -75,13 +72,11 @@ pub(super) struct EditArguments {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct ListArguments {
     folder: Option<String>,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct DeleteArguments {
     path: String,
 }
@@ -100,10 +95,10 @@ pub(super) fn specs() -> impl Iterator<Item = ToolSpec> {
 }
 
 fn declarations() -> [(Operation, ToolSpec); 5] {
-    let path = json!({"type": "string", "description": "relative to the workspace, such as notes/plan.md"});
-    let one_path = || json!({"path": path});
-    let spec = |name, description, properties: Value, required: &[&str]| {
-        let schema = json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
+    let path = json!({"type": "string", "description": "relative to the workspace"});
+    let spec = |name, description, properties: Value, required: &[&str], example: Value| {
+        let schema = json!({"type": "object", "properties": properties, "required": required,
+            "additionalProperties": false, "examples": [example]});
         declare(name, PermissionClass::WorkspaceWrite, description, schema)
     };
     // A repeated write is recognised by its operation id, and a file that is gone is deleted.
@@ -120,6 +115,7 @@ fn declarations() -> [(Operation, ToolSpec); 5] {
                     "lines": {"type": "integer", "minimum": 1, "description": "how many lines at most"},
                 }),
                 &["path"],
+                json!({"path": "notes/plan.md"}),
             ),
         ),
         (
@@ -130,6 +126,7 @@ fn declarations() -> [(Operation, ToolSpec); 5] {
                  read before, and is not overwritten if it has changed since.",
                 json!({"path": path, "content": {"type": "string"}}),
                 &["path", "content"],
+                json!({"path": "notes/plan.md", "content": "# Plan\n"}),
             )),
         ),
         (
@@ -145,6 +142,7 @@ fn declarations() -> [(Operation, ToolSpec); 5] {
                     "replace_all": {"type": "boolean"},
                 }),
                 &["path", "old_text", "new_text"],
+                json!({"path": "notes/plan.md", "old_text": "open", "new_text": "done"}),
             )),
         ),
         (
@@ -154,6 +152,7 @@ fn declarations() -> [(Operation, ToolSpec); 5] {
                 "Lists the files of the workspace with their sizes, or those of one folder.",
                 json!({"folder": {"type": "string", "description": "relative to the workspace; all of it if not given"}}),
                 &[],
+                json!({"folder": "notes"}),
             ),
         ),
         (
@@ -161,8 +160,9 @@ fn declarations() -> [(Operation, ToolSpec); 5] {
             writes(spec(
                 "delete_file",
                 "Deletes a file of the workspace that was read before.",
-                one_path(),
+                json!({ "path": path }),
                 &["path"],
+                json!({"path": "notes/plan.md"}),
             )),
         ),
     ]
@@ -174,15 +174,16 @@ impl Tool for FileTool {
     }
 
     fn run(&self, json: &str, context: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
-        let (files, operation, json) = (Rc::clone(&self.files), self.operation, json.to_owned());
+        let (files, operation) = (Rc::clone(&self.files), self.operation);
+        let (spec, json) = (self.spec.clone(), json.to_owned());
         async move {
             let workspace = Workspace::new(files, &context)?;
             match operation {
-                Operation::Read => workspace.read(arguments(&json)?).await,
-                Operation::Write => workspace.write(arguments(&json)?).await,
-                Operation::Edit => workspace.edit(arguments(&json)?).await,
-                Operation::List => workspace.list(arguments(&json)?).await,
-                Operation::Delete => workspace.delete(arguments(&json)?).await,
+                Operation::Read => workspace.read(arguments(&spec, &json)?).await,
+                Operation::Write => workspace.write(arguments(&spec, &json)?).await,
+                Operation::Edit => workspace.edit(arguments(&spec, &json)?).await,
+                Operation::List => workspace.list(arguments(&spec, &json)?).await,
+                Operation::Delete => workspace.delete(arguments(&spec, &json)?).await,
             }
         }
         .boxed_local()

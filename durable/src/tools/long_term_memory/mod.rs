@@ -40,20 +40,17 @@ struct MemoryTool {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct RememberArguments {
     content: String,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct RecallArguments {
     query: Option<String>,
     limit: Option<NonZeroU32>,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct ForgetArguments {
     id: String,
 }
@@ -72,8 +69,9 @@ pub(super) fn specs() -> impl Iterator<Item = ToolSpec> {
 }
 
 fn declarations() -> [(Operation, ToolSpec); 3] {
-    let spec = |name, description, properties: Value, required: &[&str]| {
-        let schema = json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
+    let spec = |name, description, properties: Value, required: &[&str], example: Value| {
+        let schema = json!({"type": "object", "properties": properties, "required": required,
+            "additionalProperties": false, "examples": [example]});
         let spec = declare(name, PermissionClass::Knowledge, description, schema);
         ToolSpec { timeout_ms: Some(TIMEOUT_MS), ..spec }
     };
@@ -88,6 +86,7 @@ fn declarations() -> [(Operation, ToolSpec); 3] {
                  itself. Never a password or another secret.",
                 json!({"content": {"type": "string", "description": "at most 1000 characters"}}),
                 &["content"],
+                json!({"content": "The user's dog is called Rex."}),
             )),
         ),
         (
@@ -101,6 +100,7 @@ fn declarations() -> [(Operation, ToolSpec); 3] {
                     "limit": {"type": "integer", "minimum": 1, "description": "how many at most; 20 are the most"},
                 }),
                 &[],
+                json!({"query": "dog", "limit": 5}),
             ),
         ),
         (
@@ -110,6 +110,7 @@ fn declarations() -> [(Operation, ToolSpec); 3] {
                 "Forgets one memory for good, by the id that recall tells.",
                 json!({"id": {"type": "string"}}),
                 &["id"],
+                json!({"id": "0190a6e2-7d1c-7b3e-9f43-0c5d6e7f8a9b"}),
             )),
         ),
     ]
@@ -121,12 +122,13 @@ impl Tool for MemoryTool {
     }
 
     fn run(&self, json: &str, context: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
-        let (memories, operation, json) = (Rc::clone(&self.memories), self.operation, json.to_owned());
+        let (memories, operation) = (Rc::clone(&self.memories), self.operation);
+        let (spec, json) = (self.spec.clone(), json.to_owned());
         async move {
             match operation {
-                Operation::Remember => remember(&*memories, arguments(&json)?, &context).await,
-                Operation::Recall => recall(&*memories, arguments(&json)?).await,
-                Operation::Forget => forget(&*memories, arguments(&json)?).await,
+                Operation::Remember => remember(&*memories, arguments(&spec, &json)?, &context).await,
+                Operation::Recall => recall(&*memories, arguments(&spec, &json)?).await,
+                Operation::Forget => forget(&*memories, arguments(&spec, &json)?).await,
             }
         }
         .boxed_local()

@@ -82,23 +82,23 @@ impl Tool for ProjectTool {
     }
 
     fn run(&self, json: &str, context: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
-        let (operation, json) = (self.operation, json.to_owned());
+        let (spec, operation, json) = (self.spec.clone(), self.operation, json.to_owned());
         let desk = Desk::new(Rc::clone(&self.projects), &context);
         async move {
             match operation {
-                Operation::ListTemplates => desk.list_templates(arguments(&json)?).await,
-                Operation::GetTemplate => desk.get_template(arguments(&json)?).await,
-                Operation::CreateTemplate => desk.create_template(arguments(&json)?).await,
-                Operation::ListProjects => desk.list_projects(arguments(&json)?).await,
-                Operation::GetProject => desk.get_project(arguments(&json)?).await,
-                Operation::CreateProject => desk.create_project(arguments(&json)?).await,
-                Operation::DeleteProject => desk.delete_project(arguments(&json)?).await,
-                Operation::PublishDocument => desk.publish_document(arguments(&json)?).await,
-                Operation::ListTasks => desk.list_tasks(arguments(&json)?).await,
-                Operation::CreateTask => desk.create_task(arguments(&json)?).await,
-                Operation::UpdateTask => desk.update_task(arguments(&json)?).await,
-                Operation::DeleteTask => desk.delete_task(arguments(&json)?).await,
-                Operation::Audit => desk.audit(arguments(&json)?).await,
+                Operation::ListTemplates => desk.list_templates(arguments(&spec, &json)?).await,
+                Operation::GetTemplate => desk.get_template(arguments(&spec, &json)?).await,
+                Operation::CreateTemplate => desk.create_template(arguments(&spec, &json)?).await,
+                Operation::ListProjects => desk.list_projects(arguments(&spec, &json)?).await,
+                Operation::GetProject => desk.get_project(arguments(&spec, &json)?).await,
+                Operation::CreateProject => desk.create_project(arguments(&spec, &json)?).await,
+                Operation::DeleteProject => desk.delete_project(arguments(&spec, &json)?).await,
+                Operation::PublishDocument => desk.publish_document(arguments(&spec, &json)?).await,
+                Operation::ListTasks => desk.list_tasks(arguments(&spec, &json)?).await,
+                Operation::CreateTask => desk.create_task(arguments(&spec, &json)?).await,
+                Operation::UpdateTask => desk.update_task(arguments(&spec, &json)?).await,
+                Operation::DeleteTask => desk.delete_task(arguments(&spec, &json)?).await,
+                Operation::Audit => desk.audit(arguments(&spec, &json)?).await,
             }
         }
         .boxed_local()

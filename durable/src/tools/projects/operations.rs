@@ -24,29 +24,24 @@ pub(super) struct Desk {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Nothing {}
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct OfTemplate {
     pub(super) template_id: String,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct OfProject {
     pub(super) project_id: String,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct OfTask {
     task_id: String,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct NewTemplate {
     name: String,
     description: String,
@@ -55,7 +50,6 @@ pub(super) struct NewTemplate {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct NewProject {
     name: String,
     description: String,
@@ -63,7 +57,6 @@ pub(super) struct NewProject {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Publish {
     project_id: String,
     title: String,
@@ -71,7 +64,6 @@ pub(super) struct Publish {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct NewTask {
     project_id: String,
     title: String,
@@ -82,7 +74,6 @@ pub(super) struct NewTask {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct TaskChange {
     task_id: String,
     status: Option<TaskStatus>,

@@ -8,7 +8,6 @@ use crate::ports::ToolError;
 use crate::projects::{Body, Item, Kind, Task, TaskStatus, blockers, built_in};
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct TasksOf {
     project_id: String,
     status: Option<TaskStatus>,

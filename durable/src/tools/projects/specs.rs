@@ -16,8 +16,9 @@ pub(super) fn declarations() -> [(Operation, ToolSpec); 13] {
     let titles = json!({"type": "array", "items": {"type": "string"}, "description": "titles of tasks that must be done before"});
     let ids = json!({"type": "array", "items": {"type": "string"}, "description": "ids of tasks that must be done before"});
     let status = json!({"type": "string", "enum": ["open", "in_progress", "done"]});
-    let spec = |name, description, properties: Value, required: &[&str]| {
-        let schema = json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
+    let spec = |name, description, properties: Value, required: &[&str], example: Value| {
+        let schema = json!({"type": "object", "properties": properties, "required": required,
+            "additionalProperties": false, "examples": [example]});
         declare(name, PermissionClass::Knowledge, description, schema)
     };
     let writes = |spec| ToolSpec { parallel_safe: false, exclusive_lock: Some(LOCK.to_owned()), ..spec };
@@ -25,7 +26,13 @@ pub(super) fn declarations() -> [(Operation, ToolSpec); 13] {
     [
         (
             Operation::ListTemplates,
-            spec("list_templates", "Lists the templates that projects can be made from.", json!({}), &[]),
+            spec(
+                "list_templates",
+                "Lists the templates that projects can be made from.",
+                json!({}),
+                &[],
+                json!({}),
+            ),
         ),
         (
             Operation::GetTemplate,
@@ -34,6 +41,7 @@ pub(super) fn declarations() -> [(Operation, ToolSpec); 13] {
                 "Tells what a template has: its description and the tasks that its projects begin with.",
                 json!({"template_id": id("template")}),
                 &["template_id"],
+                json!({"template_id": "template_software"}),
             ),
         ),
         (
@@ -55,9 +63,13 @@ pub(super) fn declarations() -> [(Operation, ToolSpec); 13] {
                     },
                 }),
                 &["name", "description"],
+                json!({"name": "Move", "description": "Moving house.", "tasks": [{"title": "Pack"}, {"title": "Drive", "blocked_by": ["Pack"]}]}),
             )),
         ),
-        (Operation::ListProjects, spec("list_projects", "Lists the user's projects.", json!({}), &[])),
+        (
+            Operation::ListProjects,
+            spec("list_projects", "Lists the user's projects.", json!({}), &[], json!({})),
+        ),
         (
             Operation::GetProject,
             spec(
@@ -65,6 +77,7 @@ pub(super) fn declarations() -> [(Operation, ToolSpec); 13] {
                 "Tells what a project is about, how its tasks stand, and its documents with what they say.",
                 json!({"project_id": id("project")}),
                 &["project_id"],
+                json!({"project_id": "project_1"}),
             ),
         ),
         (
@@ -74,6 +87,7 @@ pub(super) fn declarations() -> [(Operation, ToolSpec); 13] {
                 "Creates a project from a template, with the template's tasks. Returns its id.",
                 json!({"name": text(MAX_TITLE), "description": text(MAX_TEXT), "template_id": id("template")}),
                 &["name", "description", "template_id"],
+                json!({"name": "Site", "description": "Our new site.", "template_id": "template_software"}),
             )),
         ),
         (
@@ -83,6 +97,7 @@ pub(super) fn declarations() -> [(Operation, ToolSpec); 13] {
                 "Deletes a project with all its tasks and documents. The user is asked first.",
                 json!({"project_id": id("project")}),
                 &["project_id"],
+                json!({"project_id": "project_1"}),
             )),
         ),
         (
@@ -93,6 +108,7 @@ pub(super) fn declarations() -> [(Operation, ToolSpec); 13] {
                  project must know, in Markdown.",
                 json!({"project_id": id("project"), "title": text(MAX_TITLE), "content": text(MAX_DOCUMENT)}),
                 &["project_id", "title", "content"],
+                json!({"project_id": "project_1", "title": "Brief", "content": "# Brief\n"}),
             )),
         ),
         (
@@ -102,6 +118,7 @@ pub(super) fn declarations() -> [(Operation, ToolSpec); 13] {
                 "Lists the tasks of a project with their status and what blocks them.",
                 json!({"project_id": id("project"), "status": status}),
                 &["project_id"],
+                json!({"project_id": "project_1", "status": "open"}),
             ),
         ),
         (
@@ -116,6 +133,7 @@ pub(super) fn declarations() -> [(Operation, ToolSpec); 13] {
                     "blocked_by": ids,
                 }),
                 &["project_id", "title"],
+                json!({"project_id": "project_1", "title": "Write the brief"}),
             )),
         ),
         (
@@ -131,6 +149,7 @@ pub(super) fn declarations() -> [(Operation, ToolSpec); 13] {
                     "blocked_by": ids,
                 }),
                 &["task_id"],
+                json!({"task_id": "task_1", "status": "done"}),
             )),
         ),
         (
@@ -140,6 +159,7 @@ pub(super) fn declarations() -> [(Operation, ToolSpec); 13] {
                 "Deletes a task. The user is asked first.",
                 json!({"task_id": id("task")}),
                 &["task_id"],
+                json!({"task_id": "task_1"}),
             )),
         ),
         (
@@ -150,6 +170,7 @@ pub(super) fn declarations() -> [(Operation, ToolSpec); 13] {
                  documents are missing.",
                 json!({"project_id": id("project")}),
                 &["project_id"],
+                json!({"project_id": "project_1"}),
             ),
         ),
     ]

@@ -36,7 +36,7 @@ fn each_guard_stands_before_the_next() {
     assert!(dear.ends_with("| budget Subtasks 1 of 0"), "{dear}");
 
     let wrong = told(("memory_write", json!({"key": "k"})), |_| {});
-    assert!(wrong.contains("invalid arguments: missing field `value`") && wrong.ends_with("| "), "{wrong}");
+    assert!(wrong.contains("invalid arguments at value: it is missing") && wrong.ends_with("| "), "{wrong}");
 }
 
 // N-017 N-101: a belt that was filled by a wider policy does not widen the one that holds.

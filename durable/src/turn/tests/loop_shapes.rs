@@ -181,7 +181,7 @@ fn invalid_arguments_come_back_to_the_model() {
     let calls = vec![("memory_write", json!({"key": "k"})), ("memory_read", json!("{broken"))];
     let case = Case::new(script(&[("go", vec![Reply::Calls(calls), Reply::Text("Oh.")])])).run();
     let lines = case.lines().join("\n");
-    assert!(lines.contains("missing field `value`"), "{lines}");
+    assert!(lines.contains("invalid arguments at value: it is missing"), "{lines}");
     assert!(lines.contains("invalid arguments"), "{lines}");
 }
 

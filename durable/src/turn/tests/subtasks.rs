@@ -121,8 +121,8 @@ fn a_child_gets_a_subset_of_its_parents_tools() {
 #[test]
 fn a_call_without_its_arguments_starts_no_child() {
     for (arguments, told) in [
-        (json!({"instructions": "x"}), "missing field `title`"),
-        (json!({"title": "x"}), "missing field `instructions`"),
+        (json!({"instructions": "x"}), "invalid arguments at title: it is missing"),
+        (json!({"title": "x"}), "invalid arguments at instructions: it is missing"),
         (json!({"title": "x", "instructions": " "}), "must not be blank"),
         (json!("{"), "invalid arguments"),
     ] {

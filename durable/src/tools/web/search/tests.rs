@@ -208,12 +208,13 @@ fn failures_are_told_without_what_the_service_says() {
 #[test]
 fn bad_queries() {
     for (arguments, told) in [
-        (json!({}), "missing field `query`"),
-        (json!({"query": 7}), "invalid arguments at query"),
-        (json!({"query": "x", "count": 0}), "invalid arguments at count: it must be 1 to 10"),
-        (json!({"query": "x", "count": 11}), "invalid arguments at count"),
+        (json!({}), "invalid arguments at query: it is missing"),
+        (json!({"query": ["x"]}), "invalid arguments at query"),
+        (
+            json!({"query": "x", "count": 0}),
+            "invalid arguments at count: it must be a whole number of at least 1",
+        ),
         (json!({"query": "x", "count": "many"}), "invalid arguments at count"),
-        (json!({"query": "x", "site": "y"}), "unknown field `site`"),
         (json!({"query": "  "}), "the query must have 1 to 400 characters"),
         (json!({"query": "ü".repeat(401)}), "the query must have 1 to 400 characters"),
     ] {

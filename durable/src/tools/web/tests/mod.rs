@@ -56,15 +56,10 @@ fn html(body: &str) -> Answer {
 fn bad_arguments() {
     let web = web_of(html("hello"));
     for (arguments, told) in [
-        (json!({}), "missing field `url`"),
-        (json!({"url": 7}), "invalid arguments at url"),
+        (json!({}), "invalid arguments at url: it is missing"),
+        (json!({"url": ["https://example.com/"]}), "invalid arguments at url"),
         (json!({"url": "https://example.com/", "from": -1}), "invalid arguments at from"),
         (json!({"url": "https://example.com/", "from": "x"}), "invalid arguments at from"),
-        (json!({"url": "https://example.com/", "method": "POST"}), "unknown field `method`"),
-        (
-            json!({"url": "https://example.com/", "render": true}),
-            "invalid arguments: there is no browser here",
-        ),
         (json!(["https://example.com/"]), "they must be a JSON object"),
     ] {
         let refusal = fetch(&web, &arguments).unwrap_err();

@@ -1,0 +1,414 @@
+//! Evaluates an arithmetic expression by recursive descent, while it is read.
+//!
+//! This is our own and no library's, because models write what the known ones do not take (`2**3`, `5!`, `10 % 3`,
+//! `15% of 80`, `1,000`, `×`), and because a refusal must tell the model in words what to write instead. Something that
+//! can be read in two ways is refused; nothing is guessed.
+
+use std::f64::consts::{E, PI, TAU};
+
+/// The longest expression in characters, and how deeply it may nest: far beyond what a person writes, far below what
+/// could exhaust the stack.
+pub const MAX_CHARS: usize = 500;
+pub const MAX_NESTING: usize = 50;
+/// The greatest whole number whose factorial is an `f64`.
+const MAX_FACTORIAL: f64 = 170.0;
+
+const COMMA: &str = "a comma stands between the arguments of a function, or before three digits as in 1,000; write \
+                     0.5 with a point";
+const TWO_NUMBERS: &str =
+    "a comma and three digits could be one number or two: write 1000, or a space after the comma";
+const PERCENT: &str =
+    "it is not clear what % means here: write 10% of 200, 200 * 1.1, or (10 % 3) with parentheses";
+
+/// The value of an expression, or why there is none.
+type Outcome = Result<f64, String>;
+
+/// Evaluates an expression; the error says in words what is wrong with it.
+pub fn evaluate(text: &str) -> Outcome {
+    if text.chars().nth(MAX_CHARS).is_some() {
+        return Err(format!("it is too long, it may have {MAX_CHARS} characters"));
+    }
+    let text = text.trim();
+    let rest = text.strip_suffix('=').unwrap_or(text);
+    let mut expression = Expression { rest, depth: 0, is_list: false, is_percent: false };
+    let value = expression.sum()?;
+    match expression.peek() {
+        None => finite(value),
+        Some(')') => Err("a closing parenthesis has no opening one".to_owned()),
+        Some(',') => Err(COMMA.to_owned()),
+        Some('=') => Err("it must be one expression, without an equals sign".to_owned()),
+        Some(next) if begins_operand(next) => {
+            Err(format!("an operator is missing before {:?}: write * to multiply", expression.shown()))
+        }
+        Some(next) => Err(format!("{next:?} is not known here")),
+    }
+}
+
+fn finite(value: f64) -> Outcome {
+    match (value.is_nan(), value.is_infinite()) {
+        (true, _) => Err("the result is not a real number".to_owned()),
+        (_, true) => Err("the result is too large: it is not a finite number".to_owned()),
+        // No result is a negative zero.
+        _ => Ok(value + 0.0),
+    }
+}
+
+/// What has not been read yet, and where in the expression it is.
+struct Expression<'a> {
+    rest: &'a str,
+    depth: usize,
+    /// Within the arguments of a function that takes several: a comma separates them.
+    is_list: bool,
+    /// The last term read was a percentage and nothing else.
+    is_percent: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Operator {
+    Times,
+    Over,
+    WholeOver,
+    Remainder,
+}
+
+impl<'a> Expression<'a> {
+    fn sum(&mut self) -> Outcome {
+        let mut total = self.product()?;
+        loop {
+            let sign = match self.peek() {
+                Some('+') => 1.0,
+                Some('-' | '−' | '–') => -1.0,
+                _ => return Ok(total),
+            };
+            let after_percent = self.is_percent;
+            self.skip();
+            let term = self.product()?;
+            if after_percent || self.is_percent {
+                return Err(PERCENT.to_owned());
+            }
+            total += sign * term;
+        }
+    }
+
+    fn product(&mut self) -> Outcome {
+        let mut value = self.signed()?;
+        while let Some(operator) = self.operator() {
+            let right = self.signed()?;
+            self.is_percent = false;
+            value = match operator {
+                Operator::Times => value * right,
+                Operator::Over | Operator::WholeOver | Operator::Remainder if right == 0.0 => {
+                    return Err("it divides by zero".to_owned());
+                }
+                Operator::Over => value / right,
+                Operator::WholeOver => (value / right).floor(),
+                Operator::Remainder => remainder(value, right),
+            };
+        }
+        Ok(value)
+    }
+
+    /// The operator that stands here, where it is one of a product's.
+    fn operator(&mut self) -> Option<Operator> {
+        let before = self.rest;
+        let operator = match self.peek()? {
+            '*' | '×' | '·' | '⋅' | '∙' => Operator::Times,
+            '/' | '÷' | '∕' => Operator::Over,
+            // A percent sign was read with its number.
+            '%' => Operator::Remainder,
+            _ => {
+                let operator = match self.word() {
+                    "of" if self.is_percent => Operator::Times,
+                    "x" | "X" if self.peek().is_some_and(begins_operand) => Operator::Times,
+                    "mod" => Operator::Remainder,
+                    _ => {
+                        self.rest = before;
+                        return None;
+                    }
+                };
+                return Some(operator);
+            }
+        };
+        if self.take("//") {
+            return Some(Operator::WholeOver);
+        }
+        self.skip();
+        Some(operator)
+    }
+
+    fn signed(&mut self) -> Outcome {
+        self.depth += 1;
+        if self.depth > MAX_NESTING + 1 {
+            return Err(format!("it nests more than {MAX_NESTING} deep"));
+        }
+        let value = match self.peek() {
+            Some('+') => {
+                self.skip();
+                self.signed()
+            }
+            Some('-' | '−' | '–') => {
+                self.skip();
+                self.signed().map(|value| -value)
+            }
+            _ => self.power(),
+        };
+        self.depth -= 1;
+        value
+    }
+
+    fn power(&mut self) -> Outcome {
+        let base = self.postfixed()?;
+        if !self.take("**") && !self.take("^") {
+            return Ok(base);
+        }
+        let exponent = self.signed()?;
+        self.is_percent = false;
+        Ok(base.powf(exponent))
+    }
+
+    fn postfixed(&mut self) -> Outcome {
+        let mut value = self.operand()?;
+        self.is_percent = false;
+        loop {
+            value = match self.peek() {
+                Some('!') => factorial(value)?,
+                Some('²') => value * value,
+                Some('³') => value * value * value,
+                Some('%') if !self.is_remainder() => {
+                    self.is_percent = true;
+                    value / 100.0
+                }
+                _ => return Ok(value),
+            };
+            self.skip();
+        }
+    }
+
+    /// Whether the percent sign that stands here has a right side.
+    fn is_remainder(&self) -> bool {
+        let after = self.rest.trim_start_matches('%').trim_start();
+        let is_of = after.strip_prefix("of").is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
+        !is_of && after.starts_with(begins_operand)
+    }
+
+    fn operand(&mut self) -> Outcome {
+        match self.peek() {
+            None => Err("it ends where a number is expected".to_owned()),
+            Some('(') => {
+                self.skip();
+                let is_list = std::mem::replace(&mut self.is_list, false);
+                let value = self.sum()?;
+                self.is_list = is_list;
+                self.close()?;
+                Ok(value)
+            }
+            Some('√') => {
+                self.skip();
+                self.signed().map(f64::sqrt)
+            }
+            Some(next) if next.is_ascii_digit() || next == '.' => self.number(),
+            Some(next) if next.is_alphabetic() => self.named(),
+            Some(',') => Err(COMMA.to_owned()),
+            Some(next) => Err(format!("{next:?} stands where a number is expected")),
+        }
+    }
+
+    fn close(&mut self) -> Result<(), String> {
+        match (self.take(")"), self.peek()) {
+            (true, _) => Ok(()),
+            (false, Some(',')) => Err(COMMA.to_owned()),
+            (false, Some(next)) if begins_operand(next) => {
+                Err(format!("an operator is missing before {:?}: write * to multiply", self.shown()))
+            }
+            (false, _) => Err("a closing parenthesis is missing".to_owned()),
+        }
+    }
+
+    fn number(&mut self) -> Outcome {
+        let mut text = self.digits();
+        while text.contains(',') || ((1..=3).contains(&text.len()) && !text.starts_with('0')) {
+            let Some(group) = self.thousands() else { break };
+            if self.is_list {
+                return Err(TWO_NUMBERS.to_owned());
+            }
+            text.push(',');
+            text.push_str(&group);
+        }
+        if !self.is_list && self.rest.starts_with(',') {
+            return Err(COMMA.to_owned());
+        }
+        text.retain(|digit| digit != ',');
+        if let Some(fraction) = self.rest.strip_prefix('.') {
+            self.rest = fraction;
+            text.push('.');
+            text.push_str(&self.digits());
+        }
+        if let Some(exponent) = self.rest.strip_prefix(['e', 'E']) {
+            let sign = exponent.strip_prefix(['+', '-', '−']);
+            if sign.unwrap_or(exponent).starts_with(|next: char| next.is_ascii_digit()) {
+                text.push_str(if exponent.starts_with(['-', '−']) { "e-" } else { "e" });
+                self.rest = sign.unwrap_or(exponent);
+                text.push_str(&self.digits());
+            }
+        }
+        text.parse().map_err(|_| format!("{text:?} is not a number"))
+    }
+
+    /// The digits that stand here, without the underscores between them.
+    fn digits(&mut self) -> String {
+        let end =
+            self.rest.find(|next: char| !next.is_ascii_digit() && next != '_').unwrap_or(self.rest.len());
+        let (digits, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        digits.replace('_', "")
+    }
+
+    /// The three digits after a comma, where there are exactly three.
+    fn thousands(&mut self) -> Option<String> {
+        let (digits, rest) = self.rest.strip_prefix(',')?.split_at_checked(3)?;
+        let is_group = digits.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_group || rest.starts_with(|next: char| next.is_ascii_digit()) {
+            return None;
+        }
+        self.rest = rest;
+        Some(digits.to_owned())
+    }
+
+    /// A constant, or a function with its arguments.
+    fn named(&mut self) -> Outcome {
+        let word = self.word();
+        let lower = word.to_lowercase();
+        let name = lower.strip_prefix("math.").unwrap_or(&lower);
+        match name {
+            "pi" | "π" => return Ok(PI),
+            "e" => return Ok(E),
+            "tau" | "τ" => return Ok(TAU),
+            _ => {}
+        }
+        if let Some(function) = of_one(name) {
+            let bare = self.peek() != Some('(');
+            return Ok(function(if bare { self.signed()? } else { self.operand()? }));
+        }
+        if !["min", "max", "pow", "atan2", "log", "round", "factorial"].contains(&name) {
+            return Err(format!("{word:?} is neither a number nor a function that is known here"));
+        }
+        match (name, self.arguments(name)?.as_slice()) {
+            ("min", [first, more @ ..]) => Ok(more.iter().copied().fold(*first, f64::min)),
+            ("max", [first, more @ ..]) => Ok(more.iter().copied().fold(*first, f64::max)),
+            ("pow", [base, exponent]) => Ok(base.powf(*exponent)),
+            ("atan2", [y, x]) => Ok(y.atan2(*x)),
+            ("log", [value]) => Ok(value.ln()),
+            ("log", [value, base]) => Ok(value.log(*base)),
+            ("round", [value]) => Ok(value.round()),
+            ("round", [value, places]) => {
+                let scale = 10_f64.powf(places.trunc());
+                Ok((value * scale).round() / scale)
+            }
+            ("factorial", [value]) => factorial(*value),
+            (name, given) => Err(format!("{name} does not take {} arguments", given.len())),
+        }
+    }
+
+    fn arguments(&mut self, name: &str) -> Result<Vec<f64>, String> {
+        if !self.take("(") {
+            return Err(format!("{name} needs its arguments in parentheses"));
+        }
+        let is_list = std::mem::replace(&mut self.is_list, true);
+        let mut arguments = vec![self.sum()?];
+        while self.take(",") {
+            arguments.push(self.sum()?);
+        }
+        self.is_list = is_list;
+        self.close()?;
+        Ok(arguments)
+    }
+
+    fn peek(&mut self) -> Option<char> {
+        self.rest = self.rest.trim_start();
+        self.rest.chars().next()
+    }
+
+    fn skip(&mut self) {
+        let mut characters = self.rest.chars();
+        characters.next();
+        self.rest = characters.as_str();
+    }
+
+    fn take(&mut self, token: &str) -> bool {
+        self.peek();
+        let rest = self.rest.strip_prefix(token);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    /// The name that stands here; empty where there is none.
+    fn word(&mut self) -> &'a str {
+        let in_word = |next: char| next.is_alphabetic() || next.is_ascii_digit() || matches!(next, '_' | '.');
+        let end = self.rest.find(|next| !in_word(next)).unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end);
+        if word.starts_with(char::is_alphabetic) {
+            self.rest = rest;
+            return word;
+        }
+        ""
+    }
+
+    /// The beginning of what has not been read, for a message.
+    fn shown(&self) -> &'a str {
+        self.rest.split_at(self.rest.floor_char_boundary(20)).0
+    }
+}
+
+fn begins_operand(next: char) -> bool {
+    next.is_alphabetic() || next.is_ascii_digit() || matches!(next, '(' | '.' | '√')
+}
+
+/// The remainder of a division, with the sign of the divisor: as in Python, and as people count.
+fn remainder(value: f64, divisor: f64) -> f64 {
+    let rest = value % divisor;
+    if rest != 0.0 && (rest < 0.0) != (divisor < 0.0) { rest + divisor } else { rest }
+}
+
+fn factorial(value: f64) -> Outcome {
+    if !(0.0..=MAX_FACTORIAL).contains(&value) || value.fract() != 0.0 {
+        return Err(format!("a factorial is of a whole number from 0 to {MAX_FACTORIAL}"));
+    }
+    let mut product = 1.0;
+    let mut factor = 2.0;
+    while factor <= value {
+        product *= factor;
+        factor += 1.0;
+    }
+    Ok(product)
+}
+
+fn of_one(name: &str) -> Option<fn(f64) -> f64> {
+    let function: fn(f64) -> f64 = match name {
+        "abs" => f64::abs,
+        "sign" | "signum" => f64::signum,
+        "sqrt" => f64::sqrt,
+        "cbrt" => f64::cbrt,
+        "exp" => f64::exp,
+        "ln" => f64::ln,
+        "log2" => f64::log2,
+        "log10" => f64::log10,
+        "floor" => f64::floor,
+        "ceil" => f64::ceil,
+        "trunc" => f64::trunc,
+        "fract" => f64::fract,
+        "sin" => f64::sin,
+        "cos" => f64::cos,
+        "tan" => f64::tan,
+        "asin" => f64::asin,
+        "acos" => f64::acos,
+        "atan" => f64::atan,
+        "sinh" => f64::sinh,
+        "cosh" => f64::cosh,
+        "tanh" => f64::tanh,
+        "asinh" => f64::asinh,
+        "acosh" => f64::acosh,
+        "atanh" => f64::atanh,
+        _ => return None,
+    };
+    Some(function)
+}
