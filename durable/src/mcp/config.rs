@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use crate::protocol::ContextKind;
 use crate::providers::Secret;
+use crate::redact::json_problem;
 use crate::toolbelt::{PermissionClass, Rule};
 
 /// The most servers. Each costs a turn a listing now and then, and the model's attention always.
@@ -91,16 +92,18 @@ impl McpServers {
         };
         let wrong = |problem: String| format!("the variable MCP_SERVERS: {problem}");
         let given: BTreeMap<String, ServerWords> =
-            serde_json::from_str(&json).map_err(|error| wrong(error.to_string()))?;
+            serde_json::from_str(&json).map_err(|error| wrong(json_problem(&error)))?;
         if given.len() > MAX_SERVERS {
             return Err(wrong(format!("there may be {MAX_SERVERS} servers at most")));
         }
-        let read = |(name, words): (String, ServerWords)| {
+        // By its place: a name is a word of the operator's, and so may be a key in the wrong place.
+        let read = |(at, (name, words)): (usize, (String, ServerWords))| {
             let server = Server::read(&name, words, &var);
-            let server = server.map_err(|problem| wrong(format!("{name:?}: {problem}")))?;
-            Ok((name, Rc::new(server)))
+            let nth = at + 1;
+            let problem = |problem| wrong(format!("server {nth} in alphabetical order: {problem}"));
+            Ok((name, Rc::new(server.map_err(problem)?)))
         };
-        given.into_iter().map(read).collect::<Result<_, String>>().map(McpServers)
+        given.into_iter().enumerate().map(read).collect::<Result<_, String>>().map(McpServers)
     }
 
     /// The names of those that a context may have.
@@ -124,21 +127,23 @@ impl Server {
         if !(100..=MAX_TIMEOUT_MS).contains(&timeout_ms) {
             return Err(format!("timeout_ms must be a number from 100 to {MAX_TIMEOUT_MS}"));
         }
-        let secret = |name: &str| match var(name).filter(|value| !value.is_empty()) {
-            // What it contains is not repeated.
+        // Neither what it contains nor its name is repeated: the name may be the secret itself in the wrong place.
+        let secret = |member: &str, name: &str| match var(name).filter(|value| !value.is_empty()) {
             Some(value) if value.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(Secret::new(value)),
-            Some(_) => Err(format!("the secret {name} contains characters that no HTTP header can carry")),
-            None => Err(format!("the secret {name} is missing")),
+            Some(_) => Err(format!(
+                "the secret that {member} names contains characters that no HTTP header can carry"
+            )),
+            None => Err(format!("{member} must be the name of a secret that is set")),
         };
         let auth = match words.auth {
             None => Auth::None,
-            Some(AuthWords::BearerSecret(name)) => Auth::Bearer(secret(&name)?),
+            Some(AuthWords::BearerSecret(name)) => Auth::Bearer(secret("bearer_secret", &name)?),
             Some(AuthWords::ClientCredentials(words)) => {
                 if let Some(problem) = problem_of(&words.token_url) {
                     return Err(format!("its token_url {problem}"));
                 }
                 Auth::ClientCredentials {
-                    client_secret: secret(&words.client_secret_secret)?,
+                    client_secret: secret("client_secret_secret", &words.client_secret_secret)?,
                     token_url: words.token_url,
                     client_id: words.client_id,
                     scope: words.scope,
