@@ -11,6 +11,7 @@ use super::connection::{Connection, parsed};
 use super::content::{Contents, MAX_TOLD_BYTES, Page, Prompt, ToolResult, cut};
 use super::failure::Failure;
 use super::offer::Reading;
+use crate::marks::{IS_DATA, verbatim};
 use crate::ports::{Tool, ToolContext, ToolError};
 use crate::toolbelt::ToolSpec;
 
@@ -50,12 +51,16 @@ impl Tool for McpTool {
         let arguments = RawValue::from_string(arguments.to_owned());
         async move {
             let arguments = arguments.map_err(|error| ToolError(format!("invalid arguments: {error}")))?;
-            let (told, is_error) = match carried_out(&connection, &what, &arguments).await {
-                Ok(told) => told,
-                Err(failure) => (failure.told(&connection.server.name), true),
-            };
-            let told = cut(connection.hidden(told), MAX_TOLD_BYTES);
-            if is_error { Err(ToolError(told)) } else { Ok(told) }
+            let hidden = |text| cut(connection.hidden(text), MAX_TOLD_BYTES);
+            let server = &connection.server.name;
+            match carried_out(&connection, &what, &arguments).await {
+                Ok((said, is_error)) => {
+                    let marked = verbatim("mcp_result", ("server", server), &hidden(said));
+                    let told = format!("{IS_DATA}\n{marked}");
+                    if is_error { Err(ToolError(told)) } else { Ok(told) }
+                }
+                Err(failure) => Err(ToolError(hidden(failure.told(server)))),
+            }
         }
         .boxed_local()
     }
