@@ -198,7 +198,7 @@ $(FUZZER): tests/contract/requirements.txt
 	scripts/contract install
 	@touch $@
 
-$(LLM): scripts/local-model scripts/local-model.py
+$(LLM): scripts/local-model scripts/local-model.py scripts/local-model.txt
 	scripts/local-model install
 	@touch $@
 
