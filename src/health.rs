@@ -9,6 +9,7 @@ use espalier_durable::profiles::ContextProfile;
 use espalier_durable::providers::config::Configuration;
 use espalier_durable::quota::Quotas;
 use espalier_durable::shell::limits;
+use espalier_durable::toolbelt::ToolUsers;
 use espalier_durable::tools::web;
 use serde::Serialize;
 
@@ -48,6 +49,7 @@ impl Health {
         problems.extend(limits::from_env(&var, ContextProfile::of(None)).err());
         problems.extend(limits::kept_turns(&var).err());
         problems.extend(limits::tool_rules(&var).err());
+        problems.extend(ToolUsers::from_env(&var).err());
         problems.extend(McpServers::from_env(&var).err());
         problems.extend(web::Config::from_env(&var).err().into_iter().flatten());
         match Quotas::from_env(&var) {
@@ -138,6 +140,8 @@ mod tests {
             ("EVENT_TURNS", "hunter2".to_owned()),
             ("TOOL_POLICY", r#"{"hunter2": "on"}"#.to_owned()),
             ("TOOL_POLICY", r#"{"network": "hunter2"}"#.to_owned()),
+            ("TOOL_USERS", r#"{"hunter2": ["key"]}"#.to_owned()),
+            ("TOOL_USERS", r#"{"network": ["/hunter2"]}"#.to_owned()),
             ("QUOTAS", r#"{"user": {"usd_per_day": "hunter2"}}"#.to_owned()),
             ("QUOTAS", r#"{"hunter2": {}}"#.to_owned()),
             ("MCP_SERVERS", r#"{"Hunter2": {"url": "https://docs.test"}}"#.to_owned()),
@@ -146,6 +150,7 @@ mod tests {
             ("MCP_SERVERS", server(r#", "auth": {"bearer_secret": "hunter2"}"#)),
             ("MCP_SERVERS", server(r#", "auth": "hunter2""#)),
             ("MCP_SERVERS", server(r#", "hunter2": 1"#)),
+            ("MCP_SERVERS", server(r#", "users": ["/hunter2"]"#)),
             ("MCP_SERVERS", server(r#", "tools": {"t": {"rule": "hunter2"}}"#)),
             ("JWT", issuer(r#""name": "hunter2", "audience": "", "jwks_url": "https://x""#)),
             ("JWT", issuer(r#""name": "b", "audience": "u", "jwks_url": "hunter2""#)),

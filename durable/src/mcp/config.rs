@@ -6,10 +6,10 @@ use std::rc::Rc;
 
 use serde::Deserialize;
 
-use crate::protocol::ContextKind;
+use crate::protocol::{ContextKind, Owner};
 use crate::providers::Secret;
 use crate::redact::json_problem;
-use crate::toolbelt::{PermissionClass, Rule};
+use crate::toolbelt::{PermissionClass, Rule, Users};
 
 /// The most servers. Each costs a turn a listing now and then, and the model's attention always.
 const MAX_SERVERS: usize = 16;
@@ -29,6 +29,8 @@ pub struct Server {
     pub name: String,
     pub url: String,
     pub contexts: Vec<ContextKind>,
+    /// Who has it. A server acts with the deployment's own credentials, so visitors have none unless they are named.
+    pub users: Users,
     /// The tools that are offered; all where it is not said.
     pub only: Option<BTreeSet<String>>,
     pub tools: BTreeMap<String, ToolWords>,
@@ -61,6 +63,7 @@ pub enum Auth {
 struct ServerWords {
     url: String,
     contexts: Option<Vec<ContextKind>>,
+    users: Option<Vec<String>>,
     only: Option<BTreeSet<String>>,
     #[serde(default)]
     tools: BTreeMap<String, ToolWords>,
@@ -106,9 +109,10 @@ impl McpServers {
         given.into_iter().enumerate().map(read).collect::<Result<_, String>>().map(McpServers)
     }
 
-    /// The names of those that a context may have.
-    pub fn allowed(&self, context: ContextKind) -> BTreeSet<String> {
-        let allowed = self.0.iter().filter(|(_, server)| server.contexts.contains(&context));
+    /// The names of those that a user may have in a context.
+    pub fn allowed(&self, context: ContextKind, owner: &Owner) -> BTreeSet<String> {
+        let may = |server: &Server| server.contexts.contains(&context) && server.users.include(owner);
+        let allowed = self.0.iter().filter(|(_, server)| may(server));
         allowed.map(|(name, _)| name.clone()).collect()
     }
 }
@@ -155,6 +159,7 @@ impl Server {
             name: name.to_owned(),
             url: words.url,
             contexts: words.contexts.unwrap_or_else(both),
+            users: words.users.as_deref().map_or(Ok(Users::registered()), Users::parse)?,
             only: words.only,
             tools: words.tools,
             timeout_ms,

@@ -6,6 +6,9 @@ use uuid::Uuid;
 
 use super::{ChatRequest, Decision};
 
+/// The issuer of visitors, who came with neither a key nor a token.
+pub const ANONYMOUS: &str = "anonymous";
+
 /// Whose data something is. Ids are chosen by clients, so an id alone identifies nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {

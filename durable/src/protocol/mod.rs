@@ -13,11 +13,12 @@ mod project;
 mod request;
 mod tree;
 
+pub use command::{
+    ANONYMOUS, Owner, ThreadCommand, ThreadEnvelope, Visitor, check_workspace, hex, quota_object_name,
+    workspaces_beside,
+};
 #[cfg(feature = "openapi")]
 pub use command::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
-pub use command::{
-    Owner, ThreadCommand, ThreadEnvelope, Visitor, check_workspace, hex, quota_object_name, workspaces_beside,
-};
 pub use content::{
     Content, ContentPart, DataUrl, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS, Medium,
 };

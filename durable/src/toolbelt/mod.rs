@@ -5,12 +5,14 @@ mod golden;
 mod policy;
 mod schema;
 mod spec;
+mod users;
 
 use std::rc::Rc;
 
 pub use policy::{Rule, Rules, ToolPolicy};
 pub use schema::OutputSchema;
 pub use spec::{PermissionClass, RunsAt, ToolSpec};
+pub use users::{ToolUsers, Users};
 
 use crate::model::ToolDefinition;
 

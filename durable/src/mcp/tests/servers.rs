@@ -11,7 +11,7 @@ fn servers(case: &Case, names: &[&str]) -> Rc<Servers> {
 }
 
 fn listed(servers: &Servers) -> Listed {
-    block_on(servers.listed(ContextKind::Thread))
+    block_on(servers.listed(ContextKind::Thread, &ada()))
 }
 
 fn names(listed: &Listed) -> Vec<&str> {
@@ -152,12 +152,15 @@ fn only_the_servers_of_a_context_are_asked() {
     let servers = Rc::new(Servers::new(configured, &case.outside));
     assert!(listed(&servers).offers.is_empty());
     assert!(case.wire.methods().is_empty());
-    let in_editor = block_on(servers.listed(ContextKind::Editor));
+    assert!(block_on(servers.listed(ContextKind::Editor, &visitor())).offers.is_empty());
+    assert!(case.wire.methods().is_empty());
+    let in_editor = block_on(servers.listed(ContextKind::Editor, &ada()));
     assert_eq!(names(&in_editor), ["mcp__docs__search"]);
     // What is registered and not listed is not offered either.
     let all = servers.with(Rc::new(Standard::new(&Resources::default())), &in_editor.offers);
     let offers_it = |context| {
-        let policy = ToolPolicy { allowed_mcp_servers: servers.allowed(context), ..ToolPolicy::of(context) };
+        let policy =
+            ToolPolicy { allowed_mcp_servers: servers.allowed(context, &ada()), ..ToolPolicy::of(context) };
         offered(all.as_ref(), &[], &policy, crate::tools::tests::in_a_thread())
             .iter()
             .any(|spec| spec.name == "mcp__docs__search")
