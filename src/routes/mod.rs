@@ -93,6 +93,14 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
             let owner = credentials::to_change(call).await?;
             answers::approval(call, owner, id, approval).await
         }
+        Route::Approvals { id } => {
+            let owner = credentials::to_read(call).await?;
+            threads::ask(call, owner, id, ThreadCommand::Approvals).await
+        }
+        Route::WithdrawApproval { id, tool } => {
+            let owner = credentials::to_change(call).await?;
+            threads::ask(call, owner, id, ThreadCommand::WithdrawApproval { tool: tool.to_owned() }).await
+        }
         Route::Files { id } => {
             let owner = credentials::to_read(call).await?;
             files::list(call, owner, Place::Thread(id)).await

@@ -165,6 +165,12 @@ pub enum ThreadCommand {
         approval_id: String,
         decision: Decision,
     },
+    /// The tools that a person allowed for good.
+    Approvals,
+    /// A person is asked about this tool again.
+    WithdrawApproval {
+        tool: String,
+    },
     Rename {
         title: String,
     },

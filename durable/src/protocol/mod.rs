@@ -35,8 +35,8 @@ pub use knowledge::{
     Passage, PassageList, line,
 };
 pub use message::{
-    CancelStatus, Cancelled, FileEntry, FileList, MessageList, Role, SentContent, StopNote, StoredMessage,
-    Taken, ThreadDetail, ThreadList, ThreadSummary, WorkspaceList,
+    ApprovalList, CancelStatus, Cancelled, FileEntry, FileList, MessageList, Role, SentContent,
+    StandingApproval, StopNote, StoredMessage, Taken, ThreadDetail, ThreadList, ThreadSummary, WorkspaceList,
 };
 pub use plan::{ExecutionMode, Plan, PlanReview, PlanStatus, PlanStep, StepStatus, Verdict};
 pub use project::{

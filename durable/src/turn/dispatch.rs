@@ -19,7 +19,8 @@ use super::order::Order;
 use super::parking::Tally;
 use super::record::step_status;
 use super::results::{
-    DENIED, UNASKED, UNKNOWN, end_event, failed, start_event, told_arguments, told_by_client, truncated,
+    DENIED, UNASKED, UNKNOWN, end_event, failed, start_event, told_arguments, told_by_client,
+    too_long_to_show, truncated,
 };
 use super::{Halt, Turn, plan, step, subtask};
 use crate::budget::Counted;
@@ -110,11 +111,20 @@ impl<'a> Round<'a> {
                     }
                 }
                 (None, Ok(spec)) if self.must_ask(&spec, &key) => {
-                    if !turn.has_waited(&key, Awaited::Approval) {
-                        turn.check()?;
-                        self.note_request(&mut commit, &key, call, &spec);
+                    let asked = turn.has_waited(&key, Awaited::Approval);
+                    match too_long_to_show(&call.arguments).filter(|_| !asked) {
+                        Some(refusal) => {
+                            self.note_start(&mut commit, &key, call, now, None);
+                            refuse(&mut commit, &key, call, refusal)?
+                        }
+                        None => {
+                            if !asked {
+                                turn.check()?;
+                                self.note_request(&mut commit, &key, call, &spec);
+                            }
+                            Next::Ask(spec)
+                        }
                     }
-                    Next::Ask(spec)
                 }
                 (None, Ok(spec)) => {
                     let subtask = Interceptor::is_subtask(&call.name);
