@@ -96,11 +96,11 @@ pub enum Route<'a> {
     DeleteDocument { collection: &'a str, document: &'a str },
     /// The passages of a collection's documents that have what is looked for, best first.
     SearchCollection { collection: &'a str },
-    /// The API keys of the tenant, oldest first, revoked ones too.
+    /// The API keys of the tenant, oldest first, for some time also those that expired or were revoked.
     Keys,
     /// Makes an API key for somebody of the tenant. The key itself is shown this one time.
     MintKey,
-    /// Revokes an API key. Within a minute it opens nothing any more.
+    /// Revokes an API key, and all that it minted, and those minted. Within a minute they open nothing any more.
     RevokeKey { prefix: &'a str },
 }
 

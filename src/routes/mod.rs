@@ -206,16 +206,16 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
             usage::sums(call, &owner).await.map(Answer::Ours)
         }
         Route::Keys => {
-            let owner = credentials::to_administer(call).await?;
-            keys::list(call, &owner).await.map(Answer::Ours)
+            let by = credentials::to_administer(call).await?;
+            keys::list(call, &by).await.map(Answer::Ours)
         }
         Route::MintKey => {
-            let owner = credentials::to_administer(call).await?;
-            keys::mint(call, &owner).await.map(Answer::Ours)
+            let by = credentials::to_administer(call).await?;
+            keys::mint(call, &by).await.map(Answer::Ours)
         }
         Route::RevokeKey { prefix } => {
-            let owner = credentials::to_administer(call).await?;
-            keys::revoke(call, &owner, prefix).await.map(Answer::Ours)
+            let by = credentials::to_administer(call).await?;
+            keys::revoke(call, &by, prefix).await.map(Answer::Ours)
         }
     }
 }
