@@ -202,7 +202,7 @@ $(PYTHON): tests/contract/requirements.txt
 	scripts/contract install
 	@touch $@
 
-$(LLM): scripts/local-model scripts/local-model.py
+$(LLM): scripts/local-model scripts/local-model.py scripts/local-model.txt
 	scripts/local-model install
 	@touch $@
 

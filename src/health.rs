@@ -1,5 +1,6 @@
 //! What `GET /api/health` says: what runs here, or everything that is wrong with the configuration, in words for the
-//! operator. No secret's value is part of it.
+//! operator. Anybody may ask, so nothing that the operator wrote is repeated in a problem: a secret may stand in the wrong
+//! variable. The names of variables are told, also those that a provider's name makes (`GROQ_BASE_URL`).
 
 use espalier_durable::embeddings::MODEL as EMBEDDING_MODEL;
 use espalier_durable::mcp::config::McpServers;
@@ -8,6 +9,7 @@ use espalier_durable::profiles::ContextProfile;
 use espalier_durable::providers::config::Configuration;
 use espalier_durable::quota::Quotas;
 use espalier_durable::shell::limits;
+use espalier_durable::toolbelt::ToolUsers;
 use espalier_durable::tools::web;
 use serde::Serialize;
 
@@ -47,6 +49,7 @@ impl Health {
         problems.extend(limits::from_env(&var, ContextProfile::of(None)).err());
         problems.extend(limits::kept_turns(&var).err());
         problems.extend(limits::tool_rules(&var).err());
+        problems.extend(ToolUsers::from_env(&var).err());
         problems.extend(McpServers::from_env(&var).err());
         problems.extend(web::Config::from_env(&var).err().into_iter().flatten());
         match Quotas::from_env(&var) {
@@ -117,6 +120,59 @@ mod tests {
             assert!(body.contains(word), "{word}: {body}");
         }
         assert!(!body.contains(secret.1));
+    }
+
+    // Wherever a secret was put by mistake, who asks without a credential does not get it.
+    #[test]
+    fn no_problem_repeats_what_the_operator_wrote() {
+        let server = |rest: &str| format!(r#"{{"docs": {{"url": "https://docs.test"{rest}}}}}"#);
+        let issuer = |rest: &str| {
+            format!(
+                r#"[{{"name": "a", "issuer": "i", "audience": "u", "jwks_url": "https://x"}}, {{"issuer": "hunter2", {rest}}}]"#
+            )
+        };
+        for (variable, value) in [
+            ("PROFILE", "hunter2".to_owned()),
+            ("LIMITS", r#"{"subtasks": "hunter2"}"#.to_owned()),
+            ("LIMITS", r#"{"hunter2": 1}"#.to_owned()),
+            ("LIMITS", r#"{"hunter2": {}}"#.to_owned()),
+            ("LIMITS", "hunter2".to_owned()),
+            ("EVENT_TURNS", "hunter2".to_owned()),
+            ("TOOL_POLICY", r#"{"hunter2": "on"}"#.to_owned()),
+            ("TOOL_POLICY", r#"{"network": "hunter2"}"#.to_owned()),
+            ("TOOL_USERS", r#"{"hunter2": ["key"]}"#.to_owned()),
+            ("TOOL_USERS", r#"{"network": ["/hunter2"]}"#.to_owned()),
+            ("QUOTAS", r#"{"user": {"usd_per_day": "hunter2"}}"#.to_owned()),
+            ("QUOTAS", r#"{"hunter2": {}}"#.to_owned()),
+            ("MCP_SERVERS", r#"{"Hunter2": {"url": "https://docs.test"}}"#.to_owned()),
+            ("MCP_SERVERS", r#"{"hunter2": {"url": "http://docs.test"}}"#.to_owned()),
+            ("MCP_SERVERS", r#"{"docs": {"url": "http://hunter2"}}"#.to_owned()),
+            ("MCP_SERVERS", server(r#", "auth": {"bearer_secret": "hunter2"}"#)),
+            ("MCP_SERVERS", server(r#", "auth": "hunter2""#)),
+            ("MCP_SERVERS", server(r#", "hunter2": 1"#)),
+            ("MCP_SERVERS", server(r#", "users": ["/hunter2"]"#)),
+            ("MCP_SERVERS", server(r#", "tools": {"t": {"rule": "hunter2"}}"#)),
+            ("JWT", issuer(r#""name": "hunter2", "audience": "", "jwks_url": "https://x""#)),
+            ("JWT", issuer(r#""name": "b", "audience": "u", "jwks_url": "hunter2""#)),
+            ("JWT", issuer(r#""hunter2": 1"#)),
+            ("FETCH_ALLOW", "hunter2".to_owned()),
+            ("FETCH_RESOLVER", "hunter2".to_owned()),
+            ("SEARCH", "hunter2".to_owned()),
+            ("LLM_PROVIDER", "Hunter2".to_owned()),
+            ("LLM_IDLE_MS", "hunter2".to_owned()),
+            ("MODEL_PRIMARY", "hunter2".to_owned()),
+            ("MODEL_PRIMARY", "demo:hunter2, demo:hunter2".to_owned()),
+            ("MODEL_OPTIONS", r#"{"hunter2": {}}"#.to_owned()),
+            ("MODEL_OPTIONS", r#"{"*": {"reasoning_effort": "Hunter2"}}"#.to_owned()),
+            ("CAPABILITIES", r#"{"demo:demo": {"hunter2": true}}"#.to_owned()),
+            ("PRICES", r#"{"demo:demo": {"input": "hunter2", "output": 1}}"#.to_owned()),
+            ("PRICES", r#"{"hunter2": {"input": -1, "output": 1}}"#.to_owned()),
+        ] {
+            let health = health(&[(variable, &value)], true, true);
+            assert_eq!(health.status(), 503, "{variable}: {value}");
+            let body = serde_json::to_string(&health).unwrap();
+            assert!(!body.to_lowercase().contains("hunter2"), "{variable}: {value}: {body}");
+        }
     }
 
     #[test]

@@ -44,6 +44,10 @@ pub enum Route<'a> {
     ToolResults { id: &'a str },
     /// Allows a call that waits for a person, or does not. The first answer counts.
     Approval { id: &'a str, approval: &'a str },
+    /// The tools that a person allowed in a thread for good.
+    Approvals { id: &'a str },
+    /// Asks a person about a tool again, from the thread's next turn on.
+    WithdrawApproval { id: &'a str, tool: &'a str },
     /// The files of a thread's workspace, by path.
     Files { id: &'a str },
     /// A file as it is, for saving.
@@ -97,11 +101,11 @@ pub enum Route<'a> {
     DeleteDocument { collection: &'a str, document: &'a str },
     /// The passages of a collection's documents that have what is looked for, best first.
     SearchCollection { collection: &'a str },
-    /// The API keys of the tenant, oldest first, revoked ones too.
+    /// The API keys of the tenant, oldest first, for some time also those that expired or were revoked.
     Keys,
     /// Makes an API key for somebody of the tenant. The key itself is shown this one time.
     MintKey,
-    /// Revokes an API key. Within a minute it opens nothing any more.
+    /// Revokes an API key, and all that it minted, and those minted. Within a minute they open nothing any more.
     RevokeKey { prefix: &'a str },
 }
 
@@ -120,7 +124,7 @@ type Make = for<'a> fn(&'a str, &'a str) -> Route<'a>;
 
 use Method::{Delete, Get, Patch, Post, Put};
 
-const TABLE: [(Method, &str, Make); 45] = [
+const TABLE: [(Method, &str, Make); 47] = [
     (Get, "/api/health", |_, _| Route::Health),
     (Get, "/openapi.json", |_, _| Route::OpenApi),
     (Post, "/api/session", |_, _| Route::Session),
@@ -137,6 +141,8 @@ const TABLE: [(Method, &str, Make); 45] = [
     (Post, "/api/threads/{}/cancel", |id, _| Route::Cancel { id }),
     (Post, "/api/threads/{}/tool_results", |id, _| Route::ToolResults { id }),
     (Post, "/api/threads/{}/approvals/{}", |id, approval| Route::Approval { id, approval }),
+    (Get, "/api/threads/{}/approvals", |id, _| Route::Approvals { id }),
+    (Delete, "/api/threads/{}/approvals/{}", |id, tool| Route::WithdrawApproval { id, tool }),
     (Get, "/api/threads/{}/files", |id, _| Route::Files { id }),
     (Get, "/api/threads/{}/files/{*}", |id, path| Route::File { id, path }),
     (Put, "/api/threads/{}/files/{*}", |id, path| Route::PutFile { id, path }),

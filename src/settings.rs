@@ -113,4 +113,17 @@ mod tests {
             assert_eq!(settings.problems(has_keys).len(), problems, "{settings:?}");
         }
     }
+
+    /// Without this flag a host in the zone of the deployment is asked at its origin, past what stands in front of it.
+    #[test]
+    fn every_deployment_fetches_from_the_public_internet_alone() {
+        const FLAGS: &str = r#"compatibility_flags = ["global_fetch_strictly_public"]"#;
+        let deployed = include_str!("../wrangler.toml");
+        let (top, rest) = deployed.split_once("\n[").unwrap();
+        let (_, production) = rest.split_once("\n[env.production]\n").unwrap();
+        let (production, _) = production.split_once("\n[").unwrap();
+        for (name, table) in [("top level", top), ("production", production)] {
+            assert!(table.lines().any(|line| line == FLAGS), "{name}:\n{table}");
+        }
+    }
 }

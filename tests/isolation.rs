@@ -98,6 +98,16 @@ fn probes() -> Vec<Probe> {
             "thread_not_found",
         ),
         probe(
+            "GET /api/threads/{}/approvals",
+            |ids| ("GET", format!("/api/threads/{}/approvals", ids.thread), Value::Null),
+            "thread_not_found",
+        ),
+        probe(
+            "DELETE /api/threads/{}/approvals/{}",
+            |ids| ("DELETE", format!("/api/threads/{}/approvals/ui_erase", ids.thread), Value::Null),
+            "thread_not_found",
+        ),
+        probe(
             "GET /api/threads/{}/files",
             |ids| ("GET", format!("/api/threads/{}/files", ids.thread), Value::Null),
             "thread_not_found",

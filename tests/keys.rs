@@ -46,9 +46,19 @@ async fn a_key_is_minted_used_listed_and_revoked() {
     })
     .await;
     let members: Vec<_> = used.as_object().expect("an object").keys().collect();
-    let expected =
-        ["created_at", "expires_at", "last_used_at", "name", "prefix", "revoked_at", "scopes", "user_id"];
+    let expected = [
+        "created_at",
+        "created_by",
+        "expires_at",
+        "last_used_at",
+        "name",
+        "prefix",
+        "revoked_at",
+        "scopes",
+        "user_id",
+    ];
     assert_eq!(members, expected, "nothing that proves a key is listed");
+    assert_eq!(used["created_by"], "e2eadmin");
     assert_eq!((&used["name"], &used["revoked_at"]), (&json!("ci"), &Value::Null));
 
     for _ in 0..2 {
@@ -56,6 +66,80 @@ async fn a_key_is_minted_used_listed_and_revoked() {
     }
     assert_problem(case.client.get("/api/threads").await, 401, "unauthenticated", None).await;
     assert!(listed(prefix).await["revoked_at"].is_u64());
+}
+
+async fn mint_with(client: &Client, body: Value) -> Value {
+    client.post("/api/keys", &body).await.expect(201).await.json().await
+}
+
+// A key that leaked may have minted others: they go with it, and nothing else does.
+#[tokio::test]
+async fn all_that_came_of_a_key_is_revoked_with_it() {
+    let all = json!(["read", "write", "admin"]);
+    let lost = mint(json!({ "name": "lost", "scopes": all })).await;
+    let keyed = |minted: &Value| with_key(text_of(minted, "key"));
+    let child = mint_with(&keyed(&lost), json!({ "name": "child", "scopes": all })).await;
+    let grandchild = mint_with(&keyed(&child), json!({ "name": "grandchild" })).await;
+    let beside = mint(json!({ "name": "beside", "scopes": all })).await;
+    assert_eq!((&child["created_by"], &grandchild["created_by"]), (&lost["prefix"], &child["prefix"]));
+    // Verified a moment ago: what is remembered of them is forgotten as well.
+    for minted in [&child, &grandchild, &beside] {
+        keyed(minted).get("/api/threads").await.expect(200).await;
+    }
+    admin().send("DELETE", &format!("/api/keys/{}", text_of(&lost, "prefix")), "").await.expect(204).await;
+    for minted in [&lost, &child, &grandchild] {
+        assert_problem(keyed(minted).get("/api/threads").await, 401, "unauthenticated", None).await;
+        assert!(listed(text_of(minted, "prefix")).await["revoked_at"].is_u64());
+    }
+    keyed(&beside).get("/api/threads").await.expect(200).await;
+    assert_eq!(listed(text_of(&beside, "prefix")).await["revoked_at"], Value::Null);
+
+    // Revoked behind the back of an isolate that knows it: it is taken for a while yet, and mints nothing.
+    let prefix = text_of(&beside, "prefix");
+    let sql = format!("UPDATE api_keys SET revoked_at = 1 WHERE prefix = '{prefix}'");
+    stored::change_at("ESPALIER_STATE_DIR", &sql).await;
+    let reply = keyed(&beside).post("/api/keys", &json!({ "name": "late" })).await;
+    assert_problem(reply, 401, "unauthenticated", None).await;
+}
+
+// Keys that opened nothing any more filled a tenant up for ever.
+#[tokio::test]
+async fn only_keys_that_are_valid_count_and_old_ones_are_purged() {
+    const STATE: &str = "ESPALIER_STATE_DIR";
+    const DAY: u64 = 24 * 3_600_000;
+    let minted = mint(json!({ "name": "full", "scopes": ["admin"] })).await;
+    // A tenant of its own; nothing of the key is remembered yet.
+    let (prefix, tenant) = (text_of(&minted, "prefix"), new_id());
+    let now = minted["created_at"].as_u64().expect("a time");
+    stored::change_at(STATE, &format!("UPDATE api_keys SET tenant = '{tenant}' WHERE prefix = '{prefix}'"))
+        .await;
+    let fill = async |kind: &str, count: u32, expires_at: &str, revoked_at: &str| {
+        let sql = format!(
+            "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {count}) \
+            INSERT INTO api_keys (prefix, hash, tenant, user_id, name, scopes, created_at, expires_at, revoked_at) \
+            SELECT '{kind}' || '{prefix}' || n, '', '{tenant}', 'key:x', '{kind}', 'read', n, {expires_at}, {revoked_at} FROM n"
+        );
+        stored::change_at(STATE, &sql).await;
+    };
+    fill("live", 998, "NULL", "NULL").await;
+    fill("expired", 600, &format!("{} - n", now - DAY), "NULL").await;
+    fill("revoked", 600, "NULL", &format!("{} - n", now - 2 * DAY)).await;
+    fill("old", 5, &format!("{} - n", now - 30 * DAY), "NULL").await;
+    fill("older", 5, "NULL", &format!("{} - n", now - 30 * DAY)).await;
+    let client = with_key(text_of(&minted, "key"));
+    let count = async || {
+        let list = client.get("/api/keys").await.expect(200).await.json().await;
+        let keys = list["keys"].as_array().expect("keys").clone();
+        ["live", "expired", "revoked", "old", "older"]
+            .map(|kind| keys.iter().filter(|key| key["name"] == kind).count())
+    };
+    // The thousandth that is valid, beside all those that are not; of these the newest thousand stay for thirty days.
+    mint_with(&client, json!({ "name": "last" })).await;
+    assert_eq!(count().await, [998, 600, 400, 0, 0]);
+    let reply = client.post("/api/keys", &json!({ "name": "one more" })).await;
+    assert_problem(reply, 400, "invalid_request", None).await;
+    client.send("DELETE", &format!("/api/keys/live{prefix}1"), "").await.expect(204).await;
+    mint_with(&client, json!({ "name": "in its place" })).await;
 }
 
 #[tokio::test]

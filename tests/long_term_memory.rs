@@ -157,7 +157,7 @@ async fn it_is_found_by_its_words() {
     for ((query, expected), result) in queries.iter().zip(results) {
         match expected {
             Some(expected) => assert!(
-                result.lines().next().is_some_and(|line| line.ends_with(expected)),
+                result.lines().nth(1).is_some_and(|line| line.ends_with(&format!(">{expected}</memory>"))),
                 "{query}: {result}"
             ),
             None => assert!(result.starts_with("no memory has these words"), "{query}: {result}"),

@@ -216,11 +216,30 @@ async fn a_person_is_asked_at_any_depth_and_once_for_good() {
     );
     assert_eq!(first(&events, "done").text("finish_reason"), "stop");
 
-    // The thread's next turn does not ask; another thread does, and may be told no.
+    // The thread's next turn does not ask.
     case.script("next", [erase(), text("Again.")]).await;
     let mut body = erasing(&case, "next");
     body["thread_id"] = json!(thread);
     assert_eq!(asked(&serve(&case, case.client.chat(&body).await, &thread).await), 0);
+
+    // What was allowed for good is listed, and can be taken back: then the thread asks again.
+    let approvals = format!("/api/threads/{thread}/approvals");
+    assert_eq!(case.client.read(&approvals).await, json!({ "approvals": [{ "name": "ui_erase" }] }));
+    for _ in 0..2 {
+        case.client.send("DELETE", &format!("{approvals}/ui_erase"), "").await.expect(204).await;
+        assert_eq!(case.client.read(&approvals).await, json!({ "approvals": [] }));
+    }
+    case.script("again", [erase(), text("And again.")]).await;
+    let mut body = erasing(&case, "again");
+    body["thread_id"] = json!(thread);
+    let mut stream = case.client.chat(&body).await;
+    let request = stream.until(|event| event.kind == "approval_request").await;
+    let path = format!("{approvals}/{}", request.text("approval_id"));
+    assert_eq!(answer(&case, &path, &json!({ "decision": "approve" })).await, true);
+    serve(&case, stream, &thread).await;
+    assert_eq!(case.client.read(&approvals).await, json!({ "approvals": [] }), "once is not for good");
+
+    // Another thread asks, and may be told no.
     case.script("no", [erase(), text("Then not.")]).await;
     let mut stream = case.client.chat(&erasing(&case, "no")).await;
     let request = stream.until(|event| event.kind == "approval_request").await;

@@ -8,6 +8,7 @@ pub mod budget;
 pub mod chunks;
 pub mod embeddings;
 pub mod journal;
+pub mod marks;
 pub mod mcp;
 pub mod memory;
 pub mod model;

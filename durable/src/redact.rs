@@ -1,6 +1,7 @@
 //! What may be written down of texts that are not ours: errors of the platform, answers of providers.
 
 use memchr::memmem;
+use serde_json::error::Category;
 use uuid::Uuid;
 
 /// The longest text, in characters.
@@ -35,6 +36,24 @@ pub fn redacted(text: &str) -> String {
         rest = after;
     }
     out.chars().take(MAX_CHARS).collect()
+}
+
+/// What is wrong with JSON that the operator wrote: where, and what belongs there. It repeats no word of the JSON, since
+/// a key may stand in the wrong place.
+pub fn json_problem(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let said = match error.classify() {
+        // serde quotes what it found in front of what it expected, and our own types name the latter.
+        Category::Data => match text.rsplit_once(", expected ") {
+            Some((_, expected)) => format!("expected {expected}"),
+            None if text.starts_with("missing field ") => text,
+            // A value that was parsed before has no place.
+            None if error.line() == 0 => "a value does not fit".to_owned(),
+            None => format!("a value does not fit at line {} column {}", error.line(), error.column()),
+        },
+        Category::Syntax | Category::Eof | Category::Io => text,
+    };
+    format!("not valid JSON for this: {said}")
 }
 
 /// What somebody answered to a request, without what they only repeat of it: `secrets` wherever they stand, and
@@ -99,6 +118,37 @@ mod tests {
         ];
         for (text, expected) in table {
             assert_eq!(redacted(&text), expected);
+        }
+    }
+
+    #[test]
+    fn a_problem_of_json_repeats_none_of_it() {
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[allow(dead_code)]
+        struct Wanted {
+            depth: u32,
+            kind: Option<Kind>,
+        }
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        enum Kind {
+            One,
+            Two,
+        }
+        for (json, told) in [
+            (r#"{"depth": "hunter2"}"#, "expected u32 at line 1 column 19"),
+            (r#"{"depth": "a, expected hunter2"}"#, "expected u32 at line 1"),
+            (r#"{"hunter2": 1}"#, "expected `depth` or `kind` at line 1"),
+            (r#"{"depth": 1, "kind": "hunter2"}"#, "expected `one` or `two` at line 1"),
+            (r#"{"kind": "one"}"#, "missing field `depth`"),
+            (r#"{"depth": 1, "depth": 2, "kind": "hunter2"}"#, "a value does not fit at line 1"),
+            ("{hunter2", "key must be a string at line 1"),
+            (r#"{"depth": hunter2"#, "expected value at line 1"),
+            (r#"{"depth": 1"#, "EOF while parsing an object"),
+        ] {
+            let problem = json_problem(&serde_json::from_str::<Wanted>(json).unwrap_err());
+            assert!(problem.contains(told) && !problem.contains("hunter2"), "{json}: {problem}");
         }
     }
 

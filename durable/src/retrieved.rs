@@ -1,11 +1,9 @@
 //! What was found for a message, as a model gets it: a message of its own before the user's, as data between marks that
 //! nothing in it can close. Pure.
 
-use std::borrow::Cow;
 use std::fmt::Write;
 
-use time::OffsetDateTime;
-
+use crate::marks::{escaped, memory, passage};
 use crate::protocol::{Memory, Passage};
 
 /// The most memories that go before a message, and their characters in all.
@@ -36,13 +34,8 @@ fn searched(collections: &[(String, String)], passages: &[Passage]) -> Option<St
     for (id, name) in collections {
         let _ = writeln!(section, "<collection id=\"{}\">{}</collection>", escaped(id), escaped(name));
     }
-    for Passage { document_id, document_name, chunk, heading, text, .. } in passages {
-        let (name, heading) = (escaped(document_name), escaped(heading));
-        let _ = writeln!(
-            section,
-            "<passage document=\"{name}\" part=\"{chunk}\" under=\"{heading}\" id=\"{document_id}\">\n{}\n</passage>",
-            escaped(text)
-        );
+    for found in passages {
+        let _ = writeln!(section, "{}", passage(found));
     }
     if passages.is_empty() {
         section.push_str("No passage has words of the message.\n");
@@ -57,38 +50,16 @@ fn remembered(memories: &[Memory]) -> Option<String> {
     );
     let begins = section.len();
     let mut left = MAX_MEMORY_CHARS;
-    for Memory { id, content, updated_at, .. } in memories {
-        let Some(rest) = left.checked_sub(content.chars().count()) else { break };
+    for found in memories {
+        let Some(rest) = left.checked_sub(found.content.chars().count()) else { break };
         left = rest;
-        let _ = writeln!(
-            section,
-            "<memory id=\"{id}\" date=\"{}\">{}</memory>",
-            day(*updated_at),
-            escaped(content)
-        );
+        let _ = writeln!(section, "{}", memory(found));
     }
     if section.len() == begins {
         return None;
     }
     section.push_str("</long_term_memory>");
     Some(section)
-}
-
-/// Text that neither opens nor closes anything.
-fn escaped(text: &str) -> Cow<'_, str> {
-    match text.contains(['&', '<', '>', '"']) {
-        true => {
-            let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-            Cow::Owned(escaped.replace('"', "&quot;"))
-        }
-        false => Cow::Borrowed(text),
-    }
-}
-
-/// The day of a time, as `2026-11-22`.
-pub fn day(ms: u64) -> String {
-    let time = i64::try_from(ms / 1000).ok().and_then(|s| OffsetDateTime::from_unix_timestamp(s).ok());
-    time.map(|time| time.date().to_string()).unwrap_or_default()
 }
 
 #[cfg(test)]

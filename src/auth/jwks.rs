@@ -13,8 +13,8 @@ const MAX_KEYS: usize = 64;
 const FRESH_MS: u64 = 600_000;
 /// How long it is taken while the issuer cannot be asked, as API keys are.
 const GRACE_MS: u64 = 3_600_000;
-/// A token with an unknown key asks for the set again, for keys rotate; but not more often than this, for tokens with
-/// unknown keys are free to make.
+/// How long nobody asks the issuer again after somebody has asked, whatever came of it. Tokens with unknown keys are free
+/// to make, so they must not make requests; and a fetch that takes its 5 s is over by then.
 const AGAIN_MS: u64 = 10_000;
 /// 2048 bits: RFC 7518 §3.3.
 const MIN_RSA_BYTES: usize = 256;
@@ -93,7 +93,14 @@ impl KeySet {
 pub struct Known {
     keys: KeySet,
     fetched_at: Option<u64>,
-    failed_at: Option<u64>,
+    /// The last request for the set that did not bring one, or has not yet.
+    asked: Option<Asked>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    at: u64,
+    failed: bool,
 }
 
 /// What to do about a token's key.
@@ -103,9 +110,10 @@ pub enum Lookup {
     Key(Box<Jwk>),
     /// The issuer has no such key.
     Unknown,
-    /// Fetch the set, tell [`Known::fetched`] or [`Known::failed`], and look again.
+    /// Fetch the set: tell [`Known::asks`] before anything is awaited, then [`Known::fetched`] or [`Known::failed`], and
+    /// look again.
     Fetch,
-    /// Nothing is known, and asking has just failed.
+    /// The key is not known here, and another request asks the issuer now, or has just failed to.
     Unavailable,
 }
 
@@ -114,24 +122,30 @@ impl Known {
     pub fn look(&self, kid: Option<&str>, now: u64) -> Lookup {
         let since = |at: Option<u64>| at.map(|at| now.saturating_sub(at));
         let age = since(self.fetched_at);
-        let just_failed = since(self.failed_at).is_some_and(|ago| ago < AGAIN_MS);
+        let asked = self.asked.filter(|asked| now.saturating_sub(asked.at) < AGAIN_MS);
+        let failed = asked.is_some_and(|asked| asked.failed);
         let found = self.keys.find(kid).map(|key| Lookup::Key(Box::new(key.clone())));
         match (age, found) {
-            (Some(age), Some(found)) if age < FRESH_MS || (just_failed && age < GRACE_MS) => found,
-            (Some(age), None) if age < AGAIN_MS || (just_failed && age < GRACE_MS) => Lookup::Unknown,
-            _ if just_failed => Lookup::Unavailable,
+            (Some(age), Some(found)) if age < FRESH_MS || (asked.is_some() && age < GRACE_MS) => found,
+            (Some(age), None) if age < AGAIN_MS || (failed && age < GRACE_MS) => Lookup::Unknown,
+            _ if asked.is_some() => Lookup::Unavailable,
             _ => Lookup::Fetch,
         }
     }
 
+    /// Somebody asks for the set from now on.
+    pub fn asks(&mut self, now: u64) {
+        self.asked = Some(Asked { at: now, failed: false });
+    }
+
     /// The set was fetched.
     pub fn fetched(&mut self, keys: KeySet, now: u64) {
-        *self = Known { keys, fetched_at: Some(now), failed_at: None };
+        *self = Known { keys, fetched_at: Some(now), asked: None };
     }
 
     /// It could not be fetched.
     pub fn failed(&mut self, now: u64) {
-        self.failed_at = Some(now);
+        self.asked = Some(Asked { at: now, failed: true });
     }
 }
 

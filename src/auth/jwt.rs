@@ -7,6 +7,7 @@
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use espalier_durable::protocol::Owner;
+use espalier_durable::redact::json_problem;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
@@ -71,13 +72,13 @@ pub struct Issuer {
 impl Issuer {
     /// Reads the variable `JWT`, a JSON array. The error is for the operator.
     pub fn parse_all(json: &str) -> Result<Vec<Issuer>, String> {
-        let issuers: Vec<Issuer> =
-            serde_json::from_str(json).map_err(|error| format!("the variable JWT: {error}"))?;
+        let issuers: Vec<Issuer> = serde_json::from_str(json)
+            .map_err(|error| format!("the variable JWT: {}", json_problem(&error)))?;
         if issuers.len() > MAX_ISSUERS {
             return Err(format!("the variable JWT has more than {MAX_ISSUERS} issuers"));
         }
         for (index, issuer) in issuers.iter().enumerate() {
-            let wrong = |what: &str| format!("the variable JWT: issuer {:?}: {what}", issuer.name);
+            let wrong = |what: &str| format!("the variable JWT: issuer {}: {what}", index + 1);
             issuer.check().map_err(|what| wrong(&what))?;
             let before = issuers.iter().take(index);
             if before.into_iter().any(|other| other.name == issuer.name || other.issuer == issuer.issuer) {

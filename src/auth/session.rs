@@ -7,7 +7,7 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use espalier_durable::protocol::{Owner, hex};
+use espalier_durable::protocol::{ANONYMOUS, Owner, hex};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -16,7 +16,7 @@ use super::scope::Scopes;
 use super::{Method, Principal};
 
 /// The issuer of anonymous users.
-pub const ISSUER: &str = "anonymous";
+pub const ISSUER: &str = ANONYMOUS;
 /// The cookie's name on a local http address.
 const COOKIE: &str = "espalier_session";
 /// Its name over https: browsers take a cookie of this name from this very host alone. Without that, a page on a sister

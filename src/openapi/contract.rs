@@ -59,6 +59,7 @@ pub fn needs(scope: Scope) -> Contract {
         ErrorCode::Unauthenticated,
         ErrorCode::InsufficientScope,
         ErrorCode::Misconfigured,
+        ErrorCode::IssuerUnavailable,
     ]);
     if scope == Scope::Read { contract } else { contract.refuses(&[ErrorCode::ForbiddenOrigin]) }
 }

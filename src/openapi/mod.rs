@@ -7,10 +7,10 @@ mod contract;
 mod document;
 
 use espalier_durable::protocol::{
-    Approval, Cancelled, ChatRequest, Collection, CollectionList, Document, DocumentDetail, DocumentList,
-    ErrorCode, FileEntry, FileList, KeyList, LINE, MAX_NAME_CHARS, MAX_WORKSPACE_NAME, MemoryList,
-    MessageList, MintedKey, NewCollection, NewKey, PassageList, ProjectDetail, ProjectList, SentContent,
-    SignIn, Taken, TemplateList, ThreadChange, ThreadDetail, ThreadList, ToolResult, UsageList,
+    Approval, ApprovalList, Cancelled, ChatRequest, Collection, CollectionList, Document, DocumentDetail,
+    DocumentList, ErrorCode, FileEntry, FileList, KeyList, LINE, MAX_NAME_CHARS, MAX_WORKSPACE_NAME,
+    MemoryList, MessageList, MintedKey, NewCollection, NewKey, PassageList, ProjectDetail, ProjectList,
+    SentContent, SignIn, Taken, TemplateList, ThreadChange, ThreadDetail, ThreadList, ToolResult, UsageList,
     WORKSPACE_NAME, WorkspaceList,
 };
 use serde_json::{Value, json};
@@ -72,6 +72,8 @@ fn contract(route: Route<'_>) -> Contract {
         Route::Approval { .. } => {
             thread(Scope::Write).takes::<Approval>().gives::<Taken>(200).refuses(&[E::NotWaiting])
         }
+        Route::Approvals { .. } => thread(Scope::Read).gives::<ApprovalList>(200),
+        Route::WithdrawApproval { .. } => thread(Scope::Write).gives_nothing("It is withdrawn."),
         Route::Files { .. } => thread(Scope::Read).gives::<FileList>(200),
         Route::File { .. } => thread(Scope::Read).gives_file(),
         Route::PutFile { .. } => thread(Scope::Write).takes_file(),
@@ -141,6 +143,7 @@ fn path_parameter(name: &str) -> Parameter {
             Parameter::path(name, "The workspace's name.", schema)
         }
         "approval" => Parameter::path(name, "The `approval_id` of the request.", json!({ "type": "string" })),
+        "tool" => Parameter::path(name, "The tool's name.", json!({ "type": "string" })),
         "project" => Parameter::path(name, "The project's id.", json!({ "type": "string" })),
         "prefix" => Parameter::path(name, "The key's `prefix`.", json!({ "type": "string" })),
         "path" => {

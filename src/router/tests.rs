@@ -15,10 +15,11 @@ fn every_route_is_found_by_its_method_and_path() {
     let cancel = format!("{thread}/cancel");
     let results = format!("{thread}/tool_results");
     let approval = format!("{thread}/approvals/a_1");
+    let approvals = format!("{thread}/approvals");
     let files = format!("{thread}/files");
     let file = format!("{thread}/files/notes/a%20b.md");
     let workspace = "shared";
-    let table: [(&str, &str, Route); 43] = [
+    let table: [(&str, &str, Route); 45] = [
         ("GET", "/api/health", Route::Health),
         ("HEAD", "/api/health", Route::Health),
         ("GET", "/openapi.json", Route::OpenApi),
@@ -37,6 +38,8 @@ fn every_route_is_found_by_its_method_and_path() {
         ("POST", &cancel, Route::Cancel { id }),
         ("POST", &results, Route::ToolResults { id }),
         ("POST", &approval, Route::Approval { id, approval: "a_1" }),
+        ("GET", &approvals, Route::Approvals { id }),
+        ("DELETE", &approval, Route::WithdrawApproval { id, tool: "a_1" }),
         ("GET", &files, Route::Files { id }),
         ("GET", &file, Route::File { id, path: "notes/a%20b.md" }),
         ("PUT", &file, Route::PutFile { id, path: "notes/a%20b.md" }),

@@ -45,9 +45,23 @@ pub async fn to_upload(call: &Call) -> Result<Owner, Failure> {
     Ok(principal.owner)
 }
 
+/// Somebody who looks after the API keys of a tenant.
+pub struct Administrator {
+    pub owner: Owner,
+    /// The prefix of the key that they came with.
+    pub key: Option<String>,
+}
+
 /// Who looks after the API keys of a tenant.
-pub async fn to_administer(call: &Call) -> Result<Owner, Failure> {
-    from_a_page_we_know(call, principal(call, Scope::Admin).await?)
+pub async fn to_administer(call: &Call) -> Result<Administrator, Failure> {
+    let owner = from_a_page_we_know(call, principal(call, Scope::Admin).await?)?;
+    let issuers = call.settings.issuers.as_deref().unwrap_or_default();
+    let key = match presented(|name| call.header(name), issuers, call.is_https())? {
+        Credential::ApiKey(key) => Some(key.prefix().to_owned()),
+        // Neither has the scope.
+        Credential::Jwt { .. } | Credential::Session(_) => None,
+    };
+    Ok(Administrator { owner, key })
 }
 
 fn from_a_page_we_know(call: &Call, principal: Principal) -> Result<Owner, Failure> {

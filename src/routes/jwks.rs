@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::pin::pin;
 use std::time::Duration;
 
+use espalier_durable::protocol::{ApiError, ErrorCode};
 use futures::StreamExt;
 use futures::future::{Either, select};
 use wasm_bindgen::prelude::*;
@@ -19,6 +20,8 @@ use crate::problem::Failure;
 
 /// How long an issuer may take. Somebody waits.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// When a client that came while another request asked the issuer may come again: by then that one is over.
+const RETRY_AFTER_S: u64 = 5;
 
 thread_local! {
     // By the name of the issuer. Borrowed for single look-ups only, never across an await. Bounded by the configuration.
@@ -49,6 +52,8 @@ extern "C" {
 pub async fn signed_by(issuer: &Issuer, token: &Token<'_>, now: u64) -> Result<bool, Failure> {
     let key = match look(issuer, token, now) {
         Lookup::Fetch => {
+            // Before anything is awaited: of the requests that come together, one asks.
+            KNOWN.with_borrow_mut(|known| known.entry(issuer.name.clone()).or_default().asks(now));
             fetch(issuer, now).await;
             look(issuer, token, now)
         }
@@ -60,8 +65,9 @@ pub async fn signed_by(issuer: &Issuer, token: &Token<'_>, now: u64) -> Result<b
             .map_err(|error| Failure::Internal { doing: "verifying a token", error: format!("{error:?}") }),
         Lookup::Unknown => Ok(false),
         Lookup::Fetch | Lookup::Unavailable => {
-            let error = format!("the keys of {} cannot be had", issuer.name);
-            Err(Failure::Internal { doing: "verifying a token", error })
+            let detail = "the keys of the token's issuer could not be fetched; try again in a moment";
+            let error = ApiError::new(ErrorCode::IssuerUnavailable, detail);
+            Err(ApiError { retry_after_s: Some(RETRY_AFTER_S), ..error }.into())
         }
     }
 }

@@ -94,6 +94,14 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
             let owner = credentials::to_change(call).await?;
             answers::approval(call, owner, id, approval).await
         }
+        Route::Approvals { id } => {
+            let owner = credentials::to_read(call).await?;
+            threads::ask(call, owner, id, ThreadCommand::Approvals).await
+        }
+        Route::WithdrawApproval { id, tool } => {
+            let owner = credentials::to_change(call).await?;
+            threads::ask(call, owner, id, ThreadCommand::WithdrawApproval { tool: tool.to_owned() }).await
+        }
         Route::Files { id } => {
             let owner = credentials::to_read(call).await?;
             files::list(call, owner, Place::Thread(id)).await
@@ -199,16 +207,16 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
             usage::sums(call, &owner).await.map(Answer::Ours)
         }
         Route::Keys => {
-            let owner = credentials::to_administer(call).await?;
-            keys::list(call, &owner).await.map(Answer::Ours)
+            let by = credentials::to_administer(call).await?;
+            keys::list(call, &by).await.map(Answer::Ours)
         }
         Route::MintKey => {
-            let owner = credentials::to_administer(call).await?;
-            keys::mint(call, &owner).await.map(Answer::Ours)
+            let by = credentials::to_administer(call).await?;
+            keys::mint(call, &by).await.map(Answer::Ours)
         }
         Route::RevokeKey { prefix } => {
-            let owner = credentials::to_administer(call).await?;
-            keys::revoke(call, &owner, prefix).await.map(Answer::Ours)
+            let by = credentials::to_administer(call).await?;
+            keys::revoke(call, &by, prefix).await.map(Answer::Ours)
         }
     }
 }

@@ -119,7 +119,7 @@ def the_project():
 
 
 def everything():
-    return with_workspace() | with_document() | with_file()
+    return with_workspace() | with_document() | with_file() | {"tool": "ui_erase"}
 
 
 def waiting(tool):

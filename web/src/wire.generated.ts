@@ -501,6 +501,20 @@ export type UsageList = {
 from: number, usage: Array<UsageRow>, };
 
 /**
+ * A tool that runs in a thread without a question.
+ */
+export type StandingApproval = { 
+/**
+ * The tool's name.
+ */
+name: string, };
+
+/**
+ * The tools that a person allowed in a thread for good, by name.
+ */
+export type ApprovalList = { approvals: Array<StandingApproval>, };
+
+/**
  * Something that is remembered about a user from one thread to the next.
  */
 export type Memory = { id: string, content: string, created_at: number, 

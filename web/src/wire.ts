@@ -5,6 +5,7 @@ import type { Numbered } from "./wire.generated";
 
 export type {
   AgentState,
+  ApprovalList,
   ChatContext,
   ChatRequest,
   Collection,

@@ -6,9 +6,10 @@ use std::rc::Rc;
 
 use serde::Deserialize;
 
-use crate::protocol::ContextKind;
+use crate::protocol::{ContextKind, Owner};
 use crate::providers::Secret;
-use crate::toolbelt::{PermissionClass, Rule};
+use crate::redact::json_problem;
+use crate::toolbelt::{PermissionClass, Rule, Users};
 
 /// The most servers. Each costs a turn a listing now and then, and the model's attention always.
 const MAX_SERVERS: usize = 16;
@@ -28,6 +29,8 @@ pub struct Server {
     pub name: String,
     pub url: String,
     pub contexts: Vec<ContextKind>,
+    /// Who has it. A server acts with the deployment's own credentials, so visitors have none unless they are named.
+    pub users: Users,
     /// The tools that are offered; all where it is not said.
     pub only: Option<BTreeSet<String>>,
     pub tools: BTreeMap<String, ToolWords>,
@@ -60,6 +63,7 @@ pub enum Auth {
 struct ServerWords {
     url: String,
     contexts: Option<Vec<ContextKind>>,
+    users: Option<Vec<String>>,
     only: Option<BTreeSet<String>>,
     #[serde(default)]
     tools: BTreeMap<String, ToolWords>,
@@ -91,21 +95,24 @@ impl McpServers {
         };
         let wrong = |problem: String| format!("the variable MCP_SERVERS: {problem}");
         let given: BTreeMap<String, ServerWords> =
-            serde_json::from_str(&json).map_err(|error| wrong(error.to_string()))?;
+            serde_json::from_str(&json).map_err(|error| wrong(json_problem(&error)))?;
         if given.len() > MAX_SERVERS {
             return Err(wrong(format!("there may be {MAX_SERVERS} servers at most")));
         }
-        let read = |(name, words): (String, ServerWords)| {
+        // By its place: a name is a word of the operator's, and so may be a key in the wrong place.
+        let read = |(at, (name, words)): (usize, (String, ServerWords))| {
             let server = Server::read(&name, words, &var);
-            let server = server.map_err(|problem| wrong(format!("{name:?}: {problem}")))?;
-            Ok((name, Rc::new(server)))
+            let nth = at + 1;
+            let problem = |problem| wrong(format!("server {nth} in alphabetical order: {problem}"));
+            Ok((name, Rc::new(server.map_err(problem)?)))
         };
-        given.into_iter().map(read).collect::<Result<_, String>>().map(McpServers)
+        given.into_iter().enumerate().map(read).collect::<Result<_, String>>().map(McpServers)
     }
 
-    /// The names of those that a context may have.
-    pub fn allowed(&self, context: ContextKind) -> BTreeSet<String> {
-        let allowed = self.0.iter().filter(|(_, server)| server.contexts.contains(&context));
+    /// The names of those that a user may have in a context.
+    pub fn allowed(&self, context: ContextKind, owner: &Owner) -> BTreeSet<String> {
+        let may = |server: &Server| server.contexts.contains(&context) && server.users.include(owner);
+        let allowed = self.0.iter().filter(|(_, server)| may(server));
         allowed.map(|(name, _)| name.clone()).collect()
     }
 }
@@ -124,21 +131,23 @@ impl Server {
         if !(100..=MAX_TIMEOUT_MS).contains(&timeout_ms) {
             return Err(format!("timeout_ms must be a number from 100 to {MAX_TIMEOUT_MS}"));
         }
-        let secret = |name: &str| match var(name).filter(|value| !value.is_empty()) {
-            // What it contains is not repeated.
+        // Neither what it contains nor its name is repeated: the name may be the secret itself in the wrong place.
+        let secret = |member: &str, name: &str| match var(name).filter(|value| !value.is_empty()) {
             Some(value) if value.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(Secret::new(value)),
-            Some(_) => Err(format!("the secret {name} contains characters that no HTTP header can carry")),
-            None => Err(format!("the secret {name} is missing")),
+            Some(_) => Err(format!(
+                "the secret that {member} names contains characters that no HTTP header can carry"
+            )),
+            None => Err(format!("{member} must be the name of a secret that is set")),
         };
         let auth = match words.auth {
             None => Auth::None,
-            Some(AuthWords::BearerSecret(name)) => Auth::Bearer(secret(&name)?),
+            Some(AuthWords::BearerSecret(name)) => Auth::Bearer(secret("bearer_secret", &name)?),
             Some(AuthWords::ClientCredentials(words)) => {
                 if let Some(problem) = problem_of(&words.token_url) {
                     return Err(format!("its token_url {problem}"));
                 }
                 Auth::ClientCredentials {
-                    client_secret: secret(&words.client_secret_secret)?,
+                    client_secret: secret("client_secret_secret", &words.client_secret_secret)?,
                     token_url: words.token_url,
                     client_id: words.client_id,
                     scope: words.scope,
@@ -150,6 +159,7 @@ impl Server {
             name: name.to_owned(),
             url: words.url,
             contexts: words.contexts.unwrap_or_else(both),
+            users: words.users.as_deref().map_or(Ok(Users::registered()), Users::parse)?,
             only: words.only,
             tools: words.tools,
             timeout_ms,

@@ -1,4 +1,4 @@
-//! What a server offers, as tools of ours: named, bounded, and allowed as little as nobody says otherwise.
+//! What a server offers, as tools of ours: named, bounded, and restricted by default.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -33,8 +33,8 @@ const PATIENCE: u64 = 4;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offer {
     pub spec: ToolSpec,
-    /// The server says that it may destroy something.
-    pub destructive: bool,
+    /// A person is asked before each call, unless the operator has a rule about this tool.
+    pub asks: bool,
 }
 
 /// A tool as a server lists it.
@@ -59,12 +59,22 @@ struct Execution {
     task_support: String,
 }
 
-/// What a server says of its tool. It is not to be trusted: only what narrows counts.
+/// What a server says of its tool. By the protocol's defaults a tool changes something, and may destroy it:
+/// <https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations>.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Annotations {
     #[serde(default)]
+    read_only_hint: Option<bool>,
+    #[serde(default)]
     destructive_hint: Option<bool>,
+}
+
+impl Annotations {
+    /// Only a tool that says that it reads, and nothing to the contrary, runs without a person's word.
+    fn asks(&self) -> bool {
+        self.read_only_hint != Some(true) || self.destructive_hint == Some(true)
+    }
 }
 
 /// A page of `tools/list`. A tool that cannot be read does not cost the others.
@@ -119,7 +129,7 @@ impl Offers {
         );
         self.push(Offer {
             spec: ToolSpec { mcp_tool: Some(listed.name), ..spec },
-            destructive: listed.annotations.destructive_hint == Some(true) && words.rule.is_none(),
+            asks: listed.annotations.asks(),
         })
     }
 
@@ -139,7 +149,7 @@ impl Offers {
             let (description, schema) = reading.declaration();
             let description = description.replace("SERVER", &server.name);
             let spec = declare(server, &words, name, description, &schema);
-            if let Err(why) = self.push(Offer { spec, destructive: false }) {
+            if let Err(why) = self.push(Offer { spec, asks: false }) {
                 self.left_out.push(format!("{}: {why}", reading.name()));
             }
         }

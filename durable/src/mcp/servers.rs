@@ -12,7 +12,7 @@ use super::offer::{Offer, Offers, ToolPage};
 use super::tool::McpTool;
 use super::wire::Outside;
 use crate::ports::{Tool, Tools};
-use crate::protocol::ContextKind;
+use crate::protocol::{ContextKind, Owner};
 use crate::toolbelt::{Rules, ToolSpec};
 
 /// How long a turn waits for all servers to say what they offer.
@@ -67,9 +67,9 @@ impl Servers {
         Servers { connections: configured.0.iter().map(connection).collect(), configured }
     }
 
-    /// What a context may have. Never fails, and never takes much longer than three seconds.
-    pub async fn listed(&self, context: ContextKind) -> Listed {
-        let allowed = self.configured.allowed(context);
+    /// What a user may have in a context. Never fails, and never takes much longer than three seconds.
+    pub async fn listed(&self, context: ContextKind, owner: &Owner) -> Listed {
+        let allowed = self.configured.allowed(context, owner);
         let connections = self.connections.iter().filter(|(name, _)| allowed.contains(*name));
         let all = join_all(connections.map(|(_, connection)| listing(connection))).await;
         let mut listed = Listed::default();
@@ -110,25 +110,25 @@ impl Servers {
         Rc::new(WithServers { all, servers: Rc::clone(self), tools })
     }
 
-    /// The operator's rules, and those of the servers: what is said of one tool wins over what is said of its class, and
-    /// what a server says of its own tool can only make it ask.
+    /// The operator's rules, and questions before tools that have none of their own and may change something. A rule
+    /// about a tool wins over one about its class. A server can lift the question by `readOnlyHint`, and no rule.
     pub fn rules(&self, mut rules: Rules, offers: &[Offer]) -> Rules {
-        for Offer { spec, destructive } in offers {
+        for Offer { spec, asks } in offers {
             let server = spec.mcp_server.as_ref().and_then(|name| self.configured.0.get(name));
             let own = spec.mcp_tool.as_deref().or_else(|| spec.name.rsplit("__").next());
             let words = server.zip(own).and_then(|(server, tool)| server.tools.get(tool));
             match words.and_then(|words| words.rule) {
                 Some(rule) => rules.unless_said(&spec.name, rule),
-                None if *destructive => rules.at_least_ask(spec),
+                None if *asks => rules.at_least_ask(spec),
                 None => {}
             }
         }
         rules
     }
 
-    /// The names of the servers that a context may have.
-    pub fn allowed(&self, context: ContextKind) -> std::collections::BTreeSet<String> {
-        self.configured.allowed(context)
+    /// The names of the servers that a user may have in a context.
+    pub fn allowed(&self, context: ContextKind, owner: &Owner) -> std::collections::BTreeSet<String> {
+        self.configured.allowed(context, owner)
     }
 }
 

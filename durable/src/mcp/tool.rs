@@ -4,13 +4,14 @@ use std::rc::Rc;
 
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
-use serde_json::json;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 
 use super::connection::{Connection, parsed};
 use super::content::{Contents, MAX_TOLD_BYTES, Page, Prompt, ToolResult, cut};
 use super::failure::Failure;
 use super::offer::Reading;
+use crate::marks::{IS_DATA, verbatim};
 use crate::ports::{Tool, ToolContext, ToolError};
 use crate::toolbelt::ToolSpec;
 
@@ -47,15 +48,21 @@ impl Tool for McpTool {
     fn run(&self, arguments: &str, _: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
         let (connection, what) = (Rc::clone(&self.connection), self.what.clone());
         let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
-        let arguments = RawValue::from_string(arguments.to_owned());
+        // As a person is shown them: a member that stands there twice, or a number that no double holds, is one thing to
+        // us and could be another to the server.
+        let arguments = serde_json::from_str::<Value>(arguments).and_then(|value| to_raw_value(&value));
         async move {
             let arguments = arguments.map_err(|error| ToolError(format!("invalid arguments: {error}")))?;
-            let (told, is_error) = match carried_out(&connection, &what, &arguments).await {
-                Ok(told) => told,
-                Err(failure) => (failure.told(&connection.server.name), true),
-            };
-            let told = cut(connection.hidden(told), MAX_TOLD_BYTES);
-            if is_error { Err(ToolError(told)) } else { Ok(told) }
+            let hidden = |text| cut(connection.hidden(text), MAX_TOLD_BYTES);
+            let server = &connection.server.name;
+            match carried_out(&connection, &what, &arguments).await {
+                Ok((said, is_error)) => {
+                    let marked = verbatim("mcp_result", ("server", server), &hidden(said));
+                    let told = format!("{IS_DATA}\n{marked}");
+                    if is_error { Err(ToolError(told)) } else { Ok(told) }
+                }
+                Err(failure) => Err(ToolError(hidden(failure.told(server)))),
+            }
         }
         .boxed_local()
     }

@@ -6,6 +6,9 @@ use uuid::Uuid;
 
 use super::{ChatRequest, Decision};
 
+/// The issuer of visitors, who came with neither a key nor a token.
+pub const ANONYMOUS: &str = "anonymous";
+
 /// Whose data something is. Ids are chosen by clients, so an id alone identifies nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
@@ -161,6 +164,12 @@ pub enum ThreadCommand {
     Approval {
         approval_id: String,
         decision: Decision,
+    },
+    /// The tools that a person allowed for good.
+    Approvals,
+    /// A person is asked about this tool again.
+    WithdrawApproval {
+        tool: String,
     },
     Rename {
         title: String,

@@ -35,6 +35,7 @@ pub enum ErrorCode {
     RateLimited,
     QuotaExceeded,
     Misconfigured,
+    IssuerUnavailable,
     Internal,
 }
 
@@ -74,6 +75,9 @@ impl ErrorCode {
             ErrorCode::RateLimited => ("rate_limited", 429, "Too many requests"),
             ErrorCode::QuotaExceeded => ("quota_exceeded", 429, "The day's quota is used up"),
             ErrorCode::Misconfigured => ("misconfigured", 503, "The service is not configured"),
+            ErrorCode::IssuerUnavailable => {
+                ("issuer_unavailable", 503, "The token cannot be verified just now")
+            }
             ErrorCode::Internal => ("internal", 500, "The service failed"),
         }
     }

@@ -86,13 +86,15 @@ pub struct KeySummary {
     pub user_id: String,
     pub scopes: Vec<String>,
     pub created_at: u64,
+    /// The prefix of the key that minted it; null where the operator did.
+    pub created_by: Option<String>,
     pub expires_at: Option<u64>,
     pub revoked_at: Option<u64>,
     /// To the hour.
     pub last_used_at: Option<u64>,
 }
 
-/// The keys of a tenant, oldest first, revoked ones too.
+/// The keys of a tenant, oldest first, for some time also those that expired or were revoked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct KeyList {

@@ -63,6 +63,23 @@ pub struct Taken {
     pub taken: bool,
 }
 
+/// The tools that a person allowed in a thread for good, by name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct ApprovalList {
+    pub approvals: Vec<StandingApproval>,
+}
+
+/// A tool that runs in a thread without a question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct StandingApproval {
+    /// The tool's name.
+    pub name: String,
+}
+
 /// Why a turn did not end by itself, for a person to read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]

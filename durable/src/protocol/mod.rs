@@ -13,11 +13,12 @@ mod project;
 mod request;
 mod tree;
 
+pub use command::{
+    ANONYMOUS, Owner, ThreadCommand, ThreadEnvelope, Visitor, check_workspace, hex, quota_object_name,
+    workspaces_beside,
+};
 #[cfg(feature = "openapi")]
 pub use command::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
-pub use command::{
-    Owner, ThreadCommand, ThreadEnvelope, Visitor, check_workspace, hex, quota_object_name, workspaces_beside,
-};
 pub use content::{
     Content, ContentPart, DataUrl, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS, Medium,
 };
@@ -34,8 +35,8 @@ pub use knowledge::{
     Passage, PassageList, line,
 };
 pub use message::{
-    CancelStatus, Cancelled, FileEntry, FileList, MessageList, Role, SentContent, StopNote, StoredMessage,
-    Taken, ThreadDetail, ThreadList, ThreadSummary, WorkspaceList,
+    ApprovalList, CancelStatus, Cancelled, FileEntry, FileList, MessageList, Role, SentContent,
+    StandingApproval, StopNote, StoredMessage, Taken, ThreadDetail, ThreadList, ThreadSummary, WorkspaceList,
 };
 pub use plan::{ExecutionMode, Plan, PlanReview, PlanStatus, PlanStep, StepStatus, Verdict};
 pub use project::{

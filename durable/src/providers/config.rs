@@ -261,10 +261,9 @@ impl<'a> Reader<'a> {
         }
         // A turn's tools are frozen with its chain, so whoever answers must be able to use them.
         let tools = chain.first.choice.capabilities.tools;
-        if let Some(other) = chain.then.iter().find(|offer| offer.choice.capabilities.tools != tools) {
-            let (one, other) = (chain.first.choice.id(), other.choice.id());
+        if chain.then.iter().any(|offer| offer.choice.capabilities.tools != tools) {
             self.problems.push(format!(
-                "{variable}: {one} and {other} cannot stand in for each other, since only one of them has tools."
+                "{variable}: its models cannot stand in for each other, since only some of them have tools."
             ));
         }
         Some(chain)
@@ -289,7 +288,7 @@ impl<'a> Reader<'a> {
             }
             let offer = self.offer(provider.to_string(), model.to_string());
             if offers.contains(&offer) {
-                self.problems.push(format!("{variable} lists {} twice.", offer.choice.id()));
+                self.problems.push(format!("{variable} lists a model twice."));
             } else {
                 offers.push(offer);
             }

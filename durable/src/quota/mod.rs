@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::protocol::{ApiError, ErrorCode};
+use crate::redact::json_problem;
 
 /// The most threads of a user that can be counted: their ids are one row, which stays far below the platform's 2 MB.
 const MAX_THREADS: u32 = 10_000;
@@ -69,7 +70,7 @@ impl Quotas {
             return Ok(Quotas::default());
         }
         // An object: serde would take an array for one without members, and nothing would be limited.
-        let wrong = |error: serde_json::Error| format!("the variable QUOTAS: {error}");
+        let wrong = |error: serde_json::Error| format!("the variable QUOTAS: {}", json_problem(&error));
         let members: Map<String, Value> = serde_json::from_str(&json).map_err(wrong)?;
         let quotas: Quotas = serde_json::from_value(Value::Object(members)).map_err(wrong)?;
         let within = |value: Option<u32>, most| value.is_none_or(|value| value <= most);

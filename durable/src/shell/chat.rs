@@ -103,7 +103,7 @@ impl Thread {
                     continue;
                 };
                 let Some(offered) = &offered else {
-                    offered = Some(self.offered(ask.request.kind()).await?);
+                    offered = Some(self.offered(ask.request.kind(), ask.owner).await?);
                     continue;
                 };
                 return self.start(ask, thread, grant, Before { offered, retrieved });

@@ -7,8 +7,8 @@ use worker::Response;
 
 use crate::journal::{Answer, TurnStop};
 use crate::protocol::{
-    ApiError, Awaited, CancelStatus, Cancelled, ErrorCode, MessageList, Owner, SentContent, Seq, Taken,
-    ThreadDetail, ThreadSummary,
+    ApiError, ApprovalList, Awaited, CancelStatus, Cancelled, ErrorCode, MessageList, Owner, SentContent,
+    Seq, StandingApproval, Taken, ThreadDetail, ThreadSummary,
 };
 use crate::storage::StoreError;
 use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing, ThreadRow};
@@ -152,6 +152,21 @@ impl Thread {
             Heard::Now => self.go_on(&run),
         }
         json_response(&Taken { taken: heard != Heard::Before })
+    }
+
+    /// The tools that a person allowed in this thread for good.
+    pub fn approvals(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        let names = self.store.approved_tools()?.into_iter();
+        json_response(&ApprovalList { approvals: names.map(|name| StandingApproval { name }).collect() })
+    }
+
+    /// From the thread's next turn on a person is asked about this tool again. A running turn keeps the policy that it
+    /// began with. Repeating it changes nothing.
+    pub fn withdraw_approval(self: &Rc<Self>, owner: &Owner, tool: &str) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        self.store.transaction(|| self.store.withdraw_approval(tool))?;
+        no_content()
     }
 
     /// Gives the thread another title, and answers with its details. A turn may be running.

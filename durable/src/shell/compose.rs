@@ -20,7 +20,7 @@ use crate::quota::{Amount, Grant};
 use crate::storage::collections::D1Collections;
 use crate::storage::files::R2Files;
 use crate::storage::projects::D1Projects;
-use crate::toolbelt::ToolPolicy;
+use crate::toolbelt::{ToolPolicy, ToolUsers};
 use crate::tools::InContext;
 use crate::tools::search_collection::Searchable;
 use crate::turn::prompt;
@@ -85,13 +85,15 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     let Offered { servers, listed } = frame.mcp;
     let rules = shell::limits::tool_rules(|name| var(&thread.env, name)).map_err(misconfigured)?;
     let workspace_root = R2Files::new(&thread.env).map(|_| frame.workspace_root.clone());
-    let policy = ToolPolicy {
+    let users = tool_users(&thread.env)?;
+    let mut policy = ToolPolicy {
         workspace_root,
-        allowed_mcp_servers: servers.allowed(kind),
+        allowed_mcp_servers: servers.allowed(kind, frame.owner),
         memory: frame.retrieved.memory,
         collections: frame.retrieved.collections.clone(),
         ..ToolPolicy::of(kind)
     };
+    policy.classes.retain(|class| users.may_have(*class, frame.owner));
     let rules = servers.rules(rules, &listed.offers);
     let policy = policy.narrowed(rules, frame.approved.clone());
     let (parts, configuration) =
@@ -235,6 +237,7 @@ fn parts_with(
     let files = R2Files::new(&thread.env).map(|files| Rc::new(files) as Rc<dyn Files>);
     let web = tools::web::Config::from_env(|name| var(&thread.env, name));
     let web = web.map_err(|problems| misconfigured(problems.join(" ")))?;
+    let web = if tool_users(&thread.env)?.may_fetch_private_hosts(owner) { web } else { web.public_alone() };
     let fetches: Rc<dyn Web> = Rc::new(FetchWeb(thread.connections.permits.clone()));
     let memories = policy.memory.then(|| Rc::new(thread.memories(owner, thread_id)) as Rc<dyn Memories>);
     let searchable = (!policy.collections.is_empty()).then(|| Searchable {
@@ -251,6 +254,11 @@ fn parts_with(
     let tools = super::faults::with_recorders(tools.as_ref(), &thread.env);
     let tools = servers.with(tools, offers);
     Ok((Parts { model, tools }, configuration))
+}
+
+/// Who may have which tools.
+fn tool_users(env: &Env) -> Result<ToolUsers, ApiError> {
+    ToolUsers::from_env(|name| var(env, name)).map_err(misconfigured)
 }
 
 /// How much of a thread's stored history is worth reading.

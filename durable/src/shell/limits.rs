@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::profiles::{ContextProfile, Limits};
+use crate::redact::json_problem;
 use crate::toolbelt::{PermissionClass, Rules};
 use crate::tools;
 
@@ -20,18 +21,19 @@ pub fn from_env(var: impl Fn(&str) -> Option<String>, context: &ContextProfile) 
     let limits = match given("PROFILE") {
         None => context.budget,
         Some(name) => {
-            let chosen = Limits::of_profile(&name).ok_or_else(|| format!("there is no PROFILE {name:?}"))?;
+            let chosen = Limits::of_profile(&name)
+                .ok_or_else(|| "there is no such PROFILE; thread and free are two".to_owned())?;
             // An ordinary chat's budget is the default of a deployment, not a limit to it.
             if context.budget == Limits::default() { chosen } else { context.budget.strictest(chosen) }
         }
     };
     let Some(json) = given("LIMITS") else { return Ok(limits) };
-    let wrong = |error: serde_json::Error| format!("the variable LIMITS: {error}");
+    let wrong = |error: serde_json::Error| format!("the variable LIMITS: {}", json_problem(&error));
     let own: Map<String, Value> = serde_json::from_str(&json).map_err(wrong)?;
     let (of_contexts, of_all): (Map<_, _>, Map<_, _>) =
         own.into_iter().partition(|(_, value)| value.is_object());
-    if let Some(name) = of_contexts.keys().find(|name| ContextProfile::named(name).is_none()) {
-        return Err(format!("the variable LIMITS: there is no context {name:?}"));
+    if of_contexts.keys().any(|name| ContextProfile::named(name).is_none()) {
+        return Err("the variable LIMITS: an object stands under a name that is no context's".to_owned());
     }
     let mut all = serde_json::to_value(limits).map_err(wrong)?;
     let mut checked = limits;
@@ -71,12 +73,15 @@ pub fn tool_rules(var: impl Fn(&str) -> Option<String>) -> Result<Rules, String>
     let Some(json) = var("TOOL_POLICY").filter(|json| !json.trim().is_empty()) else {
         return Ok(Rules::default());
     };
-    let rules: Rules =
-        serde_json::from_str(&json).map_err(|error| format!("the variable TOOL_POLICY: {error}"))?;
+    let rules: Rules = serde_json::from_str(&json)
+        .map_err(|error| format!("the variable TOOL_POLICY: {}", json_problem(&error)))?;
     let known =
         |name: &str| PermissionClass::ALL.iter().any(|class| class.as_str() == name) || tools::is_known(name);
-    if let Some(name) = rules.names().find(|name| !known(name)) {
-        return Err(format!("the variable TOOL_POLICY: there is no class and no tool {name:?}"));
+    if let Some(at) = rules.names().position(|name| !known(name)) {
+        let nth = at + 1;
+        return Err(format!(
+            "the variable TOOL_POLICY: rule {nth} in alphabetical order is for no class and no tool"
+        ));
     }
     Ok(rules)
 }

@@ -10,7 +10,7 @@ use crate::journal::Failure;
 use crate::mcp::config::McpServers;
 use crate::mcp::wire::{HttpReply, HttpRequest, Method, Outside, Unreachable, Wire};
 use crate::mcp::{Known, Listed, Missing, Servers};
-use crate::protocol::{ApiError, ContextKind};
+use crate::protocol::{ApiError, ContextKind, Owner};
 use crate::providers::permits::Permits;
 use crate::redact::redacted;
 use crate::storage::outgoing::News;
@@ -43,10 +43,10 @@ pub struct Offered {
 }
 
 impl Thread {
-    /// Asks the servers what they offer, where that is not known. One that does not say so costs its tools.
-    pub async fn offered(&self, context: ContextKind) -> Result<Offered, ApiError> {
+    /// Asks the user's servers what they offer, where that is not known. One that does not say so costs its tools.
+    pub async fn offered(&self, context: ContextKind, owner: &Owner) -> Result<Offered, ApiError> {
         let servers = servers(self)?;
-        let listed = servers.listed(context).await;
+        let listed = servers.listed(context, owner).await;
         listed.left_out.iter().for_each(|why| worker::console_warn!("left out: {why}"));
         for Missing { server, why } in &listed.missing {
             if let Some(why) = why {

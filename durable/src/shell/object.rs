@@ -82,6 +82,8 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
             };
             thread.answer(&owner, &approval_id, Awaited::Approval, answer)
         }
+        ThreadCommand::Approvals => thread.approvals(&owner),
+        ThreadCommand::WithdrawApproval { tool } => thread.withdraw_approval(&owner, &tool),
         ThreadCommand::Sent { message_id } => thread.sent(&owner, &message_id),
         ThreadCommand::Rename { title } => thread.rename(&owner, &title).await,
         ThreadCommand::Delete => thread.delete(&owner).await,

@@ -136,7 +136,7 @@ fn limits_are_overridden_by_context() {
     assert_eq!(limits("", json, "project"), Ok(Limits { root_tool_calls: Some(12), ..shallow }));
     assert_eq!(limits("", json, "task"), Ok(Limits { wall_clock_ms: 5, ..shallow }));
     assert_eq!(limits("", json, "general"), Ok(shallow));
-    assert!(limits("", r#"{"projects": {}}"#, "thread").unwrap_err().contains("there is no context"));
+    assert!(limits("", r#"{"projects": {}}"#, "thread").unwrap_err().contains("no context's"));
     assert!(limits("", r#"{"project": {"deep": 1}}"#, "thread").is_err());
 }
 

@@ -193,7 +193,20 @@ impl Store {
     pub fn approve_tool(&self, name: &str) -> Result<(), StoreError> {
         let mut names = self.approved_tools()?;
         names.insert(name.to_owned());
-        self.run("UPDATE meta SET approved_tools = ?1", [serde_json::to_string(&names)?.into()])
+        self.set_approved_tools(&names)
+    }
+
+    /// A person is asked about a tool again.
+    pub fn withdraw_approval(&self, name: &str) -> Result<(), StoreError> {
+        let mut names = self.approved_tools()?;
+        if !names.remove(name) {
+            return Ok(());
+        }
+        self.set_approved_tools(&names)
+    }
+
+    fn set_approved_tools(&self, names: &BTreeSet<String>) -> Result<(), StoreError> {
+        self.run("UPDATE meta SET approved_tools = ?1", [serde_json::to_string(names)?.into()])
     }
 
     /// Whether this run may write: a newer run, the turn's end and a deletion take that away.

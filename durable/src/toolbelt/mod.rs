@@ -5,6 +5,7 @@ mod golden;
 mod policy;
 mod schema;
 mod spec;
+mod users;
 
 use std::rc::Rc;
 
@@ -13,6 +14,7 @@ pub use policy::{Rule, Rules, ToolPolicy};
 pub use schema::tests::hungry;
 pub use schema::{OutputSchema, not_json};
 pub use spec::{PermissionClass, RunsAt, ToolSpec};
+pub use users::{ToolUsers, Users};
 
 use crate::model::ToolDefinition;
 

@@ -21,7 +21,8 @@ use super::parking::Tally;
 use super::record::step_status;
 use super::reserve::Reservation;
 use super::results::{
-    DENIED, UNASKED, UNKNOWN, end_event, failed, start_event, told_arguments, told_by_client, truncated,
+    DENIED, UNASKED, UNKNOWN, end_event, failed, start_event, told_arguments, told_by_client,
+    too_long_to_show, truncated,
 };
 use super::{Halt, Turn, plan, step, subtask};
 use crate::budget::Exceeded;
@@ -104,7 +105,12 @@ impl<'a> Round<'a> {
             let started = turn.replay.tool_started(&key);
             let guarded = self.guard(call).and_then(|spec| {
                 let may_run = !started || spec.idempotent || spec.runs_at == RunsAt::Client;
-                if may_run { Ok(spec) } else { Err(UNKNOWN.to_owned()) }
+                let refusal = match may_run {
+                    false => Some(UNKNOWN.to_owned()),
+                    true if started => None,
+                    true => self.unshowable(&spec, &key, call),
+                };
+                refusal.map_or(Ok(spec), Err)
             });
             let next = match guarded {
                 // A client's tool did not run here: its answer stands in the journal, or is still to come.
@@ -143,6 +149,12 @@ impl<'a> Round<'a> {
             reservation.commit(commit)?;
         }
         Ok(admitted)
+    }
+
+    /// Why a person cannot be asked about a call, where one must be: nothing is allowed that could not be shown whole.
+    fn unshowable(&self, spec: &ToolSpec, key: &str, call: &ToolCall) -> Option<String> {
+        let asks = self.must_ask(spec, key) && !self.turn.has_waited(key, Awaited::Approval);
+        asks.then(|| too_long_to_show(&call.arguments)).flatten()
     }
 
     /// Notes the first limit that this round would have crossed.

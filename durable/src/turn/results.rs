@@ -24,6 +24,17 @@ pub(super) fn told_arguments(arguments: &str) -> serde_json::Value {
     }
 }
 
+/// Why a person cannot be asked about a call: nobody can allow what they were not shown. Said to the model.
+pub(super) fn too_long_to_show(arguments: &str) -> Option<String> {
+    let bytes = arguments.len();
+    (bytes > MAX_TOLD_ARGUMENTS).then(|| {
+        format!(
+            "The user must allow this call, and its arguments have {bytes} bytes, of which {MAX_TOLD_ARGUMENTS} can be \
+             shown. So nobody was asked, and it was not made. Make it with shorter arguments, or in several calls."
+        )
+    })
+}
+
 /// What a client's answer is to the model.
 pub(super) fn told_by_client(answer: Answer) -> Result<String, ToolError> {
     match answer {

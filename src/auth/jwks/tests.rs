@@ -64,17 +64,47 @@ fn what_is_no_set_is_an_error() {
     assert_eq!(set(&many, ES256).0.len(), 64);
 }
 
+fn look(known: &Known, kid: &str, at: u64) -> &'static str {
+    match known.look(Some(kid), at) {
+        Lookup::Key(_) => "key",
+        Lookup::Unknown => "unknown",
+        Lookup::Fetch => "fetch",
+        Lookup::Unavailable => "unavailable",
+    }
+}
+
+#[test]
+fn one_request_asks_the_issuer_and_the_others_do_not_wait_for_it() {
+    // Nothing is known yet: of many that come together one asks, and the others are told to try again.
+    let mut known = Known::default();
+    assert_eq!(look(&known, "a", 1_000), "fetch");
+    known.asks(1_000);
+    assert_eq!(look(&known, "a", 1_000), "unavailable");
+    assert_eq!(look(&known, "a", 1_000 + AGAIN_MS - 1), "unavailable");
+    // One that was lost on the way, with the request that made it, holds up nobody for longer than that.
+    assert_eq!(look(&known, "a", 1_000 + AGAIN_MS), "fetch");
+
+    // The set is old: what it has goes on while one asks.
+    known.fetched(set(&[ec("a")], ES256), 1_000);
+    let old = 1_000 + FRESH_MS;
+    assert_eq!(look(&known, "a", old), "fetch");
+    known.asks(old);
+    assert_eq!(look(&known, "a", old), "key");
+    assert_eq!(look(&known, "b", old), "unavailable", "it may be the new one");
+    known.fetched(set(&[ec("b")], ES256), old);
+    assert_eq!((look(&known, "a", old), look(&known, "b", old)), ("unknown", "key"));
+
+    // Nor does a set that is too old go on.
+    let stale = old + GRACE_MS;
+    known.asks(stale);
+    assert_eq!(look(&known, "b", stale), "unavailable");
+}
+
 #[test]
 fn a_set_is_fetched_when_it_is_old_or_lacks_the_key() {
     let mut known = Known::default();
     assert_eq!(known.look(Some("a"), 0), Lookup::Fetch);
     known.fetched(set(&[ec("a")], ES256), 1_000);
-    let look = |known: &Known, kid, at| match known.look(Some(kid), at) {
-        Lookup::Key(_) => "key",
-        Lookup::Unknown => "unknown",
-        Lookup::Fetch => "fetch",
-        Lookup::Unavailable => "unavailable",
-    };
     assert_eq!(look(&known, "a", 1_000 + FRESH_MS - 1), "key");
     assert_eq!(look(&known, "a", 1_000 + FRESH_MS), "fetch");
     // A key that was rotated in is found soon, and tokens with made-up keys cost one fetch in ten seconds.

@@ -95,6 +95,42 @@ export async function approvals(browser) {
     assert(words.includes("did not allow"), words);
   });
 
+  await check("what would not be seen is written out", async () => {
+    await llm.script("hidden", [{ calls: [erase("harm\u202eless")] }, { text: "Then not." }]);
+    await send(page, llm.says("Erase it", "hidden"));
+    await asked.filter({ hasText: "harm\\u{202e}less" }).waitFor();
+    await asked.getByRole("button", { name: "Do not allow" }).click();
+    await settled(page);
+  });
+
+  await check("what is allowed in the chat is listed, and asked about again once it is withdrawn", async () => {
+    const settings = async () => {
+      await byId(page, "settings").click();
+      await page.getByRole("button", { name: "What may run in this chat" }).click();
+    };
+    await settings();
+    await byId(page, "standing-approvals").filter({ hasText: "Nothing was allowed" }).waitFor();
+    await page.keyboard.press("Escape");
+    await llm.script("good", [{ calls: [erase("a line")] }]);
+    await send(page, llm.says("Erase a line", "good"));
+    await asked.getByRole("button", { name: "Allow in this chat" }).click();
+    await decided.filter({ hasText: "was allowed in this chat." }).waitFor();
+    await byId(page, "stop").click();
+    await settled(page);
+    await settings();
+    const standing = byId(page, "standing-approval");
+    await standing.filter({ hasText: "ui_erase" }).waitFor();
+    await shot(page, "standing-approvals");
+    await byId(page, "withdraw-approval").click();
+    await byId(page, "standing-approvals").filter({ hasText: "Nothing was allowed" }).waitFor();
+    await page.keyboard.press("Escape");
+    await llm.script("again", [{ calls: [erase("another line")] }, { text: "Then not." }]);
+    await send(page, llm.says("Erase another", "again"));
+    await asked.filter({ hasText: "another line" }).waitFor();
+    await asked.getByRole("button", { name: "Do not allow" }).click();
+    await settled(page);
+  });
+
   await check("a turn that waits can be stopped", async () => {
     await llm.script("stop", [{ calls: [erase("all")] }]);
     await send(page, llm.says("Erase", "stop"));

@@ -150,7 +150,9 @@ export async function safety(browser) {
 
 /** A passage in the result of a search of collections. */
 export function passage(document, text) {
-  return `[${JSON.stringify(document)}, part 1, under ${JSON.stringify(document)}, document d]\n${text}`;
+  const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+  const name = escaped(document);
+  return `<passage document="${name}" part="1" under="${name}" id="d">\n${escaped(text)}\n</passage>`;
 }
 
 function file(name, bytes = 1) {

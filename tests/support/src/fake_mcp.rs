@@ -32,7 +32,8 @@ const PIECE: &str = "[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 const PIECES: usize = (1 << 30) / (PIECE.len() * 1_024);
 
 /// The tools of `/tools`.
-const TOOLS: [&str; 9] = ["say", "repeat.auth", "giant", "lost", "wrong", "cut", "hang", "destroy", "fails"];
+const TOOLS: [&str; 10] =
+    ["say", "repeat.auth", "giant", "lost", "wrong", "cut", "hang", "destroy", "fails", "silent"];
 
 /// Fake MCP servers somewhere on this machine.
 #[derive(Clone, Debug)]
@@ -168,13 +169,20 @@ fn token(state: &Mutex<State>, authorization: &str, body: &[u8]) -> Response<Bod
 fn tools(server: &str) -> Vec<Value> {
     let names: &[&str] = if server == "tools" { &TOOLS } else { &["say"] };
     let tool = |name: &&str| {
+        let annotations = match *name {
+            // It says nothing of itself: by the protocol's defaults it may destroy something.
+            "silent" => json!({}),
+            name => {
+                json!({"destructiveHint": name == "destroy", "idempotentHint": true, "readOnlyHint": true})
+            }
+        };
         json!({
             "name": name, "description": format!("{name} of {server}"),
             "inputSchema": {
                 "$schema": "http://json-schema.org/draft-07/schema#", "type": "object",
                 "properties": {"mark": {"type": "string"}}, "required": ["mark"],
             },
-            "annotations": {"destructiveHint": *name == "destroy", "idempotentHint": true, "readOnlyHint": true},
+            "annotations": annotations,
         })
     };
     names.iter().map(tool).collect()

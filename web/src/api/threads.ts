@@ -1,6 +1,7 @@
 // The routes of docs/wire-protocol.md, one function each.
 
 import type {
+  ApprovalList,
   ChatRequest,
   Content,
   Decision,
@@ -95,6 +96,15 @@ export async function decide(threadId: string, approvalId: string, decision: Dec
     method: "POST",
     body: { decision },
   });
+}
+
+/** The tools that the reader allowed in a chat for good. */
+export function listApprovals(threadId: string): Promise<ApprovalList> {
+  return requestJson<ApprovalList>(`/api/threads/${threadId}/approvals`);
+}
+
+export async function withdrawApproval(threadId: string, tool: string): Promise<void> {
+  await request(`/api/threads/${threadId}/approvals/${encodeURIComponent(tool)}`, { method: "DELETE" });
 }
 
 export function readModels(): Promise<ModelList> {

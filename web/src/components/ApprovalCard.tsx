@@ -19,6 +19,12 @@ const DECIDED: Record<Decision, string> = {
   expired: "was not allowed in time.",
 };
 
+/** Arguments with all that is in them: what a reader would not see, such as marks that turn the order of letters around, is written out. */
+function wholly(args: unknown): string {
+  const written = (letter: string) => `\\u{${letter.codePointAt(0)?.toString(16)}}`;
+  return JSON.stringify(args, null, 2).replace(/[\p{Cf}\p{Zl}\p{Zp}]/gu, written);
+}
+
 export function ApprovalCard({ approval: { id, name, args, decision } }: { approval: Approval }) {
   const [busy, setBusy] = useState(false);
   const decide = async (chosen: Decision) => {
@@ -41,7 +47,7 @@ export function ApprovalCard({ approval: { id, name, args, decision } }: { appro
         May <code>{name}</code> run?
       </h3>
       <pre className="tool-result" tabIndex={0}>
-        {JSON.stringify(args, null, 2)}
+        {wholly(args)}
       </pre>
       <div className="approval-choices">
         {CHOICES.map((choice) => (

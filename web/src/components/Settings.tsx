@@ -5,6 +5,7 @@ import { page } from "../state/page";
 import { choicesOf, DEFAULT_ROLE, setModel, setTheme, settings, THEMES, type Theme } from "../state/settings";
 import { useStore } from "../state/store";
 import type { ModelList } from "../wire";
+import { ApprovalsSetting } from "./ApprovalsSetting";
 import { CloseIcon } from "./Icons";
 import { MemorySetting } from "./MemorySetting";
 import { UsageSetting } from "./UsageSetting";
@@ -70,6 +71,7 @@ export function Settings({ onClose }: { onClose: () => void }) {
         </fieldset>
         {offered && choicesOf(offered).length > 1 && <ModelChoice offered={offered} chosen={model} />}
         <MemorySetting />
+        <ApprovalsSetting />
         <UsageSetting />
         <section className="setting">
           <h3>Keys</h3>

@@ -40,9 +40,31 @@ fn servers_are_what_the_operator_says() {
     assert!(
         matches!(&servers.0["my-box"].auth, Auth::ClientCredentials { client_id, .. } if client_id == "me")
     );
-    assert_eq!(servers.allowed(ContextKind::Thread).into_iter().collect::<Vec<_>>(), ["my-box"]);
-    assert_eq!(servers.allowed(ContextKind::Editor).len(), 2);
+    assert_eq!(servers.allowed(ContextKind::Thread, &ada()).into_iter().collect::<Vec<_>>(), ["my-box"]);
+    assert_eq!(servers.allowed(ContextKind::Editor, &ada()).len(), 2);
+    assert!(
+        servers.allowed(ContextKind::Editor, &visitor()).is_empty(),
+        "visitors have none unless that is said"
+    );
     assert!(!format!("{servers:?}").contains("secret-1"));
+}
+
+// N-105
+#[test]
+fn a_server_is_for_those_whom_the_operator_names() {
+    let servers = read(
+        r#"{
+        "all": {"url": "https://a.test", "users": ["*", "anonymous"]},
+        "lab": {"url": "https://b.test", "users": ["key/lab"]},
+        "acme": {"url": "https://c.test", "users": ["*/acme"]},
+        "nobody": {"url": "https://d.test", "users": []}
+    }"#,
+    );
+    let servers = servers.unwrap();
+    let of = |owner: &Owner| servers.allowed(ContextKind::Thread, owner).into_iter().collect::<Vec<_>>();
+    assert_eq!(of(&ada()), ["acme", "all"]);
+    assert_eq!(of(&Owner { tenant: "lab".to_owned(), ..ada() }), ["all", "lab"]);
+    assert_eq!(of(&visitor()), ["all"]);
 }
 
 #[test]
@@ -53,13 +75,21 @@ fn what_is_wrong_is_said() {
     let table = [
         ("{".to_owned(), "EOF"),
         (server(""), "url"),
-        (server(&format!("{url}, \"nonsense\": 1")), "nonsense"),
-        (server(&format!("{url}, \"contexts\": [\"admin\"]")), "admin"),
+        (server(&format!("{url}, \"nonsense\": 1")), "expected one of `url`"),
+        (server(&format!("{url}, \"contexts\": [\"admin\"]")), "expected `thread` or `editor`"),
         (server(&format!("{url}, \"timeout_ms\": 99")), "timeout_ms"),
         (server(&format!("{url}, \"timeout_ms\": 180001")), "timeout_ms"),
-        (server(&format!("{url}, \"auth\": {{\"bearer_secret\": \"NONE\"}}")), "NONE is missing"),
-        (server(&format!("{url}, \"auth\": {{\"bearer_secret\": \"WIDE\"}}")), "WIDE contains"),
-        (server(&format!("{url}, \"tools\": {{\"t\": {{\"class\": \"all\"}}}}")), "all"),
+        (
+            server(&format!("{url}, \"auth\": {{\"bearer_secret\": \"NONE\"}}")),
+            "bearer_secret must be the name of a secret",
+        ),
+        (
+            server(&format!("{url}, \"auth\": {{\"bearer_secret\": \"WIDE\"}}")),
+            "the secret that bearer_secret names contains",
+        ),
+        (server(&format!("{url}, \"tools\": {{\"t\": {{\"class\": \"all\"}}}}")), "expected one of `safe`"),
+        (server(&format!("{url}, \"users\": [\"/acme\"]")), "each of users is ISSUER"),
+        (server(&format!("{url}, \"users\": \"key\"")), "expected a sequence"),
         (server(r#""url": "http://docs.test/mcp""#), "https://"),
         (server(r#""url": "http://127.evil.test/mcp""#), "https://"),
         (server(r#""url": "ftp://docs.test""#), "https://"),

@@ -26,8 +26,19 @@ pub use super::failure::Failure;
 pub use super::known::Known;
 pub use super::wire::{HttpReply, HttpRequest, Method, Outside, Unreachable, Wire};
 pub use crate::ports::Clock;
-pub use crate::protocol::ContextKind;
+pub use crate::protocol::{ANONYMOUS, ContextKind, Owner};
 pub use crate::providers::Secret;
+pub use crate::toolbelt::Users;
+
+/// Somebody with an API key.
+pub fn ada() -> Owner {
+    Owner { issuer: "key".to_owned(), tenant: "acme".to_owned(), user: "ada".to_owned() }
+}
+
+/// A visitor.
+pub fn visitor() -> Owner {
+    Owner { issuer: ANONYMOUS.to_owned(), tenant: "public".to_owned(), user: "x".to_owned() }
+}
 
 /// Time that passes when all that goes on sleeps: then the first of the sleepers wakes.
 #[derive(Clone, Default)]
@@ -237,6 +248,7 @@ pub fn server(name: &str) -> Server {
         name: name.to_owned(),
         url: format!("https://{name}.test/mcp"),
         contexts: vec![ContextKind::Thread, ContextKind::Editor],
+        users: Users::registered(),
         only: None,
         tools: BTreeMap::new(),
         timeout_ms: 30_000,

@@ -24,18 +24,19 @@ fn names(offers: &Offers) -> Vec<&str> {
 }
 
 #[test]
-fn a_tool_may_do_as_little_as_nobody_says_otherwise() {
+fn a_tool_is_restricted_by_default() {
     let generous = json!({"readOnlyHint": true, "idempotentHint": true, "destructiveHint": false, "openWorldHint": false});
     let mut trusting = tool("search");
     trusting["annotations"] = generous;
     let mut docs = server("docs");
-    for tool in [tool("search"), trusting] {
+    for (tool, asks) in [(tool("search"), true), (trusting, false)] {
         let offered = offers(&docs, &[tool]).offers.remove(0);
         let spec = &offered.spec;
         assert_eq!(spec.name, "mcp__docs__search");
         assert_eq!((spec.mcp_server.as_deref(), spec.mcp_tool.as_deref()), (Some("docs"), Some("search")));
         assert_eq!(spec.permission_class, Some(PermissionClass::Network));
-        assert!(spec.serial() && !spec.parallel_safe && !spec.idempotent && !offered.destructive);
+        assert!(spec.serial() && !spec.parallel_safe && !spec.idempotent);
+        assert_eq!(offered.asks, asks);
         assert_eq!(spec.exclusive_lock.as_deref(), Some("mcp__docs"), "nor beside calls of other subtasks");
         assert_eq!(spec.timeout_ms, Some(120_000));
     }
@@ -159,14 +160,17 @@ fn resources_and_prompts_are_tools_unless_the_server_has_such() {
     assert!(offered.offers.is_empty());
 }
 
-// What a server says of its tool only narrows; what the operator says wins.
+// By the protocol's defaults a tool may destroy something: it asks unless it says that it only reads. Rules of the
+// operator hold whatever a server says.
 #[test]
-fn annotations_narrow_and_only_configuration_widens() {
-    let rule = |operator: &str, own: Option<Rule>, destructive: bool| {
+fn a_tool_asks_unless_it_only_reads_or_the_operator_says_otherwise() {
+    let rule = |operator: &str, own: Option<Rule>, annotations: &Value| {
         let mut docs = server("docs");
         docs.tools.insert("drop".to_owned(), ToolWords { rule: own, ..ToolWords::default() });
         let mut listed = tool("drop");
-        listed["annotations"] = json!({"destructiveHint": destructive, "readOnlyHint": true});
+        if !annotations.is_null() {
+            listed["annotations"] = annotations.clone();
+        }
         let offered: Vec<Offer> = offers(&docs, &[listed]).offers;
         let spec = offered[0].spec.clone();
         let case = Case::new(|_| Says::Down);
@@ -174,22 +178,39 @@ fn annotations_narrow_and_only_configuration_widens() {
         let servers = Servers::new(configured, &case.outside);
         let rules: Rules = serde_json::from_str(operator).unwrap();
         let policy = ToolPolicy {
-            allowed_mcp_servers: servers.allowed(ContextKind::Thread),
+            allowed_mcp_servers: servers.allowed(ContextKind::Thread, &ada()),
             ..ToolPolicy::of(ContextKind::Thread)
         };
         policy.narrowed(servers.rules(rules, &offered), std::collections::BTreeSet::new()).rule(&spec)
     };
-    for (operator, own, destructive, expected) in [
-        ("{}", None, false, Rule::On),
-        ("{}", None, true, Rule::Ask),
-        ("{}", Some(Rule::On), true, Rule::On),
-        ("{}", Some(Rule::Off), false, Rule::Off),
-        (r#"{"network": "off"}"#, None, true, Rule::Off),
-        (r#"{"network": "ask"}"#, None, false, Rule::Ask),
-        (r#"{"network": "ask"}"#, Some(Rule::On), false, Rule::On),
-        (r#"{"mcp__docs__drop": "on"}"#, None, true, Rule::On),
-        (r#"{"mcp__docs__drop": "off"}"#, Some(Rule::On), true, Rule::Off),
+    let (silent, reads) = (Value::Null, json!({"readOnlyHint": true}));
+    let (writes, kind) = (json!({"readOnlyHint": false}), json!({"destructiveHint": false}));
+    let (odd, destroys) =
+        (json!({"readOnlyHint": true, "destructiveHint": true}), json!({"destructiveHint": true}));
+    for (annotations, expected) in [
+        (&silent, Rule::Ask),
+        (&reads, Rule::On),
+        (&writes, Rule::Ask),
+        (&kind, Rule::Ask),
+        (&odd, Rule::Ask),
+        (&destroys, Rule::Ask),
     ] {
-        assert_eq!(rule(operator, own, destructive), expected, "{operator} {own:?} {destructive}");
+        assert_eq!(rule("{}", None, annotations), expected, "{annotations}");
+    }
+    for (operator, own, annotations, expected) in [
+        ("{}", Some(Rule::On), &silent, Rule::On),
+        ("{}", Some(Rule::On), &destroys, Rule::On),
+        ("{}", Some(Rule::Ask), &reads, Rule::Ask),
+        ("{}", Some(Rule::Off), &reads, Rule::Off),
+        // A rule about the class is none about the tool.
+        (r#"{"network": "on"}"#, None, &silent, Rule::Ask),
+        (r#"{"network": "on"}"#, None, &reads, Rule::On),
+        (r#"{"network": "off"}"#, None, &silent, Rule::Off),
+        (r#"{"network": "ask"}"#, None, &reads, Rule::Ask),
+        (r#"{"network": "ask"}"#, Some(Rule::On), &silent, Rule::On),
+        (r#"{"mcp__docs__drop": "on"}"#, None, &silent, Rule::On),
+        (r#"{"mcp__docs__drop": "off"}"#, Some(Rule::On), &reads, Rule::Off),
+    ] {
+        assert_eq!(rule(operator, own, annotations), expected, "{operator} {own:?} {annotations}");
     }
 }

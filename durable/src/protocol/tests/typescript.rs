@@ -78,6 +78,8 @@ fn the_page_has_the_wires_types() {
         DocumentDetail,
         UsageRow,
         UsageList,
+        StandingApproval,
+        ApprovalList,
         Memory,
         MemoryList,
         NewCollection,

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::model::{Capabilities, ModelChoice, ModelOptions};
 use crate::profiles::{Offer, Price};
+use crate::redact::json_problem;
 
 /// Temperatures that a provider takes; Anthropic takes up to 1.
 const TEMPERATURES: std::ops::RangeInclusive<f64> = 0.0..=2.0;
@@ -66,8 +67,8 @@ impl Overrides {
             options: table(read, "MODEL_OPTIONS", options, problems),
             prices: table(read, "PRICES", prices, problems),
         };
-        problems.extend(overrides.options.iter().filter_map(|(id, wishes)| wishes.problem(id)));
-        problems.extend(overrides.prices.iter().filter_map(|(id, rates)| rates.problem(id)));
+        problems.extend(overrides.options.values().filter_map(Wishes::problem));
+        problems.extend(overrides.prices.values().filter_map(Rates::problem));
         overrides
     }
 
@@ -94,9 +95,9 @@ impl Overrides {
         let ids: BTreeSet<String> = models.iter().map(|choice| choice.id()).collect();
         let keys: BTreeSet<String> = models.iter().flat_map(|choice| keys(choice)).collect();
         let of = |variable, names: Vec<&String>, known: &BTreeSet<String>| -> Vec<String> {
-            let unknown = names.into_iter().filter(|name| !known.contains(*name));
+            let unknown = names.into_iter().zip(1..).filter(|(name, _)| !known.contains(*name));
             let what = "is none of the models that this deployment offers";
-            unknown.map(|name| format!("{variable}: {name:?} {what}.")).collect()
+            unknown.map(|(_, nth)| format!("{variable}: entry {nth} in alphabetical order {what}.")).collect()
         };
         [
             of("CAPABILITIES", self.capabilities.keys().collect(), &ids),
@@ -120,7 +121,7 @@ fn table<T: DeserializeOwned>(
 ) -> BTreeMap<String, T> {
     let Some(json) = read(variable) else { return BTreeMap::new() };
     serde_json::from_str(&json).unwrap_or_else(|error| {
-        problems.push(format!("{variable} is not JSON such as {such_as}: {error}."));
+        problems.push(format!("{variable} is not JSON such as {such_as}: {}.", json_problem(&error)));
         BTreeMap::new()
     })
 }
@@ -146,7 +147,7 @@ impl Wishes {
         }
     }
 
-    fn problem(&self, id: &str) -> Option<String> {
+    fn problem(&self) -> Option<String> {
         let word = |word: &String| {
             (1..=MAX_EFFORT).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_lowercase())
         };
@@ -159,7 +160,7 @@ impl Wishes {
         } else {
             return None;
         };
-        Some(format!("MODEL_OPTIONS: {id:?}: {problem}."))
+        Some(format!("MODEL_OPTIONS: {problem}."))
     }
 }
 
@@ -168,10 +169,10 @@ impl Rates {
         Price { input: self.input, cached: self.cached.unwrap_or(self.input), output: self.output }
     }
 
-    fn problem(&self, id: &str) -> Option<String> {
+    fn problem(&self) -> Option<String> {
         let Price { input, cached, output } = self.price();
         let sane = [input, cached, output].iter().all(|price| (0.0..=MAX_PRICE).contains(price));
         let unit = format!("US dollars per million tokens, 0 to {MAX_PRICE}");
-        (!sane).then(|| format!("PRICES: {id:?}: a price is {unit}."))
+        (!sane).then(|| format!("PRICES: a price is {unit}."))
     }
 }

@@ -130,7 +130,7 @@ impl Provider {
             }
             (None, None, _) => {
                 problems.push(format!(
-                    "{url_name} is missing: where the provider {name} is. Only those of {} are known.",
+                    "{url_name} is missing: where that provider is. Only those of {} are known.",
                     KNOWN.map(|known| known.name).join(", ")
                 ));
                 None

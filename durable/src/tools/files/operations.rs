@@ -8,6 +8,7 @@ use super::{
     DeleteArguments, EditArguments, ListArguments, MAX_FILE_BYTES, MAX_FILES, MAX_TOLD_BYTES,
     MAX_WORKSPACE_BYTES, MAX_WORKSPACES, ReadArguments, WriteArguments,
 };
+use crate::marks::{IS_DATA, verbatim};
 use crate::ports::{FileInfo, Files, FilesError, OnlyIf, ToolContext, ToolError, Written};
 use crate::protocol::workspaces_beside;
 use crate::versions::Seen;
@@ -47,7 +48,8 @@ impl Workspace {
         self.seen.saw(&place.path, Some(info.version));
         match text {
             Some(Ok(text)) => {
-                Ok(piece(text, from_line.map_or(1, NonZeroUsize::get), lines.map(NonZeroUsize::get)))
+                let from = from_line.map_or(1, NonZeroUsize::get);
+                Ok(piece(&place.path, text, from, lines.map(NonZeroUsize::get)))
             }
             Some(Err(_)) => Ok(format!("{:?} is not text; it has {} bytes", place.path, info.bytes)),
             None => {
@@ -218,19 +220,21 @@ pub(super) fn has_room(files: &[FileInfo], key: &str, bytes: usize) -> Result<()
     }
 }
 
-/// So many lines of a text as one result takes. What is missing is said in a last line, with where to read on.
-fn piece(text: &str, from: usize, lines: Option<usize>) -> String {
+/// So many lines of a text as one result takes, as data. What is missing is said in a last line, with where to read on.
+fn piece(path: &str, text: &str, from: usize, lines: Option<usize>) -> String {
+    let marked = |text: &str| format!("{IS_DATA}\n{}", verbatim("file_content", ("path", path), text));
     if from == 1 && lines.is_none() && text.len() <= MAX_TOLD_BYTES {
-        return text.to_owned();
+        return marked(text);
     }
     let all = text.lines().count();
-    let mut told = String::new();
+    let (mut told, mut cut) = (String::new(), String::new());
     let mut through = from - 1;
     for line in text.split_inclusive('\n').skip(from - 1).take(lines.unwrap_or(usize::MAX)) {
         if told.len() + line.len() > MAX_TOLD_BYTES {
             if told.is_empty() {
                 let (begin, _) = line.split_at(line.floor_char_boundary(MAX_TOLD_BYTES));
-                told = format!("{begin}\n[line {from} has {} bytes: this is its beginning]\n", line.len());
+                told = begin.to_owned();
+                cut = format!("[line {from} has {} bytes: this is its beginning]\n", line.len());
                 through += 1;
             }
             break;
@@ -241,9 +245,8 @@ fn piece(text: &str, from: usize, lines: Option<usize>) -> String {
     if through < from {
         return format!("[there is no line {from}: the file has {all} lines]");
     }
-    let end = if told.ends_with('\n') { "" } else { "\n" };
     let more = if through < all { format!(", read on from line {}", through + 1) } else { String::new() };
-    format!("{told}{end}[lines {from} to {through} of {all}{more}]")
+    format!("{}\n{cut}[lines {from} to {through} of {all}{more}]", marked(&told))
 }
 
 fn check_size(bytes: usize) -> Result<(), ToolError> {

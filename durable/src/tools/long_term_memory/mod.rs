@@ -10,9 +10,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{arguments, declare};
+use crate::marks::{self, IS_DATA};
 use crate::ports::{KnowledgeError, Memories, Remembered, Tool, ToolContext, ToolError};
 use crate::protocol::Memory;
-use crate::retrieved::day;
 use crate::toolbelt::{PermissionClass, ToolSpec};
 
 /// The longest memory in characters, and the most that a user has: what a person could still look through.
@@ -172,11 +172,11 @@ async fn recall(
     }
 }
 
-/// One line a memory, as many as fit.
+/// Memories with their ids, as many as fit, as data.
 fn told(found: &[Memory]) -> String {
-    let mut told = String::new();
-    for (at, Memory { id, content, updated_at, .. }) in found.iter().enumerate() {
-        let line = format!("{id} ({}): {content}\n", day(*updated_at));
+    let mut told = format!("What earlier conversations left about this user. {IS_DATA}\n");
+    for (at, memory) in found.iter().enumerate() {
+        let line = marks::memory(memory) + "\n";
         if told.len() + line.len() > MAX_TOLD_BYTES {
             told.push_str(&format!("[and {} more: ask for fewer, with a narrower query]", found.len() - at));
             break;

@@ -39,6 +39,11 @@ impl Config {
             }
         }
     }
+
+    /// The same without the private hosts of `FETCH_ALLOW`.
+    pub fn public_alone(self) -> Self {
+        Config { guard: Guard::default(), ..self }
+    }
 }
 
 /// The search service that `SEARCH` names. `place`: where it is, if not at its own address.

@@ -14,7 +14,7 @@ pub const MAX_URL_BYTES: usize = 2_048;
 const MAX_ALLOWED: usize = 32;
 
 /// Names that mean something else in each network: their last labels.
-const PRIVATE_ENDS: [&str; 13] = [
+pub(super) const PRIVATE_ENDS: [&str; 13] = [
     "localhost",
     "localdomain",
     "local",
@@ -31,7 +31,7 @@ const PRIVATE_ENDS: [&str; 13] = [
 ];
 /// Public names that lead to private addresses: a cloud's metadata, and services that answer with any address that a
 /// name contains. The resolver would tell as well, where it is asked.
-const PRIVATE_NAMES: [&str; 8] =
+pub(super) const PRIVATE_NAMES: [&str; 8] =
     ["metadata.goog", "nip.io", "sslip.io", "xip.io", "localtest.me", "lvh.me", "vcap.me", "lacolhost.com"];
 
 /// Why an address is refused, in words for who asked.

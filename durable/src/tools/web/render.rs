@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::client::{Client, Patience, Silence, whole};
-use super::guard::Target;
+use super::guard::{PRIVATE_ENDS, PRIVATE_NAMES, Target};
 use super::page::{MAX_BODY_BYTES, MAX_TOLD_BYTES, tell};
 use super::reader::Window;
 use crate::ports::{Browser, ToolError};
@@ -12,9 +12,14 @@ use crate::ports::{Browser, ToolError};
 /// How long the browser waits for a page; less than we wait for it.
 const PAGE_MS: u64 = 15_000;
 
-/// Addresses that no page may ask from within the browser, as a regular expression: hosts that are numbers, or names of
-/// one's own network. Cloudflare's browsers are in none of ours; the one of `wrangler dev` is.
-const PRIVATE_HOSTS: &str = r"^[a-z]+://([^/?#]*@)?([^/?#.:]+|[0-9.]+|\[[^\]]*\]|[^/?#:]+\.(localhost|local|internal|lan|home|arpa))\.?(:[0-9]*)?([/?#]|$)";
+/// Addresses that no page may ask from within the browser, as a regular expression: hosts that are numbers, single words,
+/// or names that the guard refuses as well. Cloudflare's browsers are in no network of ours; the one of `wrangler dev` is.
+fn private_hosts() -> String {
+    let names = [&PRIVATE_ENDS[..], &PRIVATE_NAMES[..]].concat().join("|").replace('.', r"\.");
+    format!(
+        r"^[a-z]+://([^/?#]*@)?([^/?#.:]+|[0-9.]+|\[[^\]]*\]|([^/?#:]+\.)?({names}))\.?(:[0-9]*)?([/?#]|$)"
+    )
+}
 
 #[derive(Deserialize)]
 struct Rendered {
@@ -22,7 +27,7 @@ struct Rendered {
     result: Option<String>,
 }
 
-/// The page's text. Where it redirects, the browser goes by itself, but not to [`PRIVATE_HOSTS`].
+/// The page's text. Where it redirects, the browser goes by itself, but not to [`private_hosts`].
 pub async fn render(
     browser: &dyn Browser,
     client: &Client,
@@ -58,7 +63,7 @@ pub async fn render(
 
 fn options(target: &Target) -> Value {
     // Where the operator has named a private host, its pages may ask what is beside it.
-    let refused: &[&str] = if target.resolve.is_some() { &[PRIVATE_HOSTS] } else { &[] };
+    let refused: Vec<String> = target.resolve.iter().map(|_| private_hosts()).collect();
     json!({
         "url": target.url.as_str(),
         "gotoOptions": {"waitUntil": "networkidle2", "timeout": PAGE_MS},
@@ -70,13 +75,19 @@ fn options(target: &Target) -> Value {
 mod tests {
     use serde_json::json;
 
-    use super::PRIVATE_HOSTS;
+    use super::{PRIVATE_ENDS, PRIVATE_NAMES, private_hosts};
 
     // The browser reads it as JavaScript does, and so does a schema.
     #[test]
     fn what_a_page_may_not_ask() {
         let pattern =
-            jsonschema::validator_for(&json!({"type": "string", "pattern": PRIVATE_HOSTS})).unwrap();
+            jsonschema::validator_for(&json!({"type": "string", "pattern": private_hosts()})).unwrap();
+        // Each name that the guard refuses, itself and what lies below it.
+        for name in PRIVATE_ENDS.iter().chain(&PRIVATE_NAMES) {
+            for host in [(*name).to_owned(), format!("10.0.0.1.{name}."), format!("u:p@wiki.{name}:8443")] {
+                assert!(pattern.is_valid(&json!(format!("https://{host}/x"))), "{host}");
+            }
+        }
         for refused in [
             "http://127.0.0.1/",
             "http://127.0.0.1:8787/x",
@@ -91,6 +102,9 @@ mod tests {
             "http://nas.local:5000/x",
             "http://metadata.google.internal/",
             "http://router/",
+            "http://wiki.corp/",
+            "http://10.0.0.1.nip.io/",
+            "https://app.localtest.me:3000",
         ] {
             assert!(pattern.is_valid(&json!(refused)), "{refused}");
         }
@@ -99,6 +113,10 @@ mod tests {
             "https://example.com:443/a?b=http://localhost/",
             "https://www.example.co.uk",
             "https://local.example.com/x#y",
+            "https://corp.example.com/",
+            "https://notlvh.me/",
+            "https://nip.io.example.com/",
+            "https://a.nip-io.example/",
             "https://1.example.com/",
             "https://example.com/@10.0.0.1/",
             "data:text/css,a",

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::support::*;
 use crate::journal::{Answer, Fact, TurnStop};
-use crate::protocol::{Awaited, ClientTool, ContextKind, FinishReason};
+use crate::protocol::{Awaited, ClientTool, ContextKind, Event, FinishReason};
 use crate::toolbelt::{Rules, ToolPolicy};
 use crate::turn::keys::WireIds;
 use crate::turn::{Heard, Ran, Turn};
@@ -328,6 +328,32 @@ fn a_call_that_is_not_allowed_is_not_made() {
         assert!(case.tools.ran.borrow().is_empty());
         assert_eq!(case.end().message.usage.unwrap().tool_calls, 0, "it never ran, so it does not count");
     }
+}
+
+// Nobody allows what could not be shown: a call is refused whose arguments would be cut, and the person sees the others
+// whole.
+#[test]
+fn a_call_that_cannot_be_shown_whole_is_refused_unasked() {
+    let text = |bytes: usize| json!({"text": "x".repeat(bytes - r#"{"text":""}"#.len())});
+    let (whole, longer) = (text(100_000), text(100_001));
+    let write = |arguments: &serde_json::Value| Reply::Calls(vec![("write", arguments.clone())]);
+    let replies = vec![write(&longer), write(&whole), Reply::Text("Done.")];
+    let mut case = asking(r#"{"workspace_write": "ask"}"#, script(&[("go", replies)]));
+    case.run_with(None, |_, _| {});
+    let shown: Vec<_> = case
+        .events()
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::ApprovalRequest { args, .. } => Some(args),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(shown, [whole.clone()], "asked about the one that can be shown, in full");
+    let refused = case.lines().into_iter().find(|line| line.starts_with("tool 0.0 write End error"));
+    assert!(refused.is_some_and(|line| line.contains("100001 bytes") && line.contains("it was not made")));
+    assert_eq!(case.say(None, |turn| decide(turn, "1.0", Answer::Approve)), Heard::Now);
+    case.check();
+    assert_eq!(*case.tools.ran.borrow(), [format!("write {whole}")]);
 }
 
 #[test]

@@ -161,8 +161,10 @@ impl Plan {
                     format!("FAKE_MCP_TOKEN:{}", canary::MCP_BEARER),
                     format!("FAKE_MCP_CLIENT:{}", canary::MCP_CLIENT_SECRET),
                 ];
+                // Only those with a key of that tenant calculate (`tests/mcp.rs`).
+                let users = r#"TOOL_USERS:{"safe":["key/e2e"]}"#.to_owned();
                 let vars = [
-                    vec![anonymous, session, format!("MCP_SERVERS:{}", mcp_servers(world))],
+                    vec![anonymous, session, users, format!("MCP_SERVERS:{}", mcp_servers(world))],
                     provider.to_vec(),
                 ];
                 ("mcp", "ESPALIER_MCP_URL", [vars.concat(), secrets.to_vec()].concat())
@@ -339,21 +341,36 @@ fn real_key() -> String {
     if key.is_empty() { key } else { format!("LLM_API_KEY='{key}'\nTOOLS_API_KEY='{key}'\n") }
 }
 
-/// The servers of the instance `mcp`. What is slow to say what it offers is the editor's alone, so that other tests do
-/// not wait for it.
+/// The servers of the instance `mcp`, all but one for visitors as well. What is slow to say what it offers is the
+/// editor's alone, so that other tests do not wait for it.
 fn mcp_servers(world: &World) -> String {
-    let (mcp, editor) = (&world.mcp, ["editor"]);
+    let (mcp, editor, users) = (&world.mcp, ["editor"], ["*", "anonymous"]);
+    let bearer = serde_json::json!({"bearer_secret": "FAKE_MCP_TOKEN"});
+    // It says of none of them that it only reads.
+    let called = [
+        "echo",
+        "get-tiny-image",
+        "get-structured-content",
+        "get-resource-reference",
+        "get-resource-links",
+        "get-annotated-message",
+        "trigger-long-running-operation",
+    ];
+    let mut tools: serde_json::Map<String, serde_json::Value> =
+        called.iter().map(|name| ((*name).to_owned(), serde_json::json!({"rule": "on"}))).collect();
+    tools.insert("get-sum".to_owned(), serde_json::json!({"parallel_safe": true, "rule": "on"}));
     let client = serde_json::json!({
         "token_url": format!("{mcp}/token"), "client_id": "espalier", "client_secret_secret": "FAKE_MCP_CLIENT",
     });
     serde_json::json!({
-        "everything": {"url": world.everything, "tools": {"get-sum": {"parallel_safe": true}}},
-        "tools": {"url": format!("{mcp}/tools"), "auth": {"bearer_secret": "FAKE_MCP_TOKEN"}, "timeout_ms": 2_000},
-        "oauth": {"url": format!("{mcp}/oauth"), "auth": {"client_credentials": client}},
+        "everything": {"url": world.everything, "users": users, "tools": tools},
+        "tools": {"url": format!("{mcp}/tools"), "users": users, "auth": bearer, "timeout_ms": 2_000},
+        "oauth": {"url": format!("{mcp}/oauth"), "users": users, "auth": {"client_credentials": client}},
         // Nothing listens on the port of the discard protocol.
-        "down": {"url": "http://127.0.0.1:9/mcp", "contexts": editor},
-        "slow": {"url": format!("{mcp}/hang"), "contexts": editor},
-        "giant": {"url": format!("{mcp}/giant"), "contexts": editor},
+        "down": {"url": "http://127.0.0.1:9/mcp", "users": users, "contexts": editor},
+        "slow": {"url": format!("{mcp}/hang"), "users": users, "contexts": editor},
+        "giant": {"url": format!("{mcp}/giant"), "users": users, "contexts": editor},
+        "keyed": {"url": format!("{mcp}/tools"), "auth": bearer, "only": ["say"]},
     })
     .to_string()
 }
