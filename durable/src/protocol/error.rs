@@ -35,6 +35,9 @@ pub enum ErrorCode {
     RateLimited,
     QuotaExceeded,
     Misconfigured,
+    TurnOnHold,
+    ObjectTooNew,
+    VersionsDiffer,
     Internal,
 }
 
@@ -74,6 +77,11 @@ impl ErrorCode {
             ErrorCode::RateLimited => ("rate_limited", 429, "Too many requests"),
             ErrorCode::QuotaExceeded => ("quota_exceeded", 429, "The day's quota is used up"),
             ErrorCode::Misconfigured => ("misconfigured", 503, "The service is not configured"),
+            ErrorCode::TurnOnHold => ("turn_on_hold", 503, "The turn cannot go on at the moment"),
+            ErrorCode::ObjectTooNew => {
+                ("object_too_new", 503, "A newer version of the service wrote the thread")
+            }
+            ErrorCode::VersionsDiffer => ("versions_differ", 503, "Two versions of the service are at work"),
             ErrorCode::Internal => ("internal", 500, "The service failed"),
         }
     }
@@ -115,6 +123,11 @@ impl ApiError {
     /// An `invalid_request` that names the offending member.
     pub fn field(field: impl Into<String>, detail: impl Into<String>) -> Self {
         ApiError { field: Some(field.into()), ..ApiError::new(ErrorCode::InvalidRequest, detail) }
+    }
+
+    /// The same, with the seconds after which it is worth trying again.
+    pub fn retry_after(self, seconds: u64) -> Self {
+        ApiError { retry_after_s: Some(seconds), ..self }
     }
 
     /// The body that tells it.
