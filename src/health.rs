@@ -2,11 +2,13 @@
 //! operator. Anybody may ask, so nothing that the operator wrote is repeated in a problem: a secret may stand in the wrong
 //! variable. The names of variables are told, also those that a provider's name makes (`GROQ_BASE_URL`).
 
+use std::collections::BTreeSet;
+
 use espalier_durable::embeddings::MODEL as EMBEDDING_MODEL;
 use espalier_durable::mcp::config::McpServers;
 use espalier_durable::model::ModelChoice;
-use espalier_durable::profiles::ContextProfile;
-use espalier_durable::providers::config::Configuration;
+use espalier_durable::profiles::{Chain, ContextProfile};
+use espalier_durable::providers::config::{Configuration, Roles};
 use espalier_durable::quota::Quotas;
 use espalier_durable::shell::limits;
 use espalier_durable::toolbelt::ToolUsers;
@@ -52,20 +54,28 @@ impl Health {
         problems.extend(ToolUsers::from_env(&var).err());
         problems.extend(McpServers::from_env(&var).err());
         problems.extend(web::Config::from_env(&var).err().into_iter().flatten());
-        match Quotas::from_env(&var) {
+        let quotas = Quotas::from_env(&var);
+        match &quotas {
             Ok(quotas) if !quotas.is_empty() && !bindings.quota => {
                 problems.push(
                     "QUOTAS limits something, but the Durable Object binding QUOTA is missing.".to_owned(),
                 );
             }
             Ok(_) => {}
-            Err(problem) => problems.push(problem),
+            Err(problem) => problems.push(problem.clone()),
         }
         let embeds = var(EMBEDDING_MODEL).is_some_and(|model| !model.is_empty());
         if embeds && !(bindings.ai && bindings.vectors) {
             problems.push(format!("{EMBEDDING_MODEL} needs the bindings AI and VECTORS."));
         }
-        match Configuration::from_env(var).and_then(|configuration| configuration.bound(bindings.ai)) {
+        let configuration = Configuration::from_env(var);
+        let configuration = configuration.and_then(|configuration| configuration.bound(bindings.ai));
+        if quotas.is_ok_and(|quotas| quotas.limits_money())
+            && let Ok(Configuration { roles, .. }) = &configuration
+        {
+            problems.extend(unpriced(roles));
+        }
+        match configuration {
             Ok(Configuration { roles, .. }) if problems.is_empty() => {
                 let ModelChoice { provider, model, .. } = ModelChoice::clone(&roles.primary.first.choice);
                 Health::Ok { version: env!("CARGO_PKG_VERSION"), provider, model }
@@ -85,6 +95,17 @@ impl Health {
             Health::Misconfigured { .. } => 503,
         }
     }
+}
+
+/// The models without a price, where money is limited: no turn starts with them.
+fn unpriced(roles: &Roles) -> Option<String> {
+    let offers = std::iter::once(&roles.primary).chain(roles.more.values()).flat_map(Chain::iter);
+    let models: BTreeSet<String> =
+        offers.filter(|offer| offer.price.is_none()).map(|offer| offer.choice.id()).collect();
+    let models = models.into_iter().collect::<Vec<_>>().join(", ");
+    (!models.is_empty()).then(|| {
+        format!("QUOTAS limits money, but the price of these models is not known (PRICES): {models}.")
+    })
 }
 
 #[cfg(test)]
@@ -199,6 +220,22 @@ mod tests {
         assert_eq!(health(&[quotas, jwt], true, false).status(), 503);
         assert_eq!(health(&[("QUOTAS", "{}"), jwt], true, false).status(), 200);
         assert_eq!(health(&[("QUOTAS", "{"), jwt], true, true).status(), 503);
+    }
+
+    // What `shell::compose` refuses a turn for stands in the answer.
+    #[test]
+    fn a_limit_of_money_needs_prices() {
+        let quotas = ("QUOTAS", r#"{"user": {"usd_per_day": 1}}"#);
+        let models = [("LLM_PROVIDER", "openai"), ("LLM_BASE_URL", "https://a.example/v1")];
+        let problems = |vars: &[(&str, &str)]| match health(&[&models, vars].concat(), true, true) {
+            Health::Misconfigured { problems } => problems.join("\n"),
+            Health::Ok { .. } => String::new(),
+        };
+        assert_eq!(problems(&[("LLM_MODEL", "mine")]), "");
+        let missing = problems(&[quotas, ("LLM_MODEL", "mine")]);
+        assert!(missing.contains("PRICES") && missing.contains("mine"), "{missing}");
+        let price = ("PRICES", r#"{"openai:mine": {"input": 1, "cached": 1, "output": 1}}"#);
+        assert_eq!(problems(&[quotas, ("LLM_MODEL", "mine"), price]), "");
     }
 
     #[test]

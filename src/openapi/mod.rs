@@ -42,6 +42,9 @@ fn contract(route: Route<'_>) -> Contract {
             E::ThreadNotFound,
             E::MessageNotFound,
             E::CollectionNotFound,
+            E::TurnOnHold,
+            E::ObjectTooNew,
+            E::VersionsDiffer,
             E::TurnInProgress,
             E::StaleRequestSeq,
             E::TooManyThreads,
@@ -62,16 +65,19 @@ fn contract(route: Route<'_>) -> Contract {
             .query(after())
             .header(last_event_id())
             .streams()
-            .gives_nothing("The thread is idle and has nothing newer."),
+            .gives_nothing("The thread is idle and has nothing newer.")
+            .refuses(&[E::TurnOnHold]),
         Route::Cancel { .. } => {
             thread(Scope::Write).gives::<Cancelled>(200).refuses(&[E::UnsupportedMediaType])
         }
-        Route::ToolResults { .. } => {
-            thread(Scope::Write).takes::<ToolResult>().gives::<Taken>(200).refuses(&[E::NotWaiting])
-        }
-        Route::Approval { .. } => {
-            thread(Scope::Write).takes::<Approval>().gives::<Taken>(200).refuses(&[E::NotWaiting])
-        }
+        Route::ToolResults { .. } => thread(Scope::Write)
+            .takes::<ToolResult>()
+            .gives::<Taken>(200)
+            .refuses(&[E::NotWaiting, E::TurnOnHold]),
+        Route::Approval { .. } => thread(Scope::Write)
+            .takes::<Approval>()
+            .gives::<Taken>(200)
+            .refuses(&[E::NotWaiting, E::TurnOnHold]),
         Route::Approvals { .. } => thread(Scope::Read).gives::<ApprovalList>(200),
         Route::WithdrawApproval { .. } => thread(Scope::Write).gives_nothing("It is withdrawn."),
         Route::Files { .. } => thread(Scope::Read).gives::<FileList>(200),
@@ -155,7 +161,7 @@ fn path_parameter(name: &str) -> Parameter {
 }
 
 fn thread(scope: Scope) -> Contract {
-    needs(scope).refuses(&[ErrorCode::ThreadNotFound])
+    needs(scope).refuses(&[ErrorCode::ThreadNotFound, ErrorCode::ObjectTooNew, ErrorCode::VersionsDiffer])
 }
 
 fn workspace(scope: Scope) -> Contract {

@@ -25,6 +25,11 @@ pub(super) fn first() -> u32 {
     1
 }
 
+/// The result of a finished subtask in the message of a turn that was interrupted before the root put it into words.
+pub fn told_result(result: &str) -> String {
+    format!("[Result of a finished subtask]\n\n{result}")
+}
+
 impl<'de> Deserialize<'de> for Entry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]

@@ -20,7 +20,7 @@ use crate::quota::Amount;
 use crate::toolbelt::{ToolPolicy, ToolSpec};
 use crate::versions::Versions;
 
-pub use format::{FORMAT, LEAST_READER};
+pub use format::{FORMAT, LEAST_READER, told_result};
 pub use level::LevelSpec;
 pub use setting::{Setting, Work};
 

@@ -1,10 +1,11 @@
 //! What the Worker tells a thread's object. It never leaves the service.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::{ChatRequest, Decision};
+use super::{ApiError, ChatRequest, Decision, ErrorCode};
 
 /// The issuer of visitors, who came with neither a key nor a token.
 pub const ANONYMOUS: &str = "anonymous";
@@ -125,12 +126,56 @@ pub struct Visitor {
     pub address: Option<String>,
 }
 
+/// When a command that another version of the service sent is worth sending again, in seconds. Of a gradual rollout each
+/// request may meet another pair of versions.
+const RETRY_AFTER_S: u64 = 10;
+
 /// A request to a thread's object: its body, as JSON.
+///
+/// During a rollout the Worker and the object may be of different versions. A new member is an `Option`, or has a default
+/// that means what older Workers meant; a new command is refused by older objects until they are replaced.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThreadEnvelope {
     pub owner: Owner,
     pub thread_id: Uuid,
     pub command: ThreadCommand,
+}
+
+impl ThreadEnvelope {
+    /// Reads a request. What the Worker of another version asks for and this object does not know, at whatever depth, is
+    /// refused and worth repeating: to leave it out would be another request.
+    pub fn read(body: &str) -> Result<ThreadEnvelope, ApiError> {
+        let differs = |what: String| {
+            let detail = format!("a rollout is under way, and this thread's version does not know {what}");
+            ApiError::new(ErrorCode::VersionsDiffer, detail).retry_after(RETRY_AFTER_S)
+        };
+        let told = |error: serde_json::Error| differs(format!("the request: {error}"));
+        let sent: Value = serde_json::from_str(body).map_err(told)?;
+        let envelope = ThreadEnvelope::deserialize(&sent).map_err(told)?;
+        match unread(&sent, &serde_json::to_value(&envelope).map_err(told)?) {
+            Some(path) => Err(differs(path)),
+            None => Ok(envelope),
+        }
+    }
+}
+
+/// The path of the first member that was sent and is not part of what was read. Null means absent.
+fn unread(sent: &Value, read: &Value) -> Option<String> {
+    match (sent, read) {
+        (Value::Object(sent), Value::Object(read)) => {
+            sent.iter().filter(|(_, value)| !value.is_null()).find_map(|(name, value)| match read.get(name) {
+                None => Some(name.clone()),
+                Some(read) => unread(value, read).map(|path| format!("{name}.{path}")),
+            })
+        }
+        (Value::Array(sent), Value::Array(read)) => {
+            let pairs = sent.iter().zip(read).enumerate();
+            pairs
+                .into_iter()
+                .find_map(|(index, (sent, read))| unread(sent, read).map(|path| format!("{index}.{path}")))
+        }
+        _ => None,
+    }
 }
 
 /// What to do. The object answers with the response that the client gets.

@@ -36,6 +36,9 @@ pub enum ErrorCode {
     QuotaExceeded,
     Misconfigured,
     IssuerUnavailable,
+    TurnOnHold,
+    ObjectTooNew,
+    VersionsDiffer,
     Internal,
 }
 
@@ -78,6 +81,11 @@ impl ErrorCode {
             ErrorCode::IssuerUnavailable => {
                 ("issuer_unavailable", 503, "The token cannot be verified just now")
             }
+            ErrorCode::TurnOnHold => ("turn_on_hold", 503, "The turn cannot go on at the moment"),
+            ErrorCode::ObjectTooNew => {
+                ("object_too_new", 503, "A newer version of the service wrote the thread")
+            }
+            ErrorCode::VersionsDiffer => ("versions_differ", 503, "Two versions of the service are at work"),
             ErrorCode::Internal => ("internal", 500, "The service failed"),
         }
     }
@@ -119,6 +127,11 @@ impl ApiError {
     /// An `invalid_request` that names the offending member.
     pub fn field(field: impl Into<String>, detail: impl Into<String>) -> Self {
         ApiError { field: Some(field.into()), ..ApiError::new(ErrorCode::InvalidRequest, detail) }
+    }
+
+    /// The same, with the seconds after which it is worth trying again.
+    pub fn retry_after(self, seconds: u64) -> Self {
+        ApiError { retry_after_s: Some(seconds), ..self }
     }
 
     /// The body that tells it.

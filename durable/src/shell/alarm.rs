@@ -9,13 +9,14 @@ use futures::{FutureExt, pin_mut};
 
 use crate::journal::Failure;
 use crate::ports::FilesError;
+use crate::protocol::ApiError;
 use crate::redact::redacted;
 use crate::storage::files::R2Files;
 use crate::storage::outgoing::{News, Outgoing, retry_after_ms};
-use crate::storage::thread::{Reason, TurnStatus};
+use crate::storage::thread::{Reason, TurnRow, TurnStatus};
 use crate::storage::{StoreError, d1};
 
-use super::thread::{Thread, WATCH_MS};
+use super::thread::{PUT_OFF_MS, Thread, WATCH_MS};
 use super::{compose, quota};
 
 /// How long D1 may take for a batch before it counts as refused: its own limit for a query is 30 s.
@@ -55,6 +56,15 @@ impl Thread {
         }
     }
 
+    /// Leaves everything as it is until another version of the code may be there. Only the alarm is set again: without it
+    /// a turn that runs, or waits, would be forgotten.
+    pub fn put_off(&self, why: &ApiError) {
+        worker::console_error!("put off: {why}");
+        if let Err(error) = self.store.set_alarm(self.clock.now_ms() + PUT_OFF_MS) {
+            worker::console_error!("no alarm: {error}");
+        }
+    }
+
     /// Has the platform make this object anew. Responses that an instance streamed which is gone would hang until
     /// their clients lose patience: so they break at once, and clients come back to where they were. The next alarm
     /// takes up the turn.
@@ -83,9 +93,13 @@ impl Thread {
         let now = self.clock.now_ms();
         let is_due =
             |reason| Ok::<_, StoreError>(self.store.timer(reason)?.is_none_or(|due_at| due_at <= now));
-        let status = self.store.open_turn()?.map(|turn| turn.status);
-        match status {
-            Some(TurnStatus::Running) => self.store.set_timer(Reason::Turn, now + WATCH_MS)?,
+        let open = self.store.open_turn()?;
+        let status = open.as_ref().map(|turn| turn.status);
+        match &open {
+            Some(TurnRow { status: TurnStatus::Running, failing, .. }) => {
+                let retry_at = failing.map_or(0, |failing| failing.retry_at_ms);
+                self.store.set_timer(Reason::Turn, retry_at.max(now + WATCH_MS))?;
+            }
             _ => self.store.clear_timer(Reason::Turn)?,
         }
         if status == Some(TurnStatus::Parked) {

@@ -19,8 +19,9 @@ use super::live::LiveLog;
 use super::log::{About, TurnLog};
 use super::mcp::{self, Offered};
 use super::reader::Source;
-use super::respond::{internal, stream_response};
+use super::respond::stream_response;
 use super::retrieval::Retrieved;
+use super::revive::{OpenTurn, on_hold};
 use super::thread::{Run, Thread, WATCH_MS};
 
 /// The longest title, in characters: it is the beginning of the first message.
@@ -64,7 +65,7 @@ impl Thread {
         let turn = answer?;
         let after = turn.seq_first.saturating_sub(1);
         let Some(live) = self.live(&turn.turn_id)? else {
-            let through = turn.seq_last.unwrap_or(after);
+            let Some(through) = turn.seq_last else { return Err(on_hold(&turn, self.clock.now_ms())) };
             return stream_response(self.reader(Source::Stored { through }, after));
         };
         let reader = self.reader(Source::Live(Rc::clone(&live)), after);
@@ -112,11 +113,12 @@ impl Thread {
                 let detail = format!("the turn {} is running", open.turn_id);
                 return Err(ApiError::new(ErrorCode::TurnInProgress, detail));
             };
-            let Some(run) = self.run_or_parked()? else {
-                return Err(internal(&"a turn is open, and nothing runs"));
-            };
             self.superseding.set(Some((request_seq, ask.turn_id)));
-            self.stop(&run, TurnStop::Superseded).await?;
+            match self.open()? {
+                OpenTurn::Run(run) => self.stop(&run, TurnStop::Superseded).await?,
+                OpenTurn::OnHold(held) => self.abandon(&held)?,
+                OpenTurn::None => {}
+            }
         }
     }
 
@@ -185,6 +187,7 @@ impl Thread {
             assistant_message_id: new_id(now),
             seq_first: numbers.next(),
             seq_last: None,
+            failing: None,
         };
         let frame = compose::Frame {
             owner: ask.owner,
@@ -309,9 +312,9 @@ struct StopWhenDropped(Weak<Thread>, Rc<LiveLog>);
 impl Drop for StopWhenDropped {
     fn drop(&mut self) {
         let Some(thread) = self.0.upgrade().filter(|_| !self.1.is_over()) else { return };
-        let stopped = thread.run_or_parked().and_then(|run| match run {
+        let stopped = thread.open().and_then(|open| match open {
             // A run that took the turn up later has a log of its own, and readers of its own.
-            Some(run) if Rc::ptr_eq(&run.live, &self.1) => {
+            OpenTurn::Run(run) if Rc::ptr_eq(&run.live, &self.1) => {
                 run.turn.stop(TurnStop::Cancelled)?;
                 thread.go_on(&run);
                 Ok(())

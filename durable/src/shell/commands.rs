@@ -17,6 +17,7 @@ use crate::turn::Heard;
 
 use super::reader::Source;
 use super::respond::{json_response, no_content, stream_response};
+use super::revive::{OpenTurn, on_hold};
 use super::thread::{Thread, WATCH_MS};
 
 /// The most messages of a page (docs/wire-protocol.md).
@@ -29,9 +30,15 @@ impl Thread {
     pub fn detail(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
         let thread = self.found(owner)?;
         let newest = self.store.newest_message()?;
-        let run = self.run_or_parked()?;
+        let run = self.run();
         let live = run.as_ref().and_then(|run| run.live.last_seq());
         let turn = self.store.open_turn()?;
+        // A turn that does not run is not rebuilt for this: whether it can be does not matter to a reader.
+        let running_ms = match (&run, &turn) {
+            (Some(run), _) => Some(run.turn.elapsed_ms()),
+            (None, Some(turn)) => self.store.elapsed_ms(&turn.turn_id)?,
+            (None, None) => None,
+        };
         let detail = ThreadDetail {
             summary: ThreadSummary {
                 id: thread.thread_id,
@@ -43,7 +50,7 @@ impl Thread {
             last_seq: live.max(Some(self.store.last_seq()?)).unwrap_or(0),
             running_turn_id: turn.as_ref().map(|turn| turn.turn_id.clone()),
             running_turn_first_seq: turn.map(|turn| turn.seq_first),
-            running_ms: run.map(|run| run.turn.elapsed_ms()),
+            running_ms,
         };
         json_response(&detail)
     }
@@ -73,9 +80,19 @@ impl Thread {
     /// A user's message as it was sent: the turn that runs knows its own, the history those of the others.
     pub fn sent(self: &Rc<Self>, owner: &Owner, message_id: &str) -> Result<Response, ApiError> {
         self.found(owner)?;
-        let run = self.run_or_parked()?.filter(|run| run.turn.spec().user_message_id == message_id);
-        let content = match run {
-            Some(run) => Some(run.turn.spec().content.clone()),
+        let of_open_turn = match (self.run(), self.store.open_turn()?) {
+            (Some(run), _) => {
+                let spec = run.turn.spec();
+                (spec.user_message_id == message_id).then(|| spec.content.clone())
+            }
+            (None, Some(turn)) => {
+                let salvaged = self.store.salvaged(&turn.turn_id)?;
+                salvaged.content.filter(|_| salvaged.user_message_id.as_deref() == Some(message_id))
+            }
+            (None, None) => None,
+        };
+        let content = match of_open_turn {
+            Some(content) => Some(content),
             None => self.store.sent_content(message_id)?,
         };
         let none =
@@ -86,26 +103,36 @@ impl Thread {
     /// What comes after a number, until the running turn is done. Nothing newer and nothing running is 204.
     pub fn stream(self: &Rc<Self>, owner: &Owner, after: Seq) -> Result<Response, ApiError> {
         self.found(owner)?;
-        if let Some(turn) = self.store.open_turn()?
+        let open = self.store.open_turn()?;
+        if let Some(turn) = &open
             && let Some(live) = self.live(&turn.turn_id)?
         {
             return stream_response(self.reader(Source::Live(live), after));
         }
         let through = self.store.last_seq()?;
-        if through <= after {
-            return no_content();
+        if through > after {
+            return stream_response(self.reader(Source::Stored { through }, after));
         }
-        stream_response(self.reader(Source::Stored { through }, after))
+        match open {
+            Some(turn) => Err(on_hold(&turn, self.clock.now_ms())),
+            None => no_content(),
+        }
     }
 
     /// Stops the running turn and waits for its end.
     pub async fn cancel(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
         self.found(owner)?;
-        let run = self.run_or_parked()?;
-        if let Some(run) = &run {
-            self.stop(run, TurnStop::Cancelled).await?;
-        }
-        let turn_id = run.map(|run| run.turn.spec().turn_id.clone());
+        let turn_id = match self.open()? {
+            OpenTurn::Run(run) => {
+                self.stop(&run, TurnStop::Cancelled).await?;
+                Some(run.turn.spec().turn_id.clone())
+            }
+            OpenTurn::OnHold(held) => {
+                self.abandon(&held)?;
+                Some(held.turn.turn_id)
+            }
+            OpenTurn::None => None,
+        };
         json_response(&Cancelled { status: CancelStatus::default(), turn_id })
     }
 
@@ -113,18 +140,24 @@ impl Thread {
     /// says only that it was deleted, and its id stays taken.
     pub async fn delete(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
         let mut thread = self.found(owner)?;
-        while let Some(run) = self.run_or_parked().unwrap_or_else(|error| {
-            worker::console_error!("deleting a thread whose turn cannot be rebuilt: {error}");
-            None
-        }) {
-            if let Err(error) = self.stop(&run, TurnStop::Cancelled).await {
-                // What cannot be ended can still be deleted: from here on the run writes nothing.
+        loop {
+            let ended = match self.open() {
+                Ok(OpenTurn::None) => break,
+                Ok(OpenTurn::Run(run)) => {
+                    let stopped = self.stop(&run, TurnStop::Cancelled).await;
+                    stopped.inspect_err(|_| run.live.close())
+                }
+                Ok(OpenTurn::OnHold(held)) => self.abandon(&held),
+                Err(error) => Err(error),
+            };
+            if let Err(error) = ended {
+                // A turn that cannot be ended can still be deleted: from here on its run writes nothing.
                 worker::console_error!("deleting a thread whose turn does not end: {error}");
-                run.live.close();
                 break;
             }
             thread = self.existing(owner)?;
         }
+        self.release_readers();
         self.bury(thread)?;
         self.tell_index().await;
         no_content()
@@ -140,7 +173,11 @@ impl Thread {
     ) -> Result<Response, ApiError> {
         self.found(owner)?;
         let not_waiting = || ApiError::new(ErrorCode::NotWaiting, "nothing waits for this answer");
-        let run = self.run_or_parked()?.ok_or_else(not_waiting)?;
+        let run = match self.open()? {
+            OpenTurn::Run(run) => run,
+            OpenTurn::OnHold(held) => return Err(on_hold(&held.turn, self.clock.now_ms())),
+            OpenTurn::None => return Err(not_waiting()),
+        };
         let for_good = run.turn.waiting_tool(id, on).filter(|_| answer == Answer::ApproveForThread);
         let heard = self.store.transaction(|| {
             for_good.iter().try_for_each(|tool| self.store.approve_tool(tool))?;
@@ -215,7 +252,8 @@ impl Thread {
         })
     }
 
-    /// The thread, with its turn taken up if its run was lost. Who only reads is not kept from it when that fails.
+    /// The thread, with its turn taken up if its run was lost. A turn that cannot be taken up does not keep anybody from
+    /// reading.
     fn found(self: &Rc<Self>, owner: &Owner) -> Result<ThreadMeta, ApiError> {
         let thread = self.existing(owner)?;
         if let Err(error) = self.revive() {

@@ -4,6 +4,7 @@
 //! It decides when something happens and to whom it is told. What a turn does is `turn/`, what is kept and how is
 //! `storage/`. What needs no platform stands outside the gate and is tested natively.
 
+pub mod attempts;
 pub mod headers;
 pub mod limits;
 pub mod live;

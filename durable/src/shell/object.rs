@@ -9,7 +9,7 @@ use crate::journal::Answer;
 use crate::protocol::{ApiError, Awaited, Decision, ErrorCode, ThreadCommand, ThreadEnvelope};
 
 use super::chat::Ask;
-use super::respond::{internal, problem_response};
+use super::respond::problem_response;
 use super::thread::Thread;
 
 /// The Durable Object of one thread. Its requests are [`ThreadEnvelope`]s from the Worker; it answers with what the
@@ -38,9 +38,10 @@ impl DurableObject for ThreadObject {
 
     async fn fetch(&self, mut request: Request) -> worker::Result<Response> {
         let body = request.text().await?;
-        let answer = match serde_json::from_str::<ThreadEnvelope>(&body) {
+        let envelope = self.thread.up_to_date().and_then(|()| ThreadEnvelope::read(&body));
+        let answer = match envelope {
             Ok(envelope) => answer(&self.thread, envelope).await,
-            Err(error) => Err(internal(&format!("envelope: {error}"))),
+            Err(error) => Err(error),
         };
         if let Err(error) = &answer
             && error.code == ErrorCode::Internal
@@ -52,9 +53,10 @@ impl DurableObject for ThreadObject {
     }
 
     async fn alarm(&self) -> worker::Result<Response> {
-        match self.orphaned && self.thread.run().is_none() {
-            true => self.thread.start_over(),
-            false => self.thread.on_alarm(),
+        match self.thread.up_to_date() {
+            Err(error) => self.thread.put_off(&error),
+            Ok(()) if self.orphaned && self.thread.run().is_none() => self.thread.start_over(),
+            Ok(()) => self.thread.on_alarm(),
         }
         Response::empty()
     }

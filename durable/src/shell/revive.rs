@@ -1,91 +1,166 @@
-//! Takes up a turn whose run was lost: a crash, an eviction, a deploy. How often that may happen is the engine's to
-//! say; here is only what the engine cannot see, a turn that cannot even be rebuilt.
+//! Takes up a turn whose run was lost: a crash, an eviction, a deploy; and rebuilds a parked turn when something is said to
+//! it. The engine counts the resumptions that it has journaled. This module counts the attempts that fail before that,
+//! and ends a turn that cannot be rebuilt at all.
 
 use std::rc::Rc;
 
-use crate::journal::{Commit, Entry, Fact, TurnEnd, TurnSpec};
+use crate::journal::{Commit, Entry, Fact, Parking, TurnEnd, TurnSpec};
 use crate::model::Message;
 use crate::ports::{Log, LogError, Ports};
-use crate::protocol::{ApiError, CostSummary, Event, FinishReason, Role, StopNote, StoredMessage};
-use crate::storage::StoreError;
+use crate::protocol::{ApiError, CostSummary, ErrorCode, Event, FinishReason, Role, StopNote, StoredMessage};
 use crate::storage::thread::{Reason, ThreadMeta, TurnRow, TurnStatus};
+use crate::storage::{Failing, StoreError};
 use crate::turn::Turn;
 
+use super::attempts::{self, Cause, Next};
 use super::compose;
 use super::live::LiveLog;
 use super::log::{About, TurnLog};
 use super::thread::{Run, Thread, WATCH_MS};
 
-/// The engine gives up after 20 resumptions that it has journaled; those that fail before that end here.
-const MAX_ATTEMPTS: u32 = 24;
+/// The turn that has no end yet.
+pub enum OpenTurn {
+    /// It runs, or it is parked and was rebuilt: then it does not run before something is said to it.
+    Run(Rc<Run>),
+    /// It cannot be rebuilt at the moment.
+    OnHold(OnHold),
+    /// There is none.
+    None,
+}
+
+/// A turn that cannot be rebuilt at the moment, and its thread.
+pub struct OnHold {
+    thread: ThreadMeta,
+    pub turn: TurnRow,
+}
+
+/// When the next attempt to rebuild a turn is made (milliseconds since 1970).
+fn retry_at_ms(turn: &TurnRow) -> u64 {
+    turn.failing.map_or(0, |failing| failing.retry_at_ms)
+}
+
+/// What is said of a turn that cannot be rebuilt at the moment, where it would have to run.
+pub fn on_hold(turn: &TurnRow, now: u64) -> ApiError {
+    let detail = format!("the turn {} cannot be taken up; the service tries again by itself", turn.turn_id);
+    let seconds = retry_at_ms(turn).saturating_sub(now).div_ceil(1_000).max(1);
+    ApiError::new(ErrorCode::TurnOnHold, detail).retry_after(seconds)
+}
+
+/// What an attempt to rebuild a turn came to.
+enum Attempt {
+    Run(Run),
+    OnHold(TurnRow),
+    GivenUp,
+}
 
 impl Thread {
-    /// Takes up the running turn if nobody in this memory runs it. Synchronous: whoever comes next finds it running.
+    /// Takes up the running turn if nobody in this memory runs it, unless that has just failed. Synchronous: whoever comes
+    /// next finds it running.
     pub fn revive(self: &Rc<Self>) -> Result<(), ApiError> {
         if self.run().is_some() || self.idle.get() || !self.store.exists()? {
             return Ok(());
         }
-        let Some(mut turn) = self.store.running_turn()? else {
+        let Some(turn) = self.store.running_turn()? else {
             self.idle.set(true);
             return Ok(());
         };
         let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(()) };
-        turn.generation += 1;
-        turn.resumptions += 1;
-        // Not within the transaction of the resumption: an attempt counts even if it takes the instance down.
-        self.store.take_up(&turn)?;
-        let now = self.clock.now_ms();
-        self.store.set_timer(Reason::Turn, now + WATCH_MS)?;
-        self.store.arm()?;
-        if turn.resumptions > MAX_ATTEMPTS {
-            return Ok(self.abandon(&thread, &turn)?);
+        let next = TurnRow { generation: turn.generation + 1, resumptions: turn.resumptions + 1, ..turn };
+        if let Attempt::Run(run) = self.attempt(&thread, next)? {
+            let spec = run.turn.spec();
+            worker::console_log!("turn {} resumed", spec.turn_id);
+            self.store.set_timer(Reason::Turn, self.clock.now_ms() + WATCH_MS)?;
+            self.store.arm()?;
+            self.keep_lease(&run);
+            self.launch(&Rc::new(run));
         }
-        self.resume(&thread, &turn)
-    }
-
-    fn resume(self: &Rc<Self>, thread: &ThreadMeta, turn: &TurnRow) -> Result<(), ApiError> {
-        let live = Rc::new(LiveLog::new(turn.turn_id.as_str(), self.numbers()?.next()));
-        let run = self.rebuilt(thread, turn, live, Turn::resume)?;
-        worker::console_log!("turn {} resumed, attempt {}", turn.turn_id, turn.resumptions);
-        self.keep_lease(&run);
-        self.launch(&Rc::new(run));
         Ok(())
     }
 
-    /// The run of the turn that has no end yet: the one in memory, else that of a parked turn, which does not run
-    /// before something is said to it.
-    pub fn run_or_parked(self: &Rc<Self>) -> Result<Option<Rc<Run>>, ApiError> {
+    /// The turn that has no end yet: its run in this memory, else a parked turn as it is rebuilt.
+    pub fn open(&self) -> Result<OpenTurn, ApiError> {
         if let Some(run) = self.run() {
-            return Ok(Some(run));
+            return Ok(OpenTurn::Run(run));
         }
-        let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(None) };
-        let Some(turn) = self.store.open_turn()?.filter(|turn| turn.status == TurnStatus::Parked) else {
-            return Ok(None);
-        };
-        let Some(live) = self.live(&turn.turn_id)? else { return Ok(None) };
-        Ok(Some(Rc::new(self.rebuilt(&thread, &turn, live, Turn::rebuild)?)))
+        let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(OpenTurn::None) };
+        let Some(turn) = self.store.open_turn()? else { return Ok(OpenTurn::None) };
+        if turn.status != TurnStatus::Parked {
+            return Ok(OpenTurn::OnHold(OnHold { thread, turn }));
+        }
+        Ok(match self.attempt(&thread, turn)? {
+            Attempt::Run(run) => OpenTurn::Run(Rc::new(run)),
+            Attempt::OnHold(turn) => OpenTurn::OnHold(OnHold { thread, turn }),
+            Attempt::GivenUp => OpenTurn::None,
+        })
     }
 
-    /// The time of some of a parked turn's calls is over.
+    /// The time of some of a parked turn's calls is over, or an attempt to rebuild it is due.
     pub fn expire(self: &Rc<Self>) -> Result<(), ApiError> {
-        let Some(run) = self.run_or_parked()? else { return Ok(()) };
-        match run.turn.expire()? {
-            true => self.go_on(&run),
-            false => {
+        match self.open()? {
+            OpenTurn::Run(run) => {
+                if run.turn.expire()? {
+                    self.go_on(&run);
+                    return Ok(());
+                }
                 self.store.set_timer(Reason::Parked, run.turn.waits_until())?;
-                self.store.arm()?;
             }
+            OpenTurn::OnHold(held) => self.store.set_timer(Reason::Parked, retry_at_ms(&held.turn))?,
+            OpenTurn::None => return Ok(()),
         }
-        Ok(())
+        Ok(self.store.arm()?)
+    }
+
+    /// Rebuilds a turn, unless that has just failed. `turn` is its row as it will be.
+    fn attempt(&self, thread: &ThreadMeta, turn: TurnRow) -> Result<Attempt, ApiError> {
+        let now = self.clock.now_ms();
+        match attempts::next(turn.failing, now) {
+            Next::Wait(_) => return Ok(Attempt::OnHold(turn)),
+            Next::GiveUp => return self.give_up(thread, turn),
+            Next::Try => {}
+        }
+        let begun = attempts::begun(turn.failing, now);
+        let turn = TurnRow { failing: Some(begun), ..turn };
+        // Not within the transaction of the rebuilding: an attempt counts even if it takes the instance down.
+        self.store.attempt(&turn)?;
+        let reason = match turn.status {
+            TurnStatus::Parked => Reason::Parked,
+            TurnStatus::Running | TurnStatus::Done => Reason::Turn,
+        };
+        let rebuilt = match turn.status {
+            TurnStatus::Parked => self.rebuilt(thread, &turn, Turn::rebuild),
+            TurnStatus::Running | TurnStatus::Done => {
+                self.store.set_timer(reason, begun.retry_at_ms)?;
+                self.store.arm()?;
+                self.rebuilt(thread, &turn, Turn::resume)
+            }
+        };
+        let error = match rebuilt {
+            Ok(run) => {
+                self.store.set_failing(&turn.turn_id, None)?;
+                return Ok(Attempt::Run(run));
+            }
+            Err(error) => error,
+        };
+        worker::console_error!("turn {} cannot be rebuilt: {error}", turn.turn_id);
+        let cause = match error.code {
+            ErrorCode::Misconfigured => Cause::Misconfigured,
+            _ => Cause::Unreadable,
+        };
+        let Some(failed) = attempts::failed(begun, cause, now) else { return self.give_up(thread, turn) };
+        self.store.set_failing(&turn.turn_id, Some(failed))?;
+        // A parked turn has its alarm at the end of its wait, which may be an hour away.
+        self.store.hasten_timer(reason, failed.retry_at_ms)?;
+        self.store.arm()?;
+        Ok(Attempt::OnHold(TurnRow { failing: Some(failed), ..turn }))
     }
 
     fn rebuilt(
         &self,
         thread: &ThreadMeta,
         turn: &TurnRow,
-        live: Rc<LiveLog>,
         rebuild: impl FnOnce(Vec<Entry>, Vec<Message>, Ports) -> Result<Rc<Turn>, LogError>,
     ) -> Result<Run, ApiError> {
+        let live = self.live_for(turn)?;
         let numbers = self.numbers()?;
         let entries = self.store.entries(&turn.turn_id)?;
         let spec = spec(&entries).ok_or_else(|| StoreError("the journal has no entry 0".to_owned()))?;
@@ -99,13 +174,47 @@ impl Thread {
         Ok(Run { turn, live })
     }
 
-    /// Ends a turn that cannot be rebuilt, so that the thread can go on. What it streamed stays in the log.
-    fn abandon(&self, thread: &ThreadMeta, turn: &TurnRow) -> Result<(), StoreError> {
+    /// Where the readers of a turn wait that is rebuilt or abandoned: of a parked turn they may be there already.
+    fn live_for(&self, turn: &TurnRow) -> Result<Rc<LiveLog>, StoreError> {
+        let waiting = match turn.status {
+            TurnStatus::Parked => self.live(&turn.turn_id)?,
+            TurnStatus::Running | TurnStatus::Done => None,
+        };
+        match waiting {
+            Some(live) => Ok(live),
+            None => Ok(Rc::new(LiveLog::new(turn.turn_id.as_str(), self.numbers()?.next()))),
+        }
+    }
+
+    fn give_up(&self, thread: &ThreadMeta, turn: TurnRow) -> Result<Attempt, ApiError> {
+        // Should the end be refused, the next attempt at it waits as long as any other.
+        let again = attempts::begun(turn.failing, self.clock.now_ms());
+        let again = Failing { attempts: again.attempts.max(attempts::MAX_ATTEMPTS), ..again };
+        let turn = TurnRow { failing: Some(again), ..turn };
+        self.store.attempt(&turn)?;
+        self.end(thread, &turn)?;
+        Ok(Attempt::GivenUp)
+    }
+
+    /// Ends a turn that cannot be rebuilt, because somebody stops it.
+    pub fn abandon(&self, OnHold { thread, turn }: &OnHold) -> Result<(), ApiError> {
+        Ok(self.end(thread, turn)?)
+    }
+
+    /// Ends a turn with all text that the object holds of it, so that the thread can go on. What it streamed stays in the
+    /// log.
+    fn end(&self, thread: &ThreadMeta, turn: &TurnRow) -> Result<(), StoreError> {
+        let salvaged = self.store.salvaged(&turn.turn_id)?;
         let message = "The service lost this turn and could not take it up again. Send the message again.";
         let stop = StopNote { code: "interrupted".to_owned(), message: message.to_owned() };
-        let content = self.store.user_content(&turn.turn_id)?.unwrap_or_default();
+        let asked = match salvaged.content.clone() {
+            Some(content) => content,
+            None => self.store.user_content(&turn.turn_id)?.unwrap_or_default().into(),
+        };
+        let said = salvaged.text();
+        let mark = format!("[This turn was stopped: {message}]");
         let note = Message::Assistant {
-            content: format!("[This turn was stopped: {message}]"),
+            content: if said.is_empty() { mark } else { format!("{said}\n\n{mark}") },
             tool_calls: Vec::new(),
             raw: None,
         };
@@ -113,7 +222,7 @@ impl Thread {
             id: turn.assistant_message_id.clone(),
             turn_id: turn.turn_id.clone(),
             role: Role::Assistant,
-            content: String::new(),
+            content: said,
             created_at: self.clock.now_ms(),
             finish_reason: Some(FinishReason::Interrupted),
             stop: Some(stop.clone()),
@@ -130,20 +239,24 @@ impl Thread {
             ("cost_summary".to_owned(), Event::CostSummary(CostSummary::default())),
             ("done".to_owned(), done),
         ];
-        let history = vec![Message::User { content: content.into() }, note];
+        let history = vec![Message::User { content: asked }, note];
         let (calls, plans) = (Vec::new(), Vec::new());
         let end = Some(Box::new(TurnEnd { message: stored, history, calls, plans, used: None }));
-        let numbers = self.numbers()?;
+        // Only a running turn can be ended.
+        let parking = (turn.status == TurnStatus::Parked).then_some(Parking::Over);
+        let context_type = salvaged.context_type.as_deref().unwrap_or("thread");
         let log = TurnLog {
-            live: Rc::new(LiveLog::new(turn.turn_id.as_str(), numbers.next())),
-            about: About::new(thread, &turn.turn_id, turn.generation, "thread"),
+            live: self.live_for(turn)?,
+            about: About::new(thread, &turn.turn_id, turn.generation, context_type),
             store: Rc::clone(&self.store),
             clock: Rc::clone(&self.clock),
-            numbers,
+            numbers: self.numbers()?,
         };
-        worker::console_error!("turn {} is given up after {} attempts", turn.turn_id, turn.resumptions);
-        let ended = log.commit(Commit { events, end, ..Commit::default() });
-        ended.map_err(|error| StoreError(format!("giving a turn up: {error:?}")))
+        worker::console_error!("turn {} is given up", turn.turn_id);
+        let ended = log.commit(Commit { events, end, parking, ..Commit::default() });
+        ended.map_err(|error| StoreError(format!("giving a turn up: {error:?}")))?;
+        self.release_readers();
+        Ok(())
     }
 }
 

@@ -17,6 +17,7 @@ use crate::ports::{Clock, LogError};
 use crate::protocol::{ApiError, ErrorCode, Numbered, Owner, Seq};
 use crate::storage::StoreError;
 use crate::storage::page::Page;
+use crate::storage::schema::NEWEST_READ;
 use crate::storage::sql::Store;
 use crate::storage::thread::{ThreadMeta, TurnStatus};
 use crate::turn::{Ran, Turn};
@@ -31,6 +32,9 @@ use super::respond::internal;
 /// While a turn runs or D1 has not heard of everything, the alarm stands at most this far ahead: a lost run is taken
 /// up within two seconds of the object being alive again.
 pub const WATCH_MS: u64 = 2_000;
+/// When an object asks again that cannot work at all: its tables are newer than the code, or cannot be brought up to
+/// date. A rollback lasts minutes at least.
+pub const PUT_OFF_MS: u64 = 60_000;
 /// How long somebody who stopped a turn waits for its end. The engine ends a stopped turn without awaiting anything,
 /// so this is only reached when the storage refuses.
 const END_MS: u64 = 10_000;
@@ -81,6 +85,15 @@ impl Thread {
             admitting: Mutex::new(()),
             draining: Cell::new(false),
         })
+    }
+
+    /// Brings the tables up to date at the first touch in this memory. Refuses a thread that newer code has written to.
+    pub fn up_to_date(&self) -> Result<(), ApiError> {
+        let Some(version) = self.store.newer_version()? else { return Ok(()) };
+        let detail = format!(
+            "its tables have version {version}, and this version of the service reads up to {NEWEST_READ}"
+        );
+        Err(ApiError::new(ErrorCode::ObjectTooNew, detail).retry_after(PUT_OFF_MS / 1_000))
     }
 
     /// The thread, if it is this owner's; none where nothing was ever written. A deleted thread and another's thread
@@ -157,6 +170,14 @@ impl Thread {
         let next = self.numbers()?.next();
         let mut parked = self.parked.borrow_mut();
         Ok(Some(Rc::clone(parked.get_or_insert_with(|| Rc::new(LiveLog::new(turn_id, next))))))
+    }
+
+    /// The readers of a parked turn wait for nothing any more.
+    pub fn release_readers(&self) {
+        let waiting = self.parked.take();
+        if let Some(live) = waiting {
+            live.close();
+        }
     }
 
     /// Goes on with a parked turn that was answered or stopped.

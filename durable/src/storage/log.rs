@@ -6,6 +6,7 @@ use crate::protocol::Seq;
 use super::StoreError;
 use super::page::{self, LogRow, Page};
 use super::rows::{self, Fresh};
+use super::salvage::{self, Salvaged};
 use super::sql::{Store, int, unsigned};
 
 impl Store {
@@ -35,12 +36,33 @@ impl Store {
 
     /// A turn's journal, in the order in which it was written.
     pub fn entries(&self, turn_id: &str) -> Result<Vec<Entry>, StoreError> {
-        let query = "SELECT key, payload FROM journal WHERE turn_id = ?1 ORDER BY row";
-        let mut pieces = Vec::new();
+        rows::entries(self.journal(turn_id)?)
+    }
+
+    /// The same as far as it can be read at all, with the texts of the turn's events.
+    pub fn salvaged(&self, turn_id: &str) -> Result<Salvaged, StoreError> {
+        let query =
+            "SELECT kind, payload FROM events WHERE turn_id = ?1 AND kind IN ('text', 'model_call_reset')
+            ORDER BY seq_first";
+        let mut events = Vec::new();
         for mut row in self.rows(query, [turn_id.into()])? {
-            pieces.push((row.text(0)?, row.text(1)?));
+            events.push((row.text(0)?, row.text(1)?));
         }
-        rows::entries(pieces)
+        Ok(salvage::salvaged(self.journal(turn_id)?, events))
+    }
+
+    /// For how long a turn had been running at its newest entry; none where that cannot be read.
+    pub fn elapsed_ms(&self, turn_id: &str) -> Result<Option<u64>, StoreError> {
+        let query = "SELECT payload FROM journal WHERE turn_id = ?1 ORDER BY row DESC LIMIT 1";
+        let newest = self.row(query, [turn_id.into()])?.map(|mut row| row.text(0)).transpose()?;
+        Ok(newest.and_then(|payload| salvage::elapsed_ms(&payload)))
+    }
+
+    /// Keys and payloads of a turn's journal, piece by piece.
+    fn journal(&self, turn_id: &str) -> Result<Vec<(String, String)>, StoreError> {
+        let query = "SELECT key, payload FROM journal WHERE turn_id = ?1 ORDER BY row";
+        let rows = self.rows(query, [turn_id.into()])?;
+        rows.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?))).collect()
     }
 
     /// Forgets the journal: nothing of a turn that has its end is ever replayed.

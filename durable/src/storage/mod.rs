@@ -8,6 +8,7 @@ pub mod history;
 pub mod outgoing;
 pub mod page;
 pub mod rows;
+pub mod salvage;
 pub mod schema;
 
 #[cfg(target_arch = "wasm32")]
@@ -44,7 +45,22 @@ pub mod vectors;
 #[cfg(test)]
 mod bounds_tests;
 #[cfg(test)]
+mod migrations_tests;
+#[cfg(test)]
+mod schema_tests;
+#[cfg(test)]
 mod tests;
+
+/// A turn that could not be rebuilt. Stands in its row until an attempt succeeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failing {
+    /// When the first attempt failed (milliseconds since 1970).
+    pub since_ms: u64,
+    /// The attempts that count.
+    pub attempts: u32,
+    /// When the next one is made.
+    pub retry_at_ms: u64,
+}
 
 /// The storage refused, or holds what cannot be read. The text is for the operator, never for a client.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -30,11 +30,11 @@ INSERT INTO events (seq_first, seq_last, turn_id, key, kind, payload)
 SELECT value ->> 0, value ->> 1, ?1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?2) WHERE true
 ON CONFLICT (turn_id, key) DO NOTHING RETURNING seq_first";
 
-/// Writes the rows that [`entry_rows`] made, in their order. A key that the turn has already is skipped.
+/// Writes the rows that [`entry_rows`] made, in their order. A key that the turn has already is an error: a fact happens
+/// once, and a second one under the same key would be lost in silence.
 pub const INSERT_ENTRIES: &str = "
 INSERT INTO journal (turn_id, key, piece, payload)
-SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?2) WHERE true
-ON CONFLICT (turn_id, key, piece) DO NOTHING";
+SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?2) WHERE true";
 
 /// An event that got its number.
 #[derive(Debug)]
@@ -78,6 +78,11 @@ pub fn entry_rows(entries: &[Entry]) -> Result<Vec<String>, StoreError> {
 
 /// Puts the pieces of entries together, which are in the order in which they were written.
 pub fn entries(rows: impl IntoIterator<Item = (String, String)>) -> Result<Vec<Entry>, StoreError> {
+    whole(rows).into_iter().map(|payload| Ok(serde_json::from_str(&payload)?)).collect()
+}
+
+/// The payloads of entries, each in one piece.
+pub fn whole(rows: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
     let mut whole: Vec<(String, String)> = Vec::new();
     for (key, payload) in rows {
         match whole.last_mut().filter(|(known, _)| *known == key) {
@@ -85,7 +90,7 @@ pub fn entries(rows: impl IntoIterator<Item = (String, String)>) -> Result<Vec<E
             None => whole.push((key, payload)),
         }
     }
-    whole.into_iter().map(|(_, payload)| Ok(serde_json::from_str(&payload)?)).collect()
+    whole.into_iter().map(|(_, payload)| payload).collect()
 }
 
 /// A part in as many rows as it needs: a long answer in small chunks has more numbers than text.

@@ -1,7 +1,89 @@
 //! The tables of a thread's object, made in one go by the first write: an object that was never written to has none.
+//! And the steps that bring the tables of an older version up to this one. Pure.
 
-/// Written to `meta`; a later version of the service brings older objects forward when it first writes to them.
-pub const VERSION: i64 = 1;
+/// The version of the tables that this code makes, and to which it brings older ones. It stands in `meta`.
+pub const VERSION: i64 = 2;
+
+/// The newest version that this code can work with. A step that older code could not live with takes two releases
+/// (CONTRIBUTING.md): the first one raises this, the second one [`VERSION`].
+pub const NEWEST_READ: i64 = 2;
+
+/// A change of a table, made where a column is missing, or where it is still there.
+struct Change {
+    table: &'static str,
+    column: &'static str,
+    /// Whether the column is there in the tables that need the change.
+    there: bool,
+    sql: &'static str,
+}
+
+const fn lacks(table: &'static str, column: &'static str, sql: &'static str) -> Change {
+    Change { table, column, there: false, sql }
+}
+
+const fn has(table: &'static str, column: &'static str, sql: &'static str) -> Change {
+    Change { table, column, there: true, sql }
+}
+
+/// The steps, by the version that they start from. A step looks at columns, since the tables of version 1 had four shapes
+/// before the version was ever read.
+const STEPS: [(i64, &[Change]); 1] = [(1, &FROM_1)];
+
+const FROM_1: [Change; 9] = [
+    lacks(
+        "meta",
+        "trimmed_through",
+        "ALTER TABLE meta ADD COLUMN trimmed_through INTEGER NOT NULL DEFAULT 0",
+    ),
+    lacks("meta", "approved_tools", "ALTER TABLE meta ADD COLUMN approved_tools TEXT"),
+    has("messages", "turn_id", "CREATE INDEX IF NOT EXISTS messages_by_turn ON messages (turn_id)"),
+    // A new table, because a UNIQUE constraint cannot be changed.
+    lacks(
+        "journal",
+        "piece",
+        "ALTER TABLE journal RENAME TO journal_before;
+        CREATE TABLE journal (
+          row     INTEGER PRIMARY KEY AUTOINCREMENT,
+          turn_id TEXT NOT NULL,
+          key     TEXT NOT NULL,
+          piece   INTEGER NOT NULL,
+          payload TEXT NOT NULL,
+          UNIQUE (turn_id, key, piece)
+        );
+        INSERT INTO journal (row, turn_id, key, piece, payload)
+          SELECT row, turn_id, key, 0, payload FROM journal_before ORDER BY row;
+        DROP TABLE journal_before",
+    ),
+    // NOT NULL without a default: no turn could begin with them.
+    has("turns", "stalled", "ALTER TABLE turns DROP COLUMN stalled"),
+    has("turns", "outcomes", "ALTER TABLE turns DROP COLUMN outcomes"),
+    lacks("outbox", "turn_id", "ALTER TABLE outbox ADD COLUMN turn_id TEXT"),
+    lacks("outbox", "due_at", "ALTER TABLE outbox ADD COLUMN due_at INTEGER NOT NULL DEFAULT 0"),
+    lacks(
+        "turns",
+        "failing_since",
+        "ALTER TABLE turns ADD COLUMN failing_since INTEGER;
+        ALTER TABLE turns ADD COLUMN failed_attempts INTEGER;
+        ALTER TABLE turns ADD COLUMN retry_at INTEGER",
+    ),
+];
+
+/// Brings the tables of an older version up to [`VERSION`], step by step. Belongs into one transaction. `has_column` says
+/// whether a table has a column, `run` runs statements.
+pub fn upgrade<E>(
+    from: i64,
+    has_column: impl Fn(&str, &str) -> Result<bool, E>,
+    run: impl Fn(&str) -> Result<(), E>,
+) -> Result<(), E> {
+    for (_, changes) in STEPS.iter().filter(|(step, _)| *step >= from) {
+        for change in *changes {
+            if has_column(change.table, change.column)? == change.there {
+                run(change.sql)?;
+            }
+        }
+    }
+    run(&format!("UPDATE meta SET schema_version = {VERSION}"))
+}
 
 /// All tables. Rows stay below the platform's 2 MB: what is longer is cut or split before it comes here.
 pub const CREATE: &str = "
@@ -69,7 +151,11 @@ CREATE TABLE turns (
   assistant_message_id TEXT NOT NULL,
   seq_first            INTEGER NOT NULL,
   seq_last             INTEGER,
-  started_at           INTEGER NOT NULL
+  started_at           INTEGER NOT NULL,
+  -- Set while the turn cannot be rebuilt: since when, how many attempts count, and when the next one is made.
+  failing_since        INTEGER,
+  failed_attempts      INTEGER,
+  retry_at             INTEGER
 ) WITHOUT ROWID;
 CREATE INDEX turns_by_seq ON turns (seq_first);
 CREATE TABLE timers (

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use wasm_bindgen::prelude::*;
 use worker::{SqlStorage, SqlStorageValue, State, Storage};
 
-use super::StoreError;
+use super::{StoreError, schema};
 
 #[wasm_bindgen]
 extern "C" {
@@ -86,6 +86,35 @@ impl Store {
             self.made.set(!found.is_empty());
         }
         Ok(self.made.get())
+    }
+
+    /// Reads the version of the tables at the first touch in this memory, and brings older tables up to date. The version
+    /// where it is newer than this code can read: nothing may be read or written then.
+    pub fn newer_version(&self) -> Result<Option<i64>, StoreError> {
+        if self.made.get() || !self.exists()? {
+            return Ok(None);
+        }
+        // Set by `exists`, and wrong until the tables are known to be up to date.
+        self.made.set(false);
+        let found = self.row("SELECT schema_version FROM meta", [])?;
+        let version = found.map_or(Ok(schema::VERSION), |row| row.int(0))?;
+        if version > schema::NEWEST_READ {
+            return Ok(Some(version));
+        }
+        if version < schema::VERSION {
+            self.transaction(|| {
+                let has_column = |table: &str, column: &str| self.has_column(table, column);
+                schema::upgrade(version, has_column, |sql| self.run(sql, []))
+            })?;
+            worker::console_log!("tables of version {version} are brought to {}", schema::VERSION);
+        }
+        self.made.set(true);
+        Ok(None)
+    }
+
+    fn has_column(&self, table: &str, column: &str) -> Result<bool, StoreError> {
+        let mut columns = self.rows(&format!("PRAGMA table_info({table})"), [])?;
+        Ok(columns.iter_mut().any(|row| row.maybe_text(1).is_some_and(|name| name == column)))
     }
 
     /// Runs a statement for its effect.

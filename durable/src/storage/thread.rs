@@ -8,7 +8,7 @@ use crate::model::Message;
 use crate::protocol::{Content, Owner, Role, Seq, StoredMessage};
 
 use super::sql::{Row, Store, int, unsigned};
-use super::{StoreError, history, schema};
+use super::{Failing, StoreError, history, schema};
 
 /// What `meta` says. A thread that was deleted keeps its numbers alone.
 pub struct Meta {
@@ -36,6 +36,8 @@ pub struct TurnRow {
     pub seq_first: Seq,
     /// The number of `done`; none while the turn runs.
     pub seq_last: Option<Seq>,
+    /// Set while the turn cannot be rebuilt.
+    pub failing: Option<Failing>,
 }
 
 /// Where a turn stands.
@@ -73,7 +75,9 @@ impl Reason {
 /// a message may have a megabyte.
 const PAGE_CHARS: u64 = 1_000_000;
 
-const TURN: &str = "turn_id, status, generation, resumptions, assistant_message_id, seq_first, seq_last";
+const TURN: &str =
+    "turn_id, status, generation, resumptions, assistant_message_id, seq_first, seq_last, failing_since,
+    failed_attempts, retry_at";
 const MESSAGE: &str =
     "row, id, turn_id, role, content, created_at, finish_reason, stop, usage, execution_tree";
 
@@ -215,10 +219,25 @@ impl Store {
         Ok(self.row(query, [turn_id.into(), int(generation)])?.is_some())
     }
 
-    /// A new run of a turn: from here on only its generation may write.
-    pub fn take_up(&self, turn: &TurnRow) -> Result<(), StoreError> {
+    /// An attempt to rebuild a turn begins. Where it is a new run, only its generation may write from here on.
+    pub fn attempt(&self, turn: &TurnRow) -> Result<(), StoreError> {
         let query = "UPDATE turns SET generation = ?2, resumptions = ?3 WHERE turn_id = ?1";
         let bindings = [turn.turn_id.as_str().into(), int(turn.generation), int(turn.resumptions.into())];
+        self.run(query, bindings)?;
+        self.set_failing(&turn.turn_id, turn.failing)
+    }
+
+    /// Notes how attempts to rebuild a turn have failed, or that one succeeded.
+    pub fn set_failing(&self, turn_id: &str, failing: Option<Failing>) -> Result<(), StoreError> {
+        let query =
+            "UPDATE turns SET failing_since = ?2, failed_attempts = ?3, retry_at = ?4 WHERE turn_id = ?1";
+        let column = |value: fn(Failing) -> u64| failing.map_or(SqlStorageValue::Null, |it| int(value(it)));
+        let bindings = [
+            turn_id.into(),
+            column(|failing| failing.since_ms),
+            column(|failing| failing.attempts.into()),
+            column(|failing| failing.retry_at_ms),
+        ];
         self.run(query, bindings)
     }
 
@@ -406,7 +425,14 @@ fn turn_of(mut row: Row) -> Result<TurnRow, StoreError> {
         assistant_message_id: row.text(4)?,
         seq_first: unsigned(row.int(5)?),
         seq_last: row.maybe_int(6).map(unsigned),
+        failing: failing_of(&row),
     })
+}
+
+fn failing_of(row: &Row) -> Option<Failing> {
+    let since_ms = unsigned(row.maybe_int(7)?);
+    let attempts = row.maybe_int(8).map_or(0, |attempts| u32::try_from(attempts).unwrap_or(u32::MAX));
+    Some(Failing { since_ms, attempts, retry_at_ms: row.maybe_int(9).map_or(0, unsigned) })
 }
 
 fn message_of(mut row: Row) -> Result<(i64, StoredMessage), StoreError> {

@@ -11,7 +11,7 @@ use super::closing::{Scope, foresee};
 use super::machine::{Level, LevelEnd, answer};
 use super::record::{PendingCall, Record};
 use super::results::failed;
-use crate::journal::{Commit, ToolEnd, TurnEnd, TurnStop};
+use crate::journal::{Commit, ToolEnd, TurnEnd, TurnStop, told_result};
 use crate::model::{Message, ReplyFinish};
 use crate::ports::LogError;
 use crate::protocol::{
@@ -86,11 +86,11 @@ pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
     }
     let partial = partial_text(&commit);
     say_why(&mut history, &partial, &note.message);
-    let said = last.root_texts.iter().map(String::as_str).chain(Some(partial.as_str()));
+    let said = last.root_texts.iter().cloned().chain(Some(partial));
     let said = said.filter(|text| !text.is_empty());
     // A turn that cannot go on keeps what its subtasks came to as well: nobody will put it into words.
     let lost = matches!(why, TurnStop::Interrupted { .. });
-    let content: Vec<&str> = said.chain(last.unanswered().filter(|_| lost)).collect();
+    let content: Vec<String> = said.chain(last.unanswered().filter(|_| lost).map(told_result)).collect();
     let content = content.join("\n\n");
     if let TurnStop::Budget { reason, limit, observed } = why {
         let exceeded = Event::BudgetExceeded { reason, limit, observed };

@@ -25,6 +25,19 @@ database.exec('PRAGMA busy_timeout = 10000');
 database.exec(sql);
 ";
 
+/// The name under which the runtime keeps an object: what it makes of the class and of the object's own name.
+const OBJECT_ID: &str = "
+const { createHash, createHmac } = require('node:crypto');
+const [unique, name] = process.argv.slice(1);
+const key = createHash('sha256').update(unique).digest();
+const mac = (of) => createHmac('sha256', key).update(of).digest().subarray(0, 16);
+const first = mac(name);
+process.stdout.write(Buffer.concat([first, mac(first)]).toString('hex'));
+";
+
+/// The class of threads' objects, as the runtime names it: `wrangler.toml` names the Worker.
+const THREADS: &str = "espalier-ThreadObject";
+
 /// The rows of a query on the main instance's D1.
 pub async fn d1(sql: &str, values: &[&str]) -> Vec<Value> {
     serde_json::from_slice(&node(QUERY, &main().await, sql, values).await).expect("rows as JSON")
@@ -75,6 +88,27 @@ pub async fn take(text: &str) {
 fn trigger(text: &str) -> String {
     let name: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
     format!("refuse_{name}")
+}
+
+/// The rows of a query on the database of a thread's object, at the instance whose state is in the folder that this
+/// variable names.
+pub async fn object_at(state: &str, name: &str, sql: &str) -> Vec<Value> {
+    serde_json::from_slice(&node(QUERY, &object(state, name).await, sql, &[]).await).expect("rows as JSON")
+}
+
+/// Changes that database behind the object's back. Makes it where the object was never asked for.
+pub async fn change_object_at(state: &str, name: &str, sql: &str) {
+    let file = object(state, name).await;
+    if let Some(folder) = file.parent() {
+        tokio::fs::create_dir_all(folder).await.expect("a folder for objects");
+    }
+    node(CHANGE, &file, sql, &[]).await;
+}
+
+async fn object(state: &str, name: &str) -> PathBuf {
+    let id = node(OBJECT_ID, Path::new(THREADS), name, &[]).await;
+    let id = String::from_utf8_lossy(&id).into_owned();
+    PathBuf::from(crate::env(state)).join("v3/do").join(THREADS).join(format!("{id}.sqlite"))
 }
 
 async fn node(script: &str, database: &Path, sql: &str, values: &[&str]) -> Vec<u8> {

@@ -320,4 +320,5 @@ fn the_parts_of_a_message_are_bounded() {
     assert!(detail.contains("100000 characters"), "{detail}");
 }
 
+mod envelope;
 mod typescript;

@@ -1,0 +1,122 @@
+//! What the Worker and a thread's object say to each other while they are of different versions.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::super::*;
+
+fn envelope(command: ThreadCommand) -> ThreadEnvelope {
+    let owner = Owner { issuer: "key".to_owned(), tenant: "t".to_owned(), user: "u".to_owned() };
+    ThreadEnvelope { owner, thread_id: Uuid::nil(), command }
+}
+
+fn chat(request: &Value) -> ThreadCommand {
+    let request = ChatRequest::parse(request.to_string().as_bytes()).unwrap();
+    ThreadCommand::Chat {
+        turn_id: Uuid::nil(),
+        // What means nothing stays in the Worker.
+        request: Box::new(ChatRequest { agent_mode: None, tools: None, ..request }),
+        visitor: Some(Visitor { address: Some("10.0.0.1".to_owned()) }),
+    }
+}
+
+/// A request with everything that a client may send, the names that old clients use included.
+fn full() -> Value {
+    json!({
+        "content": [
+            { "type": "text", "text": "Look", "unknown": 1 },
+            { "type": "image", "data": "data:image/png;base64,iVBORw0KGgo=" },
+        ],
+        "thread_id": Uuid::nil(), "turn_id": Uuid::nil(), "request_seq": 7,
+        "chat_context": { "kind": "editor", "contextType": "project", "workflowId": "w", "entityId": "e" },
+        "mode_profile": "swarm",
+        "browser_context": { "activeTabUrl": "https://a.example", "active_tab_title": "A", "tabCount": 2 },
+        "cancel_on_disconnect": true, "model": "thinking", "memory_enabled": true, "collections": ["c"],
+        "workflow_target": "x", "workflow_id": "y", "media_generation": { "any": { "thing": [1.5, null] } },
+        "client_tools": [{ "name": "ui_a", "description": "A.", "parameters": { "type": "object" } }],
+        "include": ["i"], "replaces_message_id": Uuid::nil(), "workspace": "w",
+        "agent_mode": { "a": 1 }, "tools": ["t"], "member_of_tomorrow": { "a": 1 },
+    })
+}
+
+#[test]
+fn every_command_is_read_as_it_was_sent() {
+    let commands = [
+        chat(&full()),
+        chat(&json!({ "content": "Hello" })),
+        ThreadCommand::Detail,
+        ThreadCommand::Messages { limit: 7, cursor: None },
+        ThreadCommand::Stream { after: 1 << 52 },
+        ThreadCommand::Cancel,
+        ThreadCommand::ToolResult { tool_call_id: "c".into(), content: "{}".into(), is_error: true },
+        ThreadCommand::Approval { approval_id: "a".into(), decision: Decision::ApproveForThread },
+        ThreadCommand::Rename { title: "t".into() },
+        ThreadCommand::Sent { message_id: "m".into() },
+        ThreadCommand::Delete,
+    ];
+    for command in commands {
+        let envelope = envelope(command);
+        assert_eq!(ThreadEnvelope::read(&serde_json::to_string(&envelope).unwrap()), Ok(envelope));
+    }
+}
+
+/// A request of a Worker of another version: this one's, changed.
+fn changed(command: ThreadCommand, change: impl FnOnce(&mut Value)) -> Result<ThreadEnvelope, ApiError> {
+    let mut sent = serde_json::to_value(envelope(command)).unwrap();
+    change(&mut sent);
+    ThreadEnvelope::read(&sent.to_string())
+}
+
+#[test]
+fn what_a_newer_worker_asks_for_is_refused_and_worth_repeating() {
+    type Change = fn(&mut Value);
+    let unknown: [(ThreadCommand, Change, &str); 8] = [
+        (ThreadCommand::Detail, |sent| sent["command"]["do"] = json!("archive"), "archive"),
+        (ThreadCommand::Detail, |sent| sent["command"]["with"] = json!(false), "command.with"),
+        (ThreadCommand::Detail, |sent| sent["region"] = json!("eu"), "region"),
+        (ThreadCommand::Cancel, |sent| sent["owner"]["group"] = json!("g"), "owner.group"),
+        (chat(&full()), |sent| sent["command"]["request"]["budget"] = json!(1), "command.request.budget"),
+        (
+            chat(&full()),
+            |sent| sent["command"]["request"]["chat_context"]["project"] = json!({}),
+            "command.request.chat_context.project",
+        ),
+        (
+            chat(&full()),
+            |sent| sent["command"]["request"]["client_tools"][0]["ask"] = json!(true),
+            "command.request.client_tools.0.ask",
+        ),
+        (chat(&full()), |sent| sent["command"]["request"]["mode_profile"] = json!("duel"), "duel"),
+    ];
+    for (command, change, named) in unknown {
+        let error = changed(command, change).unwrap_err();
+        assert_eq!((error.code.as_str(), error.code.status()), ("versions_differ", 503));
+        assert!(error.detail.contains(named), "{named}: {}", error.detail);
+        assert_eq!(error.retry_after_s, Some(10));
+    }
+}
+
+// A member that has no value says nothing.
+#[test]
+fn a_newer_member_without_a_value_changes_nothing() {
+    let request = json!({ "content": "Hello" });
+    let read = changed(chat(&request), |sent| sent["command"]["request"]["budget"] = Value::Null);
+    assert_eq!(read, Ok(envelope(chat(&request))));
+}
+
+#[test]
+fn what_an_older_worker_leaves_out_has_a_default_or_is_refused() {
+    let request = json!({ "content": "Hello" });
+    let optional = changed(chat(&request), |sent| {
+        let request = sent["command"]["request"].as_object_mut().unwrap();
+        request.retain(|name, _| name == "content");
+    });
+    assert_eq!(optional, Ok(envelope(chat(&request))));
+    let needed = changed(ThreadCommand::Rename { title: "t".into() }, |sent| {
+        sent["command"].as_object_mut().unwrap().remove("title");
+    });
+    let error = needed.unwrap_err();
+    assert_eq!(error.code, ErrorCode::VersionsDiffer);
+    assert!(error.detail.contains("title"), "{}", error.detail);
+    assert_eq!(ThreadEnvelope::read("").unwrap_err().code, ErrorCode::VersionsDiffer);
+}
