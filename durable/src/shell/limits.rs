@@ -45,10 +45,11 @@ pub fn from_env(var: impl Fn(&str) -> Option<String>, context: &ContextProfile) 
         let mut with = all.clone();
         if let (Value::Object(known), Value::Object(members)) = (&mut with, members) {
             // Journals are read leniently; what the operator writes is not: a limit that is misspelt limits nothing.
-            if let Some(name) = members.keys().find(|name| !known.contains_key(*name)) {
+            if let Some(at) = members.keys().position(|name| !known.contains_key(name)) {
                 let names: Vec<&str> = known.keys().map(String::as_str).collect();
                 return Err(format!(
-                    "the variable LIMITS: there is no limit {name:?}; there are: {}",
+                    "the variable LIMITS: member {} in alphabetical order is no limit; the limits are: {}",
+                    at + 1,
                     names.join(", ")
                 ));
             }

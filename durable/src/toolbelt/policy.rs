@@ -132,7 +132,7 @@ mod tests {
         ToolPolicy { workspace_root: Some("/".to_owned()), ..ToolPolicy::of(context) }
     }
 
-    // N-016 N-086 N-097 N-098 N-099 N-100 N-101
+    // N-016 N-086 N-097 N-098 N-099 N-100 N-101 N-200
     #[test]
     fn the_table_of_classes() {
         use PermissionClass::*;

@@ -101,7 +101,7 @@ fn a_file_is_written_read_edited_listed_and_deleted() {
     refused(level.read("b.md"), "there is no file \"b.md\"");
 }
 
-// N-102 N-103 N-226: whatever is called, and whoever calls it.
+// N-102 N-103 N-200 N-226: whatever is called, and whoever calls it.
 #[test]
 fn nothing_outside_the_workspace_can_be_named() {
     let mut level = Level::new();
