@@ -12,6 +12,7 @@ mod plan;
 mod project;
 mod request;
 mod tree;
+mod words;
 
 #[cfg(feature = "openapi")]
 pub use command::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
