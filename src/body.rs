@@ -44,6 +44,11 @@ fn too_large() -> ApiError {
     ApiError::new(ErrorCode::BodyTooLarge, format!("the body is larger than {MAX_BODY_BYTES} bytes"))
 }
 
+/// The refusal of a body whose end never came.
+pub fn broken_off() -> ApiError {
+    ApiError::new(ErrorCode::InvalidRequest, "the body broke off before its end")
+}
+
 /// Refuses every type but JSON. A page on another site can send others without being asked first (CORS).
 pub fn require_json(content_type: Option<&str>) -> Result<(), ApiError> {
     let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default();

@@ -13,7 +13,7 @@ use worker::js_sys::Uint8Array;
 use worker::web_sys::{Response, ResponseInit};
 use worker::{Context, Env, Headers, Request, console_error};
 
-use crate::body::BoundedBody;
+use crate::body::{self, BoundedBody};
 use crate::head;
 use crate::ids::uuid_v7;
 use crate::origin::{self, FETCH_SITE, Provenance};
@@ -56,7 +56,8 @@ impl Call {
         if self.request.inner().body().is_some() {
             let mut pieces = self.request.stream().map_err(Failure::internal("reading a body"))?;
             while let Some(piece) = pieces.next().await {
-                body.push(piece.map_err(Failure::internal("reading a body"))?)?;
+                // The client went away in the middle of its upload: nothing here failed.
+                body.push(piece.map_err(|_| body::broken_off())?)?;
             }
         }
         Ok(body.into_bytes())

@@ -6,7 +6,10 @@
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
 use espalier_test_support::client::assert_problem;
-use espalier_test_support::{Case, Client, Value, json, new_id, text};
+use espalier_test_support::stored::{d1, rows};
+use espalier_test_support::{Case, Client, Value, env, json, new_id, text};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 #[tokio::test]
 async fn a_body_with_a_wrong_member_names_it() {
@@ -16,8 +19,12 @@ async fn a_body_with_a_wrong_member_names_it() {
         (json!({ "content": null }), "content"),
         (json!({ "content": 7 }), "content"),
         (json!({ "content": [] }), "content"),
-        (json!({ "content": [{ "type": "text" }] }), "content"),
-        (json!({ "content": [{ "type": "hologram", "url": "x" }] }), "content"),
+        (json!({ "content": [{ "type": "text" }] }), "content[0].text"),
+        (json!({ "content": [{ "type": "hologram", "url": "x" }] }), "content[0].type"),
+        (
+            json!({ "content": [{ "type": "file", "data": "data:text/plain;base64,eA==" }] }),
+            "content[0].name",
+        ),
         (json!({ "content": "x".repeat(100_001) }), "content"),
         (json!({ "content": [{ "type": "image", "data": "https://example.com/a.png" }] }), "content[0].data"),
         (
@@ -123,6 +130,38 @@ async fn a_body_of_more_than_a_mebibyte_is_refused() {
     near["content"] = json!(7);
     assert_problem(client.post("/api/chat", &near).await, 400, "invalid_request", Some("content")).await;
     assert_problem(client.post("/api/chat", &padded(1 << 20)).await, 413, "body_too_large", None).await;
+}
+
+/// Announces a body, sends the beginning of one, and goes away.
+async fn broken_upload(method: &str, path: &str, cookie: &str) {
+    let url = env("ESPALIER_URL");
+    let address = url.trim_start_matches("http://");
+    let mut stream = TcpStream::connect(address).await.expect("a connection");
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nhost: {address}\r\ncookie: {cookie}\r\ncontent-type: application/json\r\n\
+         content-length: 100000\r\n\r\n{{\"content\": \"Hel"
+    );
+    stream.write_all(head.as_bytes()).await.expect("a request");
+    stream.shutdown().await.expect("the end of it");
+    // The service has noticed when it answers or closes.
+    let mut answer = Vec::new();
+    let end = tokio::time::timeout(std::time::Duration::from_secs(20), stream.read_to_end(&mut answer)).await;
+    println!("{method} {path}: {end:?} {}", String::from_utf8_lossy(&answer));
+}
+
+// A client that breaks off its upload is no failure of the service: no row in `error_log`.
+#[tokio::test]
+async fn an_upload_that_breaks_off_is_no_error() {
+    let case = Case::new().await;
+    case.script("", [text("Hi.")]).await;
+    let cookie = case.client.header("cookie");
+    broken_upload("POST", "/api/chat", cookie).await;
+    broken_upload("PUT", "/api/threads/0190a6e2-7d1c-7b3e-9f43-0c5d6e7f8a9b/files/a.txt", cookie).await;
+    // A whole turn is stored after them, and with it whatever they left.
+    let events = case.chat("Hello").await;
+    rows(&events, "llm_usage", "outcome").await;
+    let left = d1("SELECT message FROM error_log WHERE stage = ?1", &["reading a body"]).await;
+    assert!(left.is_empty(), "{left:?}");
 }
 
 #[tokio::test]

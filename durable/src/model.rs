@@ -341,6 +341,8 @@ pub enum ModelErrorKind {
     ContextTooLong,
     Network,
     Protocol,
+    /// The reply has more than this service takes: the model would say as much again.
+    ReplyTooLarge,
 }
 
 impl ModelErrorKind {
@@ -355,6 +357,7 @@ impl ModelErrorKind {
             ModelErrorKind::ContextTooLong => "provider_context_too_long",
             ModelErrorKind::Network => "provider_network",
             ModelErrorKind::Protocol => "provider_protocol",
+            ModelErrorKind::ReplyTooLarge => "provider_reply_too_large",
         }
     }
 

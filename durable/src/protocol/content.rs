@@ -1,14 +1,17 @@
 //! What a user says: text, images, files. Its wire form is also how the model's view of a conversation keeps it.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::de::Error;
+use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::ApiError;
+use super::object::Object;
+use super::words::wrong_member;
 
 /// The longest message, in characters: about a fifth of the history's 128 000 tokens (DESIGN §4). The text files of a
 /// message count.
@@ -23,34 +26,61 @@ pub const MAX_ATTACHED_BYTES: usize = 600_000;
 const MAX_NAME_CHARS: usize = 255;
 
 /// The user's message: plain text, or parts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(
-    untagged,
-    expecting = "expected a string or an array of parts: {\"type\": \"text\", \"text\"}, {\"type\": \"image\", \"data\"} \
-                 or {\"type\": \"file\", \"name\", \"data\"}"
-)]
+#[serde(untagged)]
 pub enum Content {
     Text(#[cfg_attr(feature = "openapi", schemars(length(max = MAX_CONTENT_CHARS)))] String),
-    Parts(
-        #[serde(deserialize_with = "parts")]
-        #[cfg_attr(feature = "openapi", schemars(length(min = 1)))]
-        Vec<ContentPart>,
-    ),
+    Parts(#[cfg_attr(feature = "openapi", schemars(length(min = 1)))] Vec<ContentPart>),
 }
 
-/// The parts, each with its type by name: serde takes a variant's number for its name.
-fn parts<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<ContentPart>, D::Error> {
-    let part = |part: Map<String, Value>| match part.get("type") {
-        Some(Value::String(_)) => ContentPart::deserialize(Value::Object(part)).map_err(D::Error::custom),
-        _ => Err(D::Error::custom("a part has its type as a string")),
-    };
-    Vec::deserialize(from)?.into_iter().map(part).collect()
+// Not derived: a derived untagged or tagged enum does not say which part of which message is wrong.
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct ContentVisitor;
+        impl<'de> Visitor<'de> for ContentVisitor {
+            type Value = Content;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or an array of parts")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Content, E> {
+                Ok(Content::Text(text.to_owned()))
+            }
+            fn visit_string<E: Error>(self, text: String) -> Result<Content, E> {
+                Ok(Content::Text(text))
+            }
+            fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Content, S::Error> {
+                let mut parts = Vec::new();
+                while let Some(part) = list.next_element()? {
+                    parts.push(part);
+                }
+                Ok(Content::Parts(parts))
+            }
+        }
+        from.deserialize_any(ContentVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for ContentPart {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let Object(part) = Object::<Map<String, Value>>::deserialize(from)?;
+        let member = |name: &'static str| match part.get(name) {
+            Some(Value::String(text)) => Ok(text.clone()),
+            Some(_) => Err(wrong_member(name, "must be a string")),
+            None => Err(D::Error::missing_field(name)),
+        };
+        match member("type")?.as_str() {
+            "text" => Ok(ContentPart::Text { text: member("text")? }),
+            "image" => Ok(ContentPart::Image { data: DataUrl(member("data")?) }),
+            "file" => Ok(ContentPart::File { name: member("name")?, data: DataUrl(member("data")?) }),
+            _ => Err(wrong_member("type", "must be `text`, `image` or `file`")),
+        }
+    }
 }
 
 /// One part of a message.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]

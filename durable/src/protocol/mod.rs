@@ -12,6 +12,7 @@ mod plan;
 mod project;
 mod request;
 mod tree;
+mod words;
 
 pub use command::{
     ANONYMOUS, Owner, ThreadCommand, ThreadEnvelope, Visitor, check_workspace, hex, quota_object_name,

@@ -9,6 +9,7 @@ use super::command::check_workspace;
 #[cfg(feature = "openapi")]
 use super::command::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
 use super::object::{Object, object, objects};
+use super::words::{self, not_json};
 use super::{ApiError, Content, Decision, ErrorCode};
 
 /// The longest name of a context's type or entity, in characters: they stand in prompts.
@@ -258,7 +259,7 @@ pub(super) fn read<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, ApiEr
     }
     let mut json = serde_json::Deserializer::from_slice(body);
     let Object(value) = serde_path_to_error::deserialize(&mut json).map_err(|error| refusal(body, error))?;
-    json.end().map_err(|error| ApiError::new(ErrorCode::InvalidJson, error.to_string()))?;
+    json.end().map_err(|error| not_json(&error))?;
     Ok(value)
 }
 
@@ -324,18 +325,9 @@ fn refusal(body: &[u8], error: serde_path_to_error::Error<serde_json::Error>) ->
     // A number where a word is expected counts as bad syntax with serde_json, in a body that is good JSON.
     let is_json = |text: &str| serde_json::from_str::<IgnoredAny>(text).is_ok();
     if !inner.is_data() && !std::str::from_utf8(body).is_ok_and(is_json) {
-        return ApiError::new(ErrorCode::InvalidJson, inner.to_string());
+        return not_json(&inner);
     }
-    let detail = inner.to_string();
-    // A missing member has the path of its object: the message names it, so the field does as well.
-    if let Some(missing) = detail.strip_prefix("missing field `").and_then(|rest| rest.split('`').next()) {
-        let field = if path == "." { missing.to_owned() } else { format!("{path}.{missing}") };
-        return ApiError::field(field, "this member is required");
-    }
-    if path == "." {
-        return ApiError::new(ErrorCode::InvalidRequest, detail);
-    }
-    ApiError::field(path, detail)
+    words::refusal(&path, &inner)
 }
 
 /// How deeply arrays and objects nest, without building them.

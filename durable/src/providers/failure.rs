@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::model::{ModelError, ModelErrorKind};
 
+use super::codec::{MAX_CALLS, MAX_REPLY_BYTES};
 use super::sse::SseError;
 
 #[cfg(test)]
@@ -135,6 +136,7 @@ fn error(kind: ModelErrorKind, place: &str) -> ModelError {
         ModelErrorKind::ContextTooLong => "The conversation is too long for the model",
         ModelErrorKind::Network => "The model provider could not be reached",
         ModelErrorKind::Protocol => "The model provider gave an answer that makes no sense",
+        ModelErrorKind::ReplyTooLarge => "The model's reply is larger than this service takes",
     };
     ModelError { kind, message: format!("{what}{place}.") }
 }
@@ -142,6 +144,19 @@ fn error(kind: ModelErrorKind, place: &str) -> ModelError {
 /// The provider broke its own protocol; `message` says how, in our words.
 pub fn protocol(message: &str) -> ModelError {
     ModelError { kind: ModelErrorKind::Protocol, message: message.into() }
+}
+
+/// The reply is larger than a reply may be.
+pub fn too_large() -> ModelError {
+    let limit = MAX_REPLY_BYTES / 1024;
+    let message = format!("The model's reply is too large: one may have {limit} KiB.");
+    ModelError { kind: ModelErrorKind::ReplyTooLarge, message }
+}
+
+/// The reply has more calls than a reply may have.
+pub fn too_many_calls() -> ModelError {
+    let message = format!("The model made more than {MAX_CALLS} tool calls at once.");
+    ModelError { kind: ModelErrorKind::ReplyTooLarge, message }
 }
 
 /// The connection failed; `message` says how, in our words.

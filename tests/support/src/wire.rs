@@ -46,6 +46,7 @@ const ERRORS: Kind = OneOf(&[
     "provider_context_too_long",
     "provider_network",
     "provider_protocol",
+    "provider_reply_too_large",
     "internal",
 ]);
 

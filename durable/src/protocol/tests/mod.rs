@@ -66,6 +66,103 @@ fn a_bad_body_names_its_member() {
 }
 
 #[test]
+fn a_refusal_says_what_must_be_there_and_names_no_rust_type() {
+    let with = |member: &str, value: Value| json!({"content": "x", member: value}).to_string();
+    let part = |part: Value| json!({ "content": [part] }).to_string();
+    for (body, detail) in [
+        (with("request_seq", json!("7")), "must be a whole number that is not negative"),
+        (with("request_seq", json!(-1)), "must be a whole number that is not negative"),
+        (with("request_seq", json!(1.5)), "must be a whole number that is not negative"),
+        (with("memory_enabled", json!("yes, expected so")), "must be true or false"),
+        (with("thread_id", json!("7")), "must be a UUID"),
+        (with("collections", json!("c")), "must be an array"),
+        (with("collections", json!([1])), "must be a string"),
+        (with("chat_context", json!("thread")), "must be an object"),
+        (with("chat_context", json!({"kind": "swarm"})), "must be `thread` or `editor`"),
+        (with("client_tools", json!({})), "must be an array"),
+        (with("client_tools", json!([{"name": "ui_a"}])), "this member is required"),
+        (
+            with("client_tools", json!([{"name": "ui_a", "description": "d", "input_schema": []}])),
+            "must be an object",
+        ),
+        (with("media_generation", json!(1)), "must be an object"),
+        (with("model", json!({})), "must be a string"),
+        (json!({"content": 1}).to_string(), "must be a string or an array of parts"),
+        (part(json!({"type": "file", "data": "x"})), "this member is required"),
+        (part(json!({"type": "image", "data": 1})), "must be a string"),
+        (part(json!({"type": "video"})), "must be `text`, `image` or `file`"),
+        (part(json!("x")), "must be an object"),
+        ("[]".to_owned(), "the body must be an object"),
+        ("{\"content\": ".to_owned(), "the body ends before it is complete"),
+        ("{\"content\": \"x\"} y".to_owned(), "the body is not JSON from line 1, column 18 on"),
+    ] {
+        let error = ChatRequest::parse(body.as_bytes()).unwrap_err();
+        assert_eq!(error.detail, detail, "{body}");
+    }
+}
+
+/// Each member of each body, with a value of each JSON type: what is refused is told without a word of Rust's.
+#[test]
+fn no_refusal_names_a_rust_type() {
+    type Parse = fn(&[u8]) -> Result<(), ApiError>;
+    let bodies: [(&[&str], Parse); 6] = [
+        (
+            &[
+                "content",
+                "thread_id",
+                "turn_id",
+                "request_seq",
+                "chat_context",
+                "mode_profile",
+                "browser_context",
+                "cancel_on_disconnect",
+                "model",
+                "memory_enabled",
+                "collections",
+                "workflow_target",
+                "workflow_id",
+                "media_generation",
+                "client_tools",
+                "include",
+                "replaces_message_id",
+                "workspace",
+            ],
+            |body| ChatRequest::parse(body).map(|_| ()),
+        ),
+        (&["title"], |body| ThreadChange::parse(body).map(|_| ())),
+        (&["name", "tenant", "scopes", "user", "expires_at"], |body| NewKey::parse(body, 1_000).map(|_| ())),
+        (&["name", "description"], |body| NewCollection::parse(body).map(|_| ())),
+        (&["tool_call_id", "result", "is_error"], |body| ToolResult::parse(body).map(|_| ())),
+        (&["approval_id", "decision"], |body| Approval::parse(body).map(|_| ())),
+    ];
+    let values = [
+        json!(null),
+        json!(true),
+        json!(-1),
+        json!(1.5),
+        json!("x"),
+        json!([]),
+        json!([{}]),
+        json!({}),
+        json!({"kind": 1}),
+    ];
+    for (members, parse) in bodies {
+        for member in members {
+            for value in &values {
+                let body = json!({ *member: value }).to_string();
+                let Err(error) = parse(body.as_bytes()) else { continue };
+                for word in [
+                    "struct", "enum", "u64", "u32", "usize", "f64", "i64", "bool ", "at line", "variant",
+                    "Content", "sequence", "a map",
+                ] {
+                    assert!(!error.detail.contains(word), "{body}: {}", error.detail);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn a_title_is_one_line() {
     let parse = |title: &str| ThreadChange::parse(json!({ "title": title }).to_string().as_bytes());
     assert_eq!(parse(" a\n\tb\u{0}c  ").unwrap().title, "a b c");
@@ -271,10 +368,18 @@ fn a_bad_part_is_named() {
     let image = |data: &str| json!([{"type": "text", "text": "x"}, {"type": "image", "data": data}]);
     let file = |name: &str, data: &str| json!([{"type": "file", "name": name, "data": data}]);
     let table = [
-        (json!([{"type": "image"}]), "content"),
-        (json!([{"type": "image", "data": 1}]), "content"),
-        (json!([{"type": 0, "text": "x"}]), "content"),
-        (json!([{"text": "x"}]), "content"),
+        (json!([{"type": "image"}]), "content[0].data"),
+        (json!([{"type": "text", "text": "x"}, {"type": "image", "data": 1}]), "content[1].data"),
+        (json!([{"type": "file", "data": url("text/plain", b"x")}]), "content[0].name"),
+        (json!([{"type": "file", "name": null, "data": url("text/plain", b"x")}]), "content[0].name"),
+        (json!([{"type": "text", "content": "x"}]), "content[0].text"),
+        (json!([{"type": 0, "text": "x"}]), "content[0].type"),
+        (json!([{"type": "video", "data": "x"}]), "content[0].type"),
+        (json!([{"text": "x"}]), "content[0].type"),
+        (json!(["x"]), "content[0]"),
+        (json!([["text", "x"]]), "content[0]"),
+        (json!({"type": "text", "text": "x"}), "content"),
+        (json!(null), "content"),
         (image("https://example.com/a.png"), "content[1].data"),
         (image("data:image/png,abc"), "content[1].data"),
         (image(&url("image/svg+xml", b"<svg/>")), "content[1].data"),

@@ -6,7 +6,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::model::{ModelError, RawValueEq, ToolCall};
 use crate::providers::acceptable;
 use crate::providers::codec::{MAX_CALLS, name_calls};
-use crate::providers::failure::protocol;
+use crate::providers::failure::{protocol, too_many_calls};
 use crate::providers::json::{Object, Text};
 use crate::providers::members::Members;
 
@@ -135,7 +135,7 @@ impl Blocks {
     fn name_calls(&mut self, first: usize) -> Result<Vec<ToolCall>, ModelError> {
         let blocks: Vec<&mut Block> = self.0.iter_mut().filter(|block| block.kind == Kind::ToolUse).collect();
         if blocks.len() > MAX_CALLS {
-            return Err(protocol("The model made too many tool calls at once."));
+            return Err(too_many_calls());
         }
         let mut ids: Vec<String> = blocks.iter().map(|block| block.members.text("id").into_owned()).collect();
         name_calls(&mut ids.iter_mut().collect::<Vec<_>>(), first);

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::model::{ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, ReplyFinish, Usage};
 use crate::providers::codec::{MAX_REPLY_BYTES, Reading};
-use crate::providers::failure::{Complaint, protocol};
+use crate::providers::failure::{Complaint, protocol, too_large};
 use crate::providers::json;
 use crate::providers::sse::SseEvent;
 
@@ -95,7 +95,7 @@ impl Reply {
             _ => {}
         }
         match self.bytes > MAX_REPLY_BYTES {
-            true => Err(protocol("The model's reply is too large.")),
+            true => Err(too_large()),
             false => Ok(Stream::GoesOn),
         }
     }

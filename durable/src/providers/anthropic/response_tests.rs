@@ -419,12 +419,13 @@ fn the_size_of_a_reply_is_bounded() {
     ] {
         assert_eq!(testing::decode(&fresh, [&of(kind, member, 3)[..]]).1, Ok(()), "{kind}");
         let error = testing::decode(&fresh, [&of(kind, member, 5)[..]]).1.unwrap_err();
-        assert_eq!(error.kind, ModelErrorKind::Protocol, "{kind}");
+        assert_eq!(error.kind, ModelErrorKind::ReplyTooLarge, "{kind}");
     }
     let many =
         |count: u64| whole(&(0..count).map(|index| tool_use(index, "", "f")).collect::<Vec<_>>(), "tool_use");
     assert_eq!(testing::decode(&fresh, [&many(128)[..]]).1, Ok(()));
-    assert!(testing::decode(&fresh, [&many(129)[..]]).1.is_err());
+    let error = testing::decode(&fresh, [&many(129)[..]]).1.unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::ReplyTooLarge);
     let texts = |count: u64| whole(&(0..count).map(empty_text).collect::<Vec<_>>(), "end_turn");
     assert_eq!(testing::decode(&fresh, [&texts(512)[..]]).1, Ok(()));
     assert!(testing::decode(&fresh, [&texts(513)[..]]).1.is_err());

@@ -5,7 +5,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use crate::model::{ModelError, ToolCall};
 use crate::providers::acceptable;
 use crate::providers::codec::{MAX_CALLS, name_calls};
-use crate::providers::failure::protocol;
+use crate::providers::failure::too_many_calls;
 use crate::providers::json::text_of;
 use crate::providers::members::Members;
 
@@ -38,7 +38,7 @@ impl Calls {
         let place = match place {
             Place::At(place) => place,
             Place::New(_) if self.list.len() >= MAX_CALLS => {
-                return Err(protocol("The model made too many tool calls at once."));
+                return Err(too_many_calls());
             }
             Place::New(index) => {
                 self.list.push(Call { index, ..Call::default() });

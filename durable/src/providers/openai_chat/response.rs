@@ -10,7 +10,7 @@ use crate::model::{
     ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, RawValueEq, ReplyFinish, ToolCall, Usage,
 };
 use crate::providers::codec::{MAX_REPLY_BYTES, Reading, cut};
-use crate::providers::failure::{Complaint, protocol};
+use crate::providers::failure::{Complaint, protocol, too_large};
 use crate::providers::json::{Text, read};
 use crate::providers::members::Members;
 use crate::providers::sse::SseEvent;
@@ -101,7 +101,7 @@ impl Reply {
     /// Refuses a reply that has become too large.
     pub fn bounded(&self) -> Result<(), ModelError> {
         if self.bytes > MAX_REPLY_BYTES {
-            return Err(protocol("The model's reply is too large."));
+            return Err(too_large());
         }
         Ok(())
     }

@@ -364,10 +364,13 @@ fn the_size_of_a_reply_is_bounded() {
         let fits = done(&[chunk(), chunk(), chunk()]);
         assert_eq!(decode([&fits[..]]).1, Ok(()));
         let stream = done(&[chunk(), chunk(), chunk(), chunk(), chunk()]);
-        assert_eq!(decode([&stream[..]]).1.unwrap_err().kind, ModelErrorKind::Protocol);
+        assert_eq!(decode([&stream[..]]).1.unwrap_err().kind, ModelErrorKind::ReplyTooLarge);
     }
-    let many: Vec<Value> = (0..129).map(|index| call(index, "", "f", "{}")).collect();
-    assert_eq!(decode([&done(&many)[..]]).1.unwrap_err().kind, ModelErrorKind::Protocol);
+    let many = |count: u64| (0..count).map(|index| call(index, "", "f", "{}")).collect::<Vec<Value>>();
+    assert_eq!(decode([&done(&many(128))[..]]).1, Ok(()));
+    let error = decode([&done(&many(129))[..]]).1.unwrap_err();
+    assert_eq!((error.kind, error.kind.retryable()), (ModelErrorKind::ReplyTooLarge, false));
+    assert_eq!(error.message, "The model made more than 128 tool calls at once.");
     let endless = format!("data: {}", "x".repeat(8 * MAX_REPLY_BYTES));
     assert_eq!(decode([endless.as_bytes()]).1.unwrap_err().kind, ModelErrorKind::Protocol);
 }

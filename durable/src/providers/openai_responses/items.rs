@@ -6,7 +6,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::model::{ModelError, RawValueEq, ToolCall};
 use crate::providers::acceptable;
 use crate::providers::codec::{MAX_CALLS, name_calls};
-use crate::providers::failure::protocol;
+use crate::providers::failure::{protocol, too_many_calls};
 
 use super::event::WireItem;
 use super::request::InputItem;
@@ -81,7 +81,7 @@ impl Items {
         let came: Vec<Option<ToolCall>> = self.0.iter().map(|item| item.call().cloned()).collect();
         let mut ids: Vec<&mut String> = self.0.iter_mut().filter_map(Item::call_id).collect();
         if ids.len() > MAX_CALLS {
-            return Err(protocol("The model made too many tool calls at once."));
+            return Err(too_many_calls());
         }
         name_calls(&mut ids, first);
         // A message that was cut has no form to go back in; its text has.

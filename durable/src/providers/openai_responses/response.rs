@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::model::{ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, ReplyFinish, Usage};
 use crate::providers::codec::{MAX_REPLY_BYTES, Reading};
-use crate::providers::failure::{Complaint, protocol};
+use crate::providers::failure::{Complaint, protocol, too_large};
 use crate::providers::json;
 use crate::providers::sse::SseEvent;
 
@@ -112,7 +112,7 @@ impl Reply {
             _ => {}
         }
         if self.bytes > MAX_REPLY_BYTES {
-            return Err(protocol("The model's reply is too large."));
+            return Err(too_large());
         }
         Ok(None)
     }
@@ -206,7 +206,7 @@ impl Reply {
             }
         }
         if self.bytes > MAX_REPLY_BYTES {
-            return Err(protocol("The model's reply is too large."));
+            return Err(too_large());
         }
         let reason = response.incomplete_details.as_ref().map_or("", |details| details.reason.as_str());
         Ok((finish(reason), response))

@@ -366,7 +366,7 @@ fn the_size_of_a_reply_is_bounded() {
         assert_eq!(testing::decode(&fresh, [&of(3)[..]]).1, Ok(()), "{kind}");
         assert_eq!(
             testing::decode(&fresh, [&of(5)[..]]).1.unwrap_err().kind,
-            ModelErrorKind::Protocol,
+            ModelErrorKind::ReplyTooLarge,
             "{kind}"
         );
     }
@@ -377,7 +377,8 @@ fn the_size_of_a_reply_is_bounded() {
     let many =
         |count: u64| whole(&(0..count).map(|index| done(index, call("", "", "f", "{}"))).collect::<Vec<_>>());
     assert_eq!(testing::decode(&fresh, [&many(128)[..]]).1, Ok(()));
-    assert!(testing::decode(&fresh, [&many(129)[..]]).1.is_err());
+    let error = testing::decode(&fresh, [&many(129)[..]]).1.unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::ReplyTooLarge);
     let items =
         |count: u64| whole(&(0..count).map(|index| added(index, json!({"type": "x"}))).collect::<Vec<_>>());
     assert_eq!(testing::decode(&fresh, [&items(512)[..]]).1, Ok(()));

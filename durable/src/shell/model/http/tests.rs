@@ -341,13 +341,14 @@ fn a_provider_that_sends_gigabytes_is_cut_off() {
     let arguments = format!(
         "data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{{\"index\":0,\"id\":\"a\",\"function\":{{\"name\":\"f\",\"arguments\":\"{x}\"}}}}]}}}}]}}\n\n"
     );
-    for (what, piece, most) in [
-        ("text", delta, MAX_REPLY_BYTES),
-        ("the arguments of a call", arguments, MAX_REPLY_BYTES),
-        ("a line that never ends", x.clone(), 4 * MAX_REPLY_BYTES),
-        ("an event that never ends", format!("data: {x}\n"), 4 * MAX_REPLY_BYTES),
-        ("comments", format!(": {x}\n\n"), ANSWER_BYTES),
-        ("events that say nothing", format!("data: {{\"x\":\"{x}\"}}\n\n"), ANSWER_BYTES),
+    use ModelErrorKind::{Protocol, ReplyTooLarge};
+    for (what, piece, most, kind) in [
+        ("text", delta, MAX_REPLY_BYTES, ReplyTooLarge),
+        ("the arguments of a call", arguments, MAX_REPLY_BYTES, ReplyTooLarge),
+        ("a line that never ends", x.clone(), 4 * MAX_REPLY_BYTES, Protocol),
+        ("an event that never ends", format!("data: {x}\n"), 4 * MAX_REPLY_BYTES, Protocol),
+        ("comments", format!(": {x}\n\n"), ANSWER_BYTES, Protocol),
+        ("events that say nothing", format!("data: {{\"x\":\"{x}\"}}\n\n"), ANSWER_BYTES, Protocol),
     ] {
         let case = Case::new();
         let mut events = case.call();
@@ -362,7 +363,7 @@ fn a_provider_that_sends_gigabytes_is_cut_off() {
                 None => panic!("{what} is taken for an answer"),
             }
         };
-        assert_eq!(error.kind, ModelErrorKind::Protocol, "{what}");
+        assert_eq!(error.kind, kind, "{what}");
         assert!(read.get() <= most + 2 * piece.len(), "{what}: {} bytes were read", read.get());
         assert_eq!(next(&mut events), None);
         assert_eq!(Rc::strong_count(&read), 1, "{what}: the request goes on");

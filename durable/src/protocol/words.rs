@@ -1,0 +1,65 @@
+//! What is wrong with a body, in the words of the wire. Serde's own name Rust's types, and count lines and columns.
+
+use serde::de::Error;
+use serde_json::error::Category;
+
+use super::{ApiError, ErrorCode};
+
+/// An error about a member of the object that is being read, for types that read themselves.
+pub(super) fn wrong_member<E: Error>(name: &str, rule: &str) -> E {
+    E::custom(format!("member `{name}` {rule}"))
+}
+
+/// The refusal of a body that is JSON and not what is wanted. `path` is where the error came up, `.` for the body.
+pub(super) fn refusal(path: &str, error: &serde_json::Error) -> ApiError {
+    let told = error.to_string();
+    // What serde_json appends to messages is where in the text it was.
+    let told = told.rsplit_once(" at line ").map_or(told.as_str(), |(told, _)| told);
+    let below = |name: &str| if path == "." { name.to_owned() } else { format!("{path}.{name}") };
+    let named = |prefix: &str| told.strip_prefix(prefix).and_then(|rest| rest.split_once('`'));
+    // The path is that of the object, and the message names the member: so does the field.
+    if let Some((name, _)) = named("missing field `") {
+        return ApiError::field(below(name), "this member is required");
+    }
+    if let Some((name, rule)) = named("member `") {
+        return ApiError::field(below(name), rule.trim_start());
+    }
+    let detail = in_words(told);
+    match path {
+        "." => ApiError::new(ErrorCode::InvalidRequest, format!("the body {detail}")),
+        path => ApiError::field(path, detail),
+    }
+}
+
+/// The refusal of a body that is not JSON.
+pub(super) fn not_json(error: &serde_json::Error) -> ApiError {
+    let detail = match error.classify() {
+        Category::Eof => "the body ends before it is complete".to_owned(),
+        Category::Io | Category::Syntax | Category::Data => {
+            format!("the body is not JSON from line {}, column {} on", error.line(), error.column())
+        }
+    };
+    ApiError::new(ErrorCode::InvalidJson, detail)
+}
+
+/// What must stand there in place of what does.
+fn in_words(told: &str) -> String {
+    if told.starts_with("UUID parsing failed") {
+        return "must be a UUID".to_owned();
+    }
+    let Some((_, expected)) = told.rsplit_once(", expected ") else { return told.to_owned() };
+    let wanted = match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number that is not negative",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a boolean" => "true or false",
+        "a sequence" => "an array",
+        "a map" => "an object",
+        _ if expected.starts_with("a nonzero ") => "a whole number of at least 1",
+        _ if ["struct ", "enum ", "variant "].iter().any(|kind| expected.starts_with(kind)) => {
+            "something else"
+        }
+        expected => expected,
+    };
+    format!("must be {wanted}")
+}
