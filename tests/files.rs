@@ -218,7 +218,7 @@ async fn a_named_workspace_is_shared_by_threads_and_by_nobody_else() {
     other.script("list", [call("list_files", json!({})), text("Listed.")]).await;
     case.chat_with(&json!({ "workspace": name, "content": case.said("Write", "write") })).await;
     let events = case.chat_with(&json!({ "workspace": name, "content": case.said("Read", "read") })).await;
-    assert!(events.iter().any(|event| event.text("result") == told("a", "one\n")), "{events:#?}");
+    assert!(events.iter().any(|event| event.text("result") == told("a.txt", "one\n")), "{events:#?}");
     let thread = first(&events, "session").text("thread_id").to_owned();
     assert_eq!(paths(&case.client, &thread).await, [""; 0], "the thread's own workspace is another");
     other.chat_with(&json!({ "workspace": name, "content": other.said("List", "list") })).await;
