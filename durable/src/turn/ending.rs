@@ -10,8 +10,7 @@ use crate::journal::{Commit, ToolEnd, TurnEnd, TurnStop};
 use crate::model::{Message, ReplyFinish};
 use crate::ports::LogError;
 use crate::protocol::{
-    AgentState, BudgetReason, CallStatus, ChunkKind, Event, FinishReason, Role, StepStatus, StopNote,
-    StoredMessage,
+    AgentState, BudgetReason, CallStatus, Event, FinishReason, Role, StepStatus, StopNote, StoredMessage,
 };
 
 /// The root level came to its end by itself.
@@ -66,10 +65,9 @@ pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
     let Some(why) = turn.record.borrow().stop.clone() else { return Ok(()) };
     let note = note(&why);
     let mut commit = Commit::default();
-    close_model_calls(turn, &mut commit);
+    let partial = close_model_calls(turn, &mut commit);
     let mut history = root.own_messages();
     close_tool_calls(turn, root, &note.message, &mut commit, &mut history);
-    let partial = partial_text(&commit);
     say_why(&mut history, &partial, &note.message);
     if !partial.is_empty() {
         turn.record.borrow_mut().root_texts.push(partial);
@@ -84,11 +82,16 @@ pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
     last_words(turn, commit, finish_reason(&why), Some(note), history)
 }
 
-/// Model calls that have no outcome: what they said so far is kept, and their parts are closed.
-fn close_model_calls(turn: &Turn, commit: &mut Commit) {
-    let open: Vec<_> =
-        turn.record.borrow().models.iter().map(|(at, open)| (at.clone(), open.clone())).collect();
-    for (at, call) in open {
+/// Model calls that have no outcome: what they said so far is kept, and their parts are closed. Returns what the root
+/// had said of the reply that was cut off.
+fn close_model_calls(turn: &Turn, commit: &mut Commit) -> String {
+    let mut partial = Vec::new();
+    let keys: Vec<_> = turn.record.borrow().models.keys().cloned().collect();
+    for at in keys {
+        let Some(call) = turn.record.borrow().models.get(&at).cloned() else { continue };
+        if call.place.depth == 0 {
+            partial.extend(call.said.iter().cloned());
+        }
         let model_call_id = turn.ids.model_call(&at);
         commit.texts.extend(take_parts(turn, &at));
         if !call.live {
@@ -109,6 +112,7 @@ fn close_model_calls(turn: &Turn, commit: &mut Commit) {
         };
         commit.events.push((format!("model_end:{at}"), end));
     }
+    partial.join("\n\n")
 }
 
 /// Calls that have no result: each gets one, the deepest first, so that no call ends before those within it.
@@ -169,14 +173,6 @@ fn say_why(history: &mut Vec<Message>, partial: &str, why: &str) {
             history.push(Message::Assistant { content, tool_calls: Vec::new(), raw: None });
         }
     }
-}
-
-/// What the root had said of the reply that was cut off.
-fn partial_text(commit: &Commit) -> String {
-    let root = commit.texts.iter().filter(|part| part.place.depth == 0);
-    let texts: Vec<&str> =
-        root.filter(|part| part.kind == ChunkKind::Text).map(|part| part.text.as_str()).collect();
-    texts.join("\n\n")
 }
 
 fn last_words(

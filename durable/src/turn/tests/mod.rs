@@ -8,6 +8,7 @@ mod faults;
 mod files;
 mod guards;
 mod invariants;
+mod long_texts;
 mod loop_shapes;
 mod memory;
 mod models;

@@ -86,6 +86,7 @@ fn a_clients_tool_parks_the_turn_and_its_result_goes_on_with_it() {
     let mut case = editor(pasting());
     case.run_with(None, |_, _| {});
     assert_eq!(case.ran, Some(Ok(Ran::Parked)));
+    assert_eq!(case.clock.timers(), 0, "nothing keeps its object awake");
     assert_eq!(case.lines(), PARKED);
     assert_eq!(case.say(None, |turn| result(turn, "0.0", "done")), Heard::Now);
     case.check();
