@@ -54,6 +54,7 @@ export const conversation = new Conversation({
   called: (threadId, tool) => {
     if (FILE_TOOLS.has(tool)) workspace.touched(threadId);
   },
+  answered: (threadId) => tellTabs({ what: "answered", threadId }),
   ended: (threadId) => {
     void threads.load();
     workspace.touched(threadId);
@@ -155,7 +156,7 @@ export function listen(): void {
 
   hearTabs(({ what, threadId }) => {
     if (what === "deleted") threads.dropped(threadId);
-    else void threads.load();
+    else if (what !== "answered") void threads.load();
     if (conversation.store.get().threadId === threadId) void conversation.refresh();
   });
 

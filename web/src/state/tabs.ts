@@ -3,7 +3,7 @@
 
 /** What happened to which chat. */
 export interface TabNews {
-  what: "began" | "ended" | "renamed" | "deleted";
+  what: "began" | "answered" | "ended" | "renamed" | "deleted";
   threadId: string;
 }
 
