@@ -77,7 +77,7 @@ async fn a_clients_result_goes_on_with_the_turn() {
 
     let result = json!({ "tool_call_id": call, "result": { "pasted": 1 } });
     assert_eq!(answer(&case, &results(&thread), &result).await, true);
-    // The stream of the POST stayed open, and goes on.
+    // The stream of the POST goes on: it stays open for a while.
     let events = case.turn(stream).await;
     assert_eq!(story(&events), whole(r#"call:1 end ui_paste "{\"pasted\":1}""#));
     let told = case.requests("").await.requests[1].contents();
@@ -103,10 +103,46 @@ async fn a_client_may_go_and_come_back_and_forged_answers_do_nothing() {
     assert_problem(case.client.post(&results(&thread), &wrong).await, 400, "invalid_request", Some("result"))
         .await;
 
-    let back = case.client.stream(&thread, last).await.expect("the turn waits");
+    assert!(case.client.stream(&thread, last).await.is_none(), "the turn waits");
     assert_eq!(answer(&case, &results(&thread), &result).await, true);
+    let back = case.client.stream(&thread, last).await.expect("the turn goes on");
     let events: Vec<Event> = seen.into_iter().chain(back.rest().await).collect();
     assert_eq!(story(&events), whole(r#"call:1 end ui_paste "done""#));
+}
+
+// N-022
+#[tokio::test]
+async fn a_parked_turn_has_no_open_stream_and_is_not_cancelled_with_it() {
+    let case = Case::new().await;
+    case.script("", [call("ui_paste", json!({ "text": "x" })), text("Pasted.")]).await;
+    let mut body = editing(&case);
+    body["cancel_on_disconnect"] = json!(true);
+    let mut stream = EventStream::open(case.client.post("/api/chat", &body).await).await;
+    while stream.next().await.is_some() {}
+    assert!(stream.is_parked(), "it ends by itself and says why");
+    assert_eq!(story(stream.seen()), WAITING);
+    let seen = stream.seen().to_vec();
+    let (session, last) = (first(&seen, "session"), seen.last().expect("events").seq);
+    let thread = session.text("thread_id").to_owned();
+
+    let path = format!("/api/threads/{thread}/stream");
+    let head = case.client.get(&format!("{path}?after={last}")).await.expect(204).await;
+    assert_eq!(head.header("retry-after"), "30");
+    let rest = case.client.get(&format!("{path}?after={}", session.seq)).await;
+    let mut rest = EventStream::open(rest).await;
+    while rest.next().await.is_some() {}
+    assert!(rest.is_parked());
+    assert_eq!(rest.seen(), seen.get(1..).unwrap_or_default());
+    assert_eq!(case.client.thread(&thread).await["running_turn_id"], session.data["turn_id"]);
+
+    let result =
+        json!({ "tool_call_id": first(&seen, "tool_call_update").text("tool_call_id"), "result": "done" });
+    assert_eq!(answer(&case, &results(&thread), &result).await, true);
+    let back = case.client.stream(&thread, last).await.expect("the turn goes on");
+    let events: Vec<Event> = seen.into_iter().chain(back.rest().await).collect();
+    assert_eq!(story(&events), whole(r#"call:1 end ui_paste "done""#));
+    let idle = case.client.get(&format!("{path}?after={}", events.last().expect("done").seq)).await;
+    assert_eq!(idle.expect(204).await.header("retry-after"), "", "there will be nothing more");
 }
 
 #[tokio::test]

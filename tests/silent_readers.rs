@@ -10,7 +10,10 @@ use espalier_test_support::{Case, deltas, env, json, new_id};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
-const READERS: usize = 100;
+/// Four threads have as many readers as a thread may have, and somebody who reads.
+const THREADS: usize = 4;
+const READERS_OF_EACH: usize = 31;
+const READERS: usize = THREADS * READERS_OF_EACH;
 /// Half of what the edge lets all objects of an isolate have.
 const MOST_GROWTH: u64 = 64 << 20;
 
@@ -29,16 +32,20 @@ async fn silent(address: &str, path: &str, cookie: &str) -> TcpStream {
 }
 
 #[tokio::test]
-async fn a_hundred_readers_that_do_not_read() {
+async fn more_than_a_hundred_readers_that_do_not_read() {
     let case = Case::new().await;
     let piece = "x".repeat(9_000);
     let pieces: [&str; 100] = [piece.as_str(); 100];
     case.script("", [deltas(pieces)]).await;
-    let thread = new_id();
-    for _ in 0..3 {
-        case.chat_with(&json!({ "thread_id": thread, "content": case.said("Hello", "") })).await;
+    let mut paths = Vec::new();
+    for _ in 0..THREADS {
+        let thread = new_id();
+        for _ in 0..3 {
+            case.chat_with(&json!({ "thread_id": thread, "content": case.said("Hello", "") })).await;
+        }
+        paths.push(format!("/api/threads/{thread}/stream"));
     }
-    let path = format!("/api/threads/{thread}/stream");
+    let path = paths.first().expect("a thread");
     let whole = case.client.get(&format!("{path}?after=0")).await.text().await.len() as u64;
     assert!(resident() > 0, "the processes of the instance are not found");
     let cold = resident();
@@ -52,8 +59,8 @@ async fn a_hundred_readers_that_do_not_read() {
     let url = env("ESPALIER_URL");
     let address = url.trim_start_matches("http://");
     let mut readers = Vec::new();
-    for _ in 0..READERS {
-        readers.push(silent(address, &path, case.client.header("cookie")).await);
+    for path in paths.iter().flat_map(|path| std::iter::repeat_n(path, READERS_OF_EACH)) {
+        readers.push(silent(address, path, case.client.header("cookie")).await);
     }
     let mut peak = resident();
     // Whoever reads gets all of it meanwhile.

@@ -244,3 +244,49 @@ async fn a_provider_that_breaks_off_ends_the_turn_with_an_error_and_its_half_of_
         assert!(content.contains("First") && content.contains("half an"), "{cut:?}: {content}");
     }
 }
+
+// A long answer is written while it streams: who reads it later reads the same events, whichever the last one is that
+// they have.
+#[tokio::test]
+async fn a_long_answer_is_stored_as_it_was_streamed() {
+    let case = Case::new().await;
+    let words = ["word "; 3_000];
+    case.script("", [deltas(words)]).await;
+    let events = case.chat("Count").await;
+    let said = |events: &[Event]| -> String { events.iter().map(|event| event.text("content")).collect() };
+    assert_eq!(said(&events), words.concat());
+    let path = format!("/api/threads/{}/stream", thread_of(&events));
+    for known in [0_usize, 1, 700, 1_400, 2_100, 2_990] {
+        let after = known.checked_sub(1).map_or(0, |last| events[last].seq);
+        let rest =
+            EventStream::open(case.client.get(&format!("{path}?after={after}")).await).await.rest().await;
+        assert!(rest == events[known..], "after {known} events");
+    }
+}
+
+// Each reader costs memory, so a thread has a bounded number of them; whoever finds no place is told when to come back.
+#[tokio::test]
+async fn a_thread_has_thirty_two_open_streams_at_most() {
+    let case = Case::new().await;
+    let first_stream = held(&case, json!({})).await;
+    let thread = thread_of(first_stream.seen());
+    let path = format!("/api/threads/{thread}/stream?after=0");
+    let mut streams = vec![first_stream];
+    while streams.len() < 32 {
+        streams.push(EventStream::open(case.client.get(&path).await).await);
+    }
+    let refused = case.client.get(&path).await;
+    assert_eq!(refused.header("retry-after"), "15");
+    assert_problem(refused, 429, "too_many_streams", None).await;
+    let more = json!({ "thread_id": thread, "content": case.said("Me too", "") });
+    assert_problem(case.client.post("/api/chat", &more).await, 429, "too_many_streams", None).await;
+    // What needs no stream works, and who has one gets all of it.
+    assert!(!case.client.thread(&thread).await["running_turn_id"].is_null());
+    case.llm.release(&case.barrier("hold")).await;
+    let mut ends = Vec::new();
+    for stream in streams {
+        ends.push(stream.turn().await);
+    }
+    assert!(ends.iter().all(|events| *events == ends[0]));
+    assert_eq!(EventStream::open(case.client.get(&path).await).await.turn().await, ends[0]);
+}

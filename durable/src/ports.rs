@@ -274,7 +274,8 @@ pub trait Log {
     /// Writes a commit as one transaction, numbers its events and announces them. Synchronous, so commits without an
     /// await between them are durable together. Fails when the turn is no longer this run's to write.
     fn commit(&self, commit: Commit) -> Result<(), LogError>;
-    /// Announces a chunk at once, without writing it: its text is written with its model call's outcome.
+    /// Announces a chunk at once, without writing it: its text is written with its model call's outcome, or before
+    /// that where there is much of it.
     fn announce(&self, chunk: Event) -> Seq;
 }
 

@@ -148,6 +148,14 @@ impl Contract {
         self
     }
 
+    /// With a time to ask again, where nothing is there yet.
+    pub fn with_retry_after(mut self, why: &str) -> Self {
+        for (_, answer) in self.answers.iter_mut().filter(|(status, _)| *status == 204) {
+            answer.headers["Retry-After"] = json!({ "description": why, "schema": { "type": "integer" } });
+        }
+        self
+    }
+
     /// The codes that its problems may have.
     pub fn refuses(mut self, codes: &[ErrorCode]) -> Self {
         self.refusals.extend(codes);

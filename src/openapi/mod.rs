@@ -49,6 +49,7 @@ fn contract(route: Route<'_>) -> Contract {
             E::StaleRequestSeq,
             E::TooManyThreads,
             E::TooManyTurns,
+            E::TooManyStreams,
             E::QuotaExceeded,
         ]),
         Route::Models => needs(Scope::Read).gives::<ModelList<'_>>(200),
@@ -65,8 +66,11 @@ fn contract(route: Route<'_>) -> Contract {
             .query(after())
             .header(last_event_id())
             .streams()
-            .gives_nothing("The thread is idle and has nothing newer.")
-            .refuses(&[E::TurnOnHold]),
+            .gives_nothing(
+                "There is nothing newer: the thread is idle, or its turn waits for somebody outside.",
+            )
+            .with_retry_after("Seconds to wait before asking again, where a turn waits for somebody outside.")
+            .refuses(&[E::TooManyStreams, E::TurnOnHold]),
         Route::Cancel { .. } => {
             thread(Scope::Write).gives::<Cancelled>(200).refuses(&[E::UnsupportedMediaType])
         }

@@ -48,20 +48,15 @@ pub async fn to_upload(call: &Call) -> Result<Owner, Failure> {
 /// Somebody who looks after the API keys of a tenant.
 pub struct Administrator {
     pub owner: Owner,
-    /// The prefix of the key that they came with.
+    /// The prefix of the key that they came with, or signed in with.
     pub key: Option<String>,
 }
 
 /// Who looks after the API keys of a tenant.
 pub async fn to_administer(call: &Call) -> Result<Administrator, Failure> {
-    let owner = from_a_page_we_know(call, principal(call, Scope::Admin).await?)?;
-    let issuers = call.settings.issuers.as_deref().unwrap_or_default();
-    let key = match presented(|name| call.header(name), issuers, call.is_https())? {
-        Credential::ApiKey(key) => Some(key.prefix().to_owned()),
-        // Neither has the scope.
-        Credential::Jwt { .. } | Credential::Session(_) => None,
-    };
-    Ok(Administrator { owner, key })
+    let Verified { principal, key, .. } = verified(call, Scope::Admin).await?;
+    let owner = from_a_page_we_know(call, principal)?;
+    Ok(Administrator { owner, key: key.map(|key| key.prefix) })
 }
 
 fn from_a_page_we_know(call: &Call, principal: Principal) -> Result<Owner, Failure> {
@@ -82,13 +77,18 @@ pub fn check_page(call: &Call) -> Result<(), ApiError> {
 }
 
 async fn principal(call: &Call, scope: Scope) -> Result<Principal, Failure> {
+    Ok(verified(call, scope).await?.principal)
+}
+
+/// Whom the request's credential stands for, if that has the scope.
+async fn verified(call: &Call, scope: Scope) -> Result<Verified, Failure> {
     let credential = presented(|name| call.header(name), issuers(call)?, call.is_https())?;
-    let principal = verify(call, &credential).await?.principal;
-    if !principal.scopes.has(scope) {
+    let verified = verify(call, &credential).await?;
+    if !verified.principal.scopes.has(scope) {
         let detail = format!("this needs the scope {}", scope.as_str());
         return Err(ApiError::new(ErrorCode::InsufficientScope, detail).into());
     }
-    Ok(principal)
+    Ok(verified)
 }
 
 fn issuers(call: &Call) -> Result<&[Issuer], ApiError> {

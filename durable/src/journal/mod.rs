@@ -5,7 +5,7 @@
 mod format;
 mod level;
 mod setting;
-#[cfg(all(test, feature = "openapi"))]
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;

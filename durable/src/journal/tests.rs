@@ -1,6 +1,9 @@
 //! The journal's format over time: a new member or fact needs a golden journal, and one that restricts raises
 //! [`LEAST_READER`].
 
+// The schemas of the types tell which members there are.
+#![cfg(feature = "openapi")]
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

@@ -32,6 +32,7 @@ pub enum ErrorCode {
     HeadersTooLarge,
     UnsupportedMediaType,
     TooManyTurns,
+    TooManyStreams,
     RateLimited,
     QuotaExceeded,
     Misconfigured,
@@ -75,6 +76,9 @@ impl ErrorCode {
                 ("unsupported_media_type", 415, "The media type is not supported")
             }
             ErrorCode::TooManyTurns => ("too_many_turns", 429, "As many turns run as may"),
+            ErrorCode::TooManyStreams => {
+                ("too_many_streams", 429, "As many streams of the thread are open as may be")
+            }
             ErrorCode::RateLimited => ("rate_limited", 429, "Too many requests"),
             ErrorCode::QuotaExceeded => ("quota_exceeded", 429, "The day's quota is used up"),
             ErrorCode::Misconfigured => ("misconfigured", 503, "The service is not configured"),

@@ -57,6 +57,8 @@ struct Replaced {
 impl Thread {
     /// Starts a turn, or finds it, and streams it from its first event.
     pub async fn chat(self: &Rc<Self>, ask: Ask<'_>) -> Result<Response, ApiError> {
+        // Before anything is reserved.
+        let place = self.admit_reader()?;
         let answer = self.started(&ask).await;
         let waited = self.superseding.get();
         if waited.is_some_and(|(_, turn_id)| turn_id == ask.turn_id) {
@@ -66,9 +68,9 @@ impl Thread {
         let after = turn.seq_first.saturating_sub(1);
         let Some(live) = self.live(&turn.turn_id)? else {
             let Some(through) = turn.seq_last else { return Err(on_hold(&turn, self.clock.now_ms())) };
-            return stream_response(self.reader(Source::Stored { through }, after));
+            return stream_response(self.reader(place, Source::Stored { through }, after));
         };
-        let reader = self.reader(Source::Live(Rc::clone(&live)), after);
+        let reader = self.reader(place, Source::Live(Rc::clone(&live)), after);
         match ask.request.cancel_on_disconnect {
             Some(true) => stream_response(reader.guarded_by(StopWhenDropped(Rc::downgrade(self), live))),
             _ => stream_response(reader),
@@ -305,24 +307,17 @@ impl Thread {
     }
 }
 
-/// Stops the turn when the response's reader is gone, be it running or parked. Where it ended before, there is nothing
-/// to stop.
+/// Stops the turn when the response's reader is gone while it runs. The stream of a parked turn ends by itself, so a
+/// parked turn goes on waiting. Where it ended before, there is nothing to stop.
 struct StopWhenDropped(Weak<Thread>, Rc<LiveLog>);
 
 impl Drop for StopWhenDropped {
     fn drop(&mut self) {
         let Some(thread) = self.0.upgrade().filter(|_| !self.1.is_over()) else { return };
-        let stopped = thread.open().and_then(|open| match open {
-            // A run that took the turn up later has a log of its own, and readers of its own.
-            OpenTurn::Run(run) if Rc::ptr_eq(&run.live, &self.1) => {
-                run.turn.stop(TurnStop::Cancelled)?;
-                thread.go_on(&run);
-                Ok(())
-            }
-            _ => Ok(()),
-        });
-        if let Err(error) = stopped {
-            worker::console_error!("stopping a turn whose reader is gone: {error}");
+        // A run that took the turn up later has a log of its own, and readers of its own.
+        let Some(run) = thread.run().filter(|run| Rc::ptr_eq(&run.live, &self.1)) else { return };
+        if let Err(error) = run.turn.stop(TurnStop::Cancelled) {
+            worker::console_error!("stopping a turn whose reader is gone: {error:?}");
         }
     }
 }

@@ -16,12 +16,15 @@ use crate::storage::thread::{Reason, ThreadMeta};
 use crate::turn::Heard;
 
 use super::reader::Source;
-use super::respond::{json_response, no_content, stream_response};
+use super::respond::{json_response, no_content, nothing_yet, stream_response};
 use super::revive::{OpenTurn, on_hold};
 use super::thread::{Thread, WATCH_MS};
 
 /// The most messages of a page (docs/wire-protocol.md).
 const MAX_LIMIT: usize = 200;
+/// When a client that waits for a parked turn asks again, in seconds: people take longer than that to answer, and the
+/// object, which each request wakes, is evicted in between.
+const PARKED_RETRY_S: u64 = 30;
 /// How long a deletion or a new title waits for D1, so that lists show it. D1 is told in any case.
 const INDEX_MS: u64 = 2_000;
 
@@ -100,18 +103,23 @@ impl Thread {
         json_response(&SentContent { content: content.ok_or_else(none)? })
     }
 
-    /// What comes after a number, until the running turn is done. Nothing newer and nothing running is 204.
+    /// What comes after a number, until the running turn is done. Nothing newer and nothing running is 204; where the
+    /// turn is parked, with the time after which to ask again.
     pub fn stream(self: &Rc<Self>, owner: &Owner, after: Seq) -> Result<Response, ApiError> {
         self.found(owner)?;
+        let through = self.store.last_seq()?;
         let open = self.store.open_turn()?;
         if let Some(turn) = &open
             && let Some(live) = self.live(&turn.turn_id)?
         {
-            return stream_response(self.reader(Source::Live(live), after));
+            // All events of a parked turn are stored: no model is called.
+            if live.parked_at().is_some() && through <= after {
+                return nothing_yet(PARKED_RETRY_S);
+            }
+            return stream_response(self.reader(self.admit_reader()?, Source::Live(live), after));
         }
-        let through = self.store.last_seq()?;
         if through > after {
-            return stream_response(self.reader(Source::Stored { through }, after));
+            return stream_response(self.reader(self.admit_reader()?, Source::Stored { through }, after));
         }
         match open {
             Some(turn) => Err(on_hold(&turn, self.clock.now_ms())),

@@ -2,10 +2,12 @@
 //! own cursors. Pure.
 //!
 //! It holds what is not in storage yet (announced text) and as much of the rest as spares readers the storage. What a
-//! reader needs below [`Position::Stored`] is in storage, all of it: a call's text is kept until it is written. The log
-//! never calls out while it is borrowed; waking a reader only queues it.
+//! reader needs below [`Position::Stored`] is in storage, all of it: a call's text is kept until it is written. The
+//! engine writes text before there is much of it, so the log is bounded whatever models and readers do. Events are kept
+//! as the bytes that go out: their weight is known, and a tool's arguments as a tree would weigh many times their text.
+//! The log never calls out while it is borrowed; waking a reader only queues it.
 
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};
@@ -17,8 +19,8 @@ use super::sse;
 /// The most bytes that are kept for readers that lag (runtime's measure: a socket that nobody reads takes about 2 MB
 /// before it blocks, and an isolate has 128 MB for all its threads). A reader that lags more goes on from storage.
 const KEPT_BYTES: usize = 1 << 20;
-/// What a frame weighs beside its text: its ids and the allocations that hold them.
-const FRAME_BYTES: usize = 256;
+/// What a frame weighs beside its bytes: its place in the queue and its allocation.
+const FRAME_BYTES: usize = 32;
 
 /// The log of one run of one turn.
 pub struct LiveLog {
@@ -37,14 +39,16 @@ struct State {
     barrier: Seq,
     synced: Seq,
     over: bool,
+    /// Since when the turn is parked, in milliseconds since 1970.
+    parked_at: Option<u64>,
     waiting: Vec<Waker>,
     waiting_for_end: Vec<Waker>,
 }
 
 struct Frame {
     seq: Seq,
-    event: Event,
-    bytes: usize,
+    /// The event as it goes out.
+    bytes: Box<[u8]>,
 }
 
 /// Where a reader stands.
@@ -71,6 +75,7 @@ impl LiveLog {
             barrier: 0,
             synced: 0,
             over: false,
+            parked_at: None,
             waiting: Vec::new(),
             waiting_for_end: Vec::new(),
         };
@@ -78,7 +83,7 @@ impl LiveLog {
     }
 
     /// Events that were just written; they may leave once the write is durable.
-    pub fn publish(&self, events: impl IntoIterator<Item = (Seq, Event)>) {
+    pub fn publish(&self, events: impl IntoIterator<Item = (Seq, Event)>) -> Result<(), serde_json::Error> {
         let mut state = self.state.borrow_mut();
         for (seq, event) in events {
             match &event {
@@ -87,18 +92,17 @@ impl LiveLog {
                 _ => {}
             }
             state.barrier = seq;
-            state.push(seq, event);
+            state.push(seq, &self.turn_id, &event)?;
         }
         state.trim();
-        let waiting = std::mem::take(&mut state.waiting);
-        drop(state);
-        waiting.into_iter().for_each(Waker::wake);
+        wake(state);
+        Ok(())
     }
 
     /// A chunk whose text is written later. `unreserved`: its number's reservation was written only now.
-    pub fn announce(&self, seq: Seq, chunk: Event, unreserved: bool) {
+    pub fn announce(&self, seq: Seq, chunk: &Event, unreserved: bool) -> Result<(), serde_json::Error> {
         let mut state = self.state.borrow_mut();
-        if let Event::Chunk { model_call_id, .. } = &chunk
+        if let Event::Chunk { model_call_id, .. } = chunk
             && !state.open.iter().any(|(open, _)| open == model_call_id)
         {
             state.open.push((model_call_id.clone(), seq));
@@ -106,10 +110,9 @@ impl LiveLog {
         if unreserved {
             state.barrier = seq;
         }
-        state.push(seq, chunk);
-        let waiting = std::mem::take(&mut state.waiting);
-        drop(state);
-        waiting.into_iter().for_each(Waker::wake);
+        state.push(seq, &self.turn_id, chunk)?;
+        wake(state);
+        Ok(())
     }
 
     /// The text of a model call is written.
@@ -121,10 +124,29 @@ impl LiveLog {
     pub fn close(&self) {
         let mut state = self.state.borrow_mut();
         state.over = true;
-        let waiting = std::mem::take(&mut state.waiting);
         let waiting_for_end = std::mem::take(&mut state.waiting_for_end);
-        drop(state);
-        waiting.into_iter().chain(waiting_for_end).for_each(Waker::wake);
+        wake(state);
+        waiting_for_end.into_iter().for_each(Waker::wake);
+    }
+
+    /// The turn is parked since then: nothing follows before somebody outside says something.
+    pub fn park(&self, at_ms: u64) {
+        let mut state = self.state.borrow_mut();
+        state.parked_at = Some(at_ms);
+        wake(state);
+    }
+
+    /// The turn runs, again.
+    pub fn go_on(&self) {
+        let mut state = self.state.borrow_mut();
+        if state.parked_at.take().is_some() {
+            wake(state);
+        }
+    }
+
+    /// Since when the turn is parked, in milliseconds since 1970; none where it is not.
+    pub fn parked_at(&self) -> Option<u64> {
+        self.state.borrow().parked_at
     }
 
     /// Whether nothing will follow.
@@ -146,10 +168,12 @@ impl LiveLog {
         Poll::Pending
     }
 
-    /// Completes when a reader at this cursor has something to do.
-    pub fn poll_beyond(&self, cursor: Seq, context: &Context<'_>) -> Poll<()> {
+    /// Completes when a reader at this cursor, which knows that the turn is parked or that it is not, has something to
+    /// do.
+    pub fn poll_beyond(&self, cursor: Seq, parked: bool, context: &Context<'_>) -> Poll<()> {
         let mut state = self.state.borrow_mut();
-        if state.over || state.frames.back().is_some_and(|frame| frame.seq > cursor) {
+        let changed = state.over || state.parked_at.is_some() != parked;
+        if changed || state.frames.back().is_some_and(|frame| frame.seq > cursor) {
             return Poll::Ready(());
         }
         register(&mut state.waiting, context.waker());
@@ -179,15 +203,9 @@ impl LiveLog {
         state.synced = state.synced.max(through);
     }
 
-    /// Encodes the frames after `cursor` up to `through`, as many as fit into `max_bytes`, at least one. Gives the
+    /// Appends the frames after `cursor` up to `through`, as many as fit into `max_bytes`, at least one. Gives the
     /// number of the last.
-    pub fn encode(
-        &self,
-        cursor: Seq,
-        through: Seq,
-        max_bytes: usize,
-        out: &mut Vec<u8>,
-    ) -> Result<Seq, serde_json::Error> {
+    pub fn read(&self, cursor: Seq, through: Seq, max_bytes: usize, out: &mut Vec<u8>) -> Seq {
         let state = self.state.borrow();
         let first = state.frames.partition_point(|frame| frame.seq <= cursor);
         let mut last = cursor;
@@ -195,16 +213,28 @@ impl LiveLog {
             if frame.seq > through || out.len() >= max_bytes {
                 break;
             }
-            sse::encode(out, frame.seq, &self.turn_id, &frame.event)?;
+            out.extend_from_slice(&frame.bytes);
             last = frame.seq;
         }
-        Ok(last)
+        last
+    }
+
+    /// What the log holds, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.state.borrow().bytes
     }
 
     /// The number of the newest event here.
     pub fn last_seq(&self) -> Option<Seq> {
         self.state.borrow().frames.back().map(|frame| frame.seq)
     }
+}
+
+/// Wakes the readers, once nothing is borrowed.
+fn wake(mut state: RefMut<'_, State>) {
+    let waiting = std::mem::take(&mut state.waiting);
+    drop(state);
+    waiting.into_iter().for_each(Waker::wake);
 }
 
 fn register(waiting: &mut Vec<Waker>, waker: &Waker) {
@@ -214,15 +244,13 @@ fn register(waiting: &mut Vec<Waker>, waker: &Waker) {
 }
 
 impl State {
-    fn push(&mut self, seq: Seq, event: Event) {
-        let text = match &event {
-            Event::Chunk { content, .. } => content.len(),
-            Event::ToolCallUpdate { result, .. } => result.as_ref().map_or(0, String::len),
-            _ => 0,
-        };
-        let bytes = FRAME_BYTES + text;
-        self.bytes += bytes;
-        self.frames.push_back(Frame { seq, event, bytes });
+    fn push(&mut self, seq: Seq, turn_id: &str, event: &Event) -> Result<(), serde_json::Error> {
+        let mut bytes = Vec::new();
+        sse::encode(&mut bytes, seq, turn_id, event)?;
+        let frame = Frame { seq, bytes: bytes.into_boxed_slice() };
+        self.bytes += frame.weight();
+        self.frames.push_back(frame);
+        Ok(())
     }
 
     fn settle(&mut self, model_call_id: &str) {
@@ -236,8 +264,14 @@ impl State {
             && self.frames.front().is_some_and(|frame| frame.seq < unwritten)
             && let Some(frame) = self.frames.pop_front()
         {
-            self.bytes -= frame.bytes;
+            self.bytes -= frame.weight();
             self.base = frame.seq + 1;
         }
+    }
+}
+
+impl Frame {
+    fn weight(&self) -> usize {
+        FRAME_BYTES + self.bytes.len()
     }
 }

@@ -94,7 +94,8 @@ impl Log for TurnLog {
         let (fresh, numbers) = written.inspect_err(|_| self.numbers.set_reserved(reserved))?;
         texts.iter().for_each(|text| self.live.settle(&text.model_call_id));
         let new = fresh.into_iter().filter(|event| numbers.contains(&event.seq));
-        self.live.publish(new.map(|event| (event.seq, event.event)));
+        let published = self.live.publish(new.map(|event| (event.seq, event.event)));
+        published.map_err(|error| LogError::Storage(format!("publishing an event: {error}")))?;
         if end.is_some() {
             self.live.close();
         }
@@ -113,7 +114,11 @@ impl Log for TurnLog {
             self.numbers.set_reserved(reserve);
         }
         let seq = self.numbers.draw();
-        self.live.announce(seq, chunk, unreserved);
+        if let Err(error) = self.live.announce(seq, &chunk, unreserved) {
+            // It is not skipped: readers come back and find it in storage, and the next commit ends the run.
+            worker::console_error!("announcing a chunk: {error}");
+            self.live.close();
+        }
         seq
     }
 }

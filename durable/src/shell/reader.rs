@@ -6,6 +6,7 @@
 //! keep a distance. Events that were written leave only after a sync: response bodies are not held back by the
 //! platform's output gate until the write is durable, as far as we know, and a sync of what is durable is free.
 
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
@@ -27,8 +28,41 @@ use super::sse;
 const SPACING_MS: u64 = 5;
 /// The longest silence (docs/wire-protocol.md).
 const HEARTBEAT_MS: u64 = 15_000;
+/// How long a stream stays open after its turn was parked. A client that carries a tool out by itself answers within
+/// that time and keeps its stream. A person takes longer, and an open stream would keep the object in memory meanwhile:
+/// the platform evicts it after about 10 s without one.
+const PARKED_MS: u64 = 5_000;
 /// The most bytes of one write, give or take an event.
 const WRITE_BYTES: usize = 64 << 10;
+/// The most readers of a thread at once. One that does not read holds a write of [`WRITE_BYTES`] and the platform's
+/// stream, so all of them hold about 2 MB of the isolate's 128 MB (runtime's measure). A person with a few tabs on a
+/// few devices stays far below it.
+pub const MAX_READERS: usize = 32;
+
+/// How many readers a thread has.
+#[derive(Default)]
+pub struct Readers(Rc<Cell<usize>>);
+
+/// A reader's place among them, free again when it is dropped.
+pub struct Place(Rc<Cell<usize>>);
+
+impl Readers {
+    /// A place for one more; none where there are [`MAX_READERS`].
+    pub fn admit(&self) -> Option<Place> {
+        let readers = self.0.get();
+        if readers >= MAX_READERS {
+            return None;
+        }
+        self.0.set(readers + 1);
+        Some(Place(Rc::clone(&self.0)))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.set(self.0.get().saturating_sub(1));
+    }
+}
 
 /// The stored log.
 pub trait Archive {
@@ -44,7 +78,7 @@ pub trait Archive {
 pub enum Source {
     /// What is stored, up to this number.
     Stored { through: Seq },
-    /// What is stored, then the running turn to its end.
+    /// What is stored, then the open turn to its end, or until it has been parked for a while.
     Live(Rc<LiveLog>),
 }
 
@@ -57,19 +91,27 @@ pub struct Reader {
     cursor: Seq,
     written_at: Option<u64>,
     heartbeat: Option<LocalBoxFuture<'static, ()>>,
-    /// Dropped with the reader: how the owner learns that it is gone.
-    _guard: Option<Box<dyn std::any::Any>>,
+    /// Dropped with the reader: how others learn that it is gone.
+    guards: Vec<Box<dyn std::any::Any>>,
 }
 
 impl Reader {
     /// A reader of what comes after `after`.
     pub fn new(archive: Rc<dyn Archive>, clock: Rc<dyn Clock>, source: Source, after: Seq) -> Self {
-        Reader { archive, clock, source, cursor: after, written_at: None, heartbeat: None, _guard: None }
+        Reader {
+            archive,
+            clock,
+            source,
+            cursor: after,
+            written_at: None,
+            heartbeat: None,
+            guards: Vec::new(),
+        }
     }
 
     /// Drops `guard` when the reader is dropped.
     pub fn guarded_by(mut self, guard: impl std::any::Any) -> Self {
-        self._guard = Some(Box::new(guard));
+        self.guards.push(Box::new(guard));
         self
     }
 
@@ -122,7 +164,11 @@ impl Reader {
             self.archive.sync().await?;
         }
         for event in &page.events {
+            if out.len() >= WRITE_BYTES {
+                return Ok(());
+            }
             sse::encode(out, event.seq, &event.turn_id, &event.event)?;
+            self.cursor = event.seq;
         }
         self.cursor = page.through;
         Ok(())
@@ -138,7 +184,7 @@ impl Reader {
             // What lags too far behind was dropped meanwhile and is read from storage.
             let Position::Frames { .. } = live.position(self.cursor) else { return Ok(()) };
         }
-        self.cursor = live.encode(self.cursor, through, WRITE_BYTES, out)?;
+        self.cursor = live.read(self.cursor, through, WRITE_BYTES, out);
         Ok(())
     }
 
@@ -156,11 +202,14 @@ impl Reader {
     async fn wait(&mut self, out: &mut Vec<u8>) {
         let Source::Live(live) = &self.source else { return };
         let (live, clock) = (Rc::clone(live), Rc::clone(&self.clock));
+        if let Some(parked_at) = live.parked_at() {
+            return self.wait_parked(&live, parked_at, out).await;
+        }
         // One timer lives through many waits: most of them are short.
         let mut heartbeat = self.heartbeat.take().unwrap_or_else(|| clock.sleep(HEARTBEAT_MS));
         let cursor = self.cursor;
         let silent = poll_fn(|context| {
-            if live.poll_beyond(cursor, context).is_ready() {
+            if live.poll_beyond(cursor, false, context).is_ready() {
                 return Poll::Ready(false);
             }
             heartbeat.poll_unpin(context).map(|()| true)
@@ -177,6 +226,27 @@ impl Reader {
                 self.heartbeat = Some(clock.sleep(HEARTBEAT_MS));
             }
             Some(rest) => self.heartbeat = Some(clock.sleep(rest)),
+        }
+    }
+
+    /// Waits for an event of a parked turn, not for long: then says so, and ends.
+    async fn wait_parked(&mut self, live: &LiveLog, parked_at: u64, out: &mut Vec<u8>) {
+        self.heartbeat = None;
+        let left = (parked_at + PARKED_MS).saturating_sub(self.clock.now_ms());
+        let mut over = (left > 0).then(|| self.clock.sleep(left));
+        let cursor = self.cursor;
+        let silent = poll_fn(|context| {
+            if live.poll_beyond(cursor, true, context).is_ready() {
+                return Poll::Ready(false);
+            }
+            over.as_mut().map_or(Poll::Ready(()), |over| over.poll_unpin(context)).map(|()| true)
+        });
+        if silent.await {
+            sse::parked(out);
+            // All that there is was sent. Nobody is told that the reader is gone: it may be pulled, and dropped, when the
+            // turn runs again.
+            self.source = Source::Stored { through: cursor };
+            self.guards.clear();
         }
     }
 }

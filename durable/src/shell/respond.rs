@@ -36,6 +36,14 @@ pub fn no_content() -> Result<Response, ApiError> {
     builder(204).map(ResponseBuilder::empty).map_err(|error| internal(&error))
 }
 
+/// 204 for now: something may come, so it is worth asking again after that time.
+pub fn nothing_yet(retry_after_s: u64) -> Result<Response, ApiError> {
+    builder(204)
+        .and_then(|response| response.with_header("retry-after", &retry_after_s.to_string()))
+        .map(ResponseBuilder::empty)
+        .map_err(|error| internal(&error))
+}
+
 /// A reader's events as `text/event-stream`.
 pub fn stream_response(reader: Reader) -> Result<Response, ApiError> {
     use futures::TryStreamExt;

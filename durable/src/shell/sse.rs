@@ -35,3 +35,8 @@ fn try_encode(out: &mut Vec<u8>, seq: Seq, turn_id: &str, event: &Event) -> Resu
 pub fn heartbeat(out: &mut Vec<u8>) {
     out.extend_from_slice(b": \n\n");
 }
+
+/// Appends the comment that ends the stream of a parked turn (docs/wire-protocol.md).
+pub fn parked(out: &mut Vec<u8>) {
+    out.extend_from_slice(b": parked\n\n");
+}

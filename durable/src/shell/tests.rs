@@ -1,3 +1,5 @@
+mod parked;
+
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -155,22 +157,50 @@ fn how_many_turns_keep_their_events() {
 #[test]
 fn what_is_not_written_stays_and_what_is_written_may_go() {
     let live = LiveLog::new("turn", 1);
-    live.publish([(1, fact("start"))]);
-    live.announce(2, chunk("a", &"x".repeat(2 << 20)), false);
-    live.publish([(3, fact("more"))]);
+    live.publish([(1, fact("start"))]).unwrap();
+    live.announce(2, &chunk("a", &"x".repeat(2 << 20)), false).unwrap();
+    live.publish([(3, fact("more"))]).unwrap();
     assert_eq!(live.position(0), Position::Stored { before: 2 }, "the start is in storage, the text is not");
     assert_eq!(live.position(1), Position::Frames { through: 3, sync: true });
-    live.publish([(4, call_ended("a"))]);
+    live.publish([(4, call_ended("a"))]).unwrap();
     assert_eq!(live.position(1), Position::Stored { before: 3 });
+}
+
+#[test]
+fn arguments_count_by_their_length() {
+    let live = LiveLog::new("turn", 1);
+    let numbers = vec![1; 50_000];
+    let serde_json::Value::Object(args) = serde_json::json!({ "numbers": numbers }) else { unreachable!() };
+    let start = Event::ToolCallUpdate {
+        tool_call_id: "c".to_owned(),
+        name: "t".to_owned(),
+        status: CallStatus::Start,
+        started_ms: Some(0),
+        usage: None,
+        args: Some(serde_json::Value::Object(args)),
+        result: None,
+        is_error: false,
+        duration_ms: None,
+        awaits: None,
+        expires_at: None,
+        place: Place::default(),
+    };
+    live.publish([(1, start.clone())]).unwrap();
+    assert!(live.bytes() > 100_000, "{}", live.bytes());
+    for seq in 2..=20 {
+        live.publish([(seq, start.clone())]).unwrap();
+        assert!(live.bytes() <= 1 << 20, "{seq}: {}", live.bytes());
+    }
+    assert_eq!(live.position(0), Position::Stored { before: 11 });
 }
 
 #[test]
 fn a_reader_waits_is_woken_and_sees_the_end() {
     let live = LiveLog::new("turn", 5);
     assert_eq!(live.position(4), Position::Waiting);
-    live.announce(5, chunk("a", "x"), false);
+    live.announce(5, &chunk("a", "x"), false).unwrap();
     assert_eq!(live.position(4), Position::Frames { through: 5, sync: false }, "text may leave at once");
-    live.announce(6, chunk("a", "x"), true);
+    live.announce(6, &chunk("a", "x"), true).unwrap();
     assert_eq!(
         live.position(5),
         Position::Frames { through: 6, sync: true },
@@ -223,6 +253,8 @@ struct Shelf {
     syncs: Cell<u32>,
     held: Cell<bool>,
     waiting: RefCell<Vec<oneshot::Sender<()>>>,
+    /// How long the messages of its facts are.
+    length: Cell<usize>,
 }
 
 impl Shelf {
@@ -238,7 +270,12 @@ impl Archive for Shelf {
         let found: Vec<Seq> =
             stored.iter().copied().filter(|seq| after < *seq && *seq < before).take(2).collect();
         let through = if found.len() == 2 { found[1] } else { before - 1 };
-        let numbered = |seq| Numbered { seq, turn_id: "old".to_owned(), event: fact("stored") };
+        let event = Event::Error {
+            code: "stored".to_owned(),
+            message: "x".repeat(self.length.get()),
+            retryable: false,
+        };
+        let numbered = |seq| Numbered { seq, turn_id: "old".to_owned(), event: event.clone() };
         Ok(Page { events: found.into_iter().map(numbered).collect(), through })
     }
 
@@ -315,11 +352,11 @@ const END: Seq = Seq::MAX;
 fn the_first_event_goes_out_at_once_and_a_burst_goes_out_together() {
     let mut story = Story::new(1);
     let writes = story.read(story.live(), 0);
-    story.live.announce(1, chunk("a", "x"), false);
+    story.live.announce(1, &chunk("a", "x"), false).unwrap();
     story.settle();
     assert_eq!(*writes.borrow(), [vec![1]]);
     for seq in 2..=50 {
-        story.live.announce(seq, chunk("a", "x"), false);
+        story.live.announce(seq, &chunk("a", "x"), false).unwrap();
         story.settle();
     }
     assert_eq!(writes.borrow().len(), 1, "the burst waits");
@@ -327,10 +364,10 @@ fn the_first_event_goes_out_at_once_and_a_burst_goes_out_together() {
     story.settle();
     assert_eq!(writes.borrow()[1..], [(2..=50).collect::<Vec<_>>()]);
     story.clock.advance(5);
-    story.live.announce(51, chunk("a", "x"), false);
+    story.live.announce(51, &chunk("a", "x"), false).unwrap();
     story.settle();
     assert_eq!(writes.borrow()[2..], [vec![51]], "what comes later than the distance waits for nothing");
-    story.live.publish([(52, fact("done"))]);
+    story.live.publish([(52, fact("done"))]).unwrap();
     story.live.close();
     story.settle();
     assert_eq!(writes.borrow()[3..], [vec![52], vec![END]], "the end waits for nothing");
@@ -340,14 +377,14 @@ fn the_first_event_goes_out_at_once_and_a_burst_goes_out_together() {
 fn facts_leave_only_after_a_sync_and_one_sync_is_enough() {
     let mut story = Story::new(1);
     story.shelf.held.set(true);
-    story.live.publish([(1, fact("a")), (2, fact("b"))]);
+    story.live.publish([(1, fact("a")), (2, fact("b"))]).unwrap();
     let writes = [story.read(story.live(), 0), story.read(story.live(), 1)];
     story.settle();
     assert!(
         writes.iter().all(|writes| writes.borrow().is_empty()),
         "nothing left before the write was durable"
     );
-    story.live.announce(3, chunk("a", "x"), false);
+    story.live.announce(3, &chunk("a", "x"), false).unwrap();
     story.shelf.release();
     story.settle();
     assert_eq!(*writes[0].borrow(), [vec![1, 2]], "what was there when the sync began");
@@ -366,8 +403,8 @@ fn stored_and_live_events_meet_without_hole_or_repetition() {
     for after in 0..9 {
         let mut story = Story::new(8);
         story.shelf.stored.replace(vec![1, 2, 3, 5, 6]);
-        story.live.publish([(8, fact("a"))]);
-        story.live.announce(9, chunk("a", "x"), false);
+        story.live.publish([(8, fact("a"))]).unwrap();
+        story.live.announce(9, &chunk("a", "x"), false).unwrap();
         let writes = story.read(story.live(), after);
         story.settle();
         story.clock.advance(5);
@@ -393,7 +430,7 @@ fn a_turn_whose_events_are_gone_is_one_event() {
         let mut story = Story::new(10);
         story.shelf.trimmed.replace(vec![(1, 3), (5, 7)]);
         story.shelf.stored.replace(vec![8, 9]);
-        story.live.publish([(10, fact("a"))]);
+        story.live.publish([(10, fact("a"))]).unwrap();
         let writes = story.read(story.live(), after);
         for _ in 0..5 {
             story.settle();
@@ -424,7 +461,7 @@ fn a_turn_that_is_trimmed_under_a_slow_reader_leaves_no_hole() {
 fn a_reader_that_lags_behind_what_is_kept_goes_on_from_storage() {
     let mut story = Story::new(1);
     let writes = story.read(story.live(), 0);
-    story.live.publish([(1, fact("a"))]);
+    story.live.publish([(1, fact("a"))]).unwrap();
     story.settle();
     let big = |seq| {
         let result = Some("x".repeat(900_000));
@@ -445,11 +482,26 @@ fn a_reader_that_lags_behind_what_is_kept_goes_on_from_storage() {
         (seq, event)
     };
     story.shelf.stored.replace(vec![1, 2, 3, 4]);
-    (2..=4).for_each(|seq| story.live.publish([big(seq)]));
+    (2..=4).for_each(|seq| story.live.publish([big(seq)]).unwrap());
     story.live.close();
     story.clock.advance(5);
     story.settle();
     assert_eq!(writes.borrow().concat(), [1, 2, 3, 4, END]);
+}
+
+#[test]
+fn what_is_stored_is_written_in_pieces() {
+    for (length, expected) in [
+        (32_000, vec![vec![1, 2], vec![3, 4], vec![END]]),
+        (64 << 10, vec![vec![1], vec![2], vec![3], vec![4], vec![END]]),
+    ] {
+        let mut story = Story::new(1);
+        story.shelf.stored.replace((1..=4).collect());
+        story.shelf.length.set(length);
+        let writes = story.read(Source::Stored { through: 4 }, 0);
+        story.settle();
+        assert_eq!(*writes.borrow(), expected, "{length}");
+    }
 }
 
 #[test]
@@ -467,7 +519,7 @@ fn silence_is_broken_every_fifteen_seconds() {
     let writes = story.read(story.live(), 0);
     story.settle();
     story.clock.advance(10_000);
-    story.live.announce(1, chunk("a", "x"), false);
+    story.live.announce(1, &chunk("a", "x"), false).unwrap();
     story.settle();
     assert_eq!(*writes.borrow(), [vec![1]]);
     story.clock.advance(14_999);

@@ -26,7 +26,7 @@ use super::clock::JsClock;
 use super::live::LiveLog;
 use super::model::Connections;
 use super::numbers::Numbers;
-use super::reader::{Archive, Reader, Source};
+use super::reader::{Archive, MAX_READERS, Place, Reader, Readers, Source};
 use super::respond::internal;
 
 /// While a turn runs or D1 has not heard of everything, the alarm stands at most this far ahead: a lost run is taken
@@ -38,6 +38,9 @@ pub const PUT_OFF_MS: u64 = 60_000;
 /// How long somebody who stopped a turn waits for its end. The engine ends a stopped turn without awaiting anything,
 /// so this is only reached when the storage refuses.
 const END_MS: u64 = 10_000;
+/// When somebody for whom there was no place among the readers asks again, in seconds: the comment that finds out that
+/// a reader is gone comes every 15 s.
+const READERS_RETRY_S: u64 = 15;
 
 /// One thread.
 pub struct Thread {
@@ -51,6 +54,7 @@ pub struct Thread {
     run: RefCell<Option<Rc<Run>>>,
     /// Where the readers of a parked turn wait, which has no run.
     parked: RefCell<Option<Rc<LiveLog>>>,
+    readers: Readers,
     /// No turn is stored as running, or its run is in this memory and has not failed.
     pub idle: Cell<bool>,
     /// The newest request that waits for the turn that it supersedes to end.
@@ -80,6 +84,7 @@ impl Thread {
             numbers: OnceCell::new(),
             run: RefCell::new(None),
             parked: RefCell::new(None),
+            readers: Readers::default(),
             idle: Cell::new(false),
             superseding: Cell::new(None),
             admitting: Mutex::new(()),
@@ -130,13 +135,17 @@ impl Thread {
         // What was there is dropped after the borrow: its end may be long over, its future is not.
         let _before = self.run.replace(Some(Rc::clone(run)));
         self.parked.replace(None);
+        run.live.go_on();
         self.idle.set(true);
         let (thread, run) = (Rc::clone(self), Rc::clone(run));
         self.state.wait_until(async move {
             match run.turn.run().await {
                 Ok(Ran::Ended) => run.live.close(),
-                // Its readers stay.
-                Ok(Ran::Parked) => drop(thread.parked.replace(Some(Rc::clone(&run.live)))),
+                // Its readers stay for a moment.
+                Ok(Ran::Parked) => {
+                    run.live.park(thread.clock.now_ms());
+                    drop(thread.parked.replace(Some(Rc::clone(&run.live))));
+                }
                 Err(error) => {
                     // What is journaled is resumed by the alarm or by the next request.
                     worker::console_error!("the run of {} ended: {error:?}", run.turn.spec().turn_id);
@@ -169,7 +178,13 @@ impl Thread {
         }
         let next = self.numbers()?.next();
         let mut parked = self.parked.borrow_mut();
-        Ok(Some(Rc::clone(parked.get_or_insert_with(|| Rc::new(LiveLog::new(turn_id, next))))))
+        let live = parked.get_or_insert_with(|| {
+            let live = LiveLog::new(turn_id, next);
+            // Long ago, in an earlier life of the object.
+            live.park(0);
+            Rc::new(live)
+        });
+        Ok(Some(Rc::clone(live)))
     }
 
     /// The readers of a parked turn wait for nothing any more.
@@ -204,10 +219,21 @@ impl Thread {
         }
     }
 
+    /// A place for one more reader of this thread's log.
+    pub fn admit_reader(&self) -> Result<Place, ApiError> {
+        self.readers.admit().ok_or_else(|| ApiError {
+            retry_after_s: Some(READERS_RETRY_S),
+            ..ApiError::new(
+                ErrorCode::TooManyStreams,
+                format!("{MAX_READERS} streams of this thread are open, and there can be no more; close one"),
+            )
+        })
+    }
+
     /// A reader of this thread's log.
-    pub fn reader(&self, source: Source, after: Seq) -> Reader {
+    pub fn reader(&self, place: Place, source: Source, after: Seq) -> Reader {
         let archive = Rc::new(StoredLog(Rc::clone(&self.store)));
-        Reader::new(archive, Rc::clone(&self.clock), source, after)
+        Reader::new(archive, Rc::clone(&self.clock), source, after).guarded_by(place)
     }
 }
 

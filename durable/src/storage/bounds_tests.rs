@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::fit::{CALLS_BYTES, CONTENT_BYTES, TREE_BYTES, cut, fit_calls, fit_message};
 use super::history::fit;
 use super::outgoing::{Calls, News, Outgoing, ThreadRow, statements};
-use super::page::{LogRow, assemble};
+use super::page::{Bound, LogRow, assemble};
 use super::rows::{Fresh, PAYLOAD_BYTES, STATEMENT_BYTES, entries, entry_rows, event_rows, json_bytes};
 use crate::journal::{CallRecord, Entry, Fact, TextPart, ToolEnd};
 use crate::model::Message;
@@ -60,7 +60,7 @@ fn a_part_of_any_length_is_read_back_as_its_chunks() {
             })
             .collect();
         assert!(read.iter().all(|row| row.payload.len() < PAYLOAD_BYTES + 1_000));
-        let page = assemble(&read, usize::MAX, 0, u64::MAX).unwrap();
+        let page = assemble(&read, Bound { rows: usize::MAX, chars: usize::MAX }, 0, u64::MAX).unwrap();
         assert_eq!(page.events.len(), part.chunks.len());
         let mut at = 0;
         for ((event, (seq, length)), left) in

@@ -72,7 +72,8 @@ impl Store {
 
     /// The next stored events numbered `after < seq < before`.
     pub fn event_page(&self, after: Seq, before: Seq) -> Result<Page, StoreError> {
-        let bindings = [int(after), int(before), int(page::ROWS as u64)];
+        let bound = page::Bound { rows: page::ROWS, chars: page::PAGE_CHARS };
+        let bindings = [int(after), int(before), int(bound.rows as u64), int(bound.chars as u64)];
         let mut found = Vec::new();
         for mut row in self.rows(page::SELECT_PAGE, bindings)? {
             found.push(LogRow {
@@ -82,7 +83,7 @@ impl Store {
                 payload: row.text(3)?,
             });
         }
-        page::assemble(&found, page::ROWS, after, before)
+        page::assemble(&found, bound, after, before)
     }
 
     /// The number of the newest stored event, 0 where there is none.

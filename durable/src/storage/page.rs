@@ -8,14 +8,23 @@ use super::rows::TEXT;
 
 /// How many rows are read at once.
 pub const ROWS: usize = 128;
+/// A page ends with the row that exceeds so many characters of payloads: the results of 128 calls would be 25 MB, and each
+/// reader of a thread may be at a page.
+pub const PAGE_CHARS: usize = 256 << 10;
 
 /// A page of rows with `after < seq < before`, in the order of their first numbers. Turns do not overlap, so nothing
-/// before the turn that `after` lies in can matter.
+/// before the turn that `after` lies in can matter. Rows that begin before the page are parts of it whatever they weigh:
+/// there is one for each part that is told at the same time.
 pub const SELECT_PAGE: &str = "
-SELECT seq_first, turn_id, kind, payload FROM events
-WHERE seq_first >= (SELECT coalesce(max(seq_first), 0) FROM turns WHERE seq_first <= ?1)
-  AND seq_first < ?2 AND seq_last > ?1
-ORDER BY seq_first LIMIT ?3";
+SELECT seq_first, turn_id, kind, payload FROM (
+  SELECT *, sum(iif(seq_first > ?1, length(payload), 0)) OVER (
+    ORDER BY seq_first ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+  FROM (
+    SELECT seq_first, turn_id, kind, payload FROM events
+    WHERE seq_first >= (SELECT coalesce(max(seq_first), 0) FROM turns WHERE seq_first <= ?1)
+      AND seq_first < ?2 AND seq_last > ?1
+    ORDER BY seq_first LIMIT ?3))
+WHERE coalesce(before, 0) <= ?4 ORDER BY seq_first";
 
 /// One row of `events`.
 #[derive(Clone, Debug)]
@@ -34,13 +43,23 @@ pub struct Page {
     pub through: Seq,
 }
 
-/// Makes a page of the rows that `SELECT_PAGE` gave for `after`, `before` and `limit`.
+/// How much of the log is read at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound {
+    pub rows: usize,
+    /// Characters of payloads.
+    pub chars: usize,
+}
+
+/// Makes a page of the rows that `SELECT_PAGE` gave for `after`, `before` and `bound`.
 ///
-/// The numbers of a text lie between those of other rows, so a page that is not the last ends at the first number of
-/// its last row: nothing that was not read begins before that.
-pub fn assemble(rows: &[LogRow], limit: usize, after: Seq, before: Seq) -> Result<Page, StoreError> {
+/// The numbers of a text lie between those of other rows, so a page that may not be the last ends at the first number
+/// of its last row: nothing that was not read begins before that.
+pub fn assemble(rows: &[LogRow], bound: Bound, after: Seq, before: Seq) -> Result<Page, StoreError> {
+    let begun = rows.iter().filter(|row| row.seq_first > after);
+    let chars: usize = begun.map(|row| row.payload.chars().count()).sum();
     let through = match rows.last() {
-        Some(last) if rows.len() >= limit => last.seq_first,
+        Some(last) if rows.len() >= bound.rows || chars > bound.chars => last.seq_first,
         _ => before.saturating_sub(1),
     };
     let mut events = Vec::new();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::history::fit;
 use super::outgoing::{Calls, News, Outgoing, ThreadRow, retry_after_ms, statements};
-use super::page::{LogRow, assemble};
+use super::page::{Bound, LogRow, assemble};
 use super::rows::{Fresh, TEXT, entry_rows, event_rows};
 use crate::journal::{
     Answer, CallRecord, Entry, Fact, Failure, ModelOutcome, Setting, TextPart, ToolEnd, TurnSpec, TurnStop,
@@ -19,6 +19,8 @@ use crate::protocol::{
     Place, Plan, PlanReview, PlanStatus, PlanStep, Role, StepStatus, StoredMessage, Verdict,
 };
 use crate::toolbelt::{PermissionClass, RunsAt, ToolPolicy, ToolSpec};
+
+const ALL: Bound = Bound { rows: usize::MAX, chars: usize::MAX };
 
 fn part(id: &str, chunks: &[(u64, &str)]) -> TextPart {
     TextPart {
@@ -70,7 +72,7 @@ fn told(events: &[Numbered]) -> Vec<(u64, String)> {
 #[test]
 fn a_text_is_read_back_as_the_chunks_that_were_announced() {
     let part = part("p", &[(3, "Grüß"), (5, " di"), (6, "ch"), (9, "")]);
-    let page = assemble(&[text_row(&part)], 10, 0, 100).unwrap();
+    let page = assemble(&[text_row(&part)], ALL, 0, 100).unwrap();
     let chunk = |content: &str, done| Event::Chunk {
         content: content.to_owned(),
         part_id: "p".to_owned(),
@@ -96,7 +98,7 @@ fn rows_whose_numbers_interleave_are_merged() {
         text_row(&part("b", &[(3, "b1"), (5, "")])),
         event_row(6, &error("x")),
     ];
-    let page = assemble(&rows, 10, 2, 7).unwrap();
+    let page = assemble(&rows, ALL, 2, 7).unwrap();
     let expected = [(3, "b1"), (4, "a2"), (5, "."), (6, "x")];
     assert_eq!(told(&page.events), expected.map(|(seq, text)| (seq, text.to_owned())));
     assert_eq!(page.through, 6);
@@ -111,31 +113,54 @@ fn pages_leave_no_hole_and_repeat_nothing() {
     ];
     rows.extend((5..25).map(|seq| event_row(seq, &error("x"))));
     rows.extend((26..30).map(|seq| event_row(seq, &error("y"))));
-    let whole = told(&assemble(&rows, usize::MAX, 0, 100).unwrap().events);
+    let whole = told(&assemble(&rows, ALL, 0, 100).unwrap().events);
     assert_eq!(whole.len(), 2 + 3 + 20 + 4);
-    for limit in 3..=rows.len() {
+    // What SELECT_PAGE selects.
+    let select = |bound: Bound, after: u64| {
+        let last = |row: &LogRow| match serde_json::from_str::<TextPart>(&row.payload) {
+            Ok(part) => part.chunks.last().unwrap().0,
+            Err(_) => row.seq_first,
+        };
+        let mut before = 0;
+        let fits = |row: &&LogRow| {
+            let fits = before <= bound.chars;
+            before += if row.seq_first > after { row.payload.len() } else { 0 };
+            fits
+        };
+        let found = rows.iter().filter(|row| last(row) > after).take(bound.rows);
+        found.take_while(fits).cloned().collect::<Vec<_>>()
+    };
+    let by_rows = (3..=rows.len()).map(|rows| Bound { rows, ..ALL });
+    let by_chars = [0, 1, 100, 200, 500, 1_000, 2_000].map(|chars| Bound { chars, ..ALL });
+    for bound in by_rows.chain(by_chars) {
         let (mut after, mut read) = (0, Vec::new());
         while after < 99 {
-            // What SELECT_PAGE selects.
-            let last = |row: &LogRow| match serde_json::from_str::<TextPart>(&row.payload) {
-                Ok(part) => part.chunks.last().unwrap().0,
-                Err(_) => row.seq_first,
-            };
-            let found: Vec<_> = rows.iter().filter(|row| last(row) > after).take(limit).cloned().collect();
-            let page = assemble(&found, limit, after, 100).unwrap();
-            assert!(page.through > after, "pages of {limit} make progress");
+            let page = assemble(&select(bound, after), bound, after, 100).unwrap();
+            assert!(page.through > after, "pages of {bound:?} make progress");
             after = page.through;
             read.extend(told(&page.events));
         }
-        assert_eq!(read, whole, "pages of {limit}");
+        assert_eq!(read, whole, "pages of {bound:?}");
     }
+}
+
+#[test]
+fn a_page_ends_where_it_is_heavy() {
+    let row = |seq| {
+        event_row(seq, &Event::Error { code: "x".repeat(100), message: String::new(), retryable: false })
+    };
+    let rows = [row(1), row(2), row(3)];
+    let length = rows[0].payload.len();
+    let through = |rows: &[LogRow], chars| assemble(rows, Bound { chars, ..ALL }, 0, 100).unwrap().through;
+    assert_eq!(through(&rows[..2], 2 * length), 99, "as much as a page may have: there is no more");
+    assert_eq!(through(&rows[..2], 2 * length - 1), 2, "beyond it there may be");
 }
 
 #[test]
 fn a_text_that_does_not_fit_its_lengths_is_an_error() {
     let mut part = part("p", &[(1, "ü")]);
     part.chunks = vec![(1, 1)];
-    assert!(assemble(&[text_row(&part)], 10, 0, 100).is_err());
+    assert!(assemble(&[text_row(&part)], ALL, 0, 100).is_err());
 }
 
 #[test]

@@ -8,6 +8,7 @@ use futures::{FutureExt, StreamExt};
 
 use super::machine::{Level, LevelEnd, Step};
 use super::parking::Tally;
+use super::record::OpenModelCall;
 use super::{Halt, Turn, dispatch, keys, prompt, prune};
 use crate::budget::Spending;
 use crate::journal::{Commit, Fact, ModelOutcome, TextPart, TurnStop, Work};
@@ -55,8 +56,10 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
     let began_ms = turn.ports.clock.now_ms();
     start(turn, level, &at, digest.clone(), request)?;
     let _runs = Tally::of(&turn.busy);
-    let mut said = String::new();
-    let outcome = match listen(turn, level, &at, attempt, request, &mut said).await? {
+    let heard = listen(turn, level, &at, attempt, request).await?;
+    // It stays in the record until the outcome is written: a stop may come first.
+    let said = turn.record.borrow().models.get(&at).map(|open| open.said.concat()).unwrap_or_default();
+    let outcome = match heard {
         Ok(reply) => ModelOutcome::Replied(Box::new(ModelReply { text: said, ..*reply })),
         Err(error) => ModelOutcome::Failed { error, said },
     };
@@ -165,7 +168,6 @@ async fn listen(
     at: &str,
     attempt: u32,
     request: &ModelRequest,
-    said: &mut String,
 ) -> Result<Result<Box<ModelReply>, ModelError>, Halt> {
     let chain = turn.spec.chain_of(level.models());
     let mut hearing = turn.ports.model.call(request, chain, turn.until_ms());
@@ -188,11 +190,10 @@ async fn listen(
         for event in events {
             match event {
                 ModelEvent::Text(content) => {
-                    said.push_str(&content);
-                    announce(turn, level, at, attempt, ChunkKind::Text, content);
+                    announce(turn, level, at, attempt, ChunkKind::Text, content)?;
                 }
                 ModelEvent::Reasoning(content) => {
-                    announce(turn, level, at, attempt, ChunkKind::Reasoning, content);
+                    announce(turn, level, at, attempt, ChunkKind::Reasoning, content)?;
                 }
                 ModelEvent::Finished(reply) => return Ok(Ok(reply)),
             }
@@ -222,14 +223,43 @@ fn retry(turn: &Turn, at: &str, asked: usize, after: Option<ModelError>) -> Resu
 /// The longest chunk in bytes: a part is split into rows between its chunks.
 const MAX_CHUNK_BYTES: usize = 64 << 10;
 
-/// Announces a piece of text at once. It becomes durable with its model call's outcome.
-fn announce(turn: &Turn, level: &Level, at: &str, attempt: u32, kind: ChunkKind, mut content: String) {
+/// The most announced text of a turn that is not written yet; beyond it all of it is written. The live log keeps what
+/// is not written, whoever reads: so this is half of what the log keeps in any case. An answer of a thousand chunks is
+/// still written with its outcome alone.
+pub(super) const UNWRITTEN_BYTES: usize = 512 << 10;
+/// What a chunk weighs beside its text: its frame in the live log, which has three ids, and its number and length here.
+pub(super) const CHUNK_BYTES: usize = 384;
+
+/// Announces a piece of text at once. It becomes durable with its model call's outcome, or before that if there is
+/// much of it.
+fn announce(
+    turn: &Turn,
+    level: &Level,
+    at: &str,
+    attempt: u32,
+    kind: ChunkKind,
+    mut content: String,
+) -> Result<(), Halt> {
     while content.len() > MAX_CHUNK_BYTES {
         let rest = content.split_off(content.floor_char_boundary(MAX_CHUNK_BYTES));
         announce_chunk(turn, level, at, attempt, kind, content);
         content = rest;
     }
     announce_chunk(turn, level, at, attempt, kind, content);
+    write_text(turn)
+}
+
+/// Writes the text of all model calls that are under way, if there is much of it. All of them: the live log drops
+/// frames in their order, so one call's unwritten text would keep the frames of the others.
+fn write_text(turn: &Turn) -> Result<(), Halt> {
+    if turn.record.borrow().models.values().map(|open| open.unwritten).sum::<usize>() <= UNWRITTEN_BYTES {
+        return Ok(());
+    }
+    // The last words of a turn that was stopped write what is there.
+    turn.alive()?;
+    let texts =
+        turn.record.borrow_mut().models.values_mut().flat_map(OpenModelCall::take_unwritten).collect();
+    turn.commit(Commit { texts, ..Commit::default() })
 }
 
 fn announce_chunk(turn: &Turn, level: &Level, at: &str, attempt: u32, kind: ChunkKind, content: String) {
@@ -240,7 +270,7 @@ fn announce_chunk(turn: &Turn, level: &Level, at: &str, attempt: u32, kind: Chun
         // The parts of a call that was made again are other parts: clients have dropped the first ones.
         let made = if attempt == 0 { at.to_owned() } else { format!("{at}r{attempt}") };
         open.parts.push(TextPart {
-            part_id: turn.ids.part(&made, open.parts.len()),
+            part_id: turn.ids.part(&made, open.begun),
             model_call_id: turn.ids.model_call(at),
             kind,
             place: level.place.clone(),
@@ -248,7 +278,13 @@ fn announce_chunk(turn: &Turn, level: &Level, at: &str, attempt: u32, kind: Chun
             text: String::new(),
             more: false,
         });
+        open.begun += 1;
+        open.said.extend((kind == ChunkKind::Text).then(String::new));
     }
+    if let Some(said) = open.said.last_mut().filter(|_| kind == ChunkKind::Text) {
+        said.push_str(&content);
+    }
+    open.unwritten += CHUNK_BYTES + content.len();
     if let Some(part) = open.parts.last_mut() {
         append(turn, part, content, false);
     }
@@ -273,7 +309,7 @@ pub(super) fn close(turn: &Turn, part: &mut TextPart) {
     append(turn, part, String::new(), true);
 }
 
-/// The parts that a model call has announced, all closed.
+/// The parts that a model call has announced and that are not written, all closed.
 pub(super) fn take_parts(turn: &Turn, at: &str) -> Vec<TextPart> {
     let mut record = turn.record.borrow_mut();
     let mut parts = record.models.get_mut(at).map(|open| mem::take(&mut open.parts)).unwrap_or_default();

@@ -14,9 +14,7 @@ use super::results::failed;
 use crate::journal::{Commit, ToolEnd, TurnEnd, TurnStop, told_result};
 use crate::model::{Message, ReplyFinish};
 use crate::ports::LogError;
-use crate::protocol::{
-    AgentState, BudgetReason, ChunkKind, Event, FinishReason, Role, StopNote, StoredMessage,
-};
+use crate::protocol::{AgentState, BudgetReason, Event, FinishReason, Role, StopNote, StoredMessage};
 
 /// The root level came to its end by itself.
 pub(super) fn finished(turn: &Turn, root: &Level, end: LevelEnd) -> Result<(), LogError> {
@@ -67,6 +65,7 @@ fn by_itself(turn: &Turn, finish_reason: FinishReason, history: Vec<Message>) ->
 pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
     let Some(why) = turn.record.borrow().stop.clone() else { return Ok(()) };
     let note = note(&why);
+    let partial = partial_text(turn);
     let told = |pending: &PendingCall| match pending.since_ms {
         Some(_) => {
             format!("The call was stopped and its result is unknown; it may have run. {}", note.message)
@@ -84,7 +83,6 @@ pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
         let ToolEnd { content, is_error, .. } = result;
         history.push(answer(call, content, is_error));
     }
-    let partial = partial_text(&commit);
     say_why(&mut history, &partial, &note.message);
     let said = last.root_texts.iter().cloned().chain(Some(partial));
     let said = said.filter(|text| !text.is_empty());
@@ -126,11 +124,10 @@ fn say_why(history: &mut Vec<Message>, partial: &str, why: &str) {
 }
 
 /// What the root had said of the reply that was cut off.
-fn partial_text(commit: &Commit) -> String {
-    let root = commit.texts.iter().filter(|part| part.place.depth == 0);
-    let texts: Vec<&str> =
-        root.filter(|part| part.kind == ChunkKind::Text).map(|part| part.text.as_str()).collect();
-    texts.join("\n\n")
+fn partial_text(turn: &Turn) -> String {
+    let record = turn.record.borrow();
+    let root = record.models.values().filter(|call| call.place.depth == 0);
+    root.flat_map(|call| call.said.iter().cloned()).collect::<Vec<_>>().join("\n\n")
 }
 
 /// What is particular to one end of a turn.

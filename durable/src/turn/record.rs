@@ -58,8 +58,14 @@ pub(super) struct OpenModelCall {
     pub(super) place: Place,
     /// Elapsed running time of the turn when it began.
     pub(super) since_ms: u64,
-    /// What was announced so far. A call whose run was lost has lost it as well, and `live` is false.
+    /// What was announced and is not written yet. A call whose run was lost has lost it as well, and `live` is false.
     pub(super) parts: Vec<TextPart>,
+    /// How many parts were begun, those included that are written.
+    pub(super) begun: usize,
+    /// What `parts` weighs, in the sense of `drive::UNWRITTEN_BYTES`.
+    pub(super) unwritten: usize,
+    /// The text of each part that is text, whole.
+    pub(super) said: Vec<String>,
     pub(super) live: bool,
     /// Who is asked: the place in the chain.
     pub(super) asked: usize,
@@ -68,6 +74,21 @@ pub(super) struct OpenModelCall {
     pub(super) lost_requests: u32,
     /// From its beginning to the first byte of the answer.
     pub(super) first_byte_ms: Option<u64>,
+}
+
+impl OpenModelCall {
+    /// Takes what was announced and is not written. The last part goes on: it is never closed before the next one
+    /// begins or the call ends.
+    pub(super) fn take_unwritten(&mut self) -> Vec<TextPart> {
+        let mut parts = std::mem::take(&mut self.parts);
+        self.unwritten = 0;
+        let Some(last) = parts.last_mut() else { return parts };
+        let (chunks, text) = (std::mem::take(&mut last.chunks), std::mem::take(&mut last.text));
+        self.parts = vec![last.clone()];
+        (last.chunks, last.text, last.more) = (chunks, text, true);
+        parts.retain(|part| !part.chunks.is_empty());
+        parts
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -287,6 +308,9 @@ impl Record {
                     place: place.clone(),
                     since_ms: entry.elapsed_ms,
                     parts: Vec::new(),
+                    begun: 0,
+                    unwritten: 0,
+                    said: Vec::new(),
                     live: false,
                     asked: 0,
                     lost_requests,

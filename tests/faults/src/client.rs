@@ -297,7 +297,8 @@ impl Clients {
                         sleep(STRIKE).await;
                     }
                 }
-                Next::Silent => {}
+                // Asked for again until it goes on.
+                Next::Parked | Next::Silent => {}
                 Next::Wrong(what) => {
                     self.seen().malformed += 1;
                     self.violation(format!("turn {}: {what}", order.number));
@@ -370,7 +371,8 @@ impl Clients {
             };
             match reply {
                 Some(reply) if reply.status == 200 => return Stream::new(reply, cursor),
-                // Nothing newer and nothing that runs, though the end was not seen: it may be about to be taken up.
+                // The turn waits for somebody; or nothing runs, though the end was not seen: it may be about to be taken
+                // up.
                 Some(reply) if reply.status == 204 => sleep(Duration::from_millis(200)).await,
                 Some(reply) => self.refused(reply).await,
                 None => {}

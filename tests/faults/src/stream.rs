@@ -35,6 +35,8 @@ impl User {
 /// What a stream brought.
 pub enum Next {
     Event(Box<Event>),
+    /// It ended because its turn waits for somebody.
+    Parked,
     /// It ended, or its connection broke.
     Over,
     /// Nothing came for long.
@@ -48,13 +50,14 @@ pub struct Stream {
     /// None: the client went away.
     reply: Option<Reply>,
     buffer: Vec<u8>,
+    parked: bool,
     /// What the client said that it has.
     pub cursor: u64,
 }
 
 impl Stream {
     pub fn new(reply: Reply, cursor: u64) -> Self {
-        Stream { reply: Some(reply), buffer: Vec::new(), cursor }
+        Stream { reply: Some(reply), buffer: Vec::new(), parked: false, cursor }
     }
 
     /// The client goes away.
@@ -66,6 +69,7 @@ impl Stream {
         loop {
             if let Some(end) = self.buffer.windows(2).position(|pair| pair == b"\n\n") {
                 let block: Vec<u8> = self.buffer.drain(..end + 2).collect();
+                self.parked = block == b": parked\n\n";
                 if block.starts_with(b":") {
                     continue;
                 }
@@ -74,6 +78,7 @@ impl Stream {
             let Some(reply) = &mut self.reply else { return Next::Over };
             match tokio::time::timeout(patience, reply.read()).await {
                 Ok(Ok(Some(bytes))) => self.buffer.extend_from_slice(&bytes),
+                Ok(Ok(None)) if self.parked => return Next::Parked,
                 Ok(Ok(None) | Err(_)) => return Next::Over,
                 Err(_) => return Next::Silent,
             }

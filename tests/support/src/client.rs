@@ -65,7 +65,7 @@ impl Client {
 
     /// Starts a turn.
     pub async fn chat(&self, body: &Value) -> EventStream {
-        EventStream::open(self.post("/api/chat", body).await).await
+        EventStream::open(self.post("/api/chat", body).await).await.following(self, None, 0)
     }
 
     /// The list of threads, one page of the default size.
@@ -110,7 +110,7 @@ impl Client {
             .await;
         match reply.status {
             204 => None,
-            _ => Some(EventStream::open(reply).await),
+            _ => Some(EventStream::open(reply).await.following(self, Some(thread_id), after)),
         }
     }
 

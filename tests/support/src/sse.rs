@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::Client;
 use crate::http::Reply;
 use crate::{story, wire};
 
@@ -40,6 +41,8 @@ pub struct Reader {
     buffer: Vec<u8>,
     seen: Vec<Event>,
     comments: usize,
+    /// The last block is the comment that ends the stream of a turn that waits for somebody.
+    parked: bool,
 }
 
 impl Reader {
@@ -51,8 +54,10 @@ impl Reader {
             let block = block.trim_end_matches('\n');
             if block.starts_with(':') && !block.contains('\n') {
                 self.comments += 1;
+                self.parked = block == ": parked";
                 continue;
             }
+            self.parked = false;
             let event = self.take(block).map_err(|error| format!("{error} in {block}"))?;
             self.seen.push(event.clone());
             return Ok(Some(event));
@@ -111,6 +116,15 @@ fn parse(block: &str) -> Result<Event, String> {
 pub struct EventStream {
     reply: Reply,
     reader: Reader,
+    back: Option<Back>,
+}
+
+/// How a stream is read on that has ended because its turn waits for somebody.
+struct Back {
+    client: Client,
+    /// None: that of the stream's `session`.
+    thread_id: Option<String>,
+    after: u64,
 }
 
 impl EventStream {
@@ -119,7 +133,35 @@ impl EventStream {
         let reply = reply.expect(200).await;
         let kind = reply.header("content-type");
         assert!(kind.starts_with("text/event-stream"), "content-type: {kind}");
-        Self { reply, reader: Reader::default() }
+        Self { reply, reader: Reader::default(), back: None }
+    }
+
+    /// Comes back when the turn goes on that waited for somebody, as a client does.
+    pub fn following(mut self, client: &Client, thread_id: Option<&str>, after: u64) -> Self {
+        self.back = Some(Back { client: client.clone(), thread_id: thread_id.map(str::to_owned), after });
+        self
+    }
+
+    /// Whether its last line says that its turn waits for somebody.
+    pub fn is_parked(&self) -> bool {
+        self.reader.parked
+    }
+
+    /// The stream from here on, once there is one. `None`: there will be none.
+    async fn again(&self) -> Option<Reply> {
+        let back = self.back.as_ref()?;
+        let session = self.seen().iter().find_map(|event| event.data["thread_id"].as_str());
+        let thread = back.thread_id.as_deref().or(session)?;
+        let after = self.seen().last().map_or(back.after, |event| event.seq);
+        loop {
+            let reply = back.client.get(&format!("/api/threads/{thread}/stream?after={after}")).await;
+            match (reply.status, reply.header("retry-after")) {
+                (204, "") | (404, _) => return None,
+                // Sooner than it says: whoever answers is this test.
+                (204, _) => tokio::time::sleep(Duration::from_millis(100)).await,
+                _ => return Some(reply.expect(200).await),
+            }
+        }
     }
 
     /// The next event, or `None` when the server ended the stream.
@@ -136,7 +178,13 @@ impl EventStream {
                 Ok(Ok(None)) => {
                     let rest = String::from_utf8_lossy(&self.reader.buffer);
                     assert!(rest.is_empty(), "half an event: {rest:?}");
-                    return None;
+                    if !self.is_parked() {
+                        return None;
+                    }
+                    let Ok(again) = tokio::time::timeout(PATIENCE, self.again()).await else {
+                        panic!("nobody answered for {PATIENCE:?} after:\n{}", self.so_far());
+                    };
+                    self.reply = again?;
                 }
                 Ok(Err(error)) => panic!("the stream broke ({error}) after:\n{}", self.so_far()),
             }

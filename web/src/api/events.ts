@@ -9,9 +9,13 @@ import type { TurnEvent } from "../wire";
  */
 const SILENCE_MS = 45_000;
 
+/** The comment that ends the stream of a turn that waits for somebody. */
+const PARKED = "parked";
+
 /** Ends when the body ends; throws when it breaks or falls silent. */
 export async function* readEvents(
   response: Response,
+  onParked: () => void,
   silenceMs = SILENCE_MS,
 ): AsyncGenerator<TurnEvent> {
   if (!response.body) return;
@@ -22,6 +26,9 @@ export async function* readEvents(
     onEvent: (message) => {
       const event = parse(message.data);
       if (event) events.push(event);
+    },
+    onComment: (comment) => {
+      if (comment.trim() === PARKED) onParked();
     },
   });
   try {

@@ -28,6 +28,7 @@ function streamOf(events: object[], { broken = false, split = 7 } = {}): Respons
 async function follow(answers: (Response | Error)[], change: Partial<Line> = {}) {
   const seen: number[] = [];
   const resumedAfter: number[] = [];
+  const waits: number[] = [];
   let cuts = 0;
   let starts = 0;
   const next = async () => {
@@ -52,11 +53,12 @@ async function follow(answers: (Response | Error)[], change: Partial<Line> = {})
       cuts += 1;
     },
     pause: async () => {},
+    await: async (ms) => void waits.push(ms),
     signal: new AbortController().signal,
     ...change,
   });
   const result = await ending.catch((error: unknown) => error);
-  return { result, seen, resumedAfter, cuts, starts };
+  return { result, seen, resumedAfter, waits, cuts, starts };
 }
 
 describe("following a turn", () => {
@@ -100,6 +102,18 @@ describe("following a turn", () => {
       start: null,
     });
     expect(other).toMatchObject({ result: "done", seen: [4, 5] });
+  });
+
+  // N-022
+  it("waits where the turn waits for somebody, and asks again when the service says", async () => {
+    const parked = (events: object[]) => new Response(`${events.map((e) => `data: ${JSON.stringify(e)}\n\n`).join("")}: parked\n\n`);
+    const run = await follow([
+      parked([event(1, "session"), event(2, "agent_state")]),
+      new Response(null, { status: 204, headers: { "retry-after": "12" } }),
+      parked([event(3, "agent_state")]),
+      streamOf([event(4, "done")]),
+    ]);
+    expect(run).toMatchObject({ result: "done", seen: [1, 2, 3, 4], resumedAfter: [2, 2, 3], waits: [30_000, 12_000, 30_000], cuts: 0 });
   });
 
   it("ends when the service has nothing more to tell", async () => {

@@ -18,6 +18,8 @@ export interface Line {
   onOpen: () => void;
   /** Resolves after about that time, or earlier when trying again makes sense. */
   pause: (ms: number) => Promise<void>;
+  /** The same where the turn waits for somebody: also earlier when they have answered, later if nobody looks. */
+  await: (ms: number) => Promise<void>;
   signal: AbortSignal;
 }
 
@@ -27,6 +29,9 @@ export interface Line {
  */
 export type Ending = "done" | "gone" | "aborted";
 
+/** When a stream has ended because its turn waits: what the service says of the next ones (`Retry-After`). */
+const PARKED_MS = 30_000;
+
 /** How often a request that got no answer at all is made again before the person is asked. */
 const START_ATTEMPTS = 3;
 
@@ -35,11 +40,16 @@ export async function followTurn(line: Line): Promise<Ending> {
   let cursor = line.after ?? 0;
   let failures = 0;
   for (;;) {
+    /** How long the turn is left alone, which waits for somebody. */
+    let waitMs: number | null = null;
     try {
       const response = begun || !line.start ? await line.resume(cursor) : await line.start();
-      if (response.status === 204) return "gone";
+      if (response.status === 204) {
+        waitMs = retryAfterMs(response);
+        if (waitMs === null) return "gone";
+      }
       line.onOpen();
-      for await (const event of readEvents(response)) {
+      for await (const event of readEvents(response, () => (waitMs = PARKED_MS))) {
         if (event.seq <= cursor) continue;
         cursor = event.seq;
         begun = true;
@@ -55,10 +65,22 @@ export async function followTurn(line: Line): Promise<Ending> {
       if (!begun && failures + 1 >= START_ATTEMPTS) throw error;
     }
     if (line.signal.aborted) return "aborted";
+    if (waitMs !== null) {
+      failures = 0;
+      await line.await(waitMs);
+      if (line.signal.aborted) return "aborted";
+      continue;
+    }
     failures += 1;
     line.onCut();
     await line.pause(backoff(failures));
   }
+}
+
+/** Null: there will be nothing more. */
+function retryAfterMs(response: Response): number | null {
+  const seconds = Number(response.headers.get("retry-after"));
+  return seconds > 0 ? seconds * 1000 : null;
 }
 
 /** A refusal that says nothing about the turn, only about the moment. */

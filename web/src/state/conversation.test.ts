@@ -55,14 +55,15 @@ function finished(turn_id: string, seq = 1): Response {
 
 function opened(prepare: () => Promise<unknown> = async () => {}) {
   const began: string[] = [];
-  const conversation = new Conversation({ prepare, began: (id) => began.push(id), ended: () => {}, called: () => {} });
+  const answered: string[] = [];
+  const conversation = new Conversation({ prepare, began: (id) => began.push(id), ended: () => {}, called: () => {}, answered: (id) => answered.push(id) });
   const send = async (content: string) => {
     const sending = conversation.send(content);
     await vi.runAllTimersAsync();
     await sending;
     return conversation.store.get();
   };
-  return { conversation, began, send };
+  return { conversation, began, answered, send };
 }
 
 describe("sending", () => {
@@ -365,6 +366,115 @@ describe("opening", () => {
     await say({ type: "done", seq: 3, message_id: "a", finish_reason: "stop" });
     await vi.runAllTimersAsync();
     await opening;
+  });
+
+  describe("a turn that waits", () => {
+    const waiting = 'data: {"type":"agent_state","seq":1,"turn_id":"r","state":"waiting_on_user"}\n\n: parked\n\n';
+    const streams = () => requests.filter(({ url }) => url.endsWith("/stream")).length;
+    let over: boolean;
+
+    const parked = async () => {
+      over = false;
+      answer = ({ url, method }) => {
+        if (method === "POST") return Response.json({ taken: true });
+        if (url.includes("/messages")) return Response.json({ messages: [], next_cursor: null });
+        if (!url.endsWith("/stream")) {
+          return Response.json({ id: "T", last_seq: 1, running_turn_id: "r", running_turn_first_seq: 1, running_ms: 3_000 });
+        }
+        if (over) return finished("r", 2);
+        return streams() === 1
+          ? new Response(waiting)
+          : new Response(null, { status: 204, headers: { "retry-after": "30" } });
+      };
+      const page = opened();
+      const opening = page.conversation.open("T");
+      await vi.advanceTimersByTimeAsync(100);
+      expect(streams()).toBe(1);
+      expect(page.conversation.store.get().running).toMatchObject({ turnId: "r", connection: "open" });
+      const ends = async () => {
+        await vi.advanceTimersByTimeAsync(100);
+        await opening;
+        expect(page.conversation.store.get()).toMatchObject({ running: null, exchanges: [{ answer: { finishReason: "stop" } }] });
+      };
+      return { ...page, ends };
+    };
+
+    // N-022
+    it("is asked for every 30 s, and goes on where it was", async () => {
+      const { ends } = await parked();
+      await vi.advanceTimersByTimeAsync(29_800);
+      expect(streams()).toBe(1);
+      await vi.advanceTimersByTimeAsync(200);
+      expect(streams()).toBe(2);
+      over = true;
+      await vi.advanceTimersByTimeAsync(30_000);
+      await ends();
+      expect(requests.findLast(({ url }) => url.endsWith("/stream"))!.headers["last-event-id"]).toBe("1");
+    });
+
+    it("is read on at once when the person here has answered or stopped it", async () => {
+      const first = await parked();
+      over = true;
+      await first.conversation.decide("a", "approve");
+      await first.ends();
+      expect(first.answered).toEqual(["T"]);
+      requests.length = 0;
+      const second = await parked();
+      over = true;
+      await second.conversation.stop();
+      await second.ends();
+    });
+
+    it("is read on at once when the answer was heard before its stream had ended", async () => {
+      let end = () => {};
+      const seen = await parked();
+      const running = seen.conversation.store.get().running!;
+      // The stream of another wait, which is still open while the person answers.
+      const given = answer;
+      answer = (request) =>
+        request.url.endsWith("/stream") && !over
+          ? new Response(new ReadableStream<Uint8Array>({
+              start: (controller) => {
+                end = () => {
+                  controller.enqueue(new TextEncoder().encode(": parked\n\n"));
+                  controller.close();
+                };
+              },
+            }))
+          : given(request);
+      await vi.advanceTimersByTimeAsync(30_000);
+      expect(running.turnId).toBe("r");
+      await seen.conversation.decide("a", "approve");
+      over = true;
+      end();
+      await seen.ends();
+    });
+
+    it("is read on at once when another tab has answered it", async () => {
+      const { conversation, ends } = await parked();
+      over = true;
+      await conversation.refresh();
+      await ends();
+    });
+
+    it("is left alone while nobody looks, and asked for when somebody does", async () => {
+      const { ends } = await parked();
+      const page = Object.assign(document, { visibilityState: "hidden" });
+      await vi.advanceTimersByTimeAsync(600_000);
+      expect(streams()).toBe(1);
+      over = true;
+      page.visibilityState = "visible";
+      document.dispatchEvent(new Event("visibilitychange"));
+      await ends();
+    });
+
+    it("is left when another chat is opened", async () => {
+      const { conversation } = await parked();
+      await conversation.open(null);
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(streams()).toBe(1);
+      expect(conversation.store.get().running).toBeNull();
+    });
   });
 
   it("gets the images that a stored message has only marks of", async () => {

@@ -15,7 +15,7 @@ import { begunExchange, exchangesOf, questionIdOf, renewed, type Exchange } from
 import { chosen, chosenFor, refuse } from "./chosen";
 import { drawing } from "./drawing";
 import { clearDraft, NEW_CHAT, restoreDraft } from "./drafts";
-import { pause } from "./pause";
+import { awaitAnswer, Look, pause } from "./pause";
 import { setModel, settings } from "./settings";
 import { Store } from "./store";
 import { requestPart, subjects } from "./subject";
@@ -55,6 +55,8 @@ export interface Listener {
   ended: (threadId: string) => void;
   /** A tool has run. */
   called: (threadId: string, tool: string) => void;
+  /** A call that waited has its answer. */
+  answered: (threadId: string) => void;
 }
 
 /** A message on its way. */
@@ -80,6 +82,8 @@ export class Conversation {
   /** The newest event that is on screen; what is newer came from elsewhere. */
   #lastSeq = 0;
   #refreshing = false;
+  /** Wanted when a turn that waits may have been answered. */
+  readonly #look = new Look();
 
   constructor(private readonly listener: Listener) {}
 
@@ -98,9 +102,11 @@ export class Conversation {
     return this.#load(this.store.get().threadId);
   }
 
-  /** Looks whether another tab or device went on with the open chat. What is on screen stays until it has come. */
+  /** Looks whether another tab or device went on with the open chat, or answered a turn that waits. What is on screen
+      stays until it has come. */
   async refresh(): Promise<void> {
     const { threadId, phase, running } = this.store.get();
+    if (running) this.#look.want();
     if (threadId === null || phase !== "ready" || running || this.#refreshing) return;
     const { signal } = this.#visit;
     this.#refreshing = true;
@@ -186,6 +192,8 @@ export class Conversation {
     if (!threadId) return;
     try {
       await decide(threadId, approvalId, decision);
+      this.#look.want();
+      this.listener.answered(threadId);
     } catch (error) {
       if (!signal.aborted) this.store.set({ problem: wordsFor(error) });
     }
@@ -246,7 +254,10 @@ export class Conversation {
       start,
       after,
       signal,
-      resume: (after) => readOn(threadId, after, signal),
+      resume: (after) => {
+        this.#look.looks();
+        return readOn(threadId, after, signal);
+      },
       onEvent: (event) => {
         if (signal.aborted) return;
         this.#lastSeq = event.seq;
@@ -258,6 +269,7 @@ export class Conversation {
       onOpen: () => this.#setRunning({ connection: "open" }, signal),
       onCut: () => this.#setRunning({ connection: "reconnecting" }, signal),
       pause: (ms) => pause(ms, signal),
+      await: (ms) => awaitAnswer(ms, signal, this.#look),
     }).finally(drawn.finish);
     if (signal.aborted || ending === "aborted") return;
     this.store.set({ running: null });
@@ -288,6 +300,7 @@ export class Conversation {
     const { signal } = this.#visit;
     try {
       await cancelTurn(threadId);
+      this.#look.want();
     } catch (error) {
       if (signal.aborted) return;
       this.#setRunning({ stopping: false });

@@ -58,6 +58,7 @@ export const conversation = new Conversation({
   called: (threadId, tool) => {
     if (FILE_TOOLS.has(tool)) workspace.touched(threadId);
   },
+  answered: (threadId) => tellTabs({ what: "answered", threadId }),
   ended: (threadId) => {
     void threads.load();
     workspace.touched(threadId);
@@ -214,7 +215,7 @@ export function listen(): void {
       return;
     }
     if (news.what === "deleted") threads.dropped(news.threadId);
-    else void threads.load();
+    else if (news.what !== "answered") void threads.load();
     if (conversation.store.get().threadId === news.threadId) void conversation.refresh();
   });
 

@@ -3,7 +3,7 @@
 
 /** What happened to which chat, or that the person has signed out. */
 export type TabNews =
-  | { what: "began" | "ended" | "renamed" | "deleted"; threadId: string }
+  | { what: "began" | "answered" | "ended" | "renamed" | "deleted"; threadId: string }
   | { what: "signed_out" };
 
 const channel = typeof document === "undefined" ? null : new BroadcastChannel("espalier");

@@ -9,6 +9,7 @@ mod files;
 mod golden;
 mod guards;
 mod invariants;
+mod long_texts;
 mod loop_shapes;
 mod memory;
 mod models;

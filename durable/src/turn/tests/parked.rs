@@ -86,6 +86,7 @@ fn a_clients_tool_parks_the_turn_and_its_result_goes_on_with_it() {
     let mut case = editor(pasting());
     case.run_with(None, |_, _| {});
     assert_eq!(case.ran, Some(Ok(Ran::Parked)));
+    assert_eq!(case.clock.timers(), 0, "nothing keeps its object awake");
     assert_eq!(case.lines(), PARKED);
     assert_eq!(case.say(None, |turn| result(turn, "0.0", "done")), Heard::Now);
     case.check();
@@ -348,7 +349,7 @@ fn a_call_that_cannot_be_shown_whole_is_refused_unasked() {
             _ => None,
         })
         .collect();
-    assert_eq!(shown, [whole.clone()], "asked about the one that can be shown, in full");
+    assert_eq!(shown, std::slice::from_ref(&whole), "asked about the one that can be shown, in full");
     let refused = case.lines().into_iter().find(|line| line.starts_with("tool 0.0 write End error"));
     assert!(refused.is_some_and(|line| line.contains("100001 bytes") && line.contains("it was not made")));
     assert_eq!(case.say(None, |turn| decide(turn, "1.0", Answer::Approve)), Heard::Now);

@@ -285,6 +285,11 @@ impl FakeClock {
         self.now.set(self.now.get() + ms);
     }
 
+    /// How many sleeps somebody still waits for.
+    pub fn timers(&self) -> usize {
+        self.sleepers.borrow().iter().filter(|(_, sender)| !sender.is_canceled()).count()
+    }
+
     /// Goes to a moment.
     pub fn set(&self, now_ms: u64) {
         self.now.set(now_ms);

@@ -79,7 +79,7 @@ impl RunLog {
                 part_id: part.part_id.clone(),
                 model_call_id: part.model_call_id.clone(),
                 place: part.place.clone(),
-                done: index == last,
+                done: index == last && !part.more,
                 kind: part.kind,
             };
             (*seq, chunk)
