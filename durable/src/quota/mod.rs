@@ -110,9 +110,14 @@ impl Quotas {
         Ok(quotas)
     }
 
-    /// Whether no turn is limited.
+    /// Whether nothing is limited.
     pub fn is_empty(&self) -> bool {
-        self.threads_per_user.is_none() && self.all().iter().all(|quota| quota.of_turns().is_empty())
+        *self == Quotas::default()
+    }
+
+    /// Whether turns are limited.
+    pub fn limits_turns(&self) -> bool {
+        self.threads_per_user.is_some() || self.all().iter().any(|quota| !quota.of_turns().is_empty())
     }
 
     /// Whether money is limited, which takes models whose price is known.
@@ -325,6 +330,13 @@ pub struct GoOn {
     pub lease_ms: u64,
     /// The present limits: the accounts are those of the turn's admission.
     pub quotas: Quotas,
+}
+
+/// The wait of a queued turn after so many refusals, before it asks again: 2, 4, 8, 16 and then 30 seconds.
+pub fn back_off_ms(refusals: u64) -> u64 {
+    const FIRST_MS: u64 = 2_000;
+    const LONGEST_MS: u64 = 30_000;
+    (FIRST_MS << refusals.saturating_sub(1).min(8)).min(LONGEST_MS)
 }
 
 /// The answer to [`QuotaCommand::Admit`].

@@ -8,7 +8,7 @@ use crate::model::Message;
 use crate::ports::{Log, LogError, Ports};
 use crate::protocol::{ApiError, CostSummary, Event, FinishReason, Role, StopNote, StoredMessage};
 use crate::storage::StoreError;
-use crate::storage::thread::{Reason, ThreadMeta, TurnRow, TurnStatus};
+use crate::storage::thread::{Reason, ThreadMeta, TurnRow};
 use crate::turn::Turn;
 
 use super::compose;
@@ -29,6 +29,10 @@ impl Thread {
             self.idle.set(true);
             return Ok(());
         };
+        if self.is_queued()? {
+            self.idle.set(true);
+            return Ok(());
+        }
         let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(()) };
         turn.generation += 1;
         turn.resumptions += 1;
@@ -59,9 +63,7 @@ impl Thread {
             return Ok(Some(run));
         }
         let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(None) };
-        let Some(turn) = self.store.open_turn()?.filter(|turn| turn.status == TurnStatus::Parked) else {
-            return Ok(None);
-        };
+        let Some(turn) = self.waiting_turn()? else { return Ok(None) };
         let Some(live) = self.live(&turn.turn_id)? else { return Ok(None) };
         Ok(Some(Rc::new(self.rebuilt(&thread, &turn, live, Turn::rebuild)?)))
     }
@@ -69,8 +71,14 @@ impl Thread {
     /// The time of some of a parked turn's calls is over.
     pub fn expire(self: &Rc<Self>) -> Result<(), ApiError> {
         let Some(run) = self.run_or_parked()? else { return Ok(()) };
-        match run.turn.expire()? {
-            true => self.go_on(&run),
+        let expired = self.store.transaction(|| {
+            if run.turn.waits_until() <= self.clock.now_ms() {
+                self.queue(&run)?;
+            }
+            run.turn.expire().map_err(ApiError::from)
+        })?;
+        match expired {
+            true => self.go_on_in_its_place(&run),
             false => {
                 self.store.set_timer(Reason::Parked, run.turn.waits_until())?;
                 self.store.arm()?;
