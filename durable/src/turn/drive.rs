@@ -52,7 +52,12 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
     }
     turn.reserve(Counted::LlmCall, 1)?;
     let output_tokens = request.max_output_tokens.unwrap_or(0);
-    let held = Usage { input_tokens: prune::request_tokens(request), cached_tokens: 0, output_tokens };
+    let held = Usage {
+        input_tokens: prune::request_tokens(request),
+        cached_tokens: 0,
+        cache_write_tokens: 0,
+        output_tokens,
+    };
     let chain = turn.spec.chain_for(keys::work(&at));
     turn.reserve_tokens(Spending::of(held, chain.dearest()))?;
     let attempt = turn.replay.attempts(&at);
@@ -202,8 +207,13 @@ fn retry(turn: &Turn, at: &str, asked: usize, after: Option<ModelError>) -> Resu
         return Ok(None);
     };
     let Some(error) = after else { return Ok(None) };
-    if turn.record.borrow().budget.exceeded_by(Counted::LlmCall, 1).is_some() {
-        return Ok(Some(error));
+    {
+        let budget = &turn.record.borrow().budget;
+        let lost = if error.kind.used_nothing() { None } else { budget.held(at) };
+        let exceeds = |lost| budget.exceeded_by_tokens(lost).is_some();
+        if budget.exceeded_by(Counted::LlmCall, 1).is_some() || lost.is_some_and(exceeds) {
+            return Ok(Some(error));
+        }
     }
     let retried = Fact::ModelRetried { requests, failed, error, asked };
     turn.commit(Commit { entries: vec![turn.entry(at, retried)], ..Commit::default() })?;
