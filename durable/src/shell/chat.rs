@@ -101,7 +101,7 @@ impl Thread {
         ask: &Ask<'_>,
         admitting: &mut Admitting<'a>,
     ) -> Result<TurnRow, ApiError> {
-        let (mut found, mut offered) = (None, None);
+        let (mut asked, mut found, mut offered) = (None, None, None);
         loop {
             let thread = self.of(ask.owner)?;
             self.revive()?;
@@ -127,12 +127,17 @@ impl Thread {
                     continue;
                 }
                 // Before it is charged: a collection that is not there refuses the request.
-                let Some(retrieved) = &found else {
-                    found = Some(self.retrieve(ask).await?);
+                let Some(asked) = &asked else {
+                    asked = Some(self.collections(ask).await?);
                     continue;
                 };
                 let Some(grant) = admitting.grant else {
                     admitting.grant = Some(self.admission(ask, thread.is_none()).await?);
+                    continue;
+                };
+                // What a provider is paid for comes after it is charged.
+                let Some(retrieved) = &found else {
+                    found = Some(self.retrieve(ask, asked).await);
                     continue;
                 };
                 let Some(offered) = &offered else {
