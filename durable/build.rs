@@ -51,6 +51,7 @@ struct Price {
     model: String,
     input: f64,
     cached: f64,
+    cache_write: Option<f64>,
     output: f64,
 }
 
@@ -135,8 +136,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     code.clear();
     let prices: Prices = toml::from_str(&fs::read_to_string(format!("{PROFILES}/prices.toml"))?)?;
     writeln!(code, "const PRICES: &[(&str, &str, Price)] = &[")?;
-    for Price { provider, model, input, cached, output } in prices.model {
-        let price = format!("Price {{ input: {input:?}, cached: {cached:?}, output: {output:?} }}");
+    for Price { provider, model, input, cached, cache_write, output } in prices.model {
+        let price = format!(
+            "Price {{ input: {input:?}, cached: {cached:?}, cache_write: {cache_write:?}, output: {output:?} }}"
+        );
         writeln!(code, "    ({provider:?}, {model:?}, {price}),")?;
     }
     writeln!(code, "];")?;

@@ -133,3 +133,27 @@ async fn a_pdf_is_read_where_something_reads_it() {
     let documents = client.read(&format!("/api/collections/{id}/documents")).await;
     assert_eq!(documents["documents"].as_array().map(Vec::len), Some(1), "what was refused is not there");
 }
+
+// Of documents that come together as many are embedded as the day has embeddings, and a question is one too.
+#[tokio::test]
+async fn a_day_has_so_many_embeddings() {
+    let client = somebody().await;
+    let id = collection(&client).await;
+    let body: String = (1..=60).map(|at| format!("# Part {at}\n\nOf nothing.\n\n")).collect();
+    let replies = futures::future::join_all((0..8).map(|_| post(&client, &id, &body))).await;
+    let mut added = 0;
+    for reply in replies {
+        match reply.status {
+            201 => added += 1,
+            _ => assert_problem(reply, 429, "quota_exceeded", None).await,
+        }
+    }
+    assert_eq!(added, 4, "of 250 embeddings, 60 each");
+    assert_eq!(client.read(&format!("/api/collections/{id}")).await["documents"], 4);
+    for _ in 0..10 {
+        found(&client, &id, "nothing").await;
+    }
+    let over = client.get(&format!("/api/collections/{id}/search?q=nothing")).await;
+    assert!(over.header("retry-after").parse::<u64>().is_ok_and(|seconds| seconds <= 86_400));
+    assert_problem(over, 429, "quota_exceeded", None).await;
+}

@@ -7,7 +7,7 @@
 
 use espalier_test_support::case::first;
 use espalier_test_support::client::assert_problem;
-use espalier_test_support::{Case, Client, Event, Outcome, Value, deltas, json, new_id, stored, text};
+use espalier_test_support::{Case, Client, Event, Outcome, Value, call, deltas, json, new_id, stored, text};
 
 fn thread_of(events: &[Event]) -> String {
     first(events, "session").text("thread_id").to_owned()
@@ -220,6 +220,56 @@ async fn a_deleted_thread_is_gone_for_good() {
     .await;
     let rows = || async { stored::d1("SELECT id FROM messages WHERE thread_id = ?", &[&thread]).await };
     stored::eventually("its messages have left D1", || async { rows().await.is_empty().then_some(()) }).await;
+}
+
+/// What the telemetry of a thread repeats of it.
+async fn repeated(thread: &str) -> Vec<Value> {
+    let sql = "SELECT detail AS words FROM tool_usage WHERE thread_id = ?1 AND detail IS NOT NULL \
+        UNION ALL SELECT message FROM error_log WHERE thread_id = ?1 AND message <> ''";
+    stored::d1(sql, &[thread]).await
+}
+
+/// A turn that leaves a plan's objective in `tool_usage` and a failed call in `error_log`.
+async fn telling(case: &Case, thread: &str) -> Vec<Event> {
+    let drafts = json!({ "objective": case.said("My secret", "plan"), "execution_mode": "draft_only" });
+    let nothing = call("read_file", json!({ "path": "secret.txt" }));
+    case.script("draft", [nothing, call("agent_create_plan", drafts), text("Shall I?")]).await;
+    let step = json!({ "id": "a", "title": "a", "instructions": "a" });
+    case.script("plan", [call("finish_subtask", json!({ "reasoning": "r", "steps": [step] }))]).await;
+    let context = json!({ "context_type": "project" });
+    let body =
+        json!({ "thread_id": thread, "content": case.said("Plan it", "draft"), "chat_context": context });
+    let events = case.chat_with(&body).await;
+    stored::eventually("D1 has both rows", || async { (repeated(thread).await.len() >= 2).then_some(()) })
+        .await;
+    events
+}
+
+// What was deleted is not repeated by the rows that say what it cost.
+#[tokio::test]
+async fn a_deletion_blanks_what_telemetry_repeats() {
+    let case = Case::new().await;
+    let (deleted, replaced) = (new_id(), new_id());
+    telling(&case, &deleted).await;
+    let events = telling(&case, &replaced).await;
+    let calls = "SELECT count(*) AS calls FROM tool_usage WHERE thread_id = ?1";
+    let before = stored::d1(calls, &[&deleted]).await;
+
+    case.client.delete(&deleted).await;
+    stored::eventually("nothing is repeated", || async { repeated(&deleted).await.is_empty().then_some(()) })
+        .await;
+    assert_eq!(stored::d1(calls, &[&deleted]).await, before, "what it cost is still known");
+    assert!(repeated(&replaced).await.len() >= 2, "the other thread is there");
+
+    let answer = first(&events, "session").text("assistant_message_id").to_owned();
+    case.script("", [text("Hello.")]).await;
+    let body =
+        json!({ "thread_id": replaced, "replaces_message_id": answer, "content": case.said("Hi", "") });
+    case.chat_with(&body).await;
+    stored::eventually("nothing of the replaced answer is repeated", || async {
+        repeated(&replaced).await.is_empty().then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]

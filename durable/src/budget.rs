@@ -122,6 +122,16 @@ impl TurnBudget {
         self.spent = self.spent.and(used.unwrap_or(held));
     }
 
+    /// What is held for a model call.
+    pub fn held(&self, at: &str) -> Option<Spending> {
+        self.held.get(at).copied()
+    }
+
+    /// A request of a model call is lost, which may have used all that is held. The next one may use as much again.
+    pub fn forfeit(&mut self, at: &str) {
+        self.spent = self.spent.and(self.held(at).unwrap_or_default());
+    }
+
     fn all(&self) -> Spending {
         self.held.values().fold(self.spent, |total, held| total.and(*held))
     }
@@ -166,6 +176,7 @@ impl Spending {
             tokens: Usage {
                 input_tokens: one.input_tokens.saturating_add(two.input_tokens),
                 cached_tokens: one.cached_tokens.saturating_add(two.cached_tokens),
+                cache_write_tokens: one.cache_write_tokens.saturating_add(two.cache_write_tokens),
                 output_tokens: one.output_tokens.saturating_add(two.output_tokens),
             },
             microusd: self.microusd + other.microusd,
@@ -213,7 +224,7 @@ mod tests {
     }
 
     fn tokens(input_tokens: u64, output_tokens: u64) -> Spending {
-        Spending::of(Usage { input_tokens, cached_tokens: 0, output_tokens }, None)
+        Spending::of(Usage { input_tokens, cached_tokens: 0, cache_write_tokens: 0, output_tokens }, None)
     }
 
     // N-118 N-195
@@ -243,7 +254,7 @@ mod tests {
     #[test]
     fn money_and_result_bytes() {
         let limits = Limits { turn_cost_microusd: Some(10), turn_result_bytes: Some(5), ..Limits::default() };
-        let price = Price { input: 1.0, cached: 0.5, output: 2.0 };
+        let price = Price { input: 1.0, cached: 0.5, cache_write: None, output: 2.0 };
         let mut budget = TurnBudget::new(limits);
         let priced = |input, output| Spending::of(tokens(input, output).tokens, Some(price));
         assert_eq!(budget.exceeded_by_tokens(priced(6, 2)), None);

@@ -263,7 +263,15 @@ pub struct Usage {
     /// All input tokens, the cached ones included.
     pub input_tokens: u64,
     pub cached_tokens: u64,
+    /// Input tokens that the provider wrote to its cache, where it charges for that.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(test, ts(as = "Option<u64>", optional))]
+    pub cache_write_tokens: u64,
     pub output_tokens: u64,
+}
+
+fn is_zero(tokens: &u64) -> bool {
+    *tokens == 0
 }
 
 /// What a decoder makes of a provider's stream. A stream is complete only with its `Finished`.
@@ -371,6 +379,12 @@ impl ModelErrorKind {
                 | ModelErrorKind::Overloaded
                 | ModelErrorKind::Network
         )
+    }
+
+    /// Whether the provider said that it did not answer the request, which then used nothing. A request that was not heard
+    /// of again may have used all that it was allowed.
+    pub const fn used_nothing(self) -> bool {
+        !matches!(self, ModelErrorKind::Network | ModelErrorKind::Protocol)
     }
 
     /// Whether the same request may succeed later.

@@ -121,14 +121,15 @@ fn contract(route: Route<'_>) -> Contract {
             // And PDFs, where the deployment has something that reads them.
             .takes_text(&["text/plain", "text/markdown", "text/html"])
             .gives::<Document>(201)
-            .refuses(&[E::CollectionsFull]),
+            .refuses(&[E::CollectionsFull, E::QuotaExceeded]),
         Route::DeleteDocument { .. } => {
             collection(Scope::Write).gives_nothing("It is deleted.").refuses(&[E::DocumentNotFound])
         }
         Route::SearchCollection { .. } => collection(Scope::Read)
             .query(wanted("What the documents are searched for, in words.").matching(r"\S").needed())
             .query(limit("How many passages, 20 at most."))
-            .gives::<PassageList>(200),
+            .gives::<PassageList>(200)
+            .refuses(&[E::QuotaExceeded]),
         Route::Keys => needs(Scope::Admin).gives::<KeyList>(200),
         Route::MintKey => needs(Scope::Admin).takes::<NewKey>().gives::<MintedKey>(201),
         Route::RevokeKey { .. } => {
@@ -228,7 +229,12 @@ impl Contract {
             .takes_bytes()
             .gives::<FileEntry>(200)
             .with_etag()
-            .refuses(&[ErrorCode::InvalidRequest, ErrorCode::PreconditionFailed, ErrorCode::WorkspaceFull])
+            .refuses(&[
+                ErrorCode::InvalidRequest,
+                ErrorCode::PreconditionFailed,
+                ErrorCode::WorkspaceFull,
+                ErrorCode::QuotaExceeded,
+            ])
     }
 
     fn deletes_file(self) -> Self {

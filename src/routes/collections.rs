@@ -1,17 +1,19 @@
 //! Collections of documents: what a user searches, and lets turns search.
 
-use espalier_durable::chunks::chunks;
+use espalier_durable::chunks::{Chunk, chunks};
 use espalier_durable::ports::{Collections, KnowledgeError};
 use espalier_durable::protocol::{
     ApiError, Collection, CollectionList, Document, DocumentList, ErrorCode, NewCollection, Owner,
     PassageList,
 };
+use espalier_durable::quota::Stored;
 use espalier_durable::storage::collections::{
-    Added, D1Collections, MAX_BYTES, MAX_COLLECTIONS, MAX_DOCUMENTS, NewDocument,
+    D1Collections, MAX_BYTES, MAX_COLLECTIONS, MAX_DOCUMENTS, NewDocument, NotAdded,
 };
 use espalier_durable::storage::conversion::{Unread, markdown_of_pdf};
 use espalier_durable::tools::web::reader::markdown;
 
+use super::uploads::Upload;
 use crate::body::{self, MAX_BODY_BYTES};
 use crate::cursor::ListCursor;
 use crate::ids::uuid_v7;
@@ -82,8 +84,64 @@ pub async fn add(call: &mut Call, owner: &Owner, id: &str) -> Result<Reply, Fail
     let media_type = Kind::of(call.header("content-type").as_deref())?;
     let name = query::name(call.query())?;
     let collection = existing(call, owner, id).await?;
+    if collection.documents >= MAX_DOCUMENTS {
+        return Err(refused(NotAdded::TooMany));
+    }
     let body = call.body().await?;
     let bytes = body.len() as u64;
+    // The writing statement decides in the end: this is so that nothing is paid for a document that cannot stay.
+    if of(call, owner).bytes().await.map_err(unreachable)?.saturating_add(bytes) > MAX_BYTES {
+        return Err(refused(NotAdded::Full));
+    }
+    let upload = Upload::of(call, owner)?;
+    upload.reserve(call, Stored { bytes, embeddings: 0 }).await?;
+    let mut used = Stored::default();
+    let new = Sent { collection_id: &collection.id, name, media_type, body };
+    let added = add_sent(call, owner, new, (&upload, &mut used)).await;
+    upload.settle(call, used);
+    added
+}
+
+/// A document as it was sent.
+struct Sent<'a> {
+    collection_id: &'a str,
+    name: String,
+    media_type: Kind,
+    body: Vec<u8>,
+}
+
+/// Reads, embeds and writes a document. Says in `used` what it came to: what was embedded stays paid for where the
+/// document does not.
+async fn add_sent(
+    call: &Call,
+    owner: &Owner,
+    Sent { collection_id, name, media_type, body }: Sent<'_>,
+    (upload, used): (&Upload, &mut Stored),
+) -> Result<Reply, Failure> {
+    let bytes = body.len() as u64;
+    let pieces = pieces(call, media_type, body).await?;
+    let document = Document {
+        id: new_id(call.now)?,
+        name,
+        media_type: media_type.as_str().to_owned(),
+        bytes,
+        chunks: u32::try_from(pieces.len()).unwrap_or(u32::MAX),
+        created_at: call.now,
+    };
+    let collections = of(call, owner);
+    if collections.embeds() {
+        let embeddings = pieces.len() as u64;
+        upload.reserve(call, Stored { bytes, embeddings }).await?;
+        used.embeddings = embeddings;
+    }
+    let new = NewDocument { document: &document, collection_id, chunks: &pieces };
+    collections.add(&new).await.map_err(unreachable)?.map_err(refused)?;
+    used.bytes = bytes;
+    Ok(Reply::json(201, &document))
+}
+
+/// The pieces of a document, which has some.
+async fn pieces(call: &Call, media_type: Kind, body: Vec<u8>) -> Result<Vec<Chunk>, Failure> {
     let text = match media_type {
         Kind::Pdf => markdown_of_pdf(&call.env, &body).await.map_err(unread)?,
         Kind::Plain | Kind::Markdown | Kind::Html => String::from_utf8(body)
@@ -98,23 +156,9 @@ pub async fn add(call: &mut Call, owner: &Owner, id: &str) -> Result<Reply, Fail
         Kind::Markdown | Kind::Pdf => chunks(&text, true),
         Kind::Html => chunks(&markdown(&text), true),
     };
-    if pieces.is_empty() {
-        return Err(ApiError::new(ErrorCode::InvalidRequest, "the document has no text").into());
-    }
-    let document = Document {
-        id: new_id(call.now)?,
-        name,
-        media_type: media_type.as_str().to_owned(),
-        bytes,
-        chunks: u32::try_from(pieces.len()).unwrap_or(u32::MAX),
-        created_at: call.now,
-    };
-    let new = NewDocument { document: &document, collection_id: &collection.id, chunks: &pieces };
-    match of(call, owner).add(&new).await.map_err(unreachable)? {
-        Added::Added => Ok(Reply::json(201, &document)),
-        Added::NoCollection => Err(no_collection()),
-        Added::TooMany => Err(full(format!("a collection has at most {MAX_DOCUMENTS} documents"))),
-        Added::Full => Err(full(format!("the documents of a user have at most {MAX_BYTES} bytes in all"))),
+    match pieces.is_empty() {
+        true => Err(ApiError::new(ErrorCode::InvalidRequest, "the document has no text").into()),
+        false => Ok(pieces),
     }
 }
 
@@ -133,7 +177,14 @@ pub async fn search(call: &Call, owner: &Owner, id: &str) -> Result<Reply, Failu
         .ok_or_else(|| ApiError::field("q", "expected the words that are looked for"))?;
     let Page { limit, .. } = query::page(call.query())?;
     let collection = existing(call, owner, id).await?;
-    let found = of(call, owner).search(&[collection.id], &wanted, limit.min(MAX_RESULTS)).await;
+    let collections = of(call, owner);
+    if collections.embeds() {
+        let question = Stored { bytes: 0, embeddings: 1 };
+        let upload = Upload::of(call, owner)?;
+        upload.reserve(call, question).await?;
+        upload.settle(call, question);
+    }
+    let found = collections.search(&[collection.id], &wanted, limit.min(MAX_RESULTS)).await;
     Ok(Reply::json(200, &PassageList { results: found.map_err(unreachable)? }))
 }
 
@@ -201,6 +252,15 @@ fn new_id(now: u64) -> Result<String, Failure> {
 
 fn no_collection() -> Failure {
     ApiError::new(ErrorCode::CollectionNotFound, "there is no collection with this id").into()
+}
+
+/// Why a document was not added.
+fn refused(why: NotAdded) -> Failure {
+    match why {
+        NotAdded::NoCollection => no_collection(),
+        NotAdded::TooMany => full(format!("a collection has at most {MAX_DOCUMENTS} documents")),
+        NotAdded::Full => full(format!("the documents of a user have at most {MAX_BYTES} bytes in all")),
+    }
 }
 
 fn full(why: String) -> Failure {

@@ -4,11 +4,13 @@ use espalier_durable::ports::{FileInfo, Files, FilesError, OnlyIf, Written};
 use espalier_durable::protocol::{
     ApiError, ErrorCode, FileEntry, FileList, Owner, ThreadCommand, WorkspaceList, check_workspace,
 };
+use espalier_durable::quota::Stored;
 use espalier_durable::storage::files::R2Files;
 use espalier_durable::tools::files::{MAX_FILE_BYTES, path, room};
 use uuid::Uuid;
 
 use super::threads;
+use super::uploads::Upload;
 use crate::paths;
 use crate::problem::Failure;
 use crate::reply::Reply;
@@ -89,15 +91,19 @@ pub async fn put(call: &mut Call, owner: Owner, place: Place<'_>, path: &str) ->
     let path = named(path)?;
     let only_if = condition(call)?;
     let body = call.body().await?;
+    let upload = Upload::of(call, &owner)?;
     let workspace = match Workspace::of(call, owner, place).await? {
         Ok(workspace) => workspace,
         Err(refusal) => return Ok(refusal),
     };
     let key = workspace.key(&path);
-    let room = room(&workspace.files, &workspace.root, &key, body.len()).await.map_err(unreachable)?;
-    room.map_err(|why| ApiError::new(ErrorCode::WorkspaceFull, why))?;
     let bytes = body.len() as u64;
-    match workspace.files.write(&key, body, only_if, UPLOAD).await.map_err(unreachable)? {
+    let need = Stored { bytes, embeddings: 0 };
+    upload.reserve(call, need).await?;
+    let written = write(&workspace, &key, body, only_if).await;
+    let stored = matches!(written, Ok(Written::Version(_)));
+    upload.settle(call, if stored { need } else { Stored::default() });
+    match written? {
         Written::Version(version) => {
             let entry = FileEntry { path, bytes, updated_at: call.now, version: version.clone() };
             Ok(Answer::Ours(Reply::json(200, &entry).with("etag", format!("\"{version}\""))))
@@ -107,6 +113,13 @@ pub async fn put(call: &mut Call, owner: Owner, place: Place<'_>, path: &str) ->
             Err(ApiError::new(ErrorCode::PreconditionFailed, why).into())
         }
     }
+}
+
+async fn write(workspace: &Workspace, key: &str, body: Vec<u8>, only_if: OnlyIf) -> Result<Written, Failure> {
+    let Workspace { files, root } = workspace;
+    let room = room(files, root, key, body.len()).await.map_err(unreachable)?;
+    room.map_err(|why| ApiError::new(ErrorCode::WorkspaceFull, why))?;
+    files.write(key, body, only_if, UPLOAD).await.map_err(unreachable)
 }
 
 /// `DELETE …/files/{path}`.

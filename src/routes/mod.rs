@@ -16,6 +16,7 @@ mod object;
 mod projects;
 mod session;
 mod threads;
+mod uploads;
 mod usage;
 
 use espalier_durable::protocol::{ThreadChange, ThreadCommand};

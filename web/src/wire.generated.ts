@@ -234,7 +234,11 @@ export type Usage = {
 /**
  * All input tokens, the cached ones included.
  */
-input_tokens: number, cached_tokens: number, output_tokens: number, };
+input_tokens: number, cached_tokens: number, 
+/**
+ * Input tokens that the provider wrote to its cache, where it charges for that.
+ */
+cache_write_tokens?: number, output_tokens: number, };
 
 /**
  * The ledger of a turn.

@@ -97,11 +97,16 @@ impl Chain {
         self.iter().nth(place).unwrap_or(&self.first)
     }
 
-    /// The most that any of its models takes for each kind of token. None where no price is known.
+    /// The most that any of its models takes for each kind of token, where all input may be written to a cache. None where
+    /// no price is known.
     pub fn dearest(&self) -> Option<Price> {
-        self.iter().filter_map(|offer| offer.price).reduce(|one, other| Price {
+        let prices = self.iter().filter_map(|offer| offer.price);
+        let dear = prices.map(|price| Price { input: price.input.max(price.of_cache_write()), ..price });
+        let dear = dear.map(|price| Price { cache_write: None, ..price });
+        dear.reduce(|one, other| Price {
             input: one.input.max(other.input),
             cached: one.cached.max(other.cached),
+            cache_write: None,
             output: one.output.max(other.output),
         })
     }
@@ -121,6 +126,9 @@ pub struct Price {
     pub input: f64,
     /// Of input tokens that came from the provider's cache.
     pub cached: f64,
+    /// Of input tokens that the provider wrote to its cache; the price of input where none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<f64>,
     pub output: f64,
 }
 
@@ -133,9 +141,19 @@ impl Price {
 
     /// What so many tokens cost, in US dollars.
     pub fn cost_usd(&self, usage: Usage) -> f64 {
-        let fresh = usage.input_tokens.saturating_sub(usage.cached_tokens) as f64;
-        let (cached, output) = (usage.cached_tokens as f64, usage.output_tokens as f64);
-        (fresh * self.input + cached * self.cached + output * self.output) / 1_000_000.0
+        let Usage { input_tokens, cached_tokens, cache_write_tokens, output_tokens } = usage;
+        let fresh = input_tokens.saturating_sub(cached_tokens).saturating_sub(cache_write_tokens);
+        let each = [
+            (fresh, self.input),
+            (cached_tokens, self.cached),
+            (cache_write_tokens, self.of_cache_write()),
+            (output_tokens, self.output),
+        ];
+        each.into_iter().map(|(tokens, price)| tokens as f64 * price).sum::<f64>() / 1_000_000.0
+    }
+
+    fn of_cache_write(&self) -> f64 {
+        self.cache_write.unwrap_or(self.input)
     }
 }
 
@@ -170,11 +188,52 @@ mod tests {
     #[test]
     fn prices_are_known_or_null() {
         let price = Price::of("openai", "gpt-4.1-mini").unwrap();
-        let usage = Usage { input_tokens: 1_000_000, cached_tokens: 500_000, output_tokens: 1_000_000 };
+        let usage = Usage {
+            input_tokens: 1_000_000,
+            cached_tokens: 500_000,
+            cache_write_tokens: 0,
+            output_tokens: 1_000_000,
+        };
         assert!((price.cost_usd(usage) - (0.2 + 0.05 + 1.6)).abs() < 1e-9);
         assert_eq!(Price::of("openai-responses", "gpt-4.1-mini"), Some(price));
         assert_eq!(Price::of("openai", "gpt-9"), None);
         assert_eq!(Price::of("other", "gpt-4.1"), None);
+    }
+
+    // Anthropic charges 1.25 times the input for what it writes to its cache.
+    #[test]
+    fn cache_writes_have_a_price() {
+        let anthropic: Vec<_> = PRICES.iter().filter(|(by, _, _)| *by == "anthropic").collect();
+        assert!(!anthropic.is_empty());
+        for (_, model, price) in anthropic {
+            assert_eq!(price.cache_write, Some(price.input * 1.25), "{model}");
+        }
+        let price = Price::of("anthropic", "claude-sonnet-4-5").unwrap();
+        let usage = Usage {
+            input_tokens: 1_000_000,
+            cached_tokens: 200_000,
+            cache_write_tokens: 400_000,
+            output_tokens: 100_000,
+        };
+        assert!((price.cost_usd(usage) - (0.4 * 3.0 + 0.2 * 0.3 + 0.4 * 3.75 + 1.5)).abs() < 1e-9);
+        // Elsewhere they cost what input costs.
+        let other = Price { cache_write: None, ..price };
+        assert!((other.cost_usd(usage) - (0.8 * 3.0 + 0.2 * 0.3 + 1.5)).abs() < 1e-9);
+        let chain = Chain::of(offer("a", Some(price)));
+        assert_eq!(chain.dearest(), Some(Price { input: 3.75, cache_write: None, ..price }));
+    }
+
+    // A turn that an older version began has neither the count nor the price in its journal.
+    #[test]
+    fn what_older_versions_wrote_is_read() {
+        let usage: Usage =
+            serde_json::from_str(r#"{"input_tokens":3,"cached_tokens":2,"output_tokens":1}"#).unwrap();
+        assert_eq!(
+            usage,
+            Usage { input_tokens: 3, cached_tokens: 2, cache_write_tokens: 0, output_tokens: 1 }
+        );
+        let price: Price = serde_json::from_str(r#"{"input":3,"cached":2,"output":1}"#).unwrap();
+        assert_eq!(price, Price { input: 3.0, cached: 2.0, cache_write: None, output: 1.0 });
     }
 
     #[test]
@@ -191,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_chain_costs_at_most_the_dearest_of_each_kind() {
-        let price = |input, cached, output| Some(Price { input, cached, output });
+        let price = |input, cached, output| Some(Price { input, cached, cache_write: None, output });
         let chain = Chain {
             first: offer("a", price(1.0, 0.5, 8.0)),
             then: vec![offer("b", None), offer("c", price(3.0, 0.1, 2.0))],

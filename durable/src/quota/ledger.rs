@@ -6,14 +6,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Admission, Amount, Ask, Grant, Quota, Refusal, Settlement, ThreadKey, TurnKey, user_account};
+use super::{
+    Admission, Amount, Ask, GoOn, Grant, Place, Quota, Refusal, Settlement, ThreadKey, TurnKey, user_account,
+};
 
-const DAY_MS: u64 = 86_400_000;
+pub(super) const DAY_MS: u64 = 86_400_000;
 const MINUTE_MS: u64 = 60_000;
 /// A turn reserves at most this share of what is left of a day, so that others can start beside it.
 const SHARE: u64 = 4;
 /// When to try again where as many turns run as may: most turns are over by then.
 const TURN_S: u64 = 5;
+/// How long a lease is kept after it is over: for an outage, after which somebody may still settle it.
+const KEPT_MS: u64 = 2 * DAY_MS;
 
 /// Where the rows are kept. What is asked of it between two awaits of its owner is one transaction.
 pub trait Shelf {
@@ -54,6 +58,17 @@ struct Lease {
     held: Amount,
     accounts: Vec<String>,
     grant: Grant,
+    /// By how much the turn's start has moved `full_at` of each account, in their order.
+    #[serde(default)]
+    paces_ms: Vec<u64>,
+    /// The turn's thread was counted with it.
+    #[serde(default)]
+    new_thread: bool,
+    /// The newest parking of the turn, and the newest that is over: messages may come late.
+    #[serde(default)]
+    parked: u32,
+    #[serde(default)]
+    resumed: u32,
 }
 
 impl TurnKey {
@@ -79,14 +94,32 @@ impl Account {
         self
     }
 
+    /// Whether the turn may run beside those of other threads.
+    fn has_place(&self, quota: &Quota, turn: &TurnKey) -> Place {
+        let Some(limit) = quota.concurrent_turns else { return Ok(()) };
+        let own = self.running.contains_key(&turn.running_key());
+        match self.running.len() - usize::from(own) >= limit as usize {
+            true => Err(Refusal::Concurrency { limit, retry_after_s: TURN_S }),
+            false => Ok(()),
+        }
+    }
+
+    fn run(&mut self, turn: &TurnKey, until: u64) {
+        let running = Running { turn_id: turn.turn_id.clone(), until };
+        self.running.insert(turn.running_key(), running);
+    }
+
+    /// Frees the place of a turn, unless a newer one of its thread has it.
+    fn vacate(&mut self, turn: &TurnKey) {
+        let key = turn.running_key();
+        if self.running.get(&key).is_some_and(|running| running.turn_id == turn.turn_id) {
+            self.running.remove(&key);
+        }
+    }
+
     /// What this account lets a turn have.
     fn grants(&self, quota: &Quota, ask: &Ask, now: u64) -> Admission {
-        if let Some(limit) = quota.concurrent_turns {
-            let own = self.running.contains_key(&ask.turn.running_key());
-            if self.running.len() - usize::from(own) >= limit as usize {
-                return Err(Refusal::Concurrency { limit, retry_after_s: TURN_S });
-            }
-        }
+        self.has_place(quota, &ask.turn)?;
         if let Some(limit) = quota.turns_per_minute {
             let wait = self.full_after_one_more(limit, now).saturating_sub(now + MINUTE_MS);
             if wait > 0 {
@@ -105,6 +138,14 @@ impl Account {
             tokens: share(quota.tokens_per_day, self.held.tokens, ask.least.tokens)?,
             microusd: share(quota.usd_in_micro(), self.held.microusd, ask.least.microusd)?,
         })
+    }
+
+    /// Puts what a turn used in the place of what it had reserved. A day that is over is forgotten with what was reserved
+    /// on it.
+    fn spend(&mut self, lease: &Lease, used: Amount) {
+        if self.day == lease.day {
+            self.held = plus(minus(self.held, lease.held), used);
+        }
     }
 
     fn full_after_one_more(&self, limit: u32, now: u64) -> u64 {
@@ -144,63 +185,123 @@ pub fn admit<S: Shelf>(shelf: &mut S, ask: &Ask, now: u64) -> Result<Admission, 
         }
         accounts.push((rule, account));
     }
-    if let Some(limit) = ask.new_thread
-        && !count_thread(shelf, ask, limit)?
-    {
-        return Ok(Err(Refusal::Threads { limit }));
-    }
+    let new_thread = match ask.new_thread {
+        None => false,
+        Some(limit) => match count_thread(shelf, ask, limit)? {
+            Counted::Before => false,
+            Counted::Now => true,
+            Counted::NoRoom => return Ok(Err(Refusal::Threads { limit })),
+        },
+    };
     let held = Amount { tokens: grant.tokens.unwrap_or(0), microusd: grant.microusd.unwrap_or(0) };
+    let mut paces_ms = Vec::new();
     for (rule, account) in &mut accounts {
         account.held = plus(account.held, held);
-        if let Some(limit) = rule.quota.turns_per_minute {
-            account.full_at = account.full_after_one_more(limit, now);
-        }
+        let paced = rule.quota.turns_per_minute.map(|limit| account.full_after_one_more(limit, now));
+        let pace_ms = paced.map(|full_at| full_at - account.full_at.max(now));
+        account.full_at = paced.unwrap_or(account.full_at);
+        paces_ms.push(pace_ms.unwrap_or(0));
         if rule.quota.concurrent_turns.is_some() {
-            let running = Running { turn_id: ask.turn.turn_id.clone(), until: now + ask.lease_ms };
-            account.running.insert(ask.turn.running_key(), running);
+            account.run(&ask.turn, now + ask.lease_ms);
         }
         write(shelf, &rule.account, account, account.keep_until())?;
     }
     let accounts = ask.rules.iter().map(|rule| rule.account.clone()).collect();
-    let lease = Lease { day: now / DAY_MS, held, accounts, grant };
-    // Long enough for whoever settles it after an outage; by then its day is over.
-    write(shelf, &lease_key, &lease, now + ask.lease_ms + 2 * DAY_MS)?;
+    let day = now / DAY_MS;
+    let lease = Lease { day, held, accounts, grant, paces_ms, new_thread, parked: 0, resumed: 0 };
+    write(shelf, &lease_key, &lease, now + ask.lease_ms + KEPT_MS)?;
     Ok(Ok(grant))
 }
 
 /// A turn goes on: it counts as running again, even if meanwhile others took its place.
 pub fn renew<S: Shelf>(shelf: &mut S, turn: &TurnKey, lease_ms: u64, now: u64) -> Result<(), S::Error> {
     let Some(lease) = read::<Lease, S>(shelf, &turn.lease_key())? else { return Ok(()) };
-    for key in &lease.accounts {
-        let Some(account) = read::<Account, S>(shelf, key)? else { continue };
-        let mut account = account.at(now);
-        let running = Running { turn_id: turn.turn_id.clone(), until: now + lease_ms };
-        account.running.insert(turn.running_key(), running);
-        write(shelf, key, &account, account.keep_until())?;
+    each_account(shelf, &lease, now, |_, account| account.run(turn, now + lease_ms))?;
+    write(shelf, &turn.lease_key(), &lease, now + lease_ms + KEPT_MS)
+}
+
+/// A turn was parked: others may run in its place. What it reserved stays its own.
+pub fn park<S: Shelf>(
+    shelf: &mut S,
+    turn: &TurnKey,
+    parking: u32,
+    wait_ms: u64,
+    now: u64,
+) -> Result<(), S::Error> {
+    let Some(mut lease) = read::<Lease, S>(shelf, &turn.lease_key())? else { return Ok(()) };
+    // The message was overtaken by the one that this parking is over.
+    if parking <= lease.resumed {
+        return Ok(());
     }
-    write(shelf, &turn.lease_key(), &lease, now + lease_ms + 2 * DAY_MS)
+    lease.parked = lease.parked.max(parking);
+    each_account(shelf, &lease, now, |_, account| account.vacate(turn))?;
+    write(shelf, &turn.lease_key(), &lease, now.saturating_add(wait_ms).saturating_add(KEPT_MS))
+}
+
+/// Gives a parked turn a place in all its accounts, or in none. A turn that has its place keeps it.
+pub fn go_on<S: Shelf>(shelf: &mut S, ask: &GoOn, now: u64) -> Result<Place, S::Error> {
+    let lease_key = ask.turn.lease_key();
+    let Some(mut lease) = read::<Lease, S>(shelf, &lease_key)? else { return Ok(Ok(())) };
+    // The message is late: the turn went on, and was parked again.
+    if ask.parking < lease.parked {
+        return Ok(Ok(()));
+    }
+    for key in &lease.accounts {
+        let account = read::<Account, S>(shelf, key)?.unwrap_or_default().at(now);
+        if let Err(refusal) = account.has_place(&ask.quotas.of_account(key), &ask.turn) {
+            return Ok(Err(refusal));
+        }
+    }
+    lease.resumed = lease.resumed.max(ask.parking);
+    each_account(shelf, &lease, now, |_, account| account.run(&ask.turn, now + ask.lease_ms))?;
+    write(shelf, &lease_key, &lease, now + ask.lease_ms + KEPT_MS)?;
+    Ok(Ok(()))
 }
 
 /// A turn ended: what it did not use is given back. Telling it twice changes nothing.
 pub fn settle<S: Shelf>(shelf: &mut S, ended: &Settlement, now: u64) -> Result<(), S::Error> {
     let lease_key = ended.turn.lease_key();
     let Some(lease) = read::<Lease, S>(shelf, &lease_key)? else { return Ok(()) };
-    for key in &lease.accounts {
-        let Some(account) = read::<Account, S>(shelf, key)? else { continue };
-        let mut account = account.at(now);
-        // What was reserved on a day that is over is forgotten with it.
-        if let Some(used) = ended.used
-            && account.day == lease.day
-        {
-            account.held = plus(minus(account.held, lease.held), used);
+    each_account(shelf, &lease, now, |_, account| {
+        if let Some(used) = ended.used {
+            account.spend(&lease, used);
         }
-        let running = account.running.get(&ended.turn.running_key());
-        if running.is_some_and(|running| running.turn_id == ended.turn.turn_id) {
-            account.running.remove(&ended.turn.running_key());
-        }
-        write(shelf, key, &account, account.keep_until())?;
+        account.vacate(&ended.turn);
+    })?;
+    shelf.remove(&lease_key)
+}
+
+/// A turn that was admitted did not start: it leaves nothing behind, not even a start or a thread that was counted.
+/// Telling it twice changes nothing.
+pub fn release<S: Shelf>(shelf: &mut S, turn: &TurnKey, now: u64) -> Result<(), S::Error> {
+    let lease_key = turn.lease_key();
+    let Some(lease) = read::<Lease, S>(shelf, &lease_key)? else { return Ok(()) };
+    each_account(shelf, &lease, now, |place, account| {
+        account.spend(&lease, Amount::default());
+        account.full_at -= lease.paces_ms.get(place).copied().unwrap_or(0).min(account.full_at);
+        account.vacate(turn);
+    })?;
+    if lease.new_thread {
+        let (user_id, thread_id) = (turn.user_id.clone(), turn.thread_id.clone());
+        forget_thread(shelf, &ThreadKey { user_id, thread_id })?;
     }
     shelf.remove(&lease_key)
+}
+
+/// Changes the accounts of a lease, each with its place among them.
+fn each_account<S: Shelf>(
+    shelf: &mut S,
+    lease: &Lease,
+    now: u64,
+    change: impl Fn(usize, &mut Account),
+) -> Result<(), S::Error> {
+    for (place, key) in lease.accounts.iter().enumerate() {
+        let Some(account) = read::<Account, S>(shelf, key)? else { continue };
+        let mut account = account.at(now);
+        change(place, &mut account);
+        write(shelf, key, &account, account.keep_until())?;
+    }
+    Ok(())
 }
 
 /// A thread was deleted: there is room for another.
@@ -213,19 +314,25 @@ pub fn forget_thread<S: Shelf>(shelf: &mut S, thread: &ThreadKey) -> Result<(), 
     if threads.is_empty() { shelf.remove(&key) } else { write(shelf, &key, &threads, u64::MAX) }
 }
 
-/// Whether there is room for the thread of a turn.
-fn count_thread<S: Shelf>(shelf: &mut S, ask: &Ask, limit: u32) -> Result<bool, S::Error> {
+/// How the thread of a turn was counted.
+enum Counted {
+    Before,
+    Now,
+    NoRoom,
+}
+
+fn count_thread<S: Shelf>(shelf: &mut S, ask: &Ask, limit: u32) -> Result<Counted, S::Error> {
     let key = threads_key(&ask.turn.user_id);
     let mut threads = read::<BTreeSet<String>, S>(shelf, &key)?.unwrap_or_default();
     if threads.contains(&ask.turn.thread_id) {
-        return Ok(true);
+        return Ok(Counted::Before);
     }
     if threads.len() >= limit as usize {
-        return Ok(false);
+        return Ok(Counted::NoRoom);
     }
     threads.insert(ask.turn.thread_id.clone());
     write(shelf, &key, &threads, u64::MAX)?;
-    Ok(true)
+    Ok(Counted::Now)
 }
 
 fn threads_key(user_id: &str) -> String {
@@ -246,11 +353,11 @@ fn minus(one: Amount, other: Amount) -> Amount {
     }
 }
 
-fn read<T: DeserializeOwned, S: Shelf>(shelf: &mut S, key: &str) -> Result<Option<T>, S::Error> {
+pub(super) fn read<T: DeserializeOwned, S: Shelf>(shelf: &mut S, key: &str) -> Result<Option<T>, S::Error> {
     Ok(shelf.get(key)?.map(|value| serde_json::from_str(&value)).transpose()?)
 }
 
-fn write<T: Serialize, S: Shelf>(
+pub(super) fn write<T: Serialize, S: Shelf>(
     shelf: &mut S,
     key: &str,
     value: &T,

@@ -6,8 +6,10 @@
 //! object that keeps the accounts of a tenant is `shell/quota`.
 
 mod ledger;
+mod uploads;
 
-pub use ledger::{Shelf, admit, forget_thread, renew, settle};
+pub use ledger::{Shelf, admit, forget_thread, go_on, park, release, renew, settle};
+pub use uploads::{Stored, UploadAsk, reserve_upload, settle_upload};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -34,10 +36,16 @@ pub struct Quota {
     pub tokens_per_day: Option<u64>,
     /// What these cost, in US dollars.
     pub usd_per_day: Option<f64>,
+    /// Bytes of the files and documents that are uploaded in a day (UTC).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stored_bytes_per_day: Option<u64>,
+    /// Texts that are embedded in a day (UTC): each piece of a document, and each question of a search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embeddings_per_day: Option<u64>,
 }
 
 /// The variable `QUOTAS`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Quotas {
     /// Each user.
@@ -55,6 +63,17 @@ pub struct Quotas {
 impl Quota {
     fn is_empty(&self) -> bool {
         *self == Quota::default()
+    }
+
+    /// The limits of turns alone. An object of the version before knows no others.
+    fn of_turns(self) -> Self {
+        Quota { stored_bytes_per_day: None, embeddings_per_day: None, ..self }
+    }
+
+    /// The limits of uploads alone.
+    fn of_uploads(self) -> Self {
+        let Quota { stored_bytes_per_day, embeddings_per_day, .. } = self;
+        Quota { stored_bytes_per_day, embeddings_per_day, ..Quota::default() }
     }
 
     fn usd_in_micro(&self) -> Option<u64> {
@@ -92,9 +111,14 @@ impl Quotas {
         Ok(quotas)
     }
 
-    /// Whether anything is limited.
+    /// Whether nothing is limited.
     pub fn is_empty(&self) -> bool {
         *self == Quotas::default()
+    }
+
+    /// Whether turns are limited.
+    pub fn limits_turns(&self) -> bool {
+        self.threads_per_user.is_some() || self.all().iter().any(|quota| !quota.of_turns().is_empty())
     }
 
     /// Whether money is limited, which takes models whose price is known.
@@ -108,15 +132,45 @@ impl Quotas {
 
     /// The accounts of a turn that have limits. `anonymous`: the user is a visitor, from this address.
     pub fn rules(&self, user_id: &str, anonymous: bool, address: Option<&str>) -> Vec<Rule> {
-        let mut rules = vec![(user_account(user_id), self.user), ("tenant".to_owned(), self.tenant)];
+        self.limiting(user_id, anonymous, address, Quota::of_turns)
+    }
+
+    /// The accounts of an upload that have limits.
+    pub fn upload_rules(&self, user_id: &str, anonymous: bool, address: Option<&str>) -> Vec<Rule> {
+        self.limiting(user_id, anonymous, address, Quota::of_uploads)
+    }
+
+    fn limiting(
+        &self,
+        user_id: &str,
+        anonymous: bool,
+        address: Option<&str>,
+        of: fn(Quota) -> Quota,
+    ) -> Vec<Rule> {
+        let mut rules = vec![(user_account(user_id), self.user), (TENANT.to_owned(), self.tenant)];
         if anonymous {
-            rules.push(("anonymous".to_owned(), self.anonymous));
-            rules.extend(address.map(|address| (format!("address:{}", network(address)), self.address)));
+            rules.push((ANONYMOUS.to_owned(), self.anonymous));
+            rules.extend(address.map(|address| (format!("{ADDRESS}{}", network(address)), self.address)));
         }
-        let limited = rules.into_iter().filter(|(_, quota)| !quota.is_empty());
-        limited.map(|(account, quota)| Rule { account, quota }).collect()
+        let limited = rules.into_iter().map(|(account, quota)| Rule { account, quota: of(quota) });
+        limited.filter(|rule| !rule.quota.is_empty()).collect()
+    }
+
+    /// The limits of an account by its name, as [`Quotas::rules`] names it.
+    fn of_account(&self, account: &str) -> Quota {
+        match account {
+            TENANT => self.tenant,
+            ANONYMOUS => self.anonymous,
+            address if address.starts_with(ADDRESS) => self.address,
+            _ => self.user,
+        }
     }
 }
+
+/// The accounts that no single user has.
+const TENANT: &str = "tenant";
+const ANONYMOUS: &str = "anonymous";
+const ADDRESS: &str = "address:";
 
 /// The account of a user within its tenant.
 pub fn user_account(user_id: &str) -> String {
@@ -200,6 +254,10 @@ pub enum Refusal {
     Rate { limit: u32, retry_after_s: u64 },
     /// The day's tokens or money are used up, or reserved by what runs.
     Spent { retry_after_s: u64 },
+    /// The upload is larger than what is left of the day's bytes.
+    Stored { limit: u64, retry_after_s: u64 },
+    /// The upload has more pieces than what is left of the day's embeddings.
+    Embedded { limit: u64, retry_after_s: u64 },
     /// The user has so many threads.
     Threads { limit: u32 },
 }
@@ -217,6 +275,15 @@ impl From<Refusal> for ApiError {
                 let detail = "the day's quota is used up, or reserved by turns that are running";
                 (ErrorCode::QuotaExceeded, detail.to_owned(), Some(retry_after_s))
             }
+            Refusal::Stored { limit, retry_after_s } => {
+                let detail = format!("{limit} bytes may be uploaded in a day: less than this is left");
+                (ErrorCode::QuotaExceeded, detail, Some(retry_after_s))
+            }
+            Refusal::Embedded { limit, retry_after_s } => {
+                let detail =
+                    format!("{limit} texts may be embedded in a day: fewer than this needs are left");
+                (ErrorCode::QuotaExceeded, detail, Some(retry_after_s))
+            }
             Refusal::Threads { limit } => {
                 (ErrorCode::TooManyThreads, format!("there are {limit} threads: delete some first"), None)
             }
@@ -231,8 +298,18 @@ impl From<Refusal> for ApiError {
 pub enum QuotaCommand {
     /// Answered with an [`Admission`].
     Admit(Ask),
+    /// A turn that was admitted did not start.
+    Release { turn: TurnKey },
     /// A turn goes on after its run was lost.
     Renew { turn: TurnKey, lease_ms: u64 },
+    /// A turn was parked for the `parking`th time, and waits for at most so long.
+    Park { turn: TurnKey, parking: u32, wait_ms: u64 },
+    /// A parked turn wants to go on. Answered with a [`Place`].
+    GoOn(GoOn),
+    /// An upload wants room. Answered with a [`Place`].
+    ReserveUpload(UploadAsk),
+    /// What an upload came to.
+    SettleUpload { key: String, used: Stored },
     /// What happened; may be told twice.
     Settle { ended: Vec<Settlement>, deleted: Vec<ThreadKey> },
 }
@@ -244,8 +321,33 @@ pub struct ThreadKey {
     pub thread_id: String,
 }
 
+/// A parked turn that wants to go on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GoOn {
+    pub turn: TurnKey,
+    /// Which of the turn's parkings is over, from 1 on.
+    pub parking: u32,
+    /// As in [`Ask`].
+    pub lease_ms: u64,
+    /// The present limits: the accounts are those of the turn's admission.
+    pub quotas: Quotas,
+}
+
+/// The wait of a queued turn after so many refusals, before it asks again: 2, 4, 8, 16 and then 30 seconds.
+pub fn back_off_ms(refusals: u64) -> u64 {
+    const FIRST_MS: u64 = 2_000;
+    const LONGEST_MS: u64 = 30_000;
+    (FIRST_MS << refusals.saturating_sub(1).min(8)).min(LONGEST_MS)
+}
+
 /// The answer to [`QuotaCommand::Admit`].
 pub type Admission = Result<Grant, Refusal>;
+/// The answer to what reserves nothing that the asker must know.
+pub type Place = Result<(), Refusal>;
 
 #[cfg(test)]
+mod places_tests;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod uploads_tests;

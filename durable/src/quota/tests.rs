@@ -6,13 +6,13 @@ use serde_json::json;
 use super::*;
 use crate::storage::StoreError;
 
-const DAY: u64 = 86_400_000;
+pub(super) const DAY: u64 = 86_400_000;
 /// Noon of some day.
-const NOW: u64 = 20_000 * DAY + DAY / 2;
-const LEASE: u64 = 200_000;
+pub(super) const NOW: u64 = 20_000 * DAY + DAY / 2;
+pub(super) const LEASE: u64 = 200_000;
 
 #[derive(Default)]
-struct Memory(BTreeMap<String, (String, u64)>);
+pub(super) struct Memory(pub(super) BTreeMap<String, (String, u64)>);
 
 impl Shelf for Memory {
     type Error = StoreError;
@@ -30,27 +30,27 @@ impl Shelf for Memory {
 }
 
 impl Memory {
-    fn admit(&mut self, ask: &Ask, now: u64) -> Admission {
+    pub(super) fn admit(&mut self, ask: &Ask, now: u64) -> Admission {
         admit(self, ask, now).unwrap()
     }
 
-    fn settle(&mut self, turn: &TurnKey, tokens: u64, now: u64) {
+    pub(super) fn settle(&mut self, turn: &TurnKey, tokens: u64, now: u64) {
         let used = Some(Amount { tokens, microusd: 0 });
         settle(self, &Settlement { turn: turn.clone(), used }, now).unwrap();
     }
 
     /// What the object's alarm does.
-    fn forget_old(&mut self, now: u64) {
+    pub(super) fn forget_old(&mut self, now: u64) {
         self.0.retain(|_, (_, keep_until)| *keep_until > now);
     }
 }
 
-fn quotas(json: serde_json::Value) -> Quotas {
+pub(super) fn quotas(json: serde_json::Value) -> Quotas {
     Quotas::from_env(|_| Some(json.to_string())).unwrap()
 }
 
 /// A turn of ada, in a thread of its own unless one is named.
-fn ask(quotas: &Quotas, thread: &str, turn: &str) -> Ask {
+pub(super) fn ask(quotas: &Quotas, thread: &str, turn: &str) -> Ask {
     Ask {
         turn: TurnKey {
             user_id: "key:ada".to_owned(),

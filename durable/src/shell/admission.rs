@@ -1,11 +1,9 @@
-//! A turn and its quotas: admitted before it starts, kept when it goes on. Its end is told with the outbox.
-//!
-//! What was admitted and did not start is not given back: a retry of the same turn finds it, and to release it would be
-//! a race with that retry, which a client could win. All that is likely to fail is checked before.
+//! A turn and its quotas: admitted before it starts, released where it does not start, kept when it goes on. Its end is
+//! told with the outbox; what a parked turn gives up is `place`'s.
 
 use std::rc::Rc;
 
-use crate::protocol::ApiError;
+use crate::protocol::{ApiError, Owner};
 use crate::quota::{Ask as QuotaAsk, Grant, TurnKey};
 use crate::storage::thread::ThreadMeta;
 
@@ -27,7 +25,7 @@ impl Thread {
     /// What the turn may use. Where nothing is limited nobody is asked; where nobody answers nobody gets in.
     pub async fn admission(&self, ask: &Ask<'_>, new_thread: bool) -> Result<Grant, ApiError> {
         let quotas = quota::quotas(&self.env).map_err(compose::misconfigured)?;
-        if quotas.is_empty() {
+        if !quotas.limits_turns() {
             return Ok(Grant::default());
         }
         let (limits, least) = compose::terms(&self.env, ask.request, quotas.limits_money())?;
@@ -41,24 +39,32 @@ impl Thread {
             most: Grant { tokens: limits.turn_tokens, microusd: limits.turn_cost_microusd },
             least,
         };
-        let admission = quota::admit(&self.env, &self.clock, &ask.owner.tenant, question).await;
-        admission.map_err(|error| internal(&error))?.map_err(ApiError::from)
+        match quota::admit(&self.env, &self.clock, &ask.owner.tenant, question).await {
+            Ok(admission) => admission.map_err(ApiError::from),
+            Err(error) => {
+                // It may have been admitted all the same.
+                self.release(ask).await;
+                Err(internal(&error))
+            }
+        }
     }
 
-    /// A turn whose run was lost, or that was parked, goes on: its place stays its own. Should that fail, others may
-    /// start beside it.
-    pub fn keep_lease(self: &Rc<Self>, run: &Run) {
-        if quota::quotas(&self.env).is_ok_and(|quotas| quotas.is_empty()) {
+    /// Gives back what was reserved for a turn that does not start. Should that fail, the place comes free with its lease,
+    /// and what the turn might have spent with the day.
+    pub async fn release(&self, ask: &Ask<'_>) {
+        if quota::quotas(&self.env).is_ok_and(|quotas| !quotas.limits_turns()) {
             return;
         }
-        let meta = match self.store.meta() {
-            Ok(meta) => meta.and_then(|meta| meta.thread),
-            Err(error) => return worker::console_error!("keeping the place of a turn: {error}"),
-        };
-        let Some(ThreadMeta { owner, thread_id, .. }) = meta else { return };
-        let spec = run.turn.spec();
-        let lease_ms = spec.limits.wall_clock_ms + LEASE_MARGIN_MS;
-        let turn = TurnKey { user_id: owner.user_id(), thread_id, turn_id: spec.turn_id.clone() };
+        let released = quota::release(&self.env, &self.clock, &ask.owner.tenant, turn_key(ask)).await;
+        if let Err(error) = released {
+            worker::console_error!("releasing a turn that did not start: {error}");
+        }
+    }
+
+    /// A turn whose run was lost goes on: its place stays its own. Should that fail, others may start beside it.
+    pub fn keep_lease(self: &Rc<Self>, run: &Run) {
+        let Some((owner, turn)) = self.limited(run) else { return };
+        let lease_ms = lease_ms(run);
         let thread = Rc::clone(self);
         self.state.wait_until(async move {
             if let Err(error) = quota::renew(&thread.env, &thread.clock, &owner.tenant, turn, lease_ms).await
@@ -67,4 +73,24 @@ impl Thread {
             }
         });
     }
+
+    /// The turn of a run as its quotas know it, and whose it is; none where nothing is limited.
+    pub fn limited(&self, run: &Run) -> Option<(Owner, TurnKey)> {
+        if quota::quotas(&self.env).is_ok_and(|quotas| !quotas.limits_turns()) {
+            return None;
+        }
+        let meta = self.store.meta().unwrap_or_else(|error| {
+            worker::console_error!("the place of a turn: {error}");
+            None
+        });
+        let ThreadMeta { owner, thread_id, .. } = meta?.thread?;
+        let turn_id = run.turn.spec().turn_id.clone();
+        let turn = TurnKey { user_id: owner.user_id(), thread_id, turn_id };
+        Some((owner, turn))
+    }
+}
+
+/// How long a turn counts as running if nothing more is heard of it.
+pub fn lease_ms(run: &Run) -> u64 {
+    run.turn.spec().limits.wall_clock_ms + LEASE_MARGIN_MS
 }

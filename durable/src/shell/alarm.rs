@@ -1,5 +1,5 @@
-//! The one alarm and its reasons: a turn whose run may be lost, a parked turn whose time is over, news that D1 has not
-//! taken.
+//! The one alarm and its reasons: a turn whose run may be lost, a parked turn whose time is over, a queued turn that
+//! asks for its place again, news that D1 has not taken.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -27,6 +27,8 @@ const D1_MS: u64 = 30_000;
 struct Due {
     /// Calls of a parked turn have waited long enough.
     parked: bool,
+    /// A queued turn may ask for its place again.
+    queued: bool,
     outbox: bool,
 }
 
@@ -49,6 +51,9 @@ impl Thread {
             && let Err(error) = self.expire()
         {
             worker::console_error!("ending a wait: {error}");
+        }
+        if due.queued {
+            self.ask_for_place();
         }
         if due.outbox {
             let thread = Rc::clone(self);
@@ -96,11 +101,20 @@ impl Thread {
         let open = self.store.open_turn()?;
         let status = open.as_ref().map(|turn| turn.status);
         match &open {
+            Some(TurnRow { status: TurnStatus::Running, .. }) if self.is_queued()? => {
+                due.queued = is_due(Reason::Turn)?;
+                if due.queued {
+                    self.store.set_timer(Reason::Turn, now + WATCH_MS)?;
+                }
+            }
             Some(TurnRow { status: TurnStatus::Running, failing, .. }) => {
                 let retry_at = failing.map_or(0, |failing| failing.retry_at_ms);
                 self.store.set_timer(Reason::Turn, retry_at.max(now + WATCH_MS))?;
             }
-            _ => self.store.clear_timer(Reason::Turn)?,
+            _ => {
+                self.store.clear_timer(Reason::Turn)?;
+                self.store.clear_timer(Reason::Queued)?;
+            }
         }
         if status == Some(TurnStatus::Parked) {
             due.parked = is_due(Reason::Parked)?;

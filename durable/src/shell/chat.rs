@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::rc::{Rc, Weak};
 
+use futures::lock::MutexGuard;
 use uuid::{NoContext, Timestamp, Uuid};
 use worker::Response;
 
@@ -47,6 +48,15 @@ struct Before<'a> {
 /// The most messages that one request may take the place of: their ids go through the outbox in one row.
 const MAX_REPLACED: usize = 1_000;
 
+/// A request on its way to its turn.
+#[derive(Default)]
+struct Admitting<'a> {
+    /// No other request of the thread is admitted meanwhile.
+    alone: Option<MutexGuard<'a, ()>>,
+    /// What the turn's quotas let it have, once they were asked.
+    grant: Option<Grant>,
+}
+
 /// The end of a conversation that a new turn takes the place of.
 struct Replaced {
     /// The first row of it.
@@ -77,9 +87,24 @@ impl Thread {
         }
     }
 
-    /// The turn, which may have run before. All checks are made again after each wait.
+    /// The turn, which may have run before. One that was admitted and did not start gives back what it had reserved while
+    /// no other request of this thread can be admitted, a retry of this one included.
     async fn started(self: &Rc<Self>, ask: &Ask<'_>) -> Result<TurnRow, ApiError> {
-        let (mut alone, mut found, mut admitted, mut offered) = (None, None, None, None);
+        let mut admitting = Admitting::default();
+        let started = self.admitted_and_started(ask, &mut admitting).await;
+        if started.is_err() && admitting.grant.is_some() {
+            self.release(ask).await;
+        }
+        started
+    }
+
+    /// All checks are made again after each wait.
+    async fn admitted_and_started<'a>(
+        self: &'a Rc<Self>,
+        ask: &Ask<'_>,
+        admitting: &mut Admitting<'a>,
+    ) -> Result<TurnRow, ApiError> {
+        let (mut asked, mut found, mut offered) = (None, None, None);
         loop {
             let thread = self.of(ask.owner)?;
             self.revive()?;
@@ -90,19 +115,32 @@ impl Thread {
             }
             self.check_order(ask, thread.as_ref())?;
             let open = if thread.is_some() { self.store.open_turn()? } else { None };
-            let Some(open) = open else {
+            if let Some(open) = open.as_ref().filter(|_| ask.request.request_seq.is_none()) {
+                let detail = format!("the turn {} is running", open.turn_id);
+                return Err(ApiError::new(ErrorCode::TurnInProgress, detail));
+            }
+            // Before it costs anything, and before it stops a turn.
+            if admitting.grant.is_none() {
+                self.check_request(ask, thread.is_none(), open.as_ref())?;
+            }
+            let Some(request_seq) = ask.request.request_seq.filter(|_| open.is_some()) else {
                 // From admission to start one request at a time: of those that come together, one is charged.
-                if alone.is_none() {
-                    alone = Some(self.admitting.lock().await);
+                if admitting.alone.is_none() {
+                    admitting.alone = Some(self.admitting.lock().await);
                     continue;
                 }
                 // Before it is charged: a collection that is not there refuses the request.
-                let Some(retrieved) = &found else {
-                    found = Some(self.retrieve(ask).await?);
+                let Some(asked) = &asked else {
+                    asked = Some(self.collections(ask).await?);
                     continue;
                 };
-                let Some(grant) = admitted else {
-                    admitted = Some(self.admission(ask, thread.is_none()).await?);
+                let Some(grant) = admitting.grant else {
+                    admitting.grant = Some(self.admission(ask, thread.is_none()).await?);
+                    continue;
+                };
+                // What a provider is paid for comes after it is charged.
+                let Some(retrieved) = &found else {
+                    found = Some(self.retrieve(ask, asked).await);
                     continue;
                 };
                 let Some(offered) = &offered else {
@@ -111,16 +149,23 @@ impl Thread {
                 };
                 return self.start(ask, thread, grant, Before { offered, retrieved });
             };
-            let Some(request_seq) = ask.request.request_seq else {
-                let detail = format!("the turn {} is running", open.turn_id);
-                return Err(ApiError::new(ErrorCode::TurnInProgress, detail));
-            };
             self.superseding.set(Some((request_seq, ask.turn_id)));
             match self.open()? {
                 OpenTurn::Run(run) => self.stop(&run, TurnStop::Superseded).await?,
                 OpenTurn::OnHold(held) => self.abandon(&held)?,
                 OpenTurn::None => {}
             }
+        }
+    }
+
+    /// Refuses a request that could never start a turn: its model, or the message that it replaces, is not there.
+    fn check_request(&self, ask: &Ask<'_>, new: bool, open: Option<&TurnRow>) -> Result<(), ApiError> {
+        compose::terms(&self.env, ask.request, false)?;
+        // The answer that is being made has no row yet.
+        let replaces = ask.request.replaces_message_id.map(|id| id.to_string());
+        match open.zip(replaces) {
+            Some((open, id)) if open.assistant_message_id == id => Ok(()),
+            _ => self.replaced(ask, new).map(drop),
         }
     }
 

@@ -113,7 +113,7 @@ impl Thread {
             && let Some(live) = self.live(&turn.turn_id)?
         {
             // All events of a parked turn are stored: no model is called.
-            if live.parked_at().is_some() && through <= after {
+            if live.parked_at().is_some() && through <= after && !self.is_queued()? {
                 return nothing_yet(PARKED_RETRY_S);
             }
             return stream_response(self.reader(self.admit_reader()?, Source::Live(live), after));
@@ -189,12 +189,15 @@ impl Thread {
         let for_good = run.turn.waiting_tool(id, on).filter(|_| answer == Answer::ApproveForThread);
         let heard = self.store.transaction(|| {
             for_good.iter().try_for_each(|tool| self.store.approve_tool(tool))?;
+            if run.turn.waiting_tool(id, on).is_some() {
+                self.queue(&run)?;
+            }
             run.turn.answer(id, on, answer).map_err(ApiError::from)
         })?;
         match heard {
             Heard::Unknown => return Err(not_waiting()),
             Heard::Before => {}
-            Heard::Now => self.go_on(&run),
+            Heard::Now => self.go_on_in_its_place(&run),
         }
         json_response(&Taken { taken: heard != Heard::Before })
     }

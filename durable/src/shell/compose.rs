@@ -201,8 +201,12 @@ pub fn terms(env: &Env, request: &ChatRequest, money: bool) -> Result<(Limits, A
     if money && offers.any(|offer| offer.price.is_none()) {
         return Err(misconfigured("QUOTAS limits money, and the price of a model is not known".to_owned()));
     }
-    let least =
-        Usage { input_tokens: LEAST_INPUT_TOKENS, cached_tokens: 0, output_tokens: limits.output_tokens };
+    let least = Usage {
+        input_tokens: LEAST_INPUT_TOKENS,
+        cached_tokens: 0,
+        cache_write_tokens: 0,
+        output_tokens: limits.output_tokens,
+    };
     let cost = chain.dearest().map_or(0.0, |price| price.cost_usd(least));
     let tokens = least.input_tokens + least.output_tokens;
     Ok((limits, Amount { tokens, microusd: (cost * 1e6).ceil() as u64 }))

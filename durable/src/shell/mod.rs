@@ -36,7 +36,9 @@ mod mcp;
 #[cfg(target_arch = "wasm32")]
 pub mod object;
 #[cfg(target_arch = "wasm32")]
-mod quota;
+mod place;
+#[cfg(target_arch = "wasm32")]
+pub mod quota;
 #[cfg(target_arch = "wasm32")]
 pub mod respond;
 #[cfg(target_arch = "wasm32")]

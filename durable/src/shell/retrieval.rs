@@ -16,7 +16,7 @@ use super::chat::Ask;
 use super::env::is_bound;
 use super::thread::Thread;
 
-/// How long a turn waits for it.
+/// How long a turn waits for each look.
 const PATIENCE_MS: u64 = 1_000;
 
 /// What a turn starts with.
@@ -32,53 +32,72 @@ pub struct Retrieved {
     pub failure: Option<String>,
 }
 
-/// The collections of a request that are there, each with its name, and what they have.
-type Searched = (Vec<(String, String)>, Vec<Passage>);
+/// The collections of a request, which are there.
+pub struct Asked {
+    ids: Vec<String>,
+    /// The same with their names; why they are not known, for the operator.
+    named: Result<Vec<(String, String)>, String>,
+}
 
 impl Thread {
-    /// Looks up what the request asks for. A collection that is not there refuses the request.
-    pub async fn retrieve(&self, ask: &Ask<'_>) -> Result<Retrieved, ApiError> {
+    /// Looks up the collections that the request names. One that is not there refuses the request, before it costs
+    /// anything: what a question means is found out after its turn was admitted.
+    pub async fn collections(&self, ask: &Ask<'_>) -> Result<Asked, ApiError> {
         let given = ask.request.collections.as_deref().unwrap_or_default();
         // So that what is asked for is of some length even where nobody can be asked whether it is there.
         if let Some(at) = given.iter().position(|id| Uuid::try_parse(id).is_err()) {
             return Err(no_collection(at));
         }
-        let bound = is_bound(&self.env, BINDING);
-        let memory = bound && ask.request.memory_enabled == Some(true);
-        let mut collections: Vec<String> = Vec::new();
-        for id in given.iter().filter(|_| bound) {
-            if !collections.contains(id) {
-                collections.push(id.clone());
+        let mut ids: Vec<String> = Vec::new();
+        for id in given.iter().filter(|_| is_bound(&self.env, BINDING)) {
+            if !ids.contains(id) {
+                ids.push(id.clone());
             }
         }
-        if !memory && collections.is_empty() {
-            return Ok(Retrieved::default());
+        if ids.is_empty() {
+            return Ok(Asked { ids, named: Ok(Vec::new()) });
         }
-        let found = self.look_up(ask, memory, &collections).await;
-        let (message, failure) = match found {
-            Ok((memories, (named, passages))) => {
+        let known = D1Collections::new(&self.env, ask.owner);
+        let named = match self.within_patience(known.named(&ids)).await {
+            Err(KnowledgeError(error)) => Err(error),
+            Ok(named) => {
                 let is_there = |id: &String| named.iter().any(|(known, _)| known == id);
                 if let Some(at) = given.iter().position(|id| !is_there(id)) {
                     return Err(no_collection(at));
                 }
-                (retrieved::message(&memories, &named, &passages), None)
+                Ok(named)
             }
-            Err(KnowledgeError(error)) => (None, Some(error)),
         };
-        Ok(Retrieved { memory, collections, message, failure })
+        Ok(Asked { ids, named })
     }
 
-    async fn look_up(
+    /// Looks up what the request asks for.
+    pub async fn retrieve(&self, ask: &Ask<'_>, asked: &Asked) -> Retrieved {
+        let memory = is_bound(&self.env, BINDING) && ask.request.memory_enabled == Some(true);
+        let collections = asked.ids.clone();
+        let (message, failure) = match &asked.named {
+            // An index that is down is not waited for twice.
+            Err(error) => (None, Some(error.clone())),
+            Ok(_) if !memory && collections.is_empty() => (None, None),
+            Ok(named) => {
+                let question = ask.request.content.text();
+                let looking = try_join(
+                    self.remembered(ask, memory, &question),
+                    self.searched(ask.owner, &collections, &question),
+                );
+                match self.within_patience(looking).await {
+                    Ok((memories, passages)) => (retrieved::message(&memories, named, &passages), None),
+                    Err(KnowledgeError(error)) => (None, Some(error)),
+                }
+            }
+        };
+        Retrieved { memory, collections, message, failure }
+    }
+
+    async fn within_patience<T>(
         &self,
-        ask: &Ask<'_>,
-        memory: bool,
-        collections: &[String],
-    ) -> Result<(Vec<Memory>, Searched), KnowledgeError> {
-        let question = ask.request.content.text();
-        let looking = try_join(
-            self.remembered(ask, memory, &question),
-            self.searched(ask.owner, collections, &question),
-        );
+        looking: impl Future<Output = Result<T, KnowledgeError>>,
+    ) -> Result<T, KnowledgeError> {
         let patience = self.clock.sleep(PATIENCE_MS);
         pin_mut!(looking, patience);
         match select(looking, patience).await {
@@ -105,13 +124,11 @@ impl Thread {
         owner: &Owner,
         ids: &[String],
         question: &str,
-    ) -> Result<Searched, KnowledgeError> {
+    ) -> Result<Vec<Passage>, KnowledgeError> {
         if ids.is_empty() {
-            return Ok(Searched::default());
+            return Ok(Vec::new());
         }
-        let collections = D1Collections::new(&self.env, owner);
-        let passages = collections.search(ids, question, retrieved::MAX_PASSAGES);
-        try_join(collections.named(ids), passages).await
+        D1Collections::new(&self.env, owner).search(ids, question, retrieved::MAX_PASSAGES).await
     }
 
     /// The memories of a user, for the calls of a thread.

@@ -35,7 +35,7 @@ pub struct OnHold {
 }
 
 /// When the next attempt to rebuild a turn is made (milliseconds since 1970).
-fn retry_at_ms(turn: &TurnRow) -> u64 {
+pub fn retry_at_ms(turn: &TurnRow) -> u64 {
     turn.failing.map_or(0, |failing| failing.retry_at_ms)
 }
 
@@ -64,6 +64,10 @@ impl Thread {
             self.idle.set(true);
             return Ok(());
         };
+        if self.is_queued()? {
+            self.idle.set(true);
+            return Ok(());
+        }
         let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(()) };
         let next = TurnRow { generation: turn.generation + 1, resumptions: turn.resumptions + 1, ..turn };
         if let Attempt::Run(run) = self.attempt(&thread, next)? {
@@ -84,7 +88,7 @@ impl Thread {
         }
         let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(OpenTurn::None) };
         let Some(turn) = self.store.open_turn()? else { return Ok(OpenTurn::None) };
-        if turn.status != TurnStatus::Parked {
+        if turn.status != TurnStatus::Parked && !self.is_queued()? {
             return Ok(OpenTurn::OnHold(OnHold { thread, turn }));
         }
         Ok(match self.attempt(&thread, turn)? {
@@ -98,8 +102,14 @@ impl Thread {
     pub fn expire(self: &Rc<Self>) -> Result<(), ApiError> {
         match self.open()? {
             OpenTurn::Run(run) => {
-                if run.turn.expire()? {
-                    self.go_on(&run);
+                let expired = self.store.transaction(|| {
+                    if run.turn.waits_until() <= self.clock.now_ms() {
+                        self.queue(&run)?;
+                    }
+                    run.turn.expire().map_err(ApiError::from)
+                })?;
+                if expired {
+                    self.go_on_in_its_place(&run);
                     return Ok(());
                 }
                 self.store.set_timer(Reason::Parked, run.turn.waits_until())?;
@@ -126,9 +136,9 @@ impl Thread {
             TurnStatus::Parked => Reason::Parked,
             TurnStatus::Running | TurnStatus::Done => Reason::Turn,
         };
-        let rebuilt = match turn.status {
-            TurnStatus::Parked => self.rebuilt(thread, &turn, Turn::rebuild),
-            TurnStatus::Running | TurnStatus::Done => {
+        let rebuilt = match turn.status == TurnStatus::Parked || self.is_queued()? {
+            true => self.rebuilt(thread, &turn, Turn::rebuild),
+            false => {
                 self.store.set_timer(reason, begun.retry_at_ms)?;
                 self.store.arm()?;
                 self.rebuilt(thread, &turn, Turn::resume)
@@ -176,11 +186,7 @@ impl Thread {
 
     /// Where the readers of a turn wait that is rebuilt or abandoned: of a parked turn they may be there already.
     fn live_for(&self, turn: &TurnRow) -> Result<Rc<LiveLog>, StoreError> {
-        let waiting = match turn.status {
-            TurnStatus::Parked => self.live(&turn.turn_id)?,
-            TurnStatus::Running | TurnStatus::Done => None,
-        };
-        match waiting {
+        match self.live(&turn.turn_id)? {
             Some(live) => Ok(live),
             None => Ok(Rc::new(LiveLog::new(turn.turn_id.as_str(), self.numbers()?.next()))),
         }

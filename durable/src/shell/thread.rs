@@ -19,7 +19,7 @@ use crate::storage::StoreError;
 use crate::storage::page::Page;
 use crate::storage::schema::NEWEST_READ;
 use crate::storage::sql::Store;
-use crate::storage::thread::{ThreadMeta, TurnStatus};
+use crate::storage::thread::ThreadMeta;
 use crate::turn::{Ran, Turn};
 
 use super::clock::JsClock;
@@ -61,6 +61,8 @@ pub struct Thread {
     pub superseding: Cell<Option<(u64, Uuid)>>,
     /// Held by the request that asks for a turn to be admitted, until that turn has started.
     pub admitting: Mutex<()>,
+    /// One question for a queued turn's place at a time.
+    pub asking: Cell<bool>,
     /// One drain of the outbox at a time keeps its order.
     pub draining: Cell<bool>,
 }
@@ -88,6 +90,7 @@ impl Thread {
             idle: Cell::new(false),
             superseding: Cell::new(None),
             admitting: Mutex::new(()),
+            asking: Cell::new(false),
             draining: Cell::new(false),
         })
     }
@@ -145,6 +148,7 @@ impl Thread {
                 Ok(Ran::Parked) => {
                     run.live.park(thread.clock.now_ms());
                     drop(thread.parked.replace(Some(Rc::clone(&run.live))));
+                    thread.give_up_place(&run);
                 }
                 Err(error) => {
                     // What is journaled is resumed by the alarm or by the next request.
@@ -172,8 +176,7 @@ impl Thread {
         if let Some(run) = self.run().filter(|run| run.turn.spec().turn_id == turn_id) {
             return Ok(Some(Rc::clone(&run.live)));
         }
-        let open = self.store.open_turn()?;
-        if !open.is_some_and(|turn| turn.turn_id == turn_id && turn.status == TurnStatus::Parked) {
+        if self.waiting_turn()?.is_none_or(|turn| turn.turn_id != turn_id) {
             return Ok(None);
         }
         let next = self.numbers()?.next();
@@ -195,11 +198,15 @@ impl Thread {
         }
     }
 
-    /// Goes on with a parked turn that was answered or stopped.
+    /// Whether this is the run that is going on in this memory.
+    pub fn is_current(&self, run: &Rc<Run>) -> bool {
+        self.run().is_some_and(|current| Rc::ptr_eq(&current, run))
+    }
+
+    /// Goes on at once with a parked turn: it was stopped, so that nothing is left but its end, or it has its place.
     pub fn go_on(self: &Rc<Self>, run: &Rc<Run>) {
-        let current = self.run();
-        if !current.is_some_and(|current| Rc::ptr_eq(&current, run)) {
-            self.keep_lease(run);
+        if !self.is_current(run) {
+            self.leave_queue();
             self.launch(run);
         }
     }

@@ -86,10 +86,9 @@ pub struct NewDocument<'a> {
     pub chunks: &'a [Chunk],
 }
 
-/// What became of it.
+/// Why a document was not added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Added {
-    Added,
+pub enum NotAdded {
     NoCollection,
     TooMany,
     Full,
@@ -190,9 +189,26 @@ impl D1Collections {
         self.d1.rows(&sql, values).await
     }
 
+    /// The bytes of all documents that the user has.
+    pub async fn bytes(&self) -> Asked<u64> {
+        #[derive(Deserialize)]
+        struct Sum {
+            bytes: u64,
+        }
+        const SQL: &str =
+            "SELECT coalesce(sum(bytes), 0) AS bytes FROM documents WHERE tenant = ?1 AND user_id = ?2";
+        let sums: Vec<Sum> = self.d1.rows(SQL, []).await?;
+        Ok(sums.first().map_or(0, |sum| sum.bytes))
+    }
+
+    /// Whether documents and questions are embedded here.
+    pub fn embeds(&self) -> bool {
+        self.vectors.is_some()
+    }
+
     /// Adds a document with its pieces: all of it, or nothing. What it means is told first: vectors without a document find
     /// nothing, a document without vectors would never be found by what it means.
-    pub async fn add(&self, new: &NewDocument<'_>) -> Asked<Added> {
+    pub async fn add(&self, new: &NewDocument<'_>) -> Asked<Result<(), NotAdded>> {
         let NewDocument { document, collection_id, chunks } = new;
         let known = Deleted { id: document.id.clone(), chunks: document.chunks };
         if let Some(vectors) = &self.vectors
@@ -202,13 +218,13 @@ impl D1Collections {
             return Err(error);
         }
         let added = self.write(new).await?;
-        if !matches!(added, Added::Added) {
+        if added.is_err() {
             self.forget(vec![known]).await;
         }
         Ok(added)
     }
 
-    async fn write(&self, new: &NewDocument<'_>) -> Asked<Added> {
+    async fn write(&self, new: &NewDocument<'_>) -> Asked<Result<(), NotAdded>> {
         let NewDocument { document, collection_id, chunks } = new;
         let Document { id, name, media_type, bytes, chunks: count, created_at } = document;
         let of =
@@ -230,10 +246,10 @@ impl D1Collections {
             results.first().map(rows::<IgnoredAny>).transpose()?.is_some_and(|added| !added.is_empty());
         let taken = results.last().map(rows::<Taken>).transpose()?.unwrap_or_default().into_iter().next();
         Ok(match taken {
-            _ if added => Added::Added,
-            Some(Taken { collections: 0, .. }) | None => Added::NoCollection,
-            Some(Taken { documents, .. }) if documents >= MAX_DOCUMENTS => Added::TooMany,
-            Some(_) => Added::Full,
+            _ if added => Ok(()),
+            Some(Taken { collections: 0, .. }) | None => Err(NotAdded::NoCollection),
+            Some(Taken { documents, .. }) if documents >= MAX_DOCUMENTS => Err(NotAdded::TooMany),
+            Some(_) => Err(NotAdded::Full),
         })
     }
 

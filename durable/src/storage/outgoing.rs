@@ -92,6 +92,19 @@ pub struct Calls {
     pub execution_mode: Option<String>,
 }
 
+impl Calls {
+    /// What was spent, without what tools were asked for and what failures said: both may repeat what was deleted.
+    fn without_content(mut self) -> Self {
+        self.records.retain(|record| !matches!(record, CallRecord::Failure(_)));
+        for record in &mut self.records {
+            if let CallRecord::Tool { detail, .. } = record {
+                *detail = None;
+            }
+        }
+        self
+    }
+}
+
 impl Outgoing {
     /// News of an owner's thread.
     pub fn new(owner: &Owner, thread_id: impl Into<String>, news: News) -> Self {
@@ -132,7 +145,10 @@ impl Outgoing {
             News::TurnStarted { thread, .. } if replaced => {
                 Outgoing { news: News::Renamed { thread }, ..self }
             }
-            News::TurnEnded { calls, .. } if replaced => Outgoing { news: News::Spent { calls }, ..self },
+            News::TurnEnded { calls, .. } if replaced => {
+                let news = News::Spent { calls: calls.without_content() };
+                Outgoing { news, ..self }
+            }
             _ => self,
         }
     }
@@ -140,15 +156,9 @@ impl Outgoing {
     /// What of it survives the deletion of its thread.
     pub fn without_content(self) -> Option<Self> {
         match self.news {
-            News::TurnEnded { mut calls, .. } | News::Spent { mut calls } => {
-                // What a tool said of its failure may repeat what was deleted.
-                calls.records.retain(|record| !matches!(record, CallRecord::Failure(_)));
-                for record in &mut calls.records {
-                    if let CallRecord::Tool { detail, .. } = record {
-                        *detail = None;
-                    }
-                }
-                Some(Outgoing { news: News::Spent { calls }, ..self })
+            News::TurnEnded { calls, .. } | News::Spent { calls } => {
+                let news = News::Spent { calls: calls.without_content() };
+                Some(Outgoing { news, ..self })
             }
             News::TurnStarted { .. }
             | News::Renamed { .. }
@@ -206,6 +216,29 @@ const DELETE_MESSAGES: &str = "
 DELETE FROM messages WHERE (tenant, user_id, thread_id) IN (SELECT value ->> 0, value ->> 1, value ->> 2
 FROM json_each(?1))";
 
+/// What a tool was asked for, and what failures said, may repeat what a user deleted. The rest of these rows stays: what was
+/// spent must add up. The rows of a thread:
+const BLANK_DETAILS: &str = "
+UPDATE tool_usage SET detail = NULL WHERE detail IS NOT NULL AND (tenant, user_id, id) IN (
+  SELECT t.tenant, t.user_id, t.id FROM json_each(?1) JOIN tool_usage t ON t.tenant = value ->> 0
+  AND t.user_id = value ->> 1 AND t.thread_id = value ->> 2 AND t.detail IS NOT NULL)";
+
+const BLANK_ERRORS: &str = "
+UPDATE error_log SET message = '' WHERE message <> '' AND (tenant, user_id, id) IN (
+  SELECT e.tenant, e.user_id, e.id FROM json_each(?1) JOIN error_log e ON e.tenant = value ->> 0
+  AND e.user_id = value ->> 1 AND e.thread_id = value ->> 2 AND e.message <> '')";
+
+/// The rows of an answer, whose ids begin with the message's and a slash (`telemetry.rs`); a zero comes after a slash.
+const BLANK_REPLACED_DETAILS: &str = "
+UPDATE tool_usage SET detail = NULL WHERE detail IS NOT NULL AND (tenant, user_id, id) IN (
+  SELECT t.tenant, t.user_id, t.id FROM json_each(?1) JOIN tool_usage t ON t.tenant = value ->> 0
+  AND t.user_id = value ->> 1 AND t.id >= (value ->> 2) || '/' AND t.id < (value ->> 2) || '0')";
+
+const BLANK_REPLACED_ERRORS: &str = "
+UPDATE error_log SET message = '' WHERE message <> '' AND (tenant, user_id, id) IN (
+  SELECT e.tenant, e.user_id, e.id FROM json_each(?1) JOIN error_log e ON e.tenant = value ->> 0
+  AND e.user_id = value ->> 1 AND e.id >= (value ->> 2) || '/' AND e.id < (value ->> 2) || '0')";
+
 const DELETE_THREADS: &str = "
 DELETE FROM threads WHERE (tenant, user_id, id) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1))";
 
@@ -255,7 +288,11 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
     add(INSERT_ERROR_LOG, json_rows(&rows.failures)?);
     add(UPSERT_PLANS, json_rows(&plans)?);
     add(DELETE_REPLACED, json_rows(&replaced_messages)?);
+    add(BLANK_REPLACED_DETAILS, json_rows(&replaced_messages)?);
+    add(BLANK_REPLACED_ERRORS, json_rows(&replaced_messages)?);
     add(DELETE_MESSAGES, json_rows(&deleted)?);
+    add(BLANK_DETAILS, json_rows(&deleted)?);
+    add(BLANK_ERRORS, json_rows(&deleted)?);
     add(DELETE_PLANS, json_rows(&deleted)?);
     add(DELETE_THREADS, json_rows(&deleted)?);
     Ok(all)

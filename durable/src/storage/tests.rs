@@ -244,13 +244,21 @@ fn a_deletion_comes_last_and_keeps_only_what_was_spent() {
     let mut news: Vec<_> = outbox().into_iter().filter_map(Outgoing::without_content).collect();
     news.push(Outgoing::new(&owner(), "thread", News::ThreadDeleted { workspace_root: None }));
     let batch = statements(&news).unwrap();
-    let verbs =
-        ["INSERT INTO tool_usage ", "DELETE FROM messages ", "DELETE FROM plans ", "DELETE FROM threads "];
+    let verbs = [
+        "INSERT INTO tool_usage ",
+        "DELETE FROM messages ",
+        "UPDATE tool_usage SET detail = NULL ",
+        "UPDATE error_log SET message = '' ",
+        "DELETE FROM plans ",
+        "DELETE FROM threads ",
+    ];
     assert_eq!(batch.len(), verbs.len());
     for (statement, verb) in batch.iter().zip(verbs) {
         assert!(statement.sql.trim().starts_with(verb), "{}", statement.sql);
     }
-    assert_eq!(batch[3].rows, r#"[["tenant","anonymous:user","thread"]]"#);
+    for blanked in &batch[2..] {
+        assert_eq!(blanked.rows, r#"[["tenant","anonymous:user","thread"]]"#);
+    }
     assert!(!batch[0].rows.contains("detail"), "what a call was asked for goes with its thread");
 }
 
@@ -378,12 +386,20 @@ fn what_is_told_late_is_told_as_it_is_now() {
     let gone = News::MessagesReplaced { ids: vec!["m1".to_owned(), "m2".to_owned()] };
     let news: Vec<_> = [Outgoing::new(&owner(), "thread", gone)].into_iter().chain(replaced).collect();
     let batch = statements(&news).unwrap();
-    let verbs = ["INSERT INTO threads ", "INSERT INTO tool_usage ", "DELETE FROM messages "];
+    let verbs = [
+        "INSERT INTO threads ",
+        "INSERT INTO tool_usage ",
+        "DELETE FROM messages ",
+        "UPDATE tool_usage SET detail = NULL ",
+        "UPDATE error_log SET message = '' ",
+    ];
     assert_eq!(batch.len(), verbs.len());
     for (statement, verb) in batch.iter().zip(verbs) {
         assert!(statement.sql.trim().starts_with(verb), "{}", statement.sql);
     }
-    assert_eq!(batch[2].rows, r#"[["tenant","anonymous:user","m1"],["tenant","anonymous:user","m2"]]"#);
+    for gone in &batch[2..] {
+        assert_eq!(gone.rows, r#"[["tenant","anonymous:user","m1"],["tenant","anonymous:user","m2"]]"#);
+    }
     let kept: Vec<_> = news.into_iter().filter_map(Outgoing::without_content).map(|out| out.news).collect();
     assert!(matches!(kept[..], [News::Spent { .. }]), "of a deleted thread only what was spent: {kept:?}");
 }
@@ -415,7 +431,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
             arguments: "{".to_owned(),
         }],
         finish: ReplyFinish::ToolCalls,
-        usage: Some(Usage { input_tokens: 1, cached_tokens: 2, output_tokens: 3 }),
+        usage: Some(Usage { input_tokens: 1, cached_tokens: 2, cache_write_tokens: 0, output_tokens: 3 }),
         raw: Some(RawMessage::of(
             &ModelChoice::new("openai", "m"),
             "chat",
@@ -450,7 +466,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
     tools.push(spec);
     let offer = |model: &str| Offer {
         choice: Rc::new(ModelChoice::new("openai", model.to_owned())),
-        price: (model == "m").then_some(Price { input: 1.0, cached: 0.1, output: 2.5 }),
+        price: (model == "m").then_some(Price { input: 1.0, cached: 0.1, cache_write: None, output: 2.5 }),
     };
     let started = TurnSpec {
         format: crate::journal::FORMAT,
@@ -495,7 +511,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
             digest: "d".to_owned(),
             attempt: 1,
             place: place.clone(),
-            held: Usage { input_tokens: 4, cached_tokens: 0, output_tokens: 5 },
+            held: Usage { input_tokens: 4, cached_tokens: 0, cache_write_tokens: 0, output_tokens: 5 },
         },
         ended(ModelOutcome::Replied(Box::new(reply))),
         ended(ModelOutcome::Failed { error: error.clone(), said: "partial".to_owned() }),

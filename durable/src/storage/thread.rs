@@ -57,6 +57,9 @@ pub enum Reason {
     Turn,
     /// The time of a call is over that waits for somebody outside.
     Parked,
+    /// A mark, and never due: the turn that runs is queued. Its time counts how often it was refused a place
+    /// (`shell/place.rs`).
+    Queued,
     /// D1 has not heard of everything.
     Outbox,
 }
@@ -66,6 +69,7 @@ impl Reason {
         match self {
             Reason::Turn => "turn",
             Reason::Parked => "parked",
+            Reason::Queued => "queued",
             Reason::Outbox => "outbox",
         }
     }

@@ -120,7 +120,8 @@ fn start(turn: &Turn, level: &Level, at: &str, digest: String, request: &ModelRe
     let model_call_id = turn.ids.model_call(at);
     let chain = turn.spec.chain_of(level.models());
     let output_tokens = request.max_output_tokens.unwrap_or(0);
-    let held = Usage { input_tokens: prune::request_tokens(request), cached_tokens: 0, output_tokens };
+    let input_tokens = prune::request_tokens(request);
+    let held = Usage { input_tokens, output_tokens, ..Usage::default() };
     let mut events = Vec::new();
     if level.place.depth == 0 && level.has_new_results() {
         events.push((format!("state:{at}"), turn.agent_state(None)));
@@ -211,8 +212,12 @@ fn retry(turn: &Turn, at: &str, asked: usize, after: Option<ModelError>) -> Resu
         return Ok(None);
     };
     let Some(error) = after else { return Ok(None) };
+    let lost = {
+        let held = turn.record.borrow().budget.held(at);
+        held.filter(|_| !error.kind.used_nothing())
+    };
     let reservation = turn.reserve()?;
-    if reservation.model_request().is_err() {
+    if reservation.model_request(lost).is_err() {
         return Ok(Some(error));
     }
     let retried = Fact::ModelRetried { requests, failed, error, asked };

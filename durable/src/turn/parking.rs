@@ -87,6 +87,30 @@ impl Turn {
         record.waits.values().filter(|wait| wait.answer.is_none()).map(|wait| wait.until).min().unwrap_or(0)
     }
 
+    /// How often the turn was parked so far.
+    pub fn parkings(&self) -> u32 {
+        self.record.borrow().parkings
+    }
+
+    /// Tells once a parking that the turn, though answered, waits for its place among the turns that may run.
+    pub fn tell_queued(&self) -> Result<(), LogError> {
+        self.tell_place("queued", Some("queued"))
+    }
+
+    /// Tells that a turn which was queued has its place.
+    pub fn tell_placed(&self) -> Result<(), LogError> {
+        self.tell_place("placed", None)
+    }
+
+    fn tell_place(&self, what: &str, details: Option<&str>) -> Result<(), LogError> {
+        let key = format!("state:{what}:{}", self.parkings());
+        let mut state = self.in_state(AgentState::Thinking, None);
+        if let Event::AgentState { details: told, .. } = &mut state {
+            *told = details.map(str::to_owned);
+        }
+        self.write(Commit { events: vec![(key, state)], ..Commit::default() })
+    }
+
     fn write_answers(&self, answers: Vec<(String, Awaited, Wait, Answer)>) -> Result<(), LogError> {
         let at_ms = self.ports.clock.now_ms();
         let mut commit = Commit::default();

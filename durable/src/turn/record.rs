@@ -326,6 +326,10 @@ impl Record {
                 open.requests += 1;
                 let place = open.place.clone();
                 let choice = self.offer(&entry.at, *failed).choice;
+                if !error.kind.used_nothing() {
+                    self.budget.forfeit(&entry.at);
+                    self.unpriced.insert(choice.model.clone());
+                }
                 self.share(&choice.model, 1);
                 self.share_around(&place, |share| share.llm_calls += 1);
                 self.failed(
@@ -436,8 +440,8 @@ impl Record {
         let is_root = open.place.depth == 0;
         let reply = match outcome {
             ModelOutcome::Failed { error, said } => {
-                // Who did not begin to answer used nothing.
-                let usage = open.first_byte_ms.is_none().then(Usage::default);
+                let used_nothing = open.first_byte_ms.is_none() && error.kind.used_nothing();
+                let usage = used_nothing.then(Usage::default);
                 self.model_row(at, open, error.kind.code(), usage, duration_ms);
                 let stage = if open.first_byte_ms.is_none() { "first_byte" } else { "stream" };
                 let id = self.offer(at, open.asked).choice.id();

@@ -55,13 +55,15 @@ impl Reservation<'_> {
 
     /// Asks for one model call that may use so many tokens.
     pub(super) fn model_call(&self, held: Spending) -> Result<(), Exceeded> {
-        self.model_request()?;
-        self.turn.record.borrow().budget.exceeded_by_tokens(held).map_or(Ok(()), Err)
+        self.model_request(Some(held))
     }
 
-    /// Asks for one more request of a model call whose tokens are held already.
-    pub(super) fn model_request(&self) -> Result<(), Exceeded> {
-        self.turn.record.borrow().budget.exceeded_by(Counted::LlmCall, 1).map_or(Ok(()), Err)
+    /// Asks for one more request of a model call. Its own tokens are held already; `lost` is what the request before it
+    /// may have used.
+    pub(super) fn model_request(&self, lost: Option<Spending>) -> Result<(), Exceeded> {
+        let budget = &self.turn.record.borrow().budget;
+        let exceeded = budget.exceeded_by(Counted::LlmCall, 1);
+        exceeded.or_else(|| budget.exceeded_by_tokens(lost?)).map_or(Ok(()), Err)
     }
 
     /// Asks for room for a tool's result.

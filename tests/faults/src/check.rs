@@ -1,7 +1,7 @@
 //! What must be true when everything is quiet again: in D1, and in the objects' own databases, read past the service.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use espalier_test_support::Value;
@@ -69,15 +69,34 @@ pub struct Objects {
 /// Reads every object's database. The runtime must not run.
 pub fn objects(folder: &Path, ledger: &Ledger) -> Result<Objects, String> {
     let mut found = Objects::default();
-    let files = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    for file in files.flatten().map(|file| file.path()) {
-        if file.extension().is_some_and(|extension| extension == "sqlite")
-            && !file.ends_with("metadata.sqlite")
-        {
-            object(&Database::open(&file)?, &mut found, ledger)?;
-        }
+    for database in databases(folder)? {
+        object(&database, &mut found, ledger)?;
     }
     Ok(found)
+}
+
+/// How many rows of the quotas name one of these threads, of which none ever came to be. The runtime must not run.
+pub fn kept(folder: &Path, threads: &[String], ledger: &Ledger) -> Result<u32, String> {
+    let mut kept = 0;
+    for database in databases(folder)? {
+        for thread in threads {
+            let query = "SELECT key, value FROM accounts WHERE instr(key, ?1) + instr(value, ?1) > 0";
+            for row in database.rows(query, &[thread])? {
+                kept += 1;
+                ledger.violation(format!("a refused request left this in the quotas: {row}"));
+            }
+        }
+    }
+    Ok(kept)
+}
+
+fn databases(folder: &Path) -> Result<Vec<Database>, String> {
+    let files = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let is_object = |file: &PathBuf| {
+        file.extension().is_some_and(|extension| extension == "sqlite") && !file.ends_with("metadata.sqlite")
+    };
+    let files = files.flatten().map(|file| file.path()).filter(is_object);
+    files.map(|file| Database::open(&file)).collect()
 }
 
 fn object(database: &Database, found: &mut Objects, ledger: &Ledger) -> Result<(), String> {

@@ -9,6 +9,8 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 
+use espalier_test_support::json;
+
 use crate::check::{self, Objects};
 use crate::client::{Clients, Order, Reader, Seen};
 use crate::d1::Database;
@@ -53,6 +55,8 @@ pub struct Outcome {
     pub seen: Seen,
     pub missing_in_d1: u32,
     pub objects: Objects,
+    /// Rows of the quotas that a refused request left.
+    pub kept: u32,
     pub took: Duration,
 }
 
@@ -65,6 +69,8 @@ pub struct Harness {
     kills: mpsc::UnboundedReceiver<()>,
     began: Instant,
     numbers: u64,
+    /// The threads that requests named which were refused.
+    refused: Vec<String>,
 }
 
 impl Harness {
@@ -112,7 +118,16 @@ impl Harness {
             waiting: AtomicU32::new(0),
             lost_after: setup.lost_after,
         });
-        Ok(Harness { setup, world, clients, runtime, kills, began: Instant::now(), numbers: 1 << 40 })
+        Ok(Harness {
+            setup,
+            world,
+            clients,
+            runtime,
+            kills,
+            began: Instant::now(),
+            numbers: 1 << 40,
+            refused: Vec::new(),
+        })
     }
 
     /// Many threads, and everything that can happen to them, until the quota is reached.
@@ -146,6 +161,24 @@ impl Harness {
         self.clients.stop.store(true, Ordering::Relaxed);
         for slot in slots {
             slot.await.map_err(|error| format!("a client failed: {error}"))?;
+        }
+        Ok(())
+    }
+
+    /// Requests that replace a message which is not there, each in a new thread. They must leave nothing in the quotas.
+    pub async fn refusals(&mut self) -> Result<(), String> {
+        let user = self.clients.user().await;
+        for _ in 0..10 {
+            self.numbers += 1;
+            let thread_id = format!("fa017500-0000-4000-8000-{:012x}", self.numbers);
+            let body =
+                json!({ "thread_id": thread_id, "content": "Hello", "replaces_message_id": thread_id });
+            let reply = user.send("POST", "/api/chat", &[], &body).await;
+            let status = reply.map(|reply| reply.status);
+            if status != Some(400) {
+                self.world.ledger.violation(format!("a bad request was answered with {status:?}"));
+            }
+            self.refused.push(thread_id);
         }
         Ok(())
     }
@@ -313,7 +346,8 @@ impl Harness {
         sleep(Duration::from_millis(500)).await;
         self.runtime.kill().await;
         let objects = check::objects(&self.runtime.objects(), &ledger)?;
-        Ok(Outcome { ledger, seen, missing_in_d1, objects, took: self.began.elapsed() })
+        let kept = check::kept(&self.runtime.quotas(), &self.refused, &ledger)?;
+        Ok(Outcome { ledger, seen, missing_in_d1, objects, kept, took: self.began.elapsed() })
     }
 }
 

@@ -32,7 +32,7 @@ fn least(name: &str, value: u32, least: u32) -> Row {
 
 /// The rows of a run; `quota` says how many kills, aborts, cuts and upstream faults it had to have.
 pub fn rows(outcome: &Outcome, quota: [u32; 4]) -> Vec<Row> {
-    let Outcome { ledger, seen, missing_in_d1, objects, took } = outcome;
+    let Outcome { ledger, seen, missing_in_d1, objects, kept, took } = outcome;
     let counts = ledger.counts();
     let deaths = |death| counts.deaths.get(&death).copied().unwrap_or(0);
     let [kills, aborts, cuts, upstream] = quota;
@@ -62,6 +62,7 @@ pub fn rows(outcome: &Outcome, quota: [u32; 4]) -> Vec<Row> {
         zero("turns lost: no message and tree in D1", *missing_in_d1),
         zero("turns unfinished in their object", objects.unfinished),
         zero("outbox rows that D1 never took", objects.undelivered),
+        zero("rows of the quotas that refused requests left", *kept),
         fact("side effects", format!("{}, {} of them again", counts.effects, counts.effects_again)),
         zero("side effects of journaled outcomes repeated", counts.journaled_repeated),
         zero("side effects of not idempotent tools repeated", counts.once_repeated),

@@ -40,6 +40,9 @@ pub struct Runtime {
 const START: Duration = Duration::from_secs(120);
 /// A turn has so long: enough for all its faults, and it ends one that hangs.
 const LIMITS: &str = r#"{"wall_clock_ms":15000}"#;
+/// More than all threads need: nobody is refused, and everybody is counted.
+const QUOTAS: &str =
+    r#"{"user":{"concurrent_turns":1000,"turns_per_minute":60000},"threads_per_user":10000}"#;
 const SECRET: &str = "not-a-secret-but-of-the-length-of-one";
 /// As in tests/support: what is killed is the group, because workerd would outlive a wrangler that is killed.
 const KEEPER: &str = r#""$@" </dev/null & read -r _; kill -9 0"#;
@@ -66,6 +69,14 @@ impl Runtime {
         match self.plan.wrangler {
             true => self.plan.work.join("wrangler/v3/do/espalier-ThreadObject"),
             false => self.config.join("state/threads"),
+        }
+    }
+
+    /// The databases of the objects that keep the quotas.
+    pub fn quotas(&self) -> PathBuf {
+        match self.plan.wrangler {
+            true => self.plan.work.join("wrangler/v3/do/espalier-QuotaObject"),
+            false => self.config.join("state/quotas"),
         }
     }
 
@@ -130,6 +141,7 @@ impl Runtime {
             ("LLM_API_KEY", "test-key".to_owned()),
             ("LLM_MODEL", "fake-1".to_owned()),
             ("LIMITS", LIMITS.to_owned()),
+            ("QUOTAS", QUOTAS.to_owned()),
             ("TOOL_POLICY", POLICY.to_owned()),
             ("FAULTS_URL", world),
         ]
@@ -159,12 +171,16 @@ const main :Workerd.Worker = (
   compatibilityDate = "{date}",
   bindings = [
 {vars}    (name = "THREADS", durableObjectNamespace = "ThreadObject"),
+    (name = "QUOTA", durableObjectNamespace = "QuotaObject"),
     (name = "DB", wrapped = (
       moduleName = "cloudflare-internal:d1-api",
       innerBindings = [(name = "fetcher", service = "d1")],
     )),
   ],
-  durableObjectNamespaces = [(className = "ThreadObject", uniqueKey = "threads", enableSql = true)],
+  durableObjectNamespaces = [
+    (className = "ThreadObject", uniqueKey = "threads", enableSql = true),
+    (className = "QuotaObject", uniqueKey = "quotas", enableSql = true),
+  ],
   durableObjectStorage = (localDisk = "disk"),
 );
 "#

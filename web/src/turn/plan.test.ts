@@ -125,6 +125,8 @@ describe("a plan that runs", () => {
     expect(statusOf(making, "open", false).label).toBe("Making a plan");
     const routing = played([{ type: "agent_state", state: "thinking", context_type: "thread", details: "executing_tool:route_request" }]);
     expect(statusOf(routing, "open", false).label).toBe("Choosing the way");
+    const queued = played([{ type: "agent_state", state: "thinking", context_type: "thread", details: "queued" }]);
+    expect(statusOf(queued, "open", false).label).toBe("Queued");
   });
 
   it("is the same live and stored, whatever became of its steps", () => {

@@ -40,6 +40,13 @@ export function statusOf(view: TurnView, connection: Connection, stopping: boole
   }
   if (stopping) return { key: "stopping", label: "Stopping…" };
   const details = view.agent?.details ?? "";
+  if (details === "queued") {
+    return {
+      key: "waiting",
+      label: "Queued",
+      words: "Your answer is stored. The turn goes on when one of your other turns has ended.",
+    };
+  }
   if (details.startsWith(EXECUTING_TOOL)) {
     const tool = details.slice(EXECUTING_TOOL.length);
     const open = callsIn(view).filter((call) => call.status === "running").length;

@@ -195,5 +195,10 @@ fn total(counts: UsageCounts) -> Option<Usage> {
     let cached_tokens = counts.cache_read_input_tokens.unwrap_or(0);
     let written = counts.cache_creation_input_tokens.unwrap_or(0);
     let input_tokens = counts.input_tokens?.saturating_add(cached_tokens).saturating_add(written);
-    Some(Usage { input_tokens, cached_tokens, output_tokens: counts.output_tokens.unwrap_or(0) })
+    Some(Usage {
+        input_tokens,
+        cached_tokens,
+        cache_write_tokens: written,
+        output_tokens: counts.output_tokens.unwrap_or(0),
+    })
 }

@@ -86,7 +86,8 @@ fn text_with_pings_and_usage() {
     );
     assert_eq!(events, [text("Grüß"), text(" dich 🌍\n")]);
     // What was read from a cache and what was written to it are input as well.
-    let usage = Some(Usage { input_tokens: 127, cached_tokens: 100, output_tokens: 15 });
+    let usage =
+        Some(Usage { input_tokens: 127, cached_tokens: 100, cache_write_tokens: 20, output_tokens: 15 });
     let text = "Grüß dich 🌍\n".to_string();
     assert_eq!(reply, ModelReply { text, tool_calls: vec![], finish: ReplyFinish::Stop, usage, raw: None });
 }
@@ -101,7 +102,7 @@ fn usage_is_what_was_said_last() {
         testing::reply(&fresh, &stream(&events)).1.usage
     };
     let usage = |input_tokens, cached_tokens, output_tokens| {
-        Some(Usage { input_tokens, cached_tokens, output_tokens })
+        Some(Usage { input_tokens, cached_tokens, cache_write_tokens: 0, output_tokens })
     };
     assert_eq!(
         of(json!({"input_tokens": 5, "output_tokens": 1}), json!({"output_tokens": 9})),

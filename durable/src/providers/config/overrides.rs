@@ -47,12 +47,13 @@ struct Wishes {
     max_output_tokens: Option<u64>,
 }
 
-/// A [`Price`]; cached input costs what other input does where nothing else is said.
+/// A [`Price`]; input costs the same whatever a cache had to do with it, where nothing else is said.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rates {
     input: f64,
     cached: Option<f64>,
+    cache_write: Option<f64>,
     output: f64,
 }
 
@@ -166,12 +167,14 @@ impl Wishes {
 
 impl Rates {
     fn price(&self) -> Price {
-        Price { input: self.input, cached: self.cached.unwrap_or(self.input), output: self.output }
+        let Rates { input, cached, cache_write, output } = *self;
+        Price { input, cached: cached.unwrap_or(input), cache_write, output }
     }
 
     fn problem(&self) -> Option<String> {
-        let Price { input, cached, output } = self.price();
-        let sane = [input, cached, output].iter().all(|price| (0.0..=MAX_PRICE).contains(price));
+        let Price { input, cached, cache_write, output } = self.price();
+        let mut all = [input, cached, output].into_iter().chain(cache_write);
+        let sane = all.all(|price| (0.0..=MAX_PRICE).contains(&price));
         let unit = format!("US dollars per million tokens, 0 to {MAX_PRICE}");
         (!sane).then(|| format!("PRICES: a price is {unit}."))
     }

@@ -253,11 +253,11 @@ fn prices_are_the_deployments_or_those_of_the_table() {
         [("LLM_MODEL", "gpt-4.1"), ("LLM_API_KEY", "k"), ("MODELS", "openai:own"), ("PRICES", prices)]
     };
     let price = |json, place: usize| read(&vars(json)).unwrap().offered()[place].price;
-    let known = Price { input: 2.0, cached: 0.5, output: 8.0 };
+    let known = Price { input: 2.0, cached: 0.5, cache_write: None, output: 8.0 };
     assert_eq!((price("{}", 0), price("{}", 1)), (Some(known), None));
     let own = r#"{"openai:own": {"input": 0.5, "output": 10000}, "openai:gpt-4.1": {"input": 1, "cached": 0, "output": 4}}"#;
-    assert_eq!(price(own, 0), Some(Price { input: 1.0, cached: 0.0, output: 4.0 }));
-    assert_eq!(price(own, 1), Some(Price { input: 0.5, cached: 0.5, output: 10_000.0 }));
+    assert_eq!(price(own, 0), Some(Price { input: 1.0, cached: 0.0, cache_write: None, output: 4.0 }));
+    assert_eq!(price(own, 1), Some(Price { input: 0.5, cached: 0.5, cache_write: None, output: 10_000.0 }));
 
     for (json, word) in [
         (r#"{"openai:own": {"input": 1}}"#, "output"),

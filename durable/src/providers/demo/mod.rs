@@ -48,6 +48,7 @@ pub fn script(request: &ModelRequest) -> Vec<Beat> {
         input_tokens: words(&request.system)
             + request.messages.iter().map(|message| words_in(message)).sum::<u64>(),
         cached_tokens: 0,
+        cache_write_tokens: 0,
         output_tokens: words(&answer.text)
             + tool_calls.iter().map(|call| words(&call.arguments)).sum::<u64>(),
     };

@@ -87,7 +87,10 @@ fn text_with_usage() {
     ]);
     assert_eq!(events, [text("Grüß"), text(" dich 🌍\n")], "what is said again at the end is told once");
     assert_eq!((reply.text.as_str(), reply.finish), ("Grüß dich 🌍\n", ReplyFinish::Stop));
-    assert_eq!(reply.usage, Some(Usage { input_tokens: 78, cached_tokens: 64, output_tokens: 9 }));
+    assert_eq!(
+        reply.usage,
+        Some(Usage { input_tokens: 78, cached_tokens: 64, cache_write_tokens: 0, output_tokens: 9 })
+    );
     let raw = reply.raw.as_ref().unwrap();
     assert_eq!((raw.provider.as_str(), raw.wire.as_str(), raw.model.as_str()), ("here", "responses", "m"));
     assert_eq!(raw_of(&reply), json!([message("Grüß dich 🌍\n")]));

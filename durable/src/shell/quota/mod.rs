@@ -13,10 +13,13 @@ use worker::{Env, Method, Request, RequestInit};
 
 use crate::ports::Clock;
 use crate::protocol::quota_object_name;
-use crate::quota::{Admission, Ask, QuotaCommand, Quotas, Settlement, ThreadKey, TurnKey};
+use crate::quota::{
+    Admission, Ask, GoOn, Place, QuotaCommand, Quotas, Settlement, Stored, ThreadKey, TurnKey, UploadAsk,
+};
 use crate::storage::StoreError;
 use crate::storage::outgoing::{News, Outgoing};
 
+use super::clock::JsClock;
 use super::env::var;
 
 pub use object::QuotaObject;
@@ -45,6 +48,47 @@ pub async fn admit(
     answer.ok_or_else(|| StoreError("quota: no answer".to_owned()))
 }
 
+/// Says that a turn that was admitted did not start.
+pub async fn release(
+    env: &Env,
+    clock: &Rc<dyn Clock>,
+    tenant: &str,
+    turn: TurnKey,
+) -> Result<(), StoreError> {
+    send::<()>(env, clock, tenant, &QuotaCommand::Release { turn }).await.map(drop)
+}
+
+/// Says that a turn was parked.
+pub async fn park(
+    env: &Env,
+    clock: &Rc<dyn Clock>,
+    tenant: &str,
+    (turn, parking, wait_ms): (TurnKey, u32, u64),
+) -> Result<(), StoreError> {
+    send::<()>(env, clock, tenant, &QuotaCommand::Park { turn, parking, wait_ms }).await.map(drop)
+}
+
+/// Asks for a place for a turn that was parked.
+pub async fn go_on(env: &Env, clock: &Rc<dyn Clock>, tenant: &str, ask: GoOn) -> Result<Place, StoreError> {
+    let answer = send(env, clock, tenant, &QuotaCommand::GoOn(ask)).await?;
+    answer.ok_or_else(|| StoreError("quota: no answer".to_owned()))
+}
+
+/// Asks for room for an upload.
+pub async fn reserve_upload(env: &Env, tenant: &str, ask: UploadAsk) -> Result<Place, StoreError> {
+    let answer = send(env, &clock(), tenant, &QuotaCommand::ReserveUpload(ask)).await?;
+    answer.ok_or_else(|| StoreError("quota: no answer".to_owned()))
+}
+
+/// Says what an upload came to.
+pub async fn settle_upload(env: &Env, tenant: &str, key: String, used: Stored) -> Result<(), StoreError> {
+    send::<()>(env, &clock(), tenant, &QuotaCommand::SettleUpload { key, used }).await.map(drop)
+}
+
+fn clock() -> Rc<dyn Clock> {
+    Rc::new(JsClock)
+}
+
 /// Says that a turn goes on.
 pub async fn renew(
     env: &Env,
@@ -59,7 +103,7 @@ pub async fn renew(
 /// Tells what concerns quotas of an outbox, whose rows are all of one tenant.
 pub async fn tell(env: &Env, clock: &Rc<dyn Clock>, outbox: &[Outgoing]) -> Result<(), StoreError> {
     let Some(first) = outbox.first() else { return Ok(()) };
-    if quotas(env).is_ok_and(|quotas| quotas.is_empty()) {
+    if quotas(env).is_ok_and(|quotas| !quotas.limits_turns()) {
         return Ok(());
     }
     let (mut ended, mut deleted) = (Vec::new(), Vec::new());

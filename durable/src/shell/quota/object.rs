@@ -6,7 +6,10 @@ use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
 use crate::ports::Clock;
 use crate::protocol::ApiError;
-use crate::quota::{Admission, QuotaCommand, admit, forget_thread, renew, settle};
+use crate::quota::{
+    Admission, Place, QuotaCommand, admit, forget_thread, go_on, park, release, renew, reserve_upload,
+    settle, settle_upload,
+};
 use crate::shell::clock::JsClock;
 use crate::shell::respond::{internal, json_response, no_content, problem_response};
 use crate::storage::StoreError;
@@ -16,7 +19,8 @@ use crate::storage::sql::Store;
 /// How long rows that mean nothing any more may lie about.
 const SWEEP_MS: u64 = 86_400_000;
 
-/// The Durable Object of a tenant's quotas. Its requests are [`QuotaCommand`]s of threads' objects.
+/// The Durable Object of a tenant's quotas. Its requests are [`QuotaCommand`]s of threads' objects
+/// and, about uploads, of the Worker.
 #[durable_object(alarm)]
 pub struct QuotaObject {
     state: State,
@@ -60,8 +64,28 @@ impl QuotaObject {
                 let admission: Admission = self.change(|accounts| admit(accounts, &ask, now))?;
                 json_response(&admission)
             }
+            QuotaCommand::Release { turn } => {
+                self.change(|accounts| release(accounts, &turn, now))?;
+                no_content()
+            }
             QuotaCommand::Renew { turn, lease_ms } => {
                 self.change(|accounts| renew(accounts, &turn, lease_ms, now))?;
+                no_content()
+            }
+            QuotaCommand::Park { turn, parking, wait_ms } => {
+                self.change(|accounts| park(accounts, &turn, parking, wait_ms, now))?;
+                no_content()
+            }
+            QuotaCommand::GoOn(ask) => {
+                let place: Place = self.change(|accounts| go_on(accounts, &ask, now))?;
+                json_response(&place)
+            }
+            QuotaCommand::ReserveUpload(ask) => {
+                let place: Place = self.change(|accounts| reserve_upload(accounts, &ask, now))?;
+                json_response(&place)
+            }
+            QuotaCommand::SettleUpload { key, used } => {
+                self.change(|accounts| settle_upload(accounts, &key, used, now))?;
                 no_content()
             }
             QuotaCommand::Settle { ended, deleted } => {

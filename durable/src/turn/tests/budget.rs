@@ -213,7 +213,7 @@ fn tokens_money_and_bytes_where_they_are_limited() {
 
     let mut money =
         Case::new(endless()).limits(many).limits(|limits| limits.turn_cost_microusd = Some(20_000));
-    money.price = Some(Price { input: 1.0, cached: 0.5, output: 2.0 });
+    money.price = Some(Price { input: 1.0, cached: 0.5, cache_write: None, output: 2.0 });
     let money = money.run();
     assert!(last(&money, 4)[0].starts_with("budget Cost "), "{:?}", last(&money, 4));
     let usd = money.end().message.usage.unwrap().cost_usd.unwrap();
@@ -270,7 +270,7 @@ fn what_it_cost_is_known_or_null() {
         ])
     };
     let mut priced = Case::new(answers());
-    priced.price = Some(Price { input: 1.0, cached: 0.5, output: 2.0 });
+    priced.price = Some(Price { input: 1.0, cached: 0.5, cache_write: None, output: 2.0 });
     let usage = priced.run().end().message.usage.unwrap();
     // Three calls of 6 fresh, 4 cached and 2 output tokens, the child's included.
     assert_eq!((usage.input_tokens, usage.cached_tokens, usage.output_tokens), (30, 12, 6));
@@ -281,11 +281,11 @@ fn what_it_cost_is_known_or_null() {
     assert_eq!((unknown.cost_usd, unknown.by_model["m1"].cost_usd), (None, None));
 
     let mut cut = Case::new(script(&[("go", vec![Reply::Cut("half ")])]));
-    cut.price = Some(Price { input: 1.0, cached: 0.5, output: 2.0 });
+    cut.price = Some(Price { input: 1.0, cached: 0.5, cache_write: None, output: 2.0 });
     assert_eq!(cut.run().end().message.usage.unwrap().cost_usd, None, "nobody knows what the cut call used");
 
     let mut lost = Case::new(answers());
-    lost.price = Some(Price { input: 1.0, cached: 0.5, output: 2.0 });
+    lost.price = Some(Price { input: 1.0, cached: 0.5, cache_write: None, output: 2.0 });
     lost.run_with(Some(Kill::AfterCommits(2)), |_, _| {});
     lost.resume(None);
     lost.check();
@@ -314,7 +314,7 @@ fn each_subtask_knows_when_it_began_and_what_was_used_below_it() {
         ("b", vec![Reply::Cut("half ")]),
         ("c", vec![Reply::Text("c")]),
     ]));
-    case.price = Some(Price { input: 1.0, cached: 0.5, output: 2.0 });
+    case.price = Some(Price { input: 1.0, cached: 0.5, cache_write: None, output: 2.0 });
     let end = case.run().end();
     let told: Vec<_> = end
         .message

@@ -9,14 +9,14 @@ use crate::profiles::{Chain, Offer, Price};
 use crate::protocol::Event;
 
 fn priced(model: &str, price: f64) -> Offer {
-    let price = Some(Price { input: price, cached: price, output: price });
+    let price = Some(Price { input: price, cached: price, cache_write: None, output: price });
     Offer { price, ..offer(model, Capabilities::default()) }
 }
 
 /// A turn with a chain of three models.
 fn chained(script: Script) -> Case {
     let mut case = Case::new(script);
-    case.price = Some(Price { input: 1.0, cached: 1.0, output: 1.0 });
+    case.price = Some(Price { input: 1.0, cached: 1.0, cache_write: None, output: 1.0 });
     case.then = vec![priced("m2", 2.0), priced("m3", 100.0)];
     case
 }
@@ -143,8 +143,8 @@ fn every_failure_leaves_a_row_and_there_are_not_too_many() {
 
 #[test]
 fn failed_requests_survive_the_run() {
-    use ModelErrorKind::Network;
-    let failures = vec![(1, Network), (2, Network)];
+    use ModelErrorKind::Overloaded;
+    let failures = vec![(1, Overloaded), (2, Overloaded)];
     let script = script(&[("go", vec![Reply::After(failures, "hello")])]);
     let whole = chained(script.clone()).run();
     let commits = whole.disk.commits.get();
@@ -305,5 +305,54 @@ fn a_shortened_turn_is_replayed() {
         case.check();
         assert_eq!(case.end().message.content, "Done.", "killed after commit {dies_after}");
         assert_eq!(sent(&case).last(), calls.last(), "killed after commit {dies_after}");
+    }
+}
+
+/// What a turn is charged that asked twice, of which the first request came to this failure.
+fn charged_after(kind: ModelErrorKind) -> (u64, Option<f64>, u64) {
+    let mut case = chained(script(&[("go", vec![Reply::After(vec![(0, kind)], "hello")])]));
+    case.model.answers_at.set(0);
+    case = case.run();
+    let end = case.end();
+    let held = case.disk.entries.borrow().iter().find_map(|entry| match &entry.fact {
+        Fact::ModelStarted { held, .. } => Some(held.input_tokens + held.output_tokens),
+        _ => None,
+    });
+    (end.used.unwrap().tokens, end.message.usage.unwrap().cost_usd, held.unwrap())
+}
+
+// A request that nobody heard of again may have used all that it was allowed. One that the provider refused used nothing.
+#[test]
+fn a_request_that_failed_in_a_retry_is_charged_what_it_may_have_used() {
+    use ModelErrorKind::{Auth, Network, Overloaded, RateLimited};
+    for told in [Auth, Overloaded, RateLimited] {
+        let (charged, cost_usd, _) = charged_after(told);
+        assert_eq!((charged, cost_usd), (12, Some(12e-6)), "{told:?}");
+    }
+    let (charged, cost_usd, held) = charged_after(Network);
+    assert!(held > 12);
+    assert_eq!((charged, cost_usd), (held + 12, None), "nobody knows what it cost");
+}
+
+#[test]
+fn a_call_that_timed_out_is_charged_what_it_may_have_used() {
+    use ModelErrorKind::{Network, Overloaded};
+    for (kind, used) in [(Overloaded, false), (Network, true)] {
+        let end = chained(script(&[("go", vec![Reply::Fail("", kind)])])).run().end();
+        assert_eq!(end.used.unwrap().tokens > 0, used, "{kind:?}");
+        assert_eq!(end.message.usage.unwrap().cost_usd, (!used).then_some(0.0), "{kind:?}");
+    }
+}
+
+// The tokens of a turn hold over its retries as well: there is room for one request, so there is no second one.
+#[test]
+fn what_may_have_been_used_leaves_less_for_the_next_request() {
+    use ModelErrorKind::{Network, Overloaded};
+    for (kind, answered) in [(Overloaded, true), (Network, false)] {
+        let case = chained(script(&[("go", vec![Reply::After(vec![(0, kind)], "hello")])]));
+        case.model.answers_at.set(0);
+        let case = case.limits(|limits| limits.turn_tokens = Some(15_000)).run();
+        assert_eq!(case.end().message.content == "hello", answered, "{kind:?}");
+        assert!(case.end().used.unwrap().tokens <= 15_000);
     }
 }

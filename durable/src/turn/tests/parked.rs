@@ -197,6 +197,27 @@ fn a_parked_turn_has_no_clock_and_no_counter() {
     assert_eq!(case.end().message.finish_reason, Some(FinishReason::Stop));
 }
 
+// An answered turn that has to wait for its place says so once, loses nothing when it is rebuilt, and then goes on.
+#[test]
+fn a_queued_turn_says_so_once_and_goes_on_where_it_was() {
+    let mut case = editor(pasting());
+    case.run_with(None, |_, _| {});
+    case.say(Some(Kill::AfterCommits(2)), |turn| {
+        assert_eq!(turn.parkings(), 1);
+        assert_eq!(result(turn, "0.0", "done"), Heard::Now);
+        turn.tell_queued().unwrap();
+    });
+    assert_eq!(case.model.requests.borrow().len(), 1, "nothing runs");
+    case.say(None, |turn| {
+        assert_eq!(result(turn, "0.0", "again"), Heard::Before);
+        turn.tell_queued().unwrap();
+        turn.tell_placed().unwrap();
+    });
+    case.check();
+    let waited = ["state executing_tool:ui_paste", "state queued", "state thinking"];
+    assert_eq!(case.lines(), [&PARKED[..], &waited[..], &GONE_ON[1..]].concat());
+}
+
 #[test]
 fn what_nobody_answers_expires() {
     let mut case = editor(pasting());

@@ -171,7 +171,7 @@ impl Random {
             _ => None,
         };
         case.setting.simple_iterations = self.limits.iterations.min(5);
-        case.price = self.priced.then_some(Price { input: 1.0, cached: 0.5, output: 2.0 });
+        case.price = self.priced.then_some(Price { input: 1.0, cached: 0.5, cache_write: None, output: 2.0 });
         let mut steps = 0;
         let mut kills = self.kills.iter();
         while case.disk.end.borrow().is_none() {

@@ -111,7 +111,7 @@ impl Model for ScriptedModel {
                     arguments: arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned),
                 })
                 .collect();
-            let usage = Usage { input_tokens: 10, cached_tokens: 4, output_tokens: 2 };
+            let usage = Usage { input_tokens: 10, cached_tokens: 4, cache_write_tokens: 0, output_tokens: 2 };
             // Some providers do not tell.
             let usage = Some(usage).filter(|_| self.pace.draw().is_none_or(|drawn| drawn % 8 != 0));
             Ok(Heard::Events(vec![ModelEvent::Finished(Box::new(ModelReply {

@@ -26,11 +26,14 @@ pub const KEEPER: &str = r#"("$@" </dev/null; echo "[e2e] wrangler ended with $?
 const ENDED: &str = "[e2e] wrangler ended";
 
 /// What the users of `closed` may cost (`tests/quotas.rs`).
-const QUOTAS: &str = r#"{"user":{"concurrent_turns":2,"tokens_per_day":100000},"tenant":{"tokens_per_day":1000000},"threads_per_user":5}"#;
+const QUOTAS: &str = r#"{"user":{"concurrent_turns":2,"tokens_per_day":100000,"stored_bytes_per_day":2500000},"tenant":{"tokens_per_day":1000000},"threads_per_user":5}"#;
 
 /// What the visitors of `visitors` may cost (`tests/visitors.rs`).
 const VISITORS_QUOTAS: &str =
     r#"{"user":{"turns_per_minute":20},"address":{"concurrent_turns":2},"anonymous":{"concurrent_turns":4}}"#;
+
+/// What the visitors of `ai` may have embedded (`tests/embeddings.rs`).
+const EMBEDDING_QUOTAS: &str = r#"{"user":{"embeddings_per_day":250}}"#;
 
 /// The origin that `closed` allows.
 const FRIEND: &str = "https://friend.example";
@@ -153,7 +156,8 @@ impl Plan {
                 let model =
                     ["LLM_PROVIDER:workers-ai", "LLM_MODEL:@cf/fake/7b", "EMBEDDING_MODEL:@cf/fake/embeds"];
                 let model = model.map(str::to_owned).to_vec();
-                let binding = vec![format!("FAKE_AI_URL:{}/ai/run", world.llm)];
+                let binding =
+                    vec![format!("FAKE_AI_URL:{}/ai/run", world.llm), format!("QUOTAS:{EMBEDDING_QUOTAS}")];
                 ("ai", "ESPALIER_AI_URL", [vec![anonymous, session], model, binding].concat())
             }
             "mcp" => {

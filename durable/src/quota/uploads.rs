@@ -1,0 +1,118 @@
+//! What users upload in a day: bytes of files and documents, and texts to embed. Reserved before anything is stored or
+//! embedded, so that uploads that come together cannot pass one count, and settled by what the upload came to.
+//!
+//! A day's sum grows only: who deletes a file has still uploaded it. How much lies in a workspace or in a user's
+//! collections at the same time is limited there.
+
+use serde::{Deserialize, Serialize};
+
+use super::ledger::{DAY_MS, Shelf, read, write};
+use super::{Place, Refusal, Rule};
+
+/// So many bytes that are stored and texts that are embedded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stored {
+    pub bytes: u64,
+    pub embeddings: u64,
+}
+
+/// An upload that wants room.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UploadAsk {
+    /// The same for all that is asked for this upload.
+    pub key: String,
+    pub rules: Vec<Rule>,
+    /// All that the upload needs, what it has reserved before included.
+    pub need: Stored,
+}
+
+/// What an account has uploaded in a day.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct Day {
+    /// Since 1970, UTC.
+    day: u64,
+    held: Stored,
+}
+
+/// What is reserved for an upload, where.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct Reservation {
+    day: u64,
+    held: Stored,
+    accounts: Vec<String>,
+}
+
+impl Day {
+    fn of<S: Shelf>(shelf: &mut S, account: &str, day: u64) -> Result<Self, S::Error> {
+        let known = read::<Day, S>(shelf, &day_key(account))?.filter(|known| known.day == day);
+        Ok(known.unwrap_or(Day { day, held: Stored::default() }))
+    }
+
+    /// Puts one amount in the place of another.
+    fn replace(&mut self, before: Stored, after: Stored) {
+        let moved = |sum: u64, before: u64, after: u64| sum.saturating_sub(before).saturating_add(after);
+        self.held.bytes = moved(self.held.bytes, before.bytes, after.bytes);
+        self.held.embeddings = moved(self.held.embeddings, before.embeddings, after.embeddings);
+    }
+
+    fn write<S: Shelf>(&self, shelf: &mut S, account: &str) -> Result<(), S::Error> {
+        write(shelf, &day_key(account), self, (self.day + 1) * DAY_MS)
+    }
+}
+
+/// Reserves what an upload needs, in all its accounts or in none. Asking again reserves only what is needed more.
+pub fn reserve_upload<S: Shelf>(shelf: &mut S, ask: &UploadAsk, now: u64) -> Result<Place, S::Error> {
+    let day = now / DAY_MS;
+    let retry_after_s = (DAY_MS - now % DAY_MS).div_ceil(1_000);
+    let before = read::<Reservation, S>(shelf, &upload_key(&ask.key))?.filter(|known| known.day == day);
+    let before = before.unwrap_or_default().held;
+    let need = Stored {
+        bytes: ask.need.bytes.max(before.bytes),
+        embeddings: ask.need.embeddings.max(before.embeddings),
+    };
+    let mut days = Vec::new();
+    for Rule { account, quota } in &ask.rules {
+        let mut sum = Day::of(shelf, account, day)?;
+        let was = sum.held;
+        sum.replace(before, need);
+        // What needs nothing is refused nothing.
+        let beyond = |limit: Option<u64>, was: u64, now: u64| limit.filter(|limit| now > *limit && now > was);
+        if let Some(limit) = beyond(quota.stored_bytes_per_day, was.bytes, sum.held.bytes) {
+            return Ok(Err(Refusal::Stored { limit, retry_after_s }));
+        }
+        if let Some(limit) = beyond(quota.embeddings_per_day, was.embeddings, sum.held.embeddings) {
+            return Ok(Err(Refusal::Embedded { limit, retry_after_s }));
+        }
+        days.push((account, sum));
+    }
+    for (account, sum) in days {
+        sum.write(shelf, account)?;
+    }
+    let accounts = ask.rules.iter().map(|rule| rule.account.clone()).collect();
+    let reservation = Reservation { day, held: need, accounts };
+    write(shelf, &upload_key(&ask.key), &reservation, (day + 1) * DAY_MS)?;
+    Ok(Ok(()))
+}
+
+/// An upload came to its end, and used so much: nothing, where it failed. Telling it twice changes nothing.
+pub fn settle_upload<S: Shelf>(shelf: &mut S, key: &str, used: Stored, now: u64) -> Result<(), S::Error> {
+    let Some(reservation) = read::<Reservation, S>(shelf, &upload_key(key))? else { return Ok(()) };
+    if reservation.day == now / DAY_MS {
+        for account in &reservation.accounts {
+            let mut sum = Day::of(shelf, account, reservation.day)?;
+            sum.replace(reservation.held, used);
+            sum.write(shelf, account)?;
+        }
+    }
+    shelf.remove(&upload_key(key))
+}
+
+fn day_key(account: &str) -> String {
+    format!("uploads of {account}")
+}
+
+fn upload_key(key: &str) -> String {
+    format!("upload:{key}")
+}
