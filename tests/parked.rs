@@ -110,7 +110,6 @@ async fn a_client_may_go_and_come_back_and_forged_answers_do_nothing() {
     assert_eq!(story(&events), whole(r#"call:1 end ui_paste "done""#));
 }
 
-// N-022
 #[tokio::test]
 async fn a_parked_turn_has_no_open_stream_and_is_not_cancelled_with_it() {
     let case = Case::new().await;

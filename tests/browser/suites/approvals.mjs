@@ -20,6 +20,22 @@ export function bringTool(page) {
   });
 }
 
+/** From here on, until it is loaded anew, the page counts the event streams that it has open. */
+const countStreams = (page) =>
+  page.evaluate(() => {
+    const plain = window.fetch;
+    window.openStreams = 0;
+    window.fetch = async (...request) => {
+      const answer = await plain(...request);
+      if (!answer.headers.get("content-type")?.startsWith("text/event-stream")) return answer;
+      window.openStreams += 1;
+      const counted = new TransformStream({ flush: () => void (window.openStreams -= 1) });
+      return new Response(answer.body.pipeThrough(counted), answer);
+    };
+  });
+
+const hasStreams = (page, count) => page.waitForFunction((count) => window.openStreams === count, count);
+
 // N-107 N-108
 export async function approvals(browser) {
   const llm = fakeLlm();
@@ -32,11 +48,19 @@ export async function approvals(browser) {
   await check("a call that must be allowed asks, and nothing else moves", async () => {
     await llm.script("", [{ calls: [llm.subtask("Tidy up", "a")] }, { text: "All tidy." }]);
     await llm.script("a", [{ calls: [erase("the first line")] }, { text: "Tidied." }]);
+    await countStreams(page);
     await send(page, llm.says("Tidy up"));
     await asked.filter({ hasText: "May ui_erase run?" }).filter({ hasText: "the first line" }).waitFor();
+    await hasStreams(page, 1);
     await waits();
     await byId(page, "announcer").filter({ hasText: "May ui_erase run?" }).waitFor({ state: "attached" });
     await shot(page, "approval");
+  });
+
+  await check("while it waits no stream is open, and the line counts as whole", async () => {
+    await hasStreams(page, 0);
+    await waits();
+    assertEqual(await asked.count(), 1, "the questions");
   });
 
   await check("after a reload it asks again", async () => {
@@ -68,6 +92,8 @@ export async function approvals(browser) {
         const headers = { "content-type": "application/json" };
         const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
         if (!answer.ok) throw new Error(await answer.text());
+        // The page does not know that this test is the client: it looks when somebody comes back to it.
+        document.dispatchEvent(new Event("visibilitychange"));
       },
       [`/api/threads/${thread}/tool_results`, { tool_call_id, result: "erased" }],
     );
@@ -133,8 +159,12 @@ export async function approvals(browser) {
 
   await check("a turn that waits can be stopped", async () => {
     await llm.script("stop", [{ calls: [erase("all")] }]);
+    await countStreams(page);
     await send(page, llm.says("Erase", "stop"));
     await asked.waitFor();
+    await hasStreams(page, 1);
+    await hasStreams(page, 0);
+    await waits();
     await byId(page, "stop").click();
     await page.locator('[data-testid="turn-error"][data-code="cancelled"]').waitFor();
     await settled(page);

@@ -104,7 +104,6 @@ describe("following a turn", () => {
     expect(other).toMatchObject({ result: "done", seen: [4, 5] });
   });
 
-  // N-022
   it("waits where the turn waits for somebody, and asks again when the service says", async () => {
     const parked = (events: object[]) => new Response(`${events.map((e) => `data: ${JSON.stringify(e)}\n\n`).join("")}: parked\n\n`);
     const run = await follow([

@@ -399,7 +399,6 @@ describe("opening", () => {
       return { ...page, ends };
     };
 
-    // N-022
     it("is asked for every 30 s, and goes on where it was", async () => {
       const { ends } = await parked();
       await vi.advanceTimersByTimeAsync(29_800);

@@ -49,7 +49,6 @@ fn last(texts: &Texts) -> [String; 2] {
     [texts[texts.len() - 2].clone(), texts[texts.len() - 1].clone()]
 }
 
-// N-022
 #[test]
 fn some_seconds_after_parking_no_timer_and_no_response_is_left() {
     let mut story = Story::new(1);
