@@ -348,7 +348,7 @@ fn a_call_that_cannot_be_shown_whole_is_refused_unasked() {
             _ => None,
         })
         .collect();
-    assert_eq!(shown, [whole.clone()], "asked about the one that can be shown, in full");
+    assert_eq!(shown, std::slice::from_ref(&whole), "asked about the one that can be shown, in full");
     let refused = case.lines().into_iter().find(|line| line.starts_with("tool 0.0 write End error"));
     assert!(refused.is_some_and(|line| line.contains("100001 bytes") && line.contains("it was not made")));
     assert_eq!(case.say(None, |turn| decide(turn, "1.0", Answer::Approve)), Heard::Now);
