@@ -138,6 +138,11 @@ fn a_wrong_configuration_is_told_at_once_and_without_secrets() {
     assert_eq!(nothing.search, None);
     assert_eq!(nothing.resolver.as_deref(), Some("https://cloudflare-dns.com/dns-query"));
     assert_eq!(read(&[("SEARCH", " "), ("FETCH_ALLOW", "")]).unwrap(), nothing);
+    let private = read(&[("FETCH_ALLOW", "wiki.internal:8080"), ("FETCH_RESOLVER", "off")]).unwrap();
+    assert!(private.guard.check("http://wiki.internal:8080/").is_ok());
+    let public = private.public_alone();
+    assert!(public.guard.check("http://wiki.internal:8080/").is_err(), "a user for whom it is not");
+    assert!(public.guard.check("https://example.com/").is_ok() && public.resolver.is_none());
     let google = [("SEARCH", "google"), ("GOOGLE_API_KEY", "k"), ("GOOGLE_CX", "c")];
     assert!(read(&google).unwrap().search.is_some());
     assert!(
