@@ -66,7 +66,7 @@ fn edit_prompts() {
         static EDITED: Cell<bool> = const { Cell::new(false) };
     }
     if !EDITED.replace(true) {
-        crate::turn::prompt::edit(&format!("\nEdition {}.", uuid::Uuid::now_v7()));
+        crate::turn::prompt::edit(&format!("\nEdition {}.", js_sys::Math::random()));
     }
 }
 

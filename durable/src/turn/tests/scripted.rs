@@ -57,6 +57,8 @@ pub struct ScriptedModel {
     pub aborted: Rc<Cell<u32>>,
     /// Who answers in [`Reply::After`].
     pub answers_at: Cell<usize>,
+    /// Tokens that each call writes to the provider's cache.
+    pub writes_cache: Cell<u64>,
     /// When the turn's time is up, as the last call was told.
     pub until_ms: Cell<u64>,
     pace: Rc<Pace>,
@@ -69,6 +71,7 @@ impl ScriptedModel {
             requests: RefCell::default(),
             aborted: Rc::default(),
             answers_at: Cell::default(),
+            writes_cache: Cell::default(),
             until_ms: Cell::default(),
             pace,
         }
@@ -111,7 +114,8 @@ impl Model for ScriptedModel {
                     arguments: arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned),
                 })
                 .collect();
-            let usage = Usage { input_tokens: 10, cached_tokens: 4, cache_write_tokens: 0, output_tokens: 2 };
+            let cache_write_tokens = self.writes_cache.get();
+            let usage = Usage { input_tokens: 10, cached_tokens: 4, cache_write_tokens, output_tokens: 2 };
             // Some providers do not tell.
             let usage = Some(usage).filter(|_| self.pace.draw().is_none_or(|drawn| drawn % 8 != 0));
             Ok(Heard::Events(vec![ModelEvent::Finished(Box::new(ModelReply {

@@ -103,7 +103,8 @@ fn direct() -> Case {
     let failures = vec![(0, ModelErrorKind::RateLimited), (1, ModelErrorKind::Network)];
     let mut case = Case::new(script(&[("go", vec![Reply::After(failures, "Hello there.")])]));
     case.then = vec![offer("m2", Capabilities::default())];
-    case.price = Some(Price::of("openai", "gpt-4.1-mini").unwrap());
+    case.price = Some(Price::of("anthropic", "claude-sonnet-4-5").unwrap());
+    case.model.writes_cache.set(1);
     case.retrieved = Some("<long_term_memory>\nlikes tea\n</long_term_memory>".to_owned());
     case = case.limits(|limits| {
         limits.turn_tokens = Some(1_000_000);
