@@ -82,6 +82,9 @@ impl Waiting {
         let end: Vec<_> = events.iter().rev().take(3).map(|event| event.kind.as_str()).collect();
         assert_eq!(end, ["done", "cost_summary", "error"]);
         assert_eq!(first(&events, "done").text("finish_reason"), "interrupted");
+        let ended = |event: &&Event| event.is("tool_call_update", &[("status", "end")]);
+        let paste = events.iter().rfind(ended).expect("an end");
+        assert_eq!((paste.text("tool_call_id"), &paste.data["is_error"]), (self.call.as_str(), &json!(true)));
         let messages = self.case.client.messages(&self.thread).await;
         let last = messages.last().expect("an answer");
         assert_eq!(
@@ -139,6 +142,17 @@ async fn a_parked_turn_that_cannot_be_rebuilt_is_given_up_without_any_request() 
     })
     .await;
     waiting.change("UPDATE turns SET failed_attempts = 23, retry_at = 1").await;
+    waiting.assert_abandoned().await;
+}
+
+// No answer could go on with it, and its alarm would go off for ever.
+#[tokio::test]
+async fn a_parked_turn_that_waits_for_nothing_is_given_up() {
+    let waiting = Waiting::new().await;
+    waiting.change("DELETE FROM journal WHERE key LIKE 'waiting:%'").await;
+    waiting.change("UPDATE timers SET due_at = 1 WHERE reason = 'parked'").await;
+    // Sets the alarm by the timers.
+    waiting.case.client.patch(&waiting.thread, &json!({ "title": "Another" })).await.expect(200).await;
     waiting.assert_abandoned().await;
 }
 

@@ -76,6 +76,7 @@ mod tests {
                 Next::GiveUp => return (made, now),
                 Next::Try => {
                     made.push(now - START);
+                    assert!(made.len() < 10_000, "it is never given up");
                     failing = failed(begun(failing, now), cause, now);
                     if failing.is_none() {
                         return (made, now);
@@ -126,6 +127,7 @@ mod tests {
                 Next::Wait(until) => now = until,
                 Next::Try => {
                     made += 1;
+                    assert!(made <= MAX_ATTEMPTS, "it is never given up");
                     failing = Some(begun(failing, now));
                 }
                 Next::GiveUp => break now,

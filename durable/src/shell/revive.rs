@@ -7,7 +7,10 @@ use std::rc::Rc;
 use crate::journal::{Commit, Entry, Fact, Parking, TurnEnd, TurnSpec};
 use crate::model::Message;
 use crate::ports::{Log, LogError, Ports};
-use crate::protocol::{ApiError, CostSummary, ErrorCode, Event, FinishReason, Role, StopNote, StoredMessage};
+use crate::protocol::{
+    ApiError, Content, CostSummary, ErrorCode, Event, FinishReason, Role, StopNote, StoredMessage,
+};
+use crate::storage::salvage::Salvaged;
 use crate::storage::thread::{Reason, ThreadMeta, TurnRow, TurnStatus};
 use crate::storage::{Failing, StoreError};
 use crate::turn::Turn;
@@ -86,8 +89,8 @@ impl Thread {
         if let Some(run) = self.run() {
             return Ok(OpenTurn::Run(run));
         }
-        let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(OpenTurn::None) };
-        let Some(turn) = self.store.open_turn()? else { return Ok(OpenTurn::None) };
+        let Some(held) = self.held()? else { return Ok(OpenTurn::None) };
+        let OnHold { thread, turn } = held;
         if turn.status != TurnStatus::Parked && !self.is_queued()? {
             return Ok(OpenTurn::OnHold(OnHold { thread, turn }));
         }
@@ -98,26 +101,41 @@ impl Thread {
         })
     }
 
+    /// The turn that has no end yet, as its row has it.
+    fn held(&self) -> Result<Option<OnHold>, StoreError> {
+        let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(None) };
+        Ok(self.store.open_turn()?.map(|turn| OnHold { thread, turn }))
+    }
+
     /// The time of some of a parked turn's calls is over, or an attempt to rebuild it is due.
     pub fn expire(self: &Rc<Self>) -> Result<(), ApiError> {
-        match self.open()? {
-            OpenTurn::Run(run) => {
-                let expired = self.store.transaction(|| {
-                    if run.turn.waits_until() <= self.clock.now_ms() {
-                        self.queue(&run)?;
-                    }
-                    run.turn.expire().map_err(ApiError::from)
-                })?;
-                if expired {
-                    self.go_on_in_its_place(&run);
-                    return Ok(());
-                }
-                self.store.set_timer(Reason::Parked, run.turn.waits_until())?;
+        let again_at = match self.open()? {
+            OpenTurn::Run(run) if self.expired(&run)? => {
+                self.go_on_in_its_place(&run);
+                return Ok(());
             }
-            OpenTurn::OnHold(held) => self.store.set_timer(Reason::Parked, retry_at_ms(&held.turn))?,
+            OpenTurn::Run(run) => run.turn.waits_until(),
+            OpenTurn::OnHold(held) => retry_at_ms(&held.turn),
             OpenTurn::None => return Ok(()),
+        };
+        if again_at <= self.clock.now_ms()
+            && let Some(held) = self.held()?
+        {
+            // It waits for nothing that could still come: no alarm and no answer would ever go on with it.
+            return self.abandon(&held);
         }
+        self.store.set_timer(Reason::Parked, again_at)?;
         Ok(self.store.arm()?)
+    }
+
+    /// Answers the calls of a parked turn whose time is over, and queues the turn with that. Whether there were any.
+    fn expired(&self, run: &Rc<Run>) -> Result<bool, ApiError> {
+        self.store.transaction(|| {
+            if run.turn.waits_until() <= self.clock.now_ms() {
+                self.queue(run)?;
+            }
+            run.turn.expire().map_err(ApiError::from)
+        })
     }
 
     /// Rebuilds a turn, unless that has just failed. `turn` is its row as it will be.
@@ -211,45 +229,10 @@ impl Thread {
     /// log.
     fn end(&self, thread: &ThreadMeta, turn: &TurnRow) -> Result<(), StoreError> {
         let salvaged = self.store.salvaged(&turn.turn_id)?;
-        let message = "The service lost this turn and could not take it up again. Send the message again.";
-        let stop = StopNote { code: "interrupted".to_owned(), message: message.to_owned() };
         let asked = match salvaged.content.clone() {
             Some(content) => content,
             None => self.store.user_content(&turn.turn_id)?.unwrap_or_default().into(),
         };
-        let said = salvaged.text();
-        let mark = format!("[This turn was stopped: {message}]");
-        let note = Message::Assistant {
-            content: if said.is_empty() { mark } else { format!("{said}\n\n{mark}") },
-            tool_calls: Vec::new(),
-            raw: None,
-        };
-        let stored = StoredMessage {
-            id: turn.assistant_message_id.clone(),
-            turn_id: turn.turn_id.clone(),
-            role: Role::Assistant,
-            content: said,
-            created_at: self.clock.now_ms(),
-            finish_reason: Some(FinishReason::Interrupted),
-            stop: Some(stop.clone()),
-            usage: Some(CostSummary::default()),
-            execution_tree: None,
-        };
-        let done = Event::Done {
-            message_id: turn.assistant_message_id.clone(),
-            finish_reason: FinishReason::Interrupted,
-            usage: Some(CostSummary::default()),
-        };
-        let events = vec![
-            ("error".to_owned(), Event::Error { code: stop.code, message: stop.message, retryable: true }),
-            ("cost_summary".to_owned(), Event::CostSummary(CostSummary::default())),
-            ("done".to_owned(), done),
-        ];
-        let history = vec![Message::User { content: asked }, note];
-        let (calls, plans) = (Vec::new(), Vec::new());
-        let end = Some(Box::new(TurnEnd { message: stored, history, calls, plans, used: None }));
-        // Only a running turn can be ended.
-        let parking = (turn.status == TurnStatus::Parked).then_some(Parking::Over);
         let context_type = salvaged.context_type.as_deref().unwrap_or("thread");
         let log = TurnLog {
             live: self.live_for(turn)?,
@@ -259,11 +242,52 @@ impl Thread {
             numbers: self.numbers()?,
         };
         worker::console_error!("turn {} is given up", turn.turn_id);
-        let ended = log.commit(Commit { events, end, parking, ..Commit::default() });
-        ended.map_err(|error| StoreError(format!("giving a turn up: {error:?}")))?;
+        // Only a running turn can be ended.
+        let parking = (turn.status == TurnStatus::Parked).then_some(Parking::Over);
+        let commit = Commit { parking, ..last_words(turn, salvaged, asked, self.clock.now_ms()) };
+        log.commit(commit).map_err(|error| StoreError(format!("giving a turn up: {error:?}")))?;
         self.release_readers();
         Ok(())
     }
+}
+
+/// The end of a turn that nobody can go on with, as `turn::ending` would say it.
+fn last_words(turn: &TurnRow, salvaged: Salvaged, asked: Content, now: u64) -> Commit {
+    let message = "The service lost this turn and could not take it up again. Send the message again.";
+    let stop = StopNote { code: "interrupted".to_owned(), message: message.to_owned() };
+    let said = salvaged.text();
+    let mark = format!("[This turn was stopped: {message}]");
+    let note = Message::Assistant {
+        content: if said.is_empty() { mark } else { format!("{said}\n\n{mark}") },
+        tool_calls: Vec::new(),
+        raw: None,
+    };
+    let stored = StoredMessage {
+        id: turn.assistant_message_id.clone(),
+        turn_id: turn.turn_id.clone(),
+        role: Role::Assistant,
+        content: said,
+        created_at: now,
+        finish_reason: Some(FinishReason::Interrupted),
+        stop: Some(stop.clone()),
+        usage: Some(CostSummary::default()),
+        execution_tree: None,
+    };
+    let done = Event::Done {
+        message_id: turn.assistant_message_id.clone(),
+        finish_reason: FinishReason::Interrupted,
+        usage: Some(CostSummary::default()),
+    };
+    let mut events = salvaged.ends;
+    events.extend([
+        ("error".to_owned(), Event::Error { code: stop.code, message: stop.message, retryable: true }),
+        ("cost_summary".to_owned(), Event::CostSummary(CostSummary::default())),
+        ("done".to_owned(), done),
+    ]);
+    let history = vec![Message::User { content: asked }, note];
+    let (calls, plans) = (Vec::new(), Vec::new());
+    let end = Some(Box::new(TurnEnd { message: stored, history, calls, plans, used: None }));
+    Commit { events, end, ..Commit::default() }
 }
 
 fn spec(entries: &[Entry]) -> Option<&TurnSpec> {

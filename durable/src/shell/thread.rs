@@ -32,15 +32,15 @@ use super::respond::internal;
 /// While a turn runs or D1 has not heard of everything, the alarm stands at most this far ahead: a lost run is taken
 /// up within two seconds of the object being alive again.
 pub const WATCH_MS: u64 = 2_000;
-/// When an object asks again that cannot work at all: its tables are newer than the code, or cannot be brought up to
-/// date. A rollback lasts minutes at least.
-pub const PUT_OFF_MS: u64 = 60_000;
 /// How long somebody who stopped a turn waits for its end. The engine ends a stopped turn without awaiting anything,
 /// so this is only reached when the storage refuses.
 const END_MS: u64 = 10_000;
 /// When somebody for whom there was no place among the readers asks again, in seconds: the comment that finds out that
 /// a reader is gone comes every 15 s.
 const READERS_RETRY_S: u64 = 15;
+/// When an object asks again that cannot work at all: its tables are newer than the code, or cannot be brought up to
+/// date. A rollback lasts minutes at least.
+pub const PUT_OFF_MS: u64 = 60_000;
 
 /// One thread.
 pub struct Thread {

@@ -6,7 +6,7 @@ use crate::protocol::Seq;
 use super::StoreError;
 use super::page::{self, LogRow, Page};
 use super::rows::{self, Fresh};
-use super::salvage::{self, Salvaged};
+use super::salvage::{self, EventRow, Salvaged};
 use super::sql::{Store, int, unsigned};
 
 impl Store {
@@ -41,12 +41,12 @@ impl Store {
 
     /// The same as far as it can be read at all, with the texts of the turn's events.
     pub fn salvaged(&self, turn_id: &str) -> Result<Salvaged, StoreError> {
-        let query =
-            "SELECT kind, payload FROM events WHERE turn_id = ?1 AND kind IN ('text', 'model_call_reset')
-            ORDER BY seq_first";
+        let query = "SELECT key, kind, payload FROM events
+            WHERE turn_id = ?1 AND kind IN (SELECT value FROM json_each(?2)) ORDER BY seq_first";
+        let kinds = serde_json::to_string(&salvage::KINDS)?;
         let mut events = Vec::new();
-        for mut row in self.rows(query, [turn_id.into()])? {
-            events.push((row.text(0)?, row.text(1)?));
+        for mut row in self.rows(query, [turn_id.into(), kinds.into()])? {
+            events.push(EventRow { key: row.text(0)?, kind: row.text(1)?, payload: row.text(2)? });
         }
         Ok(salvage::salvaged(self.journal(turn_id)?, events))
     }

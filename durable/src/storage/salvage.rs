@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::rows::{TEXT, whole};
 use crate::journal::told_result;
-use crate::protocol::Content;
+use crate::protocol::{Content, Event};
 
 /// The parts of a turn that could be read.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,6 +21,15 @@ pub struct Salvaged {
     /// The results of finished subtasks, in the order in which they finished. A subtask within a finished one is left
     /// out, since the outer result stands for it.
     pub subtasks: Vec<String>,
+    /// The ends of calls that clients have seen the start of, with their keys: the innermost first.
+    pub ends: Vec<(String, Event)>,
+}
+
+/// A row of `events`.
+pub struct EventRow {
+    pub key: String,
+    pub kind: String,
+    pub payload: String,
 }
 
 impl Salvaged {
@@ -31,11 +40,13 @@ impl Salvaged {
     }
 }
 
-/// Reads the rows of a turn: keys and payloads of its journal, kinds and payloads of its events, both in their order.
+/// Reads the rows of a turn: keys and payloads of its journal, and its events, both in their order.
 pub fn salvaged(
     journal: impl IntoIterator<Item = (String, String)>,
-    events: impl IntoIterator<Item = (String, String)>,
+    events: impl IntoIterator<Item = EventRow>,
 ) -> Salvaged {
+    let read = |row: EventRow| Some((serde_json::from_str(&row.payload).ok()?, row));
+    let events: Vec<(Value, EventRow)> = events.into_iter().filter_map(read).collect();
     let entries: Vec<Value> =
         whole(journal).iter().filter_map(|payload| serde_json::from_str(payload).ok()).collect();
     let started = entries.iter().find_map(|entry| entry.pointer("/fact/started"));
@@ -45,8 +56,9 @@ pub fn salvaged(
         user_message_id: text("user_message_id"),
         content: member("content").and_then(|content| serde_json::from_value(content.clone()).ok()),
         context_type: text("context_type"),
-        texts: texts(events),
+        texts: texts(&events),
         subtasks: subtasks(&entries),
+        ends: ends(&events),
     }
 }
 
@@ -58,6 +70,15 @@ pub fn elapsed_ms(entry: &str) -> Option<u64> {
 /// The `kind` of a part of the answer; the others are reasoning.
 const ANSWER: &str = "text";
 
+/// The kinds of events that are read beside texts.
+const RESET: &str = "model_call_reset";
+const MODEL_CALL: &str = "model_call_update";
+const TOOL_CALL: &str = "tool_call_update";
+pub const KINDS: [&str; 4] = [TEXT, RESET, MODEL_CALL, TOOL_CALL];
+
+/// What is told of a call that has no result.
+const UNKNOWN: &str = "The call was stopped and its result is unknown; it may have run.";
+
 /// A part of streamed text, put together from its rows.
 struct Part {
     part_id: String,
@@ -65,18 +86,21 @@ struct Part {
     text: String,
 }
 
-fn texts(events: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
+/// A member that is a text.
+fn text(value: &Value, name: &str) -> String {
+    value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn texts(events: &[(Value, EventRow)]) -> Vec<String> {
     let mut parts: Vec<Part> = Vec::new();
-    for (kind, payload) in events {
-        let Ok(row) = serde_json::from_str::<Value>(&payload) else { continue };
-        let member = |name: &str| row.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    for (row, EventRow { kind, .. }) in events {
+        let member = |name: &str| text(row, name);
         let model_call_id = member("model_call_id");
-        if kind != TEXT {
+        if kind == RESET {
             // The call was made again, or dropped: clients have dropped what it said.
             parts.retain(|part| part.model_call_id != model_call_id);
-            continue;
         }
-        if member("kind") != ANSWER || row.get("depth").and_then(Value::as_u64) != Some(0) {
+        if kind != TEXT || member("kind") != ANSWER || row.get("depth").and_then(Value::as_u64) != Some(0) {
             continue;
         }
         let (part_id, text) = (member("part_id"), member("text"));
@@ -86,6 +110,46 @@ fn texts(events: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
         }
     }
     parts.into_iter().map(|part| part.text).filter(|text| !text.is_empty()).collect()
+}
+
+/// Ends for the calls that have none: the wire promises one for each start.
+fn ends(events: &[(Value, EventRow)]) -> Vec<(String, Event)> {
+    let mut open: Vec<(String, &Value, &EventRow)> = Vec::new();
+    for (event, row) in events {
+        let id = match row.kind.as_str() {
+            MODEL_CALL => text(event, "model_call_id"),
+            TOOL_CALL => text(event, "tool_call_id"),
+            _ => continue,
+        };
+        match text(event, "status").as_str() {
+            "start" => open.push((id, event, row)),
+            _ => open.retain(|(other, ..)| *other != id),
+        }
+    }
+    // What starts later lies within what started before, or beside it.
+    let ends = open.into_iter().rev().flat_map(|(_, event, row)| end_of(event, row));
+    ends.filter_map(|(key, event)| Some((key, serde_json::from_value(event).ok()?))).collect()
+}
+
+/// The events that end an open call, with the engine's own keys: one that is there already is not told again.
+fn end_of(start: &Value, row: &EventRow) -> Vec<(String, Value)> {
+    let key = |word: &str| row.key.replacen("_start:", word, 1);
+    let with = |members: Value| {
+        let mut event = start.clone();
+        if let (Value::Object(event), Value::Object(members)) = (&mut event, members) {
+            ["started_ms", "args", "awaits", "expires_at"].iter().for_each(|name| drop(event.remove(*name)));
+            event.extend(members);
+        }
+        event
+    };
+    if row.kind == TOOL_CALL {
+        let end = json!({ "status": "end", "result": UNKNOWN, "is_error": true, "duration_ms": 0 });
+        return vec![(key("_end:"), with(end))];
+    }
+    // Its run was lost, and with it what clients have seen of it.
+    let reset = with(json!({ "type": RESET, "reason": "interrupted" }));
+    let end = with(json!({ "status": "end", "finish_reason": "aborted" }));
+    vec![(format!("{}:end", key("_reset:")), reset), (key("_end:"), end)]
 }
 
 fn subtasks(entries: &[Value]) -> Vec<String> {
@@ -116,7 +180,7 @@ mod tests {
 
     use super::*;
     use crate::journal::TextPart;
-    use crate::protocol::{ChunkKind, Event, Place};
+    use crate::protocol::{Awaited, CallStatus, ChunkKind, Place};
     use crate::storage::rows::{Fresh, event_rows};
 
     fn part(id: &str, call: &str, depth: u32, kind: ChunkKind, text: &str) -> TextPart {
@@ -133,10 +197,12 @@ mod tests {
     }
 
     /// The rows that storage makes of texts and events, as they are read back.
-    fn rows(texts: &[TextPart], events: &[Fresh]) -> Vec<(String, String)> {
+    fn rows(texts: &[TextPart], events: &[Fresh]) -> Vec<EventRow> {
         let arrays = event_rows(texts, events).unwrap();
         let rows = arrays.iter().flat_map(|rows| serde_json::from_str::<Vec<Value>>(rows).unwrap());
-        rows.map(|row| (row[3].as_str().unwrap().to_owned(), row[4].as_str().unwrap().to_owned())).collect()
+        let column = |row: &Value, column: usize| row[column].as_str().unwrap().to_owned();
+        rows.map(|row| EventRow { key: column(&row, 2), kind: column(&row, 3), payload: column(&row, 4) })
+            .collect()
     }
 
     fn reset(call: &str) -> Fresh {
@@ -217,19 +283,69 @@ mod tests {
             started("0.0", true),
             ended("0.0", "kept"),
         ];
-        let events = [
-            ("text".to_owned(), "not JSON".to_owned()),
-            ("text".to_owned(), json!({ "kind": "text", "depth": 0, "text": "said", "new": 1 }).to_string()),
-        ];
+        let row = |payload: String| EventRow { key: String::new(), kind: "text".to_owned(), payload };
+        let said = json!({ "kind": "text", "depth": 0, "text": "said", "new": 1 });
+        let events = [row("not JSON".to_owned()), row(said.to_string())];
         let expected = Salvaged {
             user_message_id: Some("m".to_owned()),
             content: Some(Content::Text("Hello".to_owned())),
             context_type: Some("editor".to_owned()),
             texts: vec!["said".to_owned()],
             subtasks: vec!["kept".to_owned()],
+            ends: Vec::new(),
         };
         assert_eq!(salvaged(journal, events), expected);
         assert_eq!(salvaged([], []), Salvaged::default());
+    }
+
+    #[test]
+    fn calls_that_clients_saw_begin_get_their_ends() {
+        let tool = |id: &str, status: CallStatus, depth: u32| Event::ToolCallUpdate {
+            tool_call_id: id.to_owned(),
+            name: "ui_paste".to_owned(),
+            status,
+            started_ms: Some(5),
+            args: Some(json!({ "text": "x" })),
+            result: None,
+            is_error: false,
+            duration_ms: None,
+            usage: None,
+            awaits: Some(Awaited::Client),
+            expires_at: Some(9),
+            place: Place { parent_id: (depth > 0).then(|| "outer".to_owned()), depth },
+        };
+        let model = |id: &str, status: CallStatus| Event::ModelCallUpdate {
+            model_call_id: id.to_owned(),
+            status,
+            model: "m".to_owned(),
+            place: Place::default(),
+            usage: None,
+            finish_reason: None,
+        };
+        let (start, end) = (CallStatus::Start, CallStatus::End);
+        let events = [
+            ("tool_start:0.0", tool("outer", start, 0)),
+            ("tool_start:0.1", tool("done", start, 0)),
+            ("model_start:0.0-0", model("one", start)),
+            ("tool_start:0.0-0.0", tool("inner", start, 1)),
+            ("tool_end:0.1", tool("done", end, 0)),
+        ];
+        let fresh =
+            events.into_iter().zip(1..).map(|((key, event), seq)| Fresh { seq, key: key.to_owned(), event });
+        let ends = salvaged([], rows(&[], &fresh.collect::<Vec<_>>())).ends;
+        let keys: Vec<&str> = ends.iter().map(|(key, _)| key.as_str()).collect();
+        assert_eq!(keys, ["tool_end:0.0-0.0", "model_reset:0.0-0:end", "model_end:0.0-0", "tool_end:0.0"]);
+        let told: Vec<Value> = ends.iter().map(|(_, event)| serde_json::to_value(event).unwrap()).collect();
+        let expected = json!({
+            "type": "tool_call_update", "tool_call_id": "inner", "name": "ui_paste", "status": "end",
+            "result": UNKNOWN, "is_error": true, "duration_ms": 0, "parent_id": "outer", "depth": 1,
+        });
+        assert_eq!(told[0], expected);
+        let reset = json!({
+            "type": "model_call_reset", "model_call_id": "one", "parent_id": null, "depth": 0, "reason": "interrupted",
+        });
+        assert_eq!(told[1], reset);
+        assert_eq!((&told[2]["status"], &told[2]["finish_reason"]), (&json!("end"), &json!("aborted")));
     }
 
     #[test]
