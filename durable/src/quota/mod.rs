@@ -305,7 +305,7 @@ pub enum QuotaCommand {
     /// A turn was parked for the `parking`th time, and waits for at most so long.
     Park { turn: TurnKey, parking: u32, wait_ms: u64 },
     /// A parked turn wants to go on. Answered with a [`Place`].
-    GoOn(GoOn),
+    GoOn(Box<GoOn>),
     /// An upload wants room. Answered with a [`Place`].
     ReserveUpload(UploadAsk),
     /// What an upload came to.

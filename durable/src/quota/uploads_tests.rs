@@ -114,3 +114,16 @@ fn who_is_over_a_limit_of_uploads_is_told_when_to_come_back() {
         assert!(error.detail.starts_with("9 "), "{}", error.detail);
     }
 }
+
+#[test]
+fn production_limits_what_is_uploaded() {
+    let wrangler = include_str!("../../../wrangler.toml");
+    let (_, production) = wrangler.split_once("[env.production.vars]").unwrap();
+    let (_, json) = production.split_once("QUOTAS = '''").unwrap();
+    let (json, _) = json.split_once("'''").unwrap();
+    let limits = Quotas::from_env(|_| Some(json.to_owned())).unwrap();
+    for quota in limits.all() {
+        assert!(quota.stored_bytes_per_day.is_some() && quota.embeddings_per_day.is_some(), "{quota:?}");
+    }
+    assert_eq!(limits.upload_rules("anonymous:ada", true, Some("::1")).len(), 4);
+}

@@ -70,7 +70,7 @@ pub async fn park(
 
 /// Asks for a place for a turn that was parked.
 pub async fn go_on(env: &Env, clock: &Rc<dyn Clock>, tenant: &str, ask: GoOn) -> Result<Place, StoreError> {
-    let answer = send(env, clock, tenant, &QuotaCommand::GoOn(ask)).await?;
+    let answer = send(env, clock, tenant, &QuotaCommand::GoOn(Box::new(ask))).await?;
     answer.ok_or_else(|| StoreError("quota: no answer".to_owned()))
 }
 
