@@ -141,7 +141,7 @@ fn length_and_nesting_are_bounded() {
         assert!(deepest.parse::<f64>().is_ok(), "{begin}: {deepest}");
         assert_eq!(told(&nested(begin, MAX_NESTING + 1, end)), "it nests more than 50 deep", "{begin}");
     }
-    assert_eq!(told(&"(1)+".repeat(80).trim_end_matches('+')), "80", "beside each other they do not nest");
+    assert_eq!(told("(1)+".repeat(80).trim_end_matches('+')), "80", "beside each other they do not nest");
 }
 
 proptest! {
