@@ -8,7 +8,7 @@
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::print_stdout)]
 
 use espalier_test_support::case::first;
-use espalier_test_support::{Case, Event, Value, json, new_id};
+use espalier_test_support::{Case, Event, Value, json, new_id, tree};
 
 /// As the instance `smoke` is configured.
 const MAX_MODEL_CALLS: u64 = 8;
@@ -21,6 +21,30 @@ async fn turn(case: &Case, body: Value) -> Vec<Event> {
     let done = first(&events, "done").text("finish_reason").to_owned();
     println!("{:.60}… → {done}: {:.80}", body["content"], case.stored(&events).await["content"]);
     events
+}
+
+/// Words of parsers and of Rust: no model can act on them.
+const PARSERS_WORDS: [&str; 8] =
+    ["EOF", "line 1 column", "unknown field", "missing field", "invalid type", "expected", "serde", "struct"];
+
+/// A call that was refused was refused in words, and a right expression was calculated, whatever else stood beside it.
+/// The number of calls.
+fn assert_told_in_words(events: &[Event]) -> usize {
+    let calls = events.iter().filter(|event| event.kind == "tool_call_update");
+    let starts: Vec<_> = calls.filter(|event| event.text("status") == "start").collect();
+    for start in &starts {
+        let (name, args) = (start.text("name"), &start.data["args"]);
+        let end = tree::result(events, start.text("tool_call_id"));
+        let result = end.text("result");
+        println!("    {name} {args} → {result:.160}");
+        let is_refused = end.data["is_error"] == true;
+        assert!(!is_refused || PARSERS_WORDS.iter().all(|word| !result.contains(word)), "{end:?}");
+        let expression = args["expression"].as_str().unwrap_or_default().replace(' ', "");
+        if name == "calculate" && ["17*23", "17×23", "17x23"].contains(&expression.as_str()) {
+            assert_eq!(result, "391", "{end:?}");
+        }
+    }
+    starts.len()
 }
 
 fn thread_of(events: &[Event]) -> String {
@@ -115,9 +139,12 @@ async fn with_tools_on_offer_whatever_comes_is_bounded() {
     // The local model has no talent for tools, so its turns go without; here it gets them.
     let without = std::env::var("SMOKE_TOOLS").is_ok_and(|tools| tools == "false");
     let model = std::env::var("SMOKE_MODEL").expect("SMOKE_MODEL");
+    let mut calls = 0;
     for content in [
         "What is 17 * 23? Use the calculate tool.",
-        "What time is it?",
+        "Calculate 15% of 80 with the calculate tool, with a precision of 2.",
+        "What time is it? Use the current_time tool, for the timezone of Berlin.",
+        "Write the word pear to memory under the key fruit, then list the memory.",
         "Research apples and pears, each in a subtask of its own, then compare them.",
     ] {
         let mut body = json!({ "content": content });
@@ -127,5 +154,7 @@ async fn with_tools_on_offer_whatever_comes_is_bounded() {
         let events = turn(&case, body).await;
         let done = first(&events, "done").text("finish_reason");
         assert!(["stop", "length", "error", "budget"].contains(&done), "{events:#?}");
+        calls += assert_told_in_words(&events);
     }
+    println!("{calls} calls");
 }

@@ -1,6 +1,7 @@
 //! `calculate`: arithmetic.
 
 mod expression;
+mod functions;
 
 use futures::FutureExt;
 use futures::future::{LocalBoxFuture, ready};

@@ -4,14 +4,12 @@
 //! `15% of 80`, `1,000`, `×`), and because a refusal must tell the model in words what to write instead. Something that
 //! can be read in two ways is refused; nothing is guessed.
 
-use std::f64::consts::{E, PI, TAU};
+use super::functions::{self, factorial, remainder};
 
 /// The longest expression in characters, and how deeply it may nest: far beyond what a person writes, far below what
 /// could exhaust the stack.
 pub const MAX_CHARS: usize = 500;
 pub const MAX_NESTING: usize = 50;
-/// The greatest whole number whose factorial is an `f64`.
-const MAX_FACTORIAL: f64 = 170.0;
 
 const COMMA: &str = "a comma stands between the arguments of a function, or before three digits as in 1,000; write \
                      0.5 with a point";
@@ -21,7 +19,7 @@ const PERCENT: &str =
     "it is not clear what % means here: write 10% of 200, 200 * 1.1, or (10 % 3) with parentheses";
 
 /// The value of an expression, or why there is none.
-type Outcome = Result<f64, String>;
+pub type Outcome = Result<f64, String>;
 
 /// Evaluates an expression; the error says in words what is wrong with it.
 pub fn evaluate(text: &str) -> Outcome {
@@ -279,34 +277,17 @@ impl<'a> Expression<'a> {
         let word = self.word();
         let lower = word.to_lowercase();
         let name = lower.strip_prefix("math.").unwrap_or(&lower);
-        match name {
-            "pi" | "π" => return Ok(PI),
-            "e" => return Ok(E),
-            "tau" | "τ" => return Ok(TAU),
-            _ => {}
+        if let Some(value) = functions::constant(name) {
+            return Ok(value);
         }
-        if let Some(function) = of_one(name) {
+        if let Some(function) = functions::of_one(name) {
             let bare = self.peek() != Some('(');
             return Ok(function(if bare { self.signed()? } else { self.operand()? }));
         }
-        if !["min", "max", "pow", "atan2", "log", "round", "factorial"].contains(&name) {
+        if !functions::OF_SEVERAL.contains(&name) {
             return Err(format!("{word:?} is neither a number nor a function that is known here"));
         }
-        match (name, self.arguments(name)?.as_slice()) {
-            ("min", [first, more @ ..]) => Ok(more.iter().copied().fold(*first, f64::min)),
-            ("max", [first, more @ ..]) => Ok(more.iter().copied().fold(*first, f64::max)),
-            ("pow", [base, exponent]) => Ok(base.powf(*exponent)),
-            ("atan2", [y, x]) => Ok(y.atan2(*x)),
-            ("log", [value]) => Ok(value.ln()),
-            ("log", [value, base]) => Ok(value.log(*base)),
-            ("round", [value]) => Ok(value.round()),
-            ("round", [value, places]) => {
-                let scale = 10_f64.powf(places.trunc());
-                Ok((value * scale).round() / scale)
-            }
-            ("factorial", [value]) => factorial(*value),
-            (name, given) => Err(format!("{name} does not take {} arguments", given.len())),
-        }
+        functions::of_several(name, &self.arguments(name)?)
     }
 
     fn arguments(&mut self, name: &str) -> Result<Vec<f64>, String> {
@@ -361,54 +342,4 @@ impl<'a> Expression<'a> {
 
 fn begins_operand(next: char) -> bool {
     next.is_alphabetic() || next.is_ascii_digit() || matches!(next, '(' | '.' | '√')
-}
-
-/// The remainder of a division, with the sign of the divisor: as in Python, and as people count.
-fn remainder(value: f64, divisor: f64) -> f64 {
-    let rest = value % divisor;
-    if rest != 0.0 && (rest < 0.0) != (divisor < 0.0) { rest + divisor } else { rest }
-}
-
-fn factorial(value: f64) -> Outcome {
-    if !(0.0..=MAX_FACTORIAL).contains(&value) || value.fract() != 0.0 {
-        return Err(format!("a factorial is of a whole number from 0 to {MAX_FACTORIAL}"));
-    }
-    let mut product = 1.0;
-    let mut factor = 2.0;
-    while factor <= value {
-        product *= factor;
-        factor += 1.0;
-    }
-    Ok(product)
-}
-
-fn of_one(name: &str) -> Option<fn(f64) -> f64> {
-    let function: fn(f64) -> f64 = match name {
-        "abs" => f64::abs,
-        "sign" | "signum" => f64::signum,
-        "sqrt" => f64::sqrt,
-        "cbrt" => f64::cbrt,
-        "exp" => f64::exp,
-        "ln" => f64::ln,
-        "log2" => f64::log2,
-        "log10" => f64::log10,
-        "floor" => f64::floor,
-        "ceil" => f64::ceil,
-        "trunc" => f64::trunc,
-        "fract" => f64::fract,
-        "sin" => f64::sin,
-        "cos" => f64::cos,
-        "tan" => f64::tan,
-        "asin" => f64::asin,
-        "acos" => f64::acos,
-        "atan" => f64::atan,
-        "sinh" => f64::sinh,
-        "cosh" => f64::cosh,
-        "tanh" => f64::tanh,
-        "asinh" => f64::asinh,
-        "acosh" => f64::acosh,
-        "atanh" => f64::atanh,
-        _ => return None,
-    };
-    Some(function)
 }
