@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use espalier_test_support::Value;
+use rusqlite::Connection;
 use tokio::time::{Instant, sleep};
 
 use crate::client::Ended;
@@ -75,6 +76,25 @@ pub fn objects(folder: &Path, ledger: &Ledger) -> Result<Objects, String> {
     Ok(found)
 }
 
+/// Breaks the journal of a parked turn, whose next attempt to be rebuilt is then its last. Whether an object has the
+/// turn. The runtime must not run.
+pub fn break_journal(folder: &Path, turn_id: &str) -> Result<bool, String> {
+    for file in files(folder)? {
+        let connection = Connection::open(&file).map_err(|error| error.to_string())?;
+        let last = "UPDATE turns SET failed_attempts = 23, failing_since = 1, retry_at = 1
+            WHERE turn_id = ?1 AND status = 'parked'";
+        let changed = connection.execute(last, [turn_id]);
+        // An object that was never written to has no tables.
+        if changed != Ok(1) {
+            continue;
+        }
+        let cut = "UPDATE journal SET payload = substr(payload, 1, length(payload) - 1) WHERE turn_id = ?1";
+        connection.execute(cut, [turn_id]).map_err(|error| error.to_string())?;
+        return Ok(true);
+    }
+    Ok(false)
+}
+
 /// How many rows of the quotas name one of these threads, of which none ever came to be. The runtime must not run.
 pub fn kept(folder: &Path, threads: &[String], ledger: &Ledger) -> Result<u32, String> {
     let mut kept = 0;
@@ -91,12 +111,15 @@ pub fn kept(folder: &Path, threads: &[String], ledger: &Ledger) -> Result<u32, S
 }
 
 fn databases(folder: &Path) -> Result<Vec<Database>, String> {
+    files(folder)?.iter().map(|file| Database::open(file)).collect()
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let files = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let is_object = |file: &PathBuf| {
         file.extension().is_some_and(|extension| extension == "sqlite") && !file.ends_with("metadata.sqlite")
     };
-    let files = files.flatten().map(|file| file.path()).filter(is_object);
-    files.map(|file| Database::open(&file)).collect()
+    Ok(files.flatten().map(|file| file.path()).filter(is_object).collect())
 }
 
 fn object(database: &Database, found: &mut Objects, ledger: &Ledger) -> Result<(), String> {

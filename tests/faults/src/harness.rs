@@ -15,10 +15,10 @@ use crate::check::{self, Objects};
 use crate::client::{Clients, Order, Reader, Seen};
 use crate::d1::Database;
 use crate::ledger::{Death, Ledger};
-use crate::plan::{SHAPES, Shape};
+use crate::plan::{SHAPES, Shape, client_tools, turn_id};
 use crate::rng::Rng;
 use crate::runtime::{Plan, Runtime, migrate};
-use crate::stream::User;
+use crate::stream::{Next, Stream, User};
 use crate::view::View;
 use crate::world::{Moment, Weather, World, serve};
 
@@ -180,6 +180,54 @@ impl Harness {
             }
             self.refused.push(thread_id);
         }
+        Ok(())
+    }
+
+    /// A turn that waits for its client and whose journal cannot be read any more: the attempt that is its last ends it.
+    pub async fn unreadable(&mut self) -> Result<(), String> {
+        let user = self.clients.user().await;
+        self.numbers += 1;
+        let (number, thread_id) = (self.numbers, turn_id(self.numbers));
+        let body = json!({
+            "thread_id": thread_id, "turn_id": turn_id(number), "content": Shape::Asks.message(number),
+            "chat_context": { "kind": "editor" }, "client_tools": client_tools(),
+        });
+        self.world.ledger.ordered(number, &thread_id);
+        let reply = user.send("POST", "/api/chat", &[], &body).await.ok_or("the turn was not taken")?;
+        let mut stream = Stream::new(reply, 0);
+        let call = loop {
+            match stream.next(self.setup.lost_after).await {
+                Next::Event(event) if event.text("awaits") == "client" => {
+                    break event.text("tool_call_id").to_owned();
+                }
+                Next::Event(_) => {}
+                _ => return Err("the turn did not come to its wait".to_owned()),
+            }
+        };
+        while let Next::Event(event) = stream.next(self.setup.lost_after).await {
+            if event.text("state") == "waiting_on_user" {
+                break;
+            }
+        }
+        stream.cut();
+        self.runtime.kill().await;
+        let broken = check::break_journal(&self.runtime.objects(), &turn_id(number))?;
+        self.runtime.start().await?;
+        if !broken {
+            return Err("no object has the turn whose journal was to be broken".to_owned());
+        }
+        let path = format!("/api/threads/{thread_id}");
+        let answer = json!({ "tool_call_id": call, "result": "picked" });
+        let answered = user.send("POST", &format!("{path}/tool_results"), &[], &answer).await;
+        let status = answered.map(|reply| reply.status);
+        let detail = user.send("GET", &path, &[], &json!({})).await.ok_or("no details of the thread")?;
+        let running = detail.json().await["running_turn_id"].clone();
+        if !running.is_null() {
+            self.world.ledger.violation(format!(
+                "a parked turn that cannot be rebuilt is not abandoned: an answer got {status:?}"
+            ));
+        }
+        self.world.ledger.forget(number);
         Ok(())
     }
 

@@ -26,6 +26,10 @@ fn turn() -> Vec<Value> {
                 "content": content, "done": done })
     };
     let counted = json!({ "llm_calls": 2, "input_tokens": 20, "cached_tokens": 0, "output_tokens": 10, "cost_usd": null });
+    let costs = json!({ "llm_calls": 2, "tool_calls": 1, "subtasks": 1, "input_tokens": 20, "cached_tokens": 0,
+                        "output_tokens": 10, "cost_usd": null, "by_model": { "fake-1": counted } });
+    let mut summary = costs.clone();
+    summary["type"] = json!("cost_summary");
     let events = [
         json!({ "type": "session", "thread_id": "thread-id-1", "user_message_id": "message-id-1",
                 "assistant_message_id": "message-id-2", "provider": "openai", "model": "fake-1",
@@ -41,9 +45,8 @@ fn turn() -> Vec<Value> {
         model("model-id-2", json!("call-id-1"), 1, "end"),
         json!({ "type": "tool_call_update", "tool_call_id": "call-id-1", "name": "run_subtask", "status": "end",
                 "result": "hi call-id-1", "duration_ms": 3, "usage": share(), "parent_id": null, "depth": 0 }),
-        json!({ "type": "cost_summary", "llm_calls": 2, "tool_calls": 1, "subtasks": 1, "input_tokens": 20,
-                "cached_tokens": 0, "output_tokens": 10, "cost_usd": null, "by_model": { "fake-1": counted } }),
-        json!({ "type": "done", "message_id": "message-id-2", "finish_reason": "stop" }),
+        summary,
+        json!({ "type": "done", "message_id": "message-id-2", "finish_reason": "stop", "usage": costs }),
     ];
     let numbered = events.into_iter().zip(1_u64..).map(|(mut event, seq)| {
         event["seq"] = json!(seq);
@@ -140,6 +143,7 @@ fn whatever_breaks_the_wire_is_noticed() {
         ("a part goes on", |turn| turn[6]["done"] = json!(true)),
         ("an empty chunk", |turn| turn[6]["content"] = json!("")),
         ("finish_reason \"error\"", |turn| turn[11]["finish_reason"] = json!("error")),
+        ("another usage", |turn| turn[11]["usage"]["llm_calls"] = json!(3)),
         ("different assistant messages", |turn| turn[11]["message_id"] = json!("message-id-3")),
     ];
     for (complaint, spoil) in table {

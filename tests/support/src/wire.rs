@@ -99,13 +99,14 @@ const SHAPES: &[Shape] = &[
         &[("stepIndex", Number), ("result", Text), ("status", OneOf(&["completed", "partial", "failed", "skipped"]))], &[]),
     Shape("swarmComplete", &[("result", Text)], &[]),
     Shape("budget_exceeded", &[("reason", BUDGETS), ("limit", Number), ("observed", Number)], &[]),
-    Shape("cost_summary",
-        &[("llm_calls", Number), ("tool_calls", Number), ("subtasks", Number), ("input_tokens", Number),
-          ("cached_tokens", Number), ("output_tokens", Number), ("cost_usd", Money), ("by_model", Object)], &[]),
+    Shape("cost_summary", COSTS, &[]),
     Shape("error", &[("code", ERRORS), ("message", Text), ("retryable", Flag)], &[]),
-    Shape("done", &[("message_id", Text), ("finish_reason", FINISHES)], &[]),
+    Shape("done", &[("message_id", Text), ("finish_reason", FINISHES), ("usage", Object)], &[]),
 ];
 
+#[rustfmt::skip]
+const COSTS: Members = &[("llm_calls", Number), ("tool_calls", Number), ("subtasks", Number), ("input_tokens", Number),
+    ("cached_tokens", Number), ("output_tokens", Number), ("cost_usd", Money), ("by_model", Object)];
 const EVERYWHERE: Members = &[("type", Text), ("seq", Number), ("turn_id", Text)];
 const USAGE: Members = &[("input_tokens", Number), ("cached_tokens", Number), ("output_tokens", Number)];
 #[rustfmt::skip]
@@ -126,7 +127,11 @@ pub fn check_event(event: &Event) -> Result<(), String> {
     let data = event.data.as_object().ok_or("data is not an object")?;
     check_members(data, &[EVERYWHERE, required], optional)?;
     if let Some(usage) = data.get("usage").and_then(Value::as_object) {
-        let members = if event.kind == "tool_call_update" { SHARE } else { USAGE };
+        let members = match event.kind.as_str() {
+            "tool_call_update" => SHARE,
+            "done" => COSTS,
+            _ => USAGE,
+        };
         check_members(usage, &[members], &[])?;
     }
     if let Some(limits) = data.get("limits").and_then(Value::as_object) {
@@ -228,6 +233,12 @@ fn check_frame(events: &[Event]) -> Result<(), String> {
         != events.last().map(|done| done.text("message_id"))
     {
         return Err("session and done name different assistant messages".into());
+    }
+    if let [.., summary, done] = events
+        && let (Some(costs), Some(usage)) = (summary.data.as_object(), done.data["usage"].as_object())
+        && !usage.iter().all(|(name, value)| costs.get(name) == Some(value))
+    {
+        return Err("done has another usage than cost_summary".into());
     }
     Ok(())
 }

@@ -287,7 +287,10 @@ fn last_words(case: &Case, events: &[Event], shown: &Shown<'_>) {
         (count_of(tail, "budget_exceeded"), count_of(tail, "error"))
     );
     assert!(kinds.ends_with(&[tail, &["cost_summary", "done"]].concat()), "{shown}");
-    let Some(Event::Done { finish_reason, .. }) = events.last() else { panic!("{shown}") };
+    let [.., Event::CostSummary(costs), Event::Done { finish_reason, usage, .. }] = events else {
+        panic!("{shown}")
+    };
+    assert_eq!(usage.as_ref(), Some(costs), "B-026\n{shown}");
     assert_eq!((*finish_reason, case.end().message.stop.is_some()), (finish, !tail.is_empty()), "{shown}");
 
     let entries = case.disk.entries.borrow();
