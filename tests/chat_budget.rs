@@ -150,6 +150,37 @@ async fn the_thirty_third_subtask_of_the_root() {
     assert_eq!(ends.iter().filter(|end| end.data["is_error"] == true).count(), 4);
 }
 
+// N-141 CF-12: with 31 of 32 subtasks used and three more asked for, one runs.
+#[tokio::test]
+async fn the_calls_of_a_batch_that_fit_run() {
+    let case = Case::new().await;
+    let names: Vec<String> = (0..34).map(|number| format!("child-{number}")).collect();
+    let round =
+        |names: &[String]| calls(names.iter().map(|name| case.subtask(name, name)).collect::<Vec<_>>());
+    case.script("", [round(&names[..31]), round(&names[31..])]).await;
+    for name in &names {
+        case.script(name, [text(name)]).await;
+    }
+    let events = case.chat("Divide and conquer").await;
+    assert_eq!(
+        last_words(&events),
+        [
+            "budget_exceeded subtasks limit=32 observed=33",
+            "error budget_exceeded retryable=false",
+            &cost_line(34, 32, 32),
+            "done message:2 budget",
+        ]
+    );
+    let ends = tree::ends(&events, "run_subtask");
+    let ran: Vec<_> = ends.iter().filter(|end| end.data["is_error"] != true).collect();
+    assert_eq!((ends.len(), ran.len()), (34, 32));
+    assert!(
+        ran.iter().any(|end| end.text("result") == "child-31"),
+        "the first of the three is the one that runs"
+    );
+    assert!(case.requests("child-32").await.requests.is_empty());
+}
+
 // N-144 N-148 N-195 N-197: the clock ends a provider that has fallen silent, and its connection with it.
 #[tokio::test]
 async fn the_wall_clock_ends_a_silent_provider() {
