@@ -56,6 +56,7 @@ verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the 
 	cargo clippy --locked -p espalier -p espalier-durable --target wasm32-unknown-unknown --features faults -- -D warnings
 	@if cargo nextest --version >/dev/null 2>&1; then set -x; cargo nextest run --locked --workspace --lib; \
 	else set -x; cargo test --locked --workspace --lib; fi
+	cargo test --locked -p espalier-durable --test memory
 	cd web && $(TOOLS) npm run check && $(TOOLS) npm test
 	$(TOOLS) scripts/audit quick
 	scripts/coverage-of-requirements

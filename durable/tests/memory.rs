@@ -79,7 +79,7 @@ impl Model for Talker {
         _: &Chain,
         _: u64,
     ) -> LocalBoxStream<'static, Result<Heard, ModelError>> {
-        let is_root = matches!(&*request.messages[0], Message::User { content } if content.text() == "go");
+        let is_root = matches!(request.messages.first().map(|first| &**first), Some(Message::User { content }) if content.text() == "go");
         if is_root && request.messages.len() > 1 {
             return iter([Ok(Heard::Events(vec![ModelEvent::Text("Done.".to_owned())])), reply(Vec::new())])
                 .boxed_local();
