@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 
-use espalier_test_support::json;
+use espalier_test_support::{Value, json};
 
 use crate::check::{self, Objects};
 use crate::client::{Clients, Order, Reader, Seen};
@@ -183,7 +183,7 @@ impl Harness {
         Ok(())
     }
 
-    /// A turn that waits for its client and whose journal cannot be read any more: the attempt that is its last ends it.
+    /// A turn that waits for a person and whose journal cannot be read any more: the attempt that is its last ends it.
     pub async fn unreadable(&mut self) -> Result<(), String> {
         let user = self.clients.user().await;
         self.numbers += 1;
@@ -193,23 +193,7 @@ impl Harness {
             "chat_context": { "kind": "editor" }, "client_tools": client_tools(),
         });
         self.world.ledger.ordered(number, &thread_id);
-        let reply = user.send("POST", "/api/chat", &[], &body).await.ok_or("the turn was not taken")?;
-        let mut stream = Stream::new(reply, 0);
-        let call = loop {
-            match stream.next(self.setup.lost_after).await {
-                Next::Event(event) if event.text("awaits") == "client" => {
-                    break event.text("tool_call_id").to_owned();
-                }
-                Next::Event(_) => {}
-                _ => return Err("the turn did not come to its wait".to_owned()),
-            }
-        };
-        while let Next::Event(event) = stream.next(self.setup.lost_after).await {
-            if event.text("state") == "waiting_on_user" {
-                break;
-            }
-        }
-        stream.cut();
+        let approval = self.parked(&user, &body).await?;
         self.runtime.kill().await;
         let broken = check::break_journal(&self.runtime.objects(), &turn_id(number))?;
         self.runtime.start().await?;
@@ -217,8 +201,8 @@ impl Harness {
             return Err("no object has the turn whose journal was to be broken".to_owned());
         }
         let path = format!("/api/threads/{thread_id}");
-        let answer = json!({ "tool_call_id": call, "result": "picked" });
-        let answered = user.send("POST", &format!("{path}/tool_results"), &[], &answer).await;
+        let approve = json!({ "decision": "approve" });
+        let answered = user.send("POST", &format!("{path}/approvals/{approval}"), &[], &approve).await;
         let status = answered.map(|reply| reply.status);
         let detail = user.send("GET", &path, &[], &json!({})).await.ok_or("no details of the thread")?;
         let running = detail.json().await["running_turn_id"].clone();
@@ -229,6 +213,25 @@ impl Harness {
         }
         self.world.ledger.forget(number);
         Ok(())
+    }
+
+    /// Asks for a turn, again if the stream breaks, until it is parked. The id of the approval that it waits for.
+    async fn parked(&self, user: &User, body: &Value) -> Result<String, String> {
+        let began = Instant::now();
+        while began.elapsed() < self.setup.lost_after {
+            let Some(reply) = user.send("POST", "/api/chat", &[], body).await else { continue };
+            let (mut stream, mut approval) = (Stream::new(reply, 0), String::new());
+            while let Next::Event(event) = stream.next(Duration::from_secs(10)).await {
+                if event.kind == "approval_request" {
+                    approval = event.text("approval_id").to_owned();
+                }
+                if event.text("state") == "waiting_on_user" {
+                    return Ok(approval);
+                }
+            }
+            sleep(Duration::from_millis(100)).await;
+        }
+        Err("a turn did not come to its wait".to_owned())
     }
 
     fn reached(&self, quota: &Quota, killed: u32) -> bool {
