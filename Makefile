@@ -48,15 +48,17 @@ WORKER_BUILD = $(TOOLS) WASM_BINDGEN_BIN="$$(scripts/cargo-tool wasm-bindgen-cli
 
 test: verify mcp-conformance e2e contract browser faults-small ## everything that CI runs
 
+# `isolate_memory` counts all allocations of its process, so it has one of its own.
+NATIVE := --workspace --lib --test isolate_memory
+
 # N-207 N-229: nothing is left out of these.
 verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the page's own checks, what we depend on
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo clippy --locked -p espalier -p espalier-durable --target wasm32-unknown-unknown -- -D warnings
 	cargo clippy --locked -p espalier -p espalier-durable --target wasm32-unknown-unknown --features faults -- -D warnings
-	@if cargo nextest --version >/dev/null 2>&1; then set -x; cargo nextest run --locked --workspace --lib; \
-	else set -x; cargo test --locked --workspace --lib; fi
-	cargo test --locked -p espalier-durable --test memory
+	@if cargo nextest --version >/dev/null 2>&1; then set -x; cargo nextest run --locked $(NATIVE); \
+	else set -x; cargo test --locked $(NATIVE); fi
 	cd web && $(TOOLS) npm run check && $(TOOLS) npm test
 	$(TOOLS) scripts/audit quick
 	scripts/coverage-of-requirements

@@ -102,6 +102,30 @@ async fn all_that_came_of_a_key_is_revoked_with_it() {
     assert_problem(reply, 401, "unauthenticated", None).await;
 }
 
+// A key that has ended stays as long as a key that it minted: the revocation finds that one through it.
+#[tokio::test]
+async fn a_purge_breaks_no_line_of_descent() {
+    let first = mint(json!({ "name": "first", "scopes": ["admin"] })).await;
+    let client = with_key(text_of(&first, "key"));
+    let middle = mint_with(&client, json!({ "name": "middle", "scopes": ["admin"] })).await;
+    let last =
+        mint_with(&with_key(text_of(&middle, "key")), json!({ "name": "last", "scopes": ["read"] })).await;
+    let ended = format!(
+        "UPDATE api_keys SET revoked_at = 1, expires_at = 1 WHERE prefix = '{}'",
+        text_of(&middle, "prefix")
+    );
+    stored::change_at("ESPALIER_STATE_DIR", &ended).await;
+    // Minting purges.
+    mint_with(&client, json!({ "name": "another" })).await;
+    let list = client.get("/api/keys").await.expect(200).await.json().await;
+    let is_there =
+        |prefix: &str| list["keys"].as_array().expect("keys").iter().any(|key| key["prefix"] == prefix);
+    assert!(is_there(text_of(&last, "prefix")));
+    client.send("DELETE", &format!("/api/keys/{}", text_of(&first, "prefix")), "").await.expect(204).await;
+    let reply = with_key(text_of(&last, "key")).get("/api/threads").await;
+    assert_problem(reply, 401, "unauthenticated", None).await;
+}
+
 // Keys that opened nothing any more filled a tenant up for ever.
 #[tokio::test]
 async fn only_keys_that_are_valid_count_and_old_ones_are_purged() {

@@ -122,11 +122,13 @@ fn scopes(words: &[String]) -> std::result::Result<Scopes, ApiError> {
     Ok(scopes)
 }
 
-/// Deletes the keys that ended long ago, and the oldest of those that ended lately where they are too many to list.
+/// Deletes the keys that ended long ago, and the oldest of those that ended lately where they are too many to list. A key
+/// that minted others stays as long as they do: a revocation finds them through it.
 async fn purge(call: &Call, tenant: &str) -> Result<()> {
     let query = format!(
-        "DELETE FROM api_keys WHERE tenant = ?1 AND {ENDED} <= ?2 AND ({ENDED} <= ?3 OR prefix IN \
-            (SELECT prefix FROM api_keys WHERE tenant = ?1 AND {ENDED} <= ?2 ORDER BY {ENDED} DESC LIMIT -1 OFFSET ?4))"
+        "DELETE FROM api_keys WHERE tenant = ?1 AND {ENDED} <= ?2 \
+            AND NOT EXISTS (SELECT 1 FROM api_keys made WHERE made.created_by = api_keys.prefix) \
+            AND ({ENDED} <= ?3 OR prefix IN (SELECT prefix FROM api_keys WHERE tenant = ?1 AND {ENDED} <= ?2 ORDER BY {ENDED} DESC LIMIT -1 OFFSET ?4))"
     );
     let values = [
         JsValue::from_str(tenant),
@@ -194,7 +196,7 @@ struct Revoked {
     user_id: String,
 }
 
-/// A key that is purged already has no row, but what came of it may have.
+/// Revokes a key and all keys that came of it.
 async fn mark(call: &Call, tenant: &str, prefix: &str) -> Result<Vec<Revoked>> {
     const QUERY: &str = "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?3) \
         WHERE tenant = ?1 AND prefix IN (WITH RECURSIVE came(prefix) AS (SELECT ?2 UNION \

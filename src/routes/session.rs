@@ -1,11 +1,11 @@
 //! `/api/session`: the session cookie. With an API key somebody signs in, and D1 gets a row; a visitor without one gets a
 //! signed cookie where the deployment allows that, and nothing is stored.
 
-use espalier_durable::protocol::{SignIn, hex};
+use espalier_durable::protocol::{ErrorCode, SignIn, hex};
 use worker::wasm_bindgen::JsValue;
 
 use super::credentials;
-use crate::auth::session::{Session, clear_cookie, set_cookie};
+use crate::auth::session::{Session, clear_cookie, set_cookie, token_in};
 use crate::auth::signed_in::{MAX_SESSIONS, Opened, SessionToken, end_of};
 use crate::auth::{Credential, unauthenticated};
 use crate::body;
@@ -49,7 +49,7 @@ async fn resume(call: &Call) -> Result<Reply, Failure> {
         Some(credential) => match credentials::verify(call, &credential).await {
             Ok(verified) => Ok(Reply::json(200, &Opened::from(verified))),
             // The session is over: a visitor goes on without it.
-            Err(Failure::Refused(_)) => visit(call, None),
+            Err(Failure::Refused(error)) if error.code == ErrorCode::Unauthenticated => visit(call, None),
             Err(failure) => Err(failure),
         },
         None => visit(call, None),
@@ -83,7 +83,9 @@ fn visit(call: &Call, token: Option<&str>) -> Result<Reply, Failure> {
 /// `DELETE /api/session`. Nothing is answered before the row is gone, so a failure leaves somebody signed in, and says so.
 pub async fn sign_out(call: &Call) -> Result<Reply, Failure> {
     credentials::check_page(call)?;
-    if let Some(Credential::SignedIn(token)) = credentials::ambient(call)? {
+    // The cookie's own session, whatever else a proxy adds to the request.
+    let cookies = call.header("cookie").unwrap_or_default();
+    if let Some(token) = token_in(&cookies, call.is_https()).and_then(SessionToken::parse) {
         delete(call, &token).await.map_err(Failure::internal("deleting a session"))?;
         credentials::forget_session(&token);
     }

@@ -1,5 +1,5 @@
-//! What a child level was opened with. It is journaled with the level's first model call, so that a deploy in
-//! mid-turn changes nothing of a level that has begun: not its prompt, not its tools, not its models.
+//! The start of a child level, journaled with its first model call. A deploy in mid-turn therefore changes nothing of a
+//! level that has begun: its prompt, tools and models stay.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::profiles::Role;
 use crate::protocol::Content;
 use crate::toolbelt::ToolSpec;
 
-/// What a child level starts from, beside the turn's limits and policy, which entry 0 holds.
+/// The start of a child level. The turn's limits and policy stand in entry 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct LevelSpec {
@@ -26,10 +26,10 @@ pub struct LevelSpec {
     /// schema is then what the level's result must satisfy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own_tools: Vec<ToolSpec>,
-    /// What a plan must satisfy beside that schema.
+    /// The rules for a plan, beside that schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<Rules>,
-    /// What the level is told when it answers in prose and only a call ends it.
+    /// The message to a model that answered in prose where only a call ends the level.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reminder: String,
     /// The model calls that the level may make.

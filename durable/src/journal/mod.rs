@@ -86,7 +86,7 @@ pub enum Fact {
     /// A toolset that child levels refer to by its number, which is the entry's `at`. Each stands in a journal once; the
     /// root's has the number 0 and stands in entry 0.
     Toolset(Vec<ToolSpec>),
-    /// What a child level was opened with. The entry's `at` is the level's path.
+    /// A child level was opened with this. The entry's `at` is the level's path.
     Opened(Box<LevelSpec>),
     /// A model call was reserved and is about to be made.
     ModelStarted {

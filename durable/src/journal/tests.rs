@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Entry, FORMAT, Fact, LEAST_READER};
+use super::{Entry, FORMAT, Fact, LEAST_READER, LevelSpec};
 use crate::profiles::Limits;
-use crate::toolbelt::ToolPolicy;
+use crate::toolbelt::{ToolPolicy, ToolSpec};
 
 /// The golden journals of a format.
 fn journals(format: u32) -> Vec<PathBuf> {
@@ -154,9 +154,38 @@ fn a_member_that_restricts_raises_the_least_reader() {
         ("rules", 1),
         ("workspace_root", 1),
     ];
-    for (schema, known) in
-        [(schemars::schema_for!(Limits), &limits[..]), (schemars::schema_for!(ToolPolicy), &policy[..])]
-    {
+    let tool = [
+        ("ask", 1),
+        ("description", 1),
+        ("exclusive_lock", 1),
+        ("idempotent", 1),
+        ("input_schema", 1),
+        ("mcp_server", 1),
+        ("mcp_tool", 1),
+        ("name", 1),
+        ("parallel_safe", 1),
+        ("permission_class", 1),
+        ("runs_at", 1),
+        ("timeout_ms", 1),
+    ];
+    let level = [
+        ("instructions", 2),
+        ("iterations", 2),
+        ("left_out", 2),
+        ("models", 2),
+        ("own_tools", 2),
+        ("partial", 2),
+        ("reminder", 2),
+        ("rules", 2),
+        ("system", 2),
+        ("toolset", 2),
+    ];
+    for (schema, known) in [
+        (schemars::schema_for!(Limits), &limits[..]),
+        (schemars::schema_for!(ToolPolicy), &policy[..]),
+        (schemars::schema_for!(ToolSpec), &tool[..]),
+        (schemars::schema_for!(LevelSpec), &level[..]),
+    ] {
         let members: BTreeSet<&str> =
             schema.as_value()["properties"].as_object().unwrap().keys().map(String::as_str).collect();
         assert_eq!(members, known.iter().map(|(name, _)| *name).collect::<BTreeSet<_>>());

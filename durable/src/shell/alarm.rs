@@ -39,7 +39,7 @@ impl Thread {
         let due = self.rearm().unwrap_or_else(|error| {
             worker::console_error!("re-arming: {error}");
             // The timers cannot be read: what they are for is found out by the next alarm.
-            if let Err(error) = self.store.set_alarm(self.clock.now_ms() + WATCH_MS) {
+            if let Err(error) = self.store.set_alarm(self.clock.now_ms() + PUT_OFF_MS) {
                 worker::console_error!("no alarm: {error}");
             }
             Due::default()

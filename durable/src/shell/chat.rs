@@ -295,6 +295,8 @@ impl Thread {
                 self.store.post(&Outgoing::new(ask.owner, thread.thread_id.as_str(), news), now)?;
             }
             self.store.set_timer(Reason::Turn, now + WATCH_MS)?;
+            // A version that knows no queue leaves the mark of its turn behind.
+            self.store.clear_timer(Reason::Queued)?;
             self.store.hasten_timer(Reason::Outbox, now + WATCH_MS)?;
             self.store.arm()?;
             if let Some(failure) = &retrieved.failure {

@@ -15,7 +15,7 @@ use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing, ThreadRow};
 use crate::storage::thread::{Reason, ThreadMeta};
 use crate::turn::Heard;
 
-use super::reader::Source;
+use super::reader::{PARKED_MS, Source};
 use super::respond::{json_response, no_content, nothing_yet, stream_response};
 use super::revive::{OpenTurn, on_hold};
 use super::thread::{Thread, WATCH_MS};
@@ -113,7 +113,10 @@ impl Thread {
             && let Some(live) = self.live(&turn.turn_id)?
         {
             // All events of a parked turn are stored: no model is called.
-            if live.parked_at().is_some() && through <= after && !self.is_queued()? {
+            // A turn that was just answered mostly has its place at once.
+            let answered =
+                |at: u64| self.clock.now_ms() < at + PARKED_MS && self.is_queued().unwrap_or(false);
+            if live.parked_at().is_some_and(|at| !answered(at)) && through <= after {
                 return nothing_yet(PARKED_RETRY_S);
             }
             return stream_response(self.reader(self.admit_reader()?, Source::Live(live), after));

@@ -173,6 +173,7 @@ impl TurnLog {
             self.store.post(&Outgoing::new(&about.owner, about.thread_id.as_str(), news), now)?;
         }
         self.store.clear_timer(Reason::Turn)?;
+        self.store.clear_timer(Reason::Queued)?;
         self.store.hasten_timer(Reason::Outbox, now + WATCH_MS)
     }
 }

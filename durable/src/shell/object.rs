@@ -38,8 +38,12 @@ impl DurableObject for ThreadObject {
 
     async fn fetch(&self, mut request: Request) -> worker::Result<Response> {
         let body = request.text().await?;
-        let envelope = self.thread.up_to_date().and_then(|()| ThreadEnvelope::read(&body));
-        let answer = match envelope {
+        // Nothing is written to tables that are not up to date, not even that they are not.
+        if let Err(error) = self.thread.up_to_date() {
+            worker::console_error!("bringing the tables up to date: {error}");
+            return problem_response(&error);
+        }
+        let answer = match ThreadEnvelope::read(&body) {
             Ok(envelope) => answer(&self.thread, envelope).await,
             Err(error) => Err(error),
         };

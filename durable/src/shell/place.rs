@@ -57,6 +57,9 @@ impl Thread {
 
     /// Goes on with a parked turn that was answered: at once where nothing is limited.
     pub fn go_on_in_its_place(self: &Rc<Self>, run: &Rc<Run>) {
+        if self.is_current(run) {
+            return;
+        }
         match self.is_queued() {
             Ok(false) => self.go_on(run),
             Ok(true) => {

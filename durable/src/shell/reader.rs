@@ -31,7 +31,7 @@ const HEARTBEAT_MS: u64 = 15_000;
 /// How long a stream stays open after its turn was parked. A client that carries a tool out by itself answers within
 /// that time and keeps its stream. A person takes longer, and an open stream would keep the object in memory meanwhile:
 /// the platform evicts it after about 10 s without one.
-const PARKED_MS: u64 = 5_000;
+pub const PARKED_MS: u64 = 5_000;
 /// The most bytes of one write, give or take an event.
 const WRITE_BYTES: usize = 64 << 10;
 /// The most readers of a thread at once. One that does not read holds a write of [`WRITE_BYTES`] and the platform's

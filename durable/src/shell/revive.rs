@@ -114,16 +114,14 @@ impl Thread {
                 self.go_on_in_its_place(&run);
                 return Ok(());
             }
-            OpenTurn::Run(run) => run.turn.waits_until(),
+            OpenTurn::Run(run) => match run.turn.waits_until() {
+                // It waits for nothing that could still come: no alarm and no answer would ever go on with it.
+                0 => return self.held()?.map_or(Ok(()), |held| self.abandon(&held)),
+                until => until,
+            },
             OpenTurn::OnHold(held) => retry_at_ms(&held.turn),
             OpenTurn::None => return Ok(()),
         };
-        if again_at <= self.clock.now_ms()
-            && let Some(held) = self.held()?
-        {
-            // It waits for nothing that could still come: no alarm and no answer would ever go on with it.
-            return self.abandon(&held);
-        }
         self.store.set_timer(Reason::Parked, again_at)?;
         Ok(self.store.arm()?)
     }
@@ -131,7 +129,8 @@ impl Thread {
     /// Answers the calls of a parked turn whose time is over, and queues the turn with that. Whether there were any.
     fn expired(&self, run: &Rc<Run>) -> Result<bool, ApiError> {
         self.store.transaction(|| {
-            if run.turn.waits_until() <= self.clock.now_ms() {
+            let until = run.turn.waits_until();
+            if until > 0 && until <= self.clock.now_ms() {
                 self.queue(run)?;
             }
             run.turn.expire().map_err(ApiError::from)
@@ -246,6 +245,8 @@ impl Thread {
         let parking = (turn.status == TurnStatus::Parked).then_some(Parking::Over);
         let commit = Commit { parking, ..last_words(turn, salvaged, asked, self.clock.now_ms()) };
         log.commit(commit).map_err(|error| StoreError(format!("giving a turn up: {error:?}")))?;
+        // The alarm may stand at the next attempt, which is not made any more.
+        self.store.arm()?;
         self.release_readers();
         Ok(())
     }

@@ -107,7 +107,7 @@ fn split(part: &TextPart) -> Vec<Cow<'_, TextPart>> {
             model_call_id: part.model_call_id.clone(),
             kind: part.kind,
             place: part.place.clone(),
-            more: chunks.end < part.chunks.len(),
+            more: part.more || chunks.end < part.chunks.len(),
             chunks: part.chunks.get(chunks).unwrap_or_default().to_vec(),
             text: part.text.get(text).unwrap_or_default().to_owned(),
         })

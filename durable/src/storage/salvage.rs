@@ -158,7 +158,8 @@ fn subtasks(entries: &[Value]) -> Vec<String> {
     let started: BTreeSet<String> = entries.iter().filter(is_subtask).map(at).collect();
     let mut ended = BTreeMap::new();
     for (place, entry) in entries.iter().enumerate() {
-        let result = entry.pointer("/fact/tool_ended/content").and_then(Value::as_str);
+        let failed = entry.pointer("/fact/tool_ended/is_error") == Some(&Value::Bool(true));
+        let result = entry.pointer("/fact/tool_ended/content").and_then(Value::as_str).filter(|_| !failed);
         if let Some(result) = result.filter(|result| !result.is_empty() && started.contains(&at(entry))) {
             ended.insert(at(entry), (place, result.to_owned()));
         }

@@ -28,6 +28,8 @@ pub struct Store {
     sql: SqlStorage,
     /// Whether the tables are known to be there.
     made: Cell<bool>,
+    /// Whether they are known to be up to date.
+    checked: Cell<bool>,
 }
 
 /// One row, by column.
@@ -75,7 +77,7 @@ impl Store {
     /// The storage of the object with this state.
     pub fn new(state: &State) -> Self {
         let storage = state.storage();
-        Store { sql: storage.sql(), storage, made: Cell::new(false) }
+        Store { sql: storage.sql(), storage, made: Cell::new(false), checked: Cell::new(false) }
     }
 
     /// Whether the object was ever written to. Makes no table.
@@ -91,11 +93,9 @@ impl Store {
     /// Reads the version of the tables at the first touch in this memory, and brings older tables up to date. The version
     /// where it is newer than this code can read: nothing may be read or written then.
     pub fn newer_version(&self) -> Result<Option<i64>, StoreError> {
-        if self.made.get() || !self.exists()? {
+        if self.checked.get() || !self.exists()? {
             return Ok(None);
         }
-        // Set by `exists`, and wrong until the tables are known to be up to date.
-        self.made.set(false);
         let found = self.row("SELECT schema_version FROM meta", [])?;
         let version = found.map_or(Ok(schema::VERSION), |row| row.int(0))?;
         if version > schema::NEWEST_READ {
@@ -108,7 +108,7 @@ impl Store {
             })?;
             worker::console_log!("tables of version {version} are brought to {}", schema::VERSION);
         }
-        self.made.set(true);
+        self.checked.set(true);
         Ok(None)
     }
 
@@ -157,7 +157,11 @@ impl Store {
             if kept { Ok(JsValue::UNDEFINED) } else { Err(JsValue::from_str("taken back")) }
         });
         match (outcome, ran) {
-            (Some(Err(error)), _) => Err(error),
+            (Some(Err(error)), _) => {
+                // The tables may have been made in what was taken back.
+                self.made.set(false);
+                Err(error)
+            }
             (Some(Ok(value)), Ok(_)) => Ok(value),
             (_, Err(thrown)) => Err(StoreError(format!("transaction: {thrown:?}")).into()),
             (None, Ok(_)) => Err(StoreError("the transaction did not run".to_owned()).into()),

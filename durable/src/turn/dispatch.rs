@@ -114,7 +114,11 @@ impl<'a> Round<'a> {
             });
             let next = match guarded {
                 // A client's tool did not run here: its answer stands in the journal, or is still to come.
-                Ok(spec) if started => Next::Run(spec),
+                Ok(spec) if started => {
+                    // A turn that was stopped, or that this code must not go on with, runs nothing again.
+                    turn.alive()?;
+                    Next::Run(spec)
+                }
                 Ok(spec) if self.must_ask(&spec, &key) => {
                     if !turn.has_waited(&key, Awaited::Approval) {
                         turn.check()?;

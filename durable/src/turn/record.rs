@@ -379,10 +379,12 @@ impl Record {
                         self.failed("tool", stage, Some(&pending.call.name), "tool_failed", &[&end.content]);
                     }
                     self.tool_ended(&pending, end, entry.elapsed_ms);
-                    if pending.call.name == tools::plan_step::NAME && self.stop.is_none() {
+                    // A model may call what only the service calls: that is refused before it starts.
+                    let ran = pending.since_ms.is_some();
+                    if ran && pending.call.name == tools::plan_step::NAME && self.stop.is_none() {
                         self.step_ended(&pending.call.arguments, end);
                     }
-                    if pending.call.name == route_request::NAME {
+                    if ran && !end.is_error && pending.call.name == route_request::NAME {
                         self.routed = route_request::role(&end.content);
                     }
                     self.note_unanswered(&pending, end);

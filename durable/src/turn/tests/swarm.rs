@@ -138,6 +138,27 @@ fn a_routed_turn_asks_the_models_of_its_role() {
     assert_eq!(models, ["m1", "cheap", "m1", "cheap"], "the router, the root, its subtask, the root");
     let of_root: Vec<_> = rows.iter().filter(|(model, _)| model == "cheap").collect();
     assert!(of_root.iter().all(|(_, profile)| profile == "secondary") && of_root.len() == 2, "{rows:?}");
+    // A model that calls the router itself is refused, and chooses nobody; a kill changes nothing of that.
+    let calls_it = [(
+        "go",
+        vec![routed("simple"), Reply::Calls(vec![("route_request", json!({}))]), Reply::Text("Done.")],
+    )];
+    let new = || {
+        let mut case = asked(ModeProfile::AutoRoute, &calls_it);
+        let cheap = Chain::of(offer("cheap", Capabilities::default()));
+        case.setting.routed = [(Role::Secondary, cheap)].into();
+        case
+    };
+    let whole = new().run();
+    for commits in 1..whole.disk.commits.get() {
+        let mut case = new();
+        case.run_with(Some(Kill::AfterCommits(commits)), |_, _| {});
+        case.resume(None);
+        let requests = case.model.requests.borrow();
+        assert_eq!(requests.last().unwrap().model.model, "cheap", "killed after commit {commits}");
+        let by_model = case.end().message.usage.unwrap().by_model;
+        assert!(by_model.contains_key("cheap"), "{by_model:?}");
+    }
     // Where the deployment has no such models, and where the request names who answers, the turn's own do.
     let (models, _) = asked_of(&[]);
     assert!(models.iter().all(|model| model == "m1"));

@@ -171,7 +171,28 @@ fn a_journal_that_needs_a_newer_reader_ends_the_turn_with_its_texts() {
         assert!(message.content.contains("a done"), "{}", message.content);
         assert!(case.model.requests.borrow().is_empty() && case.tools.ran.borrow().is_empty());
     }
+    // A call that had begun is not made again either, not even one that is idempotent.
+    let scenario = ALL.iter().find(|scenario| scenario.name == "parallel-tools").unwrap();
+    let mut open = 0;
+    for commits in 1..20 {
+        let mut case = (scenario.case)();
+        case.run_with(Some(Kill::AfterCommits(commits)), scenario.during);
+        if case.disk.end.borrow().is_some() {
+            break;
+        }
+        let mut entries = case.disk.entries.take();
+        let count = |is: fn(&Fact) -> bool| entries.iter().filter(|entry| is(&entry.fact)).count();
+        let started = count(|fact| matches!(fact, Fact::ToolStarted { .. }));
+        open += usize::from(started > count(|fact| matches!(fact, Fact::ToolEnded(_))));
+        newer(&mut entries);
+        let mut case = lost(scenario, entries);
+        case.resume(None);
+        assert_eq!(case.end().message.finish_reason, Some(FinishReason::Interrupted));
+        assert!(case.tools.ran.borrow().is_empty(), "after commit {commits}: {:?}", case.tools.ran.borrow());
+    }
+    assert!(open > 0, "no run was lost within a call");
     // A newer format alone, which restricts nothing, goes on.
+    let scenario = ALL.iter().find(|scenario| scenario.name == "swarm").unwrap();
     let mut entries = lost_late();
     let Fact::Started(spec) = &mut entries[0].fact else { panic!() };
     spec.format = FORMAT + 1;
