@@ -30,6 +30,7 @@ async fn listed(prefix: &str) -> Value {
 
 #[tokio::test]
 async fn a_key_is_minted_used_listed_and_revoked() {
+    let _alone = stored::alone().await;
     let minted = mint(json!({ "name": "ci" })).await;
     let (key, prefix) = (text_of(&minted, "key"), text_of(&minted, "prefix"));
     assert!(key.starts_with(&format!("espk_{prefix}_")), "{minted}");
@@ -75,6 +76,7 @@ async fn mint_with(client: &Client, body: Value) -> Value {
 // A key that leaked may have minted others: they go with it, and nothing else does.
 #[tokio::test]
 async fn all_that_came_of_a_key_is_revoked_with_it() {
+    let _alone = stored::alone().await;
     let all = json!(["read", "write", "admin"]);
     let lost = mint(json!({ "name": "lost", "scopes": all })).await;
     let keyed = |minted: &Value| with_key(text_of(minted, "key"));
@@ -105,6 +107,7 @@ async fn all_that_came_of_a_key_is_revoked_with_it() {
 // A key that has ended stays as long as a key that it minted: the revocation finds that one through it.
 #[tokio::test]
 async fn a_purge_breaks_no_line_of_descent() {
+    let _alone = stored::alone().await;
     let first = mint(json!({ "name": "first", "scopes": ["admin"] })).await;
     let client = with_key(text_of(&first, "key"));
     let middle = mint_with(&client, json!({ "name": "middle", "scopes": ["admin"] })).await;
@@ -129,6 +132,7 @@ async fn a_purge_breaks_no_line_of_descent() {
 // Keys that opened nothing any more filled a tenant up for ever.
 #[tokio::test]
 async fn only_keys_that_are_valid_count_and_old_ones_are_purged() {
+    let _alone = stored::alone().await;
     const STATE: &str = "ESPALIER_STATE_DIR";
     const DAY: u64 = 24 * 3_600_000;
     let minted = mint(json!({ "name": "full", "scopes": ["admin"] })).await;
@@ -168,6 +172,7 @@ async fn only_keys_that_are_valid_count_and_old_ones_are_purged() {
 
 #[tokio::test]
 async fn a_key_may_do_what_its_scopes_say() {
+    let _alone = stored::alone().await;
     let routes = [
         ("GET", "/api/threads".to_owned(), "read"),
         ("GET", format!("/api/threads/{}", new_id()), "read"),
@@ -201,6 +206,7 @@ async fn a_key_may_do_what_its_scopes_say() {
 // Keys can be replaced without losing the threads.
 #[tokio::test]
 async fn two_keys_of_one_user_open_the_same_threads() {
+    let _alone = stored::alone().await;
     let user = new_id();
     let [old, new, other] = [Some(&user), Some(&user), None].map(|user| json!({ "name": "k", "user": user }));
     let case = Case::of(with_key(text_of(&mint(old).await, "key")));
@@ -214,6 +220,7 @@ async fn two_keys_of_one_user_open_the_same_threads() {
 
 #[tokio::test]
 async fn wrong_keys_are_not_minted() {
+    let _alone = stored::alone().await;
     for (body, field) in [
         (json!({}), "name"),
         (json!({ "name": "" }), "name"),

@@ -50,6 +50,7 @@ async fn assert_out(client: &Client) {
 
 #[tokio::test]
 async fn a_session_acts_as_its_key() {
+    let _alone = stored::alone().await;
     let _database = DATABASE.read().await;
     let key = mint(&["read", "write"]).await;
     let reply = closed().post("/api/session", &json!({ "key": key["key"] })).await.expect(200).await;
@@ -83,6 +84,7 @@ async fn a_session_acts_as_its_key() {
 
 #[tokio::test]
 async fn a_session_may_do_what_its_key_may() {
+    let _alone = stored::alone().await;
     let _database = DATABASE.read().await;
     let says = json!({ "content": "Hello" });
     let reader = sign_in(&mint(&["read"]).await["key"]).await;
@@ -96,6 +98,7 @@ async fn a_session_may_do_what_its_key_may() {
 
 #[tokio::test]
 async fn who_signs_out_is_out_even_with_a_copy_of_the_cookie() {
+    let _alone = stored::alone().await;
     let _database = DATABASE.read().await;
     let key = mint(&["read", "write"]).await;
     let (here, elsewhere) = (sign_in(&key["key"]).await, sign_in(&key["key"]).await);
@@ -117,6 +120,7 @@ async fn who_signs_out_is_out_even_with_a_copy_of_the_cookie() {
 
 #[tokio::test]
 async fn a_session_dies_with_its_key() {
+    let _alone = stored::alone().await;
     let _database = DATABASE.write().await;
     let revoked = mint(&["read"]).await;
     let user = sign_in(&revoked["key"]).await;
@@ -141,6 +145,7 @@ async fn a_session_dies_with_its_key() {
 
 #[tokio::test]
 async fn a_wrong_key_opens_nothing() {
+    let _alone = stored::alone().await;
     let _database = DATABASE.read().await;
     let revoked = mint(&["read"]).await;
     let path = format!("/api/keys/{}", revoked["prefix"].as_str().expect("a prefix"));
@@ -166,6 +171,7 @@ async fn a_wrong_key_opens_nothing() {
 // A foreign page neither uses the session, nor ends it, nor signs the visitor in as somebody else.
 #[tokio::test]
 async fn a_foreign_page_changes_nothing_about_a_session() {
+    let _alone = stored::alone().await;
     let _database = DATABASE.read().await;
     let key = mint(&["read", "write", "admin"]).await;
     let user = sign_in(&key["key"]).await;
@@ -192,6 +198,7 @@ async fn a_foreign_page_changes_nothing_about_a_session() {
 // As many as `signed_in::MAX_SESSIONS`.
 #[tokio::test]
 async fn a_key_has_a_hundred_sessions_and_the_oldest_makes_room() {
+    let _alone = stored::alone().await;
     let _database = DATABASE.read().await;
     let key = mint(&["read"]).await;
     let oldest = sign_in(&key["key"]).await;
@@ -212,6 +219,7 @@ async fn a_key_has_a_hundred_sessions_and_the_oldest_makes_room() {
 // The page asks the same of the service behind a proxy that signs people in.
 #[tokio::test]
 async fn a_token_that_a_proxy_adds_is_somebody_too() {
+    let _alone = stored::alone().await;
     let _database = DATABASE.read().await;
     let token = tokens(&[("rsa", json!({ "alg": "RS256", "kid": "rsa" }), claims(ACCESS, "", "ada"))])
         .await
@@ -229,6 +237,7 @@ async fn a_token_that_a_proxy_adds_is_somebody_too() {
 // Where visitors are let in, one may sign in all the same, and is a visitor again afterwards.
 #[tokio::test]
 async fn a_visitor_may_sign_in_too() {
+    let _alone = stored::alone().await;
     let main = Client::nobody_at(&env("ESPALIER_URL"));
     let admin = main.with("authorization", &format!("Bearer {}", env("ESPALIER_ADMIN_KEY")));
     let body = json!({ "name": "laptop", "user": new_id() });

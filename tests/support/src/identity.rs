@@ -119,7 +119,19 @@ pub async fn users<const N: usize>(who: [(&str, &str); N]) -> [Client; N] {
         who.map(|(tenant, user)| ("rsa", json!({ "alg": "RS256", "kid": "rsa" }), claims(RSA, tenant, user)));
     let tokens: [String; N] = tokens(&wanted).await.try_into().expect("as many as wanted");
     let closed = Client::nobody_at(&env("ESPALIER_CLOSED_URL"));
-    tokens.map(|token| closed.with("authorization", &format!("Bearer {token}")))
+    let users = tokens.map(|token| closed.with("authorization", &format!("Bearer {token}")));
+    if let Some(first) = users.first() {
+        know_the_issuer(first).await;
+    }
+    users
+}
+
+/// Returns when the instance has the issuer's keys. Only one of its requests fetches them; those that come meanwhile are
+/// told to ask again.
+async fn know_the_issuer(user: &Client) {
+    while user.get("/api/threads?limit=1").await.status == 503 {
+        tokio::task::yield_now().await;
+    }
 }
 
 /// Seconds since 1970.

@@ -65,6 +65,13 @@ pub async fn d1_at(state: &str, sql: &str) -> Vec<Value> {
     serde_json::from_slice(&node(QUERY, &of(state).await, sql, &[]).await).expect("rows as JSON")
 }
 
+/// Lets one test of a file go at a time. A file whose tests change D1 behind the runtime's back needs that: the runtime
+/// does not wait for somebody else's lock, and answers a request of another test with 500.
+pub async fn alone() -> futures::lock::MutexGuard<'static, ()> {
+    static ALONE: std::sync::LazyLock<futures::lock::Mutex<()>> = std::sync::LazyLock::new(Default::default);
+    ALONE.lock().await
+}
+
 /// Changes that D1.
 pub async fn change_at(state: &str, sql: &str) {
     node(CHANGE, &of(state).await, sql, &[]).await;
