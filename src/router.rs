@@ -46,8 +46,8 @@ pub enum Route<'a> {
     Approval { id: &'a str, approval: &'a str },
     /// The tools that a person allowed in a thread for good.
     Approvals { id: &'a str },
-    /// Asks a person about a tool again, from the thread's next turn on.
-    WithdrawApproval { id: &'a str, tool: &'a str },
+    /// Asks a person about a tool again, from the thread's next turn on. The approval is named by its tool.
+    WithdrawApproval { id: &'a str, approval: &'a str },
     /// The files of a thread's workspace, by path.
     Files { id: &'a str },
     /// A file as it is, for saving.
@@ -142,7 +142,7 @@ const TABLE: [(Method, &str, Make); 47] = [
     (Post, "/api/threads/{}/tool_results", |id, _| Route::ToolResults { id }),
     (Post, "/api/threads/{}/approvals/{}", |id, approval| Route::Approval { id, approval }),
     (Get, "/api/threads/{}/approvals", |id, _| Route::Approvals { id }),
-    (Delete, "/api/threads/{}/approvals/{}", |id, tool| Route::WithdrawApproval { id, tool }),
+    (Delete, "/api/threads/{}/approvals/{}", |id, approval| Route::WithdrawApproval { id, approval }),
     (Get, "/api/threads/{}/files", |id, _| Route::Files { id }),
     (Get, "/api/threads/{}/files/{*}", |id, path| Route::File { id, path }),
     (Put, "/api/threads/{}/files/{*}", |id, path| Route::PutFile { id, path }),

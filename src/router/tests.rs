@@ -39,7 +39,7 @@ fn every_route_is_found_by_its_method_and_path() {
         ("POST", &results, Route::ToolResults { id }),
         ("POST", &approval, Route::Approval { id, approval: "a_1" }),
         ("GET", &approvals, Route::Approvals { id }),
-        ("DELETE", &approval, Route::WithdrawApproval { id, tool: "a_1" }),
+        ("DELETE", &approval, Route::WithdrawApproval { id, approval: "a_1" }),
         ("GET", &files, Route::Files { id }),
         ("GET", &file, Route::File { id, path: "notes/a%20b.md" }),
         ("PUT", &file, Route::PutFile { id, path: "notes/a%20b.md" }),

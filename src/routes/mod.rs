@@ -99,9 +99,9 @@ pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failu
             let owner = credentials::to_read(call).await?;
             threads::ask(call, owner, id, ThreadCommand::Approvals).await
         }
-        Route::WithdrawApproval { id, tool } => {
+        Route::WithdrawApproval { id, approval } => {
             let owner = credentials::to_change(call).await?;
-            threads::ask(call, owner, id, ThreadCommand::WithdrawApproval { tool: tool.to_owned() }).await
+            threads::ask(call, owner, id, ThreadCommand::WithdrawApproval { tool: approval.to_owned() }).await
         }
         Route::Files { id } => {
             let owner = credentials::to_read(call).await?;
