@@ -196,7 +196,7 @@ async fn a_subtask_without_title_or_instructions_is_refused() {
     let round = calls([
         ("run_subtask", json!({ "instructions": instructions })),
         ("run_subtask", json!({ "title": "Go" })),
-        ("run_subtask", json!({ "title": "Go", "instructions": 7 })),
+        ("run_subtask", json!({ "title": "Go", "instructions": { "go": true } })),
     ]);
     case.script("", [round, text("None.")]).await;
     case.script("a", [text("never")]).await;
