@@ -34,6 +34,18 @@ pub async fn delivered(database: &Database, turns: &[Ended], ledger: &Ledger) ->
     }
 }
 
+/// Waits until D1 has both messages of a turn that was abandoned, which has no tree. Whether it has.
+pub async fn told(database: &Database, turn_id: &str) -> Result<bool, String> {
+    let began = Instant::now();
+    while began.elapsed() < DELIVERY {
+        if database.rows("SELECT id FROM messages WHERE turn_id = ?1", &[turn_id])?.len() == 2 {
+            return Ok(true);
+        }
+        sleep(Duration::from_millis(300)).await;
+    }
+    Ok(false)
+}
+
 fn stands_in_d1(database: &Database, turn: &Ended, ledger: &Ledger) -> bool {
     let query = "SELECT id, thread_id, role, finish_reason, execution_tree FROM messages WHERE turn_id = ?1";
     let rows = match database.rows(query, &[&turn.turn_id]) {

@@ -210,6 +210,8 @@ impl Harness {
             self.world.ledger.violation(format!(
                 "a parked turn that cannot be rebuilt is not abandoned: an answer got {status:?}"
             ));
+        } else if !check::told(&self.world.database, &turn_id(number)).await? {
+            self.world.ledger.violation("D1 does not hear of a turn that was abandoned".to_owned());
         }
         self.world.ledger.forget(number);
         Ok(())
