@@ -122,7 +122,7 @@ impl TurnBudget {
         self.spent = self.spent.and(used.unwrap_or(held));
     }
 
-    /// What is held for a model call.
+    /// The amount that is held for a model call.
     pub fn held(&self, at: &str) -> Option<Spending> {
         self.held.get(at).copied()
     }

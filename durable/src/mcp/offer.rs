@@ -1,4 +1,4 @@
-//! What a server offers, as tools of ours: named, bounded, and restricted by default.
+//! Turns the offers of a server into tools: named, bounded, and restricted by default.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;

@@ -192,7 +192,7 @@ fn a_frozen_tool_is_found_without_a_listing() {
     assert_eq!(serde_json::from_str::<Value>(&inside(&told)).unwrap(), expected);
     let failed = block_on(tool.run(r#"{"fail": 1}"#, context(&case)));
     assert!(matches!(failed, Err(ToolError(text)) if text.contains("fail")));
-    // What a person was shown of the arguments is what the server gets.
+    // The server gets the arguments that a person was shown.
     let twice = block_on(tool.run(r#"{"to": "me", "to": "you"}"#, context(&case))).unwrap();
     assert!(twice.contains(r#""arguments":{"to":"you"}"#), "{twice}");
     assert!(matches!(block_on(tool.run("", context(&case))), Ok(text) if text.contains(r#""arguments":{}"#)));

@@ -1,4 +1,4 @@
-//! What the Worker and a thread's object say to each other while they are of different versions.
+//! The Worker and a thread's object of different versions talk to each other.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -14,7 +14,7 @@ fn chat(request: &Value) -> ThreadCommand {
     let request = ChatRequest::parse(request.to_string().as_bytes()).unwrap();
     ThreadCommand::Chat {
         turn_id: Uuid::nil(),
-        // What means nothing stays in the Worker.
+        // A member without a meaning stays in the Worker.
         request: Box::new(ChatRequest { agent_mode: None, tools: None, ..request }),
         visitor: Some(Visitor { address: Some("10.0.0.1".to_owned()) }),
     }
