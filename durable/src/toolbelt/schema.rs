@@ -25,6 +25,9 @@ const MAX_PATTERN_BYTES: usize = 4 * 1024;
 /// megabytes, and the isolate has 128 MB: <https://developers.cloudflare.com/workers/platform/limits/>.
 const MAX_COMPILED_PATTERN: usize = 64 * 1024;
 const MAX_PATTERN_CACHE: usize = 256 * 1024;
+/// The same of a schema that an earlier version of this code accepted: wide enough that no lower bound of a later
+/// version refuses it.
+const MAX_COMPILED_FROZEN_PATTERN: usize = 1024 * 1024;
 /// How often one place of a payload may be checked, over all paths through `$ref`s and combinators.
 const MAX_CHECKS: u64 = 10_000;
 /// How deeply a payload may nest. It bounds what a recursive schema can cost.
@@ -46,10 +49,21 @@ impl OutputSchema {
     /// Checks the bounds and compiles. The error goes to the model that wrote the schema.
     pub fn compile(source: Rc<RawValueEq>) -> Result<Self, String> {
         let schema = OutputSchema::within_bounds(source.0.get())?;
+        OutputSchema::build(source, &schema, MAX_COMPILED_PATTERN)
+    }
+
+    /// Compiles a schema that stands in a turn's journal. The version of this code that wrote it has checked its bounds;
+    /// this version may have lower ones, and a deploy must not refuse a level that has begun.
+    pub fn compile_frozen(source: Rc<RawValueEq>) -> Result<Self, String> {
+        let schema: Value = serde_json::from_str(source.0.get()).map_err(|error| not_json(&error))?;
+        OutputSchema::build(source, &schema, MAX_COMPILED_FROZEN_PATTERN)
+    }
+
+    fn build(source: Rc<RawValueEq>, schema: &Value, pattern_bytes: usize) -> Result<Self, String> {
         let validator = jsonschema::options()
             .with_draft(Draft::Draft202012)
-            .with_pattern_options(patterns())
-            .build(&schema)
+            .with_pattern_options(patterns(pattern_bytes))
+            .build(schema)
             .map_err(|error| refused(&error))?;
         Ok(OutputSchema { source, validator })
     }
@@ -134,8 +148,8 @@ fn depth(value: &Value) -> usize {
 }
 
 /// The engine for patterns: one that takes linear time, whatever the pattern and the text are.
-fn patterns() -> PatternOptions<Regex> {
-    PatternOptions::regex().size_limit(MAX_COMPILED_PATTERN).dfa_size_limit(MAX_PATTERN_CACHE)
+fn patterns(compiled_bytes: usize) -> PatternOptions<Regex> {
+    PatternOptions::regex().size_limit(compiled_bytes).dfa_size_limit(MAX_PATTERN_CACHE)
 }
 
 /// What was counted of a schema.

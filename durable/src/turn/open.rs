@@ -33,13 +33,17 @@ impl Turn {
         make: impl FnOnce() -> Result<Opening, ToolError>,
     ) -> Result<Level, ToolError> {
         let known = self.record.borrow().opening(path.as_str());
+        let compile = match known {
+            Some(_) => OutputSchema::compile_frozen,
+            None => OutputSchema::compile,
+        };
         let opening = match known {
             Some(known) => known,
             None => Rc::new(as_edited(make()?)),
         };
         let spec = &opening.spec;
         let finish = spec.own_tools.iter().find(|tool| tool.name == finish_subtask::NAME);
-        let schema = finish.map(|tool| OutputSchema::compile(Rc::clone(&tool.input_schema))).transpose();
+        let schema = finish.map(|tool| compile(Rc::clone(&tool.input_schema))).transpose();
         let schema =
             schema.map_err(|problem| ToolError(format!("invalid arguments at output_schema: {problem}")))?;
         let start = LevelStart {

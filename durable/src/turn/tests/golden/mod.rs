@@ -7,10 +7,16 @@ mod scenarios;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use serde_json::json;
+use serde_json::value::RawValue;
 
 use super::support::*;
 use crate::journal::{Entry, FORMAT, Fact};
+use crate::model::{Message, RawValueEq};
 use crate::protocol::FinishReason;
+use crate::toolbelt::OutputSchema;
 use crate::turn::prompt;
 use scenarios::{ALL, Scenario, answer};
 
@@ -240,6 +246,40 @@ fn an_edited_prompt_changes_nothing_of_a_level_that_has_begun() {
                 }
             }
         }
+    }
+}
+
+/// A deploy that lowers the bounds of schemas: a subtask that has begun keeps its schema, and a new one is refused.
+#[test]
+fn a_schema_that_was_accepted_once_is_not_refused_by_lower_bounds() {
+    let scenario = ALL.iter().find(|scenario| scenario.name == "structured-subtask").unwrap();
+    let patterns = (0..100).map(|n| (format!("p{n}"), json!({"type": "string", "pattern": "^a+$"})));
+    let beyond = json!({
+        "type": "object",
+        "properties": serde_json::Map::from_iter(patterns.chain([("n".to_owned(), json!({"type": "integer"}))])),
+        "required": ["n"],
+    });
+    let beyond = RawValueEq(RawValue::from_string(beyond.to_string()).unwrap());
+    assert!(OutputSchema::compile(Rc::new(beyond.clone())).is_err());
+    for (moment, case) in moments(scenario) {
+        let mut entries = case.disk.entries.take();
+        let finish = entries.iter_mut().rev().find_map(|entry| match &mut entry.fact {
+            Fact::Opened(spec) => spec.own_tools.first_mut(),
+            _ => None,
+        });
+        let Some(finish) = finish else { continue };
+        finish.input_schema = Rc::new(beyond.clone());
+        let mut resumed = lost(scenario, entries);
+        to_its_end(scenario, &mut resumed);
+        let history = resumed.end().history;
+        let result = history.iter().find_map(|message| match message {
+            Message::Tool { content, is_error, .. } => Some((content.as_str(), *is_error)),
+            _ => None,
+        });
+        assert!(
+            result.is_some_and(|(told, is_error)| told.starts_with("{\"n\":1}") && !is_error),
+            "{result:?}"
+        );
     }
 }
 
