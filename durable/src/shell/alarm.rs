@@ -33,9 +33,10 @@ struct Due {
 }
 
 impl Thread {
-    /// Re-arms first, starts the work and returns. Never fails: a handler that does is retried on the platform's terms
-    /// instead of ours.
-    pub fn on_alarm(self: &Rc<Self>) {
+    /// Re-arms first, counts the attempt that it makes, starts the work and returns. Never fails: a handler that does is
+    /// retried on the platform's terms instead of ours. Requests may come while the count is written, so all that
+    /// follows reads anew what there is to do.
+    pub async fn on_alarm(self: &Rc<Self>) {
         let due = self.rearm().unwrap_or_else(|error| {
             worker::console_error!("re-arming: {error}");
             // The timers cannot be read: what they are for is found out by the next alarm.
@@ -44,6 +45,9 @@ impl Thread {
             }
             Due::default()
         });
+        if let Err(error) = self.announce(due.parked, due.queued).await {
+            worker::console_error!("counting an attempt: {error}");
+        }
         if let Err(error) = self.revive() {
             worker::console_error!("taking up a turn: {error}");
         }
@@ -73,10 +77,10 @@ impl Thread {
     /// Has the platform make this object anew. Responses that an instance streamed which is gone would hang until
     /// their clients lose patience: so they break at once, and clients come back to where they were. The next alarm
     /// takes up the turn.
-    pub fn start_over(self: &Rc<Self>) {
+    pub async fn start_over(self: &Rc<Self>) {
         if let Err(error) = self.rearm() {
             worker::console_error!("re-arming: {error}");
-            return self.on_alarm();
+            return self.on_alarm().await;
         }
         let thread = Rc::clone(self);
         self.state.wait_until(async move {

@@ -2,6 +2,7 @@
 //!
 //! Attempts are counted by time: the wait between two of them doubles, and requests in the meantime change nothing.
 
+use crate::quota::back_off_ms;
 use crate::storage::Failing;
 
 /// The shortest wait: as long as the alarm of a running turn stands ahead.
@@ -12,8 +13,8 @@ const LONGEST_WAIT_MS: u64 = 600_000;
 /// The attempts that count before a turn is given up. With these waits they take two and a half hours: time enough to
 /// notice a bad deployment and to roll it back.
 pub const MAX_ATTEMPTS: u32 = 24;
-/// How long a turn waits for a deployment whose variables are wrong: a week has the working days that mending takes, and
-/// nobody waits longer for an answer.
+/// How long a turn waits for a deployment whose variables are wrong, and a queued turn for its place: a week has the
+/// working days that mending takes, and no user waits longer for an answer.
 const GIVE_UP_MS: u64 = 7 * 86_400_000;
 
 /// What to do with a turn that has no run.
@@ -50,6 +51,20 @@ pub fn begun(before: Option<Failing>, now: u64) -> Failing {
     let wait = now.saturating_sub(since_ms).clamp(FIRST_WAIT_MS, LONGEST_WAIT_MS);
     let attempts = before.map_or(0, |before| before.attempts).saturating_add(1);
     Failing { since_ms, attempts, retry_at_ms: now.saturating_add(wait) }
+}
+
+/// What the alarm writes and has on disk before it begins an attempt. It is [`begun`], except that a first attempt which
+/// is cut off delays the next one by nothing: most often a deploy or an eviction cut it off, and not the attempt itself.
+pub fn announced(before: Option<Failing>, now: u64) -> Failing {
+    let begun = begun(before, now);
+    Failing { retry_at_ms: if before.is_none() { now } else { begun.retry_at_ms }, ..begun }
+}
+
+/// Whether a queued turn that was refused its place so often has waited for it for a week, and is given up.
+pub fn queued_too_long(refusals: u64) -> bool {
+    // Each wait has `FIRST_WAIT_MS` at least, so that more refusals than these are a week in any case.
+    let counted = refusals.min(GIVE_UP_MS / FIRST_WAIT_MS);
+    (1..=counted).map(back_off_ms).sum::<u64>() >= GIVE_UP_MS
 }
 
 /// What is written after the attempt has failed; none where the turn is given up.
@@ -135,6 +150,33 @@ mod tests {
         };
         assert_eq!(made, MAX_ATTEMPTS);
         assert_eq!(failing.map(|failing| failing.retry_at_ms), Some(given_up));
+    }
+
+    // The alarm has it on disk before the attempt is made, so that a loop of attempts that take the instance down ends.
+    #[test]
+    fn an_announced_attempt_counts_and_only_the_first_delays_nothing() {
+        let first = announced(None, START);
+        assert_eq!(first, Failing { since_ms: START, attempts: 1, retry_at_ms: START });
+        assert_eq!(next(Some(first), START), Next::Try);
+        let second = announced(Some(first), START + 2_000);
+        assert_eq!(second, begun(Some(first), START + 2_000));
+        assert_eq!(next(Some(second), START + 3_999), Next::Wait(START + 4_000));
+        let before = Failing { attempts: MAX_ATTEMPTS - 1, ..second };
+        let last = announced(Some(before), second.retry_at_ms);
+        assert_eq!(next(Some(last), last.retry_at_ms - 1), Next::Wait(last.retry_at_ms));
+        assert_eq!(next(Some(last), last.retry_at_ms), Next::GiveUp);
+    }
+
+    #[test]
+    fn a_queued_turn_is_given_up_after_a_week_of_refusals() {
+        // 2, 4, 8 and 16 s, then 30 s each.
+        let week = 4 + (GIVE_UP_MS - 30_000).div_ceil(30_000);
+        assert_eq!((1..=week).map(back_off_ms).sum::<u64>(), GIVE_UP_MS);
+        assert!(!queued_too_long(0));
+        assert!(!queued_too_long(week - 1));
+        assert!(queued_too_long(week));
+        assert!(queued_too_long(week + 1));
+        assert!(queued_too_long(u64::MAX));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! Two tools whose side effects the harness records, one idempotent and one not, and a log that is struck: a message
 //! that says `[[faults:KIND@N]]` has its first run stopped right after its Nth commit, for good. `kill`, `abort` and
 //! `panic` are told to the harness before they happen, so that it knows what was under way; `tear` panics in the
-//! middle of the Nth commit.
+//! middle of the Nth commit. `[[faults:spin]]` strikes each rebuilding of its turn.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use serde_json::{Value, json, value::RawValue};
 use wasm_bindgen::prelude::*;
 use worker::{Env, Fetch, Method, Request, RequestInit, State};
 
-use crate::journal::{Commit, Fact};
+use crate::journal::{Commit, Fact, TurnSpec};
 use crate::model::RawValueEq;
 use crate::ports::{Log, LogError, Ports, Tool, ToolContext, ToolError, Tools};
 use crate::protocol::{Event, Seq};
@@ -177,6 +177,14 @@ impl Struck {
                 Kind::Kill | Kind::Tear => {}
             }
         });
+    }
+}
+
+/// Stands in each rebuilding of a turn. A message that says `[[faults:spin]]` makes it spin without end, as a rebuilding
+/// does that the platform ends for its time.
+pub fn at_rebuild(spec: &TurnSpec) {
+    while spec.content.text().contains("[[faults:spin]]") {
+        std::hint::spin_loop();
     }
 }
 

@@ -59,8 +59,8 @@ impl DurableObject for ThreadObject {
     async fn alarm(&self) -> worker::Result<Response> {
         match self.thread.up_to_date() {
             Err(error) => self.thread.put_off(&error),
-            Ok(()) if self.orphaned && self.thread.run().is_none() => self.thread.start_over(),
-            Ok(()) => self.thread.on_alarm(),
+            Ok(()) if self.orphaned && self.thread.run().is_none() => self.thread.start_over().await,
+            Ok(()) => self.thread.on_alarm().await,
         }
         Response::empty()
     }

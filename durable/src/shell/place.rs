@@ -12,12 +12,12 @@ use crate::storage::StoreError;
 use crate::storage::thread::{Reason, TurnRow, TurnStatus};
 
 use super::admission::lease_ms;
-use super::quota;
 use super::revive::{OpenTurn, retry_at_ms};
 use super::thread::{Run, Thread, WATCH_MS};
+use super::{attempts, quota};
 
-/// The time of the mark of a turn that was not refused yet, which each refusal moves by one: the year 2100, so that no
-/// alarm ever waits for it.
+/// The time of the mark of a turn that was not refused yet: the year 2100, so that no alarm ever waits for it. Each refusal
+/// moves it by one, and after a week of them the turn is given up.
 const MARK: u64 = 4_102_444_800_000;
 
 impl Thread {
@@ -126,6 +126,9 @@ impl Thread {
             self.store.set_timer(Reason::Turn, self.clock.now_ms() + back_off_ms(refusals))?;
             self.store.arm()
         })?;
+        if attempts::queued_too_long(refusals) {
+            return self.held()?.map_or(Ok(()), |held| self.abandon(&held));
+        }
         Ok(run.turn.tell_queued()?)
     }
 

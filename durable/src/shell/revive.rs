@@ -37,6 +37,12 @@ pub struct OnHold {
     pub turn: TurnRow,
 }
 
+impl OnHold {
+    fn is_parked(&self) -> bool {
+        self.turn.status == TurnStatus::Parked
+    }
+}
+
 /// When the next attempt to rebuild a turn is made (milliseconds since 1970).
 pub fn retry_at_ms(turn: &TurnRow) -> u64 {
     turn.failing.map_or(0, |failing| failing.retry_at_ms)
@@ -102,22 +108,35 @@ impl Thread {
     }
 
     /// The turn that has no end yet, as its row has it.
-    fn held(&self) -> Result<Option<OnHold>, StoreError> {
+    pub fn held(&self) -> Result<Option<OnHold>, StoreError> {
         let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(None) };
         Ok(self.store.open_turn()?.map(|turn| OnHold { thread, turn }))
     }
 
-    /// The time of some of a parked turn's calls is over, or an attempt to rebuild it is due.
+    /// The time of some of a parked turn's calls is over, or an attempt to rebuild it is due. An expiry that cannot be
+    /// written is an attempt that failed.
     pub fn expire(self: &Rc<Self>) -> Result<(), ApiError> {
+        let Some(OnHold { thread, turn }) = self.held()?.filter(OnHold::is_parked) else { return Ok(()) };
+        // A rebuilt turn has no attempts in its row any more.
+        let begun = attempts::begun(self.failing_before(&turn), self.clock.now_ms());
         let again_at = match self.open()? {
-            OpenTurn::Run(run) if self.expired(&run)? => {
-                self.go_on_in_its_place(&run);
-                return Ok(());
-            }
-            OpenTurn::Run(run) => match run.turn.waits_until() {
-                // It waits for nothing that could still come: no alarm and no answer would ever go on with it.
-                0 => return self.held()?.map_or(Ok(()), |held| self.abandon(&held)),
-                until => until,
+            OpenTurn::Run(run) => match self.expired(&run) {
+                Ok(true) => {
+                    self.go_on_in_its_place(&run);
+                    return Ok(());
+                }
+                Ok(false) => match run.turn.waits_until() {
+                    // It waits for nothing that could still come: no alarm and no answer would ever go on with it.
+                    0 => return self.abandon(&OnHold { thread, turn }),
+                    until => until,
+                },
+                Err(error) => {
+                    let turn = TurnRow { failing: Some(begun), ..turn };
+                    match self.failed(&thread, turn, begun, &error)? {
+                        Attempt::OnHold(turn) => retry_at_ms(&turn),
+                        Attempt::Run(_) | Attempt::GivenUp => return Ok(()),
+                    }
+                }
             },
             OpenTurn::OnHold(held) => retry_at_ms(&held.turn),
             OpenTurn::None => return Ok(()),
@@ -140,45 +159,94 @@ impl Thread {
     /// Rebuilds a turn, unless that has just failed. `turn` is its row as it will be.
     fn attempt(&self, thread: &ThreadMeta, turn: TurnRow) -> Result<Attempt, ApiError> {
         let now = self.clock.now_ms();
-        match attempts::next(turn.failing, now) {
+        let before = self.failing_before(&turn);
+        self.announced.set(None);
+        match attempts::next(before, now) {
             Next::Wait(_) => return Ok(Attempt::OnHold(turn)),
             Next::GiveUp => return self.give_up(thread, turn),
             Next::Try => {}
         }
-        let begun = attempts::begun(turn.failing, now);
+        let begun = attempts::begun(before, now);
         let turn = TurnRow { failing: Some(begun), ..turn };
-        // Not within the transaction of the rebuilding: an attempt counts even if it takes the instance down.
+        // Not within the transaction of the rebuilding: a rebuilding that fails does not take it back.
         self.store.attempt(&turn)?;
-        let reason = match turn.status {
-            TurnStatus::Parked => Reason::Parked,
-            TurnStatus::Running | TurnStatus::Done => Reason::Turn,
-        };
         let rebuilt = match turn.status == TurnStatus::Parked || self.is_queued()? {
             true => self.rebuilt(thread, &turn, Turn::rebuild),
             false => {
-                self.store.set_timer(reason, begun.retry_at_ms)?;
+                self.store.set_timer(Reason::Turn, begun.retry_at_ms)?;
                 self.store.arm()?;
                 self.rebuilt(thread, &turn, Turn::resume)
             }
         };
-        let error = match rebuilt {
+        match rebuilt {
             Ok(run) => {
                 self.store.set_failing(&turn.turn_id, None)?;
-                return Ok(Attempt::Run(run));
+                Ok(Attempt::Run(run))
             }
-            Err(error) => error,
-        };
-        worker::console_error!("turn {} cannot be rebuilt: {error}", turn.turn_id);
+            Err(error) => self.failed(thread, turn, begun, &error),
+        }
+    }
+
+    /// An attempt has failed: the turn waits for the next one, or is given up.
+    fn failed(
+        &self,
+        thread: &ThreadMeta,
+        turn: TurnRow,
+        begun: Failing,
+        error: &ApiError,
+    ) -> Result<Attempt, ApiError> {
+        worker::console_error!("turn {} cannot be taken up: {error}", turn.turn_id);
         let cause = match error.code {
             ErrorCode::Misconfigured => Cause::Misconfigured,
             _ => Cause::Unreadable,
         };
-        let Some(failed) = attempts::failed(begun, cause, now) else { return self.give_up(thread, turn) };
+        let Some(failed) = attempts::failed(begun, cause, self.clock.now_ms()) else {
+            return self.give_up(thread, turn);
+        };
         self.store.set_failing(&turn.turn_id, Some(failed))?;
+        let reason = match turn.status {
+            TurnStatus::Parked => Reason::Parked,
+            TurnStatus::Running | TurnStatus::Done => Reason::Turn,
+        };
         // A parked turn has its alarm at the end of its wait, which may be an hour away.
         self.store.hasten_timer(reason, failed.retry_at_ms)?;
         self.store.arm()?;
         Ok(Attempt::OnHold(TurnRow { failing: Some(failed), ..turn }))
+    }
+
+    /// Counts the attempt to take up a turn that the alarm is about to make, and completes when that is on disk: nothing
+    /// of an attempt that takes the instance down is written. `parked` and `queued`: an attempt is due for a turn that
+    /// is parked, or queued.
+    pub async fn announce(&self, parked: bool, queued: bool) -> Result<(), StoreError> {
+        if self.run().is_some() || !self.store.exists()? {
+            return Ok(());
+        }
+        let Some(turn) = self.store.open_turn()? else { return Ok(()) };
+        let due = match turn.status {
+            TurnStatus::Parked => parked,
+            TurnStatus::Running if self.is_queued()? => queued,
+            TurnStatus::Running => !self.idle.get(),
+            TurnStatus::Done => false,
+        };
+        let now = self.clock.now_ms();
+        if !due || self.is_announced(&turn) || attempts::next(turn.failing, now) != Next::Try {
+            return Ok(());
+        }
+        let announced = attempts::announced(turn.failing, now);
+        self.store.set_failing(&turn.turn_id, Some(announced))?;
+        self.announced.set(Some((announced, turn.failing)));
+        self.store.sync().await
+    }
+
+    /// Whether the alarm has counted an attempt to take up this turn that was not made yet.
+    fn is_announced(&self, turn: &TurnRow) -> bool {
+        self.announced.get().is_some_and(|(announced, _)| turn.failing == Some(announced))
+    }
+
+    /// How attempts to take up a turn have failed, without the one that is about to be made.
+    fn failing_before(&self, turn: &TurnRow) -> Option<Failing> {
+        let announced = self.announced.get().filter(|_| self.is_announced(turn));
+        announced.map_or(turn.failing, |(_, before)| before)
     }
 
     fn rebuilt(
@@ -192,6 +260,8 @@ impl Thread {
         let entries = self.store.entries(&turn.turn_id)?;
         let spec = spec(&entries).ok_or_else(|| StoreError("the journal has no entry 0".to_owned()))?;
         let about = About::new(thread, &turn.turn_id, turn.generation, &spec.context_type);
+        #[cfg(feature = "faults")]
+        super::faults::at_rebuild(spec);
         let history = self.store.history(spec.history_until, compose::history_bytes(&spec.limits))?;
         let (parts, _) = compose::parts(self, &thread.owner, &thread.thread_id, &spec.policy)?;
         let reserved = numbers.reserved();

@@ -15,11 +15,11 @@ use worker::{Env, State};
 use crate::journal::TurnStop;
 use crate::ports::{Clock, LogError};
 use crate::protocol::{ApiError, ErrorCode, Numbered, Owner, Seq};
-use crate::storage::StoreError;
 use crate::storage::page::Page;
 use crate::storage::schema::NEWEST_READ;
 use crate::storage::sql::Store;
 use crate::storage::thread::ThreadMeta;
+use crate::storage::{Failing, StoreError};
 use crate::turn::{Ran, Turn};
 
 use super::clock::JsClock;
@@ -57,6 +57,9 @@ pub struct Thread {
     readers: Readers,
     /// No turn is stored as running, or its run is in this memory and has not failed.
     pub idle: Cell<bool>,
+    /// An attempt to take up the open turn that the alarm has counted and nobody has made yet: how the turn's row says
+    /// it, and what that said before.
+    pub announced: Cell<Option<(Failing, Option<Failing>)>>,
     /// The newest request that waits for the turn that it supersedes to end.
     pub superseding: Cell<Option<(u64, Uuid)>>,
     /// Held by the request that asks for a turn to be admitted, until that turn has started.
@@ -88,6 +91,7 @@ impl Thread {
             parked: RefCell::new(None),
             readers: Readers::default(),
             idle: Cell::new(false),
+            announced: Cell::new(None),
             superseding: Cell::new(None),
             admitting: Mutex::new(()),
             asking: Cell::new(false),

@@ -15,6 +15,9 @@ use crate::ledger::Ledger;
 /// D1 refused for seconds at most, so its retries are seconds apart; see `retry_after_ms` in the service.
 const DELIVERY: Duration = Duration::from_secs(75);
 
+/// The alarm is due at once, and the runtime may have to start first.
+const ATTEMPT: Duration = Duration::from_secs(20);
+
 /// Waits until D1 has a message and a tree for each turn that ended. How many it lacks in the end.
 pub async fn delivered(database: &Database, turns: &[Ended], ledger: &Ledger) -> u32 {
     let began = Instant::now();
@@ -88,23 +91,53 @@ pub fn objects(folder: &Path, ledger: &Ledger) -> Result<Objects, String> {
     Ok(found)
 }
 
-/// Breaks the journal of a parked turn, whose next attempt to be rebuilt is then its last. Whether an object has the
-/// turn. The runtime must not run.
-pub fn break_journal(folder: &Path, turn_id: &str) -> Result<bool, String> {
+/// Changes the database of the object that has this turn. Its file. The runtime must not run.
+pub fn change(folder: &Path, turn_id: &str, sql: &str) -> Result<PathBuf, String> {
     for file in files(folder)? {
         let connection = Connection::open(&file).map_err(|error| error.to_string())?;
-        let last = "UPDATE turns SET failed_attempts = 23, failing_since = 1, retry_at = 1
-            WHERE turn_id = ?1 AND status = 'parked'";
-        let changed = connection.execute(last, [turn_id]);
+        let query = "SELECT count(*) FROM turns WHERE turn_id = ?1";
+        let found = connection.query_row(query, [turn_id], |row| row.get::<_, u32>(0));
         // An object that was never written to has no tables.
-        if changed != Ok(1) {
-            continue;
+        if found == Ok(1) {
+            connection.execute_batch(sql).map_err(|error| format!("{sql}: {error}"))?;
+            return Ok(file);
         }
-        let cut = "UPDATE journal SET payload = substr(payload, 1, length(payload) - 1) WHERE turn_id = ?1";
-        connection.execute(cut, [turn_id]).map_err(|error| error.to_string())?;
-        return Ok(true);
+    }
+    Err(format!("no object has the turn {turn_id}"))
+}
+
+/// Waits until the first attempt to rebuild a turn is counted in its object, and goes on. Whether it did both. The
+/// runtime may run.
+pub async fn attempted(file: &Path, turn_id: &str) -> Result<bool, String> {
+    let began = Instant::now();
+    let database = Database::open(file)?;
+    let counted = || {
+        let rows = database.rows("SELECT failed_attempts FROM turns WHERE turn_id = ?1", &[turn_id])?;
+        Ok::<_, String>(rows.first().is_some_and(|row| row["failed_attempts"] == 1))
+    };
+    while began.elapsed() < ATTEMPT {
+        if counted()? {
+            // An attempt that comes to an end is not counted as the first any more.
+            sleep(Duration::from_millis(500)).await;
+            return counted();
+        }
+        sleep(Duration::from_millis(50)).await;
     }
     Ok(false)
+}
+
+/// Removes an object's database. The runtime must not run.
+pub fn remove(file: &Path) -> Result<(), String> {
+    for suffix in ["", "-wal", "-shm"] {
+        let file = format!("{}{suffix}", file.display());
+        match std::fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(format!("{file}: {error}"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// How many rows of the quotas name one of these threads, of which none ever came to be. The runtime must not run.

@@ -1,5 +1,7 @@
 //! One runtime, its world and its clients, through a run.
 
+mod on_hold;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -9,16 +11,16 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 
-use espalier_test_support::{Value, json};
+use espalier_test_support::json;
 
 use crate::check::{self, Objects};
 use crate::client::{Clients, Order, Reader, Seen};
 use crate::d1::Database;
 use crate::ledger::{Death, Ledger};
-use crate::plan::{SHAPES, Shape, client_tools, turn_id};
+use crate::plan::{SHAPES, Shape};
 use crate::rng::Rng;
 use crate::runtime::{Plan, Runtime, migrate};
-use crate::stream::{Next, Stream, User};
+use crate::stream::User;
 use crate::view::View;
 use crate::world::{Moment, Weather, World, serve};
 
@@ -181,59 +183,6 @@ impl Harness {
             self.refused.push(thread_id);
         }
         Ok(())
-    }
-
-    /// A turn that waits for a person and whose journal cannot be read any more: the attempt that is its last ends it.
-    pub async fn unreadable(&mut self) -> Result<(), String> {
-        let user = self.clients.user().await;
-        self.numbers += 1;
-        let (number, thread_id) = (self.numbers, turn_id(self.numbers));
-        let body = json!({
-            "thread_id": thread_id, "turn_id": turn_id(number), "content": Shape::Asks.message(number),
-            "chat_context": { "kind": "editor" }, "client_tools": client_tools(),
-        });
-        self.world.ledger.ordered(number, &thread_id);
-        let approval = self.parked(&user, &body).await?;
-        self.runtime.kill().await;
-        let broken = check::break_journal(&self.runtime.objects(), &turn_id(number))?;
-        self.runtime.start().await?;
-        if !broken {
-            return Err("no object has the turn whose journal was to be broken".to_owned());
-        }
-        let path = format!("/api/threads/{thread_id}");
-        let approve = json!({ "decision": "approve" });
-        let answered = user.send("POST", &format!("{path}/approvals/{approval}"), &[], &approve).await;
-        let status = answered.map(|reply| reply.status);
-        let detail = user.send("GET", &path, &[], &json!({})).await.ok_or("no details of the thread")?;
-        let running = detail.json().await["running_turn_id"].clone();
-        if !running.is_null() {
-            self.world.ledger.violation(format!(
-                "a parked turn that cannot be rebuilt is not abandoned: an answer got {status:?}"
-            ));
-        } else if !check::told(&self.world.database, &turn_id(number)).await? {
-            self.world.ledger.violation("D1 does not hear of a turn that was abandoned".to_owned());
-        }
-        self.world.ledger.forget(number);
-        Ok(())
-    }
-
-    /// Asks for a turn, again if the stream breaks, until it is parked. The id of the approval that it waits for.
-    async fn parked(&self, user: &User, body: &Value) -> Result<String, String> {
-        let began = Instant::now();
-        while began.elapsed() < self.setup.lost_after {
-            let Some(reply) = user.send("POST", "/api/chat", &[], body).await else { continue };
-            let (mut stream, mut approval) = (Stream::new(reply, 0), String::new());
-            while let Next::Event(event) = stream.next(Duration::from_secs(10)).await {
-                if event.kind == "approval_request" {
-                    approval = event.text("approval_id").to_owned();
-                }
-                if event.text("state") == "waiting_on_user" {
-                    return Ok(approval);
-                }
-            }
-            sleep(Duration::from_millis(100)).await;
-        }
-        Err("a turn did not come to its wait".to_owned())
     }
 
     fn reached(&self, quota: &Quota, killed: u32) -> bool {

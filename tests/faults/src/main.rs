@@ -158,7 +158,7 @@ async fn storm(title: &str, setup: &Setup, boundaries: bool, quota: Quota) -> Re
     }
     harness.storm(quota).await?;
     harness.refusals().await?;
-    harness.unreadable().await?;
+    harness.on_hold().await?;
     let outcome: Outcome = harness.finish().await?;
     let kills = if boundaries { 400 } else { quota.kills };
     let rows = report::rows(&outcome, [kills, quota.aborts, quota.cuts, quota.upstream]);
@@ -178,7 +178,7 @@ async fn hunt(setup: &Setup, quota: Quota) -> Result<bool, String> {
     let run = async {
         harness.storm(quota).await?;
         harness.refusals().await?;
-        harness.unreadable().await?;
+        harness.on_hold().await?;
         harness.boundaries(3).await?;
         let outcome = harness.finish().await?;
         Ok::<_, String>(report::print("a hunt", &report::rows(&outcome, [0; 4])))
