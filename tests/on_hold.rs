@@ -9,7 +9,8 @@
 use espalier_durable::protocol::Owner;
 use espalier_test_support::case::first;
 use espalier_test_support::client::assert_problem;
-use espalier_test_support::stored::{change_object_at, eventually, object_at};
+use espalier_test_support::identity::users;
+use espalier_test_support::stored::{change_object_at, d1, eventually, object_at};
 use espalier_test_support::{Case, Client, Event, EventStream, Value, call, calls, env, json, new_id, text};
 use uuid::Uuid;
 
@@ -29,6 +30,7 @@ fn object_name(owner: &Owner, thread: &str) -> String {
 /// A turn that waits for its client: it has said something, and one of its subtasks is finished.
 struct Waiting {
     case: Case,
+    state: &'static str,
     stream: EventStream,
     thread: String,
     turn: Value,
@@ -39,13 +41,20 @@ struct Waiting {
 impl Waiting {
     async fn new() -> Self {
         let case = Case::new().await;
+        let owner = owner(&case.client).await;
+        Self::of(case, MAIN, &owner).await
+    }
+
+    /// A turn of this user, at the instance whose state is in the folder that this variable names.
+    async fn of(case: Case, state: &'static str, owner: &Owner) -> Self {
         let schema = json!({ "type": "object", "properties": { "text": { "type": "string" } } });
         let tool = json!({ "name": "ui_paste", "description": "Pastes text.", "input_schema": schema });
         let mut body = case.says("Paste it");
         body["chat_context"] = json!({ "kind": "editor" });
         body["client_tools"] = json!([tool]);
         let paste = call("ui_paste", json!({ "text": "x" })).saying("Now I paste.");
-        case.script("", [calls([case.subtask("Look", "a")]).saying("First I look."), paste]).await;
+        let look = calls([case.subtask("Look", "a")]).saying("First I look.");
+        case.script("", [look, paste, text("Pasted.")]).await;
         case.script("a", [text("Nothing there.")]).await;
         let mut stream = case.client.chat(&body).await;
         stream.until(|event| event.text("state") == "waiting_on_user").await;
@@ -53,12 +62,16 @@ impl Waiting {
         let thread = session["thread_id"].as_str().expect("a thread").to_owned();
         let of_paste = |event: &&Event| event.text("name") == "ui_paste";
         let call = stream.seen().iter().find(of_paste).expect("a call").text("tool_call_id").to_owned();
-        let object = object_name(&owner(&case.client).await, &thread);
-        Waiting { case, stream, thread, turn: session["turn_id"].clone(), call, object }
+        let object = object_name(owner, &thread);
+        Waiting { case, state, stream, thread, turn: session["turn_id"].clone(), call, object }
     }
 
     async fn change(&self, sql: &str) {
-        change_object_at(MAIN, &self.object, sql).await;
+        change_object_at(self.state, &self.object, sql).await;
+    }
+
+    async fn rows(&self, sql: &str) -> Vec<Value> {
+        object_at(self.state, &self.object, sql).await
     }
 
     /// From here on the turn cannot be rebuilt.
@@ -68,7 +81,7 @@ impl Waiting {
     }
 
     async fn attempts(&self) -> Value {
-        object_at(MAIN, &self.object, "SELECT failed_attempts FROM turns").await[0]["failed_attempts"].clone()
+        self.rows("SELECT failed_attempts FROM turns").await[0]["failed_attempts"].clone()
     }
 
     async fn answer(&self) -> espalier_test_support::http::Reply {
@@ -141,6 +154,8 @@ async fn a_parked_turn_that_cannot_be_rebuilt_is_given_up_without_any_request() 
         (waiting.attempts().await.as_u64() >= Some(2)).then_some(())
     })
     .await;
+    // Only the last attempt ends it.
+    assert_eq!(waiting.case.client.thread(&waiting.thread).await["running_turn_id"], waiting.turn);
     waiting.change("UPDATE turns SET failed_attempts = 23, retry_at = 1").await;
     waiting.assert_abandoned().await;
 }
@@ -154,6 +169,24 @@ async fn a_parked_turn_that_waits_for_nothing_is_given_up() {
     // Sets the alarm by the timers.
     waiting.case.client.patch(&waiting.thread, &json!({ "title": "Another" })).await.expect(200).await;
     waiting.assert_abandoned().await;
+}
+
+// The alarm comes before the end of the wait, as it does when something else is due.
+#[tokio::test]
+async fn a_parked_turn_that_still_waits_is_not_given_up() {
+    let waiting = Waiting::new().await;
+    waiting.change("UPDATE timers SET due_at = 1 WHERE reason = 'parked'").await;
+    // Sets the alarm by the timers.
+    waiting.case.client.patch(&waiting.thread, &json!({ "title": "Another" })).await.expect(200).await;
+    let later = "SELECT 1 FROM timers WHERE reason = 'parked' AND due_at > unixepoch() * 1000 + 60000";
+    eventually("the alarm has come", || async {
+        let ended = waiting.case.client.thread(&waiting.thread).await["running_turn_id"].is_null();
+        assert!(!ended, "the turn is given up");
+        (!waiting.rows(later).await.is_empty()).then_some(())
+    })
+    .await;
+    waiting.answer().await.expect(200).await;
+    assert_eq!(first(&waiting.stream.rest().await, "done").text("finish_reason"), "stop");
 }
 
 #[tokio::test]
@@ -176,8 +209,103 @@ async fn a_parked_turn_that_cannot_be_rebuilt_can_be_superseded_and_deleted() {
         .await;
 }
 
+/// The mark of a queued turn. With it beside a running turn, no run is taken up: the turn has to ask for a place first.
+const MARKS: &str = "SELECT due_at FROM timers WHERE reason = 'queued'";
+
+#[tokio::test]
+async fn a_queued_turn_that_cannot_be_rebuilt_leaves_no_mark_when_it_is_cancelled() {
+    let tenant = new_id();
+    let [client] = users([(tenant.as_str(), "ada")]).await;
+    let owner = Owner { issuer: "rsa".to_owned(), tenant, user: "ada".to_owned() };
+    let mut waiting = Waiting::of(Case::of(client), "ESPALIER_CLOSED_STATE_DIR", &owner).await;
+    let held = waiting.case.barrier("held");
+    waiting.case.script("held", [text("Hi.").waiting(&held, 0)]).await;
+    // Two turns take all places there are, one of them that of the parked turn.
+    let mut running = Vec::new();
+    for _ in 0..2 {
+        let body = json!({ "content": waiting.case.said("Hello", "held") });
+        let reply = eventually("a place is free", || async {
+            let reply = waiting.case.client.post("/api/chat", &body).await;
+            (reply.status == 200).then_some(reply)
+        });
+        running.push(EventStream::open(reply.await).await);
+    }
+    waiting.answer().await.expect(200).await;
+    waiting.stream.until(|event| event.text("details") == "queued").await;
+    waiting.break_journal().await;
+    assert_eq!(waiting.rows(MARKS).await.len(), 1);
+
+    assert_eq!(waiting.case.client.cancel(&waiting.thread).await, waiting.turn);
+    assert_eq!(waiting.rows(MARKS).await, Vec::<Value>::new());
+    waiting.case.llm.release(&held).await;
+    for stream in running {
+        stream.turn().await;
+    }
+    assert_eq!(first(&waiting.stream.rest().await, "done").text("finish_reason"), "interrupted");
+}
+
 /// The tables, with one turn that has ended.
 const TABLES: &str = include_str!("../durable/src/storage/older/1d.sql");
+
+/// Makes a thread that no instance has in memory. `also` are the rows that it has beside those of [`TABLES`]. Its id, and
+/// the name of its object.
+async fn planted(client: &Client, state: &str, also: &str) -> (String, String) {
+    let (owner, thread) = (owner(client).await, new_id());
+    let object = object_name(&owner, &thread);
+    let whose = serde_json::to_string(&owner).expect("an owner as JSON");
+    let tables = TABLES.replace("OWNER", &whose).replace("USER", &owner.user_id()).replace("THREAD", &thread);
+    change_object_at(state, &object, &(tables + also)).await;
+    (thread, object)
+}
+
+/// A turn whose run was lost, without its journal.
+fn running(turn: &str) -> String {
+    format!(
+        "INSERT INTO turns (turn_id, status, generation, resumptions, assistant_message_id, seq_first, started_at)
+           VALUES ('{turn}', 'running', 1, 0, 'answer-{turn}', 10, 2000);
+         INSERT INTO messages (id, turn_id, role, content, created_at)
+           VALUES ('message-{turn}', '{turn}', 'user', 'Go', 2000);
+         DELETE FROM journal;"
+    )
+}
+
+// A version that knows no queue ends a queued turn and leaves its mark.
+#[tokio::test]
+async fn the_mark_of_an_earlier_turn_does_not_queue_the_next() {
+    let case = Case::new().await;
+    let mark = "INSERT INTO timers (reason, due_at) VALUES ('queued', 4102444800000);";
+    let (thread, object) = planted(&case.client, MAIN, mark).await;
+    let held = case.barrier("held");
+    case.script("", [text("Here I am.").waiting(&held, 0)]).await;
+    let body = json!({ "thread_id": thread, "content": case.said("Hello", "") });
+    let mut stream = case.client.chat(&body).await;
+    stream.until(|event| event.is("model_call_update", &[("status", "start")])).await;
+    assert_eq!(object_at(MAIN, &object, MARKS).await, Vec::<Value>::new());
+    case.llm.release(&held).await;
+    assert_eq!(first(&stream.rest().await, "done").text("finish_reason"), "stop");
+}
+
+// The alarm stood at the next attempt, which may be ten minutes away.
+#[tokio::test]
+async fn the_end_of_a_turn_that_is_given_up_is_in_d1_at_once() {
+    let client = Client::anonymous().await;
+    let turn = new_id();
+    // Nothing else makes the object tell D1.
+    let also = running(&turn) + "DELETE FROM outbox; DELETE FROM timers;";
+    let (thread, object) = planted(&client, MAIN, &also).await;
+    assert_eq!(client.thread(&thread).await["running_turn_id"], turn.as_str());
+    // It has failed since long ago, and one attempt is left.
+    let last = "UPDATE turns SET failing_since = 1, failed_attempts = 23, retry_at = 1 WHERE failing_since IS NOT NULL";
+    change_object_at(MAIN, &object, last).await;
+    let messages = client.messages(&thread).await;
+    assert_eq!(messages.last().expect("an answer")["finish_reason"], "interrupted");
+    let answer = "SELECT finish_reason FROM messages WHERE turn_id = ?1 AND role = 'assistant'";
+    eventually("D1 has the answer", || async {
+        let rows = d1(answer, &[&turn]).await;
+        (rows == [json!({ "finish_reason": "interrupted" })]).then_some(())
+    })
+    .await;
+}
 
 // The turn was begun by a deployment that was in order; this one has wrong variables.
 #[tokio::test]
@@ -189,18 +317,11 @@ async fn a_wrong_configuration_is_waited_for() {
     begun.case.client.cancel(&begun.thread).await;
 
     let client = Client::anonymous_at(&env("ESPALIER_BROKEN_URL")).await;
-    let (owner, thread, turn) = (owner(&client).await, new_id(), new_id());
-    let object = object_name(&owner, &thread);
-    let whose = serde_json::to_string(&owner).expect("an owner as JSON");
-    let tables = TABLES.replace("OWNER", &whose).replace("USER", &owner.user_id()).replace("THREAD", &thread);
-    let running = format!(
-        "INSERT INTO turns (turn_id, status, generation, resumptions, assistant_message_id, seq_first, started_at)
-           VALUES ('{turn}', 'running', 1, 0, 'held-answer', 10, 2000);
-         INSERT INTO messages (id, turn_id, role, content, created_at) VALUES ('held', '{turn}', 'user', 'Go', 2000);
-         DELETE FROM journal;
-         INSERT INTO journal (turn_id, key, piece, payload) VALUES ('{turn}', 'started:', 0, '{started}');"
+    let turn = new_id();
+    let entry = format!(
+        "INSERT INTO journal (turn_id, key, piece, payload) VALUES ('{turn}', 'started:', 0, '{started}');"
     );
-    change_object_at(BROKEN, &object, &(tables + &running)).await;
+    let (thread, object) = planted(&client, BROKEN, &(running(&turn) + &entry)).await;
 
     for _ in 0..40 {
         assert_eq!(client.messages(&thread).await.len(), 3);

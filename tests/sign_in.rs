@@ -6,7 +6,7 @@
 
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::http::Reply;
-use espalier_test_support::identity::{ACCESS, claims, tokens};
+use espalier_test_support::identity::{ACCESS, GONE, claims, tokens};
 use espalier_test_support::{Case, Client, Value, env, json, new_id, stored, text};
 use tokio::sync::RwLock;
 
@@ -221,9 +221,7 @@ async fn a_key_has_a_hundred_sessions_and_the_oldest_makes_room() {
 async fn a_token_that_a_proxy_adds_is_somebody_too() {
     let _alone = stored::alone().await;
     let _database = DATABASE.read().await;
-    let token = tokens(&[("rsa", json!({ "alg": "RS256", "kid": "rsa" }), claims(ACCESS, "", "ada"))])
-        .await
-        .remove(0);
+    let token = added_by_proxy(ACCESS).await;
     let ada = closed().with("cf-access-jwt-assertion", &token);
     let reply = ada.post("/api/session", &json!({})).await.expect(200).await;
     assert_eq!(reply.header("set-cookie"), "");
@@ -232,6 +230,38 @@ async fn a_token_that_a_proxy_adds_is_somebody_too() {
     assert!(session["expires_at"].is_u64(), "{session}");
     let forged = closed().with("cf-access-jwt-assertion", &format!("{token}x"));
     assert_out(&forged).await;
+}
+
+/// The token that a proxy adds to the requests of a user of this issuer.
+async fn added_by_proxy(issuer: &str) -> String {
+    tokens(&[("rsa", json!({ "alg": "RS256", "kid": "rsa" }), claims(issuer, "", "ada"))]).await.remove(0)
+}
+
+// The proxy's token says who acts, and the cookie is good all the same: without the proxy it is the one that counts.
+#[tokio::test]
+async fn signing_out_behind_a_proxy_ends_the_cookies_session() {
+    let _alone = stored::alone().await;
+    let _database = DATABASE.read().await;
+    let token = added_by_proxy(ACCESS).await;
+    for token in [token.as_str(), "forged"] {
+        let user = sign_in(&mint(&["read"]).await["key"]).await;
+        user.get("/api/threads").await.expect(200).await;
+        let behind_proxy = user.with("cf-access-jwt-assertion", token);
+        let gone = behind_proxy.send("DELETE", "/api/session", "").await.expect(204).await;
+        assert!(gone.header("set-cookie").contains("Max-Age=0"), "{}", gone.header("set-cookie"));
+        assert_out(&user).await;
+    }
+}
+
+// 401 would tell the page to ask for an API key.
+#[tokio::test]
+async fn no_session_is_over_while_its_issuer_cannot_be_asked() {
+    let _alone = stored::alone().await;
+    let _database = DATABASE.read().await;
+    let ada = closed().with("cf-access-jwt-assertion", &added_by_proxy(GONE).await);
+    let reply = ada.post("/api/session", &json!({})).await;
+    assert_eq!((reply.header("set-cookie"), reply.header("retry-after")), ("", "5"));
+    assert_problem(reply, 503, "issuer_unavailable", None).await;
 }
 
 // Where visitors are let in, one may sign in all the same, and is a visitor again afterwards.

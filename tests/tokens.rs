@@ -5,8 +5,13 @@
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
 use espalier_test_support::client::assert_problem;
-use espalier_test_support::identity::{ACCESS, EC, RSA, claims, now_s, set_of, tokens, users};
+use espalier_test_support::identity::{
+    ACCESS, EC, RSA, SLOW, SLOW_KEYS, claims, now_s, set_of, tokens, users,
+};
 use espalier_test_support::{Case, Client, FakeLlm, Value, env, json, new_id, stored, text};
+use futures::StreamExt;
+use futures::future::join_all;
+use futures::stream::FuturesUnordered;
 
 fn closed() -> Client {
     Client::nobody_at(&env("ESPALIER_CLOSED_URL"))
@@ -124,4 +129,31 @@ async fn a_key_that_is_rotated_in_is_found() {
     .await;
     let [old] = users([("lab", "ada")]).await;
     old.get("/api/threads").await.expect(200).await;
+}
+
+// Tokens with unknown keys are free to make, so they must not make requests to the issuer.
+#[tokio::test]
+async fn of_twenty_tokens_that_come_together_one_makes_a_request_to_the_issuer() {
+    let llm = FakeLlm::from_env();
+    llm.publish(SLOW_KEYS, &set_of(&["rsa"])).await;
+    let token = tokens(&[("stranger", rs256("unknown"), claims(SLOW, "", "ada"))]).await.remove(0);
+    let client = with_token(&token);
+    let mut replies: FuturesUnordered<_> = (0..20).map(|_| client.get("/api/threads")).collect();
+    // The issuer does not answer yet: one request waits for it, and the others do not.
+    for _ in 0..19 {
+        let reply = replies.next().await.expect("a reply");
+        assert_eq!(reply.header("retry-after"), "5");
+        assert_problem(reply, 503, "issuer_unavailable", None).await;
+    }
+    assert_eq!(llm.fetches(SLOW_KEYS).await, 1);
+    llm.release(SLOW_KEYS).await;
+    let last = replies.next().await.expect("a reply");
+    assert_problem(last, 401, "unauthenticated", None).await;
+    // Now the issuer's keys are known, and this one is not among them.
+    for reply in join_all((0..20).map(|_| client.get("/api/threads"))).await {
+        assert_problem(reply, 401, "unauthenticated", None).await;
+    }
+    assert_eq!(llm.fetches(SLOW_KEYS).await, 1);
+    let good = tokens(&[("rsa", rs256("rsa"), claims(SLOW, "", "ada"))]).await.remove(0);
+    with_token(&good).get("/api/threads").await.expect(200).await;
 }

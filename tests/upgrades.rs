@@ -99,3 +99,28 @@ async fn newer_tables_are_left_alone() {
     change_object_at(STATE, &object, "UPDATE meta SET schema_version = 1").await;
     assert_eq!(case.client.messages(&thread).await.len(), 2);
 }
+
+// The object keeps its memory between these requests: what it believes of its tables must not outlive the failure.
+#[tokio::test]
+async fn an_upgrade_that_failed_has_changed_nothing_and_is_tried_again() {
+    let case = Case::new().await;
+    // The second of the three columns that are missing is there already.
+    let stuck = format!("{}\nALTER TABLE turns ADD COLUMN failed_attempts INTEGER;", OLDER[3]);
+    let (thread, object) = planted(&case.client, &stuck).await;
+    let rows = async || {
+        let version = object_at(STATE, &object, "SELECT schema_version FROM meta").await;
+        let turns = object_at(STATE, &object, "SELECT * FROM turns").await;
+        [version, turns, object_at(STATE, &object, "SELECT * FROM outbox").await]
+    };
+    let before = rows().await;
+    for _ in 0..3 {
+        let reply = case.client.get(&format!("/api/threads/{thread}")).await;
+        assert_problem(reply, 500, "internal", None).await;
+    }
+    assert_eq!(rows().await, before);
+
+    change_object_at(STATE, &object, "ALTER TABLE turns DROP COLUMN failed_attempts").await;
+    assert_eq!(case.client.thread(&thread).await["title"], "An old thread");
+    assert_eq!(rows().await[0], [json!({ "schema_version": VERSION })]);
+    case.client.delete(&thread).await;
+}

@@ -48,6 +48,12 @@ pub const RSA: &str = "https://rsa.example";
 pub const EC: &str = "https://ec.example";
 /// Like Cloudflare Access, whose tokens come in a header of their own.
 pub const ACCESS: &str = "https://team.example";
+/// Like [`ACCESS`], but its keys cannot be fetched: it publishes none.
+pub const GONE: &str = "https://gone.example";
+/// Like [`RSA`], but its keys arrive only after a test has released the barrier [`SLOW_KEYS`].
+pub const SLOW: &str = "https://slow.example";
+/// The document with the keys of [`SLOW`], and the barrier in front of it.
+pub const SLOW_KEYS: &str = "slow";
 
 /// The keys of the issuers, and an API key with the scope `admin` of the tenant `e2e`.
 pub struct Identity {
@@ -71,13 +77,17 @@ impl Identity {
     }
 }
 
-/// The variable `JWT` for an instance, where the issuers publish their keys at these addresses.
-pub fn issuers(rsa_url: &str, ec_url: &str) -> Value {
+/// The variable `JWT` for an instance. `url` says where the document of this name can be fetched.
+pub fn issuers(url: impl Fn(&str) -> String) -> Value {
+    let slow = format!("{}?barrier={SLOW_KEYS}", url(SLOW_KEYS));
     json!([
-        { "name": "rsa", "issuer": RSA, "audience": "espalier", "jwks_url": rsa_url, "tenant_claim": "org" },
-        { "name": "ec", "issuer": EC, "audience": "espalier", "jwks_url": ec_url, "algorithm": "ES256" },
-        { "name": "access", "issuer": ACCESS, "audience": "espalier", "jwks_url": rsa_url,
+        { "name": "rsa", "issuer": RSA, "audience": "espalier", "jwks_url": url("rsa"), "tenant_claim": "org" },
+        { "name": "ec", "issuer": EC, "audience": "espalier", "jwks_url": url("ec"), "algorithm": "ES256" },
+        { "name": "access", "issuer": ACCESS, "audience": "espalier", "jwks_url": url("rsa"),
           "header": "cf-access-jwt-assertion", "tenant": "team" },
+        { "name": "gone", "issuer": GONE, "audience": "espalier", "jwks_url": url("gone"),
+          "header": "cf-access-jwt-assertion" },
+        { "name": "slow", "issuer": SLOW, "audience": "espalier", "jwks_url": slow },
     ])
 }
 

@@ -34,6 +34,12 @@ it("tells once that there is no session, and passes the refusal on", async () =>
   expect(told).toEqual(["signed out"]);
 });
 
+it("ends no session while the service cannot tell whether it is over", async () => {
+  answers = [OUT(), Response.json({ code: "issuer_unavailable", detail: "try again in a moment" }, { status: 503 })];
+  await expect(http.requestJson("/api/threads")).rejects.toMatchObject({ status: 503 });
+  expect(told).toEqual([]);
+});
+
 it("goes on by itself where a new session is to be had", async () => {
   answers = [OUT(), Response.json(session("a")), Response.json({ threads: [] })];
   await expect(http.requestJson("/api/threads")).resolves.toEqual({ threads: [] });

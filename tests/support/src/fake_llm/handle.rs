@@ -67,6 +67,11 @@ impl FakeLlm {
         format!("{}/_fake/documents/{name}", self.url)
     }
 
+    /// How often a document was asked for.
+    pub async fn fetches(&self, name: &str) -> usize {
+        self.requests(&format!("/_fake/documents/{name}")).await.requests.len()
+    }
+
     /// The requests whose marker begins so.
     pub async fn requests(&self, prefix: &str) -> Requests {
         self.report(&format!("/_fake/requests?marker={prefix}")).await

@@ -14,7 +14,7 @@
 //! | `GET /_fake/requests?marker=PREFIX` | `{"requests": [Record], "peak"}`: what came, and how many at once |
 //! | `DELETE /_fake/requests?marker=PREFIX` | forgets them |
 //! | `GET /_fake/wait?marker=PREFIX&count=N[&outcome=aborted]` | the same, answered when N such requests are there |
-//! | `PUT`, `GET /_fake/documents/NAME` | any JSON, such as an issuer's keys |
+//! | `PUT`, `GET /_fake/documents/NAME[?barrier=NAME]` | any JSON, such as an issuer's keys; waits at the barrier |
 //! | `/site/…`, `/dns-query`, `/search`, `/accounts/…` | what tools see of the web (`site.rs`) |
 //!
 //! Which script answers a request follows from the marker `[[fake:MARKER]]` in its last user message, which step from

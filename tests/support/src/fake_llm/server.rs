@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 
 use super::ledger::{self, Ledger, Outcome};
 use super::reply::{Act, Head};
-use super::script::{Cut, Script, Step};
+use super::script::{Barrier, Cut, Script, Step};
 use super::site;
 use super::wire::{Headers, Reply, Wire, Wrong};
 
@@ -110,10 +110,18 @@ async fn answer(ledger: Arc<Ledger>, request: Request<Incoming>) -> Response<Bod
             ledger.publish(path, serde_json::from_slice(&body).unwrap_or_default());
             plain(200, &json!({}))
         }
-        ("GET", path) if path.starts_with(DOCUMENTS) => match ledger.published(path) {
-            Some(document) => plain(200, &document),
-            None => plain(404, &json!({ "error": "no such document" })),
-        },
+        ("GET", path) if path.starts_with(DOCUMENTS) => {
+            let id = ledger.arrive(path, 0, Headers::new(), Value::Null);
+            if let Some(name) = query.get("barrier") {
+                ledger.pass(&Barrier { name: name.clone(), count: None, after: 0 }).await;
+            }
+            let document = ledger.published(path);
+            ledger.end(id, Outcome::Finished, None);
+            match document {
+                Some(document) => plain(200, &document),
+                None => plain(404, &json!({ "error": "no such document" })),
+            }
+        }
         (method, path) => plain(404, &json!({ "error": format!("the fake LLM has no {method} {path}") })),
     }
 }

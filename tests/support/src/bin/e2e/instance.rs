@@ -135,7 +135,7 @@ impl Plan {
         let (name, url_variable, vars) = match name {
             "main" => ("main", "ESPALIER_URL", [vec![anonymous, session], provider.to_vec()].concat()),
             "closed" => {
-                let issuers = identity::issuers(&world.issuer_url("rsa"), &world.issuer_url("ec"));
+                let issuers = identity::issuers(|name| world.issuer_url(name));
                 let vars = vec![
                     session,
                     format!("JWT:{issuers}"),
