@@ -27,8 +27,8 @@ PYTHON := .tools/contract/installed
 
 PAGE_NPM := web/node_modules/.package-lock.json
 
-RUST_SOURCES := $(shell find src durable/src -type f ! -name tests.rs ! -path '*/tests/*') \
-	Cargo.toml Cargo.lock durable/Cargo.toml rust-toolchain.toml
+RUST_SOURCES := $(shell find src durable -type f ! -name '*tests.rs' ! -path '*/tests/*' ! -path '*/testing/*') \
+	Cargo.toml Cargo.lock rust-toolchain.toml
 PAGE_SOURCES := $(shell find web -type f ! -path 'web/dist/*' ! -path '*/node_modules/*')
 
 help: ## this list
@@ -55,8 +55,8 @@ NATIVE := --workspace --lib --test isolate_memory
 verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the page's own checks, what we depend on
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	cargo clippy --locked -p espalier -p espalier-durable --target wasm32-unknown-unknown -- -D warnings
-	cargo clippy --locked -p espalier -p espalier-durable --target wasm32-unknown-unknown --features faults -- -D warnings
+	cargo clippy --locked -p espalier --target wasm32-unknown-unknown -- -D warnings
+	cargo clippy --locked -p espalier --target wasm32-unknown-unknown --features faults -- -D warnings
 	@if cargo nextest --version >/dev/null 2>&1; then set -x; cargo nextest run --locked $(NATIVE); \
 	else set -x; cargo test --locked $(NATIVE); fi
 	cd web && $(TOOLS) npm run check && $(TOOLS) npm test
@@ -64,11 +64,11 @@ verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the 
 	scripts/coverage-of-requirements
 
 types: $(RUST) ## the page's types, made from the wire's in Rust, and the lists of tools (`verify` compares them)
-	ESPALIER_WRITE_TYPES=1 cargo test --locked --quiet -p espalier-durable --lib -- the_page_has_the_wires_types \
+	ESPALIER_WRITE_TYPES=1 cargo test --locked --quiet --workspace --lib -- the_page_has_the_wires_types \
 		what_each_context_is_offered
 
 journals: $(RUST) ## the golden journals of the present format, made by the engine's tests (`verify` compares them)
-	ESPALIER_WRITE_JOURNALS=1 cargo test --locked --quiet -p espalier-durable --lib -- \
+	ESPALIER_WRITE_JOURNALS=1 cargo test --locked --quiet -p engine --lib -- \
 		the_journals_of_this_format_are_what_is_written
 
 openapi: $(RUST) ## openapi.json, made from the routing table and the wire's types (`verify` compares it)
@@ -115,8 +115,8 @@ faults-mutants: $(WORKER) $(NPM) ## plant bugs, and check that the harness of `m
 # What the host can run: the shell and the storage behind it exist on wasm32 alone, and are tested end to end.
 coverage: $(RUST) ## how much of the engine's code its native tests run, by file
 	rustup component add llvm-tools
-	"$$(scripts/cargo-tool cargo-llvm-cov)" llvm-cov --locked -p espalier-durable --lib \
-		--ignore-filename-regex '(tests?|_tests)(/[a-z_]+)?\.rs$$|/(shell|storage)/|\.cargo|rustup'
+	"$$(scripts/cargo-tool cargo-llvm-cov)" llvm-cov --locked -p wire -p engine -p providers -p features --lib \
+		--ignore-filename-regex '(tests?|_tests)(/[a-z_]+)?\.rs$$|/testing/|\.cargo|rustup'
 
 # A million random turns, then each parser that sees foreign bytes for so many seconds. What was found before stands in
 # fuzz/seeds; what is found stands in fuzz/artifacts.
@@ -125,7 +125,7 @@ FUZZ_SECONDS ?= 180
 FUZZ_TARGETS := sse deltas chat_request output_schema page address
 
 fuzz: $(RUST) ## FUZZ_TURNS random turns, and random bytes for each parser (FUZZ_SECONDS each; needs a nightly Rust)
-	ESPALIER_TURNS=$(FUZZ_TURNS) cargo test --locked --profile bench -p espalier-durable --lib turn::tests::property
+	ESPALIER_TURNS=$(FUZZ_TURNS) cargo test --locked --profile bench -p engine --lib turn::tests::property
 	@for target in $(FUZZ_TARGETS); do \
 		mkdir -p fuzz/corpus/$$target && echo "fuzzing $$target for $(FUZZ_SECONDS) s" && \
 		PATH="$$(dirname "$$(scripts/cargo-tool cargo-fuzz)"):$$PATH" cargo +nightly fuzz run -s none $$target \

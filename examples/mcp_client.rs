@@ -12,18 +12,18 @@ use std::error::Error;
 use std::rc::Rc;
 use std::time::Duration;
 
-use espalier_durable::mcp::config::McpServers;
-use espalier_durable::mcp::wire::{HttpReply, HttpRequest, Method, Outside, Unreachable, Wire};
-use espalier_durable::mcp::{Known, Servers};
-use espalier_durable::ports::{Clock, ToolContext, ToolError};
-use espalier_durable::protocol::{ContextKind, Owner};
-use espalier_durable::versions::{Seen, Versions};
+use engine::ports::{Clock, ToolContext, ToolError};
+use engine::versions::{Seen, Versions};
 use espalier_test_support::http::try_send;
+use features::mcp::config::McpServers;
+use features::mcp::wire::{HttpReply, HttpRequest, Method, Outside, Unreachable, Wire};
+use features::mcp::{Known, Servers};
 use futures::future::LocalBoxFuture;
 use futures::stream::unfold;
 use futures::{FutureExt, StreamExt};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
+use wire::protocol::{ContextKind, Owner};
 
 type Problem = Box<dyn Error>;
 

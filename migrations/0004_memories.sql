@@ -11,7 +11,7 @@ CREATE TABLE memories (
   -- Where it was said.
   thread_id  TEXT    NOT NULL,
   content    TEXT    NOT NULL,
-  -- The words of it as they are indexed (durable/src/search.rs).
+  -- The words of it as they are indexed (durable/features/src/knowledge/search.rs).
   terms      TEXT    NOT NULL,
   -- The owner's token, by which a search is narrowed before it finds anything.
   scope      TEXT    NOT NULL,

@@ -43,7 +43,7 @@ CREATE TABLE chunks (
   -- The headings that it stands under.
   heading       TEXT    NOT NULL,
   text          TEXT    NOT NULL,
-  -- The words of heading and text as they are indexed (durable/src/search.rs).
+  -- The words of heading and text as they are indexed (durable/features/src/knowledge/search.rs).
   terms         TEXT    NOT NULL,
   -- The token of owner and collection, by which a search is narrowed before it finds anything.
   scope         TEXT    NOT NULL

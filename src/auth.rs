@@ -10,7 +10,7 @@ pub mod seen;
 pub mod session;
 pub mod signed_in;
 
-use espalier_durable::protocol::{ApiError, ErrorCode, Owner};
+use wire::protocol::{ApiError, ErrorCode, Owner};
 
 use api_key::ApiKey;
 use jwt::Issuer;

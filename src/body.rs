@@ -1,7 +1,7 @@
 //! What a request's body may be: its type, and how large. Reading stops at the limit, so a body of 100 MB costs no
 //! more than one of 1 MiB.
 
-use espalier_durable::protocol::{ApiError, ErrorCode};
+use wire::protocol::{ApiError, ErrorCode};
 
 /// The largest body (DESIGN §10): well above the longest message, well below what an isolate can hold many of.
 pub const MAX_BODY_BYTES: usize = 1 << 20;

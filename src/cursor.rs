@@ -2,8 +2,8 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use espalier_durable::protocol::ApiError;
 use uuid::Uuid;
+use wire::protocol::ApiError;
 
 /// The last thing of a page, in the order of the list: newest first, the id breaking ties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

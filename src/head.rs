@@ -1,7 +1,7 @@
 //! What a request's head may be: its address, and all its headers together. The platform bounds them too, at the edge
 //! and locally at different sizes; what is refused here is refused everywhere, before any of it is looked at.
 
-use espalier_durable::protocol::{ApiError, ErrorCode};
+use wire::protocol::{ApiError, ErrorCode};
 
 /// The longest address in bytes: what Cloudflare takes at its edge, and enough for the longest path of a file with
 /// every byte of it escaped.

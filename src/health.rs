@@ -4,16 +4,16 @@
 
 use std::collections::BTreeSet;
 
-use espalier_durable::embeddings::MODEL as EMBEDDING_MODEL;
-use espalier_durable::mcp::config::McpServers;
-use espalier_durable::model::ModelChoice;
-use espalier_durable::profiles::{Chain, ContextProfile};
-use espalier_durable::providers::config::{Configuration, Roles};
-use espalier_durable::quota::Quotas;
-use espalier_durable::shell::limits;
-use espalier_durable::toolbelt::ToolUsers;
-use espalier_durable::tools::web;
+use engine::profiles::{Chain, ContextProfile};
+use engine::toolbelt::ToolUsers;
+use features::knowledge::embeddings::MODEL as EMBEDDING_MODEL;
+use features::mcp::config::McpServers;
+use features::web;
+use platform::limits;
+use platform::quota::Quotas;
+use providers::config::{Configuration, Roles};
 use serde::Serialize;
+use wire::model::ModelChoice;
 
 use crate::settings::Settings;
 

@@ -29,7 +29,7 @@ mod serve;
 
 /// The classes that wrangler.toml names.
 #[cfg(target_arch = "wasm32")]
-pub use ::espalier_durable::shell::{QuotaObject, ThreadObject};
+pub use ::platform::{QuotaObject, ThreadObject};
 
 /// A panic is logged with its stack, and goes on to the hook that `worker` installs, which has the instance rebuilt.
 #[cfg(target_arch = "wasm32")]

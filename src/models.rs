@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use espalier_durable::profiles::Chain;
-use espalier_durable::protocol::{ApiError, ErrorCode};
-use espalier_durable::providers::config::{Configuration, Offered};
+use engine::profiles::Chain;
+use providers::config::{Configuration, Offered};
 use serde::Serialize;
+use wire::protocol::{ApiError, ErrorCode};
 
 /// The answer's body.
 #[derive(Clone, Debug, PartialEq, Serialize)]

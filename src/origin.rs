@@ -3,7 +3,7 @@
 //! A browser sends the cookie with the requests of any page, and says in `Origin` which page it was. A client that is no
 //! browser has no ambient credential to abuse. A browser is recognised by `Sec-Fetch-Site`.
 
-use espalier_durable::protocol::{ApiError, ErrorCode};
+use wire::protocol::{ApiError, ErrorCode};
 
 /// The header that only browsers send, since only they know which site a page belongs to. No page can set or remove it
 /// (W3C Fetch Metadata). Its siblings prove less: Node's own `fetch` sends `Sec-Fetch-Mode`.

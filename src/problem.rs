@@ -3,10 +3,10 @@
 
 use std::fmt::Display;
 
-use espalier_durable::journal;
-use espalier_durable::protocol::{ApiError, ErrorCode};
-use espalier_durable::redact::redacted;
-use espalier_durable::storage::outgoing::{News, Outgoing};
+use engine::journal;
+use platform::storage::outgoing::{News, Outgoing};
+use wire::protocol::{ApiError, ErrorCode};
+use wire::redact::redacted;
 
 use crate::reply::Reply;
 

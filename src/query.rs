@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use espalier_durable::protocol::{ApiError, line};
+use wire::protocol::{ApiError, line};
 
 const DEFAULT_LIMIT: u32 = 50;
 pub const MAX_LIMIT: u32 = 200;

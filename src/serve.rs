@@ -4,11 +4,11 @@
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
-use espalier_durable::protocol::{ApiError, ErrorCode};
-use espalier_durable::shell::env::var;
-use espalier_durable::shell::headers::ALWAYS;
-use espalier_durable::storage::d1;
 use futures::StreamExt;
+use platform::env::var;
+use platform::headers::ALWAYS;
+use platform::storage::d1;
+use wire::protocol::{ApiError, ErrorCode};
 use worker::js_sys::Uint8Array;
 use worker::web_sys::{Response, ResponseInit};
 use worker::{Context, Env, Headers, Request, console_error};

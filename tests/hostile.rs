@@ -4,7 +4,7 @@
 //! Sizes, types and nesting of good JSON are in `bad_input.rs`, forged credentials in `auth.rs`, `keys.rs` and
 //! `tokens.rs`, ids of others in `isolation.rs`, memory in `silent_readers.rs`, a provider that says nothing in
 //! `chat_budget.rs`. Addresses that lead where no tool should go are data beside the guard
-//! (`durable/src/tools/web/addresses.json`, `chains.json`); servers that answer what they should not are in `web_tools.rs`.
+//! (`durable/features/src/web/addresses.json`, `chains.json`); servers that answer what they should not are in `web_tools.rs`.
 
 // A helper may fail as its test does; clippy allows that in `#[test]` functions only.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]

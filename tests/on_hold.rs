@@ -6,13 +6,13 @@
 // A helper may fail as its test does; clippy allows that in `#[test]` functions only.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
-use espalier_durable::protocol::Owner;
 use espalier_test_support::case::first;
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::identity::users;
 use espalier_test_support::stored::{change_object_at, d1, eventually, object_at};
 use espalier_test_support::{Case, Client, Event, EventStream, Value, call, calls, env, json, new_id, text};
 use uuid::Uuid;
+use wire::protocol::Owner;
 
 const MAIN: &str = "ESPALIER_STATE_DIR";
 const BROKEN: &str = "ESPALIER_BROKEN_STATE_DIR";
@@ -245,7 +245,7 @@ async fn a_queued_turn_that_cannot_be_rebuilt_leaves_no_mark_when_it_is_cancelle
 }
 
 /// The tables, with one turn that has ended.
-const TABLES: &str = include_str!("../durable/src/storage/older/1d.sql");
+const TABLES: &str = include_str!("../durable/platform/src/storage/older/1d.sql");
 
 /// Makes a thread that no instance has in memory. `also` are the rows that it has beside those of [`TABLES`]. Its id, and
 /// the name of its object.

@@ -6,20 +6,20 @@
 // A helper may fail as its test does; clippy allows that in `#[test]` functions only.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
-use espalier_durable::protocol::Owner;
-use espalier_durable::storage::schema::VERSION;
 use espalier_test_support::case::first;
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::stored::{change_object_at, object_at};
 use espalier_test_support::{Case, Client, json, new_id, text};
+use platform::storage::schema::VERSION;
 use uuid::Uuid;
+use wire::protocol::Owner;
 
 /// What each `CREATE` that ever shipped made, with the rows of one turn.
 const OLDER: [&str; 4] = [
-    include_str!("../durable/src/storage/older/1a.sql"),
-    include_str!("../durable/src/storage/older/1b.sql"),
-    include_str!("../durable/src/storage/older/1c.sql"),
-    include_str!("../durable/src/storage/older/1d.sql"),
+    include_str!("../durable/platform/src/storage/older/1a.sql"),
+    include_str!("../durable/platform/src/storage/older/1b.sql"),
+    include_str!("../durable/platform/src/storage/older/1c.sql"),
+    include_str!("../durable/platform/src/storage/older/1d.sql"),
 ];
 
 const STATE: &str = "ESPALIER_STATE_DIR";

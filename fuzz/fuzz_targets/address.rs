@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use espalier_durable::tools::web::guard::Guard;
+use features::web::guard::Guard;
 use libfuzzer_sys::fuzz_target;
 use std::net::{IpAddr, Ipv6Addr};
 

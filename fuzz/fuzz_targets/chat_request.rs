@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use espalier_durable::protocol::ChatRequest;
+use wire::protocol::ChatRequest;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -5,12 +5,12 @@
 
 use std::rc::Rc;
 
-use espalier_durable::model::{ModelChoice, ModelError, ModelEvent, ModelRequest};
-use espalier_durable::providers::Codec;
-use espalier_durable::providers::anthropic::Anthropic;
-use espalier_durable::providers::openai_chat::OpenAiChat;
-use espalier_durable::providers::openai_responses::OpenAiResponses;
-use espalier_durable::providers::workers_ai::WorkersAi;
+use wire::model::{ModelChoice, ModelError, ModelEvent, ModelRequest};
+use providers::Codec;
+use providers::anthropic::Anthropic;
+use providers::openai_chat::OpenAiChat;
+use providers::openai_responses::OpenAiResponses;
+use providers::workers_ai::WorkersAi;
 use libfuzzer_sys::fuzz_target;
 
 /// All of them.

@@ -5,8 +5,8 @@
 
 use std::rc::Rc;
 
-use espalier_durable::model::RawValueEq;
-use espalier_durable::toolbelt::OutputSchema;
+use wire::model::RawValueEq;
+use engine::toolbelt::OutputSchema;
 use libfuzzer_sys::fuzz_target;
 use serde_json::value::RawValue;
 

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use espalier_durable::providers::sse::{SseDecoder, SseError};
+use wire::sse::{SseDecoder, SseError};
 use libfuzzer_sys::fuzz_target;
 
 /// Small, so that lines beyond it are found.

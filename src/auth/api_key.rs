@@ -1,9 +1,9 @@
 //! API keys: `espk_<prefix>_<secret>`. A key is found by its prefix and proved by the SHA-256 of the whole; the key
 //! itself is stored nowhere.
 
-use espalier_durable::protocol::{Owner, hex};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use wire::protocol::{Owner, hex};
 
 use super::scope::Scopes;
 use super::{Method, Principal};
@@ -143,7 +143,7 @@ fn same(left: &[u8], right: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{ApiKey, KeyRow, same, verify};
-    use espalier_durable::protocol::hex;
+    use wire::protocol::hex;
 
     fn key(secret: char) -> String {
         format!("espk_0a1b2c3d_{}", secret.to_string().repeat(64))

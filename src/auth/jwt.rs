@@ -6,11 +6,11 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use espalier_durable::protocol::Owner;
-use espalier_durable::redact::json_problem;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
+use wire::protocol::Owner;
+use wire::redact::json_problem;
 
 use super::api_key::Verified;
 use super::scope::Scopes;

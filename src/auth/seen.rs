@@ -66,7 +66,7 @@ mod tests {
     use crate::auth::api_key::Verified;
     use crate::auth::scope::Scopes;
     use crate::auth::{Method, Principal};
-    use espalier_durable::protocol::Owner;
+    use wire::protocol::Owner;
 
     fn key(user: &str, expires_at: Option<u64>) -> Verified {
         let owner = Owner { issuer: "key".to_owned(), tenant: "acme".to_owned(), user: user.to_owned() };

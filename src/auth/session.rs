@@ -7,10 +7,10 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use espalier_durable::protocol::{ANONYMOUS, Owner, hex};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
+use wire::protocol::{ANONYMOUS, Owner, hex};
 
 use super::scope::Scopes;
 use super::{Method, Principal};

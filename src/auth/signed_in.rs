@@ -1,9 +1,9 @@
 //! Sessions that were opened with an API key, so that a browser need not keep the key. The cookie is a random token:
 //! `esps_<secret>`. D1 has a row for it under its SHA-256, with the prefix of its key; deleting the row ends the session.
 
-use espalier_durable::protocol::hex;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use wire::protocol::hex;
 
 use super::api_key::{KeyDigest, KeyLabel, Verified};
 
@@ -81,8 +81,8 @@ mod tests {
     use super::{KeyLabel, LIFETIME_MS, Opened, SessionToken, Verified, end_of};
     use crate::auth::scope::Scopes;
     use crate::auth::{Method, Principal};
-    use espalier_durable::protocol::Owner;
     use serde_json::json;
+    use wire::protocol::Owner;
 
     fn key(expires_at: Option<u64>) -> Verified {
         let owner = Owner { issuer: "key".to_owned(), tenant: "acme".to_owned(), user: "ada".to_owned() };

@@ -1,8 +1,8 @@
 //! What is said of a route, and what that means in OpenAPI.
 
-use espalier_durable::protocol::{ErrorCode, Problem};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
+use wire::protocol::{ErrorCode, Problem};
 
 use super::document::Types;
 use crate::auth::scope::Scope;

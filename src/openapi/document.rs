@@ -1,9 +1,9 @@
 //! The document as a whole: the operations of the table, and the types that they speak of.
 
-use espalier_durable::protocol::{ErrorCode, Numbered};
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
+use wire::protocol::{ErrorCode, Numbered};
 
 use super::contract::problem;
 use super::{contract, path_parameter};

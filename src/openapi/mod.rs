@@ -6,14 +6,14 @@
 mod contract;
 mod document;
 
-use espalier_durable::protocol::{
+use serde_json::{Value, json};
+use wire::protocol::{
     Approval, ApprovalList, Cancelled, ChatRequest, Collection, CollectionList, Document, DocumentDetail,
     DocumentList, ErrorCode, FileEntry, FileList, KeyList, LINE, MAX_NAME_CHARS, MAX_WORKSPACE_NAME,
     MemoryList, MessageList, MintedKey, NewCollection, NewKey, PassageList, ProjectDetail, ProjectList,
     SentContent, SignIn, Taken, TemplateList, ThreadChange, ThreadDetail, ThreadList, ToolResult, UsageList,
     WORKSPACE_NAME, WorkspaceList,
 };
-use serde_json::{Value, json};
 
 use crate::auth::scope::Scope;
 use crate::auth::signed_in::Opened;

@@ -1,7 +1,7 @@
 //! What somebody outside says to a call that waits: `POST …/tool_results` by the client that carried it out,
 //! `POST …/approvals/{id}` by a person.
 
-use espalier_durable::protocol::{Approval, Owner, ThreadCommand, ToolResult};
+use wire::protocol::{Approval, Owner, ThreadCommand, ToolResult};
 
 use super::threads;
 use crate::body;

@@ -1,7 +1,7 @@
 //! `POST /api/chat`: checks the message and hands it to its thread's object, which answers with the stream.
 
-use espalier_durable::protocol::{ChatRequest, Owner, ThreadCommand, ThreadEnvelope, Visitor};
-use espalier_durable::tools::client;
+use engine::toolbelt::client;
+use wire::protocol::{ChatRequest, Owner, ThreadCommand, ThreadEnvelope, Visitor};
 use worker::console_debug;
 use worker::web_sys::Response;
 

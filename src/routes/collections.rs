@@ -1,17 +1,17 @@
 //! Collections of documents: what a user searches, and lets turns search.
 
-use espalier_durable::chunks::{Chunk, chunks};
-use espalier_durable::ports::{Collections, KnowledgeError};
-use espalier_durable::protocol::{
+use features::knowledge::chunks::{Chunk, chunks};
+use features::knowledge::{Collections, KnowledgeError};
+use features::web::reader::markdown;
+use platform::quota::Stored;
+use platform::storage::collections::{
+    D1Collections, MAX_BYTES, MAX_COLLECTIONS, MAX_DOCUMENTS, NewDocument, NotAdded,
+};
+use platform::storage::conversion::{Unread, markdown_of_pdf};
+use wire::protocol::{
     ApiError, Collection, CollectionList, Document, DocumentList, ErrorCode, NewCollection, Owner,
     PassageList,
 };
-use espalier_durable::quota::Stored;
-use espalier_durable::storage::collections::{
-    D1Collections, MAX_BYTES, MAX_COLLECTIONS, MAX_DOCUMENTS, NewDocument, NotAdded,
-};
-use espalier_durable::storage::conversion::{Unread, markdown_of_pdf};
-use espalier_durable::tools::web::reader::markdown;
 
 use super::uploads::Upload;
 use crate::body::{self, MAX_BODY_BYTES};

@@ -3,8 +3,8 @@
 
 use std::cell::RefCell;
 
-use espalier_durable::protocol::{ApiError, ErrorCode, Owner, hex};
 use sha2::{Digest, Sha256};
+use wire::protocol::{ApiError, ErrorCode, Owner, hex};
 use worker::wasm_bindgen::JsValue;
 use worker::{Env, console_error};
 

@@ -1,7 +1,7 @@
 //! The platform's rate limiter, where the operator has bound one: a damper in front of everything, by address. It counts
 //! per location and not exactly, so it is no budget; quotas are.
 
-use espalier_durable::protocol::{ApiError, ErrorCode};
+use wire::protocol::{ApiError, ErrorCode};
 use worker::console_error;
 
 use crate::serve::Call;

@@ -1,13 +1,13 @@
 //! The files of a workspace, a thread's own or a named one, for the user: the same files that the agent's tools work with.
 
-use espalier_durable::ports::{FileInfo, Files, FilesError, OnlyIf, Written};
-use espalier_durable::protocol::{
+use features::files::{FileInfo, Files, FilesError, OnlyIf, Written};
+use features::files::{MAX_FILE_BYTES, path, room};
+use platform::quota::Stored;
+use platform::storage::files::R2Files;
+use uuid::Uuid;
+use wire::protocol::{
     ApiError, ErrorCode, FileEntry, FileList, Owner, ThreadCommand, WorkspaceList, check_workspace,
 };
-use espalier_durable::quota::Stored;
-use espalier_durable::storage::files::R2Files;
-use espalier_durable::tools::files::{MAX_FILE_BYTES, path, room};
-use uuid::Uuid;
 
 use super::threads;
 use super::uploads::Upload;

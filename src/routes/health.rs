@@ -1,8 +1,8 @@
 //! `GET /api/health`. No credential, no I/O.
 
-use espalier_durable::shell::QUOTA_BINDING;
-use espalier_durable::shell::env::{AI, is_bound, var};
-use espalier_durable::storage::vectors;
+use platform::QUOTA_BINDING;
+use platform::env::{AI, is_bound, var};
+use platform::storage::vectors;
 
 use crate::health::{Bindings, Health};
 use crate::reply::Reply;

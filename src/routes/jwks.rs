@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::pin::pin;
 use std::time::Duration;
 
-use espalier_durable::protocol::{ApiError, ErrorCode};
 use futures::StreamExt;
 use futures::future::{Either, select};
 use wasm_bindgen::prelude::*;
+use wire::protocol::{ApiError, ErrorCode};
 use worker::js_sys::{Array, JSON, Object, Promise, Reflect, Uint8Array};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::{AbortController, Delay, Fetch, Method, Request, RequestInit, RequestRedirect, console_error};

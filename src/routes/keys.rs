@@ -1,8 +1,8 @@
 //! The API keys of a tenant: list, mint, revoke. A key is shown once; D1 has its digest alone. Revoking a key revokes all
 //! that came of it: a key that leaked may have minted others.
 
-use espalier_durable::protocol::{ApiError, ErrorCode, KeyList, KeySummary, MintedKey, NewKey, hex};
 use serde::Deserialize;
+use wire::protocol::{ApiError, ErrorCode, KeyList, KeySummary, MintedKey, NewKey, hex};
 use worker::Result;
 use worker::wasm_bindgen::JsValue;
 

@@ -1,8 +1,8 @@
 //! What the service remembers about a user, for the user: to look through and to take back.
 
-use espalier_durable::ports::{KnowledgeError, Memories};
-use espalier_durable::protocol::{ApiError, ErrorCode, MemoryList, Owner};
-use espalier_durable::storage::memories::D1Memories;
+use features::knowledge::{KnowledgeError, Memories};
+use platform::storage::memories::D1Memories;
+use wire::protocol::{ApiError, ErrorCode, MemoryList, Owner};
 
 use crate::cursor::ListCursor;
 use crate::problem::Failure;

@@ -19,7 +19,7 @@ mod threads;
 mod uploads;
 mod usage;
 
-use espalier_durable::protocol::{ThreadChange, ThreadCommand};
+use wire::protocol::{ThreadChange, ThreadCommand};
 
 use crate::body;
 use crate::problem::Failure;

@@ -1,6 +1,6 @@
 //! `GET /api/models`.
 
-use espalier_durable::shell::env::{AI, is_bound, var};
+use platform::env::{AI, is_bound, var};
 
 use crate::models::{ModelList, configuration};
 use crate::problem::Failure;

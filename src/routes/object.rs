@@ -1,6 +1,6 @@
 //! The way to a thread's object.
 
-use espalier_durable::protocol::ThreadEnvelope;
+use wire::protocol::ThreadEnvelope;
 use worker::js_sys::Uint8Array;
 use worker::wasm_bindgen::JsCast;
 use worker::wasm_bindgen_futures::JsFuture;

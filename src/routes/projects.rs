@@ -1,12 +1,12 @@
 //! The user's projects, for reading: what the agent's tools make and change.
 
-use espalier_durable::ports::{Projects, ProjectsError};
-use espalier_durable::projects::{Body, Item, Kind, built_in};
-use espalier_durable::protocol::{
+use features::projects::item::{Body, Item, Kind, built_in};
+use features::projects::{Projects, ProjectsError};
+use platform::storage::projects::D1Projects;
+use wire::protocol::{
     ApiError, DocumentDetail, DocumentEntry, ErrorCode, Owner, ProjectDetail, ProjectEntry, ProjectList,
     ProjectTask, TemplateEntry, TemplateList,
 };
-use espalier_durable::storage::projects::D1Projects;
 
 use crate::problem::Failure;
 use crate::reply::Reply;

@@ -1,7 +1,7 @@
 //! `/api/session`: the session cookie. With an API key somebody signs in, and D1 gets a row; a visitor without one gets a
 //! signed cookie where the deployment allows that, and nothing is stored.
 
-use espalier_durable::protocol::{ErrorCode, SignIn, hex};
+use wire::protocol::{ErrorCode, SignIn, hex};
 use worker::wasm_bindgen::JsValue;
 
 use super::credentials;

@@ -2,10 +2,8 @@
 
 use std::fmt::Write;
 
-use espalier_durable::protocol::{
-    ApiError, ErrorCode, Owner, ThreadCommand, ThreadEnvelope, ThreadList, ThreadSummary,
-};
 use uuid::Uuid;
+use wire::protocol::{ApiError, ErrorCode, Owner, ThreadCommand, ThreadEnvelope, ThreadList, ThreadSummary};
 use worker::Result;
 use worker::wasm_bindgen::JsValue;
 

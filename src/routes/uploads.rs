@@ -1,8 +1,8 @@
 //! What an upload takes of a day's quotas: reserved before anything is stored or embedded, settled when that is over.
 
-use espalier_durable::protocol::{ApiError, ErrorCode, Owner};
-use espalier_durable::quota::{Rule, Stored, UploadAsk};
-use espalier_durable::shell::quota;
+use platform::accounts;
+use platform::quota::{Rule, Stored, UploadAsk};
+use wire::protocol::{ApiError, ErrorCode, Owner};
 use worker::console_error;
 
 use crate::auth::session;
@@ -21,7 +21,8 @@ pub struct Upload {
 impl Upload {
     /// One that has reserved nothing yet.
     pub fn of(call: &Call, owner: &Owner) -> Result<Self, Failure> {
-        let quotas = quota::quotas(&call.env).map_err(|why| ApiError::new(ErrorCode::Misconfigured, why))?;
+        let quotas =
+            accounts::quotas(&call.env).map_err(|why| ApiError::new(ErrorCode::Misconfigured, why))?;
         let address = call.header("cf-connecting-ip");
         let rules =
             quotas.upload_rules(&owner.user_id(), owner.issuer == session::ISSUER, address.as_deref());
@@ -35,7 +36,7 @@ impl Upload {
             return Ok(());
         }
         let ask = UploadAsk { key: self.key.clone(), rules: self.rules.clone(), need };
-        let place = quota::reserve_upload(&call.env, &self.tenant, ask).await;
+        let place = accounts::reserve_upload(&call.env, &self.tenant, ask).await;
         place
             .map_err(Failure::internal("reserving room for an upload"))?
             .map_err(|why| ApiError::from(why).into())
@@ -49,7 +50,7 @@ impl Upload {
         }
         let env = call.env.clone();
         call.context.wait_until(async move {
-            if let Err(error) = quota::settle_upload(&env, &self.tenant, self.key, used).await {
+            if let Err(error) = accounts::settle_upload(&env, &self.tenant, self.key, used).await {
                 console_error!("settling an upload: {error}");
             }
         });

@@ -1,6 +1,6 @@
 //! `GET /api/usage`: what the user's turns used, by day, operation, model and context.
 
-use espalier_durable::protocol::{Owner, UsageList, UsageRow};
+use wire::protocol::{Owner, UsageList, UsageRow};
 use worker::wasm_bindgen::JsValue;
 
 use crate::problem::Failure;

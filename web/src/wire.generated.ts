@@ -1,4 +1,4 @@
-// Made from durable/src/protocol by `make types`: change it there.
+// Made from durable/wire/src/protocol by `make types`: change it there.
 
 /**
  * A chat message with what the client may choose. Unknown fields are ignored; `tools` and `agent_mode` are known

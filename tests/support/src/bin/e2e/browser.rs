@@ -7,7 +7,7 @@ use std::process::Command;
 
 /// What `wrangler.toml` names by paths that are relative to it.
 const PATHS: [&str; 6] =
-    ["build/index.js", "scripts/build-worker", "src", "durable/src", "web/dist", "migrations"];
+    ["build/index.js", "scripts/build-worker", "src", "durable", "web/dist", "migrations"];
 
 /// Where the variable is read that says where wrangler keeps browsers.
 pub const CACHE: &str = "XDG_CACHE_HOME";

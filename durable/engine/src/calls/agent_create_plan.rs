@@ -1,0 +1,150 @@
+//! `agent_create_plan`: the declaration, and what a call asks for. The loop makes, reviews and runs the plan.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::toolbelt::ToolError;
+use crate::toolbelt::arguments::{self, refused};
+use crate::toolbelt::declare;
+use crate::toolbelt::{PermissionClass, ToolSpec};
+use wire::protocol::ExecutionMode;
+
+pub const NAME: &str = "agent_create_plan";
+
+/// The longest objective and the longest of the texts beside it, in characters, and how many of those there may be.
+const MAX_OBJECTIVE: usize = 4_000;
+const MAX_NOTE: usize = 500;
+const MAX_NOTES: usize = 20;
+
+/// What a plan is wanted for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Intent {
+    pub objective: String,
+    pub mode: ExecutionMode,
+    pub requested_outputs: Vec<String>,
+    pub priority_entities: Vec<String>,
+}
+
+/// As the model writes them: an odd mode is the default one, members that nobody knows are left out.
+#[derive(Deserialize)]
+struct Arguments {
+    objective: String,
+    #[serde(default)]
+    execution_mode: Option<serde_json::Value>,
+    #[serde(default)]
+    auto_execute: Option<bool>,
+    #[serde(default)]
+    requested_outputs: Vec<String>,
+    #[serde(default)]
+    priority_entities: Vec<String>,
+}
+
+/// As much of a text as an objective may have.
+pub fn objective(text: &str) -> String {
+    text.chars().take(MAX_OBJECTIVE).collect()
+}
+
+/// Reads and checks the arguments; the error goes to the model.
+pub fn intent(json: &str) -> Result<Intent, ToolError> {
+    let Arguments { objective, execution_mode, auto_execute, requested_outputs, priority_entities } =
+        arguments::read(&spec(), json)?;
+    let refused = |at: &str, rule: String| Err(refused(&spec(), at, &rule));
+    if objective.trim().is_empty() || objective.chars().nth(MAX_OBJECTIVE).is_some() {
+        return refused("objective", format!("it must have 1 to {MAX_OBJECTIVE} characters"));
+    }
+    for (name, notes) in
+        [("requested_outputs", &requested_outputs), ("priority_entities", &priority_entities)]
+    {
+        if notes.len() > MAX_NOTES || notes.iter().any(|note| note.chars().nth(MAX_NOTE).is_some()) {
+            return refused(name, format!("at most {MAX_NOTES} texts of {MAX_NOTE} characters"));
+        }
+    }
+    // The legacy alias counts only where nothing else is said.
+    let mode = match (&execution_mode, auto_execute) {
+        (None, Some(false)) => ExecutionMode::DraftOnly,
+        (Some(named), _) => serde_json::from_value(named.clone()).unwrap_or_default(),
+        (None, _) => ExecutionMode::default(),
+    };
+    Ok(Intent { objective, mode, requested_outputs, priority_entities })
+}
+
+pub fn spec() -> ToolSpec {
+    let texts =
+        |description: &str| json!({"type": "array", "items": {"type": "string"}, "description": description});
+    let mut spec = declare(
+        NAME,
+        PermissionClass::Subagent,
+        "Makes a plan of several steps for an objective and, unless told otherwise, carries it out and returns what \
+         came of each step. Use it only where the work has several steps that build on each other. The planner sees \
+         the objective alone, not this conversation: say all that matters in it.",
+        json!({
+            "type": "object",
+            "properties": {
+                "objective": {"type": "string", "description": "what is to be reached, with all that must be known"},
+                "execution_mode": {
+                    "type": "string",
+                    "enum": ["auto_execute", "draft_only", "agent_review"],
+                    "description": "auto_execute (the default) runs the plan at once; draft_only leaves it to the \
+                                    user's word; agent_review runs it if a reviewer approves",
+                },
+                "auto_execute": {"type": "boolean", "description": "old name: false means draft_only"},
+                "requested_outputs": texts("what the user wants to have in the end"),
+                "priority_entities": texts("what matters most: projects, tasks, documents"),
+            },
+            "required": ["objective"],
+            "examples": [{"objective": "Compare pears and apples by price and season, and write up which to buy."}],
+        }),
+    );
+    // The turn's deadline bounds it, one plan at a time, and its own calls are journaled one by one.
+    spec.timeout_ms = None;
+    spec.parallel_safe = false;
+    spec
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // B-036 B-037 B-038 B-039 B-040 B-041 B-088 CF-17
+    #[test]
+    fn the_mode_of_a_call() {
+        let mode = |more: serde_json::Value| {
+            let mut arguments = json!({"objective": "o"});
+            arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            intent(&arguments.to_string()).unwrap().mode
+        };
+        use ExecutionMode::{AgentReview, AutoExecute, DraftOnly};
+        for (given, expected) in [
+            (json!({}), AutoExecute),
+            (json!({"auto_execute": true}), AutoExecute),
+            (json!({"auto_execute": false}), DraftOnly),
+            (json!({"execution_mode": "agent_review", "auto_execute": false}), AgentReview),
+            (json!({"execution_mode": "draft_only"}), DraftOnly),
+            (json!({"execution_mode": "at once"}), AutoExecute),
+            (json!({"execution_mode": 7, "odd": []}), AutoExecute),
+        ] {
+            assert_eq!(mode(given.clone()), expected, "{given}");
+        }
+        for wrong in [r#"{}"#, r#"{"objective": " "}"#, r#"{"objective": [1]}"#] {
+            assert!(intent(wrong).is_err(), "{wrong}");
+        }
+        assert!(intent(&json!({"objective": "o".repeat(MAX_OBJECTIVE)}).to_string()).is_ok());
+        assert!(intent(&json!({"objective": "o".repeat(MAX_OBJECTIVE + 1)}).to_string()).is_err());
+        let outputs = |count| json!({"objective": "o", "requested_outputs": vec!["x"; count]}).to_string();
+        assert!(intent(&outputs(MAX_NOTES)).is_ok() && intent(&outputs(MAX_NOTES + 1)).is_err());
+    }
+
+    // B-036
+    #[test]
+    fn its_schema() {
+        let schema: serde_json::Value = serde_json::from_str(spec().input_schema.0.get()).unwrap();
+        let names: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+        assert_eq!(
+            names,
+            ["auto_execute", "execution_mode", "objective", "priority_entities", "requested_outputs"]
+        );
+        assert_eq!(schema["required"], json!(["objective"]));
+        let modes = &schema["properties"]["execution_mode"]["enum"];
+        assert_eq!(*modes, json!(["auto_execute", "draft_only", "agent_review"]));
+    }
+}

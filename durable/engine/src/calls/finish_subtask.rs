@@ -1,0 +1,25 @@
+//! `finish_subtask`: how a subtask with an `output_schema` ends. Its declaration is made from that schema; the loop
+//! validates what the model gives it.
+
+use std::rc::Rc;
+
+use serde_json::json;
+
+use crate::toolbelt::declare;
+use crate::toolbelt::{PermissionClass, ToolSpec};
+use wire::model::RawValueEq;
+
+pub const NAME: &str = "finish_subtask";
+
+/// The declaration for one subtask: its input schema is the schema that the caller asked for (N-068).
+pub fn spec(output_schema: &Rc<RawValueEq>) -> ToolSpec {
+    let mut spec = declare(
+        NAME,
+        PermissionClass::Subagent,
+        "Ends this subtask with its result. The arguments are the result, and must satisfy the schema.",
+        json!({}),
+    );
+    spec.input_schema = Rc::clone(output_schema);
+    spec.timeout_ms = None;
+    spec
+}

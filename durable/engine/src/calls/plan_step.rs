@@ -1,0 +1,48 @@
+//! `plan_step`: one step of a plan, which is a subtask that the service calls and no model. Never offered.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::toolbelt::declare;
+use crate::toolbelt::{PermissionClass, ToolSpec};
+use wire::model::ToolCall;
+use wire::protocol::PlanStep;
+
+pub const NAME: &str = "plan_step";
+
+/// What the service calls a step with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Arguments {
+    pub title: String,
+    pub plan_id: String,
+    pub step_id: String,
+    /// Its place in the plan.
+    pub index: usize,
+    /// Its instructions, with what the steps before it came to.
+    pub instructions: String,
+}
+
+/// What a call says; none where no step was called.
+pub fn arguments(json: &str) -> Option<Arguments> {
+    serde_json::from_str(json).ok()
+}
+
+/// The call of a step.
+pub fn call(plan_id: &str, index: usize, step: &PlanStep, instructions: String) -> ToolCall {
+    let arguments = Arguments {
+        title: step.title.clone(),
+        plan_id: plan_id.to_owned(),
+        step_id: step.id.clone(),
+        index,
+        instructions,
+    };
+    let arguments = serde_json::to_string(&arguments).unwrap_or_default();
+    ToolCall { call_id: format!("step_{index}"), name: NAME.to_owned(), arguments }
+}
+
+/// The declaration, for the level that a plan is.
+pub fn spec() -> ToolSpec {
+    let mut spec = declare(NAME, PermissionClass::Subagent, "Carries out one step of a plan.", json!({}));
+    spec.timeout_ms = None;
+    spec
+}

@@ -1,0 +1,44 @@
+//! The start of a child level, journaled with its first model call. A deploy in mid-turn therefore changes nothing of a
+//! level that has begun: its prompt, tools and models stay.
+
+use serde::{Deserialize, Serialize};
+
+use crate::plans::Rules;
+use crate::profiles::Role;
+use crate::toolbelt::ToolSpec;
+use wire::protocol::Content;
+
+/// The start of a child level. The turn's limits and policy stand in entry 0.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct LevelSpec {
+    /// The system prompt.
+    pub system: String,
+    /// The level's first message.
+    pub instructions: Content,
+    /// Whose models the level asks: the turn's own, or those that entry 0 holds for this role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub models: Option<Role>,
+    /// The number of the toolset that the level shares with others; none where it shares no tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub toolset: Option<u32>,
+    /// The tools that only this level has. `finish_subtask` is one of them where the level ends with JSON; its input
+    /// schema is then what the level's result must satisfy.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own_tools: Vec<ToolSpec>,
+    /// The rules for a plan, beside that schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules: Option<Rules>,
+    /// The message to a model that answered in prose where only a call ends the level.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reminder: String,
+    /// The model calls that the level may make.
+    #[serde(default)]
+    pub iterations: u32,
+    /// Whether the level ends with what it has when its model calls are used up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
+    /// The tools that the caller named and does not have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+}

@@ -1,0 +1,49 @@
+//! Which tools a turn's root is offered.
+
+use crate::calls::{agent_create_plan, agent_update_plan, intercepted};
+use crate::ports::Tools;
+use crate::profiles::ContextProfile;
+use crate::toolbelt::{Rule, ToolPolicy, ToolSpec, client};
+use wire::protocol::ClientTool;
+
+/// The part of a chat context that decides about tools.
+#[derive(Clone, Copy, Debug)]
+pub struct InContext {
+    pub profile: ContextProfile,
+    /// Whether a plan waits for the user's word.
+    pub has_draft: bool,
+}
+
+impl InContext {
+    fn has_call(self, name: &str) -> bool {
+        match name {
+            agent_create_plan::NAME => self.profile.plans,
+            agent_update_plan::NAME => self.profile.plans && self.has_draft,
+            _ => true,
+        }
+    }
+}
+
+/// The root's toolbelt in a stable order: the engine's own calls, the registered tools and those of the client, as far as
+/// the context has them and the policy allows them.
+pub fn offered(
+    tools: &dyn Tools,
+    clients: &[ClientTool],
+    policy: &ToolPolicy,
+    context: InContext,
+) -> Vec<ToolSpec> {
+    let own = intercepted().into_iter().filter(|spec| context.has_call(&spec.name));
+    let registered = tools.all().iter().filter(|tool| {
+        !tool.is_of_some_contexts() || context.profile.tools.contains(&tool.spec().name.as_str())
+    });
+    let registered = registered.map(|tool| tool.spec().clone());
+    let all = own.chain(registered).chain(clients.iter().map(client::spec));
+    let ruled = all.map(|spec| (policy.rule(&spec), spec)).filter(|(rule, _)| *rule != Rule::Off);
+    ruled.map(|(rule, spec)| ask(spec, rule, policy)).collect()
+}
+
+/// Some tools ask whatever the rules say, until a person has allowed them for good.
+fn ask(spec: ToolSpec, rule: Rule, policy: &ToolPolicy) -> ToolSpec {
+    let asks = spec.ask && !policy.approved.contains(&spec.name);
+    ToolSpec { ask: asks || rule == Rule::Ask, ..spec }
+}

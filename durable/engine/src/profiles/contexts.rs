@@ -1,0 +1,145 @@
+//! Chat contexts as data: what a turn is about decides its guidance, limits, models and toolbelt.
+
+use super::models::Role;
+use super::{Limits, PLANNER, SWARM, THREAD};
+use wire::protocol::{ChatContext, ContextKind, ModeProfile};
+
+include!(concat!(env!("OUT_DIR"), "/contexts.rs"));
+
+/// What a context gives to its turns. The values stand in `contexts/*.toml`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContextProfile {
+    /// The wire's `context_type`.
+    pub name: &'static str,
+    /// Other names for it.
+    pub aliases: &'static [&'static str],
+    pub budget: Limits,
+    /// Whose models answer where the request names none; the primary ones where the deployment has none for it.
+    pub role: Role,
+    /// The `operation_type` of the root's model calls in the telemetry.
+    pub operation: &'static str,
+    /// Whether the root may make plans (CF-07).
+    pub plans: bool,
+    /// The tools of the project domain that it has.
+    pub tools: &'static [&'static str],
+    /// What the system prompt says of it.
+    pub guidance: &'static str,
+    /// The tool without which a turn has not come to what it is for (B-013).
+    pub goal: Option<&'static str>,
+    /// What a planner is told.
+    pub planning: &'static str,
+    /// The tools that the steps of a plan must use, in this order; one that ends in `?` may be left out (B-080).
+    pub plan_tools: &'static [&'static str],
+}
+
+impl ContextProfile {
+    /// The profile of a request: by its context type, else by its kind. A type that nobody knows is `general` (B-019).
+    pub fn of(context: Option<&ChatContext>) -> &'static ContextProfile {
+        let kind = context.map(|context| context.kind).unwrap_or_default();
+        let named = context.and_then(|context| context.context_type.as_deref());
+        let name = named.filter(|name| !name.is_empty()).unwrap_or(kind.as_str());
+        ContextProfile::named(name).or_else(|| ContextProfile::named("general")).unwrap_or(&FALLBACK)
+    }
+
+    /// The same in a turn that the request asks to route or to plan: it has a swarm's limits, and makes plans in no other
+    /// way.
+    pub fn in_mode(&self, mode: Option<ModeProfile>) -> ContextProfile {
+        let operation = match mode {
+            None => return *self,
+            Some(ModeProfile::AutoRoute) => "auto_route",
+            Some(ModeProfile::Swarm) => "swarm",
+        };
+        ContextProfile { budget: SWARM, operation, plans: false, goal: None, plan_tools: &[], ..*self }
+    }
+
+    /// The context of this name or alias.
+    pub fn named(name: &str) -> Option<&'static ContextProfile> {
+        CONTEXTS.iter().find(|profile| profile.name == name || profile.aliases.contains(&name))
+    }
+}
+
+/// What there is if the tables had no `general`.
+static FALLBACK: ContextProfile = ContextProfile {
+    name: ContextKind::Thread.as_str(),
+    aliases: &[],
+    budget: THREAD,
+    role: Role::Primary,
+    operation: "chat",
+    plans: false,
+    tools: &[],
+    guidance: "",
+    goal: None,
+    planning: "",
+    plan_tools: &[],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(name: &str) -> &'static ContextProfile {
+        let context = ChatContext { context_type: Some(name.to_owned()), ..ChatContext::default() };
+        ContextProfile::of(Some(&context))
+    }
+
+    // B-019 B-032 CF-01 CF-19 CF-22 CF-26
+    #[test]
+    fn each_context_has_its_budget_models_and_operation() {
+        for (name, role, operation, plans, budget) in [
+            ("thread", Role::Primary, "chat", false, THREAD),
+            ("editor", Role::Primary, "chat", false, THREAD),
+            ("general", Role::Balanced, "planner_stream", true, PLANNER),
+            ("project", Role::Balanced, "planner_stream", true, PLANNER),
+            ("project_create", Role::Balanced, "planner_stream", true, PLANNER),
+            ("project_audit", Role::Quality, "planner_stream", true, PLANNER),
+            ("task", Role::Speed, "planner_stream", true, PLANNER),
+        ] {
+            let profile = typed(name);
+            assert_eq!((profile.name, profile.role, profile.operation), (name, role, operation));
+            assert_eq!((profile.plans, profile.budget), (plans, budget), "{name}");
+        }
+        assert_eq!(CONTEXTS.len(), 7);
+        assert_eq!((typed("task_update").name, typed("global").name), ("task", "general"));
+        assert_eq!((typed("nobody's").name, typed("").name), ("general", "thread"));
+        assert_eq!(ContextProfile::of(None).name, "thread");
+        let editor = ChatContext { kind: ContextKind::Editor, ..ChatContext::default() };
+        assert_eq!(ContextProfile::of(Some(&editor)).name, "editor");
+    }
+
+    // CF-01 CF-07: nothing but the request's own word brings a router or a swarm.
+    #[test]
+    fn only_a_mode_brings_the_limits_of_a_swarm() {
+        for context in CONTEXTS {
+            assert_eq!(context.in_mode(None), *context);
+            let swarm = context.in_mode(Some(ModeProfile::Swarm));
+            assert_eq!((swarm.budget, swarm.plans, swarm.operation), (SWARM, false, "swarm"));
+            assert_eq!((swarm.tools, swarm.guidance), (context.tools, context.guidance));
+            assert_eq!(context.in_mode(Some(ModeProfile::AutoRoute)).operation, "auto_route");
+        }
+    }
+
+    // B-004 B-012 B-013 B-014 B-015 B-016 B-017 B-018
+    #[test]
+    fn the_guidance_says_what_matters_there() {
+        for (name, rule) in [
+            ("editor", "workflow editor"),
+            ("project_create", "must leave the user with a created project"),
+            ("project_create", "template, then create_project, then publish_context_document"),
+            ("project", "it is the default for every tool"),
+            ("project", "Avoid destructive acts"),
+            ("task", "Prefer the tools of tasks"),
+            ("task", "which tasks are blocked"),
+            ("project_audit", "audit tools"),
+            ("project_audit", "make a plan"),
+            ("general", "Rely on the tools that read"),
+            ("general", "Escalate to a plan only"),
+        ] {
+            assert!(typed(name).guidance.contains(rule), "{name} does not say {rule:?}");
+        }
+        assert!(CONTEXTS.iter().all(|context| !context.guidance.contains("complexity")));
+        assert_eq!(typed("thread").guidance, "");
+        assert!(typed("project_audit").planning.contains("steps that evaluate"), "B-077");
+        assert_eq!(typed("project_create").goal, Some("create_project"));
+        assert_eq!(typed("project_create").plan_tools.len(), 4);
+    }
+}

@@ -1,0 +1,213 @@
+//! Profiles as data: the limits of a turn, and what is known of models.
+
+use serde::{Deserialize, Serialize};
+
+mod contexts;
+mod models;
+
+pub use contexts::ContextProfile;
+pub use models::{Chain, Offer, Price, Role};
+
+/// The limits of one turn over its whole tree (DESIGN §4). Their values stand in `*.toml` beside this file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Limits {
+    /// How deep subtasks may nest; the root has depth 0.
+    pub depth: u32,
+    /// Model calls of one level.
+    pub iterations: u32,
+    /// Calls of one reply that run at the same time.
+    pub parallel: u32,
+    /// `run_subtask` calls over the whole tree.
+    pub subtasks: u32,
+    /// Model calls over the whole tree.
+    pub llm_calls: u32,
+    /// Tool calls over the whole tree, subtasks included.
+    pub tool_calls: u32,
+    /// Tool calls of the root level alone; no limit of their own if absent.
+    pub root_tool_calls: Option<u32>,
+    /// Model calls of one step of a plan: one that makes them all ends with what it has.
+    pub step_iterations: u32,
+    /// Milliseconds that one step of a plan may be running, and all of its steps.
+    pub step_ms: u64,
+    pub plan_ms: u64,
+    /// Milliseconds that the turn may be running.
+    pub wall_clock_ms: u64,
+    /// Bytes of one tool's result; what is longer is truncated.
+    pub tool_result_bytes: usize,
+    /// Tokens of one request; older turns are pruned.
+    pub history_tokens: u64,
+    /// How often a structured result that does not satisfy its schema may be given again.
+    pub schema_retries: u32,
+    /// Milliseconds that a call may wait for the client that carries it out, and for a person who allows it.
+    pub client_wait_ms: u64,
+    pub approval_wait_ms: u64,
+    /// Tokens that one model call may write, where tokens or money are limited.
+    pub output_tokens: u64,
+    /// Tokens of all model calls, input and output; no limit if absent.
+    pub turn_tokens: Option<u64>,
+    /// Bytes of all tool results; no limit if absent.
+    pub turn_result_bytes: Option<u64>,
+    /// Millionths of a US dollar of all model calls; no limit if absent.
+    pub turn_cost_microusd: Option<u64>,
+}
+
+/// What the profiles start from: each names all the limits that are not optional.
+const UNLIMITED: Limits = Limits {
+    depth: 0,
+    iterations: 0,
+    parallel: 0,
+    subtasks: 0,
+    llm_calls: 0,
+    tool_calls: 0,
+    root_tool_calls: None,
+    step_iterations: 0,
+    step_ms: 0,
+    plan_ms: 0,
+    wall_clock_ms: 0,
+    tool_result_bytes: 0,
+    history_tokens: 0,
+    schema_retries: 0,
+    client_wait_ms: 0,
+    approval_wait_ms: 0,
+    output_tokens: 0,
+    turn_tokens: None,
+    turn_result_bytes: None,
+    turn_cost_microusd: None,
+};
+
+/// What a turn may use at most; absent is not limited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grant {
+    pub tokens: Option<u64>,
+    pub microusd: Option<u64>,
+}
+
+include!(concat!(env!("OUT_DIR"), "/profiles.rs"));
+
+impl Default for Limits {
+    /// The profile `thread`.
+    fn default() -> Self {
+        THREAD
+    }
+}
+
+impl Limits {
+    /// Whether a model call's output must be bounded, because tokens or money are.
+    pub fn bounds_output(&self) -> bool {
+        self.turn_tokens.is_some() || self.turn_cost_microusd.is_some()
+    }
+
+    /// The same, with no more tokens and money than a quota grants.
+    pub fn within(self, grant: Grant) -> Limits {
+        let least = |own: Option<u64>, granted: Option<u64>| own.into_iter().chain(granted).min();
+        Limits {
+            turn_tokens: least(self.turn_tokens, grant.tokens),
+            turn_cost_microusd: least(self.turn_cost_microusd, grant.microusd),
+            ..self
+        }
+    }
+
+    /// How many model calls a simple request has, within these limits.
+    pub fn of_simple_loop(&self) -> u32 {
+        SIMPLE_LOOP.iterations.min(self.iterations)
+    }
+
+    /// The limits of a profile, if there is one of that name.
+    pub fn of_profile(name: &str) -> Option<Limits> {
+        match name {
+            "thread" => Some(THREAD),
+            "free" => Some(FREE),
+            "planner" => Some(PLANNER),
+            "simple_loop" => Some(SIMPLE_LOOP),
+            "swarm" => Some(SWARM),
+            _ => None,
+        }
+    }
+
+    /// Of each limit the stricter one: limits are never added up (CF-01).
+    pub fn strictest(self, other: Limits) -> Limits {
+        fn optional<T: Ord + Copy>(one: Option<T>, other: Option<T>) -> Option<T> {
+            one.into_iter().chain(other).min()
+        }
+        Limits {
+            depth: self.depth.min(other.depth),
+            iterations: self.iterations.min(other.iterations),
+            parallel: self.parallel.min(other.parallel),
+            subtasks: self.subtasks.min(other.subtasks),
+            llm_calls: self.llm_calls.min(other.llm_calls),
+            tool_calls: self.tool_calls.min(other.tool_calls),
+            root_tool_calls: optional(self.root_tool_calls, other.root_tool_calls),
+            step_iterations: self.step_iterations.min(other.step_iterations),
+            step_ms: self.step_ms.min(other.step_ms),
+            plan_ms: self.plan_ms.min(other.plan_ms),
+            wall_clock_ms: self.wall_clock_ms.min(other.wall_clock_ms),
+            tool_result_bytes: self.tool_result_bytes.min(other.tool_result_bytes),
+            history_tokens: self.history_tokens.min(other.history_tokens),
+            schema_retries: self.schema_retries.min(other.schema_retries),
+            client_wait_ms: self.client_wait_ms.min(other.client_wait_ms),
+            approval_wait_ms: self.approval_wait_ms.min(other.approval_wait_ms),
+            output_tokens: self.output_tokens.min(other.output_tokens),
+            turn_tokens: optional(self.turn_tokens, other.turn_tokens),
+            turn_result_bytes: optional(self.turn_result_bytes, other.turn_result_bytes),
+            turn_cost_microusd: optional(self.turn_cost_microusd, other.turn_cost_microusd),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // N-138 N-139 N-140 N-141 N-142 N-143 N-144 N-145 N-146 N-149
+    #[test]
+    fn the_profiles() {
+        let thread = Limits::default();
+        assert_eq!((thread.depth, thread.iterations, thread.parallel), (3, 20, 8));
+        assert_eq!((thread.subtasks, thread.llm_calls, thread.tool_calls), (32, 60, 200));
+        assert_eq!((thread.wall_clock_ms, thread.tool_result_bytes), (180_000, 50_000));
+        assert_eq!((thread.history_tokens, thread.schema_retries), (128_000, 3));
+        let free = Limits::of_profile("free").unwrap();
+        assert!(free.llm_calls + 10 < 50, "Cloudflare's free plan allows 50 subrequests");
+        assert_eq!(Limits::of_profile("none"), None);
+    }
+
+    // CF-01 CF-02 S-021 S-050 S-051 S-052 B-027 B-030
+    #[test]
+    fn the_profiles_of_plans_loops_and_swarms() {
+        let of = |name| Limits::of_profile(name).unwrap();
+        let planner = of("planner");
+        assert_eq!((planner.root_tool_calls, planner.wall_clock_ms), (Some(8), 90_000));
+        assert!(planner.plan_ms < planner.wall_clock_ms && planner.step_ms <= planner.plan_ms);
+        let simple = of("simple_loop");
+        assert_eq!((simple.iterations, simple.parallel), (5, 1));
+        let swarm = of("swarm");
+        assert_eq!((swarm.step_iterations, swarm.step_ms, swarm.plan_ms), (10, 120_000, 600_000));
+        assert!(swarm.parallel == 1 && swarm.plan_ms < swarm.wall_clock_ms);
+        assert_eq!(Limits::default().root_tool_calls, None);
+    }
+
+    // CF-01
+    #[test]
+    fn the_strictest_limit_wins() {
+        let (planner, free) = (Limits::of_profile("planner").unwrap(), Limits::of_profile("free").unwrap());
+        let both = planner.strictest(free);
+        assert_eq!(both, free.strictest(planner));
+        assert_eq!((both.root_tool_calls, both.wall_clock_ms), (Some(8), 90_000));
+        assert_eq!((both.llm_calls, both.depth), (free.llm_calls, free.depth));
+        assert_eq!(free.strictest(free), free);
+    }
+
+    #[test]
+    fn a_grant_only_narrows() {
+        let own = Limits { turn_tokens: Some(10), ..Limits::default() };
+        let granted = |tokens, microusd| {
+            let limits = own.within(Grant { tokens, microusd });
+            (limits.turn_tokens, limits.turn_cost_microusd)
+        };
+        assert_eq!(granted(None, None), (Some(10), None));
+        assert_eq!(granted(Some(20), Some(5)), (Some(10), Some(5)));
+        assert_eq!(granted(Some(5), None), (Some(5), None));
+    }
+}

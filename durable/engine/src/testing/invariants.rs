@@ -1,0 +1,472 @@
+//! What holds for every turn that has ended, however it went: read from its events, as a client has them, and from its
+//! journal.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::support::*;
+use crate::journal::{CallRecord, Fact, ModelOutcome, Work};
+use wire::model::{Message, Usage};
+use wire::protocol::{
+    CallStatus, Event, ExecutionTree, FinishReason, ModelCost, Place, PlanStatus, StepStatus, TreeNode,
+    preview,
+};
+
+/// Checks them all. A failure shows the events.
+pub fn check(case: &Case) {
+    let events = case.events();
+    let shown = Shown(case);
+    let client = Client::of(case, &events, &shown);
+    last_words(case, &events, &shown);
+    limits(case, &client, &shown);
+    stored(case, client.tree(), &shown);
+    history(case, &client);
+    plans(case, &events, &shown);
+    if case.limits.tool_result_bytes >= 5_000 {
+        memory(&client, None, &BTreeMap::new(), &shown);
+    }
+}
+
+/// The events of a case, formatted only when something is wrong with them.
+struct Shown<'a>(&'a Case);
+
+impl std::fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.lines().join("\n"))
+    }
+}
+
+/// One call as its events say it.
+struct Call {
+    name: String,
+    args: Value,
+    place: Place,
+    /// Its level's step and its place in the reply.
+    step: usize,
+    index: usize,
+    result: String,
+    is_error: bool,
+    started_ms: Option<u64>,
+    duration_ms: u64,
+    usage: Option<ModelCost>,
+    /// Of all model calls below it, as their own events say.
+    tokens: u64,
+}
+
+/// What a client puts together.
+struct Client {
+    /// In the order in which they started.
+    ids: Vec<String>,
+    calls: BTreeMap<String, Call>,
+}
+
+impl Client {
+    /// Reads events in their order. Each call has one start and one end, within the call that it is part of; chunks
+    /// come within their model call.
+    fn of(case: &Case, events: &[Event], shown: &Shown<'_>) -> Client {
+        let (parallel, ran) = (case.limits.parallel.max(1) as usize, ran(case));
+        let mut client = Client { ids: Vec::new(), calls: BTreeMap::new() };
+        let (mut open_calls, mut open_models) = (BTreeSet::new(), BTreeSet::new());
+        let (mut open_parts, mut all_models) = (BTreeSet::new(), BTreeSet::new());
+        for event in events {
+            match event {
+                Event::ToolCallUpdate {
+                    tool_call_id: id,
+                    name,
+                    status: CallStatus::Start,
+                    place,
+                    args,
+                    started_ms,
+                    ..
+                } => {
+                    client.is_inside(place, &open_calls, shown);
+                    let (step, index) = step_and_index(id);
+                    let call = Call {
+                        name: name.clone(),
+                        args: args.clone().unwrap(),
+                        place: place.clone(),
+                        step,
+                        index,
+                        result: String::new(),
+                        is_error: false,
+                        started_ms: Some(started_ms.unwrap()),
+                        duration_ms: 0,
+                        usage: None,
+                        tokens: 0,
+                    };
+                    assert!(client.calls.insert(id.clone(), call).is_none(), "{id} started twice\n{shown}");
+                    client.ids.push(id.clone());
+                    open_calls.insert(id.clone());
+                }
+                Event::ToolCallUpdate { tool_call_id: id, result, is_error, duration_ms, usage, .. } => {
+                    let is_beside = |at: &&String| {
+                        client.calls[*at].place == client.calls[id].place && ran.contains(key(at))
+                    };
+                    assert!(open_calls.iter().filter(is_beside).count() <= parallel, "{shown}");
+                    assert!(open_calls.remove(id), "{id} ended unasked\n{shown}");
+                    let mut within = open_calls.iter().filter(|at| client.parent(at) == Some(id));
+                    assert!(within.next().is_none(), "{id} ended before what is in it\n{shown}");
+                    let call = client.calls.get_mut(id).unwrap();
+                    (call.result, call.is_error) = (result.clone().unwrap(), *is_error);
+                    call.duration_ms = duration_ms.unwrap();
+                    let told = usage.as_ref().map_or(0, |usage| usage.input_tokens + usage.output_tokens);
+                    assert_eq!(told, call.tokens, "{id} used what was used below it\n{shown}");
+                    call.usage = usage.clone();
+                }
+                Event::ModelCallUpdate { model_call_id: id, status: CallStatus::Start, place, .. } => {
+                    client.is_inside(place, &open_calls, shown);
+                    assert!(all_models.insert(id.clone()) && open_models.insert(id.clone()), "{shown}");
+                }
+                Event::ModelCallUpdate { model_call_id: id, place, usage, .. } => {
+                    let mut around = place.parent_id.clone();
+                    while let Some(call) = around.and_then(|id| client.calls.get_mut(&id)) {
+                        call.tokens += usage.map_or(0, |usage| usage.input_tokens + usage.output_tokens);
+                        around = call.place.parent_id.clone();
+                    }
+                    assert!(open_models.remove(id) && !open_parts.contains(id), "{shown}");
+                }
+                Event::Chunk { model_call_id: id, done, .. } => {
+                    assert!(open_models.contains(id), "{shown}");
+                    match done {
+                        true => open_parts.remove(id),
+                        false => open_parts.insert(id.clone()),
+                    };
+                }
+                Event::ModelCallReset { model_call_id: id, .. } => {
+                    assert!(open_models.contains(id), "{shown}");
+                    // What was written of a long part before its call was lost.
+                    open_parts.remove(id);
+                }
+                _ => {}
+            }
+        }
+        assert!(open_calls.is_empty() && open_models.is_empty() && open_parts.is_empty(), "{shown}");
+        client
+    }
+
+    /// What has a parent is one deeper than a call that has begun and not ended.
+    fn is_inside(&self, place: &Place, open: &BTreeSet<String>, shown: &Shown<'_>) {
+        match &place.parent_id {
+            None => assert_eq!(place.depth, 0, "{shown}"),
+            Some(parent) => {
+                assert!(open.contains(parent), "{parent} is not open\n{shown}");
+                let above = &self.calls[parent];
+                assert!(is_level(&above.name) && above.place.depth + 1 == place.depth, "{shown}");
+            }
+        }
+    }
+
+    fn parent(&self, id: &str) -> Option<&String> {
+        self.calls[id].place.parent_id.as_ref()
+    }
+
+    /// The calls of a level by step, each step's in the model's order.
+    fn rounds(&self, level: Option<&String>) -> BTreeMap<usize, BTreeMap<usize, &String>> {
+        let mut rounds: BTreeMap<usize, BTreeMap<usize, &String>> = BTreeMap::new();
+        for id in self.ids.iter().filter(|id| self.parent(id) == level) {
+            let call = &self.calls[id];
+            rounds.entry(call.step).or_default().insert(call.index, id);
+        }
+        rounds
+    }
+
+    fn tree(&self) -> ExecutionTree {
+        let node = |id: &String| {
+            let Call { name, args, place, result, is_error, started_ms, duration_ms, usage, .. } =
+                &self.calls[id];
+            let title = args["title"].as_str().unwrap_or(name);
+            TreeNode {
+                id: id.clone(),
+                parent_id: place.parent_id.clone(),
+                name: name.clone(),
+                title: (["run_subtask", "plan_step"].contains(&name.as_str())).then(|| title.to_owned()),
+                args_preview: None,
+                result_preview: Some(preview(result)),
+                is_error: is_error.then_some(true),
+                started_ms: *started_ms,
+                duration_ms: *duration_ms,
+                usage: usage.clone(),
+            }
+        };
+        ExecutionTree { nodes: self.ids.iter().map(node).collect(), ..ExecutionTree::default() }
+    }
+}
+
+/// The calls that were let in, by their keys. Those that are refused or told at the end that they were not made have a
+/// start and an end as well.
+fn ran(case: &Case) -> BTreeSet<String> {
+    let entries = case.disk.entries.borrow();
+    let started = entries.iter().filter(|entry| matches!(entry.fact, Fact::ToolStarted { .. }));
+    started.map(|entry| entry.at.clone()).collect()
+}
+
+/// Ids say where in the turn a call is: `call_TAG_LEVEL-STEP.INDEX`.
+fn key(id: &str) -> &str {
+    id.rsplit('_').next().unwrap()
+}
+
+fn step_and_index(id: &str) -> (usize, usize) {
+    let (step_key, index) = key(id).rsplit_once('.').unwrap();
+    let step = step_key.rsplit('-').next().unwrap();
+    // Of a plan's levels: first it is made, then it is reviewed, then come its waves.
+    let (step, from) = match step.strip_prefix('w') {
+        Some(wave) => (wave, 2_000),
+        None if step_key.contains("-review-") => (step, 1_000),
+        None => (step, 0),
+    };
+    (from + step.parse::<usize>().unwrap(), index.parse().unwrap())
+}
+
+/// The levels of calls.
+fn is_level(name: &str) -> bool {
+    ["run_subtask", "plan_step", "agent_create_plan", "agent_update_plan", "route_request"].contains(&name)
+}
+
+/// A plan is made before it runs, each of its steps that starts has its end, and none runs outside of its plan.
+fn plans(case: &Case, events: &[Event], shown: &Shown<'_>) {
+    let mut known: BTreeSet<&str> = case.setting.draft.iter().map(|draft| draft.id.as_str()).collect();
+    let (mut running, mut steps) = (None, BTreeMap::new());
+    let (mut swarm, mut active) = (false, None);
+    for event in events {
+        match event {
+            Event::PlanCreated { plan, .. } => assert!(known.insert(&plan.id), "{shown}"),
+            Event::PlanReadyForReview { plan } => assert!(known.contains(plan.id.as_str()), "{shown}"),
+            Event::PlanReview { plan_id, .. } => assert!(known.contains(plan_id.as_str()), "{shown}"),
+            Event::ExecutorStart { plan_id, .. } => {
+                assert!(known.contains(plan_id.as_str()) && running.replace(plan_id).is_none(), "{shown}");
+            }
+            Event::StepStart { plan_id, index, .. } => {
+                assert_eq!(running, Some(plan_id), "{shown}");
+                assert!(steps.insert((plan_id, index), None).is_none(), "{shown}");
+            }
+            Event::StepComplete { plan_id, index, status, .. } => {
+                assert_eq!(steps.insert((plan_id, index), Some(*status)), Some(None), "{shown}");
+            }
+            Event::ExecutorComplete { plan_id, completed, failed, .. } => {
+                assert_eq!(running.take(), Some(plan_id), "{shown}");
+                let of_plan = || steps.iter().filter(|((of, _), _)| *of == plan_id);
+                let done = of_plan().filter(|(_, status)| status.is_some_and(StepStatus::has_result));
+                let wrong = of_plan().filter(|(_, status)| **status == Some(StepStatus::Failed));
+                assert_eq!((done.count(), wrong.count()), (*completed as usize, *failed as usize), "{shown}");
+            }
+            Event::SwarmPlanReady { .. } => assert!(!std::mem::replace(&mut swarm, true), "{shown}"),
+            Event::SwarmStepStarted { step_index, .. } => {
+                assert!(swarm && active.replace(*step_index).is_none(), "steps never overlap\n{shown}");
+            }
+            Event::SwarmToolExecuted { step_index, .. } => assert_eq!(active, Some(*step_index), "{shown}"),
+            Event::SwarmStepCompleted { step_index, .. } => {
+                assert_eq!(active.take(), Some(*step_index), "{shown}");
+            }
+            Event::Done { .. } => {
+                assert!(steps.values().all(Option::is_some) && active.is_none(), "{shown}");
+            }
+            _ => {}
+        }
+    }
+    let end = case.end();
+    assert!(end.plans.iter().all(|plan| plan.status != PlanStatus::Executing), "{shown}");
+    let waits = end.plans.iter().filter(|plan| plan.status == PlanStatus::PendingReview).count();
+    assert!(waits <= 1, "one plan waits for the user's word at most\n{shown}");
+}
+
+/// A turn says that it has ended, once and last, and a reason wherever it did not end by itself.
+fn last_words(case: &Case, events: &[Event], shown: &Shown<'_>) {
+    assert!(matches!(events.first(), Some(Event::Session { .. })), "{shown}");
+    let kinds: Vec<&str> = events.iter().map(Event::kind).collect();
+    let count = |kind: &str| kinds.iter().filter(|is| **is == kind).count();
+    assert_eq!((count("session"), count("cost_summary"), count("done")), (1, 1, 1), "{shown}");
+    let finish = case.end().message.finish_reason.unwrap();
+    let tail: &[&str] = match finish {
+        FinishReason::Stop | FinishReason::Length | FinishReason::ContentFilter => &[],
+        FinishReason::Budget => &["budget_exceeded", "error"],
+        FinishReason::Cancelled | FinishReason::Error | FinishReason::Interrupted => &["error"],
+    };
+    assert_eq!(
+        (count("budget_exceeded"), count("error")),
+        (count_of(tail, "budget_exceeded"), count_of(tail, "error"))
+    );
+    assert!(kinds.ends_with(&[tail, &["cost_summary", "done"]].concat()), "{shown}");
+    let [.., Event::CostSummary(costs), Event::Done { finish_reason, usage, .. }] = events else {
+        panic!("{shown}")
+    };
+    assert_eq!(usage.as_ref(), Some(costs), "B-026\n{shown}");
+    assert_eq!((*finish_reason, case.end().message.stop.is_some()), (finish, !tail.is_empty()), "{shown}");
+
+    let entries = case.disk.entries.borrow();
+    let stop = entries.iter().position(|entry| matches!(entry.fact, Fact::Stopped(_)));
+    assert_eq!(stop.is_some(), !tail.is_empty(), "{shown}");
+    let after = entries.iter().skip(stop.unwrap_or(entries.len())).skip(1);
+    assert!(
+        after.into_iter().all(|entry| matches!(entry.fact, Fact::Resumed { .. })),
+        "written after a stop\n{shown}"
+    );
+    for event in events {
+        if let Event::BudgetExceeded { limit, observed, .. } = event {
+            assert!(observed >= limit, "{shown}");
+        }
+    }
+}
+
+fn count_of(kinds: &[&str], kind: &str) -> usize {
+    kinds.iter().filter(|is| **is == kind).count()
+}
+
+/// No limit is crossed by even one, as the journal counts; the ledger says the same.
+fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
+    let limits = case.limits;
+    let (mut llm_calls, mut tool_calls, mut subtasks, mut result_bytes) = (0, 0, 0, 0);
+    let mut tokens: BTreeMap<(&str, u32), Usage> = BTreeMap::new();
+    let mut steps: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let entries = case.disk.entries.borrow();
+    for entry in entries.iter() {
+        match &entry.fact {
+            Fact::ModelStarted { attempt, place, held, .. } => {
+                llm_calls += 1;
+                tokens.insert((&entry.at, *attempt), *held);
+                let level = entry.at.trim_end_matches(|digit: char| digit.is_ascii_digit());
+                steps.entry(level).or_default().insert(&entry.at);
+                assert!(held.input_tokens <= limits.history_tokens, "{shown}");
+                assert!(entry.elapsed_ms < limits.wall_clock_ms && place.depth <= limits.depth, "{shown}");
+            }
+            Fact::ModelEnded { outcome: ModelOutcome::Replied(reply), .. } => {
+                let last = tokens.range_mut(..=(entry.at.as_str(), u32::MAX)).next_back().unwrap();
+                *last.1 = reply.usage.unwrap_or(*last.1);
+            }
+            // Who did not begin to answer used nothing.
+            Fact::ModelEnded { outcome: ModelOutcome::Failed { .. }, first_byte_ms: None, .. } => {
+                let last = tokens.range_mut(..=(entry.at.as_str(), u32::MAX)).next_back().unwrap();
+                *last.1 = Usage::default();
+            }
+            Fact::ModelRetried { .. } => llm_calls += 1,
+            Fact::ToolStarted { subtask, .. } => {
+                tool_calls += 1;
+                subtasks += u32::from(*subtask);
+                assert!(entry.elapsed_ms < limits.wall_clock_ms, "{shown}");
+            }
+            Fact::ToolEnded(end) => result_bytes += end.content.len() as u64,
+            _ => {}
+        }
+    }
+    assert!(llm_calls <= limits.llm_calls && tool_calls <= limits.tool_calls, "{shown}");
+    assert!(subtasks <= limits.subtasks, "{shown}");
+    assert!(limits.turn_result_bytes.is_none_or(|limit| result_bytes <= limit), "{shown}");
+    let used: u64 = tokens.values().map(|usage| usage.input_tokens + usage.output_tokens).sum();
+    assert!(limits.turn_tokens.is_none_or(|limit| used <= limit), "{used} tokens\n{shown}");
+    let most = |at: &str| match crate::turn::keys::work(&format!("{at}0")) {
+        Work::Plan | Work::Review => limits.schema_retries + 2,
+        Work::Step => limits.step_iterations,
+        Work::Root | Work::Subtask => limits.iterations,
+        Work::Route => 1,
+    };
+    assert!(steps.iter().all(|(at, made)| made.len() <= most(at) as usize), "{shown}");
+    let is_cut = |call: &Call| call.result.len() <= limits.tool_result_bytes;
+    assert!(client.calls.values().all(is_cut), "{shown}");
+
+    let end = case.end();
+    let costs = end.message.usage.unwrap();
+    assert_eq!((costs.llm_calls, costs.tool_calls, costs.subtasks), (llm_calls, tool_calls, subtasks));
+    assert_eq!(costs.by_model.values().map(|share| share.llm_calls).sum::<u32>(), llm_calls);
+    let requests = end.calls.iter().map(|row| match row {
+        CallRecord::Model { model, .. } if model == "canned" => 0,
+        CallRecord::Model { retries, .. } => retries + 1,
+        CallRecord::Tool { .. } | CallRecord::Failure(_) => 0,
+    });
+    let tools = end.calls.iter().filter(|row| matches!(row, CallRecord::Tool { .. })).count();
+    assert_eq!(
+        (requests.sum::<u32>(), tools),
+        (llm_calls, client.ids.len()),
+        "a row for each call, with all its requests\n{shown}"
+    );
+}
+
+/// The stored tree is the one that a client builds.
+fn stored(case: &Case, tree: ExecutionTree, shown: &Shown<'_>) {
+    let mut stored = case.end().message.execution_tree.unwrap();
+    stored.nodes.iter_mut().for_each(|node| node.args_preview = None);
+    assert_eq!(std::mem::take(&mut stored.plans), case.end().plans, "{shown}");
+    assert_eq!(stored, tree, "{shown}");
+}
+
+/// Each call of the root is followed by its one result, in the model's order, and it is the one that clients saw.
+fn history(case: &Case, client: &Client) {
+    let calls = client.rounds(None).into_values().flat_map(BTreeMap::into_values);
+    let mut seen = calls.map(|id| &client.calls[id]);
+    let mut unanswered: Vec<&str> = Vec::new();
+    let end = case.end();
+    for message in &end.history {
+        match message {
+            Message::Tool { call_id, content, is_error, name } => {
+                assert_eq!(unanswered.first(), Some(&call_id.as_str()), "a result without its call");
+                unanswered.remove(0);
+                let seen = seen.next().expect("nobody saw this call");
+                assert_eq!((name, content, *is_error), (&seen.name, &seen.result, seen.is_error));
+            }
+            Message::Assistant { tool_calls, .. } => {
+                assert!(unanswered.is_empty(), "a call without its result: {unanswered:?}");
+                unanswered.extend(tool_calls.iter().map(|call| call.call_id.as_str()));
+            }
+            Message::User { .. } => assert!(unanswered.is_empty()),
+        }
+    }
+    assert!(unanswered.is_empty(), "a call without its result: {unanswered:?}");
+    // A turn whose journal cannot be replayed does not know what the model had seen.
+    assert!(seen.next().is_none() || end.message.finish_reason == Some(FinishReason::Interrupted));
+}
+
+/// What a level sees of the shared memory and what it wrote, computed anew from who called what in which round, and
+/// compared with what each call of it read: siblings of a round are blind to each other, a later round sees (N-153,
+/// N-154), and of two writes the later one in the model's order wins.
+fn memory(
+    client: &Client,
+    level: Option<&String>,
+    seen: &BTreeMap<String, String>,
+    shown: &Shown<'_>,
+) -> BTreeMap<String, String> {
+    let (mut seen, mut written) = (seen.clone(), BTreeMap::new());
+    for round in client.rounds(level).into_values() {
+        let mut settled = BTreeMap::new();
+        // A round that was cut off with its step never settled.
+        let was_cut = |id: &&String| client.calls[*id].result.contains("its step");
+        if round.values().any(was_cut) {
+            break;
+        }
+        for id in round.into_values() {
+            let Call { name, args, result, is_error, .. } = &client.calls[id];
+            let key = args["key"].as_str().unwrap_or_default();
+            match name.as_str() {
+                "memory_write" if !is_error => {
+                    settled.insert(key.to_owned(), args["value"].as_str().unwrap().to_owned());
+                }
+                "memory_read" if !is_error => assert_eq!(seen.get(key), Some(result), "{id}\n{shown}"),
+                "memory_read" if result.starts_with("nothing is stored") => {
+                    assert_eq!(seen.get(key), None, "{id}\n{shown}");
+                }
+                "memory_list" if !is_error => {
+                    let listed: Vec<String> =
+                        seen.iter().map(|(key, value)| format!("{key} ({} bytes)", value.len())).collect();
+                    let listed =
+                        if listed.is_empty() { "the memory is empty".to_owned() } else { listed.join("\n") };
+                    assert_eq!(*result, listed, "{id}\n{shown}");
+                }
+                "agent_create_plan" | "agent_update_plan" => {
+                    settled.extend(memory(client, Some(id), &seen, shown));
+                }
+                "run_subtask" | "plan_step" => {
+                    settled.extend(memory(client, Some(id), &seen, shown));
+                    if !is_error && !result.contains("[The memory of this turn is full") {
+                        // The notes beside a subtask's result are the caller's alone, who may pass them on in its own.
+                        let own = (name == "run_subtask").then_some("\n\n[These tools");
+                        let text = own.and_then(|notes| result.split(notes).next()).unwrap_or(result);
+                        settled.insert(format!("task:{id}"), text.to_owned());
+                    }
+                }
+                _ => {}
+            }
+        }
+        seen.extend(settled.clone());
+        written.extend(settled);
+    }
+    // What a call wrote that was stopped is lost with it; nothing comes after that.
+    written
+}

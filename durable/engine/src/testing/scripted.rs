@@ -1,0 +1,331 @@
+//! A model that plays scripts, and the clock that only tests advance.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::task::Poll;
+
+use futures::future::{LocalBoxFuture, poll_fn};
+use futures::stream::{self, LocalBoxStream, StreamExt};
+use futures::{FutureExt, Stream};
+use serde_json::{Value, json};
+
+use crate::ports::*;
+use crate::profiles::Chain;
+use wire::model::*;
+
+/// What the model does in one step of a level.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    Text(&'static str),
+    /// Reasoning, then text.
+    Think(&'static str, &'static str),
+    /// Text that ends otherwise than by itself.
+    Ended(&'static str, ReplyFinish),
+    /// Text that does not come to its end.
+    Hang(&'static str),
+    Calls(Vec<(&'static str, Value)>),
+    /// Calls with text before them.
+    TextAndCalls(&'static str, Vec<(&'static str, Value)>),
+    /// Some text, then a failure.
+    Fail(&'static str, ModelErrorKind),
+    /// Some text, then the end of the stream without its terminator.
+    Cut(&'static str),
+    /// Failed requests, each to the model at a place of the chain, then an answer by the one at `answers_at`.
+    After(Vec<(usize, ModelErrorKind)>, &'static str),
+    /// Refused while the request has messages before the level's own, then calls.
+    TooLongThen(Vec<(&'static str, Value)>),
+}
+
+/// Replies by the instructions of a level; the last one repeats.
+pub type Script = BTreeMap<String, Vec<Reply>>;
+
+/// The script of a turn: each level's instructions with its replies.
+pub fn script(levels: &[(&str, Vec<Reply>)]) -> Script {
+    levels.iter().map(|(instructions, replies)| ((*instructions).to_owned(), replies.clone())).collect()
+}
+
+/// A `run_subtask` call.
+pub fn subtask(instructions: &str) -> (&'static str, Value) {
+    ("run_subtask", json!({"title": format!("do {instructions}"), "instructions": instructions}))
+}
+
+pub struct ScriptedModel {
+    script: Script,
+    pub requests: RefCell<Vec<ModelRequest>>,
+    /// Calls whose stream was dropped before its end.
+    pub aborted: Rc<Cell<u32>>,
+    /// Who answers in [`Reply::After`].
+    pub answers_at: Cell<usize>,
+    /// Tokens that each call writes to the provider's cache.
+    pub writes_cache: Cell<u64>,
+    /// When the turn's time is up, as the last call was told.
+    pub until_ms: Cell<u64>,
+    pace: Rc<Pace>,
+}
+
+impl ScriptedModel {
+    pub fn new(script: Script, pace: Rc<Pace>) -> Self {
+        ScriptedModel {
+            script,
+            requests: RefCell::default(),
+            aborted: Rc::default(),
+            answers_at: Cell::default(),
+            writes_cache: Cell::default(),
+            until_ms: Cell::default(),
+            pace,
+        }
+    }
+}
+
+impl Model for ScriptedModel {
+    fn call(
+        &self,
+        request: &ModelRequest,
+        _: &Chain,
+        until_ms: u64,
+    ) -> LocalBoxStream<'static, Result<Heard, ModelError>> {
+        self.until_ms.set(until_ms);
+        self.requests.borrow_mut().push(request.clone());
+        // The newest message that is somebody's instructions; the loop's own reminders are not.
+        let instructions = |message: &Message| match message {
+            Message::User { content } => {
+                Some(script_key(&content.text())).filter(|text| self.script.contains_key(text))
+            }
+            _ => None,
+        };
+        let found =
+            request.messages.iter().enumerate().rev().find_map(|(at, m)| Some((at, instructions(m)?)));
+        let (at, content) = found.unwrap_or_else(|| panic!("no script for {:?}", request.messages));
+        let step = step(&request.messages[at..]);
+        let replies = &self.script[&content];
+        let reply = replies.get(step).unwrap_or_else(|| replies.last().unwrap());
+        let words = |text: &str| -> Vec<Result<Heard, ModelError>> {
+            let word = |word: &str| Ok(Heard::Events(vec![ModelEvent::Text(word.to_owned())]));
+            text.split_inclusive(' ').map(word).collect()
+        };
+        let ended = |calls: &[(&'static str, Value)], finish: ReplyFinish| {
+            let tool_calls: Vec<ToolCall> = calls
+                .iter()
+                .enumerate()
+                .map(|(index, (name, arguments))| ToolCall {
+                    call_id: format!("p{step}.{index}"),
+                    name: (*name).to_owned(),
+                    arguments: arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned),
+                })
+                .collect();
+            let cache_write_tokens = self.writes_cache.get();
+            let usage = Usage { input_tokens: 10, cached_tokens: 4, cache_write_tokens, output_tokens: 2 };
+            // Some providers do not tell.
+            let usage = Some(usage).filter(|_| self.pace.draw().is_none_or(|drawn| drawn % 8 != 0));
+            Ok(Heard::Events(vec![ModelEvent::Finished(Box::new(ModelReply {
+                text: String::new(),
+                tool_calls,
+                finish,
+                usage,
+                raw: None,
+            }))]))
+        };
+        let error = |kind| ModelError { kind, message: "the provider said no".to_owned() };
+        let asking =
+            |place, after: Option<ModelErrorKind>| Ok(Heard::Asking { place, after: after.map(error) });
+        let finished = |calls: &[(&'static str, Value)]| {
+            ended(calls, if calls.is_empty() { ReplyFinish::Stop } else { ReplyFinish::ToolCalls })
+        };
+        let mut hangs = false;
+        let items = match reply {
+            Reply::Text(text) => [words(text), vec![finished(&[])]].concat(),
+            Reply::Think(thought, text) => {
+                let thought = Ok(Heard::Events(vec![ModelEvent::Reasoning((*thought).to_owned())]));
+                [vec![thought], words(text), vec![finished(&[])]].concat()
+            }
+            Reply::Ended(text, finish) => [words(text), vec![ended(&[], *finish)]].concat(),
+            Reply::Calls(calls) => vec![finished(calls)],
+            Reply::TextAndCalls(text, calls) => [words(text), vec![finished(calls)]].concat(),
+            Reply::Hang(text) => {
+                hangs = true;
+                words(text)
+            }
+            Reply::Cut(text) => words(text),
+            Reply::Fail(text, kind) => [words(text), vec![Err(error(*kind))]].concat(),
+            Reply::TooLongThen(_) if at > 0 => vec![Err(error(ModelErrorKind::ContextTooLong))],
+            Reply::TooLongThen(calls) => vec![finished(calls)],
+            Reply::After(failures, text) => {
+                let first = failures.first().map_or(0, |(place, _)| *place);
+                let next = failures.iter().skip(1).map(|(place, _)| *place).chain([self.answers_at.get()]);
+                let retries = failures.iter().zip(next).map(|((_, kind), next)| asking(next, Some(*kind)));
+                let begun = [asking(first, None)].into_iter().chain(retries).chain([Ok(Heard::Answering)]);
+                begun.chain(words(text)).chain([finished(&[])]).collect()
+            }
+        };
+        let guard = AbortGuard { aborted: Rc::clone(&self.aborted), finished: Cell::new(false) };
+        paced(items, hangs, guard, Rc::clone(&self.pace)).boxed_local()
+    }
+}
+
+/// The name of a level in a script: its instructions; of those that plans write themselves, what they are about.
+fn script_key(text: &str) -> String {
+    let between = |from: &str, to: &str| Some(text.split_once(from)?.1.split_once(to)?.0.to_owned());
+    if let Some(objective) = between("<objective>\n", "\n</objective>").filter(|_| text.starts_with('<')) {
+        let kind = match () {
+            () if text.starts_with("<plan>") => "review",
+            () if text.contains("<changes>") => "change",
+            () => "plan",
+        };
+        return format!("{kind} {objective}");
+    }
+    text.split_once("\n<plan_objective>").map_or(text, |(instructions, _)| instructions).to_owned()
+}
+
+/// A planner's reply.
+pub fn planned(steps: &[(&'static str, &[&'static str])]) -> Reply {
+    let step = |(id, needs): &(&str, &[&str])| json!({"id": id, "title": format!("Step {id}"), "instructions": id, "depends_on": needs});
+    let steps: Vec<Value> = steps.iter().map(step).collect();
+    Reply::Calls(vec![("finish_subtask", json!({"reasoning": "because", "steps": steps}))])
+}
+
+/// A call for a plan.
+pub fn plan(objective: &str, mode: &str) -> (&'static str, Value) {
+    ("agent_create_plan", json!({"objective": objective, "execution_mode": mode}))
+}
+
+/// How fast models and tools are: without a seed one item per turn of the executor, so that levels that run in
+/// parallel take turns; with one, random delays, the same for the same seed.
+pub struct Pace {
+    pub clock: Rc<FakeClock>,
+    state: Cell<u64>,
+}
+
+impl Pace {
+    pub fn new(seed: u64) -> Self {
+        Pace { clock: Rc::default(), state: Cell::new(seed) }
+    }
+
+    /// A random number (xorshift64); none without a seed.
+    fn draw(&self) -> Option<u64> {
+        let mut x = self.state.get();
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        self.state.set(x);
+        Some(x).filter(|x| *x != 0)
+    }
+
+    async fn pause(&self) {
+        match self.draw() {
+            None => yield_once().await,
+            Some(drawn) => self.clock.sleep(drawn % 40).await,
+        }
+    }
+
+    /// How long a tool takes.
+    pub fn tool_ms(&self) -> u64 {
+        self.draw().map_or(5, |drawn| drawn % 60)
+    }
+}
+
+/// Which of its replies a level is at. Its oldest rounds may be pruned away: the ids of its calls say how many.
+fn step(own: &[Rc<Message>]) -> usize {
+    own.iter().fold(0, |step, message| match &**message {
+        Message::Assistant { tool_calls, .. } => {
+            let told = tool_calls.first().and_then(|call| call.call_id.strip_prefix('p')?.split('.').next());
+            told.map_or(step, |told| told.parse().unwrap()) + 1
+        }
+        _ => step,
+    })
+}
+
+struct AbortGuard {
+    aborted: Rc<Cell<u32>>,
+    finished: Cell<bool>,
+}
+
+impl Drop for AbortGuard {
+    fn drop(&mut self) {
+        if !self.finished.get() {
+            self.aborted.set(self.aborted.get() + 1);
+        }
+    }
+}
+
+fn paced<T: 'static>(items: Vec<T>, hangs: bool, guard: AbortGuard, pace: Rc<Pace>) -> impl Stream<Item = T> {
+    stream::unfold((items.into_iter(), guard, pace), move |(mut items, guard, pace)| async move {
+        pace.pause().await;
+        match items.next() {
+            Some(item) => {
+                guard.finished.set(items.len() == 0 && !hangs);
+                Some((item, (items, guard, pace)))
+            }
+            None if hangs => futures::future::pending().await,
+            None => None,
+        }
+    })
+}
+
+pub async fn yield_once() {
+    let mut yielded = false;
+    poll_fn(|context| {
+        if yielded {
+            return Poll::Ready(());
+        }
+        yielded = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+#[derive(Default)]
+pub struct FakeClock {
+    now: Cell<u64>,
+    /// Milliseconds that pass each time somebody looks.
+    pub tick: Cell<u64>,
+    sleepers: RefCell<Vec<(u64, futures::channel::oneshot::Sender<()>)>>,
+}
+
+impl FakeClock {
+    /// Time passes in which nothing runs.
+    pub fn pass(&self, ms: u64) {
+        self.now.set(self.now.get() + ms);
+    }
+
+    /// How many sleeps somebody still waits for.
+    pub fn timers(&self) -> usize {
+        self.sleepers.borrow().iter().filter(|(_, sender)| !sender.is_canceled()).count()
+    }
+
+    /// Goes to a moment.
+    pub fn set(&self, now_ms: u64) {
+        self.now.set(now_ms);
+    }
+
+    /// Goes to the earliest moment at which something wakes; false when nobody sleeps.
+    pub fn advance_to_next(&self) -> bool {
+        self.sleepers.borrow_mut().retain(|(_, sender)| !sender.is_canceled());
+        let next = self.sleepers.borrow().iter().map(|(due, _)| *due).min();
+        let Some(next) = next else { return false };
+        self.now.set(self.now.get().max(next));
+        let sleepers = std::mem::take(&mut *self.sleepers.borrow_mut());
+        for (due, sender) in sleepers {
+            if due <= self.now.get() {
+                let _ = sender.send(());
+            } else {
+                self.sleepers.borrow_mut().push((due, sender));
+            }
+        }
+        true
+    }
+}
+
+impl Clock for FakeClock {
+    fn now_ms(&self) -> u64 {
+        self.now.set(self.now.get() + self.tick.get());
+        self.now.get()
+    }
+
+    fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
+        let (sender, receiver) = futures::channel::oneshot::channel();
+        self.sleepers.borrow_mut().push((self.now.get() + ms, sender));
+        receiver.map(|_| ()).boxed_local()
+    }
+}

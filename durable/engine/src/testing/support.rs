@@ -1,0 +1,407 @@
+//! A thread with one turn: what is on its disk, the log that can die, and how the turn is played.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use futures::FutureExt;
+use futures::task::{ArcWake, waker};
+
+pub use super::scripted::*;
+use super::test_tools::TestTools;
+use crate::journal::{Commit, Entry, FORMAT, LEAST_READER, Setting, TextPart, TurnEnd, TurnSpec};
+use crate::offer::{InContext, offered};
+use crate::ports::*;
+use crate::profiles::{Chain, ContextProfile, Limits, Offer, Price};
+use crate::toolbelt::ToolPolicy;
+use crate::turn::{Ran, Turn, prompt};
+use wire::model::*;
+use wire::protocol::{AgentState, ClientTool, ContextKind, Event, Seq};
+
+/// How a run is lost.
+#[derive(Clone, Copy, Debug)]
+pub enum Kill {
+    /// After so many commits of its own.
+    AfterCommits(usize),
+    /// The same, but its last commit is on disk without the run's hearing of it.
+    Unheard(usize),
+    /// At this step of the executor, with futures dropped where they stand.
+    AtStep(usize),
+}
+
+/// What is on disk: it outlives the runs of a turn.
+#[derive(Default)]
+pub struct Disk {
+    pub entries: RefCell<Vec<Entry>>,
+    pub events: RefCell<BTreeMap<Seq, Event>>,
+    keys: RefCell<BTreeSet<String>>,
+    rows: RefCell<BTreeSet<String>>,
+    pub end: RefCell<Option<TurnEnd>>,
+    next_seq: Cell<Seq>,
+    pub commits: Cell<usize>,
+}
+
+impl Disk {
+    /// Puts the journal of another run on the disk.
+    pub fn found(&self, entries: Vec<Entry>) {
+        self.rows.borrow_mut().extend(entries.iter().map(Entry::key));
+        *self.entries.borrow_mut() = entries;
+    }
+}
+
+/// One run's way to the disk. Can die, as a killed process does.
+pub struct RunLog {
+    disk: Rc<Disk>,
+    /// What this run's clients saw: announced chunks included.
+    pub seen: RefCell<BTreeMap<Seq, Event>>,
+    kill: Option<Kill>,
+    /// Commits that it may still make.
+    left: Cell<usize>,
+}
+
+impl RunLog {
+    fn seq(&self) -> Seq {
+        self.disk.next_seq.set(self.disk.next_seq.get() + 1);
+        self.disk.next_seq.get()
+    }
+
+    fn expand(part: &TextPart) -> impl Iterator<Item = (Seq, Event)> {
+        let mut at = 0;
+        let last = part.chunks.len() - 1;
+        part.chunks.iter().enumerate().map(move |(index, (seq, length))| {
+            let content = part.text.get(at..at + *length as usize).unwrap().to_owned();
+            at += *length as usize;
+            let chunk = Event::Chunk {
+                content,
+                part_id: part.part_id.clone(),
+                model_call_id: part.model_call_id.clone(),
+                place: part.place.clone(),
+                done: index == last && !part.more,
+                kind: part.kind,
+            };
+            (*seq, chunk)
+        })
+    }
+}
+
+impl Log for RunLog {
+    fn commit(&self, commit: Commit) -> Result<(), LogError> {
+        let disk = &self.disk;
+        if self.left.get() == 0 {
+            return Err(LogError::Fenced);
+        }
+        self.left.set(self.left.get() - 1);
+        assert!(disk.end.borrow().is_none(), "a write after the end: {commit:?}");
+        disk.commits.set(disk.commits.get() + 1);
+        for entry in &commit.entries {
+            assert!(disk.rows.borrow_mut().insert(entry.key()), "{} was journaled twice", entry.key());
+        }
+        // As storage does: entries go through JSON.
+        let json = serde_json::to_string(&commit.entries).unwrap();
+        disk.entries.borrow_mut().extend(serde_json::from_str::<Vec<Entry>>(&json).unwrap());
+        disk.events.borrow_mut().extend(commit.texts.iter().flat_map(RunLog::expand));
+        for (key, event) in commit.events {
+            if !disk.keys.borrow_mut().insert(key) {
+                continue;
+            }
+            let seq = self.seq();
+            disk.events.borrow_mut().insert(seq, event.clone());
+            self.seen.borrow_mut().insert(seq, event);
+        }
+        if let Some(end) = commit.end {
+            *disk.end.borrow_mut() = Some(*end);
+        }
+        match self.kill {
+            Some(Kill::Unheard(_)) if self.left.get() == 0 => Err(LogError::Storage("lost".to_owned())),
+            _ => Ok(()),
+        }
+    }
+
+    fn announce(&self, chunk: Event) -> Seq {
+        let seq = self.seq();
+        self.seen.borrow_mut().insert(seq, chunk);
+        seq
+    }
+}
+
+struct Woken(AtomicBool);
+
+impl ArcWake for Woken {
+    fn wake_by_ref(woken: &Arc<Self>) {
+        woken.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// A thread with one turn, over all its runs.
+pub struct Case {
+    pub model: Rc<ScriptedModel>,
+    pub tools: Rc<TestTools>,
+    pub clock: Rc<FakeClock>,
+    pub disk: Rc<Disk>,
+    pub limits: Limits,
+    /// The user's message, which is the root's instructions.
+    pub content: String,
+    pub history: Vec<Message>,
+    pub retrieved: Option<String>,
+    /// What the client of each run saw.
+    pub seen: BTreeMap<Seq, Event>,
+    pub capabilities: Capabilities,
+    /// By which tools are offered, and which holds when they are called.
+    pub offered_by: ToolPolicy,
+    pub policy: ToolPolicy,
+    pub price: Option<Price>,
+    pub client_tools: Vec<ClientTool>,
+    /// How the last run ended.
+    pub ran: Option<Result<Ran, LogError>>,
+    /// Models after the first of the chain.
+    pub then: Vec<Offer>,
+    pub subtask_chain: Option<Chain>,
+    pub context: &'static str,
+    pub setting: Setting,
+}
+
+impl Case {
+    pub fn new(script: Script) -> Self {
+        Case::seeded(script, 0)
+    }
+
+    /// With delays that this number decides.
+    pub fn seeded(script: Script, seed: u64) -> Self {
+        let pace = Rc::new(Pace::new(seed));
+        let workspace_root = Some("/".to_owned());
+        let policy = ToolPolicy { workspace_root, ..ToolPolicy::of(ContextKind::Thread) };
+        Case {
+            clock: Rc::clone(&pace.clock),
+            tools: Rc::new(TestTools::new(&pace)),
+            model: Rc::new(ScriptedModel::new(script, pace)),
+            disk: Rc::default(),
+            limits: Limits::default(),
+            content: "go".to_owned(),
+            history: Vec::new(),
+            retrieved: None,
+            seen: BTreeMap::new(),
+            capabilities: Capabilities::default(),
+            offered_by: policy.clone(),
+            policy,
+            price: None,
+            client_tools: Vec::new(),
+            ran: None,
+            then: Vec::new(),
+            subtask_chain: None,
+            context: "thread",
+            setting: Setting::default(),
+        }
+    }
+
+    pub fn limits(mut self, change: impl Fn(&mut Limits)) -> Self {
+        change(&mut self.limits);
+        self
+    }
+
+    fn spec(&self) -> TurnSpec {
+        let profile = &ContextProfile::named(self.context).unwrap().in_mode(self.setting.mode);
+        let draft = self.setting.draft.as_deref();
+        let in_context = InContext { profile: *profile, has_draft: draft.is_some() };
+        let about = prompt::About {
+            context: profile,
+            entity_id: None,
+            has_tools: true,
+            draft,
+            browser: self.setting.browser.as_ref(),
+        };
+        let first = Offer { price: self.price, ..offer("m1", self.capabilities) };
+        let chain = Chain { first, then: self.then.clone() };
+        TurnSpec {
+            format: FORMAT,
+            least_reader: LEAST_READER,
+            thread_id: "thread".to_owned(),
+            turn_id: "turn".to_owned(),
+            user_message_id: "user-message".to_owned(),
+            assistant_message_id: "assistant-message".to_owned(),
+            content: self.content.as_str().into(),
+            context_type: self.context.to_owned(),
+            setting: self.setting.clone(),
+            profile: "primary".to_owned(),
+            chain: if self.setting.mode.is_some() { chain.calling_in_text() } else { chain },
+            subtask_chain: self.subtask_chain.clone(),
+            limits: self.limits,
+            policy: self.policy.clone(),
+            tools: offered(&*self.tools, &self.client_tools, &self.offered_by, in_context),
+            system: prompt::root(about, &self.limits),
+            history_until: 0,
+            retrieved: self.retrieved.clone(),
+            replaces_message_id: None,
+            created_at: 0,
+        }
+    }
+
+    fn ports(&self, log: Rc<RunLog>) -> Ports {
+        let model = Rc::clone(&self.model) as Rc<dyn Model>;
+        Ports { model, tools: Rc::clone(&self.tools) as _, clock: Rc::clone(&self.clock) as _, log }
+    }
+
+    /// Begins the turn and lets `during` act on it between two steps of the executor, until it is over.
+    pub fn run_with(&mut self, kill: Option<Kill>, during: impl FnMut(&Turn, usize)) {
+        let log = self.log(kill);
+        let turn = Turn::begin(self.spec(), self.history.clone(), self.ports(Rc::clone(&log)));
+        self.play(turn, &log, during);
+    }
+
+    /// Takes the turn up from what is on disk.
+    pub fn resume(&mut self, kill: Option<Kill>) {
+        self.resume_with(kill, |_, _| {});
+    }
+
+    /// The same, acted on between two steps of the executor.
+    pub fn resume_with(&mut self, kill: Option<Kill>, during: impl FnMut(&Turn, usize)) {
+        let log = self.log(kill);
+        let entries = self.disk.entries.borrow().clone();
+        let turn = Turn::resume(entries, self.history.clone(), self.ports(Rc::clone(&log)));
+        self.play(turn, &log, during);
+    }
+
+    /// Takes a parked turn up from what is on disk, says something to it and lets it go on.
+    pub fn say<T>(&mut self, kill: Option<Kill>, say: impl FnOnce(&Turn) -> T) -> T {
+        let log = self.log(kill);
+        let entries = self.disk.entries.borrow().clone();
+        let turn = Turn::rebuild(entries, self.history.clone(), self.ports(Rc::clone(&log))).unwrap();
+        let said = say(&turn);
+        self.play(Ok(turn), &log, |_, _| {});
+        said
+    }
+
+    pub fn run(mut self) -> Case {
+        self.run_with(None, |_, _| {});
+        self.check();
+        self
+    }
+
+    fn log(&self, kill: Option<Kill>) -> Rc<RunLog> {
+        let left = match kill {
+            Some(Kill::AfterCommits(commits) | Kill::Unheard(commits)) => commits,
+            Some(Kill::AtStep(_)) | None => usize::MAX,
+        };
+        let (disk, left) = (Rc::clone(&self.disk), Cell::new(left));
+        Rc::new(RunLog { disk, seen: RefCell::default(), kill, left })
+    }
+
+    fn play(&mut self, turn: Result<Rc<Turn>, LogError>, log: &RunLog, mut during: impl FnMut(&Turn, usize)) {
+        if let Ok(turn) = turn {
+            let woken = Arc::new(Woken(AtomicBool::new(true)));
+            let waker = waker(Arc::clone(&woken));
+            let mut running = turn.run().boxed_local();
+            let mut step = 0;
+            loop {
+                during(&turn, step);
+                if matches!(log.kill, Some(Kill::AtStep(last)) if last == step) {
+                    break;
+                }
+                step += 1;
+                if !woken.0.swap(false, Ordering::SeqCst) {
+                    assert!(self.clock.advance_to_next(), "the turn hangs");
+                    continue;
+                }
+                if let Poll::Ready(ran) = running.poll_unpin(&mut Context::from_waker(&waker)) {
+                    self.ran = Some(ran);
+                    break;
+                }
+            }
+        }
+        self.seen.extend(log.seen.take());
+    }
+
+    pub fn events(&self) -> Vec<Event> {
+        self.disk.events.borrow().values().cloned().collect()
+    }
+
+    pub fn end(&self) -> TurnEnd {
+        self.disk.end.borrow().clone().expect("the turn has no end")
+    }
+
+    /// The events as short lines: what tests compare whole.
+    pub fn lines(&self) -> Vec<String> {
+        self.events().iter().map(line).collect()
+    }
+
+    pub fn check(&self) {
+        super::invariants::check(self);
+    }
+}
+
+/// A model without a price.
+pub fn offer(model: &str, capabilities: Capabilities) -> Offer {
+    let choice = ModelChoice { capabilities, ..ModelChoice::new("scripted", model) };
+    Offer { choice: Rc::new(choice), price: None }
+}
+
+/// One event as a short line, in which ids are the keys that they are derived from.
+pub fn line(event: &Event) -> String {
+    let short = |id: &str| id.rsplit('_').next().unwrap_or_default().to_owned();
+    let place = |place: &wire::protocol::Place| match &place.parent_id {
+        Some(parent) => format!(" in {} depth {}", short(parent), place.depth),
+        None => String::new(),
+    };
+    match event {
+        Event::AgentState { state: AgentState::WaitingOnUser, .. } => "state waiting".to_owned(),
+        Event::AgentState { state: AgentState::ExecutingPlan, .. } => "state executing_plan".to_owned(),
+        Event::PlanCreated { plan, .. } => format!("plan {} of {}", short(&plan.id), plan.steps.len()),
+        Event::PlanReadyForReview { plan } => format!("plan {} ready", short(&plan.id)),
+        Event::PlanReview { plan_id, verdict, .. } => format!("plan {} {verdict:?}", short(plan_id)),
+        Event::ExecutorStart { plan_id, steps } => format!("executor {} start {steps}", short(plan_id)),
+        Event::StepStart { step_id, tool_call_id, .. } => {
+            format!("step {step_id} start {}", short(tool_call_id))
+        }
+        Event::StepComplete { step_id, status, .. } => format!("step {step_id} {status:?}"),
+        Event::ExecutorComplete { status, completed, failed, skipped, .. } => {
+            format!("executor {status:?} {completed} {failed} {skipped}")
+        }
+        Event::AgentState { details, .. } => format!("state {}", details.as_deref().unwrap_or("thinking")),
+        Event::ApprovalRequest { approval_id, tool_call_id, name, place: at, .. } => {
+            assert_eq!(short(approval_id), short(tool_call_id));
+            format!("ask {} {name}{}", short(approval_id), place(at))
+        }
+        Event::ApprovalResolved { approval_id, decision, place: at, .. } => {
+            format!("resolved {} {decision:?}{}", short(approval_id), place(at))
+        }
+        Event::ModelCallUpdate { model_call_id, status, place: at, finish_reason, .. } => {
+            let why = finish_reason.as_deref().map(|why| format!(" {why}")).unwrap_or_default();
+            format!("model {} {status:?}{why}{}", short(model_call_id), place(at)).replace("Start", "start")
+        }
+        Event::Chunk { content, part_id, place: at, done, .. } => {
+            let done = if *done { " done" } else { "" };
+            format!("chunk {} {content:?}{done}{}", short(part_id), place(at))
+        }
+        Event::ToolCallUpdate { tool_call_id, name, awaits: Some(on), place: at, .. } => {
+            format!("tool {} {name} Start awaits {}{}", short(tool_call_id), on.as_str(), place(at))
+        }
+        Event::ToolCallUpdate { tool_call_id, name, status, result, is_error, place: at, .. } => {
+            let result = result.as_deref().map(|text| format!(" {text:?}")).unwrap_or_default();
+            let error = if *is_error { " error" } else { "" };
+            format!("tool {} {name} {status:?}{error}{result}{}", short(tool_call_id), place(at))
+        }
+        Event::ModelCallReset { model_call_id, place: at, .. } => {
+            format!("reset {}{}", short(model_call_id), place(at))
+        }
+        Event::SwarmPlanReady { steps } => format!("swarm plan {}", steps.join(", ")),
+        Event::SwarmStepStarted { step_index, description } => {
+            format!("swarm step {step_index} start {description}")
+        }
+        Event::SwarmToolExecuted { step_index, tool, brief_result } => {
+            format!("swarm tool {step_index} {tool} {brief_result}")
+        }
+        Event::SwarmStepCompleted { step_index, result, .. } => format!("swarm step {step_index} {result}"),
+        Event::SwarmComplete { result } => format!("swarm complete {result}"),
+        Event::BudgetExceeded { reason, limit, observed } => {
+            format!("budget {reason:?} {observed} of {limit}")
+        }
+        Event::Error { code, .. } => format!("error {code}"),
+        Event::CostSummary(costs) => {
+            format!("cost {} llm {} tools {} subtasks", costs.llm_calls, costs.tool_calls, costs.subtasks)
+        }
+        Event::Done { finish_reason, .. } => format!("done {finish_reason:?}"),
+        Event::Session { .. } => "session".to_owned(),
+    }
+}

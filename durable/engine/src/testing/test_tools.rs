@@ -1,0 +1,139 @@
+//! Tools whose runs are observed.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+
+use super::scripted::Pace;
+use crate::calls;
+use crate::ports::{Tool, ToolContext, ToolError, Tools};
+use crate::toolbelt::{PermissionClass, ToolSpec};
+
+/// Tools whose runs are observed.
+pub struct TestTools {
+    tools: Vec<Rc<dyn Tool>>,
+    pub ran: Rc<RefCell<Vec<String>>>,
+    pub peak: Rc<Cell<u32>>,
+}
+
+/// What a test tool does.
+#[derive(Clone, Copy)]
+pub enum Body {
+    Echo,
+    Fail,
+    Hang,
+}
+
+struct TestTool {
+    spec: ToolSpec,
+    body: Body,
+    ran: Rc<RefCell<Vec<String>>>,
+    in_flight: Rc<Cell<u32>>,
+    peak: Rc<Cell<u32>>,
+    pace: Rc<Pace>,
+}
+
+impl Tool for TestTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn run(
+        &self,
+        arguments: &str,
+        context: ToolContext,
+    ) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+        let (in_flight, peak, body) = (Rc::clone(&self.in_flight), Rc::clone(&self.peak), self.body);
+        let text = format!("{} {arguments}", self.spec.name);
+        self.ran.borrow_mut().push(text.clone());
+        let takes_ms = self.pace.tool_ms();
+        async move {
+            in_flight.set(in_flight.get() + 1);
+            peak.set(peak.get().max(in_flight.get()));
+            context.clock.sleep(takes_ms).await;
+            in_flight.set(in_flight.get() - 1);
+            match body {
+                Body::Echo => Ok(text),
+                Body::Fail => Err(ToolError(format!("{text} failed"))),
+                Body::Hang => futures::future::pending().await,
+            }
+        }
+        .boxed_local()
+    }
+}
+
+/// Learns a version of the file `a`: the id of its operation.
+struct VersionedTool {
+    spec: ToolSpec,
+}
+
+impl Tool for VersionedTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn run(&self, _: &str, context: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+        context.seen.saw("a", Some(context.operation_id.to_string()));
+        let told = format!("{} ran", self.spec.name);
+        async move { Ok(told) }.boxed_local()
+    }
+}
+
+impl TestTools {
+    pub fn new(pace: &Rc<Pace>) -> Self {
+        let (ran, in_flight, peak) = (Rc::default(), Rc::<Cell<u32>>::default(), Rc::default());
+        let declared = calls::intercepted().remove(1);
+        let tool = |name: &str, body, change: fn(&mut ToolSpec)| -> Rc<dyn Tool> {
+            let mut spec = declared.clone();
+            spec.name = name.to_owned();
+            spec.permission_class = Some(PermissionClass::Safe);
+            change(&mut spec);
+            let (ran, in_flight, peak) = (Rc::clone(&ran), Rc::clone(&in_flight), Rc::clone(&peak));
+            Rc::new(TestTool { spec, body, ran, in_flight, peak, pace: Rc::clone(pace) })
+        };
+        TestTools {
+            tools: vec![
+                tool("echo", Body::Echo, |_| {}),
+                tool("fail", Body::Fail, |_| {}),
+                tool("hang", Body::Hang, |_| {}),
+                tool("write", Body::Echo, |spec| {
+                    spec.permission_class = Some(PermissionClass::WorkspaceWrite);
+                    spec.parallel_safe = false;
+                    spec.idempotent = false;
+                }),
+                tool("locked", Body::Echo, |spec| spec.exclusive_lock = Some("lock".to_owned())),
+                tool("once", Body::Hang, |spec| spec.idempotent = false),
+                tool("secret", Body::Echo, |spec| spec.permission_class = Some(PermissionClass::Secrets)),
+                tool("classless", Body::Echo, |spec| spec.permission_class = None),
+            ],
+            ran,
+            peak,
+        }
+    }
+}
+
+impl TestTools {
+    /// Tools of these names beside them, which learn versions of files. They take no time.
+    pub fn add_versioned(&mut self, names: &[&str]) {
+        for name in names {
+            let mut spec = calls::intercepted().remove(1);
+            spec.name = (*name).to_owned();
+            spec.permission_class = Some(PermissionClass::WorkspaceWrite);
+            spec.parallel_safe = false;
+            self.tools.push(Rc::new(VersionedTool { spec }));
+        }
+    }
+
+    /// Real tools beside them.
+    pub fn add(&mut self, more: impl Iterator<Item = Rc<dyn Tool>>) {
+        self.tools.extend(more);
+    }
+}
+
+impl Tools for TestTools {
+    fn all(&self) -> &[Rc<dyn Tool>] {
+        &self.tools
+    }
+}

@@ -1,0 +1,82 @@
+//! The tools that a level may use: what a tool declares, who may have it.
+
+pub mod arguments;
+pub mod client;
+mod policy;
+mod schema;
+mod spec;
+mod users;
+
+use std::rc::Rc;
+
+pub use policy::{Rule, Rules, ToolPolicy};
+pub use schema::{OutputSchema, not_json};
+pub use spec::{PermissionClass, RunsAt, ToolError, ToolSpec, declare};
+pub use users::{ToolUsers, Users};
+
+use wire::model::ToolDefinition;
+
+/// The tools of one level. Only ever narrows from parent to child.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Toolbelt {
+    specs: Rc<[Rc<ToolSpec>]>,
+}
+
+impl Toolbelt {
+    /// The root's belt, as entry 0 froze it.
+    pub fn new(specs: impl IntoIterator<Item = ToolSpec>) -> Self {
+        Toolbelt { specs: specs.into_iter().map(Rc::new).collect() }
+    }
+
+    /// The tool of that name, if the level has it.
+    pub fn find(&self, name: &str) -> Option<&Rc<ToolSpec>> {
+        self.specs.iter().find(|spec| spec.name == name)
+    }
+
+    /// The tools among these names that the level has, and the names that it has not.
+    pub fn narrowed(&self, names: &[String]) -> (Toolbelt, Vec<String>) {
+        let kept = self.specs.iter().filter(|spec| names.contains(&spec.name)).map(Rc::clone).collect();
+        let unknown = names.iter().filter(|name| self.find(name).is_none()).cloned().collect();
+        (Toolbelt { specs: kept }, unknown)
+    }
+
+    /// The same belt with more tools.
+    pub fn with(&self, specs: impl IntoIterator<Item = ToolSpec>) -> Toolbelt {
+        Toolbelt { specs: self.specs.iter().map(Rc::clone).chain(specs.into_iter().map(Rc::new)).collect() }
+    }
+
+    /// The same belt with another tool in place of the one of that name, or without it.
+    pub fn replacing(&self, name: &str, spec: Option<ToolSpec>) -> Toolbelt {
+        let others = self.specs.iter().filter(|known| known.name != name).map(Rc::clone);
+        Toolbelt { specs: others.chain(spec.map(Rc::new)).collect() }
+    }
+
+    /// The same belt without the tools of these names.
+    pub fn without(&self, is_one: impl Fn(&str) -> bool) -> Toolbelt {
+        Toolbelt { specs: self.specs.iter().filter(|spec| !is_one(&spec.name)).map(Rc::clone).collect() }
+    }
+
+    /// Whether there are no tools.
+    pub fn is_empty(&self) -> bool {
+        self.specs.is_empty()
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.specs.iter().map(Rc::as_ref)
+    }
+
+    /// What the model is offered of it.
+    pub fn definitions(&self, offers: impl Fn(&ToolSpec) -> bool) -> Rc<[ToolDefinition]> {
+        self.specs.iter().filter(|spec| offers(spec)).map(|spec| spec.definition()).collect()
+    }
+
+    /// What a refused call is told.
+    pub fn refusal(&self, name: &str) -> String {
+        let names: Vec<&str> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
+        if names.is_empty() {
+            return format!("the tool {name:?} is not available: there are no tools here, answer in text");
+        }
+        format!("the tool {name:?} is not available; the tools here are: {}", names.join(", "))
+    }
+}

@@ -1,0 +1,147 @@
+//! What a tool declares about itself.
+
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use wire::model::{RawValueEq, ToolDefinition};
+
+/// What a tool can do to the world; policy is said in these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum PermissionClass {
+    /// Pure reads: no network, no files.
+    Safe,
+    /// The turn's memory, catalogues.
+    Knowledge,
+    /// Outgoing requests.
+    Network,
+    /// Files of the workspace, reading included (CF-11).
+    WorkspaceWrite,
+    /// Changes what is open in the editor.
+    EditorMutate,
+    /// Starts or ends a subtask.
+    Subagent,
+    /// Reads or writes the user's secrets.
+    Secrets,
+}
+
+impl PermissionClass {
+    /// All of them.
+    pub const ALL: [PermissionClass; 7] = [
+        PermissionClass::Safe,
+        PermissionClass::Knowledge,
+        PermissionClass::Network,
+        PermissionClass::WorkspaceWrite,
+        PermissionClass::EditorMutate,
+        PermissionClass::Subagent,
+        PermissionClass::Secrets,
+    ];
+
+    /// The name in JSON and in configuration.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            PermissionClass::Safe => "safe",
+            PermissionClass::Knowledge => "knowledge",
+            PermissionClass::Network => "network",
+            PermissionClass::WorkspaceWrite => "workspace_write",
+            PermissionClass::EditorMutate => "editor_mutate",
+            PermissionClass::Subagent => "subagent",
+            PermissionClass::Secrets => "secrets",
+        }
+    }
+}
+
+/// A tool's declaration. A tool without a class is refused, never offered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct ToolSpec {
+    pub name: String,
+    pub description: String,
+    /// A JSON Schema of type object.
+    #[serde(with = "wire::model::as_text")]
+    #[cfg_attr(feature = "openapi", schemars(with = "String"))]
+    pub input_schema: Rc<RawValueEq>,
+    pub permission_class: Option<PermissionClass>,
+    /// May run beside other calls of its round.
+    #[serde(default)]
+    pub parallel_safe: bool,
+    /// Two calls with the same lock never overlap, wherever in the tree they are.
+    pub exclusive_lock: Option<String>,
+    /// May run again, with the same operation id, when an interruption lost its result.
+    #[serde(default)]
+    pub idempotent: bool,
+    /// The MCP server that offers it; none for our own tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mcp_server: Option<String>,
+    /// That server's own name for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mcp_tool: Option<String>,
+    /// Milliseconds after which the call fails; none for a subtask, which has the turn's deadline.
+    pub timeout_ms: Option<u64>,
+    /// Who carries a call out.
+    #[serde(default)]
+    pub runs_at: RunsAt,
+    /// A person must allow each call.
+    #[serde(default)]
+    pub ask: bool,
+}
+
+/// Who carries a call out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum RunsAt {
+    #[default]
+    Service,
+    /// The client that brought the tool: it posts the result.
+    Client,
+}
+
+impl ToolSpec {
+    /// The tool as a model sees it.
+    pub fn definition(&self) -> ToolDefinition {
+        ToolDefinition {
+            name: self.name.clone(),
+            description: self.description.clone(),
+            input_schema: Rc::clone(&self.input_schema),
+        }
+    }
+
+    /// Whether calls of this tool run in the serial queue, in the model's order (N-046). Not all tools of the class
+    /// `workspace_write` do: reading is of that class, and changes nothing (CF-11).
+    pub fn serial(&self) -> bool {
+        !self.parallel_safe
+            || self.exclusive_lock.is_some()
+            || self.permission_class == Some(PermissionClass::EditorMutate)
+    }
+}
+
+/// A tool's failure, told to the model (`is_error`); the model decides what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolError(pub String);
+
+/// A declaration with the defaults: parallel-safe, idempotent, no lock, 30 s.
+pub fn declare(name: &str, class: PermissionClass, description: &str, schema: serde_json::Value) -> ToolSpec {
+    ToolSpec {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        input_schema: Rc::new(RawValueEq(raw(&schema))),
+        permission_class: Some(class),
+        parallel_safe: true,
+        exclusive_lock: None,
+        idempotent: true,
+        mcp_server: None,
+        mcp_tool: None,
+        timeout_ms: Some(30_000),
+        runs_at: RunsAt::Service,
+        ask: false,
+    }
+}
+
+/// JSON that was built from a value is always valid JSON: the other arm never runs, but is an honest empty schema.
+pub(super) fn raw(schema: &serde_json::Value) -> Box<RawValue> {
+    RawValue::from_string(schema.to_string()).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}

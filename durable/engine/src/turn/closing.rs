@@ -1,0 +1,100 @@
+//! Ends calls that are open: all of a turn that stops, or those within a step whose time is over. Model calls end with
+//! the text that they announced, tool calls with an error, the deepest first, so that no call ends before those within it.
+
+use super::Turn;
+use super::drive::take_parts;
+use super::plan;
+use super::record::{PendingCall, Record};
+use super::results::{end_event, failed, start_event, truncated};
+use crate::journal::{Commit, Entry, Fact};
+use wire::protocol::{CallStatus, Event, StepStatus};
+
+/// Which calls end, and the words with which a tool call ends.
+pub(super) struct Scope<'a> {
+    /// What the keys of the calls begin with; nothing for the whole turn.
+    pub(super) within: &'a str,
+    pub(super) told: &'a dyn Fn(&PendingCall) -> String,
+}
+
+impl Scope<'_> {
+    /// The open tool calls, the deepest first.
+    fn tool_calls(&self, turn: &Turn) -> Vec<PendingCall> {
+        let record = turn.record.borrow();
+        let mut calls: Vec<_> =
+            record.pending.iter().filter(|call| call.key.starts_with(self.within)).cloned().collect();
+        calls.sort_by_key(|call| std::cmp::Reverse(call.place.depth));
+        calls
+    }
+
+    fn result(&self, turn: &Turn, pending: &PendingCall) -> String {
+        truncated((self.told)(pending), turn.spec.limits.tool_result_bytes)
+    }
+
+    /// How many bytes of results the ends of the tool calls have.
+    pub(super) fn result_bytes(&self, turn: &Turn) -> usize {
+        self.tool_calls(turn).iter().map(|pending| self.result(turn, pending).len()).sum()
+    }
+
+    /// The ends of all open calls. Takes their announced text out of the record, so the commit must be written.
+    pub(super) fn close(&self, turn: &Turn) -> Commit {
+        let now = turn.elapsed_ms();
+        let mut commit = Commit::default();
+        self.close_model_calls(turn, now, &mut commit);
+        for pending in self.tool_calls(turn) {
+            let since_ms = pending.since_ms.unwrap_or(now);
+            let end = failed(self.result(turn, &pending), now.saturating_sub(since_ms));
+            let PendingCall { key, id, call, place, .. } = pending;
+            if pending.since_ms.is_none() {
+                let event = start_event(id.clone(), &call, &place, now);
+                commit.events.push((format!("tool_start:{key}"), event));
+            }
+            commit.events.push((format!("tool_end:{key}"), end_event(turn, id, &call, &place, &end)));
+            if pending.since_ms.is_some() {
+                commit.events.extend(plan::step_complete(turn, &key, &call, StepStatus::Skipped, &end));
+            }
+            commit.entries.push(Entry { at: key, elapsed_ms: now, fact: Fact::ToolEnded(end) });
+        }
+        commit
+    }
+
+    fn close_model_calls(&self, turn: &Turn, now: u64, commit: &mut Commit) {
+        let open: Vec<_> = {
+            let record = turn.record.borrow();
+            let open = record.models.iter().filter(|(at, _)| at.starts_with(self.within));
+            open.map(|(at, open)| (at.clone(), open.clone())).collect()
+        };
+        for (at, open) in open {
+            commit.texts.extend(take_parts(turn, &at));
+            let model_call_id = turn.ids.model_call(&at);
+            if !open.live {
+                // Its run was lost, and with it the text that clients may have seen of it.
+                let (place, reason) = (open.place.clone(), "interrupted".to_owned());
+                let reset = Event::ModelCallReset { model_call_id: model_call_id.clone(), place, reason };
+                commit.events.push((format!("model_reset:{at}:end"), reset));
+            }
+            let end = Event::ModelCallUpdate {
+                model_call_id,
+                status: CallStatus::End,
+                model: turn.record.borrow().chain(&at).at(open.asked).choice.model.clone(),
+                place: open.place,
+                usage: None,
+                finish_reason: Some("aborted".to_owned()),
+            };
+            commit.events.push((format!("model_end:{at}"), end));
+            commit.entries.push(Entry { at, elapsed_ms: now, fact: Fact::ModelDropped });
+        }
+    }
+}
+
+/// The turn's record as it is once the commit is written. Sets the usage in the commit's events, which the ends of calls
+/// within other calls change.
+pub(super) fn foresee(turn: &Turn, commit: &mut Commit) -> Record {
+    let mut foreseen = turn.record.borrow().clone();
+    commit.entries.iter().for_each(|entry| foreseen.apply(entry));
+    for (_, event) in &mut commit.events {
+        if let Event::ToolCallUpdate { tool_call_id, status: CallStatus::End, usage, .. } = event {
+            *usage = foreseen.usage_below(tool_call_id);
+        }
+    }
+    foreseen
+}

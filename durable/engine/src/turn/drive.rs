@@ -1,0 +1,361 @@
+//! The one loop, and the only place of it that awaits: asks a level for its next step, obtains the outcome (from the
+//! journal, else through a port), commits it, applies it.
+
+use std::mem;
+
+use futures::future::LocalBoxFuture;
+use futures::{FutureExt, StreamExt};
+
+use super::machine::{Level, LevelEnd, Step};
+use super::parking::Tally;
+use super::record::OpenModelCall;
+use super::{Halt, Turn, dispatch, keys, prompt, prune};
+use crate::budget::Spending;
+use crate::journal::{Commit, Fact, ModelOutcome, TextPart, TurnStop, Work};
+use crate::ports::Heard;
+use wire::model::{ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest, ReplyFinish, Usage};
+use wire::protocol::{CallStatus, ChunkKind, Event};
+
+/// Runs a level to its end. The same at every depth: a subtask is a level inside a call of its parent's batch.
+pub(super) fn drive<'a>(turn: &'a Turn, level: &'a mut Level) -> LocalBoxFuture<'a, Result<LevelEnd, Halt>> {
+    async move {
+        loop {
+            match level.next() {
+                Step::CallModel(request) => {
+                    let outcome = call_model(turn, level, &request).await?;
+                    level.apply_model(outcome);
+                }
+                Step::CallTools(calls) => {
+                    let results = dispatch::round(turn, level, &calls).await?;
+                    level.apply_tools(&results);
+                }
+                Step::Finish(end) => return Ok(end),
+            }
+        }
+    }
+    .boxed_local()
+}
+
+async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Result<ModelOutcome, Halt> {
+    let at = level.step_key();
+    let digest = level.digest().hex();
+    if let Some((answered, outcome)) = turn.replay.model(&at) {
+        if *answered == digest || turn.is_unfrozen(level) {
+            return Ok(outcome.clone());
+        }
+        let detail = "its journal belongs to other steps".to_owned();
+        turn.stop(TurnStop::Interrupted { detail })?;
+        return Err(Halt::Stopped);
+    }
+    turn.check()?;
+    if turn.spec.is_blank() && keys::work(&at) == Work::Root {
+        return canned(turn, level, &at, digest);
+    }
+    let attempt = turn.replay.attempts(&at);
+    // Before the call is journaled, from where its first byte is counted: that comes within the call.
+    let began_ms = turn.ports.clock.now_ms();
+    start(turn, level, &at, digest.clone(), request)?;
+    let _runs = Tally::of(&turn.busy);
+    let heard = listen(turn, level, &at, attempt, request).await?;
+    // It stays in the record until the outcome is written: a stop may come first.
+    let said = turn.record.borrow().models.get(&at).map(|open| open.said.concat()).unwrap_or_default();
+    let outcome = match heard {
+        Ok(reply) => ModelOutcome::Replied(Box::new(ModelReply { text: said, ..*reply })),
+        Err(error) => ModelOutcome::Failed { error, said },
+    };
+    let duration_ms = turn.ports.clock.now_ms().saturating_sub(began_ms);
+    end(turn, level, &at, digest, &outcome, duration_ms)?;
+    Ok(outcome)
+}
+
+/// Answers in the model's place, where the user has said nothing (B-062): nobody is asked, and nothing is spent.
+fn canned(turn: &Turn, level: &Level, at: &str, digest: String) -> Result<ModelOutcome, Halt> {
+    let text = prompt::SAY_MORE.to_owned();
+    let model_call_id = turn.ids.model_call(at);
+    let update = |status, usage, finish_reason| Event::ModelCallUpdate {
+        model_call_id: model_call_id.clone(),
+        status,
+        model: CANNED.to_owned(),
+        place: level.place.clone(),
+        usage,
+        finish_reason,
+    };
+    let chunk = Event::Chunk {
+        content: text.clone(),
+        part_id: turn.ids.part(at, 0),
+        model_call_id: model_call_id.clone(),
+        place: level.place.clone(),
+        done: true,
+        kind: ChunkKind::Text,
+    };
+    let ended = update(CallStatus::End, Some(Usage::default()), Some(ReplyFinish::Stop.as_str().to_owned()));
+    let events = vec![
+        (format!("model_start:{at}"), update(CallStatus::Start, None, None)),
+        (format!("canned:{at}"), chunk),
+        (format!("model_end:{at}"), ended),
+    ];
+    let fact = Fact::Canned { digest, text: text.clone() };
+    turn.commit(Commit { entries: vec![turn.entry(at, fact)], events, ..Commit::default() })?;
+    Ok(canned_reply(text))
+}
+
+/// The name that stands in a model's place where none was asked.
+pub(super) const CANNED: &str = "canned";
+
+/// What the service's own answer is to the level.
+pub(super) fn canned_reply(text: String) -> ModelOutcome {
+    ModelOutcome::Replied(Box::new(ModelReply {
+        text,
+        tool_calls: Vec::new(),
+        finish: ReplyFinish::Stop,
+        usage: Some(Usage::default()),
+        raw: None,
+    }))
+}
+
+/// Reserves a model call and journals its start, and with a level's first call what the level was opened with.
+fn start(turn: &Turn, level: &Level, at: &str, digest: String, request: &ModelRequest) -> Result<(), Halt> {
+    let attempt = turn.replay.attempts(at);
+    let place = level.place.clone();
+    let model_call_id = turn.ids.model_call(at);
+    let chain = turn.spec.chain_of(level.models());
+    let output_tokens = request.max_output_tokens.unwrap_or(0);
+    let input_tokens = prune::request_tokens(request);
+    let held = Usage { input_tokens, output_tokens, ..Usage::default() };
+    let mut events = Vec::new();
+    if level.place.depth == 0 && level.has_new_results() {
+        events.push((format!("state:{at}"), turn.agent_state(None)));
+    }
+    events.push((
+        format!("model_start:{at}"),
+        Event::ModelCallUpdate {
+            model_call_id: model_call_id.clone(),
+            status: CallStatus::Start,
+            model: chain.first.choice.model.clone(),
+            place: place.clone(),
+            usage: None,
+            finish_reason: None,
+        },
+    ));
+    if attempt > 0 {
+        let (place, reason) = (place.clone(), "interrupted".to_owned());
+        let reset = Event::ModelCallReset { model_call_id, place, reason };
+        events.push((format!("model_reset:{at}:{attempt}"), reset));
+    }
+    let mut entries = turn.freezing(level);
+    entries.push(turn.entry(at, Fact::ModelStarted { digest, attempt, place, held }));
+    let reservation = turn.reserve()?;
+    match reservation.model_call(Spending::of(held, chain.dearest())) {
+        Ok(()) => reservation.commit(Commit { entries, events, ..Commit::default() })?,
+        Err(exceeded) => return turn.exceed(exceeded),
+    }
+    if let Some(open) = turn.record.borrow_mut().models.get_mut(at) {
+        open.live = true;
+    }
+    Ok(())
+}
+
+impl Turn {
+    /// Whether a level was not frozen when its journal was written: in format 1 the code built each child level anew, so
+    /// the digests of its steps hold only for the code that wrote them.
+    fn is_unfrozen(&self, level: &Level) -> bool {
+        self.spec.format < 2 && level.place.depth > 0
+    }
+}
+
+async fn listen(
+    turn: &Turn,
+    level: &Level,
+    at: &str,
+    attempt: u32,
+    request: &ModelRequest,
+) -> Result<Result<Box<ModelReply>, ModelError>, Halt> {
+    let chain = turn.spec.chain_of(level.models());
+    let mut hearing = turn.ports.model.call(request, chain, turn.until_ms());
+    while let Some(heard) = hearing.next().await {
+        let events = match heard {
+            Err(error) => return Ok(Err(error)),
+            Ok(Heard::Asking { place, after }) => {
+                if let Some(error) = retry(turn, at, place, after)? {
+                    return Ok(Err(error));
+                }
+                continue;
+            }
+            Ok(Heard::Answering) => {
+                turn.answering(at);
+                continue;
+            }
+            Ok(Heard::Events(events)) => events,
+        };
+        turn.answering(at);
+        for event in events {
+            match event {
+                ModelEvent::Text(content) => {
+                    announce(turn, level, at, attempt, ChunkKind::Text, content)?;
+                }
+                ModelEvent::Reasoning(content) => {
+                    announce(turn, level, at, attempt, ChunkKind::Reasoning, content)?;
+                }
+                ModelEvent::Finished(reply) => return Ok(Ok(reply)),
+            }
+        }
+    }
+    let message = "the provider's stream ended before the reply was complete".to_owned();
+    Ok(Err(ModelError { kind: ModelErrorKind::Protocol, message }))
+}
+
+/// Notes who is asked. A request after one that failed is a call of its own: it is reserved and journaled before it is
+/// made. Where none is left, the failure is what the call came to.
+fn retry(turn: &Turn, at: &str, asked: usize, after: Option<ModelError>) -> Result<Option<ModelError>, Halt> {
+    turn.alive()?;
+    let Some((failed, requests)) = turn.record.borrow_mut().asking(at, asked, after.is_some()) else {
+        return Ok(None);
+    };
+    let Some(error) = after else { return Ok(None) };
+    let lost = {
+        let held = turn.record.borrow().budget.held(at);
+        held.filter(|_| !error.kind.used_nothing())
+    };
+    let reservation = turn.reserve()?;
+    if reservation.model_request(lost).is_err() {
+        return Ok(Some(error));
+    }
+    let retried = Fact::ModelRetried { requests, failed, error, asked };
+    reservation.commit(Commit { entries: vec![turn.entry(at, retried)], ..Commit::default() })?;
+    Ok(None)
+}
+
+/// The longest chunk in bytes: a part is split into rows between its chunks.
+const MAX_CHUNK_BYTES: usize = 64 << 10;
+
+/// The most announced text of a turn that is not written yet; beyond it all of it is written. The live log keeps what
+/// is not written, whoever reads: so this is half of what the log keeps in any case. An answer of a thousand chunks is
+/// still written with its outcome alone.
+pub(super) const UNWRITTEN_BYTES: usize = 512 << 10;
+/// What a chunk weighs beside its text: its frame in the live log, which has three ids, and its number and length here.
+pub(super) const CHUNK_BYTES: usize = 384;
+
+/// Announces a piece of text at once. It becomes durable with its model call's outcome, or before that if there is
+/// much of it.
+fn announce(
+    turn: &Turn,
+    level: &Level,
+    at: &str,
+    attempt: u32,
+    kind: ChunkKind,
+    mut content: String,
+) -> Result<(), Halt> {
+    while content.len() > MAX_CHUNK_BYTES {
+        let rest = content.split_off(content.floor_char_boundary(MAX_CHUNK_BYTES));
+        announce_chunk(turn, level, at, attempt, kind, content);
+        content = rest;
+    }
+    announce_chunk(turn, level, at, attempt, kind, content);
+    write_text(turn)
+}
+
+/// Writes the text of all model calls that are under way, if there is much of it. All of them: the live log drops
+/// frames in their order, so one call's unwritten text would keep the frames of the others.
+fn write_text(turn: &Turn) -> Result<(), Halt> {
+    if turn.record.borrow().models.values().map(|open| open.unwritten).sum::<usize>() <= UNWRITTEN_BYTES {
+        return Ok(());
+    }
+    // The last words of a turn that was stopped write what is there.
+    turn.alive()?;
+    let texts =
+        turn.record.borrow_mut().models.values_mut().flat_map(OpenModelCall::take_unwritten).collect();
+    turn.commit(Commit { texts, ..Commit::default() })
+}
+
+fn announce_chunk(turn: &Turn, level: &Level, at: &str, attempt: u32, kind: ChunkKind, content: String) {
+    let mut record = turn.record.borrow_mut();
+    let Some(open) = record.models.get_mut(at).filter(|_| !content.is_empty()) else { return };
+    if open.parts.last().is_none_or(|part| part.kind != kind) {
+        open.parts.last_mut().into_iter().for_each(|part| close(turn, part));
+        // The parts of a call that was made again are other parts: clients have dropped the first ones.
+        let made = if attempt == 0 { at.to_owned() } else { format!("{at}r{attempt}") };
+        open.parts.push(TextPart {
+            part_id: turn.ids.part(&made, open.begun),
+            model_call_id: turn.ids.model_call(at),
+            kind,
+            place: level.place.clone(),
+            chunks: Vec::new(),
+            text: String::new(),
+            more: false,
+        });
+        open.begun += 1;
+        open.said.extend((kind == ChunkKind::Text).then(String::new));
+    }
+    if let Some(said) = open.said.last_mut().filter(|_| kind == ChunkKind::Text) {
+        said.push_str(&content);
+    }
+    open.unwritten += CHUNK_BYTES + content.len();
+    if let Some(part) = open.parts.last_mut() {
+        append(turn, part, content, false);
+    }
+}
+
+fn append(turn: &Turn, part: &mut TextPart, content: String, done: bool) {
+    let length = u32::try_from(content.len()).unwrap_or(u32::MAX);
+    part.text.push_str(&content);
+    let seq = turn.ports.log.announce(Event::Chunk {
+        content,
+        part_id: part.part_id.clone(),
+        model_call_id: part.model_call_id.clone(),
+        place: part.place.clone(),
+        done,
+        kind: part.kind,
+    });
+    part.chunks.push((seq, length));
+}
+
+/// Closes a part with an empty chunk that says so.
+pub(super) fn close(turn: &Turn, part: &mut TextPart) {
+    append(turn, part, String::new(), true);
+}
+
+/// The parts that a model call has announced and that are not written, all closed.
+pub(super) fn take_parts(turn: &Turn, at: &str) -> Vec<TextPart> {
+    let mut record = turn.record.borrow_mut();
+    let mut parts = record.models.get_mut(at).map(|open| mem::take(&mut open.parts)).unwrap_or_default();
+    parts.last_mut().into_iter().for_each(|part| close(turn, part));
+    parts
+}
+
+fn end(
+    turn: &Turn,
+    level: &Level,
+    at: &str,
+    digest: String,
+    outcome: &ModelOutcome,
+    duration_ms: u64,
+) -> Result<(), Halt> {
+    turn.alive()?;
+    let (asked, first_byte_ms) =
+        turn.record.borrow().models.get(at).map_or((0, None), |open| (open.asked, open.first_byte_ms));
+    let (usage, finish_reason) = match outcome {
+        ModelOutcome::Replied(reply) => (reply.usage, reply.finish.as_str()),
+        ModelOutcome::Failed { error, .. } => (None, error.kind.code()),
+    };
+    let texts = take_parts(turn, at);
+    let place = level.place.clone();
+    let mut events = vec![(
+        format!("model_end:{at}"),
+        Event::ModelCallUpdate {
+            model_call_id: turn.ids.model_call(at),
+            status: CallStatus::End,
+            model: turn.spec.chain_of(level.models()).at(asked).choice.model.clone(),
+            place: place.clone(),
+            usage,
+            finish_reason: Some(finish_reason.to_owned()),
+        },
+    )];
+    if let (0, ModelOutcome::Replied(reply)) = (place.depth, outcome)
+        && let Some(call) = reply.tool_calls.first()
+    {
+        events.push((format!("state:{at}:tools"), turn.agent_state(Some(&call.name))));
+    }
+    let ended =
+        Fact::ModelEnded { digest, outcome: outcome.clone(), duration_ms, place, asked, first_byte_ms };
+    turn.commit(Commit { entries: vec![turn.entry(at, ended)], texts, events, ..Commit::default() })
+}

@@ -1,0 +1,235 @@
+//! A turn's last words. However it ends: every open call gets its end, the partial text and the tree are kept, and
+//! `cost_summary` and `done` come once, last, in one commit with the stored message.
+//!
+//! The turn's record is not changed here: the end is told by a copy of it, to which the ends of the open calls are
+//! applied. They are not journaled, because the journal goes with the commit that they would stand in.
+
+use std::mem;
+
+use super::Turn;
+use super::closing::{Scope, foresee};
+use super::machine::{Level, LevelEnd, answer};
+use super::record::{PendingCall, Record};
+use super::results::failed;
+use crate::journal::{Commit, ToolEnd, TurnEnd, TurnStop, told_result};
+use crate::ports::LogError;
+use wire::model::{Message, ReplyFinish};
+use wire::protocol::{AgentState, BudgetReason, Event, FinishReason, Role, StopNote, StoredMessage};
+
+/// The root level came to its end by itself.
+pub(super) fn finished(turn: &Turn, root: &Level, end: LevelEnd) -> Result<(), LogError> {
+    let why = match end {
+        LevelEnd::Text { finish, .. } => {
+            let reason = match finish {
+                // A pause is no end: the level would have gone on.
+                ReplyFinish::Stop | ReplyFinish::ToolCalls | ReplyFinish::Pause => FinishReason::Stop,
+                ReplyFinish::Length => FinishReason::Length,
+                ReplyFinish::ContentFilter => FinishReason::ContentFilter,
+            };
+            // Blank messages are not added to history.
+            let history = if turn.spec.is_blank() { Vec::new() } else { root.own_messages() };
+            return by_itself(turn, reason, history);
+        }
+        LevelEnd::Partial(_) => return by_itself(turn, FinishReason::Stop, root.own_messages()),
+        LevelEnd::ModelFailed(error) => TurnStop::Model { error },
+        LevelEnd::IterationLimit(limit) => TurnStop::IterationLimit { limit },
+        // The root has no schema: these two cannot be its end.
+        LevelEnd::Structured(detail) | LevelEnd::SchemaNotSatisfied(detail) => TurnStop::Internal { detail },
+    };
+    turn.stop(why)?;
+    stopped(turn, root)
+}
+
+/// The end of a turn that nothing stopped. A turn that leaves something to the user says so: a plan to decide on, a goal
+/// that was not reached.
+fn by_itself(turn: &Turn, finish_reason: FinishReason, history: Vec<Message>) -> Result<(), LogError> {
+    let mut commit = Commit::default();
+    let mut last = turn.record.borrow().clone();
+    let misses = last.misses_its_goal();
+    if let Some(goal) = turn.spec.setting.goal.as_deref().filter(|_| misses) {
+        last.failed("turn", "goal", None, "goal_missed", &[&format!("the turn ended without {goal}")]);
+    }
+    if misses || last.has_draft() {
+        let state = turn.in_state(AgentState::WaitingOnUser, None);
+        commit.events.push(("state:waiting".to_owned(), state));
+    }
+    let content = last.root_texts.join("\n\n");
+    if turn.swarm.get() && last.has_plan() {
+        let complete = Event::SwarmComplete { result: content.clone() };
+        commit.events.push(("swarm_complete".to_owned(), complete));
+    }
+    last_words(turn, commit, &last, LastWords { content, finish_reason, stop: None, history })
+}
+
+/// The turn was stopped, wherever in the tree it was.
+pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
+    let Some(why) = turn.record.borrow().stop.clone() else { return Ok(()) };
+    let note = note(&why);
+    let partial = partial_text(turn);
+    let told = |pending: &PendingCall| match pending.since_ms {
+        Some(_) => {
+            format!("The call was stopped and its result is unknown; it may have run. {}", note.message)
+        }
+        None => not_made(&note.message),
+    };
+    let mut commit = Scope { within: "", told: &told }.close(turn);
+    let last = foresee(turn, &mut commit);
+    drop(mem::take(&mut commit.entries));
+    let mut history = root.own_messages();
+    let step_key = root.step_key();
+    for (index, call) in root.pending().iter().enumerate() {
+        let result = last.round_result(&super::keys::call_key(&step_key, index));
+        let result = result.unwrap_or_else(|| failed(not_made(&note.message), 0));
+        let ToolEnd { content, is_error, .. } = result;
+        history.push(answer(call, content, is_error));
+    }
+    say_why(&mut history, &partial, &note.message);
+    let said = last.root_texts.iter().cloned().chain(Some(partial));
+    let said = said.filter(|text| !text.is_empty());
+    // A turn that cannot go on keeps what its subtasks came to as well: nobody will put it into words.
+    let lost = matches!(why, TurnStop::Interrupted { .. });
+    let content: Vec<String> = said.chain(last.unanswered().filter(|_| lost).map(told_result)).collect();
+    let content = content.join("\n\n");
+    if let TurnStop::Budget { reason, limit, observed } = why {
+        let exceeded = Event::BudgetExceeded { reason, limit, observed };
+        commit.events.push(("budget_exceeded".to_owned(), exceeded));
+    }
+    let error =
+        Event::Error { code: note.code.clone(), message: note.message.clone(), retryable: retryable(&why) };
+    commit.events.push(("error".to_owned(), error));
+    let finish_reason = finish_reason(&why);
+    last_words(turn, commit, &last, LastWords { content, finish_reason, stop: Some(note.clone()), history })
+}
+
+fn not_made(why: &str) -> String {
+    format!("The call was not made. {why}")
+}
+
+/// The model's view of a turn that was stopped ends with what it had said and why it stopped, so that the next turn's
+/// model does not take it for a finished answer.
+fn say_why(history: &mut Vec<Message>, partial: &str, why: &str) {
+    let mark = format!("[This turn was stopped: {why}]");
+    match history.last_mut() {
+        Some(Message::Assistant { content, tool_calls, raw }) if tool_calls.is_empty() => {
+            content.push_str("\n\n");
+            content.push_str(&mark);
+            // The provider's own words would go back to it without the mark.
+            *raw = None;
+        }
+        _ => {
+            let content = if partial.is_empty() { mark } else { format!("{partial}\n\n{mark}") };
+            history.push(Message::Assistant { content, tool_calls: Vec::new(), raw: None });
+        }
+    }
+}
+
+/// What the root had said of the reply that was cut off.
+fn partial_text(turn: &Turn) -> String {
+    let record = turn.record.borrow();
+    let root = record.models.values().filter(|call| call.place.depth == 0);
+    root.flat_map(|call| call.said.iter().cloned()).collect::<Vec<_>>().join("\n\n")
+}
+
+/// What is particular to one end of a turn.
+struct LastWords {
+    content: String,
+    finish_reason: FinishReason,
+    stop: Option<StopNote>,
+    history: Vec<Message>,
+}
+
+fn last_words(turn: &Turn, mut commit: Commit, last: &Record, words: LastWords) -> Result<(), LogError> {
+    let LastWords { content, finish_reason, stop, history } = words;
+    let message_id = turn.spec.assistant_message_id.clone();
+    let costs = last.costs();
+    let usage = Some(costs.clone());
+    commit.events.push(("cost_summary".to_owned(), Event::CostSummary(costs.clone())));
+    let done = Event::Done { message_id: message_id.clone(), finish_reason, usage };
+    commit.events.push(("done".to_owned(), done));
+    commit.end = Some(Box::new(TurnEnd {
+        message: StoredMessage {
+            id: message_id,
+            turn_id: turn.spec.turn_id.clone(),
+            role: Role::Assistant,
+            content,
+            created_at: turn.ports.clock.now_ms(),
+            finish_reason: Some(finish_reason),
+            stop,
+            usage: Some(costs),
+            execution_tree: Some(last.tree()),
+        },
+        history,
+        calls: last.calls.clone(),
+        plans: last.plans_at_end(),
+        used: Some(last.budget.charged()),
+    }));
+    turn.write(commit)?;
+    turn.ended.set(true);
+    Ok(())
+}
+
+/// Why a turn stopped, for people, with advice.
+fn note(why: &TurnStop) -> StopNote {
+    let (code, message) = match why {
+        TurnStop::Budget { reason, limit, .. } => (
+            "budget_exceeded",
+            format!(
+                "This turn reached its limit of {}. What was done so far is kept; ask for less at once, or send a new \
+                 message to go on.",
+                limit_in_words(*reason, *limit)
+            ),
+        ),
+        TurnStop::IterationLimit { limit } => (
+            "iteration_limit",
+            format!(
+                "The agent called the model {limit} times without coming to an answer. Ask for less at once, or send \
+                 a new message to go on."
+            ),
+        ),
+        TurnStop::Cancelled => ("cancelled", "It was cancelled. Send a new message to go on.".to_owned()),
+        TurnStop::Superseded => ("superseded", "A newer message took its place.".to_owned()),
+        TurnStop::Model { error } => (error.kind.code(), error.message.clone()),
+        TurnStop::Interrupted { detail } => (
+            "interrupted",
+            format!(
+                "The service lost this turn and could not take it up again: {detail}. Send the message again."
+            ),
+        ),
+        TurnStop::Internal { detail } => ("internal", format!("The service failed: {detail}.")),
+    };
+    StopNote { code: code.to_owned(), message }
+}
+
+fn limit_in_words(reason: BudgetReason, limit: u64) -> String {
+    match reason {
+        BudgetReason::Subtasks => format!("{limit} subtasks"),
+        BudgetReason::LlmCalls => format!("{limit} model calls"),
+        BudgetReason::ToolCalls => format!("{limit} tool calls"),
+        BudgetReason::WallClock => format!("{} seconds", limit / 1000),
+        BudgetReason::Tokens => format!("{limit} tokens"),
+        BudgetReason::Bytes => format!("{limit} bytes of tool results"),
+        BudgetReason::Cost => format!("{:.4} US dollars", limit as f64 / 1e6),
+    }
+}
+
+fn finish_reason(why: &TurnStop) -> FinishReason {
+    match why {
+        TurnStop::Budget { .. } => FinishReason::Budget,
+        TurnStop::Cancelled | TurnStop::Superseded => FinishReason::Cancelled,
+        TurnStop::Interrupted { .. } => FinishReason::Interrupted,
+        TurnStop::IterationLimit { .. } | TurnStop::Model { .. } | TurnStop::Internal { .. } => {
+            FinishReason::Error
+        }
+    }
+}
+
+fn retryable(why: &TurnStop) -> bool {
+    match why {
+        TurnStop::Model { error } => error.kind.retryable(),
+        TurnStop::Interrupted { .. } | TurnStop::Internal { .. } => true,
+        TurnStop::Budget { .. }
+        | TurnStop::IterationLimit { .. }
+        | TurnStop::Cancelled
+        | TurnStop::Superseded => false,
+    }
+}

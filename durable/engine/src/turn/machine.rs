@@ -1,0 +1,436 @@
+//! One level as a pure state machine: what comes next, and what an outcome changes. It never awaits, reads no clock
+//! and draws no random numbers, so the same outcomes lead to the same steps, live and in replay.
+
+use std::rc::Rc;
+
+use super::interceptors::Interceptor;
+use super::keys::{Digest, LevelPath};
+use super::open::Opening;
+use super::prune::{fixed_tokens, messages_tokens, prune};
+use crate::journal::{ModelOutcome, ToolEnd};
+use crate::memory::{AgentMemory, Overlay};
+use crate::profiles::{Limits, Role};
+use crate::toolbelt::{OutputSchema, Toolbelt};
+use crate::versions::{Versions, learn};
+use wire::model::{
+    Message, ModelChoice, ModelError, ModelErrorKind, ModelReply, ModelRequest, ReplyFinish, ToolCall,
+    ToolChoice, ToolDefinition,
+};
+use wire::protocol::{Content, Place};
+
+/// What a level wants next.
+#[derive(Debug)]
+pub(super) enum Step {
+    CallModel(ModelRequest),
+    CallTools(Rc<[ToolCall]>),
+    Finish(LevelEnd),
+}
+
+/// How a level ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum LevelEnd {
+    /// A reply without tool calls: its text is the level's result (N-042).
+    Text { text: String, finish: ReplyFinish },
+    /// The provider failed, which ends the level (CF-13).
+    ModelFailed(ModelError),
+    /// The payload of an accepted `finish_subtask`: JSON that satisfies the level's schema (N-060).
+    Structured(String),
+    /// The level has a schema, and no result satisfied it (N-070, N-073).
+    SchemaNotSatisfied(String),
+    /// The level made all the iterations that it may.
+    IterationLimit(u32),
+    /// The same of a level that ends with what it has then.
+    Partial(String),
+}
+
+#[derive(Debug)]
+enum State {
+    Model,
+    Tools(Rc<[ToolCall]>),
+    Done(LevelEnd),
+}
+
+/// What a level starts from.
+pub(super) struct LevelStart {
+    pub(super) path: LevelPath,
+    pub(super) place: Place,
+    /// Whose models the level asks, and the first of them.
+    pub(super) models: Option<Role>,
+    pub(super) model: Rc<ModelChoice>,
+    pub(super) system: Rc<str>,
+    /// The messages before the level's own.
+    pub(super) history: Vec<Rc<Message>>,
+    pub(super) instructions: Content,
+    pub(super) belt: Toolbelt,
+    /// What the level's result must satisfy: it then ends only with `finish_subtask`.
+    pub(super) schema: Option<Rc<OutputSchema>>,
+    /// What is journaled with a child level's first model call. Absent at the root, which entry 0 freezes, and in the
+    /// level that a running plan is, which asks no model.
+    pub(super) opening: Option<Rc<Opening>>,
+    pub(super) memory: AgentMemory,
+    pub(super) digest: Digest,
+}
+
+/// One run of the loop at one depth.
+#[derive(Debug)]
+pub(super) struct Level {
+    pub(super) path: LevelPath,
+    pub(super) place: Place,
+    pub(super) belt: Toolbelt,
+    pub(super) memory: AgentMemory,
+    /// What this level's own calls know of files.
+    pub(super) versions: Rc<Versions>,
+    models: Option<Role>,
+    model: Rc<ModelChoice>,
+    opening: Option<Rc<Opening>>,
+    system: Rc<str>,
+    tools: Rc<[ToolDefinition]>,
+    messages: Vec<Rc<Message>>,
+    own_from: usize,
+    /// What the messages of a request may have: prompt and tools come on top of them.
+    message_tokens: u64,
+    iterations: u32,
+    schema: Option<Rc<OutputSchema>>,
+    partial: bool,
+    /// Results that did not satisfy the schema, and what was wrong with the last one.
+    rejected: u32,
+    objection: String,
+    /// Whether the provider has found the messages too long.
+    shortened: bool,
+    /// Whether the newest messages were sent already, in a call that came to nothing.
+    again: bool,
+    /// The last reply was prose in a level that ends only with a call.
+    wants_call: bool,
+    only_speaks: bool,
+    limits: Limits,
+    digest: Digest,
+    state: State,
+}
+
+impl Level {
+    pub(super) fn new(start: LevelStart, limits: Limits) -> Self {
+        let LevelStart { path, place, models, model, system, history, instructions, belt, .. } = start;
+        let LevelStart { schema, opening, memory, digest, .. } = start;
+        let partial = opening.as_ref().is_some_and(|opening| opening.spec.partial);
+        // A model that cannot call has nothing to call, whatever it writes (N-170).
+        let belt = if model.calls() { belt } else { Toolbelt::new([]) };
+        let tools =
+            belt.definitions(|spec| place.depth < limits.depth || !Interceptor::RunSubtask.is(&spec.name));
+        let message_tokens = limits.history_tokens.saturating_sub(fixed_tokens(&system, &tools));
+        let own_from = history.len();
+        let digest = digest.with(&system).with(&instructions.text());
+        let mut messages = history;
+        messages.push(Rc::new(Message::User { content: instructions }));
+        Level {
+            path,
+            place,
+            belt,
+            memory,
+            versions: Rc::default(),
+            models,
+            model,
+            opening,
+            system,
+            tools,
+            messages,
+            own_from,
+            message_tokens,
+            iterations: 0,
+            schema,
+            partial,
+            rejected: 0,
+            objection: "finish_subtask was never called".to_owned(),
+            shortened: false,
+            again: false,
+            wants_call: false,
+            only_speaks: false,
+            limits,
+            digest,
+            state: State::Model,
+        }
+    }
+
+    /// What comes next. Asking twice gives the same answer.
+    pub(super) fn next(&self) -> Step {
+        match &self.state {
+            State::Model if self.schema.is_some() && !self.model.calls() => {
+                // Only a call ends this level, and its model makes none: not one of them is paid for.
+                Step::Finish(LevelEnd::SchemaNotSatisfied(
+                    "the model of this subtask cannot call tools".to_owned(),
+                ))
+            }
+            State::Model if self.iterations >= self.limits.iterations => {
+                Step::Finish(match self.schema.is_some() {
+                    true => LevelEnd::SchemaNotSatisfied(self.objection.clone()),
+                    false if self.partial => LevelEnd::Partial(self.so_far()),
+                    false => LevelEnd::IterationLimit(self.limits.iterations),
+                })
+            }
+            State::Model => Step::CallModel(ModelRequest {
+                model: Rc::clone(&self.model),
+                system: Rc::clone(&self.system),
+                messages: self.sent(),
+                tools: Rc::clone(&self.tools),
+                // A model that answered in prose where only a tool ends the level is told so, in words and here.
+                tool_choice: match (self.wants_call, self.only_speaks) {
+                    (true, _) => ToolChoice::Required,
+                    (false, true) => ToolChoice::None,
+                    (false, false) => ToolChoice::Auto,
+                },
+                response_schema: None,
+                max_output_tokens: self.limits.bounds_output().then_some(self.limits.output_tokens),
+            }),
+            State::Tools(calls) => Step::CallTools(Rc::clone(calls)),
+            State::Done(end) => Step::Finish(end.clone()),
+        }
+    }
+
+    /// What the level has come to: its last words, else the last result that it got.
+    pub(super) fn so_far(&self) -> String {
+        let own = || self.messages.iter().skip(self.own_from).rev();
+        let said = |message: &Rc<Message>| match message.as_ref() {
+            Message::Assistant { content, .. } if !content.trim().is_empty() => Some(content.clone()),
+            _ => None,
+        };
+        let got = |message: &Rc<Message>| match message.as_ref() {
+            Message::Tool { content, is_error: false, .. } => Some(content.clone()),
+            _ => None,
+        };
+        own().find_map(said).or_else(|| own().find_map(got)).unwrap_or_default()
+    }
+
+    /// From here on the level makes so many model calls at most, and ends with what it has then.
+    pub(super) fn in_simple_loop(&mut self, iterations: u32) {
+        self.limits.iterations = self.iterations.saturating_add(iterations);
+        self.partial = true;
+    }
+
+    /// From here on the level asks these models.
+    pub(super) fn ask_models_of(&mut self, models: Option<Role>, first: &Rc<ModelChoice>) {
+        (self.models, self.model) = (models, Rc::clone(first));
+    }
+
+    /// Whose models the level asks.
+    pub(super) fn models(&self) -> Option<Role> {
+        self.models
+    }
+
+    /// What the level was opened with.
+    pub(super) fn opening(&self) -> Option<&Rc<Opening>> {
+        self.opening.as_ref()
+    }
+
+    /// From here on the level is asked to speak and not to call.
+    pub(super) fn only_speak(&mut self) {
+        self.only_speaks = true;
+    }
+
+    /// Whether a call is out of order, whatever the level has.
+    pub(super) fn only_speaks(&self) -> bool {
+        self.only_speaks
+    }
+
+    /// The key of the calls that are made next in the model's place.
+    pub(super) fn wave_key(&self) -> String {
+        self.path.step(self.iterations)
+    }
+
+    /// Makes calls in the model's place.
+    pub(super) fn call(&mut self, calls: &[ToolCall]) {
+        self.iterations += 1;
+        let (content, tool_calls) = (String::new(), calls.to_vec());
+        self.push(Message::Assistant { content, tool_calls, raw: None });
+        for call in calls {
+            self.digest = self.digest.with(&call.name).with(&call.arguments);
+        }
+        self.state = State::Tools(calls.iter().cloned().collect());
+    }
+
+    /// The messages that a model gets now.
+    fn sent(&self) -> Vec<Rc<Message>> {
+        prune(&self.messages, self.own_from, self.message_tokens)
+    }
+
+    /// Halves what is sent from now on, where that is possible and was not done before.
+    fn shorten(&mut self) -> bool {
+        if self.shortened {
+            return false;
+        }
+        let before = self.sent();
+        self.message_tokens = messages_tokens(&before) / 2;
+        (self.shortened, self.again) = (true, true);
+        self.digest = self.digest.with("shortened");
+        self.sent().len() < before.len()
+    }
+
+    /// Takes the outcome of a model call.
+    pub(super) fn apply_model(&mut self, outcome: ModelOutcome) {
+        self.iterations += 1;
+        self.again = false;
+        let reply = match outcome {
+            ModelOutcome::Failed { error, said }
+                if error.kind == ModelErrorKind::ContextTooLong && said.is_empty() && self.shorten() =>
+            {
+                return;
+            }
+            ModelOutcome::Failed { error, said } => {
+                if !said.is_empty() {
+                    self.push(Message::Assistant { content: said, tool_calls: Vec::new(), raw: None });
+                }
+                self.state = State::Done(LevelEnd::ModelFailed(error));
+                return;
+            }
+            ModelOutcome::Replied(reply) => *reply,
+        };
+        self.digest = self.digest.with(&reply.text);
+        for call in &reply.tool_calls {
+            self.digest = self.digest.with(&call.name).with(&call.arguments);
+        }
+        let ModelReply { text, tool_calls, finish, raw, .. } = reply;
+        let calls: Rc<[ToolCall]> = tool_calls.iter().cloned().collect();
+        self.push(Message::Assistant { content: text.clone(), tool_calls, raw });
+        self.wants_call = false;
+        self.state = match (calls.is_empty(), self.schema.is_some()) {
+            (false, _) => State::Tools(calls),
+            (true, _) if finish == ReplyFinish::Pause => State::Model,
+            (true, false) => State::Done(LevelEnd::Text { text, finish }),
+            (true, true) => {
+                // Prose is not a result here (N-069): the level goes on until it finishes or its iterations end.
+                let reminder = self.opening.as_ref().map(|opening| opening.spec.reminder.clone());
+                self.push(Message::User { content: reminder.unwrap_or_default().into() });
+                self.wants_call = true;
+                State::Model
+            }
+        };
+    }
+
+    /// Takes the results of a round, one per call, in the model's order (N-050, N-052). The round settles: what its
+    /// calls wrote to memory becomes visible.
+    pub(super) fn apply_tools(&mut self, results: &[ToolEnd]) {
+        let calls = self.pending();
+        self.memory.merge(results.iter().map(|result| &result.overlay));
+        learn(&mut self.versions, results.iter().map(|result| &result.versions));
+        for (call, result) in calls.iter().zip(results) {
+            self.digest = self.digest.with(&result.content);
+            self.push(answer(call, result.content.clone(), result.is_error));
+        }
+        self.state = self.finished(&calls, results).map_or(State::Model, State::Done);
+    }
+
+    /// The end that this round's `finish_subtask` calls brought: the first accepted one, or one rejection too many.
+    fn finished(&mut self, calls: &[ToolCall], results: &[ToolEnd]) -> Option<LevelEnd> {
+        let finishes = |(call, _): &(&ToolCall, &ToolEnd)| Interceptor::FinishSubtask.is(&call.name);
+        for (call, result) in calls.iter().zip(results).filter(finishes).filter(|_| self.schema.is_some()) {
+            if !result.is_error {
+                return Some(LevelEnd::Structured(call.arguments.clone()));
+            }
+            self.rejected += 1;
+            self.objection.clone_from(&result.content);
+        }
+        let given_up = self.rejected > self.limits.schema_retries;
+        given_up.then(|| LevelEnd::SchemaNotSatisfied(self.objection.clone()))
+    }
+
+    /// The calls of the round that has not settled.
+    pub(super) fn pending(&self) -> Rc<[ToolCall]> {
+        match &self.state {
+            State::Tools(calls) => Rc::clone(calls),
+            State::Model | State::Done(_) => Rc::new([]),
+        }
+    }
+
+    /// Whether the next model call follows the results of a round.
+    pub(super) fn has_new_results(&self) -> bool {
+        !self.again && matches!(self.messages.last().map(Rc::as_ref), Some(Message::Tool { .. }))
+    }
+
+    /// What the level's result must satisfy.
+    pub(super) fn schema(&self) -> Option<&OutputSchema> {
+        self.schema.as_deref()
+    }
+
+    /// Whether a payload is the level's result.
+    pub(super) fn accepts(&self, payload: &str) -> Result<(), String> {
+        let rules = self.opening.as_ref().and_then(|opening| opening.spec.rules.as_ref());
+        rules.map_or(Ok(()), |rules| rules.check(payload))
+    }
+
+    /// The key of the current step.
+    pub(super) fn step_key(&self) -> String {
+        let step = match self.state {
+            State::Model => self.iterations,
+            State::Tools(_) | State::Done(_) => self.iterations.saturating_sub(1),
+        };
+        self.path.step(step)
+    }
+
+    /// What the current step depends on, as a replay must find it again.
+    pub(super) fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// Consumes the level; returns the memory writes that its parent merges.
+    pub(super) fn into_written(self) -> Overlay {
+        self.memory.into_written()
+    }
+
+    /// The level's own messages, from its instructions on.
+    pub(super) fn own_messages(&self) -> Vec<Message> {
+        self.messages.iter().skip(self.own_from).map(|message| Message::clone(message)).collect()
+    }
+
+    fn push(&mut self, message: Message) {
+        self.messages.push(Rc::new(message));
+    }
+}
+
+/// The message that answers a call.
+pub(super) fn answer(call: &ToolCall, content: String, is_error: bool) -> Message {
+    Message::Tool { call_id: call.call_id.clone(), name: call.name.clone(), content, is_error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls;
+    use crate::toolbelt::ToolSpec;
+
+    // N-030 N-037 N-038: what a level is given is what it asks its model with, and asking changes nothing.
+    #[test]
+    fn a_level_asks_with_what_it_was_given() {
+        let model = Rc::new(ModelChoice::new("p", "m"));
+        let before = Rc::new(Message::User { content: "before".into() });
+        let level = |depth, iterations| {
+            let start = LevelStart {
+                path: LevelPath::default(),
+                place: Place { parent_id: Some("parent".to_owned()), depth },
+                models: None,
+                model: Rc::clone(&model),
+                system: "system".into(),
+                history: vec![Rc::clone(&before)],
+                instructions: "now".into(),
+                belt: Toolbelt::new(calls::intercepted()),
+                schema: None,
+                opening: None,
+                memory: AgentMemory::default(),
+                digest: Digest::new(),
+            };
+            Level::new(start, Limits { iterations, ..Limits::default() })
+        };
+        let asked = |depth| match (level(depth, 1).next(), level(depth, 1).next()) {
+            (Step::CallModel(request), Step::CallModel(again)) => {
+                assert_eq!(request, again);
+                request
+            }
+            other => panic!("{other:?}"),
+        };
+        let request = asked(0);
+        assert_eq!((&*request.system, request.model.model.as_str()), ("system", "m"));
+        let now = Rc::new(Message::User { content: "now".into() });
+        assert_eq!(request.messages, [Rc::clone(&before), now]);
+        let offered: Vec<_> = calls::intercepted().iter().map(ToolSpec::definition).collect();
+        assert_eq!(*request.tools, offered);
+        assert_eq!(*asked(3).tools, offered[1..], "run_subtask is not offered where it would be refused");
+        assert!(matches!(level(0, 0).next(), Step::Finish(LevelEnd::IterationLimit(0))));
+    }
+}

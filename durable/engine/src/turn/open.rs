@@ -1,0 +1,126 @@
+//! Opens child levels. A level that the journal knows starts from what stands there; any other starts from what the code
+//! says now, which is journaled with the level's first model call. So a deploy changes nothing of a level that has begun.
+
+use std::rc::Rc;
+
+use super::Turn;
+use super::keys::LevelPath;
+use super::machine::{Level, LevelStart};
+use crate::calls::finish_subtask;
+use crate::journal::{Entry, Fact, LevelSpec};
+use crate::ports::ToolError;
+use crate::profiles::Limits;
+use crate::toolbelt::{OutputSchema, Toolbelt};
+use wire::protocol::Place;
+
+/// What a child level is opened with.
+#[derive(Clone, Debug)]
+pub(super) struct Opening {
+    /// Its number of the toolset counts only where it came from the journal.
+    pub(super) spec: LevelSpec,
+    /// The tools that the level shares with others; those of its own stand in `spec`.
+    pub(super) shared: Toolbelt,
+}
+
+impl Turn {
+    /// Opens the level at `path` within the call `key` of its parent. `make` is asked only for a level that the journal
+    /// does not know. The error goes to the model that made the call.
+    pub(super) fn open(
+        &self,
+        parent: &Level,
+        key: &str,
+        path: LevelPath,
+        make: impl FnOnce() -> Result<Opening, ToolError>,
+    ) -> Result<Level, ToolError> {
+        let known = self.record.borrow().opening(path.as_str());
+        let compile = match known {
+            Some(_) => OutputSchema::compile_frozen,
+            None => OutputSchema::compile,
+        };
+        let opening = match known {
+            Some(known) => known,
+            None => Rc::new(as_edited(make()?)),
+        };
+        let spec = &opening.spec;
+        let finish = spec.own_tools.iter().find(|tool| tool.name == finish_subtask::NAME);
+        let schema = finish.map(|tool| compile(Rc::clone(&tool.input_schema))).transpose();
+        let schema =
+            schema.map_err(|problem| ToolError(format!("invalid arguments at output_schema: {problem}")))?;
+        let start = LevelStart {
+            path,
+            place: Place { parent_id: Some(self.ids.tool_call(key)), depth: parent.place.depth + 1 },
+            models: spec.models,
+            model: Rc::clone(&self.spec.chain_of(spec.models).first.choice),
+            system: spec.system.as_str().into(),
+            history: Vec::new(),
+            instructions: spec.instructions.clone(),
+            belt: opening.shared.with(spec.own_tools.iter().cloned()),
+            schema: schema.map(Rc::new),
+            memory: parent.memory.fork(),
+            digest: parent.digest().with(key),
+            opening: Some(Rc::clone(&opening)),
+        };
+        Ok(Level::new(start, Limits { iterations: spec.iterations, ..self.spec.limits }))
+    }
+
+    /// The entries that freeze a level which is not journaled yet: what it was opened with, and its toolset if no other
+    /// level had it before.
+    pub(super) fn freezing(&self, level: &Level) -> Vec<Entry> {
+        let record = self.record.borrow();
+        let Some(opening) = level.opening().filter(|_| record.opening(level.path.as_str()).is_none()) else {
+            return Vec::new();
+        };
+        let shared = Some(&opening.shared).filter(|shared| !shared.is_empty());
+        let known = shared.and_then(|shared| record.toolsets.number_of(shared));
+        let toolset = shared.map(|_| known.unwrap_or(record.toolsets.next()));
+        let mut entries = Vec::new();
+        if let (Some(shared), Some(number), None) = (shared, toolset, known) {
+            let specs = shared.iter().cloned().collect();
+            entries.push(self.entry(&number.to_string(), Fact::Toolset(specs)));
+        }
+        let spec = LevelSpec { toolset, ..opening.spec.clone() };
+        entries.push(self.entry(level.path.as_str(), Fact::Opened(Box::new(spec))));
+        entries
+    }
+}
+
+/// The prompt of a new level as the deployed code has it. Tests and `make faults` edit it between two runs of a turn.
+fn as_edited(opening: Opening) -> Opening {
+    #[cfg(any(test, feature = "faults"))]
+    let opening = {
+        let mut opening = opening;
+        opening.spec.system.push_str(&super::prompt::edition());
+        opening
+    };
+    opening
+}
+
+/// The toolsets of a turn by their numbers. The root's is the first.
+#[derive(Clone, Debug)]
+pub(super) struct Toolsets(Vec<Toolbelt>);
+
+impl Toolsets {
+    pub(super) fn new(root: Toolbelt) -> Self {
+        Toolsets(vec![root])
+    }
+
+    /// The toolset of this number. One that is not there has no tools, and so allows nothing.
+    pub(super) fn get(&self, number: Option<u32>) -> Toolbelt {
+        let found = number.and_then(|number| self.0.get(number as usize));
+        found.cloned().unwrap_or_else(|| Toolbelt::new([]))
+    }
+
+    /// The number of an equal toolset.
+    pub(super) fn number_of(&self, belt: &Toolbelt) -> Option<u32> {
+        self.0.iter().position(|known| known == belt).and_then(|at| u32::try_from(at).ok())
+    }
+
+    /// The number of the next new one.
+    pub(super) fn next(&self) -> u32 {
+        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn add(&mut self, belt: Toolbelt) {
+        self.0.push(belt);
+    }
+}

@@ -1,0 +1,198 @@
+//! Calls that wait for somebody outside: a client that carries a tool out, a person who allows a call.
+//!
+//! A wait is journaled, then awaited like anything else. When nothing of the turn runs any more but waits, the turn is
+//! parked: its futures are dropped, no clock and no counter runs, and the answer resumes it from the journal.
+
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::task::Poll;
+
+use super::record::Wait;
+use super::{Halt, Turn};
+use crate::journal::{Answer, Commit, Fact, Parking};
+use crate::ports::LogError;
+use wire::protocol::{AgentState, Awaited, Decision, Event};
+
+/// What became of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// It is journaled, and the call goes on.
+    Now,
+    /// The call had its answer before; the first one stays.
+    Before,
+    /// Nothing of that name waits for such an answer.
+    Unknown,
+}
+
+/// Counts what is going on as long as it lives.
+pub(super) struct Tally<'a>(&'a Cell<u32>);
+
+impl<'a> Tally<'a> {
+    pub(super) fn of(cell: &'a Cell<u32>) -> Self {
+        cell.set(cell.get() + 1);
+        Tally(cell)
+    }
+}
+
+impl Drop for Tally<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get().saturating_sub(1));
+    }
+}
+
+impl Turn {
+    /// Answers a call that waits: journaled at once, the first answer wins. A turn that was parked goes on with `run`.
+    pub fn answer(&self, id: &str, on: Awaited, answer: Answer) -> Result<Heard, LogError> {
+        let found = {
+            let record = self.record.borrow();
+            let waits = record.waits.iter().filter(|((_, of), _)| *of == on);
+            waits.map(|((at, _), wait)| (at.clone(), wait.clone())).find(|(at, _)| self.wire_id(at, on) == id)
+        };
+        match found {
+            _ if self.ended.get() || self.record.borrow().stop.is_some() => Ok(Heard::Unknown),
+            None => Ok(Heard::Unknown),
+            Some((_, Wait { answer: Some(_), .. })) => Ok(Heard::Before),
+            Some((at, wait)) => {
+                self.write_answers(vec![(at, on, wait, answer)])?;
+                Ok(Heard::Now)
+            }
+        }
+    }
+
+    /// The tool of a call that waits under this id.
+    pub fn waiting_tool(&self, id: &str, on: Awaited) -> Option<String> {
+        let record = self.record.borrow();
+        let mut waits = record.waits.iter().filter(|((_, of), wait)| *of == on && wait.answer.is_none());
+        waits.find(|((at, _), _)| self.wire_id(at, on) == id).map(|(_, wait)| wait.name.clone())
+    }
+
+    /// Answers all calls whose time is over with that. Whether there were any.
+    pub fn expire(&self) -> Result<bool, LogError> {
+        let now = self.ports.clock.now_ms();
+        let over: Vec<_> = {
+            let record = self.record.borrow();
+            let over = record.waits.iter().filter(|(_, wait)| wait.answer.is_none() && wait.until <= now);
+            over.map(|((at, on), wait)| (at.clone(), *on, wait.clone(), Answer::Expired)).collect()
+        };
+        if over.is_empty() {
+            return Ok(false);
+        }
+        self.write_answers(over)?;
+        Ok(true)
+    }
+
+    /// When the first of the waits is over (milliseconds since 1970).
+    pub fn waits_until(&self) -> u64 {
+        let record = self.record.borrow();
+        record.waits.values().filter(|wait| wait.answer.is_none()).map(|wait| wait.until).min().unwrap_or(0)
+    }
+
+    /// How often the turn was parked so far.
+    pub fn parkings(&self) -> u32 {
+        self.record.borrow().parkings
+    }
+
+    /// Tells once a parking that the turn, though answered, waits for its place among the turns that may run.
+    pub fn tell_queued(&self) -> Result<(), LogError> {
+        self.tell_place("queued", Some("queued"))
+    }
+
+    /// Tells that a turn which was queued has its place.
+    pub fn tell_placed(&self) -> Result<(), LogError> {
+        self.tell_place("placed", None)
+    }
+
+    fn tell_place(&self, what: &str, details: Option<&str>) -> Result<(), LogError> {
+        let key = format!("state:{what}:{}", self.parkings());
+        let mut state = self.in_state(AgentState::Thinking, None);
+        if let Event::AgentState { details: told, .. } = &mut state {
+            *told = details.map(str::to_owned);
+        }
+        self.write(Commit { events: vec![(key, state)], ..Commit::default() })
+    }
+
+    fn write_answers(&self, answers: Vec<(String, Awaited, Wait, Answer)>) -> Result<(), LogError> {
+        let at_ms = self.ports.clock.now_ms();
+        let mut commit = Commit::default();
+        if self.record.borrow().parked {
+            let count = self.record.borrow().parkings;
+            let tool = answers.first().map(|(_, _, wait, _)| wait.name.as_str());
+            commit.events.push((format!("state:unparked:{count}"), self.agent_state(tool)));
+        }
+        for (at, on, wait, answer) in answers {
+            if on == Awaited::Approval {
+                let resolved = Event::ApprovalResolved {
+                    approval_id: self.ids.approval(&at),
+                    tool_call_id: self.ids.tool_call(&at),
+                    decision: decision(&answer),
+                    place: wait.place,
+                };
+                commit.events.push((format!("approval_resolved:{at}"), resolved));
+            }
+            commit.entries.push(self.entry(&at, Fact::Answered { on, answer, at_ms }));
+        }
+        self.write(commit)?;
+        let waiting = self.waiters.take();
+        waiting.into_iter().for_each(std::task::Waker::wake);
+        Ok(())
+    }
+
+    /// Waits for the answer to a call; the time that it took is told with it. Journaled waits have it at once.
+    pub(super) async fn answered(&self, at: &str, on: Awaited) -> (Answer, u64) {
+        let _waits = Tally::of(&self.waiting);
+        let key = (at.to_owned(), on);
+        poll_fn(|context| {
+            let answered = self.record.borrow().waits.get(&key).and_then(|wait| {
+                let (answer, at_ms) = wait.answer.as_ref()?;
+                Some((answer.clone(), at_ms.saturating_sub(wait.since)))
+            });
+            if let Some(answered) = answered {
+                return Poll::Ready(answered);
+            }
+            let mut waiters = self.waiters.borrow_mut();
+            if !waiters.iter().any(|known| known.will_wake(context.waker())) {
+                waiters.push(context.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Whether a call waits, or did.
+    pub(super) fn has_waited(&self, at: &str, on: Awaited) -> bool {
+        self.record.borrow().waits.contains_key(&(at.to_owned(), on))
+    }
+
+    /// Whether all that is left of the turn waits for somebody outside.
+    pub(super) fn only_waits(&self) -> bool {
+        self.busy.get() == 0 && self.waiting.get() > 0
+    }
+
+    /// Nothing runs from here on.
+    pub(super) fn park(&self) -> Result<(), Halt> {
+        let count = self.record.borrow().parkings + 1;
+        let state = self.in_state(AgentState::WaitingOnUser, None);
+        self.commit(Commit {
+            entries: vec![self.entry("", Fact::Parked { count })],
+            events: vec![(format!("state:parked:{count}"), state)],
+            parking: Some(Parking::Parked { until: self.waits_until() }),
+            ..Commit::default()
+        })
+    }
+
+    fn wire_id(&self, at: &str, on: Awaited) -> String {
+        match on {
+            Awaited::Client => self.ids.tool_call(at),
+            Awaited::Approval => self.ids.approval(at),
+        }
+    }
+}
+
+fn decision(answer: &Answer) -> Decision {
+    match answer {
+        Answer::Approve => Decision::Approve,
+        Answer::ApproveForThread => Decision::ApproveForThread,
+        Answer::Expired => Decision::Expired,
+        Answer::Deny | Answer::Result { .. } => Decision::Deny,
+    }
+}

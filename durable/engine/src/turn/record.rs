@@ -1,0 +1,512 @@
+//! What a turn's journal entries add up to: counters, ledger, execution tree, what is open. Live and in replay the
+//! same entries go through [`Record::apply`], so a rebuilt turn stands where the lost one stood.
+
+mod plans;
+mod rows;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use super::keys::{self, WireIds, call_key, work};
+use super::open::{Opening, Toolsets};
+use crate::budget::{Counted, Exceeded, Spending, TurnBudget};
+use crate::calls::{self, route_request};
+use crate::journal::{
+    Answer, CallRecord, Entry, Fact, LevelSpec, ModelOutcome, TextPart, ToolEnd, TurnSpec, TurnStop, Work,
+};
+use crate::memory::{MAX_TURN_BYTES, Overlay, stored_bytes, task_key};
+use crate::profiles::{Chain, Offer, Role};
+use crate::toolbelt::Toolbelt;
+use wire::model::{ToolCall, Usage};
+use wire::protocol::{
+    Awaited, BudgetReason, CostSummary, ExecutionTree, ModelCost, Place, Plan, TreeNode, preview,
+};
+
+pub(super) use plans::step_status;
+
+/// What costs nothing yet.
+fn unused() -> ModelCost {
+    ModelCost { cost_usd: Some(0.0), ..ModelCost::default() }
+}
+
+/// A call of a round that has no result yet, in the order in which the model made them.
+#[derive(Clone, Debug)]
+pub(super) struct PendingCall {
+    pub(super) key: String,
+    pub(super) id: String,
+    pub(super) call: ToolCall,
+    pub(super) place: Place,
+    /// Elapsed running time of the turn when the call began; none before that.
+    pub(super) since_ms: Option<u64>,
+}
+
+/// A call that waits for somebody outside.
+#[derive(Clone, Debug)]
+pub(super) struct Wait {
+    pub(super) place: Place,
+    pub(super) name: String,
+    /// When it began and when it is over (milliseconds since 1970).
+    pub(super) since: u64,
+    pub(super) until: u64,
+    /// What was said, and when.
+    pub(super) answer: Option<(Answer, u64)>,
+}
+
+/// A model call that has no outcome yet.
+#[derive(Clone, Debug)]
+pub(super) struct OpenModelCall {
+    pub(super) place: Place,
+    /// Elapsed running time of the turn when it began.
+    pub(super) since_ms: u64,
+    /// What was announced and is not written yet. A call whose run was lost has lost it as well, and `live` is false.
+    pub(super) parts: Vec<TextPart>,
+    /// How many parts were begun, those included that are written.
+    pub(super) begun: usize,
+    /// What `parts` weighs, in the sense of `drive::UNWRITTEN_BYTES`.
+    pub(super) unwritten: usize,
+    /// The text of each part that is text, whole.
+    pub(super) said: Vec<String>,
+    pub(super) live: bool,
+    /// Who is asked: the place in the chain.
+    pub(super) asked: usize,
+    /// Requests so far, and how many of them were made by runs that were lost.
+    pub(super) requests: u32,
+    pub(super) lost_requests: u32,
+    /// From its beginning to the first byte of the answer.
+    pub(super) first_byte_ms: Option<u64>,
+}
+
+impl OpenModelCall {
+    /// Takes what was announced and is not written. The last part goes on: it is never closed before the next one
+    /// begins or the call ends.
+    pub(super) fn take_unwritten(&mut self) -> Vec<TextPart> {
+        let mut parts = std::mem::take(&mut self.parts);
+        self.unwritten = 0;
+        let Some(last) = parts.last_mut() else { return parts };
+        let (chunks, text) = (std::mem::take(&mut last.chunks), std::mem::take(&mut last.text));
+        self.parts = vec![last.clone()];
+        (last.chunks, last.text, last.more) = (chunks, text, true);
+        parts.retain(|part| !part.chunks.is_empty());
+        parts
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    pub(super) budget: TurnBudget,
+    pub(super) stop: Option<TurnStop>,
+    pub(super) pending: Vec<PendingCall>,
+    pub(super) models: BTreeMap<String, OpenModelCall>,
+    /// By the call's key, and whom it waits for. Those that were answered stay.
+    pub(super) waits: BTreeMap<(String, Awaited), Wait>,
+    /// How often the turn was parked, and whether it is.
+    pub(super) parkings: u32,
+    pub(super) parked: bool,
+    /// The tools that a person allowed for good.
+    pub(super) approved: BTreeSet<String>,
+    pub(super) calls: Vec<CallRecord>,
+    /// The texts of the root's replies: what a person reads of the turn.
+    pub(super) root_texts: Vec<String>,
+    /// The toolsets of the turn's levels.
+    pub(super) toolsets: Toolsets,
+    /// What child levels were opened with, by their paths.
+    levels: BTreeMap<String, Rc<Opening>>,
+    /// Whose models the router chose for the root.
+    pub(super) routed: Option<Role>,
+    /// The results of the root's current round, which has not settled yet.
+    round: BTreeMap<String, ToolEnd>,
+    /// What subtasks and steps came to that the root has not answered yet, by the keys of their calls.
+    unanswered: BTreeMap<String, String>,
+    tree: ExecutionTree,
+    node_of: BTreeMap<String, usize>,
+    costs: CostSummary,
+    ids: WireIds,
+    spec: Rc<TurnSpec>,
+    /// Tool calls of the root.
+    root_calls: u32,
+    /// Whether the turn came to what its context is for.
+    goal_reached: bool,
+    /// Each change of a plan with the call that made it, in their order.
+    plans: Vec<(String, Plan)>,
+    /// Dollars, and the models of which nobody knows how many: then what the turn cost is not known either.
+    cost_usd: f64,
+    unpriced: BTreeSet<String>,
+    /// What the turn's calls have written to memory so far, as [`stored_bytes`] counts.
+    memory_bytes: usize,
+}
+
+impl Record {
+    pub(super) fn new(spec: &Rc<TurnSpec>) -> Self {
+        Record {
+            spec: Rc::clone(spec),
+            root_calls: 0,
+            goal_reached: false,
+            plans: Vec::new(),
+            budget: TurnBudget::new(spec.limits),
+            stop: None,
+            pending: Vec::new(),
+            models: BTreeMap::new(),
+            waits: BTreeMap::new(),
+            parkings: 0,
+            parked: false,
+            approved: BTreeSet::new(),
+            calls: Vec::new(),
+            root_texts: Vec::new(),
+            toolsets: Toolsets::new(Toolbelt::new(spec.tools.iter().cloned())),
+            levels: BTreeMap::new(),
+            routed: None,
+            round: BTreeMap::new(),
+            unanswered: BTreeMap::new(),
+            tree: ExecutionTree::default(),
+            node_of: BTreeMap::new(),
+            costs: CostSummary::default(),
+            ids: WireIds::new(&spec.turn_id),
+            cost_usd: 0.0,
+            unpriced: BTreeSet::new(),
+            memory_bytes: 0,
+        }
+    }
+
+    pub(super) fn tree(&self) -> ExecutionTree {
+        ExecutionTree { plans: self.plans_at_end(), ..self.tree.clone() }
+    }
+
+    /// What the model calls below a subtask used so far.
+    pub(super) fn usage_below(&self, tool_call_id: &str) -> Option<ModelCost> {
+        self.node_of.get(tool_call_id).and_then(|index| self.tree.nodes.get(*index))?.usage.clone()
+    }
+
+    /// The result of a call of the root's current round.
+    pub(super) fn round_result(&self, key: &str) -> Option<ToolEnd> {
+        self.round.get(key).cloned()
+    }
+
+    /// Whether the turn may write this to memory as well.
+    pub(super) fn memory_has_room(&self, overlay: &Overlay) -> bool {
+        self.memory_bytes.saturating_add(stored_bytes(overlay)) <= MAX_TURN_BYTES
+    }
+
+    pub(super) fn costs(&self) -> CostSummary {
+        let mut by_model = self.costs.by_model.clone();
+        for (model, share) in &mut by_model {
+            share.cost_usd = share.cost_usd.filter(|_| !self.unpriced.contains(model));
+        }
+        CostSummary {
+            cost_usd: self.unpriced.is_empty().then_some(self.cost_usd),
+            by_model,
+            llm_calls: self.budget.used(Counted::LlmCall),
+            tool_calls: self.budget.used(Counted::ToolCall),
+            subtasks: self.budget.used(Counted::Subtask),
+            ..self.costs.clone()
+        }
+    }
+
+    /// What the level at this path was opened with.
+    pub(super) fn opening(&self, path: &str) -> Option<Rc<Opening>> {
+        self.levels.get(path).map(Rc::clone)
+    }
+
+    /// Whose models a model call asks. A level of format 1 is not journaled: then what it is for decides.
+    fn models(&self, at: &str) -> Option<Role> {
+        match self.levels.get(keys::level(at)) {
+            Some(opening) => opening.spec.models,
+            None if work(at) == Work::Root => self.routed,
+            None => work(at).models(),
+        }
+    }
+
+    /// The models that a model call asks.
+    pub(super) fn chain(&self, at: &str) -> &Chain {
+        self.spec.chain_of(self.models(at))
+    }
+
+    /// What finished subtasks and steps came to that nobody has put into words yet.
+    pub(super) fn unanswered(&self) -> impl Iterator<Item = &str> {
+        self.unanswered.values().map(String::as_str)
+    }
+
+    fn offer(&self, at: &str, asked: usize) -> Offer {
+        self.chain(at).at(asked).clone()
+    }
+
+    /// What so many more tool calls of the root would exceed (B-027).
+    pub(super) fn exceeded_at_root(&self, more: u32) -> Option<Exceeded> {
+        let limit = self.spec.limits.root_tool_calls?;
+        let observed = self.root_calls.saturating_add(more);
+        (observed > limit).then_some(Exceeded {
+            reason: BudgetReason::ToolCalls,
+            limit: limit.into(),
+            observed: observed.into(),
+        })
+    }
+
+    /// Whether the turn has not come to what its context is for (B-013).
+    pub(super) fn misses_its_goal(&self) -> bool {
+        self.spec.setting.goal.is_some() && !self.goal_reached
+    }
+
+    /// The ledger of a model that was asked so often.
+    fn share(&mut self, model: &str, requests: u32) -> &mut ModelCost {
+        let share = self.costs.by_model.entry(model.to_owned()).or_insert_with(unused);
+        share.llm_calls += requests;
+        share
+    }
+
+    /// Notes which model an open call asks now. Tells who was asked before, and how often anybody was, where that
+    /// request failed.
+    pub(super) fn asking(&mut self, at: &str, asked: usize, failed: bool) -> Option<(usize, u32)> {
+        let open = self.models.get_mut(at)?;
+        if failed {
+            return Some((open.asked, open.requests));
+        }
+        open.asked = asked;
+        None
+    }
+
+    pub(super) fn apply(&mut self, entry: &Entry) {
+        match &entry.fact {
+            Fact::Started(_) | Fact::Resumed { .. } | Fact::Unknown(_) => {}
+            Fact::Toolset(specs) => self.toolsets.add(Toolbelt::new(specs.iter().cloned())),
+            Fact::Opened(spec) => self.opened(&entry.at, spec),
+            Fact::Waiting { on, place, since, until } => {
+                let call = self.pending.iter().find(|pending| pending.key == entry.at);
+                let name = call.map(|pending| pending.call.name.clone()).unwrap_or_default();
+                let wait = Wait { place: place.clone(), name, since: *since, until: *until, answer: None };
+                self.waits.insert((entry.at.clone(), *on), wait);
+            }
+            Fact::Answered { on, answer, at_ms } => {
+                let wait = self.waits.get_mut(&(entry.at.clone(), *on));
+                if let Some(wait) = wait.filter(|wait| wait.answer.is_none()) {
+                    if *answer == Answer::ApproveForThread {
+                        self.approved.insert(wait.name.clone());
+                    }
+                    wait.answer = Some((answer.clone(), *at_ms));
+                }
+            }
+            Fact::Parked { .. } => {
+                self.parkings += 1;
+                self.parked = true;
+            }
+            Fact::Unparked { .. } => self.parked = false,
+            Fact::Stopped(why) if self.stop.is_none() => {
+                self.stop_failed(why);
+                self.stop = Some(why.clone());
+            }
+            Fact::Stopped(_) => {}
+            Fact::ModelStarted { place, held, .. } => {
+                let lost = self.models.remove(&entry.at);
+                if let Some(lost) = &lost {
+                    // Its run was lost; whatever it used was used.
+                    let duration_ms = entry.elapsed_ms.saturating_sub(lost.since_ms);
+                    self.model_row(&entry.at, lost, "interrupted", None, duration_ms);
+                }
+                self.budget.count(Counted::LlmCall);
+                let dearest = self.chain(&entry.at).dearest();
+                self.budget.hold(&entry.at, Spending::of(*held, dearest));
+                let lost_requests = lost.map_or(0, |lost| lost.requests);
+                let open = OpenModelCall {
+                    place: place.clone(),
+                    since_ms: entry.elapsed_ms,
+                    parts: Vec::new(),
+                    begun: 0,
+                    unwritten: 0,
+                    said: Vec::new(),
+                    live: false,
+                    asked: 0,
+                    lost_requests,
+                    requests: lost_requests + 1,
+                    first_byte_ms: None,
+                };
+                self.models.insert(entry.at.clone(), open);
+            }
+            Fact::ModelRetried { failed, asked, error, .. } => {
+                self.budget.count(Counted::LlmCall);
+                let Some(open) = self.models.get_mut(&entry.at) else { return };
+                open.asked = *asked;
+                open.requests += 1;
+                let place = open.place.clone();
+                let choice = self.offer(&entry.at, *failed).choice;
+                if !error.kind.used_nothing() {
+                    self.budget.forfeit(&entry.at);
+                    self.unpriced.insert(choice.model.clone());
+                }
+                self.share(&choice.model, 1);
+                self.share_around(&place, |share| share.llm_calls += 1);
+                self.failed(
+                    "provider",
+                    "first_byte",
+                    None,
+                    error.kind.code(),
+                    &[&choice.id(), &error.message],
+                );
+            }
+            Fact::ModelEnded { outcome, duration_ms, asked, first_byte_ms, .. } => {
+                if let Some(mut open) = self.models.remove(&entry.at) {
+                    (open.asked, open.first_byte_ms) = (*asked, *first_byte_ms);
+                    self.model_ended(&entry.at, &open, outcome, *duration_ms);
+                }
+            }
+            Fact::Canned { text, .. } => self.canned(&entry.at, text),
+            Fact::Called { place, calls } => self.called(&entry.at, calls, place),
+            Fact::ModelDropped => {
+                if let Some(open) = self.models.remove(&entry.at) {
+                    let duration_ms = entry.elapsed_ms.saturating_sub(open.since_ms);
+                    self.model_row(&entry.at, &open, "aborted", None, duration_ms);
+                    self.budget.settle(&entry.at, None);
+                }
+            }
+            Fact::Plan(plan) => self.plans.push((entry.at.clone(), Plan::clone(plan))),
+            Fact::ToolStarted { place, subtask } => {
+                self.budget.count(Counted::ToolCall);
+                self.root_calls += u32::from(place.depth == 0);
+                if *subtask {
+                    self.budget.count(Counted::Subtask);
+                }
+                if let Some(pending) = self.pending.iter_mut().find(|pending| pending.key == entry.at) {
+                    pending.since_ms = Some(entry.elapsed_ms);
+                    let pending = pending.clone();
+                    self.add_node(&pending, entry.elapsed_ms);
+                }
+            }
+            Fact::ToolEnded(end) => {
+                self.budget.count_result(end.content.len());
+                if let Some(index) = self.pending.iter().position(|pending| pending.key == entry.at) {
+                    let pending = self.pending.remove(index);
+                    self.memory_bytes += written(&pending, end);
+                    // A call that its turn's end cuts off is no failure of the tool.
+                    if end.is_error && self.stop.is_none() {
+                        let stage = if pending.since_ms.is_some() { "run" } else { "dispatch" };
+                        self.failed("tool", stage, Some(&pending.call.name), "tool_failed", &[&end.content]);
+                    }
+                    self.tool_ended(&pending, end, entry.elapsed_ms);
+                    // A model may call what only the service calls: that is refused before it starts.
+                    let ran = pending.since_ms.is_some();
+                    if ran && pending.call.name == calls::plan_step::NAME && self.stop.is_none() {
+                        self.step_ended(&pending.call.arguments, end);
+                    }
+                    if ran && !end.is_error && pending.call.name == route_request::NAME {
+                        self.routed = route_request::role(&end.content);
+                    }
+                    self.note_unanswered(&pending, end);
+                    let goal = self.spec.setting.goal.as_ref();
+                    self.goal_reached |= !end.is_error && goal == Some(&pending.call.name);
+                    // Nobody waits for it any more, if anybody did.
+                    self.waits.retain(|(at, _), wait| *at != entry.at || wait.answer.is_some());
+                    if pending.place.depth == 0 {
+                        self.round.insert(entry.at.clone(), end.clone());
+                    }
+                }
+            }
+        }
+    }
+
+    fn opened(&mut self, path: &str, spec: &LevelSpec) {
+        let shared = self.toolsets.get(spec.toolset);
+        self.levels.insert(path.to_owned(), Rc::new(Opening { spec: spec.clone(), shared }));
+    }
+
+    /// The result of a call that contains levels takes the place of those within it.
+    fn note_unanswered(&mut self, pending: &PendingCall, end: &ToolEnd) {
+        if !calls::is_level(&pending.call.name) || pending.call.name == route_request::NAME {
+            return;
+        }
+        if !end.is_error {
+            let within = format!("{}-", pending.key);
+            self.unanswered.retain(|key, _| !key.starts_with(&within));
+            self.unanswered.insert(pending.key.clone(), end.content.clone());
+        }
+    }
+
+    /// Closes a call in the tree and in the telemetry; a refused one gets its node only now.
+    fn tool_ended(&mut self, pending: &PendingCall, end: &ToolEnd, elapsed_ms: u64) {
+        if pending.since_ms.is_none() {
+            self.add_node(pending, elapsed_ms);
+        }
+        let index = self.node_of.get(&pending.id).copied();
+        if let Some(node) = index.and_then(|index| self.tree.nodes.get_mut(index)) {
+            node.result_preview = Some(preview(&end.content));
+            node.is_error = end.is_error.then_some(true);
+            node.duration_ms = end.duration_ms;
+        }
+        self.calls.push(CallRecord::Tool {
+            id: pending.id.clone(),
+            tool_name: pending.call.name.clone(),
+            duration_ms: end.duration_ms,
+            is_error: end.is_error,
+            detail: calls::makes_plans(&pending.call.name).then(|| preview(&pending.call.arguments)),
+        });
+    }
+
+    fn model_ended(&mut self, at: &str, open: &OpenModelCall, outcome: &ModelOutcome, duration_ms: u64) {
+        let price = self.offer(at, open.asked).price;
+        let is_root = open.place.depth == 0;
+        let reply = match outcome {
+            ModelOutcome::Failed { error, said } => {
+                let used_nothing = open.first_byte_ms.is_none() && error.kind.used_nothing();
+                let usage = used_nothing.then(Usage::default);
+                self.model_row(at, open, error.kind.code(), usage, duration_ms);
+                let stage = if open.first_byte_ms.is_none() { "first_byte" } else { "stream" };
+                let id = self.offer(at, open.asked).choice.id();
+                self.failed("provider", stage, None, error.kind.code(), &[&id, &error.message]);
+                self.budget.settle(at, usage.map(|usage| Spending::of(usage, price)));
+                if is_root {
+                    self.root_texts.extend((!said.is_empty()).then(|| said.clone()));
+                }
+                return;
+            }
+            ModelOutcome::Replied(reply) => reply,
+        };
+        self.model_row(at, open, "ok", reply.usage, duration_ms);
+        self.budget.settle(at, reply.usage.map(|usage| Spending::of(usage, price)));
+        if is_root {
+            self.round.clear();
+            self.unanswered.clear();
+            self.root_texts.extend((!reply.text.is_empty()).then(|| reply.text.clone()));
+        }
+        self.called(at, &reply.tool_calls, &open.place);
+    }
+
+    /// Calls that have no result yet, whoever made them.
+    fn called(&mut self, at: &str, calls: &[ToolCall], place: &Place) {
+        self.pending.extend(calls.iter().enumerate().map(|(index, call)| {
+            let key = call_key(at, index);
+            let id = self.ids.tool_call(&key);
+            PendingCall { key, id, call: call.clone(), place: place.clone(), since_ms: None }
+        }));
+    }
+
+    /// Counts something towards every subtask that a place lies in.
+    fn share_around(&mut self, place: &Place, count: impl Fn(&mut ModelCost)) {
+        let mut around = place.parent_id.clone();
+        while let Some(id) = around {
+            let index = self.node_of.get(&id).copied();
+            let Some(node) = index.and_then(|index| self.tree.nodes.get_mut(index)) else { return };
+            count(node.usage.get_or_insert_with(unused));
+            around = node.parent_id.clone();
+        }
+    }
+
+    fn add_node(&mut self, pending: &PendingCall, started_ms: u64) {
+        let PendingCall { id, call, place, .. } = pending;
+        let title = calls::title(&call.name, &call.arguments);
+        self.node_of.insert(id.clone(), self.tree.nodes.len());
+        self.tree.nodes.push(TreeNode {
+            id: id.clone(),
+            parent_id: place.parent_id.clone(),
+            name: call.name.clone(),
+            title,
+            args_preview: Some(preview(&call.arguments)),
+            started_ms: Some(started_ms),
+            ..TreeNode::default()
+        });
+    }
+}
+
+/// What a call itself wrote to memory: of a subtask its result alone, since its calls were counted one by one.
+fn written(pending: &PendingCall, end: &ToolEnd) -> usize {
+    if !calls::is_level(&pending.call.name) {
+        return stored_bytes(&end.overlay);
+    }
+    let key = task_key(&pending.id);
+    end.overlay.get(&key).map_or(0, |text| stored_bytes(&Overlay::from([(key, text.clone())])))
+}

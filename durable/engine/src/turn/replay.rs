@@ -1,0 +1,107 @@
+//! What a lost run had already journaled, by key: an outcome that is here is never obtained again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::drive::canned_reply;
+use crate::journal::{Entry, Fact, ModelOutcome, ToolEnd};
+use wire::model::ToolCall;
+
+/// The outcomes of earlier runs of a turn. Empty in its first run, and never added to: what this run obtains, it
+/// applies at once.
+#[derive(Debug, Default)]
+pub(super) struct Replay {
+    models: BTreeMap<String, (String, ModelOutcome)>,
+    attempts: BTreeMap<String, u32>,
+    ended: BTreeMap<String, ToolEnd>,
+    started: BTreeSet<String>,
+    called: BTreeMap<String, Vec<ToolCall>>,
+    /// The revisions of plans that calls came to.
+    plans: BTreeSet<(String, u32)>,
+    resumptions: u32,
+    /// Resumptions since the last entry that was progress.
+    fruitless: u32,
+}
+
+impl Replay {
+    pub(super) fn new(entries: Vec<Entry>) -> Self {
+        let mut replay = Replay::default();
+        for Entry { at, fact, .. } in entries {
+            match fact {
+                Fact::Resumed { .. } => {
+                    replay.resumptions += 1;
+                    replay.fruitless += 1;
+                    continue;
+                }
+                Fact::ModelStarted { .. } => {
+                    // Not progress: it is what a turn that dies in its model call does each time.
+                    *replay.attempts.entry(at).or_default() += 1;
+                    continue;
+                }
+                Fact::ModelRetried { .. } | Fact::Toolset(_) | Fact::Opened(_) | Fact::Unknown(_) => continue,
+                Fact::ModelEnded { digest, outcome, .. } => {
+                    replay.models.insert(at, (digest, outcome));
+                }
+                Fact::ToolStarted { .. } => {
+                    replay.started.insert(at);
+                }
+                Fact::ToolEnded(end) => {
+                    replay.ended.insert(at, end);
+                }
+                Fact::Canned { digest, text } => {
+                    replay.models.insert(at, (digest, canned_reply(text)));
+                }
+                Fact::Called { calls, .. } => {
+                    replay.called.insert(at, calls);
+                }
+                Fact::Plan(plan) => {
+                    replay.plans.insert((at, plan.revision));
+                }
+                // What waits and what was said to it stands in the record.
+                Fact::Started(_)
+                | Fact::Stopped(_)
+                | Fact::Waiting { .. }
+                | Fact::Answered { .. }
+                | Fact::ModelDropped
+                | Fact::Parked { .. }
+                | Fact::Unparked { .. } => {}
+            }
+            replay.fruitless = 0;
+        }
+        replay
+    }
+
+    /// A model call's outcome with the digest of the step that it answers.
+    pub(super) fn model(&self, at: &str) -> Option<&(String, ModelOutcome)> {
+        self.models.get(at)
+    }
+
+    /// How often a model call was begun.
+    pub(super) fn attempts(&self, at: &str) -> u32 {
+        self.attempts.get(at).copied().unwrap_or(0)
+    }
+
+    /// A tool call's result.
+    pub(super) fn tool(&self, key: &str) -> Option<&ToolEnd> {
+        self.ended.get(key)
+    }
+
+    /// Whether a tool call had begun.
+    pub(super) fn tool_started(&self, key: &str) -> bool {
+        self.started.contains(key)
+    }
+
+    /// The calls that the service made in a model's place.
+    pub(super) fn called(&self, at: &str) -> Option<&Vec<ToolCall>> {
+        self.called.get(at)
+    }
+
+    /// Whether a call had brought its plan to this revision.
+    pub(super) fn planned(&self, key: &str, revision: u32) -> bool {
+        self.plans.contains(&(key.to_owned(), revision))
+    }
+
+    /// Resumptions in all, and since the last progress.
+    pub(super) fn resumptions(&self) -> (u32, u32) {
+        (self.resumptions, self.fruitless)
+    }
+}

@@ -1,0 +1,345 @@
+//! Turns whose journals lie beside this file: one for each way in which a turn can be in the middle of something.
+
+use std::rc::Rc;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::json;
+
+use super::super::plans::project;
+use crate::journal::{Answer, TurnStop};
+use crate::profiles::{Chain, Price, Role};
+use crate::testing::*;
+use crate::toolbelt::{Rules, ToolPolicy};
+use crate::turn::Turn;
+use crate::turn::keys::WireIds;
+use wire::model::{Capabilities, ModelErrorKind, ReplyFinish};
+use wire::protocol::{
+    Awaited, BrowserContext, ClientTool, ContextKind, ExecutionMode, ModeProfile, Plan, PlanReview,
+    PlanStatus, PlanStep, StepStatus, Verdict,
+};
+
+/// A turn, and the action that a test takes on it between two steps of the executor.
+pub struct Scenario {
+    pub name: &'static str,
+    pub case: fn() -> Case,
+    pub during: fn(&Turn, usize),
+    /// Whether the turn parks, and goes on with [`answer`].
+    pub parks: bool,
+}
+
+/// A turn that nobody acts on.
+const fn plain(name: &'static str, case: fn() -> Case) -> Scenario {
+    Scenario { name, case, during: |_, _| {}, parks: false }
+}
+
+/// All of them. A name is the name of a file.
+pub const ALL: &[Scenario] = &[
+    plain("direct", direct),
+    plain("blank", || {
+        let mut case = Case::new(script(&[("go", vec![Reply::Text("never")])]));
+        case.content = " ".to_owned();
+        case
+    }),
+    plain("parallel-tools", parallel_tools),
+    plain("nested-subtask", nested_subtask),
+    plain("structured-subtask", structured_subtask),
+    plain("files", files),
+    plain("plan", plan_with_review),
+    plain("plan-cut-off", plan_cut_off),
+    plain("plan-of-an-earlier-turn", earlier_plan),
+    plain("swarm", swarm),
+    plain("routed", routed),
+    Scenario { name: "parked-approval", case: approval, during: |_, _| {}, parks: true },
+    Scenario { name: "parked-client", case: client, during: |_, _| {}, parks: true },
+    plain("stopped-budget", || {
+        let endless = vec![Reply::TextAndCalls("More. ", vec![("echo", json!({}))])];
+        Case::new(script(&[("go", endless)])).limits(|limits| limits.llm_calls = 3)
+    }),
+    plain("stopped-iterations", || {
+        let endless = vec![Reply::TextAndCalls("More. ", vec![("echo", json!({}))])];
+        Case::new(script(&[("go", endless)])).limits(|limits| limits.iterations = 2)
+    }),
+    plain("stopped-model", || {
+        Case::new(script(&[("go", vec![Reply::Fail("Half of ", ModelErrorKind::Overloaded)])]))
+    }),
+    Scenario {
+        name: "stopped-cancelled",
+        case: || {
+            Case::new(script(&[
+                ("go", vec![Reply::Calls(vec![subtask("a")])]),
+                ("a", vec![Reply::Hang("so ")]),
+            ]))
+        },
+        during: |turn, step| {
+            if step >= 4 {
+                drop(turn.stop(TurnStop::Cancelled));
+            }
+        },
+        parks: false,
+    },
+    Scenario {
+        name: "stopped-interrupted",
+        case: || Case::new(script(&[("go", vec![Reply::Hang("")])])),
+        during: |turn, step| {
+            if step >= 2 {
+                drop(turn.stop(TurnStop::Interrupted { detail: "its run was lost".to_owned() }));
+            }
+        },
+        parks: false,
+    },
+];
+
+/// What is said to a turn that waits: whatever it waits for is allowed, or has its result.
+pub fn answer(turn: &Turn) {
+    let ids = WireIds::new("turn");
+    for key in ["0.0", "0.1", "0.0-0.0"] {
+        turn.answer(&ids.approval(key), Awaited::Approval, Answer::ApproveForThread).unwrap();
+        let result = Answer::Result { content: "pasted".to_owned(), is_error: false };
+        turn.answer(&ids.tool_call(key), Awaited::Client, result).unwrap();
+    }
+}
+
+fn direct() -> Case {
+    let failures = vec![(0, ModelErrorKind::RateLimited), (1, ModelErrorKind::Network)];
+    let mut case = Case::new(script(&[("go", vec![Reply::After(failures, "Hello there.")])]));
+    case.then = vec![offer("m2", Capabilities::default())];
+    case.price = Some(Price { input: 3.0, cached: 0.3, cache_write: Some(3.75), output: 15.0 });
+    case.model.writes_cache.set(1);
+    case.retrieved = Some("<long_term_memory>\nlikes tea\n</long_term_memory>".to_owned());
+    case = case.limits(|limits| {
+        limits.turn_tokens = Some(1_000_000);
+        limits.turn_cost_microusd = Some(1_000_000);
+        limits.turn_result_bytes = Some(1_000_000);
+        limits.root_tool_calls = Some(8);
+    });
+    case
+}
+
+fn parallel_tools() -> Case {
+    Case::new(script(&[(
+        "go",
+        vec![
+            Reply::TextAndCalls(
+                "First. ",
+                vec![
+                    ("echo", json!({"n": 1})),
+                    ("fail", json!({})),
+                    ("write", json!({})),
+                    ("locked", json!({})),
+                ],
+            ),
+            Reply::Calls(vec![
+                ("memory_write", json!({"key": "k", "value": "v"})),
+                ("echo", json!({"n": 2})),
+            ]),
+            Reply::Calls(vec![("memory_read", json!({"key": "k"}))]),
+            Reply::Think("Hm.", "All is done."),
+        ],
+    )]))
+}
+
+/// A turn whose calls learn versions of files. The tools stand in for those of the feature `files`.
+fn files() -> Case {
+    let call =
+        |name: &'static str| (name, json!({"path": "a", "content": "b", "old_text": "b", "new_text": "c"}));
+    let root = vec![
+        Reply::Calls(vec![call("write_file")]),
+        Reply::Calls(vec![call("edit_file"), call("edit_file"), call("read_file")]),
+        Reply::Calls(vec![subtask("child")]),
+        Reply::Calls(vec![call("edit_file")]),
+        Reply::Calls(vec![call("read_file")]),
+        Reply::Calls(vec![call("edit_file")]),
+        Reply::Text("Done."),
+    ];
+    let child = vec![
+        Reply::Calls(vec![call("write_file")]),
+        Reply::Calls(vec![call("read_file")]),
+        Reply::Calls(vec![call("write_file")]),
+        Reply::Text("ok"),
+    ];
+    let mut case = Case::new(script(&[("go", root), ("child", child)]));
+    Rc::get_mut(&mut case.tools).unwrap().add_versioned(&["read_file", "write_file", "edit_file"]);
+    case
+}
+
+fn nested_subtask() -> Case {
+    let mut case = Case::new(script(&[
+        (
+            "go",
+            vec![
+                Reply::Calls(vec![subtask("a"), subtask("b"), ("echo", json!({}))]),
+                Reply::Text("All is done."),
+            ],
+        ),
+        (
+            "a",
+            vec![
+                Reply::Calls(vec![subtask("c"), ("memory_write", json!({"key": "k", "value": "v"}))]),
+                Reply::Ended("a done", ReplyFinish::Length),
+            ],
+        ),
+        ("b", vec![Reply::Calls(vec![("echo", json!({"from": "b"}))]), Reply::Text("b done")]),
+        ("c", vec![Reply::Calls(vec![("fail", json!({}))]), Reply::Text("c done")]),
+    ]));
+    case.subtask_chain = Some(Chain::of(offer("small", Capabilities::default())));
+    case
+}
+
+fn structured_subtask() -> Case {
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    let asked =
+        json!({"title": "s", "instructions": "a", "output_schema": schema, "tools": ["echo", "none"]});
+    let finish = |payload| Reply::Calls(vec![("finish_subtask", payload)]);
+    Case::new(script(&[
+        ("go", vec![Reply::Calls(vec![("run_subtask", asked)]), Reply::Text("Done.")]),
+        ("a", vec![Reply::Text("Let me see."), finish(json!({"n": "x"})), finish(json!({"n": 1}))]),
+    ]))
+}
+
+fn plan_with_review() -> Case {
+    let steps: &[(&str, &[&str])] = &[("p", &[]), ("q", &[]), ("r", &["p", "q"])];
+    let mut case = project(&[
+        ("go", vec![Reply::Calls(vec![plan("ship", "agent_review")]), Reply::Text("All is done.")]),
+        ("plan ship", vec![Reply::Text("Let me see."), planned(steps)]),
+        (
+            "review ship",
+            vec![Reply::Calls(vec![("finish_subtask", json!({"verdict": "approved", "notes": "fine"}))])],
+        ),
+        ("p", vec![Reply::Calls(vec![("echo", json!({}))]), Reply::Text("p done")]),
+        ("q", vec![Reply::Calls(vec![subtask("b")]), Reply::Text("q done")]),
+        ("b", vec![Reply::Text("b done")]),
+        ("r", vec![Reply::Text("r done")]),
+    ]);
+    case.setting.reviewers = Some(Chain::of(offer("good", Capabilities::default())));
+    case.setting.goal = Some("agent_create_plan".to_owned());
+    case.setting.planning = "Plan with care.".to_owned();
+    case.setting.plan_tools = vec!["write?".to_owned()];
+    case
+}
+
+/// A step whose time is over while its model call is still open.
+fn plan_cut_off() -> Case {
+    project(&[
+        ("go", vec![Reply::Calls(vec![plan("ship", "auto_execute")]), Reply::Text("All is done.")]),
+        ("plan ship", vec![planned(&[("p", &[]), ("q", &["p"])])]),
+        ("p", vec![Reply::Calls(vec![("echo", json!({}))]), Reply::Hang("so far ")]),
+        ("q", vec![Reply::Text("q done")]),
+    ])
+    .limits(|limits| (limits.step_ms, limits.plan_ms) = (5_000, 60_000))
+}
+
+fn earlier_plan() -> Case {
+    let draft = Plan {
+        id: "plan_1".to_owned(),
+        objective: "ship".to_owned(),
+        reasoning: "because".to_owned(),
+        context_type: "project".to_owned(),
+        entity_id: Some("p1".to_owned()),
+        intent_label: Some("shipping".to_owned()),
+        execution_mode: ExecutionMode::DraftOnly,
+        requested_outputs: vec!["a report".to_owned()],
+        priority_entities: vec!["p1".to_owned()],
+        status: PlanStatus::PendingReview,
+        steps: vec![PlanStep {
+            id: "p".to_owned(),
+            title: "Step p".to_owned(),
+            instructions: "p".to_owned(),
+            depends_on: vec!["o".to_owned()],
+            tool: Some("echo".to_owned()),
+            status: StepStatus::Pending,
+        }],
+        review: Some(PlanReview { verdict: Verdict::NeedsChanges, notes: "more".to_owned() }),
+        revision: 1,
+        created_at: 0,
+    };
+    let update = |arguments| Reply::Calls(vec![("agent_update_plan", arguments)]);
+    let mut case = project(&[
+        (
+            "go",
+            vec![
+                update(json!({"plan_id": "plan_1", "action": "change", "changes": "faster"})),
+                update(json!({"plan_id": "plan_1", "action": "run"})),
+                Reply::Text("All is done."),
+            ],
+        ),
+        ("change ship", vec![planned(&[("p", &[])])]),
+        ("p", vec![Reply::Text("p done")]),
+    ]);
+    case.setting.draft = Some(Box::new(draft));
+    case
+}
+
+fn swarm() -> Case {
+    let mut case = Case::new(script(&[
+        ("plan go", vec![planned(&[("a", &[]), ("b", &[])])]),
+        ("a", vec![Reply::Calls(vec![("echo", json!({}))]), Reply::Text("a done")]),
+        ("b", vec![Reply::Text("b done")]),
+        ("go", vec![Reply::Text("Nothing."), Reply::Text("Both are done.")]),
+    ]))
+    .limits(|limits| limits.parallel = 1);
+    case.setting.mode = Some(ModeProfile::Swarm);
+    case.setting.simple_iterations = 5;
+    case.setting.browser = Some(BrowserContext {
+        active_tab_url: Some("https://example.com/x".to_owned()),
+        active_tab_title: Some("A page".to_owned()),
+        tab_count: Some(7),
+    });
+    case
+}
+
+fn routed() -> Case {
+    let decision = json!({"role": "secondary", "complexity": "simple", "reason": "it is so"});
+    let mut case = Case::new(script(&[(
+        "go",
+        vec![
+            Reply::Calls(vec![("finish_subtask", decision)]),
+            Reply::Calls(vec![("echo", json!({}))]),
+            Reply::Text("It is done."),
+        ],
+    )]));
+    case.setting.mode = Some(ModeProfile::AutoRoute);
+    case.setting.simple_iterations = 5;
+    case.setting.routed =
+        BTreeMap::from([(Role::Secondary, Chain::of(offer("cheap", Capabilities::default())))]);
+    case
+}
+
+/// A subtask waits for a person.
+fn approval() -> Case {
+    let mut case = Case::new(script(&[
+        ("go", vec![Reply::Calls(vec![subtask("a"), ("echo", json!({}))]), Reply::Text("All is done.")]),
+        ("a", vec![Reply::Calls(vec![("write", json!({}))]), Reply::Text("a done")]),
+    ]));
+    let rules: Rules = serde_json::from_str(r#"{"write": "ask"}"#).unwrap();
+    let policy = ToolPolicy {
+        memory: true,
+        collections: vec!["c".to_owned()],
+        allowed_mcp_servers: BTreeSet::from(["docs".to_owned()]),
+        ..case.policy.clone()
+    };
+    case.policy = policy.narrowed(rules, BTreeSet::from(["other".to_owned()]));
+    case.offered_by = case.policy.clone();
+    case
+}
+
+/// The editor has been asked to paste.
+fn client() -> Case {
+    let mut case = Case::new(script(&[(
+        "go",
+        vec![
+            Reply::Calls(vec![("ui_paste", json!({"text": "x"})), ("echo", json!({}))]),
+            Reply::Text("Pasted."),
+        ],
+    )]));
+    let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]});
+    let serde_json::Value::Object(input_schema) = schema else { unreachable!() };
+    case.client_tools = vec![ClientTool {
+        name: "ui_paste".to_owned(),
+        description: "Pastes text.".to_owned(),
+        input_schema,
+    }];
+    case.policy = ToolPolicy::of(ContextKind::Editor);
+    case.offered_by = case.policy.clone();
+    case
+}

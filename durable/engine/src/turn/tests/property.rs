@@ -1,0 +1,304 @@
+//! Random turns: trees of any shape, delays, failures, limits, stops and kills. What must hold of each is in
+//! `invariants`.
+//!
+//! `ESPALIER_TURNS` says how many are played (20 000 by default, `make fuzz` plays a million). A failure prints the
+//! smallest turn that still fails.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::journal::{Fact, TurnStop};
+use crate::profiles::{Limits, Price};
+use crate::testing::*;
+use wire::model::{ModelErrorKind, ReplyFinish};
+use wire::protocol::ModeProfile;
+
+/// How many levels a script has, beside the root. Any level may start any other, itself included.
+const LEVELS: usize = 6;
+
+const VERDICTS: [&str; 3] = ["approved", "needs_changes", "rejected"];
+
+/// What plans are made for.
+const PLANS: [&str; 2] = ["one", "two"];
+
+/// One level's replies, each a kind with the numbers of its calls: plain numbers, so that proptest is fast and what it
+/// shrinks to can be read.
+type Level = Vec<(u8, Vec<u8>)>;
+
+/// One random turn.
+#[derive(Clone, Debug)]
+struct Random {
+    root: Level,
+    levels: Vec<Level>,
+    /// Of each plan: its steps, each with the level that carries it out and the steps that it builds on as bits.
+    plans: [Vec<(u8, u8)>; 2],
+    /// What the request asks for: 7 a swarm, 8 and 9 a router, which decides for a swarm at 9.
+    mode: u8,
+    /// How a planner and a reviewer reply at last, and which verdict it is.
+    said: (u8, u8),
+    limits: Limits,
+    priced: bool,
+    /// Decides the delays of models and tools; none for 0.
+    seed: u64,
+    /// When it is stopped, by the executor's steps over all runs, and why.
+    stops: Vec<(usize, bool)>,
+    /// How its runs are lost, one after the other.
+    kills: Vec<Kill>,
+}
+
+fn call(number: u8, unique: &str) -> (&'static str, Value) {
+    let which = number % 6;
+    let key = format!("k{}", which % 3);
+    let level = format!("level {which}");
+    let spawn = |more: Value| {
+        let mut arguments = json!({"title": format!("t{which}"), "instructions": level});
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        ("run_subtask", arguments)
+    };
+    match number / 6 {
+        0 => ("echo", json!({})),
+        1..=6 => spawn(json!({})),
+        7 | 8 => {
+            let schema =
+                json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+            spawn(json!({ "output_schema": schema }))
+        }
+        9 => spawn(json!({"tools": ["run_subtask", "memory_list", "memory_read", "memory_write", "secret"]})),
+        10 => ("fail", json!({})),
+        11 => ("write", json!({})),
+        12 => ("locked", json!({})),
+        13 => ("hang", json!({})),
+        14 => ("once", json!({})),
+        15 => ("finish_subtask", json!({"n": 1})),
+        16 => ("finish_subtask", json!({"n": "one"})),
+        17 => ("memory_list", json!({})),
+        18..=20 => ("memory_write", json!({"key": key, "value": unique})),
+        21..=23 => ("memory_read", json!({"key": key})),
+        24 => plan(
+            PLANS[which as usize % PLANS.len()],
+            ["auto_execute", "draft_only", "agent_review"][which as usize % 3],
+        ),
+        _ => match which {
+            0 => ("secret", json!({})),
+            1 => ("echo", json!("{not json")),
+            2 => ("run_subtask", json!({"title": 1})),
+            3 => ("memory_read", json!({"key": "task:call_TAG_0.0"})),
+            4 => ("classless", json!({})),
+            _ => ("memory_write", json!({"key": "", "value": unique})),
+        },
+    }
+}
+
+fn reply((kind, calls): &(u8, Vec<u8>), unique: &str) -> Reply {
+    let calls = calls.iter().enumerate();
+    let calls = calls.map(|(at, number)| call(*number, &format!("{unique}.{at}"))).collect();
+    match kind {
+        0..=2 => Reply::Text("a few words"),
+        3..=11 => Reply::Calls(calls),
+        12 | 13 => Reply::TextAndCalls("well, ", calls),
+        14 => Reply::Hang("and then "),
+        15 => Reply::Fail("oh ", ModelErrorKind::Overloaded),
+        16 => Reply::Fail("", ModelErrorKind::Auth),
+        17 => Reply::Cut("cut "),
+        18 => Reply::After(vec![(0, ModelErrorKind::Network), (0, ModelErrorKind::RateLimited)], "at last"),
+        19 => Reply::Think("hm ", "so be it"),
+        _ => Reply::Ended("a half", ReplyFinish::Length),
+    }
+}
+
+impl Random {
+    fn script(&self) -> Script {
+        let level = |name: String, level: &Level| {
+            let replies = level.iter().enumerate();
+            let replies: Vec<_> = replies.map(|(at, it)| reply(it, &format!("{name}:{at}"))).collect();
+            (name, replies)
+        };
+        let makes = |kind: &'static str| {
+            let plans = PLANS.iter().zip(&self.plans).chain([(&"go", &self.plans[0])]);
+            plans.map(move |(name, steps)| {
+                let (replies, verdict) = (self.said.0, self.said.1);
+                let good = match kind {
+                    "plan" => ("finish_subtask", self.plan(steps)),
+                    _ => (
+                        "finish_subtask",
+                        json!({"verdict": VERDICTS[usize::from(verdict) % 3], "notes": ""}),
+                    ),
+                };
+                let first = reply(&(replies, vec![90, 96]), kind);
+                let replies = if replies < 12 {
+                    vec![Reply::Calls(vec![good])]
+                } else {
+                    vec![first, Reply::Calls(vec![good])]
+                };
+                (format!("{kind} {name}"), replies)
+            })
+        };
+        let numbered =
+            self.levels.iter().enumerate().map(|(n, replies)| level(format!("level {n}"), replies));
+        let plans = makes("plan").chain(makes("review"));
+        let (name, mut root) = level("go".to_owned(), &self.root);
+        if self.mode == 9 {
+            let complex = json!({"role": "primary", "complexity": "complex", "reason": ""});
+            root.insert(0, Reply::Calls(vec![("finish_subtask", complex)]));
+        }
+        numbered.chain([(name, root)]).chain(plans).collect()
+    }
+
+    /// Steps build on earlier ones alone, but for one plan in some, which goes in a circle and is refused.
+    fn plan(&self, steps: &[(u8, u8)]) -> Value {
+        let step = |(at, (level, needs)): (usize, &(u8, u8))| {
+            let needs: Vec<String> =
+                (0..at).filter(|other| needs >> other & 1 == 1).map(|other| format!("s{other}")).collect();
+            let level = format!("level {}", usize::from(*level) % LEVELS);
+            json!({"id": format!("s{at}"), "title": "t", "instructions": level, "depends_on": needs})
+        };
+        let mut steps: Vec<Value> = steps.iter().enumerate().map(step).collect();
+        if self.said.1 == 8 {
+            steps[0]["depends_on"] = json!(["s0"]);
+        }
+        json!({"reasoning": "because", "steps": steps})
+    }
+
+    /// Plays it over all its runs, to its end.
+    fn play(&self) -> Case {
+        let mut case = Case::seeded(self.script(), self.seed);
+        case.context = "project";
+        case.limits = self.limits;
+        case.setting.mode = match self.mode {
+            7 => Some(ModeProfile::Swarm),
+            8 | 9 => Some(ModeProfile::AutoRoute),
+            _ => None,
+        };
+        case.setting.simple_iterations = self.limits.iterations.min(5);
+        case.price = self.priced.then_some(Price { input: 1.0, cached: 0.5, cache_write: None, output: 2.0 });
+        let mut steps = 0;
+        let mut kills = self.kills.iter();
+        while case.disk.end.borrow().is_none() {
+            let kill = kills.next().copied();
+            let during = |turn: &crate::turn::Turn, _: usize| {
+                for (_, by_newer) in self.stops.iter().filter(|(at, _)| *at == steps) {
+                    // A run that was killed just now cannot write this either.
+                    let _ = turn.stop(if *by_newer { TurnStop::Superseded } else { TurnStop::Cancelled });
+                }
+                steps += 1;
+            };
+            if case.disk.commits.get() == 0 {
+                case.run_with(kill, during);
+            } else {
+                case.resume_with(kill, during);
+            }
+        }
+        case
+    }
+}
+
+fn level() -> impl Strategy<Value = Level> {
+    let few = prop::collection::vec(0..156_u8, 1..5);
+    let many = prop::collection::vec(0..156_u8, 5..41);
+    prop::collection::vec((0..21_u8, prop_oneof![9 => few, 1 => many]), 1..4)
+}
+
+fn limits() -> impl Strategy<Value = Limits> {
+    let counted = (0..12_u32, 0..25_u32, 0..30_u32, 0..=5_u32, 0..9_u32, 0..8_u32);
+    let measured = (
+        prop_oneof![4 => Just(60_000_u64), 1 => 0..400_u64],
+        prop_oneof![4 => Just(50_000_usize), 1 => 0..200_usize],
+        prop_oneof![4 => Just(128_000_u64), 1 => 0..3_000_u64],
+        0..4_u32,
+    );
+    let optional = (
+        prop::option::weighted(0.2, 0..20_000_u64),
+        prop::option::weighted(0.2, 0..2_000_u64),
+        prop::option::weighted(0.2, 0..20_000_u64),
+    );
+    let of_plans = (
+        prop::option::weighted(0.2, 0..9_u32),
+        0..6_u32,
+        prop_oneof![3 => Just(60_000_u64), 1 => 0..300_u64],
+        prop_oneof![3 => Just(60_000_u64), 1 => 0..600_u64],
+    );
+    (counted, measured, optional, of_plans).prop_map(|(counted, measured, optional, of_plans)| {
+        let (root_tool_calls, step_iterations, step_ms, plan_ms) = of_plans;
+        let (subtasks, llm_calls, tool_calls, depth, parallel, iterations) = counted;
+        let (wall_clock_ms, tool_result_bytes, history_tokens, schema_retries) = measured;
+        let (turn_tokens, turn_result_bytes, turn_cost_microusd) = optional;
+        Limits {
+            root_tool_calls,
+            step_iterations,
+            step_ms,
+            plan_ms,
+            client_wait_ms: 60_000,
+            approval_wait_ms: 60_000,
+            depth,
+            iterations,
+            parallel,
+            subtasks,
+            llm_calls,
+            tool_calls,
+            wall_clock_ms,
+            tool_result_bytes,
+            history_tokens,
+            schema_retries,
+            output_tokens: 500,
+            turn_tokens,
+            turn_result_bytes,
+            turn_cost_microusd,
+        }
+    })
+}
+
+fn kill() -> impl Strategy<Value = Kill> {
+    prop_oneof![
+        (1..40_usize).prop_map(Kill::AfterCommits),
+        (1..40_usize).prop_map(Kill::Unheard),
+        (0..200_usize).prop_map(Kill::AtStep),
+    ]
+}
+
+fn turns(kills: usize) -> impl Strategy<Value = Random> {
+    let stops = prop::collection::vec((0..200_usize, any::<bool>()), 0..3);
+    let kills = prop::collection::vec(kill(), kills..=kills * 4);
+    let steps = || prop::collection::vec((any::<u8>(), any::<u8>()), 1..6);
+    let tree =
+        (level(), prop::collection::vec(level(), LEVELS), [steps(), steps()], (0..21_u8, 0..9_u8), 0..10_u8);
+    (tree, limits(), any::<bool>(), 0..u64::MAX, stops, kills).prop_map(
+        |((root, levels, plans, said, mode), limits, priced, seed, stops, kills)| Random {
+            root,
+            levels,
+            plans,
+            mode,
+            said,
+            limits,
+            priced,
+            seed,
+            stops,
+            kills,
+        },
+    )
+}
+
+fn config() -> ProptestConfig {
+    let turns = std::env::var("ESPALIER_TURNS").map_or(20_000, |turns| turns.parse().unwrap());
+    ProptestConfig { cases: turns / 2, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn every_turn_is_bounded_and_well_formed(random in turns(0)) {
+        let case = random.play();
+        check(&case);
+        prop_assert_eq!(case.events(), random.play().events(), "the same script and seed give the same events");
+    }
+
+    #[test]
+    fn a_turn_that_dies_is_taken_up_and_ends_well(random in turns(1)) {
+        let case = random.play();
+        check(&case);
+        let stored = case.disk.events.borrow();
+        prop_assert_eq!(super::faults::view(&case.seen), super::faults::view(&stored), "who stayed has what is stored");
+        let stops = case.disk.entries.borrow().iter().filter(|e| matches!(e.fact, Fact::Stopped(_))).count();
+        prop_assert!(stops <= 1, "the first reason wins");
+    }
+}

@@ -1,0 +1,47 @@
+//! `current_time`: what time it is, in UTC.
+
+use futures::FutureExt;
+use futures::future::{LocalBoxFuture, ready};
+use serde::Deserialize;
+use serde_json::json;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use engine::ports::{Tool, ToolContext, ToolError};
+use engine::toolbelt::arguments;
+use engine::toolbelt::declare;
+use engine::toolbelt::{PermissionClass, ToolSpec};
+
+pub(super) struct CurrentTime(ToolSpec);
+
+#[derive(Deserialize)]
+struct Arguments {}
+
+impl Default for CurrentTime {
+    fn default() -> Self {
+        CurrentTime(declare(
+            "current_time",
+            PermissionClass::Safe,
+            "Returns the current date and time in UTC, as RFC 3339.",
+            json!({"type": "object", "properties": {}, "additionalProperties": false}),
+        ))
+    }
+}
+
+impl Tool for CurrentTime {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn run(&self, json: &str, context: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+        let result = arguments::read(&self.0, json).and_then(|Arguments {}| format(context.clock.now_ms()));
+        ready(result).boxed_local()
+    }
+}
+
+fn format(now_ms: u64) -> Result<String, ToolError> {
+    let unusable = || ToolError("the clock has no usable time".to_owned());
+    let seconds = i64::try_from(now_ms / 1000).map_err(|_| unusable())?;
+    let now = OffsetDateTime::from_unix_timestamp(seconds).map_err(|_| unusable())?;
+    now.format(&Rfc3339).map_err(|_| unusable())
+}

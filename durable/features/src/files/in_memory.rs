@@ -1,0 +1,96 @@
+//! Files for tests.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::FutureExt;
+use futures::future::{LocalBoxFuture, ready};
+
+use crate::files::{FileInfo, FileRead, Files, FilesError, OnlyIf, Written};
+
+/// A storage that keeps files in memory, and can be made to lose the news of a write.
+#[derive(Default)]
+pub struct InMemory {
+    pub files: RefCell<BTreeMap<String, (FileInfo, Vec<u8>)>>,
+    written: Cell<u64>,
+    /// Answers nothing any more.
+    pub is_down: Cell<bool>,
+}
+
+impl InMemory {
+    /// Puts a file there, as somebody else would.
+    pub fn put(&self, key: &str, body: impl Into<Vec<u8>>) {
+        self.store(key, body.into(), None);
+    }
+
+    /// What a file contains.
+    pub fn text(&self, key: &str) -> Option<String> {
+        self.files.borrow().get(key).map(|(_, body)| String::from_utf8(body.clone()).unwrap())
+    }
+
+    fn store(&self, key: &str, body: Vec<u8>, operation: Option<String>) -> String {
+        self.written.set(self.written.get() + 1);
+        let version = format!("v{}", self.written.get());
+        let bytes = body.len() as u64;
+        let info =
+            FileInfo { key: key.to_owned(), bytes, version: version.clone(), operation, updated_at: 0 };
+        self.files.borrow_mut().insert(key.to_owned(), (info, body));
+        version
+    }
+
+    fn answer<T: 'static>(&self, answer: T) -> LocalBoxFuture<'static, Result<T, FilesError>> {
+        ready(if self.is_down.get() { Err(FilesError("down".to_owned())) } else { Ok(answer) }).boxed_local()
+    }
+}
+
+impl Files for InMemory {
+    fn read(
+        &self,
+        key: &str,
+        max_bytes: usize,
+    ) -> LocalBoxFuture<'static, Result<Option<FileRead>, FilesError>> {
+        let found = self.files.borrow().get(key).cloned();
+        self.answer(found.map(|(info, body)| (info, (body.len() <= max_bytes).then_some(body))))
+    }
+
+    fn write(
+        &self,
+        key: &str,
+        body: Vec<u8>,
+        only_if: OnlyIf,
+        operation: &str,
+    ) -> LocalBoxFuture<'static, Result<Written, FilesError>> {
+        if self.is_down.get() {
+            return self.answer(Written::Refused(None));
+        }
+        let found = self.files.borrow().get(key).map(|(info, _)| info.clone());
+        let holds = match &only_if {
+            OnlyIf::Absent => found.is_none(),
+            OnlyIf::Version(version) => found.as_ref().is_some_and(|info| info.version == *version),
+            OnlyIf::Always => true,
+        };
+        self.answer(match holds {
+            true => Written::Version(self.store(key, body, Some(operation.to_owned()))),
+            false => Written::Refused(found),
+        })
+    }
+
+    fn delete(&self, key: &str) -> LocalBoxFuture<'static, Result<(), FilesError>> {
+        if !self.is_down.get() {
+            self.files.borrow_mut().remove(key);
+        }
+        self.answer(())
+    }
+
+    fn list(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<FileInfo>, FilesError>> {
+        let files = self.files.borrow();
+        let infos = files.values().map(|(info, _)| info.clone());
+        self.answer(infos.filter(|info| info.key.starts_with(prefix)).take(1_000).collect())
+    }
+
+    fn folders(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<String>, FilesError>> {
+        let files = self.files.borrow();
+        let folder = |key: &String| Some(key.strip_prefix(prefix)?.split_once('/')?.0.to_owned());
+        self.answer(files.keys().filter_map(folder).collect::<BTreeSet<_>>().into_iter().collect())
+    }
+}

@@ -1,0 +1,201 @@
+//! `read_file`, `write_file`, `edit_file`, `list_files`, `delete_file`: the files of a workspace.
+//!
+//! Where a workspace is, the policy says; that nothing is outside of it is seen to here, at each call. Nothing is written
+//! over that the level which writes has not read as it is now.
+
+mod operations;
+pub mod path;
+mod port;
+#[cfg(test)]
+mod turn_tests;
+
+use std::num::NonZeroUsize;
+use std::rc::Rc;
+
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use engine::ports::{Tool, ToolContext, ToolError};
+use engine::toolbelt::arguments;
+use engine::toolbelt::declare;
+use engine::toolbelt::{PermissionClass, ToolSpec};
+use operations::Workspace;
+pub use operations::room;
+pub use port::{FileInfo, FileRead, Files, FilesError, OnlyIf, Written};
+
+/// The largest file in bytes, for tools and for uploads.
+pub const MAX_FILE_BYTES: usize = 1_048_576;
+/// The most files of a workspace: R2 lists so many in one page.
+pub const MAX_FILES: usize = 1_000;
+/// The most named workspaces of a user.
+pub const MAX_WORKSPACES: usize = 100;
+/// The most bytes of a workspace.
+pub const MAX_WORKSPACE_BYTES: u64 = 52_428_800;
+/// The most bytes that one read or one list tells: below the limit of a result, so that it ends where it says.
+pub const MAX_TOLD_BYTES: usize = 45_000;
+/// Where two writes of a turn never overlap.
+const LOCK: &str = "workspace";
+
+/// What one of the tools does.
+#[derive(Clone, Copy)]
+enum Operation {
+    Read,
+    Write,
+    Edit,
+    List,
+    Delete,
+}
+
+struct FileTool {
+    spec: ToolSpec,
+    operation: Operation,
+    files: Rc<dyn Files>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct ReadArguments {
+    path: String,
+    from_line: Option<NonZeroUsize>,
+    lines: Option<NonZeroUsize>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct WriteArguments {
+    path: String,
+    content: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct EditArguments {
+    path: String,
+    old_text: String,
+    new_text: String,
+    #[serde(default)]
+    replace_all: bool,
+}
+
+#[derive(Deserialize)]
+pub(super) struct ListArguments {
+    folder: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct DeleteArguments {
+    path: String,
+}
+
+/// The tools, over these files.
+pub fn tools(files: &Rc<dyn Files>) -> impl Iterator<Item = Rc<dyn Tool>> {
+    let tool = |(operation, spec)| -> Rc<dyn Tool> {
+        Rc::new(FileTool { spec, operation, files: Rc::clone(files) })
+    };
+    declarations().into_iter().map(tool)
+}
+
+/// What the tools declare.
+pub(super) fn specs() -> impl Iterator<Item = ToolSpec> {
+    declarations().into_iter().map(|(_, spec)| spec)
+}
+
+fn declarations() -> [(Operation, ToolSpec); 5] {
+    let path = json!({"type": "string", "description": "relative to the workspace"});
+    let spec = |name, description, properties: Value, required: &[&str], example: Value| {
+        let schema = json!({"type": "object", "properties": properties, "required": required,
+            "additionalProperties": false, "examples": [example]});
+        declare(name, PermissionClass::WorkspaceWrite, description, schema)
+    };
+    // A repeated write is recognised by its operation id, and a file that is gone is deleted.
+    let writes = |spec| ToolSpec { parallel_safe: false, exclusive_lock: Some(LOCK.to_owned()), ..spec };
+    [
+        (
+            Operation::Read,
+            spec(
+                "read_file",
+                "Reads a text file of the workspace. A long one comes in pieces: say from which line to read on.",
+                json!({
+                    "path": path,
+                    "from_line": {"type": "integer", "minimum": 1, "description": "the first line, 1 if not given"},
+                    "lines": {"type": "integer", "minimum": 1, "description": "how many lines at most"},
+                }),
+                &["path"],
+                json!({"path": "notes/plan.md"}),
+            ),
+        ),
+        (
+            Operation::Write,
+            writes(spec(
+                "write_file",
+                "Writes a text file of the workspace, new or in place of what it was. A file that is there must have been \
+                 read before, and is not overwritten if it has changed since.",
+                json!({"path": path, "content": {"type": "string"}}),
+                &["path", "content"],
+                json!({"path": "notes/plan.md", "content": "# Plan\n"}),
+            )),
+        ),
+        (
+            Operation::Edit,
+            writes(spec(
+                "edit_file",
+                "Replaces a piece of a text file of the workspace that was read before. old_text must stand there exactly \
+                 once, or replace_all be true.",
+                json!({
+                    "path": path,
+                    "old_text": {"type": "string"},
+                    "new_text": {"type": "string"},
+                    "replace_all": {"type": "boolean"},
+                }),
+                &["path", "old_text", "new_text"],
+                json!({"path": "notes/plan.md", "old_text": "open", "new_text": "done"}),
+            )),
+        ),
+        (
+            Operation::List,
+            spec(
+                "list_files",
+                "Lists the files of the workspace with their sizes, or those of one folder.",
+                json!({"folder": {"type": "string", "description": "relative to the workspace; all of it if not given"}}),
+                &[],
+                json!({"folder": "notes"}),
+            ),
+        ),
+        (
+            Operation::Delete,
+            writes(spec(
+                "delete_file",
+                "Deletes a file of the workspace that was read before.",
+                json!({ "path": path }),
+                &["path"],
+                json!({"path": "notes/plan.md"}),
+            )),
+        ),
+    ]
+}
+
+impl Tool for FileTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn run(&self, json: &str, context: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+        let (files, operation) = (Rc::clone(&self.files), self.operation);
+        let (spec, json) = (self.spec.clone(), json.to_owned());
+        async move {
+            let workspace = Workspace::new(files, &context)?;
+            match operation {
+                Operation::Read => workspace.read(arguments::read(&spec, &json)?).await,
+                Operation::Write => workspace.write(arguments::read(&spec, &json)?).await,
+                Operation::Edit => workspace.edit(arguments::read(&spec, &json)?).await,
+                Operation::List => workspace.list(arguments::read(&spec, &json)?).await,
+                Operation::Delete => workspace.delete(arguments::read(&spec, &json)?).await,
+            }
+        }
+        .boxed_local()
+    }
+}
+
+#[cfg(test)]
+pub mod in_memory;
+#[cfg(test)]
+mod tests;

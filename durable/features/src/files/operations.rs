@@ -1,0 +1,283 @@
+//! What the file tools do.
+
+use std::num::NonZeroUsize;
+use std::rc::Rc;
+
+use super::path::check;
+use super::{
+    DeleteArguments, EditArguments, ListArguments, MAX_FILE_BYTES, MAX_FILES, MAX_TOLD_BYTES,
+    MAX_WORKSPACE_BYTES, MAX_WORKSPACES, ReadArguments, WriteArguments,
+};
+use crate::files::{FileInfo, Files, FilesError, OnlyIf, Written};
+use crate::marks::{IS_DATA, verbatim};
+use engine::ports::{ToolContext, ToolError};
+use engine::versions::Seen;
+use wire::protocol::workspaces_beside;
+
+/// The files of one thread, as one call of one level sees them.
+pub(super) struct Workspace {
+    files: Rc<dyn Files>,
+    root: Rc<str>,
+    seen: Rc<Seen>,
+    operation_id: Rc<str>,
+}
+
+/// A path that was checked, and the key that it stands for.
+struct Place {
+    path: String,
+    key: String,
+}
+
+impl Workspace {
+    pub(super) fn new(files: Rc<dyn Files>, context: &ToolContext) -> Result<Self, ToolError> {
+        let root = context.workspace_root.clone().ok_or_else(|| told("there is no workspace here"))?;
+        Ok(Workspace {
+            files,
+            root,
+            seen: Rc::clone(&context.seen),
+            operation_id: Rc::clone(&context.operation_id),
+        })
+    }
+
+    pub(super) async fn read(&self, arguments: ReadArguments) -> Result<String, ToolError> {
+        let ReadArguments { path, from_line, lines } = arguments;
+        let place = self.place(path)?;
+        let Some((info, body)) = self.files.read(&place.key, MAX_FILE_BYTES).await? else {
+            return Err(self.absent(&place));
+        };
+        let text = body.as_deref().map(std::str::from_utf8);
+        self.seen.saw(&place.path, Some(info.version));
+        match text {
+            Some(Ok(text)) => {
+                let from = from_line.map_or(1, NonZeroUsize::get);
+                Ok(piece(&place.path, text, from, lines.map(NonZeroUsize::get)))
+            }
+            Some(Err(_)) => Ok(format!("{:?} is not text; it has {} bytes", place.path, info.bytes)),
+            None => {
+                let limit = MAX_FILE_BYTES;
+                Ok(format!("{:?} has {} bytes, more than can be read here ({limit})", place.path, info.bytes))
+            }
+        }
+    }
+
+    pub(super) async fn write(&self, arguments: WriteArguments) -> Result<String, ToolError> {
+        let WriteArguments { path, content } = arguments;
+        let place = self.place(path)?;
+        let only_if = match self.seen.version(&place.path) {
+            Some(Some(version)) => OnlyIf::Version(version),
+            Some(None) | None => OnlyIf::Absent,
+        };
+        let bytes = content.len();
+        self.put(&place, content, only_if).await?;
+        Ok(format!("wrote {bytes} bytes to {:?}", place.path))
+    }
+
+    pub(super) async fn edit(&self, arguments: EditArguments) -> Result<String, ToolError> {
+        let EditArguments { path, old_text, new_text, replace_all } = arguments;
+        let place = self.place(path)?;
+        if old_text.is_empty() || old_text == new_text {
+            return Err(told("old_text must not be empty, and new_text must be another text"));
+        }
+        let Some((info, body)) = self.files.read(&place.key, MAX_FILE_BYTES).await? else {
+            return Err(self.absent(&place));
+        };
+        if self.is_ours(&info) {
+            self.seen.saw(&place.path, Some(info.version));
+            return Ok(edited(&place, None));
+        }
+        match self.seen.version(&place.path) {
+            Some(Some(version)) if version == info.version => {}
+            Some(_) => return Err(changed(&place)),
+            None => return Err(unread(&place)),
+        }
+        let text = body.and_then(|body| String::from_utf8(body).ok());
+        let text =
+            text.ok_or_else(|| told(&format!("{:?} is not a text that can be edited here", place.path)))?;
+        let count = text.matches(&old_text).count();
+        match count {
+            0 => return Err(told(&format!("old_text does not stand in {:?} as it was given", place.path))),
+            2.. if !replace_all => {
+                let why = "give more of the text around it, or set replace_all";
+                return Err(told(&format!("old_text stands {count} times in {:?}: {why}", place.path)));
+            }
+            _ => {}
+        }
+        let after = text
+            .len()
+            .saturating_sub(old_text.len() * count)
+            .saturating_add(new_text.len().saturating_mul(count));
+        check_size(after)?;
+        self.put(&place, text.replace(&old_text, &new_text), OnlyIf::Version(info.version)).await?;
+        Ok(edited(&place, Some(count)))
+    }
+
+    pub(super) async fn list(&self, arguments: ListArguments) -> Result<String, ToolError> {
+        let folder =
+            arguments.folder.map(|folder| folder.trim_end_matches('/').to_owned()).unwrap_or_default();
+        let prefix = match folder.as_str() {
+            "" => self.root.to_string(),
+            folder => format!("{}/", self.place(folder.to_owned())?.key),
+        };
+        let files = self.files.list(&prefix).await?;
+        if files.is_empty() {
+            return Ok("there are no files here".to_owned());
+        }
+        let mut list = String::new();
+        for (at, file) in files.iter().enumerate() {
+            let path = file.key.strip_prefix(&*self.root).unwrap_or_default();
+            let line = format!("{path} ({} bytes)\n", file.bytes);
+            if list.len() + line.len() > MAX_TOLD_BYTES {
+                list.push_str(&format!("[and {} more: list a folder of them]", files.len() - at));
+                break;
+            }
+            list.push_str(&line);
+        }
+        Ok(list.trim_end().to_owned())
+    }
+
+    pub(super) async fn delete(&self, arguments: DeleteArguments) -> Result<String, ToolError> {
+        let place = self.place(arguments.path)?;
+        let found = self.files.read(&place.key, 0).await?;
+        if let Some((info, _)) = found {
+            match self.seen.version(&place.path) {
+                Some(Some(version)) if version == info.version => {}
+                Some(_) => return Err(changed(&place)),
+                None => return Err(unread(&place)),
+            }
+            self.files.delete(&place.key).await?;
+        }
+        // Gone already is what was asked for: a call that is made again after an interruption ends the same.
+        self.seen.saw(&place.path, None);
+        Ok(format!("{:?} is deleted", place.path))
+    }
+
+    /// Checks a path: the one door to a key.
+    fn place(&self, path: String) -> Result<Place, ToolError> {
+        check(&path).map_err(ToolError)?;
+        Ok(Place { key: format!("{}{path}", self.root), path })
+    }
+
+    async fn put(&self, place: &Place, text: String, only_if: OnlyIf) -> Result<(), ToolError> {
+        check_size(text.len())?;
+        self.check_room(place, text.len()).await?;
+        let was_read = matches!(only_if, OnlyIf::Version(_));
+        let written = self.files.write(&place.key, text.into_bytes(), only_if, &self.operation_id).await?;
+        let version = match written {
+            Written::Version(version) => version,
+            Written::Refused(Some(info)) if self.is_ours(&info) => info.version,
+            Written::Refused(Some(_)) if was_read => return Err(changed(place)),
+            Written::Refused(Some(_)) => return Err(unread(place)),
+            Written::Refused(None) => return Err(self.absent(place)),
+        };
+        self.seen.saw(&place.path, Some(version));
+        Ok(())
+    }
+
+    /// Whether this very call has written what is there: it was interrupted before its result was known.
+    fn is_ours(&self, info: &FileInfo) -> bool {
+        info.operation.as_deref() == Some(&*self.operation_id)
+    }
+
+    async fn check_room(&self, place: &Place, bytes: usize) -> Result<(), ToolError> {
+        room(self.files.as_ref(), &self.root, &place.key, bytes).await?.map_err(ToolError)
+    }
+
+    fn absent(&self, place: &Place) -> ToolError {
+        self.seen.saw(&place.path, None);
+        told(&format!("there is no file {:?} in the workspace", place.path))
+    }
+}
+
+/// Whether a file of so many bytes fits into its workspace, or why not. The first file of a named workspace is what makes
+/// it, and so many of those may be.
+pub async fn room(
+    files: &dyn Files,
+    root: &str,
+    key: &str,
+    bytes: usize,
+) -> Result<Result<(), String>, FilesError> {
+    let known = files.list(root).await?;
+    if known.is_empty()
+        && let Some(beside) = workspaces_beside(root)
+        && files.folders(beside).await?.len() >= MAX_WORKSPACES
+    {
+        return Ok(Err(format!("there are {MAX_WORKSPACES} named workspaces already, delete some")));
+    }
+    Ok(has_room(&known, key, bytes))
+}
+
+/// Whether a file of so many bytes fits into its workspace, in the place of the one of that key or beside the others.
+pub(super) fn has_room(files: &[FileInfo], key: &str, bytes: usize) -> Result<(), String> {
+    let others = files.iter().filter(|file| file.key != key);
+    let (count, taken) = others.fold((0, 0_u64), |(count, taken), file| (count + 1, taken + file.bytes));
+    if count >= MAX_FILES {
+        return Err(format!("the workspace is full: it may have {MAX_FILES} files, delete some"));
+    }
+    match taken.saturating_add(bytes as u64) > MAX_WORKSPACE_BYTES {
+        true => Err(format!(
+            "the workspace is full: {taken} of {MAX_WORKSPACE_BYTES} bytes are taken, delete some files"
+        )),
+        false => Ok(()),
+    }
+}
+
+/// So many lines of a text as one result takes, as data. What is missing is said in a last line, with where to read on.
+fn piece(path: &str, text: &str, from: usize, lines: Option<usize>) -> String {
+    let marked = |text: &str| format!("{IS_DATA}\n{}", verbatim("file_content", ("path", path), text));
+    if from == 1 && lines.is_none() && text.len() <= MAX_TOLD_BYTES {
+        return marked(text);
+    }
+    let all = text.lines().count();
+    let (mut told, mut cut) = (String::new(), String::new());
+    let mut through = from - 1;
+    for line in text.split_inclusive('\n').skip(from - 1).take(lines.unwrap_or(usize::MAX)) {
+        if told.len() + line.len() > MAX_TOLD_BYTES {
+            if told.is_empty() {
+                let (begin, _) = line.split_at(line.floor_char_boundary(MAX_TOLD_BYTES));
+                told = begin.to_owned();
+                cut = format!("[line {from} has {} bytes: this is its beginning]\n", line.len());
+                through += 1;
+            }
+            break;
+        }
+        told.push_str(line);
+        through += 1;
+    }
+    if through < from {
+        return format!("[there is no line {from}: the file has {all} lines]");
+    }
+    let more = if through < all { format!(", read on from line {}", through + 1) } else { String::new() };
+    format!("{}\n{cut}[lines {from} to {through} of {all}{more}]", marked(&told))
+}
+
+fn check_size(bytes: usize) -> Result<(), ToolError> {
+    match bytes > MAX_FILE_BYTES {
+        true => Err(told(&format!("the file would have {bytes} bytes, the limit is {MAX_FILE_BYTES}"))),
+        false => Ok(()),
+    }
+}
+
+fn edited(place: &Place, count: Option<usize>) -> String {
+    match count {
+        Some(1) | None => format!("edited {:?}", place.path),
+        Some(count) => format!("edited {:?} in {count} places", place.path),
+    }
+}
+
+fn unread(place: &Place) -> ToolError {
+    told(&format!("{:?} is there and was not read here: read it first, nothing was changed", place.path))
+}
+
+fn changed(place: &Place) -> ToolError {
+    told(&format!("{:?} has changed since it was read here: read it again, nothing was changed", place.path))
+}
+
+fn told(text: &str) -> ToolError {
+    ToolError(text.to_owned())
+}
+
+impl From<FilesError> for ToolError {
+    fn from(_: FilesError) -> Self {
+        told("the workspace did not answer; try again")
+    }
+}

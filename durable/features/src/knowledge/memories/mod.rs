@@ -1,0 +1,218 @@
+//! `remember`, `recall`, `forget`: what is known about a user from one thread to the next. Offered only where the request
+//! asks for it (N-156).
+
+use std::num::NonZeroU32;
+use std::rc::Rc;
+
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::knowledge::{KnowledgeError, Memories, Remembered};
+use crate::marks::{self, IS_DATA};
+use engine::ports::{Tool, ToolContext, ToolError};
+use engine::toolbelt::arguments;
+use engine::toolbelt::declare;
+use engine::toolbelt::{PermissionClass, ToolSpec};
+use wire::protocol::Memory;
+
+/// The longest memory in characters, and the most that a user has: what a person could still look through.
+pub const MAX_MEMORY_CHARS: usize = 1_000;
+pub const MAX_MEMORIES: u32 = 500;
+/// The most memories that one call tells, and their bytes: far below the limit of a result (N-175).
+const MAX_RECALLED: u32 = 20;
+const MAX_TOLD_BYTES: usize = 12_000;
+/// A slow index holds up no turn for long.
+const TIMEOUT_MS: u64 = 10_000;
+/// Where two writes of a turn never overlap: what is remembered is forgotten after it, if that is the model's order.
+const LOCK: &str = "long_term_memory";
+
+#[derive(Clone, Copy)]
+enum Operation {
+    Remember,
+    Recall,
+    Forget,
+}
+
+struct MemoryTool {
+    spec: ToolSpec,
+    operation: Operation,
+    memories: Rc<dyn Memories>,
+}
+
+#[derive(Deserialize)]
+struct RememberArguments {
+    content: String,
+}
+
+#[derive(Deserialize)]
+struct RecallArguments {
+    query: Option<String>,
+    limit: Option<NonZeroU32>,
+}
+
+#[derive(Deserialize)]
+struct ForgetArguments {
+    id: String,
+}
+
+/// The tools, over these memories.
+pub fn tools(memories: &Rc<dyn Memories>) -> impl Iterator<Item = Rc<dyn Tool>> {
+    let tool = |(operation, spec)| -> Rc<dyn Tool> {
+        Rc::new(MemoryTool { spec, operation, memories: Rc::clone(memories) })
+    };
+    declarations().into_iter().map(tool)
+}
+
+/// What the tools declare.
+pub(crate) fn specs() -> impl Iterator<Item = ToolSpec> {
+    declarations().into_iter().map(|(_, spec)| spec)
+}
+
+fn declarations() -> [(Operation, ToolSpec); 3] {
+    let spec = |name, description, properties: Value, required: &[&str], example: Value| {
+        let schema = json!({"type": "object", "properties": properties, "required": required,
+            "additionalProperties": false, "examples": [example]});
+        let spec = declare(name, PermissionClass::Knowledge, description, schema);
+        ToolSpec { timeout_ms: Some(TIMEOUT_MS), ..spec }
+    };
+    // A memory's id is made of the operation's, and a memory that is gone is forgotten: both may be done again.
+    let writes = |spec| ToolSpec { parallel_safe: false, exclusive_lock: Some(LOCK.to_owned()), ..spec };
+    [
+        (
+            Operation::Remember,
+            writes(spec(
+                "remember",
+                "Remembers one fact about the user for later conversations, in a sentence that can be understood by \
+                 itself. Never a password or another secret.",
+                json!({"content": {"type": "string", "description": "at most 1000 characters"}}),
+                &["content"],
+                json!({"content": "The user's dog is called Rex."}),
+            )),
+        ),
+        (
+            Operation::Recall,
+            spec(
+                "recall",
+                "Looks up what is remembered about the user by the words of a query, or lists the newest without one. \
+                 Each comes with its id.",
+                json!({
+                    "query": {"type": "string", "description": "words that the memory may have"},
+                    "limit": {"type": "integer", "minimum": 1, "description": "how many at most; 20 are the most"},
+                }),
+                &[],
+                json!({"query": "dog", "limit": 5}),
+            ),
+        ),
+        (
+            Operation::Forget,
+            writes(spec(
+                "forget",
+                "Forgets one memory for good, by the id that recall tells.",
+                json!({"id": {"type": "string"}}),
+                &["id"],
+                json!({"id": "0190a6e2-7d1c-7b3e-9f43-0c5d6e7f8a9b"}),
+            )),
+        ),
+    ]
+}
+
+impl Tool for MemoryTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn run(&self, json: &str, context: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+        let (memories, operation) = (Rc::clone(&self.memories), self.operation);
+        let (spec, json) = (self.spec.clone(), json.to_owned());
+        async move {
+            match operation {
+                Operation::Remember => remember(&*memories, arguments::read(&spec, &json)?, &context).await,
+                Operation::Recall => recall(&*memories, arguments::read(&spec, &json)?).await,
+                Operation::Forget => forget(&*memories, arguments::read(&spec, &json)?).await,
+            }
+        }
+        .boxed_local()
+    }
+}
+
+async fn remember(
+    memories: &dyn Memories,
+    RememberArguments { content }: RememberArguments,
+    context: &ToolContext,
+) -> Result<String, ToolError> {
+    let content = plain(&content);
+    if content.is_empty() {
+        return Err(ToolError("content is blank: say what is to be remembered".to_owned()));
+    }
+    let chars = content.chars().count();
+    if chars > MAX_MEMORY_CHARS {
+        let limit = MAX_MEMORY_CHARS;
+        return Err(ToolError(format!("content has {chars} characters, the limit is {limit}: shorten it")));
+    }
+    match memories.remember(&content, &context.operation_id, context.clock.now_ms()).await? {
+        Remembered::Stored(id) => Ok(format!("remembered as {id}")),
+        Remembered::Known(id) => Ok(format!("this was remembered before, as {id}")),
+        Remembered::Full => Err(ToolError(format!(
+            "the memory is full ({MAX_MEMORIES} memories): recall what is there and forget what is not needed any more"
+        ))),
+    }
+}
+
+async fn recall(
+    memories: &dyn Memories,
+    RecallArguments { query, limit }: RecallArguments,
+) -> Result<String, ToolError> {
+    let query = query.as_deref().map(str::trim).filter(|query| !query.is_empty());
+    let limit = limit.map_or(MAX_RECALLED, NonZeroU32::get).min(MAX_RECALLED);
+    let found = memories.recall(query, limit).await?;
+    match (found.is_empty(), query) {
+        (false, _) => Ok(told(&found)),
+        (true, None) => Ok("nothing is remembered yet".to_owned()),
+        (true, Some(_)) => Ok("no memory has these words; try others, or recall without a query".to_owned()),
+    }
+}
+
+/// Memories with their ids, as many as fit, as data.
+fn told(found: &[Memory]) -> String {
+    let mut told = format!("What earlier conversations left about this user. {IS_DATA}\n");
+    for (at, memory) in found.iter().enumerate() {
+        let line = marks::memory(memory) + "\n";
+        if told.len() + line.len() > MAX_TOLD_BYTES {
+            told.push_str(&format!("[and {} more: ask for fewer, with a narrower query]", found.len() - at));
+            break;
+        }
+        told.push_str(&line);
+    }
+    told.trim_end().to_owned()
+}
+
+async fn forget(
+    memories: &dyn Memories,
+    ForgetArguments { id }: ForgetArguments,
+) -> Result<String, ToolError> {
+    match memories.forget(&id).await? {
+        true => Ok("forgotten".to_owned()),
+        false => Err(ToolError(
+            "there is no memory with this id; it may be forgotten already. recall tells the ids".to_owned(),
+        )),
+    }
+}
+
+/// A text without what no reader sees: SQLite ends texts at a NUL.
+fn plain(text: &str) -> String {
+    let kept: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
+    kept.trim().to_owned()
+}
+
+impl From<KnowledgeError> for ToolError {
+    fn from(_: KnowledgeError) -> Self {
+        ToolError("this is out of reach just now; try again later, or go on without it".to_owned())
+    }
+}
+
+#[cfg(test)]
+pub mod in_memory;
+#[cfg(test)]
+mod tests;

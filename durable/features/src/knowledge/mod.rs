@@ -1,0 +1,13 @@
+//! Long-term knowledge of a user: memories, which models write, and collections of documents, which people upload.
+
+pub mod chunks;
+pub mod collections;
+pub mod embeddings;
+pub mod memories;
+mod port;
+pub mod retrieved;
+pub mod search;
+#[cfg(test)]
+mod turn_tests;
+
+pub use port::{Collections, KnowledgeError, Memories, Remembered};

@@ -1,0 +1,129 @@
+//! The token of a server: one that the operator was given, or one of OAuth 2.1's client credentials, fetched once for
+//! all calls that wait for it.
+//!
+//! Where tokens come from is configuration. What a server says of its authorization servers (RFC 9728) is not followed:
+//! our secret goes to no address that somebody else names.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use form_urlencoded::byte_serialize;
+use futures::StreamExt;
+use futures::lock::Mutex;
+use serde::Deserialize;
+
+use super::config::{Auth, Server};
+use super::failure::Failure;
+use super::wire::{HttpRequest, Method, Outside};
+use wire::redact::Secret;
+
+/// The largest answer of a token endpoint; a token itself is a header of every request.
+const MAX_ANSWER: usize = 64 * 1024;
+const MAX_TOKEN: usize = 16 * 1024;
+/// How long a token is taken for good that says nothing of its end, how long at most, and how much earlier it is
+/// replaced: clocks differ, and a request takes its time.
+const UNSAID_S: u64 = 300;
+const LONGEST_S: u64 = 24 * 60 * 60;
+const SKEW_S: u64 = 30;
+
+/// Held by whoever fetches a token.
+#[derive(Debug, Default)]
+pub struct Authorization(Mutex<()>);
+
+#[derive(Deserialize)]
+struct Granted {
+    access_token: String,
+    token_type: String,
+    expires_in: Option<u64>,
+}
+
+#[derive(Default, Deserialize)]
+struct Denied {
+    #[serde(default)]
+    error: String,
+}
+
+impl Authorization {
+    /// The token for the next request, if the server wants one.
+    pub async fn token(&self, server: &Server, outside: &Outside) -> Result<Option<Secret>, Failure> {
+        let known = || known_token(server, outside);
+        match (&server.auth, known()) {
+            (Auth::None, _) => return Ok(None),
+            (_, Some(token)) => return Ok(Some(token)),
+            (_, None) => {}
+        }
+        let _alone = self.0.lock().await;
+        if let Some(token) = known() {
+            return Ok(Some(token));
+        }
+        let Some(request) = token_request(server) else { return Ok(None) };
+        let granted = granted(request, server.timeout_ms, outside).await?;
+        let token = Secret::new(granted.access_token);
+        let seconds = granted.expires_in.unwrap_or(UNSAID_S).min(LONGEST_S).saturating_sub(SKEW_S);
+        let until_ms = outside.clock.now_ms() + seconds * 1_000;
+        outside.known.keep_token(&server.name, token.clone(), until_ms);
+        Ok(Some(token))
+    }
+}
+
+/// The token that is there without asking anybody.
+pub fn known_token(server: &Server, outside: &Outside) -> Option<Secret> {
+    match &server.auth {
+        Auth::None => None,
+        Auth::Bearer(token) => Some(token.clone()),
+        Auth::ClientCredentials { .. } => outside.known.token(&server.name, outside.clock.now_ms()),
+    }
+}
+
+/// What asks for a token: `client_secret_basic`, which every server must know, for this server alone (RFC 8707).
+fn token_request(server: &Server) -> Option<HttpRequest> {
+    let Auth::ClientCredentials { token_url, client_id, client_secret, scope } = &server.auth else {
+        return None;
+    };
+    let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
+    let basic = STANDARD.encode(format!("{}:{}", encoded(client_id), encoded(client_secret.reveal())));
+    let mut form = form_urlencoded::Serializer::new(String::new());
+    form.append_pair("grant_type", "client_credentials").append_pair("resource", &server.url);
+    if let Some(scope) = scope {
+        form.append_pair("scope", scope);
+    }
+    Some(HttpRequest {
+        method: Method::Post,
+        url: token_url.clone(),
+        headers: vec![
+            ("authorization", format!("Basic {basic}")),
+            ("content-type", "application/x-www-form-urlencoded".to_owned()),
+            ("accept", "application/json".to_owned()),
+        ],
+        body: form.finish().into_bytes(),
+    })
+}
+
+async fn granted(request: HttpRequest, timeout_ms: u64, outside: &Outside) -> Result<Granted, Failure> {
+    let refused = |what: &str| Failure::Unauthorized(format!("the token endpoint {what}"));
+    let answer = async {
+        let mut reply = outside.wire.send(request).await.map_err(|_| refused("could not be reached"))?;
+        let mut body = Vec::new();
+        while let Some(read) = reply.body.next().await {
+            body.extend(read.map_err(|_| refused("broke the connection"))?);
+            if body.len() > MAX_ANSWER {
+                return Err(refused("sent too much"));
+            }
+        }
+        Ok((reply.status, body))
+    };
+    let (status, body) =
+        outside.within(timeout_ms, answer).await.unwrap_or(Err(refused("did not answer")))?;
+    if status != 200 {
+        let Denied { error } = serde_json::from_slice(&body).unwrap_or_default();
+        // The words of RFC 6749 and nothing else: what a server repeats of a request may be our secret.
+        let word = error.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') && error.len() < 40;
+        return Err(refused(&format!("answered {status} {}", if word { error } else { String::new() })));
+    }
+    let granted: Granted = serde_json::from_slice(&body).map_err(|_| refused("sent no token"))?;
+    let fits = (1..=MAX_TOKEN).contains(&granted.access_token.len())
+        && granted.access_token.bytes().all(|byte| byte.is_ascii_graphic());
+    match granted.token_type.eq_ignore_ascii_case("bearer") && fits {
+        true => Ok(granted),
+        false => Err(refused("sent a token that is no bearer token")),
+    }
+}

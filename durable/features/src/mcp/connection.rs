@@ -1,0 +1,401 @@
+//! A server as one run of a turn talks to it: one session, opened when it is first needed and ended with the run.
+//!
+//! A request is made once. It is made again only where the server says that it did not take it (a session that is gone,
+//! a token that is old), and a reply that was cut is read on from where it broke, never asked for anew.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use futures::future::{Either, select};
+use futures::lock::Mutex;
+use futures::{FutureExt, StreamExt, pin_mut};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::authorization::{Authorization, known_token};
+use super::config::{Auth, Server};
+use super::content::cut;
+use super::failure::Failure;
+use super::message::{self, Capabilities, Incoming, Initialized, Progress, RpcError, VERSIONS};
+use super::reply::{Heard, Reader};
+use super::wire::{HttpReply, HttpRequest, Method, Outside, Unreachable};
+use wire::redact::Secret;
+use wire::redact::redacted;
+
+/// How often a reply that was cut is read on, and how long a server may ask us to wait before that.
+const MAX_RESUMPTIONS: usize = 5;
+const RESUME_MS: u64 = 1_000;
+const MAX_RESUME_MS: u64 = 30_000;
+/// How many requests of its own a server may make while it answers one of ours.
+const MAX_ASKED: usize = 16;
+/// The longest session id.
+const MAX_SESSION: usize = 1_024;
+/// How much of a refusal is read.
+const MAX_REFUSAL: usize = 4_096;
+
+/// A server, and the session with it.
+pub struct Connection {
+    pub server: Rc<Server>,
+    pub(super) outside: Outside,
+    authorization: Authorization,
+    session: RefCell<Option<Rc<Session>>>,
+    /// Held by whoever opens the session.
+    opening: Mutex<()>,
+    next_id: Cell<u64>,
+}
+
+/// What was agreed on.
+pub struct Session {
+    id: Option<String>,
+    version: &'static str,
+    pub capabilities: Capabilities,
+}
+
+impl Outside {
+    /// Waits, but not for ever: none when the time is up.
+    pub async fn within<F: Future>(&self, ms: u64, future: F) -> Option<F::Output> {
+        pin_mut!(future);
+        match select(future, self.clock.sleep(ms)).await {
+            Either::Left((output, _)) => Some(output),
+            Either::Right(_) => None,
+        }
+    }
+}
+
+impl Connection {
+    /// To a server that is not asked yet.
+    pub fn new(server: Rc<Server>, outside: Outside) -> Rc<Self> {
+        Rc::new(Connection {
+            server,
+            outside,
+            authorization: Authorization::default(),
+            session: RefCell::default(),
+            opening: Mutex::default(),
+            next_id: Cell::new(1),
+        })
+    }
+
+    /// Makes a request, in the session that there is or in a new one.
+    pub async fn call(&self, method: &str, params: &impl Serialize) -> Result<Box<RawValue>, Failure> {
+        self.call_with(method, &|_| params).await
+    }
+
+    /// The same with parameters that know the request's id.
+    async fn call_with<P: Serialize>(
+        &self,
+        method: &str,
+        params: &impl Fn(u64) -> P,
+    ) -> Result<Box<RawValue>, Failure> {
+        let session = self.opened().await?;
+        match self.request(&session, method, params).await {
+            Err(Failure::SessionLost(_)) => {
+                self.forget(&session);
+                let session = self.opened().await?;
+                self.request(&session, method, params).await
+            }
+            result => result,
+        }
+    }
+
+    /// Calls a tool, by the server's own name for it.
+    pub async fn called<T: DeserializeOwned>(&self, tool: &str, arguments: &RawValue) -> Result<T, Failure> {
+        let params = |id: u64| json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": id}});
+        parsed(&self.call_with("tools/call", &params).await?)
+    }
+
+    /// The session, which is opened where there is none.
+    pub async fn opened(&self) -> Result<Rc<Session>, Failure> {
+        let present = || self.session.borrow().clone();
+        if let Some(session) = present() {
+            return Ok(session);
+        }
+        let _alone = self.opening.lock().await;
+        if let Some(session) = present() {
+            return Ok(session);
+        }
+        let id = self.id();
+        let body = message::request(id, "initialize", &message::initialize());
+        let reply = self.sent(None, Method::Post, body, None).await?;
+        let session_id = reply.session.clone();
+        if let Some(id) = &session_id
+            && (id.is_empty() || id.len() > MAX_SESSION || !id.bytes().all(|byte| byte.is_ascii_graphic()))
+        {
+            return Err(Failure::NotMcp("its session id is not one".to_owned()));
+        }
+        let result = self.read(None, id, reply).await?;
+        let Initialized { protocol_version, capabilities } = parsed(&result)?;
+        let version = VERSIONS.into_iter().find(|version| *version == protocol_version).ok_or_else(|| {
+            let theirs = redacted(&protocol_version);
+            Failure::NotMcp(format!(
+                "it speaks revision {theirs} of the protocol, not {}",
+                VERSIONS.join(", ")
+            ))
+        })?;
+        let session = Rc::new(Session { id: session_id, version, capabilities });
+        let initialized = message::notification("notifications/initialized", None::<&()>);
+        self.sent(Some(&session), Method::Post, initialized, None).await?;
+        self.session.replace(Some(Rc::clone(&session)));
+        Ok(session)
+    }
+
+    fn forget(&self, lost: &Rc<Session>) {
+        let mut present = self.session.borrow_mut();
+        if present.as_ref().is_some_and(|session| Rc::ptr_eq(session, lost)) {
+            *present = None;
+        }
+    }
+
+    fn id(&self) -> u64 {
+        self.next_id.replace(self.next_id.get() + 1)
+    }
+
+    async fn request<P: Serialize>(
+        &self,
+        session: &Rc<Session>,
+        method: &str,
+        params: &impl Fn(u64) -> P,
+    ) -> Result<Box<RawValue>, Failure> {
+        let id = self.id();
+        // Whoever stops waiting, be it this function, the turn's end or the call's timeout, says so.
+        let open = Open { connection: self, session, id, answered: Cell::new(false) };
+        let body = message::request(id, method, &params(id));
+        let result = match self.sent(Some(session), Method::Post, body, None).await {
+            Ok(reply) => self.read(Some(session), id, reply).await,
+            Err(failure) => Err(failure),
+        };
+        open.answered.set(!matches!(result, Err(Failure::Silent(..) | Failure::TooLarge)));
+        result
+    }
+
+    /// Sends a message and waits for the headers of its answer. A token that the server does not take any more is
+    /// replaced once.
+    async fn sent(
+        &self,
+        session: Option<&Session>,
+        method: Method,
+        body: Vec<u8>,
+        after: Option<String>,
+    ) -> Result<HttpReply, Failure> {
+        let mut renewed = false;
+        let mut reply = loop {
+            let token = self.authorization.token(&self.server, &self.outside).await?;
+            let request = self.http(session, method, body.clone(), after.clone(), token.as_ref());
+            let sending = self.outside.wire.send(request);
+            let timeout_ms = self.server.timeout_ms;
+            let reply = self.outside.within(timeout_ms, sending).await;
+            let reply = reply.ok_or(Failure::Silent(timeout_ms, None))??;
+            match token.filter(|_| reply.status == 401 && !renewed && self.renews()) {
+                Some(token) => self.outside.known.forget_token(&self.server.name, &token),
+                None => break reply,
+            }
+            renewed = true;
+        };
+        let has_session = session.is_some_and(|session| session.id.is_some());
+        match reply.status {
+            200..=299 => Ok(reply),
+            401 | 403 => Err(Failure::Unauthorized(format!("it answered {}", reply.status))),
+            // 404 is what the protocol wants; 400 is what some servers say of a session that they have forgotten.
+            status @ (400 | 404) if has_session => Err(Failure::SessionLost(status)),
+            status => Err(Failure::Status(status, self.refusal(&mut reply).await)),
+        }
+    }
+
+    fn renews(&self) -> bool {
+        matches!(self.server.auth, Auth::ClientCredentials { .. })
+    }
+
+    fn http(
+        &self,
+        session: Option<&Session>,
+        method: Method,
+        body: Vec<u8>,
+        after: Option<String>,
+        token: Option<&Secret>,
+    ) -> HttpRequest {
+        let accept = match method {
+            Method::Get => "text/event-stream",
+            Method::Post | Method::Delete => "application/json, text/event-stream",
+        };
+        let mut headers = vec![("accept", accept.to_owned())];
+        if method == Method::Post {
+            headers.push(("content-type", "application/json".to_owned()));
+        }
+        headers.extend(token.map(|token| ("authorization", format!("Bearer {}", token.reveal()))));
+        headers.extend(after.map(|id| ("last-event-id", id)));
+        if let Some(session) = session {
+            headers.push(("mcp-protocol-version", session.version.to_owned()));
+            headers.extend(session.id.clone().map(|id| ("mcp-session-id", id)));
+        }
+        HttpRequest { method, url: self.server.url.clone(), headers, body }
+    }
+
+    /// What a server says in a refusal, as much of it as comes soon.
+    async fn refusal(&self, reply: &mut HttpReply) -> String {
+        let mut body = Vec::new();
+        let read = async {
+            while let Some(Ok(read)) = reply.body.next().await {
+                body.extend(read);
+                if body.len() >= MAX_REFUSAL {
+                    break;
+                }
+            }
+        };
+        self.outside.within(self.server.timeout_ms, read).await;
+        body.truncate(MAX_REFUSAL);
+        let said: Option<RpcError> =
+            serde_json::from_slice(&body).ok().and_then(|message: Incoming| message.error);
+        let said = said.map_or_else(|| String::from_utf8_lossy(&body).into_owned(), |error| error.message);
+        redacted(&self.hidden(said))
+    }
+
+    /// Reads an answer to its end, over as many connections as the server wants.
+    pub(super) async fn read(
+        &self,
+        session: Option<&Rc<Session>>,
+        id: u64,
+        mut reply: HttpReply,
+    ) -> Result<Box<RawValue>, Failure> {
+        let mut asked = 0;
+        let mut last: Option<(String, Option<u64>)> = None;
+        for resumed in 0..=MAX_RESUMPTIONS {
+            let Some(mut reader) = Reader::new(id, &reply.content_type) else {
+                let status = reply.status;
+                return Err(Failure::NotMcp(format!("a {status} that is neither JSON nor an event stream")));
+            };
+            if let Some(answer) = self.listen(session, &mut reader, &mut reply, &mut asked).await? {
+                return answer.map_err(|RpcError { code, message }| {
+                    Failure::Refused(code, cut(self.hidden(message), MAX_REFUSAL))
+                });
+            }
+            last = reader.resumption().or(last);
+            let Some((after, retry_ms)) = last.clone().filter(|_| resumed < MAX_RESUMPTIONS) else { break };
+            self.outside.clock.sleep(retry_ms.unwrap_or(RESUME_MS).min(MAX_RESUME_MS)).await;
+            let session = session.map(Rc::as_ref);
+            reply = match self.sent(session, Method::Get, Vec::new(), Some(after)).await {
+                Ok(reply) => reply,
+                // The request was taken, so it is not made again in another session.
+                Err(Failure::SessionLost(_) | Failure::Status(..)) => break,
+                Err(failure) => return Err(failure),
+            };
+        }
+        Err(Failure::Cut)
+    }
+
+    /// Reads one connection's part of an answer; none where it ended without the answer.
+    async fn listen(
+        &self,
+        session: Option<&Rc<Session>>,
+        reader: &mut Reader,
+        reply: &mut HttpReply,
+        asked: &mut usize,
+    ) -> Result<Option<Result<Box<RawValue>, RpcError>>, Failure> {
+        let timeout_ms = self.server.timeout_ms;
+        let mut patience = self.outside.clock.sleep(timeout_ms);
+        let mut progress = None;
+        loop {
+            let mut heard = Vec::new();
+            let ended = match select(reply.body.next(), &mut patience).await {
+                Either::Left((Some(Ok(bytes)), _)) => {
+                    reader.feed(&bytes, &mut heard)?;
+                    false
+                }
+                Either::Left((Some(Err(Unreachable)), _)) => true,
+                Either::Left((None, _)) => {
+                    reader.finish(&mut heard)?;
+                    true
+                }
+                Either::Right(_) => return Err(Failure::Silent(timeout_ms, progress)),
+            };
+            for heard in heard {
+                match heard {
+                    Heard::Answer(answer) => return Ok(Some(answer)),
+                    Heard::Progress(made) => {
+                        // A server that goes on is not silent. What bounds the call is the tool's own time.
+                        patience = self.outside.clock.sleep(timeout_ms);
+                        progress = Some(self.hidden(described(&made)));
+                    }
+                    Heard::Changed => self.outside.known.changed(&self.server.name),
+                    Heard::Asked { id, method } => {
+                        *asked += 1;
+                        if *asked > MAX_ASKED {
+                            return Err(Failure::NotMcp("it asks without end".to_owned()));
+                        }
+                        self.tell(session.map(Rc::as_ref), message::answer(&id, &method));
+                    }
+                }
+            }
+            if ended {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Sends what needs no answer, with the token that is there.
+    fn tell(&self, session: Option<&Session>, body: Vec<u8>) {
+        let token = known_token(&self.server, &self.outside);
+        self.post_and_forget(self.http(session, Method::Post, body, None, token.as_ref()));
+    }
+
+    fn post_and_forget(&self, request: HttpRequest) {
+        // It may outlive the connection.
+        let (outside, timeout_ms) = (self.outside.clone(), self.server.timeout_ms);
+        let task = async move { drop(outside.within(timeout_ms, outside.wire.send(request)).await) };
+        self.outside.wire.spawn(task.boxed_local());
+    }
+
+    /// The text without what only the operator knows, whoever repeats it.
+    pub fn hidden(&self, text: String) -> String {
+        let token = known_token(&self.server, &self.outside);
+        let secret = match &self.server.auth {
+            Auth::ClientCredentials { client_secret, .. } => Some(client_secret.clone()),
+            Auth::None | Auth::Bearer(_) => None,
+        };
+        token.into_iter().chain(secret).fold(text, |text, secret| {
+            if text.contains(secret.reveal()) { text.replace(secret.reveal(), "[redacted]") } else { text }
+        })
+    }
+}
+
+impl Drop for Connection {
+    /// A session that was opened is ended, which servers may refuse.
+    fn drop(&mut self) {
+        let Some(session) = self.session.take().filter(|session| session.id.is_some()) else { return };
+        let token = known_token(&self.server, &self.outside);
+        self.post_and_forget(self.http(Some(&session), Method::Delete, Vec::new(), None, token.as_ref()));
+    }
+}
+
+/// A request that is not answered yet. Whoever drops it before that cancels it.
+struct Open<'a> {
+    connection: &'a Connection,
+    session: &'a Session,
+    id: u64,
+    answered: Cell<bool>,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        if !self.answered.get() {
+            let params = json!({"requestId": self.id, "reason": "nobody waits for it any more"});
+            let cancelled = message::notification("notifications/cancelled", Some(&params));
+            self.connection.tell(Some(self.session), cancelled);
+        }
+    }
+}
+
+/// What a result says, as the type that it must have.
+pub fn parsed<T: DeserializeOwned>(result: &RawValue) -> Result<T, Failure> {
+    // The error names a place and a type, and could repeat a value.
+    serde_json::from_str(result.get()).map_err(|error| {
+        Failure::NotMcp(format!("its result is not as expected: {}", redacted(&error.to_string())))
+    })
+}
+
+/// Progress in words, bounded.
+fn described(progress: &Progress) -> String {
+    let of = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
+    let message = progress.message.as_deref().map(|message| format!(", {}", redacted(message)));
+    format!("{}{of}{}", progress.progress, message.unwrap_or_default())
+}

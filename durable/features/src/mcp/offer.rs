@@ -1,0 +1,273 @@
+//! Turns the offers of a server into tools: named, bounded, and restricted by default.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::config::{Server, ToolWords};
+use super::content::cut;
+use super::message::Capabilities;
+use engine::toolbelt::{OutputSchema, PermissionClass, RunsAt, ToolSpec};
+use wire::model::RawValueEq;
+
+/// What the tools of servers are called: `mcp__SERVER__TOOL`. None of ours begins so.
+pub const PREFIX: &str = "mcp__";
+/// What providers take for a name: `^[a-zA-Z0-9_-]{1,64}$`.
+const MAX_NAME: usize = 64;
+/// Characters of the digest that tells names apart which would be the same otherwise.
+const DIGEST: usize = 8;
+/// The most tools of a server, and the most bytes of a description, of a schema, and of all that one server offers. All
+/// of it goes to the model with each call, and stands in the turn's first journal entry.
+pub const MAX_TOOLS: usize = 64;
+const MAX_DESCRIPTION: usize = 2_000;
+const MAX_SCHEMA: usize = 16 << 10;
+const MAX_ALL: usize = 128 << 10;
+/// How much longer than a server may be silent a call may take in all, however much progress it tells.
+const PATIENCE: u64 = 4;
+
+/// A tool that a server offers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offer {
+    pub spec: ToolSpec,
+    /// A person is asked before each call, unless the operator has a rule about this tool.
+    pub asks: bool,
+}
+
+/// A tool as a server lists it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Listed {
+    name: String,
+    #[serde(default)]
+    description: String,
+    input_schema: Map<String, Value>,
+    #[serde(default)]
+    annotations: Annotations,
+    #[serde(default)]
+    execution: Execution,
+}
+
+/// How a tool wants to be called.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Execution {
+    #[serde(default)]
+    task_support: String,
+}
+
+/// What a server says of its tool. By the protocol's defaults a tool changes something, and may destroy it:
+/// <https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations>.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Annotations {
+    #[serde(default)]
+    read_only_hint: Option<bool>,
+    #[serde(default)]
+    destructive_hint: Option<bool>,
+}
+
+impl Annotations {
+    /// Only a tool that says that it reads, and nothing to the contrary, runs without a person's word.
+    fn asks(&self) -> bool {
+        self.read_only_hint != Some(true) || self.destructive_hint == Some(true)
+    }
+}
+
+/// A page of `tools/list`. A tool that cannot be read does not cost the others.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolPage {
+    pub tools: Vec<Box<RawValue>>,
+    pub next_cursor: Option<String>,
+}
+
+/// The tools of a server, and why others are left out.
+#[derive(Default)]
+pub struct Offers {
+    pub offers: Vec<Offer>,
+    pub left_out: Vec<String>,
+    names: BTreeSet<String>,
+    bytes: usize,
+}
+
+impl Offers {
+    /// Takes a listed tool in.
+    pub fn take(&mut self, server: &Server, tool: &RawValue) {
+        let Ok(listed) = serde_json::from_str::<Listed>(tool.get()) else {
+            return self.left_out.push("a tool that cannot be read".to_owned());
+        };
+        let name = listed.name.clone();
+        if server.only.as_ref().is_some_and(|only| !only.contains(&name)) {
+            return;
+        }
+        if let Err(why) = self.try_take(server, listed) {
+            self.left_out.push(format!("{}: {why}", cut(name, 100)));
+        }
+    }
+
+    fn try_take(&mut self, server: &Server, listed: Listed) -> Result<(), String> {
+        if self.offers.iter().any(|offer| offer.spec.mcp_tool.as_ref() == Some(&listed.name)) {
+            return Err("it is listed twice".to_owned());
+        }
+        if listed.execution.task_support == "required" {
+            return Err("it runs as a task only, which is not supported".to_owned());
+        }
+        let mut schema = listed.input_schema;
+        // What a draft before 2020-12 says differently is rare, and a reference cannot leave the schema in any case.
+        schema.retain(|member, _| member != "$schema" && member != "$id");
+        let words = server.tools.get(&listed.name).cloned().unwrap_or_default();
+        let spec = declare(
+            server,
+            &words,
+            wire_name(&server.name, &listed.name, &self.names),
+            cut(listed.description, MAX_DESCRIPTION),
+            &Value::Object(schema),
+        );
+        self.push(Offer {
+            spec: ToolSpec { mcp_tool: Some(listed.name), ..spec },
+            asks: listed.annotations.asks(),
+        })
+    }
+
+    /// Resources and prompts, as tools of ours. A tool of the server's own that has such a name wins.
+    pub fn take_reading(&mut self, server: &Server, capabilities: &Capabilities) {
+        let of = |has: bool, tools: [Reading; 2]| has.then_some(tools).into_iter().flatten();
+        let resources = of(capabilities.resources.is_some(), [Reading::ListResources, Reading::ReadResource]);
+        let prompts = of(capabilities.prompts.is_some(), [Reading::ListPrompts, Reading::GetPrompt]);
+        for reading in resources.chain(prompts) {
+            let name = format!("{PREFIX}{}__{}", server.name, reading.name());
+            if self.names.contains(&name)
+                || server.only.as_ref().is_some_and(|only| !only.contains(reading.name()))
+            {
+                continue;
+            }
+            let words = server.tools.get(reading.name()).cloned().unwrap_or_default();
+            let (description, schema) = reading.declaration();
+            let description = description.replace("SERVER", &server.name);
+            let spec = declare(server, &words, name, description, &schema);
+            if let Err(why) = self.push(Offer { spec, asks: false }) {
+                self.left_out.push(format!("{}: {why}", reading.name()));
+            }
+        }
+    }
+
+    fn push(&mut self, offer: Offer) -> Result<(), String> {
+        let spec = &offer.spec;
+        let schema = spec.input_schema.0.get();
+        if self.offers.len() >= MAX_TOOLS {
+            return Err(format!("a server may have {MAX_TOOLS} tools at most (`only` chooses which)"));
+        }
+        if schema.len() > MAX_SCHEMA {
+            return Err(format!("its schema has more than {MAX_SCHEMA} bytes"));
+        }
+        OutputSchema::within_bounds(schema)?;
+        let bytes = spec.name.len() + spec.description.len() + schema.len();
+        if self.bytes + bytes > MAX_ALL {
+            return Err(format!("all tools of a server may have {MAX_ALL} bytes at most"));
+        }
+        self.bytes += bytes;
+        self.names.insert(spec.name.clone());
+        self.offers.push(offer);
+        Ok(())
+    }
+}
+
+/// What we make of a server's resources and prompts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    ListResources,
+    ReadResource,
+    ListPrompts,
+    GetPrompt,
+}
+
+impl Reading {
+    const ALL: [Reading; 4] =
+        [Reading::ListResources, Reading::ReadResource, Reading::ListPrompts, Reading::GetPrompt];
+
+    fn name(self) -> &'static str {
+        match self {
+            Reading::ListResources => "list_resources",
+            Reading::ReadResource => "read_resource",
+            Reading::ListPrompts => "list_prompts",
+            Reading::GetPrompt => "get_prompt",
+        }
+    }
+
+    /// The one of this tool's name.
+    pub fn of(server: &str, tool: &str) -> Option<Self> {
+        let name = tool.strip_prefix(PREFIX)?.strip_prefix(server)?.strip_prefix("__")?;
+        Reading::ALL.into_iter().find(|reading| reading.name() == name)
+    }
+
+    fn declaration(self) -> (&'static str, Value) {
+        let cursor = json!({"cursor": {"type": "string", "description": "where the list goes on; the beginning if not given"}});
+        let (what, properties, required): (_, _, &[&str]) = match self {
+            Reading::ListResources => (
+                "Lists the resources of the MCP server SERVER, and the templates of their addresses.",
+                cursor,
+                &[],
+            ),
+            Reading::ReadResource => (
+                "Reads a resource of the MCP server SERVER.",
+                json!({"uri": {"type": "string", "description": "the resource's address, as the server lists it"}}),
+                &["uri"],
+            ),
+            Reading::ListPrompts => ("Lists the prompts of the MCP server SERVER.", cursor, &[]),
+            Reading::GetPrompt => (
+                "Gets a prompt of the MCP server SERVER: a text that somebody wrote for a task.",
+                json!({
+                    "name": {"type": "string"},
+                    "arguments": {"type": "object", "additionalProperties": {"type": "string"}},
+                }),
+                &["name"],
+            ),
+        };
+        let schema = json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
+        (what, schema)
+    }
+}
+
+/// A declaration with what is not said: network, not idempotent, one call at a time.
+fn declare(
+    server: &Server,
+    words: &ToolWords,
+    name: String,
+    description: String,
+    schema: &Value,
+) -> ToolSpec {
+    let schema = RawValue::from_string(schema.to_string()).unwrap_or_else(|_| RawValue::NULL.to_owned());
+    ToolSpec {
+        name,
+        description,
+        input_schema: Rc::new(RawValueEq(schema)),
+        permission_class: Some(words.class.unwrap_or(PermissionClass::Network)),
+        parallel_safe: words.parallel_safe,
+        exclusive_lock: (!words.parallel_safe).then(|| format!("{PREFIX}{}", server.name)),
+        idempotent: words.idempotent,
+        mcp_server: Some(server.name.clone()),
+        mcp_tool: None,
+        timeout_ms: Some(server.timeout_ms.saturating_mul(PATIENCE)),
+        runs_at: RunsAt::Service,
+        ask: false,
+    }
+}
+
+/// The name that models see. What they cannot say is `_`; a name that is too long, or that another tool has, ends with
+/// a digest of the server's own. So the same tool has the same name in each turn.
+fn wire_name(server: &str, tool: &str, taken: &BTreeSet<String>) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let plain: String = tool.chars().map(|c| if fits(c) { c } else { '_' }).collect();
+    let name = format!("{PREFIX}{server}__{plain}");
+    if name.len() <= MAX_NAME && !plain.is_empty() && !taken.contains(&name) {
+        return name;
+    }
+    let digest = Sha256::digest(tool.as_bytes());
+    let digest = digest.iter().take(DIGEST / 2).map(|byte| format!("{byte:02x}"));
+    let kept: String = name.chars().take(MAX_NAME - DIGEST - 1).collect();
+    format!("{kept}_{}", digest.collect::<String>())
+}

@@ -1,0 +1,133 @@
+//! The body of an answer, as one JSON message or as an event stream, in whatever pieces it comes.
+
+use serde_json::value::RawValue;
+
+use super::message::{Incoming, Progress, RpcError};
+use wire::sse::{SseDecoder, SseError};
+
+/// The most bytes of one answer, whatever it consists of. An image of about 3 MB fits; it is described, not shown.
+pub const MAX_BYTES: usize = 4 * 1024 * 1024;
+/// The most messages of one answer.
+const MAX_MESSAGES: usize = 10_000;
+
+/// What a server says.
+#[derive(Debug)]
+pub enum Heard {
+    /// The response to the request.
+    Answer(Result<Box<RawValue>, RpcError>),
+    /// How far it is with it.
+    Progress(Progress),
+    /// Its tools, resources or prompts are others now.
+    Changed,
+    /// A request of its own.
+    Asked { id: Box<RawValue>, method: String },
+}
+
+/// Why an answer cannot be read on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    TooLarge,
+    NotJson,
+}
+
+impl From<SseError> for Unreadable {
+    fn from(SseError::TooLarge: SseError) -> Self {
+        Unreadable::TooLarge
+    }
+}
+
+/// Reads one answer. After an error it must not be fed again.
+pub struct Reader {
+    /// The request's id.
+    id: u64,
+    form: Form,
+    bytes: usize,
+    messages: usize,
+}
+
+enum Form {
+    Json(Vec<u8>),
+    Stream(SseDecoder),
+}
+
+impl Reader {
+    /// None where the content type is neither of the two.
+    pub fn new(id: u64, content_type: &str) -> Option<Self> {
+        let media_type = content_type.split(';').next().unwrap_or_default().trim();
+        let form = match media_type.to_ascii_lowercase().as_str() {
+            "application/json" => Form::Json(Vec::new()),
+            "text/event-stream" => Form::Stream(SseDecoder::new(MAX_BYTES)),
+            _ => return None,
+        };
+        Some(Reader { id, form, bytes: 0, messages: 0 })
+    }
+
+    /// Reads on.
+    pub fn feed(&mut self, bytes: &[u8], heard: &mut Vec<Heard>) -> Result<(), Unreadable> {
+        self.bytes = self.bytes.saturating_add(bytes.len());
+        if self.bytes > MAX_BYTES {
+            return Err(Unreadable::TooLarge);
+        }
+        let (id, messages) = (self.id, &mut self.messages);
+        match &mut self.form {
+            Form::Json(body) => {
+                body.extend_from_slice(bytes);
+                Ok(())
+            }
+            Form::Stream(stream) => stream.feed(bytes, |event| {
+                // The first event of a stream may only say where it can be resumed.
+                if event.data.trim().is_empty() {
+                    return Ok(());
+                }
+                *messages += 1;
+                if *messages > MAX_MESSAGES {
+                    return Err(Unreadable::TooLarge);
+                }
+                take(id, event.data.as_bytes(), heard)
+            }),
+        }
+    }
+
+    /// The body has ended.
+    pub fn finish(&mut self, heard: &mut Vec<Heard>) -> Result<(), Unreadable> {
+        match &self.form {
+            Form::Json(body) => take(self.id, body, heard),
+            Form::Stream(_) => Ok(()),
+        }
+    }
+
+    /// After which event a stream that ended early can be resumed, and after how many milliseconds.
+    pub fn resumption(&self) -> Option<(String, Option<u64>)> {
+        let Form::Stream(stream) = &self.form else { return None };
+        let after = stream.resumes_after();
+        (!after.is_empty()).then(|| (after.to_owned(), stream.retry_ms()))
+    }
+}
+
+fn take(request: u64, json: &[u8], heard: &mut Vec<Heard>) -> Result<(), Unreadable> {
+    let message: Incoming = serde_json::from_slice(json).map_err(|_| Unreadable::NotJson)?;
+    let Incoming { id, method, params, result, error } = message;
+    let is_ours = |id: &RawValue| id.get() == request.to_string();
+    match (method, id) {
+        (Some(method), Some(id)) => heard.push(Heard::Asked { id, method }),
+        (Some(method), None) if method.ends_with("/list_changed") => heard.push(Heard::Changed),
+        (Some(method), None) if method == "notifications/progress" => {
+            let progress = params.and_then(|params| serde_json::from_str::<Progress>(params.get()).ok());
+            heard.extend(progress.filter(|progress| progress.progress_token == request).map(Heard::Progress));
+        }
+        // Log messages, and what nobody knows.
+        (Some(_), None) => {}
+        (None, id) => match (result, error) {
+            (Some(result), None) if id.as_deref().is_some_and(is_ours) => {
+                heard.push(Heard::Answer(Ok(result)));
+            }
+            // An error may have no id, where the request could not even be read.
+            (_, Some(error)) if id.as_deref().is_none_or(is_ours) => {
+                heard.push(Heard::Answer(Err(error)));
+            }
+            // The answer to somebody else.
+            _ => {}
+        },
+    }
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! One tool of a server, carried out there.
+
+use std::rc::Rc;
+
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+
+use super::connection::{Connection, parsed};
+use super::content::{Contents, MAX_TOLD_BYTES, Page, Prompt, ToolResult, cut};
+use super::failure::Failure;
+use super::offer::Reading;
+use crate::marks::{IS_DATA, verbatim};
+use engine::ports::{Tool, ToolContext, ToolError};
+use engine::toolbelt::ToolSpec;
+
+pub struct McpTool {
+    spec: ToolSpec,
+    connection: Rc<Connection>,
+    what: What,
+}
+
+#[derive(Clone)]
+enum What {
+    /// A tool of the server, by the server's own name for it.
+    Call(String),
+    Read(Reading),
+}
+
+impl McpTool {
+    /// The tool of this declaration; none where a server has no such thing.
+    pub fn new(spec: &ToolSpec, connection: &Rc<Connection>) -> Option<Self> {
+        let what = match &spec.mcp_tool {
+            Some(name) => What::Call(name.clone()),
+            None => What::Read(Reading::of(&connection.server.name, &spec.name)?),
+        };
+        Some(McpTool { spec: spec.clone(), connection: Rc::clone(connection), what })
+    }
+}
+
+impl Tool for McpTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    /// The engine has checked the arguments against the schema.
+    fn run(&self, arguments: &str, _: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+        let (connection, what) = (Rc::clone(&self.connection), self.what.clone());
+        let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
+        // As a person is shown them: a member that stands there twice, or a number that no double holds, is one thing to
+        // us and could be another to the server.
+        let arguments = serde_json::from_str::<Value>(arguments).and_then(|value| to_raw_value(&value));
+        async move {
+            let arguments = arguments.map_err(|error| ToolError(format!("invalid arguments: {error}")))?;
+            let hidden = |text| cut(connection.hidden(text), MAX_TOLD_BYTES);
+            let server = &connection.server.name;
+            match carried_out(&connection, &what, &arguments).await {
+                Ok((said, is_error)) => {
+                    let marked = verbatim("mcp_result", ("server", server), &hidden(said));
+                    let told = format!("{IS_DATA}\n{marked}");
+                    if is_error { Err(ToolError(told)) } else { Ok(told) }
+                }
+                Err(failure) => Err(ToolError(hidden(failure.told(server)))),
+            }
+        }
+        .boxed_local()
+    }
+}
+
+async fn carried_out(
+    connection: &Connection,
+    what: &What,
+    arguments: &RawValue,
+) -> Result<(String, bool), Failure> {
+    let reading = match what {
+        What::Call(name) => {
+            let result: ToolResult = connection.called(name, arguments).await?;
+            return Ok((result.told(), result.is_error));
+        }
+        What::Read(reading) => reading,
+    };
+    let told = match reading {
+        Reading::ListResources => {
+            let resources: Page = parsed(&connection.call("resources/list", &arguments).await?)?;
+            let templates = connection.call("resources/templates/list", &json!({})).await;
+            // Many servers have none, and refuse the question.
+            let templates = templates.and_then(|page| parsed::<Page>(&page)).ok().filter(Page::has_some);
+            let more = templates.map(|page| format!("\nTemplates of addresses:\n{}", page.told()));
+            resources.told() + &more.unwrap_or_default()
+        }
+        Reading::ReadResource => {
+            parsed::<Contents>(&connection.call("resources/read", &arguments).await?)?.told()
+        }
+        Reading::ListPrompts => parsed::<Page>(&connection.call("prompts/list", &arguments).await?)?.told(),
+        Reading::GetPrompt => parsed::<Prompt>(&connection.call("prompts/get", &arguments).await?)?.told(),
+    };
+    Ok((told, false))
+}

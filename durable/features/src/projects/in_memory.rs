@@ -1,0 +1,72 @@
+//! Projects for tests.
+
+use std::cell::{Cell, RefCell};
+
+use futures::FutureExt;
+use futures::future::{LocalBoxFuture, ready};
+
+use crate::projects::item::{Item, Kind};
+use crate::projects::{Projects, ProjectsError};
+
+/// Items in memory, with a storage that can be down.
+#[derive(Default)]
+pub struct InMemory {
+    pub items: RefCell<Vec<Item>>,
+    pub is_down: Cell<bool>,
+}
+
+impl InMemory {
+    fn answer<T: 'static>(
+        &self,
+        answer: impl FnOnce() -> T,
+    ) -> LocalBoxFuture<'static, Result<T, ProjectsError>> {
+        ready(if self.is_down.get() { Err(ProjectsError("down".to_owned())) } else { Ok(answer()) })
+            .boxed_local()
+    }
+}
+
+impl Projects for InMemory {
+    fn scope(&self) -> &str {
+        "s"
+    }
+
+    fn list(
+        &self,
+        kind: Kind,
+        project_id: Option<&str>,
+    ) -> LocalBoxFuture<'static, Result<Vec<Item>, ProjectsError>> {
+        let is_it = |item: &&Item| item.kind == kind && item.project_id.as_deref() == project_id;
+        self.answer(|| self.items.borrow().iter().filter(is_it).take(kind.most()).cloned().collect())
+    }
+
+    fn get(&self, kind: Kind, id: &str) -> LocalBoxFuture<'static, Result<Option<Item>, ProjectsError>> {
+        self.answer(|| self.items.borrow().iter().find(|item| item.kind == kind && item.id == id).cloned())
+    }
+
+    fn create(&self, items: Vec<Item>) -> LocalBoxFuture<'static, Result<(), ProjectsError>> {
+        self.answer(|| {
+            let mut known = self.items.borrow_mut();
+            for item in items {
+                if known.iter().all(|other| other.id != item.id) {
+                    known.push(item);
+                }
+            }
+        })
+    }
+
+    fn update(&self, item: Item, over: u32) -> LocalBoxFuture<'static, Result<bool, ProjectsError>> {
+        self.answer(|| {
+            let mut known = self.items.borrow_mut();
+            let old = known.iter_mut().find(|old| old.id == item.id && old.version == over);
+            old.map(|old| *old = item).is_some()
+        })
+    }
+
+    fn delete(&self, kind: Kind, id: &str) -> LocalBoxFuture<'static, Result<(), ProjectsError>> {
+        self.answer(|| {
+            let is_it =
+                |item: &Item| (item.kind == kind && item.id == id) || item.project_id.as_deref() == Some(id);
+            self.items.borrow_mut().retain(|item| !is_it(item));
+        })
+    }
+}

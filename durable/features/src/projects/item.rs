@@ -1,0 +1,184 @@
+//! The project domain as data: templates, projects, tasks, documents. Pure.
+
+use serde::{Deserialize, Serialize};
+use wire::protocol::TaskStatus;
+
+/// The most items of a kind that one user has, or one project where they belong to one.
+pub const MAX_PROJECTS: usize = 100;
+pub const MAX_TEMPLATES: usize = 50;
+pub const MAX_TASKS: usize = 300;
+pub const MAX_DOCUMENTS: usize = 50;
+/// The longest title, text and document, in characters.
+pub const MAX_TITLE: usize = 200;
+pub const MAX_TEXT: usize = 4_000;
+pub const MAX_DOCUMENT: usize = 30_000;
+
+/// What an item is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    Template,
+    Project,
+    Task,
+    Document,
+}
+
+impl Kind {
+    /// The name in the table.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Kind::Template => "template",
+            Kind::Project => "project",
+            Kind::Task => "task",
+            Kind::Document => "document",
+        }
+    }
+
+    /// The most of them.
+    pub const fn most(self) -> usize {
+        match self {
+            Kind::Template => MAX_TEMPLATES,
+            Kind::Project => MAX_PROJECTS,
+            Kind::Task => MAX_TASKS,
+            Kind::Document => MAX_DOCUMENTS,
+        }
+    }
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Item {
+    pub kind: Kind,
+    pub id: String,
+    /// The project that a task or a document belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project_id: Option<String>,
+    pub title: String,
+    pub body: Body,
+    /// Grows with each change.
+    pub version: u32,
+    /// The operation that wrote it last.
+    pub operation: String,
+    pub created_at: u64,
+    pub updated_at: u64,
+}
+
+/// What an item says, by its kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "of", rename_all = "snake_case")]
+pub enum Body {
+    Template {
+        description: String,
+        tasks: Vec<TemplateTask>,
+    },
+    Project {
+        description: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        template_id: Option<String>,
+    },
+    Task(Task),
+    Document {
+        content: String,
+    },
+}
+
+/// A task that every project of a template begins with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TemplateTask {
+    pub title: String,
+    /// The titles of the tasks that must be done before.
+    #[serde(default)]
+    pub blocked_by: Vec<String>,
+}
+
+/// A task.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    #[serde(default)]
+    pub status: TaskStatus,
+    #[serde(default)]
+    pub notes: String,
+    /// The ids of the tasks that must be done before.
+    #[serde(default)]
+    pub blocked_by: Vec<String>,
+}
+
+impl Item {
+    /// What it says as a task; nothing where it is none.
+    pub fn task(&self) -> Option<&Task> {
+        match &self.body {
+            Body::Task(task) => Some(task),
+            _ => None,
+        }
+    }
+}
+
+/// The tasks that keep a task from being done: those of its blockers that are not done.
+pub fn blockers<'a>(task: &Task, all: &'a [Item]) -> Vec<&'a Item> {
+    let is_done = |item: &Item| item.task().is_some_and(|task| task.status == TaskStatus::Done);
+    all.iter().filter(|item| task.blocked_by.contains(&item.id) && !is_done(item)).collect()
+}
+
+/// Whether a task would at last wait for itself.
+pub fn in_a_circle(id: &str, blocked_by: &[String], all: &[Item]) -> bool {
+    let mut seen: Vec<&str> = Vec::new();
+    let mut next: Vec<&str> = blocked_by.iter().map(String::as_str).collect();
+    while let Some(at) = next.pop() {
+        if at == id {
+            return true;
+        }
+        if !seen.contains(&at) {
+            seen.push(at);
+            let task = all.iter().find(|item| item.id == at).and_then(Item::task);
+            next.extend(task.into_iter().flat_map(|task| &task.blocked_by).map(String::as_str));
+        }
+    }
+    false
+}
+
+/// The templates that everybody has.
+pub fn built_in() -> Vec<Item> {
+    let template = |id: &str, title: &str, description: &str, tasks: &[(&str, &[&str])]| {
+        let tasks = tasks.iter().map(|(title, blocked_by)| TemplateTask {
+            title: (*title).to_owned(),
+            blocked_by: blocked_by.iter().map(|title| (*title).to_owned()).collect(),
+        });
+        Item {
+            kind: Kind::Template,
+            id: id.to_owned(),
+            project_id: None,
+            title: title.to_owned(),
+            body: Body::Template { description: description.to_owned(), tasks: tasks.collect() },
+            version: 1,
+            operation: String::new(),
+            created_at: 0,
+            updated_at: 0,
+        }
+    };
+    vec![
+        template("template_blank", "Blank", "A project without tasks.", &[]),
+        template(
+            "template_software",
+            "Software",
+            "Something that is built and released.",
+            &[
+                ("Write down what it must do", &[]),
+                ("Design it", &["Write down what it must do"]),
+                ("Build it", &["Design it"]),
+                ("Test it", &["Build it"]),
+                ("Release it", &["Test it"]),
+            ],
+        ),
+        template(
+            "template_research",
+            "Research",
+            "A question that is looked into and answered.",
+            &[
+                ("Say the question", &[]),
+                ("Collect sources", &["Say the question"]),
+                ("Weigh what they say", &["Collect sources"]),
+                ("Write the answer", &["Weigh what they say"]),
+            ],
+        ),
+    ]
+}

@@ -1,0 +1,96 @@
+//! The tools of the project domain: templates, projects, tasks, documents, of the user whose turn it is.
+//!
+//! What a call makes is named by its operation, so a call that runs again finds what it made. What is changed carries
+//! the operation that changed it. Deleting asks a person first.
+
+pub mod item;
+mod operations;
+mod port;
+mod reading;
+mod specs;
+
+use std::rc::Rc;
+
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+
+use engine::ports::{Tool, ToolContext, ToolError};
+use engine::toolbelt::ToolSpec;
+use engine::toolbelt::arguments;
+use operations::Desk;
+pub use port::{Projects, ProjectsError};
+
+/// What one of the tools does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operation {
+    ListTemplates,
+    GetTemplate,
+    CreateTemplate,
+    ListProjects,
+    GetProject,
+    CreateProject,
+    DeleteProject,
+    PublishDocument,
+    ListTasks,
+    CreateTask,
+    UpdateTask,
+    DeleteTask,
+    Audit,
+}
+
+struct ProjectTool {
+    spec: ToolSpec,
+    operation: Operation,
+    projects: Rc<dyn Projects>,
+}
+
+/// The tools, over these projects.
+pub fn tools(projects: &Rc<dyn Projects>) -> impl Iterator<Item = Rc<dyn Tool>> {
+    let tool = |(operation, spec)| -> Rc<dyn Tool> {
+        Rc::new(ProjectTool { spec, operation, projects: Rc::clone(projects) })
+    };
+    specs::declarations().into_iter().map(tool)
+}
+
+/// What the tools declare.
+pub(super) fn specs() -> impl Iterator<Item = ToolSpec> {
+    specs::declarations().into_iter().map(|(_, spec)| spec)
+}
+
+impl Tool for ProjectTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn is_of_some_contexts(&self) -> bool {
+        true
+    }
+
+    fn run(&self, json: &str, context: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+        let (spec, operation, json) = (self.spec.clone(), self.operation, json.to_owned());
+        let desk = Desk::new(Rc::clone(&self.projects), &context);
+        async move {
+            match operation {
+                Operation::ListTemplates => desk.list_templates(arguments::read(&spec, &json)?).await,
+                Operation::GetTemplate => desk.get_template(arguments::read(&spec, &json)?).await,
+                Operation::CreateTemplate => desk.create_template(arguments::read(&spec, &json)?).await,
+                Operation::ListProjects => desk.list_projects(arguments::read(&spec, &json)?).await,
+                Operation::GetProject => desk.get_project(arguments::read(&spec, &json)?).await,
+                Operation::CreateProject => desk.create_project(arguments::read(&spec, &json)?).await,
+                Operation::DeleteProject => desk.delete_project(arguments::read(&spec, &json)?).await,
+                Operation::PublishDocument => desk.publish_document(arguments::read(&spec, &json)?).await,
+                Operation::ListTasks => desk.list_tasks(arguments::read(&spec, &json)?).await,
+                Operation::CreateTask => desk.create_task(arguments::read(&spec, &json)?).await,
+                Operation::UpdateTask => desk.update_task(arguments::read(&spec, &json)?).await,
+                Operation::DeleteTask => desk.delete_task(arguments::read(&spec, &json)?).await,
+                Operation::Audit => desk.audit(arguments::read(&spec, &json)?).await,
+            }
+        }
+        .boxed_local()
+    }
+}
+
+#[cfg(test)]
+pub mod in_memory;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+//! Brave Search: <https://api-dashboard.search.brave.com/api-reference/web/search/get>.
+
+use serde::Deserialize;
+
+use super::{Hit, query_string};
+use crate::web::WebRequest;
+use crate::web::reader::one_line;
+use wire::redact::Secret;
+
+/// Where it is.
+pub const URL: &str = "https://api.search.brave.com/res/v1/web/search";
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Brave {
+    pub url: String,
+    pub key: Secret,
+}
+
+impl Brave {
+    pub fn request(&self, query: &str, count: usize) -> WebRequest {
+        let parameters =
+            query_string(&[("q", query), ("count", &count.to_string()), ("text_decorations", "false")]);
+        let headers = vec![
+            ("accept", "application/json".to_owned()),
+            ("x-subscription-token", self.key.reveal().to_owned()),
+        ];
+        WebRequest { url: format!("{}?{parameters}", self.url), headers, body: None }
+    }
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    /// Absent where nothing was found; `query` is always there.
+    web: Option<Web>,
+    #[serde(rename = "query")]
+    _query: serde::de::IgnoredAny,
+}
+
+#[derive(Deserialize)]
+struct Web {
+    results: Vec<Found>,
+}
+
+#[derive(Deserialize)]
+struct Found {
+    title: String,
+    url: String,
+    #[serde(default)]
+    description: Option<String>,
+}
+
+pub fn hits(body: &[u8]) -> Option<Vec<Hit>> {
+    let answer: Answer = serde_json::from_slice(body).ok()?;
+    let hit = |Found { title, url, description }| Hit {
+        // Both may have entities and marks in them.
+        title: one_line(&title),
+        url,
+        snippet: one_line(&description.unwrap_or_default()),
+    };
+    Some(answer.web.map(|web| web.results.into_iter().map(hit).collect()).unwrap_or_default())
+}

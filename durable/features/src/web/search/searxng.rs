@@ -1,0 +1,44 @@
+//! SearXNG, whose instances the operator runs: <https://docs.searxng.org/dev/search_api.html>. The format `json` must be
+//! allowed in its `settings.yml`.
+
+use serde::Deserialize;
+
+use super::{Hit, query_string};
+use crate::web::WebRequest;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Searxng {
+    /// Up to but without `/search`.
+    pub url: String,
+}
+
+impl Searxng {
+    pub fn request(&self, query: &str) -> WebRequest {
+        let parameters = query_string(&[("q", query), ("format", "json")]);
+        let headers = vec![("accept", "application/json".to_owned())];
+        WebRequest {
+            url: format!("{}/search?{parameters}", self.url.trim_end_matches('/')),
+            headers,
+            body: None,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    results: Vec<Found>,
+}
+
+#[derive(Deserialize)]
+struct Found {
+    url: String,
+    title: String,
+    #[serde(default)]
+    content: Option<String>,
+}
+
+pub fn hits(body: &[u8]) -> Option<Vec<Hit>> {
+    let answer: Answer = serde_json::from_slice(body).ok()?;
+    let hit = |Found { url, title, content }| Hit { title, url, snippet: content.unwrap_or_default() };
+    Some(answer.results.into_iter().map(hit).collect())
+}

@@ -1,0 +1,228 @@
+//! A web of a few hosts, for tests.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use futures::future::{LocalBoxFuture, pending, ready};
+use futures::stream::{self, LocalBoxStream};
+use futures::{FutureExt, StreamExt};
+use serde_json::{Value, json};
+
+use super::Config;
+use crate::web::{Browser, Decode, Unreachable, Web, WebReply, WebRequest};
+use engine::ports::Clock;
+
+/// A piece of an answer.
+#[derive(Clone)]
+pub enum Piece {
+    Bytes(Vec<u8>),
+    /// The same bytes for ever.
+    Endless(Vec<u8>),
+    Broken,
+    Silence,
+}
+
+/// What a host answers.
+#[derive(Clone)]
+pub struct Answer {
+    pub status: u16,
+    pub content_type: Option<&'static str>,
+    pub location: Option<String>,
+    pub body: Vec<Piece>,
+}
+
+impl Answer {
+    /// A page of this type.
+    pub fn page(content_type: &'static str, body: impl Into<Vec<u8>>) -> Self {
+        let body = vec![Piece::Bytes(body.into())];
+        Answer { status: 200, content_type: Some(content_type), location: None, body }
+    }
+
+    /// One that leads elsewhere.
+    pub fn redirect(location: &str) -> Self {
+        Answer { status: 302, location: Some(location.to_owned()), ..Answer::page("text/plain", "moved") }
+    }
+
+    /// Another status.
+    pub fn with(self, status: u16) -> Self {
+        Answer { status, ..self }
+    }
+
+    /// Another body.
+    pub fn of(self, body: impl Into<Vec<Piece>>) -> Self {
+        Answer { body: body.into(), ..self }
+    }
+}
+
+type Answers = Box<dyn Fn(&WebRequest) -> Option<Answer>>;
+
+/// See the module. None is no answer, ever.
+pub struct FakeWeb {
+    answers: Answers,
+    pub asked: RefCell<Vec<WebRequest>>,
+    /// How many bytes of bodies were taken.
+    pub taken: Rc<Cell<usize>>,
+    /// How many bodies are still held.
+    pub open: Rc<Cell<usize>>,
+}
+
+impl FakeWeb {
+    pub fn new(answers: impl Fn(&WebRequest) -> Option<Answer> + 'static) -> Rc<Self> {
+        let (asked, taken, open) = Default::default();
+        Rc::new(FakeWeb { answers: Box::new(answers), asked, taken, open })
+    }
+
+    /// What was asked but for the resolver.
+    pub fn pages(&self) -> Vec<String> {
+        let asked = self.asked.borrow();
+        asked.iter().map(|request| request.url.clone()).filter(|url| !url.starts_with(RESOLVER)).collect()
+    }
+}
+
+impl Web for FakeWeb {
+    fn send(&self, request: WebRequest) -> LocalBoxFuture<'static, Result<WebReply, Unreachable>> {
+        let answer = resolved(&request.url).or_else(|| (self.answers)(&request));
+        self.asked.borrow_mut().push(request);
+        let Some(Answer { status, content_type, location, body }) = answer else {
+            return pending().boxed_local();
+        };
+        if matches!(body.as_slice(), [Piece::Broken]) && status == 0 {
+            return ready(Err(Unreachable)).boxed_local();
+        }
+        let taken = Rc::clone(&self.taken);
+        let held = Held::new(&self.open);
+        let pieces =
+            stream::iter(body).flat_map(|piece| -> LocalBoxStream<'static, Result<Vec<u8>, Unreachable>> {
+                match piece {
+                    Piece::Bytes(bytes) => stream::iter([Ok(bytes)]).boxed_local(),
+                    Piece::Endless(bytes) => stream::repeat(Ok(bytes)).boxed_local(),
+                    Piece::Broken => stream::iter([Err(Unreachable)]).boxed_local(),
+                    Piece::Silence => stream::pending().boxed_local(),
+                }
+            });
+        let body = pieces.inspect(move |read| {
+            let _ = &held;
+            taken.set(taken.get() + read.as_ref().map_or(0, Vec::len));
+        });
+        let content_type = content_type.map(str::to_owned);
+        ready(Ok(WebReply { status, content_type, location, body: body.boxed_local() })).boxed_local()
+    }
+
+    fn decoder(&self, charset: &str) -> Option<Box<dyn Decode>> {
+        match charset {
+            "utf-8" => Some(Box::new(Utf8(Vec::new()))),
+            "windows-1252" => Some(Box::new(Latin1)),
+            _ => None,
+        }
+    }
+}
+
+impl Browser for FakeWeb {
+    fn markdown(&self, options: &Value) -> LocalBoxFuture<'static, Result<WebReply, Unreachable>> {
+        let body = Some(options.to_string().into_bytes());
+        self.send(WebRequest { url: BROWSER.to_owned(), headers: Vec::new(), body })
+    }
+}
+
+/// Where the browser is asked.
+pub const BROWSER: &str = "browser:markdown";
+
+/// A body that somebody still reads.
+struct Held(Rc<Cell<usize>>);
+
+impl Held {
+    fn new(open: &Rc<Cell<usize>>) -> Self {
+        open.set(open.get() + 1);
+        Held(Rc::clone(open))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+/// A connection that fails before it answers.
+pub fn unreachable() -> Answer {
+    Answer::page("", "").with(0).of([Piece::Broken])
+}
+
+struct Utf8(Vec<u8>);
+
+impl Decode for Utf8 {
+    fn decode(&mut self, bytes: &[u8], last: bool) -> String {
+        self.0.extend(bytes);
+        let whole = match std::str::from_utf8(&self.0) {
+            Err(error) if error.error_len().is_none() && !last => error.valid_up_to(),
+            _ => self.0.len(),
+        };
+        String::from_utf8_lossy(&self.0.drain(..whole).collect::<Vec<u8>>()).into_owned()
+    }
+}
+
+struct Latin1;
+
+impl Decode for Latin1 {
+    fn decode(&mut self, bytes: &[u8], _: bool) -> String {
+        bytes.iter().map(|byte| char::from(*byte)).collect()
+    }
+}
+
+pub const RESOLVER: &str = "https://resolver.example/dns-query";
+
+/// What the resolver says of a name; all others are public.
+fn resolved(url: &str) -> Option<Answer> {
+    let (name, kind) = url.strip_prefix(RESOLVER)?.strip_prefix("?name=")?.split_once("&type=")?;
+    let kinds = |kind: &str| if kind == "A" { 1 } else { 28 };
+    let record =
+        |data: &str| json!({"Status": 0, "Answer": [{"name": name, "type": kinds(kind), "data": data}]});
+    let empty = json!({"Status": 0, "Answer": []});
+    let body = match (name, kind) {
+        ("rebound.example.com", "A") => record("10.0.0.7"),
+        // One public address and one that is not.
+        ("half.example.com", "A") => json!({"Status": 0, "Answer": [
+            {"name": name, "type": 1, "data": "93.184.216.34"}, {"name": name, "type": 1, "data": "169.254.169.254"},
+        ]}),
+        ("mapped.example.com", "AAAA") => record("::ffff:127.0.0.1"),
+        ("alias.example.com", "A") => json!({"Status": 0, "Answer": [
+            {"name": name, "type": 5, "data": "db.internal."}, {"name": "db.internal", "type": 1, "data": "192.168.0.9"},
+        ]}),
+        ("gone.example.com", _) => json!({"Status": 3}),
+        ("unsure.example.com", "AAAA") => json!({"Status": 2}),
+        ("garbled.example.com", "A") => record("not an address"),
+        ("large.example.com", _) => return Some(Answer::page("", "").of([Piece::Endless(vec![b' '; 4096])])),
+        ("silent.example.com", _) => return Some(Answer::page("", "").of([Piece::Silence])),
+        ("refused.example.com", _) => return Some(Answer::page("", "{}").with(500)),
+        (_, "A") => record("93.184.216.34"),
+        _ => empty,
+    };
+    Some(Answer::page("application/dns-json", body.to_string()))
+}
+
+/// A configuration with this resolver, and more variables.
+pub fn config(vars: &[(&str, &str)]) -> Config {
+    let own = [("FETCH_RESOLVER", RESOLVER)];
+    let read = |name: &str| {
+        vars.iter().chain(&own).find(|(var, _)| *var == name).map(|(_, value)| (*value).to_owned())
+    };
+    Config::from_env(read).unwrap()
+}
+
+/// All that can be configured.
+pub fn everything() -> Config {
+    config(&[("SEARCH", "brave"), ("BRAVE_API_KEY", "the-key")])
+}
+
+/// A clock whose time is up as soon as somebody must wait.
+pub struct Hurried;
+
+impl Clock for Hurried {
+    fn now_ms(&self) -> u64 {
+        0
+    }
+
+    fn sleep(&self, _: u64) -> LocalBoxFuture<'static, ()> {
+        ready(()).boxed_local()
+    }
+}

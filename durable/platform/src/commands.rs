@@ -1,0 +1,278 @@
+//! What is asked of a thread beside chat: details, messages, the stream, cancel, rename, delete.
+
+use std::rc::Rc;
+
+use uuid::Uuid;
+use worker::Response;
+
+use crate::storage::StoreError;
+use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing, ThreadRow};
+use crate::storage::thread::{Reason, ThreadMeta};
+use engine::journal::{Answer, TurnStop};
+use engine::turn::Heard;
+use wire::protocol::{
+    ApiError, ApprovalList, Awaited, CancelStatus, Cancelled, ErrorCode, MessageList, Owner, SentContent,
+    Seq, StandingApproval, Taken, ThreadDetail, ThreadSummary,
+};
+
+use super::reader::{PARKED_MS, Source};
+use super::respond::{json_response, no_content, not_logged, nothing_yet, stream_response};
+use super::revive::{OpenTurn, on_hold};
+use super::thread::{Thread, WATCH_MS};
+
+/// The most messages of a page (docs/wire-protocol.md).
+const MAX_LIMIT: usize = 200;
+/// When a client that waits for a parked turn asks again, in seconds: people take longer than that to answer, and the
+/// object, which each request wakes, is evicted in between.
+const PARKED_RETRY_S: u64 = 30;
+/// How long a deletion or a new title waits for D1, so that lists show it. D1 is told in any case.
+const INDEX_MS: u64 = 2_000;
+
+impl Thread {
+    /// The thread with what its object knows about it.
+    pub fn detail(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
+        let thread = self.found(owner)?;
+        let newest = self.store.newest_message()?;
+        let run = self.run();
+        let live = run.as_ref().and_then(|run| run.live.last_seq());
+        let turn = self.store.open_turn()?;
+        // A turn that does not run is not rebuilt for this: whether it can be does not matter to a reader.
+        let running_ms = match (&run, &turn) {
+            (Some(run), _) => Some(run.turn.elapsed_ms()),
+            (None, Some(turn)) => self.store.elapsed_ms(&turn.turn_id)?,
+            (None, None) => None,
+        };
+        let detail = ThreadDetail {
+            summary: ThreadSummary {
+                id: thread.thread_id,
+                title: thread.title,
+                created_at: thread.created_at,
+                updated_at: newest.map_or(thread.created_at, |(_, at)| at),
+                snippet: None,
+            },
+            last_seq: live.max(Some(self.store.last_seq()?)).unwrap_or(0),
+            running_turn_id: turn.as_ref().map(|turn| turn.turn_id.clone()),
+            running_turn_first_seq: turn.map(|turn| turn.seq_first),
+            running_ms,
+        };
+        json_response(&detail)
+    }
+
+    /// A page of messages, oldest first. The cursor is the row of the last message of the page before.
+    pub fn list_messages(
+        self: &Rc<Self>,
+        owner: &Owner,
+        limit: u32,
+        cursor: Option<&str>,
+    ) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        let after = match cursor.map(str::parse::<i64>) {
+            None => 0,
+            Some(Ok(row)) if row >= 0 => row,
+            Some(_) => return Err(ApiError::field("cursor", "this is not a cursor of this list")),
+        };
+        let limit = usize::try_from(limit).unwrap_or(MAX_LIMIT).clamp(1, MAX_LIMIT);
+        let messages = self.store.messages(after, limit)?;
+        let newest = self.store.newest_message()?.map(|(row, _)| row);
+        let last = messages.last().map(|(row, _)| *row).filter(|row| Some(*row) < newest);
+        let next_cursor = last.map(|row| row.to_string());
+        let messages = messages.into_iter().map(|(_, message)| message).collect();
+        json_response(&MessageList { messages, next_cursor })
+    }
+
+    /// A user's message as it was sent: the turn that runs knows its own, the history those of the others.
+    pub fn sent(self: &Rc<Self>, owner: &Owner, message_id: &str) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        let of_open_turn = match (self.run(), self.store.open_turn()?) {
+            (Some(run), _) => {
+                let spec = run.turn.spec();
+                (spec.user_message_id == message_id).then(|| spec.content.clone())
+            }
+            (None, Some(turn)) => {
+                let salvaged = self.store.salvaged(&turn.turn_id)?;
+                salvaged.content.filter(|_| salvaged.user_message_id.as_deref() == Some(message_id))
+            }
+            (None, None) => None,
+        };
+        let content = match of_open_turn {
+            Some(content) => Some(content),
+            None => self.store.sent_content(message_id)?,
+        };
+        let none =
+            || ApiError::new(ErrorCode::MessageNotFound, "no user's message in this thread has this id");
+        json_response(&SentContent { content: content.ok_or_else(none)? })
+    }
+
+    /// What comes after a number, until the running turn is done. Nothing newer and nothing running is 204; where the
+    /// turn is parked, with the time after which to ask again.
+    pub fn stream(self: &Rc<Self>, owner: &Owner, after: Seq) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        let through = self.store.last_seq()?;
+        let open = self.store.open_turn()?;
+        if let Some(turn) = &open
+            && let Some(live) = self.live(&turn.turn_id)?
+        {
+            // All events of a parked turn are stored: no model is called.
+            // A turn that was just answered mostly has its place at once.
+            let answered =
+                |at: u64| self.clock.now_ms() < at + PARKED_MS && self.is_queued().unwrap_or(false);
+            if live.parked_at().is_some_and(|at| !answered(at)) && through <= after {
+                return nothing_yet(PARKED_RETRY_S);
+            }
+            return stream_response(self.reader(self.admit_reader()?, Source::Live(live), after));
+        }
+        if through > after {
+            return stream_response(self.reader(self.admit_reader()?, Source::Stored { through }, after));
+        }
+        match open {
+            Some(turn) => Err(on_hold(&turn, self.clock.now_ms())),
+            None => no_content(),
+        }
+    }
+
+    /// Stops the running turn and waits for its end.
+    pub async fn cancel(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        let turn_id = match self.open()? {
+            OpenTurn::Run(run) => {
+                self.stop(&run, TurnStop::Cancelled).await?;
+                Some(run.turn.spec().turn_id.clone())
+            }
+            OpenTurn::OnHold(held) => {
+                self.abandon(&held)?;
+                Some(held.turn.turn_id)
+            }
+            OpenTurn::None => None,
+        };
+        json_response(&Cancelled { status: CancelStatus::default(), turn_id })
+    }
+
+    /// Deletes the thread for ever. Nothing of it can come back: its rows are gone, its runs are fenced, its outbox
+    /// says only that it was deleted, and its id stays taken.
+    pub async fn delete(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
+        let mut thread = self.found(owner)?;
+        loop {
+            let ended = match self.open() {
+                Ok(OpenTurn::None) => break,
+                Ok(OpenTurn::Run(run)) => {
+                    let stopped = self.stop(&run, TurnStop::Cancelled).await;
+                    stopped.inspect_err(|_| run.live.close())
+                }
+                Ok(OpenTurn::OnHold(held)) => self.abandon(&held),
+                Err(error) => Err(error),
+            };
+            if let Err(error) = ended {
+                // A turn that cannot be ended can still be deleted: from here on its run writes nothing.
+                worker::console_error!("deleting a thread whose turn does not end: {error}");
+                break;
+            }
+            thread = self.existing(owner)?;
+        }
+        self.release_readers();
+        self.bury(thread)?;
+        self.tell_index().await;
+        no_content()
+    }
+
+    /// Answers a call that waits for a client or a person. The first answer wins; a repeated one changes nothing.
+    pub fn answer(
+        self: &Rc<Self>,
+        owner: &Owner,
+        id: &str,
+        on: Awaited,
+        answer: Answer,
+    ) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        let not_waiting = || ApiError::new(ErrorCode::NotWaiting, "nothing waits for this answer");
+        let run = match self.open()? {
+            OpenTurn::Run(run) => run,
+            OpenTurn::OnHold(held) => return Err(on_hold(&held.turn, self.clock.now_ms())),
+            OpenTurn::None => return Err(not_waiting()),
+        };
+        let for_good = run.turn.waiting_tool(id, on).filter(|_| answer == Answer::ApproveForThread);
+        let heard = self.store.transaction(|| {
+            for_good.iter().try_for_each(|tool| self.store.approve_tool(tool))?;
+            if run.turn.waiting_tool(id, on).is_some() {
+                self.queue(&run)?;
+            }
+            run.turn.answer(id, on, answer).map_err(not_logged)
+        })?;
+        match heard {
+            Heard::Unknown => return Err(not_waiting()),
+            Heard::Before => {}
+            Heard::Now => self.go_on_in_its_place(&run),
+        }
+        json_response(&Taken { taken: heard != Heard::Before })
+    }
+
+    /// The tools that a person allowed in this thread for good.
+    pub fn approvals(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        let names = self.store.approved_tools()?.into_iter();
+        json_response(&ApprovalList { approvals: names.map(|name| StandingApproval { name }).collect() })
+    }
+
+    /// From the thread's next turn on a person is asked about this tool again. A running turn keeps the policy that it
+    /// began with. Repeating it changes nothing.
+    pub fn withdraw_approval(self: &Rc<Self>, owner: &Owner, tool: &str) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        self.store.transaction(|| self.store.withdraw_approval(tool))?;
+        no_content()
+    }
+
+    /// Gives the thread another title, and answers with its details. A turn may be running.
+    pub async fn rename(self: &Rc<Self>, owner: &Owner, title: &str) -> Result<Response, ApiError> {
+        let thread = self.found(owner)?;
+        let updated_at = self.store.newest_message()?.map_or(thread.created_at, |(_, at)| at);
+        let row = ThreadRow { title: title.to_owned(), created_at: thread.created_at, updated_at };
+        let renamed = Outgoing::new(&thread.owner, thread.thread_id, News::Renamed { thread: row });
+        self.store.transaction(|| {
+            self.store.rename(title)?;
+            let now = self.clock.now_ms();
+            self.store.post(&renamed, now)?;
+            self.store.hasten_timer(Reason::Outbox, now + WATCH_MS)?;
+            self.store.arm()
+        })?;
+        self.tell_index().await;
+        self.detail(owner)
+    }
+
+    /// Tells D1 what it has not heard of, and waits for that a little.
+    async fn tell_index(self: &Rc<Self>) {
+        let thread = Rc::clone(self);
+        let (done, told) = futures::channel::oneshot::channel::<()>();
+        self.state.wait_until(async move {
+            thread.drain(false).await;
+            drop(done);
+        });
+        futures::future::select(told, self.clock.sleep(INDEX_MS)).await;
+    }
+
+    fn bury(&self, thread: ThreadMeta) -> Result<(), StoreError> {
+        let now = self.clock.now_ms();
+        self.store.transaction(|| {
+            let id = Uuid::try_parse(&thread.thread_id).ok();
+            let workspace_root = id.map(|id| thread.owner.workspace_root(id));
+            let deleted =
+                Outgoing::new(&thread.owner, thread.thread_id, News::ThreadDeleted { workspace_root });
+            let spent = self.store.spent_news()?;
+            self.store.bury(now)?;
+            for outgoing in spent.iter().chain([&deleted]) {
+                self.store.post(outgoing, now)?;
+            }
+            self.store.post(&deleted, now + DELETED_AGAIN_MS)?;
+            self.store.set_timer(Reason::Outbox, now + WATCH_MS)?;
+            self.store.arm()
+        })
+    }
+
+    /// The thread, with its turn taken up if its run was lost. A turn that cannot be taken up does not keep anybody from
+    /// reading.
+    fn found(self: &Rc<Self>, owner: &Owner) -> Result<ThreadMeta, ApiError> {
+        let thread = self.existing(owner)?;
+        if let Err(error) = self.revive() {
+            worker::console_error!("taking up a turn: {error}");
+        }
+        Ok(thread)
+    }
+}

@@ -1,0 +1,290 @@
+//! What a turn is made of: configuration, model, tools, prompt. The one place where the shell picks them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use uuid::Uuid;
+use worker::Env;
+
+use crate::storage::collections::D1Collections;
+use crate::storage::files::R2Files;
+use crate::storage::projects::D1Projects;
+use engine::budget::Amount;
+use engine::journal::{FORMAT, LEAST_READER, Setting, TurnSpec};
+use engine::offer::InContext;
+use engine::ports::{Model, Tools};
+use engine::profiles::Grant;
+use engine::profiles::{Chain, ContextProfile, Limits, Role};
+use engine::toolbelt::{ToolPolicy, ToolUsers};
+use engine::turn::prompt;
+use features::files::Files;
+use features::knowledge::Memories;
+use features::knowledge::collections::Searchable;
+use features::mcp::{Offer, Servers};
+use features::projects::Projects;
+use features::web::{Browser, Web};
+use providers::config::Configuration;
+use wire::model::Usage;
+use wire::protocol::{
+    ApiError, BrowserContext, ChatContext, ChatRequest, ClientTool, Content, ErrorCode, ModeProfile, Owner,
+    Plan, StoredMessage,
+};
+
+use super::env::{AI, is_bound, var};
+use super::mcp::{self, Offered};
+use super::retrieval::Retrieved;
+use super::thread::Thread;
+use super::web::{FetchWeb, QuickActions};
+
+/// Bytes of stored history that are read for each token that a model may see of it: more than any tokenizer packs
+/// into one, so that the token limit cuts and not this.
+const BYTES_PER_TOKEN: usize = 8;
+
+/// The prompt, the tools and a short message, in tokens: a turn with less would stop before its first call.
+const LEAST_INPUT_TOKENS: u64 = 4_000;
+
+/// The parts of a turn that are not its log.
+pub struct Parts {
+    pub model: Rc<dyn Model>,
+    pub tools: Rc<dyn Tools>,
+}
+
+/// Which turn, on what.
+pub struct Frame<'a> {
+    pub owner: &'a Owner,
+    /// What was looked up for the message.
+    pub retrieved: &'a Retrieved,
+    pub thread_id: &'a str,
+    /// The role or model that the request names.
+    pub model: Option<&'a str>,
+    pub user_message: &'a StoredMessage,
+    /// What it says, with its images and files.
+    pub content: &'a Content,
+    /// Where the turn's files are.
+    pub workspace_root: String,
+    pub assistant_message_id: &'a str,
+    pub context: Option<&'a ChatContext>,
+    /// How the turn begins, where the request says so, and what is open beside the chat.
+    pub mode: Option<ModeProfile>,
+    pub browser: Option<&'a BrowserContext>,
+    /// The plan that waits for the user's word.
+    pub draft: Option<Plan>,
+    /// The tools that the client brings.
+    pub client_tools: &'a [ClientTool],
+    /// The tools that a person has allowed for good.
+    pub approved: BTreeSet<String>,
+    /// The MCP servers, and what they offer.
+    pub mcp: &'a Offered,
+    pub history_until: i64,
+    /// What the turn's quotas let it have.
+    pub grant: Grant,
+    pub replaces_message_id: Option<String>,
+}
+
+/// A new turn by the present configuration. From here on it depends on what stands in the spec.
+pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), ApiError> {
+    let context = &ContextProfile::of(frame.context).in_mode(frame.mode);
+    let kind = frame.context.map(|context| context.kind).unwrap_or_default();
+    let limits = limits(&thread.env, context)?.within(frame.grant);
+    let Offered { servers, listed } = frame.mcp;
+    let rules = crate::limits::tool_rules(|name| var(&thread.env, name)).map_err(misconfigured)?;
+    let workspace_root = R2Files::new(&thread.env).map(|_| frame.workspace_root.clone());
+    let users = tool_users(&thread.env)?;
+    let mut policy = ToolPolicy {
+        workspace_root,
+        allowed_mcp_servers: servers.allowed(kind, frame.owner),
+        memory: frame.retrieved.memory,
+        collections: frame.retrieved.collections.clone(),
+        ..ToolPolicy::of(kind)
+    };
+    policy.classes.retain(|class| users.may_have(*class, frame.owner));
+    let rules = servers.rules(rules, &listed.offers);
+    let policy = policy.narrowed(rules, frame.approved.clone());
+    let (parts, configuration) =
+        parts_with(thread, frame.owner, frame.thread_id, &policy, servers, &listed.offers)?;
+    // A router or a swarm is nothing without calls: a model that can make none writes them.
+    let able = |chain: Chain| if frame.mode.is_some() { chain.calling_in_text() } else { chain };
+    let chain = able(chain(&configuration, frame.model, context, frame.content)?);
+    let other = |role| configuration.roles.of(role).cloned().map(able).filter(|other| *other != chain);
+    let in_context = InContext { profile: *context, has_draft: frame.draft.is_some() };
+    let tools = engine::offer::offered(parts.tools.as_ref(), frame.client_tools, &policy, in_context);
+    let has_tools = chain.first.choice.calls() && !tools.is_empty();
+    let draft = frame.draft.clone().filter(|_| context.plans);
+    let entity_id = frame.context.and_then(|context| context.entity_id.clone());
+    let about = prompt::About {
+        context,
+        entity_id: entity_id.as_deref(),
+        has_tools,
+        draft: draft.as_ref(),
+        browser: frame.browser,
+    };
+    let system = prompt::root(about, &limits) + &prompt::knowledge(&policy) + &listed.note();
+    // A router chooses among these, unless the request names who answers.
+    let routed = [Role::Secondary, Role::Subagent].into_iter().filter_map(|role| Some((role, other(role)?)));
+    let asks_router = frame.mode == Some(ModeProfile::AutoRoute) && frame.model.is_none();
+    let routed = if asks_router { routed.collect() } else { BTreeMap::new() };
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let setting = Setting {
+        operation: if has_tools { context.operation } else { NO_TOOLS }.to_owned(),
+        entity_id,
+        goal: context.goal.map(str::to_owned),
+        planning: context.planning.to_owned(),
+        plan_tools: owned(context.plan_tools),
+        draft: draft.map(Box::new),
+        mode: frame.mode,
+        simple_iterations: limits.of_simple_loop(),
+        browser: frame.browser.cloned(),
+        reviewers: other(Role::Quality),
+        routed,
+    };
+    let spec = TurnSpec {
+        format: FORMAT,
+        least_reader: LEAST_READER,
+        thread_id: frame.thread_id.to_owned(),
+        turn_id: frame.user_message.turn_id.clone(),
+        user_message_id: frame.user_message.id.clone(),
+        assistant_message_id: frame.assistant_message_id.to_owned(),
+        content: frame.content.clone(),
+        context_type: context.name.to_owned(),
+        setting,
+        profile: frame
+            .model
+            .map_or(context.role.as_str(), |name| Configuration::profile(Some(name)))
+            .to_owned(),
+        subtask_chain: other(Role::Subagent),
+        chain,
+        limits,
+        tools,
+        policy,
+        system,
+        history_until: frame.history_until,
+        retrieved: frame.retrieved.message.clone(),
+        replaces_message_id: frame.replaces_message_id.clone(),
+        created_at: frame.user_message.created_at,
+    };
+    Ok((spec, parts))
+}
+
+/// The `operation_type` of a turn that can only talk (B-063).
+const NO_TOOLS: &str = "guidance_only";
+
+/// The models of a turn, which can read what it is about: those that the request names, else the context's, else the
+/// primary ones.
+fn chain(
+    configuration: &Configuration,
+    model: Option<&str>,
+    context: &ContextProfile,
+    content: &Content,
+) -> Result<Chain, ApiError> {
+    let of_context = || configuration.roles.of(context.role).unwrap_or(&configuration.roles.primary).clone();
+    let chain = match model {
+        None => Some(of_context()),
+        named => configuration.chain(named),
+    };
+    let chain = chain.ok_or_else(|| {
+        ApiError::field("model", "this deployment does not offer it; GET /api/models lists what it offers")
+    })?;
+    let first = &chain.first.choice;
+    if content.needs_vision() && !first.capabilities.vision {
+        let detail = format!("the model {} reads neither images nor PDFs", first.id());
+        return Err(ApiError::field("content", detail));
+    }
+    Ok(chain)
+}
+
+/// The limits that a turn has whatever its quotas say, and the least that is good for something: one call of the model,
+/// with a message of some length. `money`: quotas limit it, which takes models whose prices are known.
+pub fn terms(env: &Env, request: &ChatRequest, money: bool) -> Result<(Limits, Amount), ApiError> {
+    let context = &ContextProfile::of(request.chat_context.as_ref()).in_mode(request.mode_profile);
+    let limits = limits(env, context)?;
+    let configuration = configuration(env)?;
+    let chain = chain(&configuration, request.model.as_deref(), context, &request.content)?;
+    let reviewers = configuration.roles.of(Role::Quality).filter(|_| context.plans);
+    let others = configuration.roles.of(Role::Subagent).into_iter().chain(reviewers);
+    let mut offers = chain.iter().chain(others.flat_map(|chain| chain.iter()));
+    if money && offers.any(|offer| offer.price.is_none()) {
+        return Err(misconfigured("QUOTAS limits money, and the price of a model is not known".to_owned()));
+    }
+    let least = Usage {
+        input_tokens: LEAST_INPUT_TOKENS,
+        cached_tokens: 0,
+        cache_write_tokens: 0,
+        output_tokens: limits.output_tokens,
+    };
+    let cost = chain.dearest().map_or(0.0, |price| price.cost_usd(least));
+    let tokens = least.input_tokens + least.output_tokens;
+    Ok((limits, Amount { tokens, microusd: (cost * 1e6).ceil() as u64 }))
+}
+
+fn configuration(env: &Env) -> Result<Configuration, ApiError> {
+    Configuration::from_env(|name| var(env, name))
+        .and_then(|configuration| configuration.bound(is_bound(env, AI)))
+        .map_err(|problems| misconfigured(problems.join(" ")))
+}
+
+/// The parts of any turn of this policy, and the models that are configured now.
+pub fn parts(
+    thread: &Thread,
+    owner: &Owner,
+    thread_id: &str,
+    policy: &ToolPolicy,
+) -> Result<(Parts, Configuration), ApiError> {
+    parts_with(thread, owner, thread_id, policy, &mcp::servers(thread)?, &[])
+}
+
+fn parts_with(
+    thread: &Thread,
+    owner: &Owner,
+    thread_id: &str,
+    policy: &ToolPolicy,
+    servers: &Rc<Servers>,
+    offers: &[Offer],
+) -> Result<(Parts, Configuration), ApiError> {
+    let configuration = configuration(&thread.env)?;
+    let model = crate::model::serving(&configuration, &thread.connections, &thread.clock, &thread.env);
+    let files = R2Files::new(&thread.env).map(|files| Rc::new(files) as Rc<dyn Files>);
+    let web = features::web::Config::from_env(|name| var(&thread.env, name));
+    let web = web.map_err(|problems| misconfigured(problems.join(" ")))?;
+    let web = if tool_users(&thread.env)?.may_fetch_private_hosts(owner) { web } else { web.public_alone() };
+    let fetches: Rc<dyn Web> = Rc::new(FetchWeb(thread.connections.permits.clone()));
+    let memories = policy.memory.then(|| Rc::new(thread.memories(owner, thread_id)) as Rc<dyn Memories>);
+    let searchable = (!policy.collections.is_empty()).then(|| Searchable {
+        collections: Rc::new(D1Collections::new(&thread.env, owner)),
+        ids: policy.collections.as_slice().into(),
+    });
+    let browser = QuickActions::new(&thread.env).map(|browser| Rc::new(browser) as Rc<dyn Browser>);
+    let web = features::web::Outside { web: fetches, browser, config: web };
+    let resources = features::Resources { files, web: Some(web), memories, searchable };
+    let projects = D1Projects::new(&thread.env, owner, Uuid::try_parse(thread_id).ok());
+    let projects: Rc<dyn Projects> = Rc::new(projects);
+    let tools: Rc<dyn Tools> = Rc::new(features::Standard::new(&resources).with_projects(&projects));
+    #[cfg(feature = "faults")]
+    let tools = super::faults::with_recorders(tools.as_ref(), &thread.env);
+    let tools = servers.with(tools, offers);
+    Ok((Parts { model, tools }, configuration))
+}
+
+/// Who may have which tools.
+fn tool_users(env: &Env) -> Result<ToolUsers, ApiError> {
+    ToolUsers::from_env(|name| var(env, name)).map_err(misconfigured)
+}
+
+/// How much of a thread's stored history is worth reading.
+pub fn history_bytes(limits: &Limits) -> usize {
+    usize::try_from(limits.history_tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN)
+}
+
+/// The limits of a turn: the context's, with the operator's overrides.
+fn limits(env: &Env, context: &ContextProfile) -> Result<Limits, ApiError> {
+    crate::limits::from_env(|name| var(env, name), context).map_err(misconfigured)
+}
+
+/// Of how many turns a thread keeps the events.
+pub fn kept_turns(env: &Env) -> Result<u32, String> {
+    crate::limits::kept_turns(|name| var(env, name))
+}
+
+/// The operator's to mend.
+pub fn misconfigured(detail: String) -> ApiError {
+    ApiError::new(ErrorCode::Misconfigured, detail)
+}

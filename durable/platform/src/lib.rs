@@ -1,0 +1,63 @@
+//! Espalier on Cloudflare: the Durable Object of a thread. It owns the running turn, the clock, the alarm and the readers,
+//! and implements the ports of the engine over the platform.
+//!
+//! It decides when something happens and who hears of it. `engine` decides what a turn does, `storage/` how a thread is
+//! kept, `quota/` what users may cost. The modules that need no platform are tested natively.
+
+pub mod attempts;
+pub mod headers;
+pub mod limits;
+pub mod live;
+pub mod model;
+pub mod numbers;
+pub mod reader;
+pub mod sse;
+pub mod storage;
+
+#[cfg(target_arch = "wasm32")]
+pub mod accounts;
+#[cfg(target_arch = "wasm32")]
+mod admission;
+#[cfg(target_arch = "wasm32")]
+mod alarm;
+#[cfg(target_arch = "wasm32")]
+mod chat;
+#[cfg(target_arch = "wasm32")]
+pub mod clock;
+#[cfg(target_arch = "wasm32")]
+mod commands;
+#[cfg(target_arch = "wasm32")]
+mod compose;
+#[cfg(target_arch = "wasm32")]
+pub mod env;
+#[cfg(all(target_arch = "wasm32", feature = "faults"))]
+mod faults;
+#[cfg(target_arch = "wasm32")]
+mod log;
+#[cfg(target_arch = "wasm32")]
+mod mcp;
+#[cfg(target_arch = "wasm32")]
+pub mod object;
+#[cfg(target_arch = "wasm32")]
+mod place;
+pub mod quota;
+#[cfg(target_arch = "wasm32")]
+pub mod respond;
+#[cfg(target_arch = "wasm32")]
+mod retrieval;
+#[cfg(target_arch = "wasm32")]
+mod revive;
+#[cfg(target_arch = "wasm32")]
+mod thread;
+#[cfg(target_arch = "wasm32")]
+mod web;
+
+#[cfg(target_arch = "wasm32")]
+pub use accounts::{BINDING as QUOTA_BINDING, QuotaObject};
+#[cfg(target_arch = "wasm32")]
+pub use object::ThreadObject;
+#[cfg(target_arch = "wasm32")]
+pub use respond::problem_response;
+
+#[cfg(test)]
+mod tests;

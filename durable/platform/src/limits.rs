@@ -1,0 +1,97 @@
+//! The operator's choice of a turn's limits. Pure.
+
+use serde_json::{Map, Value};
+
+use engine::profiles::{ContextProfile, Limits};
+use engine::toolbelt::{PermissionClass, Rules};
+use wire::redact::json_problem;
+
+/// The greatest result of a tool that still fits into a row as JSON, whatever characters it has.
+const MAX_TOOL_RESULT_BYTES: usize = 200_000;
+/// Of how many turns the events are kept by default, and at most. A client that comes back after more gets messages.
+const EVENT_TURNS: u32 = 50;
+const MAX_EVENT_TURNS: u32 = 1_000;
+
+/// The limits of a context's turns. Reads `PROFILE` (the name of a profile: of it and the context's budget the stricter
+/// limit holds) and `LIMITS` (JSON with some of the members of [`Limits`], which win over both, and such objects under
+/// the names of contexts, which win in those). What is absent or empty changes nothing.
+pub fn from_env(var: impl Fn(&str) -> Option<String>, context: &ContextProfile) -> Result<Limits, String> {
+    let given = |name: &str| var(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+    let limits = match given("PROFILE") {
+        None => context.budget,
+        Some(name) => {
+            let chosen = Limits::of_profile(&name)
+                .ok_or_else(|| "there is no such PROFILE; thread and free are two".to_owned())?;
+            // An ordinary chat's budget is the default of a deployment, not a limit to it.
+            if context.budget == Limits::default() { chosen } else { context.budget.strictest(chosen) }
+        }
+    };
+    let Some(json) = given("LIMITS") else { return Ok(limits) };
+    let wrong = |error: serde_json::Error| format!("the variable LIMITS: {}", json_problem(&error));
+    let own: Map<String, Value> = serde_json::from_str(&json).map_err(wrong)?;
+    let (of_contexts, of_all): (Map<_, _>, Map<_, _>) =
+        own.into_iter().partition(|(_, value)| value.is_object());
+    if of_contexts.keys().any(|name| ContextProfile::named(name).is_none()) {
+        return Err("the variable LIMITS: an object stands under a name that is no context's".to_owned());
+    }
+    let mut all = serde_json::to_value(limits).map_err(wrong)?;
+    let mut checked = limits;
+    // What is wrong in one context is told whatever context is asked for.
+    for (name, members) in
+        std::iter::once((context.name.to_owned(), Value::Object(of_all))).chain(of_contexts)
+    {
+        let here = ContextProfile::named(&name).is_some_and(|other| other.name == context.name);
+        let mut with = all.clone();
+        if let (Value::Object(known), Value::Object(members)) = (&mut with, members) {
+            // Journals are read leniently; what the operator writes is not: a limit that is misspelt limits nothing.
+            if let Some(at) = members.keys().position(|name| !known.contains_key(name)) {
+                let names: Vec<&str> = known.keys().map(String::as_str).collect();
+                return Err(format!(
+                    "the variable LIMITS: member {} in alphabetical order is no limit; the limits are: {}",
+                    at + 1,
+                    names.join(", ")
+                ));
+            }
+            known.extend(members);
+        }
+        let limits: Limits = serde_json::from_value(with.clone()).map_err(wrong)?;
+        if limits.tool_result_bytes > MAX_TOOL_RESULT_BYTES {
+            return Err(format!(
+                "the variable LIMITS: tool_result_bytes may be {MAX_TOOL_RESULT_BYTES} at most"
+            ));
+        }
+        if here {
+            (all, checked) = (with, limits);
+        }
+    }
+    Ok(checked)
+}
+
+/// Reads `TOOL_POLICY`: JSON with a rule (`on`, `ask`, `off`) by the name of a class or a tool. A name that means
+/// nothing is an error: a rule that is misspelt must not leave open what it was to close.
+pub fn tool_rules(var: impl Fn(&str) -> Option<String>) -> Result<Rules, String> {
+    let Some(json) = var("TOOL_POLICY").filter(|json| !json.trim().is_empty()) else {
+        return Ok(Rules::default());
+    };
+    let rules: Rules = serde_json::from_str(&json)
+        .map_err(|error| format!("the variable TOOL_POLICY: {}", json_problem(&error)))?;
+    let known = |name: &str| {
+        PermissionClass::ALL.iter().any(|class| class.as_str() == name) || features::is_known(name)
+    };
+    if let Some(at) = rules.names().position(|name| !known(name)) {
+        let nth = at + 1;
+        return Err(format!(
+            "the variable TOOL_POLICY: rule {nth} in alphabetical order is for no class and no tool"
+        ));
+    }
+    Ok(rules)
+}
+
+/// Reads `EVENT_TURNS`: of how many turns a thread keeps the events.
+pub fn kept_turns(var: impl Fn(&str) -> Option<String>) -> Result<u32, String> {
+    let Some(text) = var("EVENT_TURNS").filter(|text| !text.trim().is_empty()) else {
+        return Ok(EVENT_TURNS);
+    };
+    let turns = text.trim().parse().ok().filter(|turns| (1..=MAX_EVENT_TURNS).contains(turns));
+    turns.ok_or_else(|| format!("the variable EVENT_TURNS must be a number from 1 to {MAX_EVENT_TURNS}"))
+}

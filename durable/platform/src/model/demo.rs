@@ -1,0 +1,36 @@
+//! The demo model as a port: its script, played at the clock's pace.
+
+use std::rc::Rc;
+use std::vec;
+
+use futures::future::{LocalBoxFuture, ready};
+use futures::stream::unfold;
+use futures::{FutureExt, StreamExt};
+
+use super::route::{Answer, Endpoint, Refusal};
+use engine::ports::Clock;
+use providers::demo::{Beat, script};
+use wire::model::ModelRequest;
+
+/// Plays scripts. Dropping the stream stops it at the word.
+pub struct DemoModel {
+    clock: Rc<dyn Clock>,
+}
+
+impl DemoModel {
+    pub fn new(clock: Rc<dyn Clock>) -> Self {
+        DemoModel { clock }
+    }
+}
+
+impl Endpoint for DemoModel {
+    fn ask(&self, request: &ModelRequest) -> LocalBoxFuture<'static, Result<Answer, Refusal>> {
+        let start = (Rc::clone(&self.clock), script(request).into_iter());
+        let answer = unfold(start, |(clock, mut beats): (Rc<dyn Clock>, vec::IntoIter<Beat>)| async move {
+            let beat = beats.next()?;
+            clock.sleep(beat.after_ms).await;
+            Some((Ok(vec![beat.event]), (clock, beats)))
+        });
+        ready(Ok(answer.boxed_local())).boxed_local()
+    }
+}

@@ -1,0 +1,273 @@
+//! A provider behind HTTP: a codec, a transport and the patience to have with both.
+
+use std::rc::Rc;
+
+use futures::FutureExt;
+use futures::StreamExt;
+use futures::future::{Either, LocalBoxFuture, ready, select};
+use futures::stream::{LocalBoxStream, unfold};
+
+use super::route::{Again, Answer, Endpoint, Refusal};
+pub use features::web::Unreachable;
+use wire::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
+
+use engine::ports::Clock;
+use providers::config::Patience;
+use providers::failure::{network, protocol};
+use providers::permits::Permits;
+use providers::retry::RetryHints;
+use providers::{Codec, Decoder, HttpRequest};
+use wire::redact::Secret;
+use wire::redact::quoted;
+
+#[cfg(test)]
+mod tests;
+
+/// The body of a refusal is read for so long and so far: it only helps to classify the error.
+const REFUSAL_MS: u64 = 5_000;
+const REFUSAL_BYTES: usize = 64 * 1024;
+/// The most bytes of an answer, whatever they say: comments and empty events are part of no reply, and would come for as
+/// long as the turn may run. The longest reply (`MAX_REPLY_BYTES`), four bytes in each event, has less than half of this.
+const ANSWER_BYTES: usize = 128 << 20;
+
+/// Sends requests. Dropping what it returns ends the request upstream.
+pub trait Transport {
+    /// Completes when the headers of the answer are there.
+    fn send(&self, request: Rc<HttpRequest>) -> LocalBoxFuture<'static, Result<Response, Unreachable>>;
+}
+
+/// An answer whose body is still to come.
+pub struct Response {
+    pub status: u16,
+    pub hints: RetryHints,
+    /// One item per read. Its end says nothing: a connection that was cut ends like one that is complete.
+    pub body: Body,
+}
+
+/// The body of an answer.
+pub type Body = LocalBoxStream<'static, Result<Vec<u8>, Unreachable>>;
+
+/// A provider over HTTP.
+pub struct HttpEndpoint {
+    pub codec: Rc<dyn Codec>,
+    /// Headers beside those of the codec.
+    pub headers: Vec<(&'static str, Secret)>,
+    pub patience: Patience,
+    pub transport: Rc<dyn Transport>,
+    pub clock: Rc<dyn Clock>,
+    /// Held until the headers are there; shared with all that fetches for the same object.
+    pub permits: Permits,
+}
+
+impl Endpoint for HttpEndpoint {
+    fn ask(&self, request: &ModelRequest) -> LocalBoxFuture<'static, Result<Answer, Refusal>> {
+        let mut encoded = match self.codec.encode(request) {
+            Ok(encoded) => encoded,
+            Err(error) => return ready(Err(Refusal::plain(error, Again::No))).boxed_local(),
+        };
+        let more = self.headers.iter().map(|(name, value)| (*name, value.reveal().to_owned()));
+        encoded.headers.extend(more);
+        let unsent = Unsent {
+            request: Rc::new(encoded),
+            codec: Rc::clone(&self.codec),
+            decoder: self.codec.decoder(request),
+            patience: self.patience,
+            transport: Rc::clone(&self.transport),
+            permits: self.permits.clone(),
+            clock: Rc::clone(&self.clock),
+        };
+        unsent.send().boxed_local()
+    }
+}
+
+impl Refusal {
+    fn plain(error: ModelError, again: Again) -> Self {
+        Refusal { error, again, said: String::new() }
+    }
+}
+
+/// The silence lasted too long.
+struct TooLate;
+
+impl From<TooLate> for ModelError {
+    fn from(TooLate: TooLate) -> Self {
+        network("The model provider did not answer in time.")
+    }
+}
+
+impl From<TooLate> for Refusal {
+    /// Not again: the next request would take as long, and may cost what this one did.
+    fn from(late: TooLate) -> Self {
+        Refusal::plain(late.into(), Again::No)
+    }
+}
+
+struct Unsent {
+    request: Rc<HttpRequest>,
+    codec: Rc<dyn Codec>,
+    decoder: Box<dyn Decoder>,
+    patience: Patience,
+    transport: Rc<dyn Transport>,
+    permits: Permits,
+    clock: Rc<dyn Clock>,
+}
+
+impl Unsent {
+    async fn send(self) -> Result<Answer, Refusal> {
+        let permit = self.permits.acquire().await;
+        let mut silence = Silence::new(self.clock, self.patience.first_byte_ms);
+        let sent = silence.wait(self.transport.send(Rc::clone(&self.request))).await;
+        drop(permit);
+        let unreachable = |what| Refusal::plain(network(what), Again::After(None));
+        let mut response =
+            sent?.map_err(|Unreachable| unreachable("The model provider could not be reached."))?;
+        if !(200..300).contains(&response.status) {
+            let body = silence.read_refusal(&mut response.body).await;
+            let error = self.codec.refusal(response.status, &body);
+            let again = match error.kind {
+                ModelErrorKind::RateLimited | ModelErrorKind::Overloaded => {
+                    Again::After(response.hints.wait_ms(silence.clock.now_ms()))
+                }
+                _ => Again::No,
+            };
+            // Every header's last word: what stands there beside media types are keys.
+            let headers =
+                self.request.headers.iter().filter(|(name, _)| !["content-type", "accept"].contains(name));
+            let secrets = headers.filter_map(|(_, value)| value.split(' ').next_back());
+            return Err(Refusal { error, again, said: quoted(&body, &self.request.body, secrets) });
+        }
+        let first = loop {
+            match silence.wait(response.body.next()).await? {
+                Some(Ok(bytes)) if bytes.is_empty() => {}
+                Some(Ok(bytes)) => break bytes,
+                Some(Err(Unreachable)) | None => {
+                    return Err(unreachable("The model provider closed the connection without an answer."));
+                }
+            }
+        };
+        silence.broken(self.patience.idle_ms);
+        let (body, decoder) = (response.body, self.decoder);
+        let reading = Reading { body, decoder, silence, first: Some(first), left: ANSWER_BYTES };
+        Ok(unfold(Reply::Reading(reading), Reply::next).boxed_local())
+    }
+}
+
+type Item = Result<Vec<ModelEvent>, ModelError>;
+
+/// How far an answer was read.
+enum Reply {
+    Reading(Reading),
+    /// What is left to say after the events of the last read.
+    Failed(ModelError),
+    Over,
+}
+
+impl Reply {
+    async fn next(self) -> Option<(Item, Reply)> {
+        match self {
+            Reply::Reading(reading) => Some(reading.read().await),
+            Reply::Failed(error) => Some((Err(error), Reply::Over)),
+            Reply::Over => None,
+        }
+    }
+}
+
+struct Reading {
+    body: Body,
+    decoder: Box<dyn Decoder>,
+    silence: Silence,
+    /// What was read already.
+    first: Option<Vec<u8>>,
+    /// How many bytes may still come.
+    left: usize,
+}
+
+impl Reading {
+    /// Reads until there is something to tell. What came before an error is told before it.
+    async fn read(mut self) -> (Item, Reply) {
+        let mut events = Vec::new();
+        loop {
+            let read = match self.first.take() {
+                Some(first) => Ok(Some(Ok(first))),
+                None => self.silence.wait(self.body.next()).await,
+            };
+            let outcome = match read {
+                Ok(Some(Ok(bytes))) => {
+                    self.silence.broken(self.silence.limit_ms);
+                    match self.left.checked_sub(bytes.len()) {
+                        Some(left) => {
+                            self.left = left;
+                            self.decoder.feed(&bytes, &mut events)
+                        }
+                        None => Err(protocol("The model provider sent an answer that is too large.")),
+                    }
+                }
+                Ok(Some(Err(Unreachable))) => Err(network("The connection to the model provider broke.")),
+                Ok(None) => self.decoder.finish(&mut events),
+                Err(late) => Err(late.into()),
+            };
+            let finished = matches!(events.last(), Some(ModelEvent::Finished(_)));
+            match outcome {
+                Err(error) if events.is_empty() => return (Err(error), Reply::Over),
+                Err(error) => return (Ok(events), Reply::Failed(error)),
+                Ok(()) if finished => return (Ok(events), Reply::Over),
+                Ok(()) if !events.is_empty() => return (Ok(events), Reply::Reading(self)),
+                Ok(()) => {}
+            }
+        }
+    }
+}
+
+/// Waits, but not for ever. One timer serves many reads: when it goes off, it is set again for as long as the silence
+/// has not lasted.
+struct Silence {
+    clock: Rc<dyn Clock>,
+    timer: LocalBoxFuture<'static, ()>,
+    since_ms: u64,
+    limit_ms: u64,
+}
+
+impl Silence {
+    /// The silence begins now.
+    fn new(clock: Rc<dyn Clock>, limit_ms: u64) -> Self {
+        Silence { timer: clock.sleep(limit_ms), since_ms: clock.now_ms(), limit_ms, clock }
+    }
+
+    /// Something was heard: a new silence begins.
+    fn broken(&mut self, limit_ms: u64) {
+        if limit_ms < self.limit_ms {
+            self.timer = self.clock.sleep(limit_ms);
+        }
+        self.limit_ms = limit_ms;
+        self.since_ms = self.clock.now_ms();
+    }
+
+    async fn wait<F: Future + Unpin>(&mut self, mut future: F) -> Result<F::Output, TooLate> {
+        loop {
+            match select(&mut future, &mut self.timer).await {
+                Either::Left((output, _)) => return Ok(output),
+                Either::Right(((), _)) => {
+                    let silence_ms = self.clock.now_ms().saturating_sub(self.since_ms);
+                    let left_ms = self.limit_ms.saturating_sub(silence_ms);
+                    if left_ms == 0 {
+                        return Err(TooLate);
+                    }
+                    self.timer = self.clock.sleep(left_ms);
+                }
+            }
+        }
+    }
+
+    /// As much of a refusal's body as comes soon.
+    async fn read_refusal(&self, body: &mut Body) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut timer = self.clock.sleep(REFUSAL_MS);
+        while bytes.len() < REFUSAL_BYTES {
+            match select(body.next(), &mut timer).await {
+                Either::Left((Some(Ok(read)), _)) => bytes.extend(read),
+                Either::Left((Some(Err(Unreachable)) | None, _)) | Either::Right(_) => break,
+            }
+        }
+        bytes
+    }
+}

@@ -1,0 +1,449 @@
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+
+use futures::channel::{mpsc, oneshot};
+use futures::task::noop_waker_ref;
+use futures::{FutureExt, TryFutureExt};
+
+use super::*;
+use crate::model::demo::DemoModel;
+use providers::MAX_REPLY_BYTES;
+use providers::openai_chat::OpenAiChat;
+use wire::model::{ModelChoice, ModelErrorKind, ModelReply};
+
+const FIRST_BYTE_MS: u64 = 9_000;
+const IDLE_MS: u64 = 7_000;
+
+/// Time that passes when a test says so.
+#[derive(Clone, Default)]
+struct TestClock(Rc<Cell<u64>>);
+
+impl TestClock {
+    fn pass(&self, ms: u64) {
+        self.0.set(self.0.get() + ms);
+    }
+}
+
+impl Clock for TestClock {
+    fn now_ms(&self) -> u64 {
+        self.0.get()
+    }
+
+    fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
+        let (now, end) = (Rc::clone(&self.0), self.0.get() + ms);
+        poll_fn(move |_| if now.get() >= end { Poll::Ready(()) } else { Poll::Pending }).boxed_local()
+    }
+}
+
+type Read = Result<Vec<u8>, Unreachable>;
+
+/// A provider to which the test pushes what it says.
+#[derive(Default)]
+struct TestServer {
+    requests: RefCell<Vec<oneshot::Sender<Result<Response, Unreachable>>>>,
+}
+
+impl Transport for TestServer {
+    fn send(&self, _: Rc<HttpRequest>) -> LocalBoxFuture<'static, Result<Response, Unreachable>> {
+        let (sender, answer) = oneshot::channel();
+        self.requests.borrow_mut().push(sender);
+        answer.map(|answer| answer.unwrap_or(Err(Unreachable))).boxed_local()
+    }
+}
+
+impl TestServer {
+    /// Answers the oldest request that waits; what is pushed into the result is its body.
+    fn answer(&self, status: u16) -> mpsc::UnboundedSender<Read> {
+        let (body, read) = mpsc::unbounded();
+        let response = Response { status, hints: RetryHints::default(), body: read.boxed_local() };
+        let sent = self.requests.borrow_mut().remove(0).send(Ok(response));
+        assert!(sent.is_ok(), "nobody waits for the answer");
+        body
+    }
+}
+
+/// A model with its server and its clock.
+struct Case {
+    server: Rc<TestServer>,
+    clock: TestClock,
+    endpoint: HttpEndpoint,
+}
+
+type Events = LocalBoxStream<'static, Item>;
+
+impl Case {
+    fn new() -> Self {
+        let (server, clock) = (Rc::<TestServer>::default(), TestClock::default());
+        let codec = Rc::new(OpenAiChat::new("https://x.test", None));
+        let endpoint = HttpEndpoint {
+            codec,
+            headers: vec![("x-gateway", Secret::new("Bearer token-1"))],
+            patience: Patience { first_byte_ms: FIRST_BYTE_MS, idle_ms: IDLE_MS },
+            transport: Rc::clone(&server) as _,
+            clock: Rc::new(clock.clone()),
+            permits: Permits::new(2),
+        };
+        Case { server, clock, endpoint }
+    }
+
+    /// The whole of a call, as if nobody stood between.
+    fn call(&self) -> Events {
+        let asked = self.endpoint.ask(&request("hello"));
+        asked.map_err(|refusal| refusal.error).try_flatten_stream().boxed_local()
+    }
+
+    /// A call that is sent and answered.
+    fn answered(&self) -> (Events, mpsc::UnboundedSender<Read>) {
+        let mut events = self.call();
+        assert!(pending(&mut events));
+        (events, self.server.answer(200))
+    }
+}
+
+fn request(content: &str) -> ModelRequest {
+    let mut request = ModelRequest::new(Rc::new(ModelChoice::new("openai", "m")), "".into());
+    request.messages = vec![Rc::new(wire::model::Message::User { content: content.into() })];
+    request
+}
+
+fn poll(events: &mut Events) -> Poll<Option<Item>> {
+    events.poll_next_unpin(&mut Context::from_waker(noop_waker_ref()))
+}
+
+fn pending(events: &mut Events) -> bool {
+    poll(events).is_pending()
+}
+
+fn next(events: &mut Events) -> Option<Item> {
+    match poll(events) {
+        Poll::Ready(item) => item,
+        Poll::Pending => panic!("nothing comes"),
+    }
+}
+
+fn error(events: &mut Events) -> ModelErrorKind {
+    let kind = next(events).unwrap().unwrap_err().kind;
+    assert_eq!(next(events), None);
+    kind
+}
+
+fn say(body: &mpsc::UnboundedSender<Read>, text: &str) {
+    body.unbounded_send(Ok(text.as_bytes().to_vec())).unwrap();
+}
+
+fn text(pieces: &[&str]) -> Option<Item> {
+    Some(Ok(pieces.iter().map(|piece| ModelEvent::Text((*piece).into())).collect()))
+}
+
+const A: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
+const B: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"b\"}}]}\n\n";
+const STOP: &str = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+const DONE: &str = "data: [DONE]\n\n";
+
+#[test]
+fn one_item_for_each_read_that_says_something() {
+    let (mut events, body) = Case::new().answered();
+    say(&body, &[A, B].concat());
+    assert_eq!(next(&mut events), text(&["a", "b"]));
+    say(&body, ": comment\n\n");
+    let (begins, ends) = A.split_at(20);
+    say(&body, begins);
+    assert!(pending(&mut events));
+    say(&body, ends);
+    assert_eq!(next(&mut events), text(&["a"]));
+    say(&body, &[B, STOP, DONE].concat());
+    let Some(Ok(last)) = next(&mut events) else { panic!("no end") };
+    let [ModelEvent::Text(b), ModelEvent::Finished(reply)] = &last[..] else { panic!("{last:?}") };
+    let ModelReply { text, .. } = &**reply;
+    assert_eq!((&**b, &**text), ("b", "abab"));
+    assert_eq!(next(&mut events), None, "over, although the connection still stands");
+}
+
+#[test]
+fn a_connection_that_is_cut_is_no_answer() {
+    let (mut events, body) = Case::new().answered();
+    say(&body, A);
+    drop(body);
+    assert_eq!(next(&mut events), text(&["a"]));
+    assert_eq!(error(&mut events), ModelErrorKind::Protocol);
+
+    let (mut events, body) = Case::new().answered();
+    say(&body, A);
+    body.unbounded_send(Err(Unreachable)).unwrap();
+    assert_eq!(next(&mut events), text(&["a"]));
+    assert_eq!(error(&mut events), ModelErrorKind::Network);
+
+    let (mut events, body) = Case::new().answered();
+    say(&body, STOP);
+    drop(body);
+    assert!(matches!(next(&mut events), Some(Ok(_))), "a finish_reason is enough");
+}
+
+#[test]
+fn what_came_before_an_error_is_told_before_it() {
+    let (mut events, body) = Case::new().answered();
+    say(&body, &[A, "data: {\"error\":{\"code\":503}}\n\n", B].concat());
+    assert_eq!(next(&mut events), text(&["a"]));
+    assert_eq!(error(&mut events), ModelErrorKind::Overloaded);
+}
+
+#[test]
+fn refusals_are_classified_by_what_comes_of_their_body() {
+    let case = Case::new();
+    let refused = |status: u16, body: Option<&str>| {
+        let mut events = case.call();
+        assert!(pending(&mut events));
+        let sender = case.server.answer(status);
+        match body {
+            Some(text) => {
+                say(&sender, text);
+                drop(sender);
+                error(&mut events)
+            }
+            // A body that never comes.
+            None => {
+                assert!(pending(&mut events));
+                case.clock.pass(REFUSAL_MS);
+                error(&mut events)
+            }
+        }
+    };
+    assert_eq!(
+        refused(400, Some("{\"error\":{\"code\":\"context_length_exceeded\"}}")),
+        ModelErrorKind::ContextTooLong
+    );
+    assert_eq!(refused(401, Some("")), ModelErrorKind::Auth);
+    assert_eq!(refused(429, None), ModelErrorKind::RateLimited);
+    assert_eq!(refused(503, Some(&"x".repeat(2 * REFUSAL_BYTES))), ModelErrorKind::Overloaded);
+    assert_eq!(refused(302, Some("")), ModelErrorKind::BadRequest);
+}
+
+#[test]
+fn a_provider_that_cannot_be_reached() {
+    let case = Case::new();
+    let mut events = case.call();
+    assert!(pending(&mut events));
+    case.server.requests.borrow_mut().clear();
+    assert_eq!(error(&mut events), ModelErrorKind::Network);
+}
+
+#[test]
+fn silence_is_not_waited_out_for_ever() {
+    let case = Case::new();
+    let mut events = case.call();
+    assert!(pending(&mut events));
+    case.clock.pass(FIRST_BYTE_MS - 1);
+    assert!(pending(&mut events));
+    case.clock.pass(1);
+    assert_eq!(error(&mut events), ModelErrorKind::Network);
+    assert!(case.server.requests.borrow()[0].is_canceled(), "the request is dropped");
+    case.server.requests.borrow_mut().clear();
+
+    // Headers are no answer yet.
+    let mut events = case.call();
+    assert!(pending(&mut events));
+    case.clock.pass(FIRST_BYTE_MS - 1);
+    let body = case.server.answer(200);
+    body.unbounded_send(Ok(Vec::new())).unwrap();
+    assert!(pending(&mut events));
+    case.clock.pass(1);
+    assert_eq!(error(&mut events), ModelErrorKind::Network);
+    assert!(body.is_closed());
+
+    // Each read begins a new silence.
+    let (mut events, body) = case.answered();
+    for _ in 0..3 {
+        case.clock.pass(IDLE_MS - 1);
+        say(&body, A);
+        assert_eq!(next(&mut events), text(&["a"]));
+        assert!(pending(&mut events));
+    }
+    case.clock.pass(IDLE_MS);
+    assert_eq!(error(&mut events), ModelErrorKind::Network);
+    assert!(body.is_closed());
+}
+
+/// Why there is no answer, where everything is there.
+fn refusal(case: &Case, answer: impl FnOnce(&TestServer)) -> Refusal {
+    let mut asked = case.endpoint.ask(&request("hello"));
+    let mut poll = || asked.poll_unpin(&mut Context::from_waker(noop_waker_ref()));
+    assert!(poll().is_pending());
+    answer(&case.server);
+    match poll() {
+        Poll::Ready(Err(refusal)) => refusal,
+        _ => panic!("no refusal"),
+    }
+}
+
+#[test]
+fn what_may_be_asked_again_and_when() {
+    let case = Case::new();
+    let refused = |status: u16, retry_after: Option<&str>| {
+        let refusal = refusal(&case, |server| {
+            let hints = RetryHints { retry_after: retry_after.map(str::to_owned), ..RetryHints::default() };
+            let response = Response { status, hints, body: futures::stream::empty().boxed_local() };
+            assert!(server.requests.borrow_mut().remove(0).send(Ok(response)).is_ok());
+        });
+        refusal.again
+    };
+    for status in [408, 409, 425, 429, 500, 502, 503, 504, 529] {
+        assert_eq!(refused(status, None), Again::After(None), "{status}");
+        assert_eq!(refused(status, Some("3")), Again::After(Some(3_000)), "{status}");
+    }
+    for status in [301, 400, 401, 402, 403, 404, 413, 422] {
+        assert_eq!(refused(status, Some("3")), Again::No, "{status}");
+    }
+    // The connection failed before the headers, or before the first byte.
+    let unreachable = refusal(&case, |server| server.requests.borrow_mut().clear());
+    assert_eq!((unreachable.error.kind, unreachable.again), (ModelErrorKind::Network, Again::After(None)));
+    let empty = refusal(&case, |server| drop(server.answer(200)));
+    assert_eq!((empty.error.kind, empty.again), (ModelErrorKind::Network, Again::After(None)));
+    let broken = refusal(&case, |server| server.answer(200).unbounded_send(Err(Unreachable)).unwrap());
+    assert_eq!((broken.error.kind, broken.again), (ModelErrorKind::Network, Again::After(None)));
+    // Whoever was silent for so long would be so again.
+    let late = refusal(&case, |_| case.clock.pass(FIRST_BYTE_MS));
+    assert_eq!((late.error.kind, late.again), (ModelErrorKind::Network, Again::No));
+}
+
+#[test]
+fn what_a_provider_said_is_kept_for_the_operator_without_keys_and_prompts() {
+    let case = Case::new();
+    let mut asked = case.endpoint.ask(&request("The code of my safe is 4711, keep it."));
+    let mut poll = || asked.poll_unpin(&mut Context::from_waker(noop_waker_ref()));
+    assert!(poll().is_pending());
+    let body = case.server.answer(400);
+    say(&body, "{\"error\":{\"message\":\"bad token-1 in: The code of my safe is 4711, keep it. Sorry!\"}}");
+    drop(body);
+    let Poll::Ready(Err(refusal)) = poll() else { panic!("no refusal") };
+    assert_eq!(refusal.error.kind, ModelErrorKind::BadRequest);
+    assert!(!refusal.error.message.contains("safe"), "{refusal:?}");
+    assert!(refusal.said.contains("bad [redacted] in") && refusal.said.contains("Sorry!"), "{refusal:?}");
+    assert!(!refusal.said.contains("safe") && !refusal.said.contains("4711"), "{refusal:?}");
+}
+
+/// A body that never ends, read as fast as it comes; and how many bytes of it were read.
+fn endless(piece: &str) -> (Body, Rc<Cell<usize>>) {
+    let (piece, read) = (piece.as_bytes().to_vec(), Rc::<Cell<usize>>::default());
+    let count = Rc::clone(&read);
+    let more = futures::stream::repeat_with(move || {
+        count.set(count.get() + piece.len());
+        Ok(piece.clone())
+    });
+    (more.boxed_local(), read)
+}
+
+#[test]
+fn a_provider_that_sends_gigabytes_is_cut_off() {
+    const PIECE: usize = 64 << 10;
+    let x = "x".repeat(PIECE);
+    let delta = format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{x}\"}}}}]}}\n\n");
+    let arguments = format!(
+        "data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{{\"index\":0,\"id\":\"a\",\"function\":{{\"name\":\"f\",\"arguments\":\"{x}\"}}}}]}}}}]}}\n\n"
+    );
+    use ModelErrorKind::{Protocol, ReplyTooLarge};
+    for (what, piece, most, kind) in [
+        ("text", delta, MAX_REPLY_BYTES, ReplyTooLarge),
+        ("the arguments of a call", arguments, MAX_REPLY_BYTES, ReplyTooLarge),
+        ("a line that never ends", x.clone(), 4 * MAX_REPLY_BYTES, Protocol),
+        ("an event that never ends", format!("data: {x}\n"), 4 * MAX_REPLY_BYTES, Protocol),
+        ("comments", format!(": {x}\n\n"), ANSWER_BYTES, Protocol),
+        ("events that say nothing", format!("data: {{\"x\":\"{x}\"}}\n\n"), ANSWER_BYTES, Protocol),
+    ] {
+        let case = Case::new();
+        let mut events = case.call();
+        assert!(pending(&mut events));
+        let (body, read) = endless(&piece);
+        let response = Response { status: 200, hints: RetryHints::default(), body };
+        assert!(case.server.requests.borrow_mut().remove(0).send(Ok(response)).is_ok());
+        let error = loop {
+            match next(&mut events) {
+                Some(Ok(_)) => {}
+                Some(Err(error)) => break error,
+                None => panic!("{what} is taken for an answer"),
+            }
+        };
+        assert_eq!(error.kind, kind, "{what}");
+        assert!(read.get() <= most + 2 * piece.len(), "{what}: {} bytes were read", read.get());
+        assert_eq!(next(&mut events), None);
+        assert_eq!(Rc::strong_count(&read), 1, "{what}: the request goes on");
+    }
+    // A refusal too.
+    let case = Case::new();
+    let (body, read) = endless(&x);
+    let refusal = refusal(&case, |server| {
+        let response = Response { status: 500, hints: RetryHints::default(), body };
+        assert!(server.requests.borrow_mut().remove(0).send(Ok(response)).is_ok());
+    });
+    assert_eq!(refusal.error.kind, ModelErrorKind::Overloaded);
+    assert!(read.get() <= REFUSAL_BYTES + PIECE && Rc::strong_count(&read) == 1, "{}", read.get());
+}
+
+// Bytes that say nothing break the silence, so the caller's own clock has to end this; little is kept meanwhile.
+#[test]
+fn a_provider_that_drips_is_listened_to_until_somebody_stops() {
+    for drip in [": \n\n", "x", "data: x\n"] {
+        let (mut events, body) = Case::new().answered();
+        say(&body, A);
+        assert_eq!(next(&mut events), text(&["a"]));
+        for _ in 0..10_000 {
+            say(&body, drip);
+            assert!(pending(&mut events));
+        }
+        drop(events);
+        assert!(body.is_closed());
+    }
+}
+
+#[test]
+fn dropping_the_stream_drops_the_request() {
+    let case = Case::new();
+    let mut events = case.call();
+    assert!(pending(&mut events));
+    drop(events);
+    assert!(case.server.requests.borrow()[0].is_canceled());
+    case.server.requests.borrow_mut().clear();
+
+    let (mut events, body) = case.answered();
+    assert!(pending(&mut events));
+    drop(events);
+    assert!(body.is_closed());
+}
+
+#[test]
+fn permits_are_held_until_the_headers_come() {
+    let case = Case::new();
+    let mut calls: Vec<Events> = (0..4).map(|_| case.call()).collect();
+    let poll_all = |calls: &mut Vec<Events>| calls.iter_mut().for_each(|events| assert!(pending(events)));
+    let waiting = || case.server.requests.borrow().len();
+    poll_all(&mut calls);
+    assert_eq!(waiting(), 2);
+    let body = case.server.answer(200);
+    poll_all(&mut calls);
+    assert_eq!(waiting(), 2, "one has its headers, and the third is on its way");
+    drop(calls.remove(1));
+    poll_all(&mut calls);
+    assert_eq!(waiting(), 3, "one was dropped, and the fourth is on its way");
+    assert!(!body.is_closed());
+}
+
+#[test]
+fn the_demo_model_speaks_at_the_pace_of_the_clock() {
+    let clock = TestClock::default();
+    let asked = DemoModel::new(Rc::new(clock.clone())).ask(&request("count to 2"));
+    let mut events = asked.map_err(|refusal| refusal.error).try_flatten_stream().boxed_local();
+    assert!(pending(&mut events));
+    clock.pass(249);
+    assert!(pending(&mut events));
+    clock.pass(1);
+    assert_eq!(next(&mut events), text(&["1, "]));
+    assert!(pending(&mut events));
+    clock.pass(250);
+    assert_eq!(next(&mut events), text(&["2."]));
+    assert!(pending(&mut events));
+    clock.pass(12);
+    assert!(
+        matches!(next(&mut events).as_ref(), Some(Ok(last)) if matches!(&last[..], [ModelEvent::Finished(_)]))
+    );
+    assert_eq!(next(&mut events), None);
+}

@@ -1,0 +1,232 @@
+//! Whom a call asks: the models of its chain, each as often as is sensible, until one answers.
+//!
+//! Everything here ends at the first byte. From then on the answer is the caller's, whatever becomes of it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+use futures::StreamExt;
+use futures::future::LocalBoxFuture;
+use futures::stream::{LocalBoxStream, unfold};
+
+use engine::ports::{Clock, Heard, Model};
+use engine::profiles::Chain;
+use providers::breaker::Breaker;
+use providers::retry::Persistence;
+use providers::text_calls;
+use wire::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
+
+#[cfg(test)]
+mod tests;
+
+/// One provider: answers single requests.
+pub trait Endpoint {
+    /// Completes with the first byte of the answer, or with why there is none. Dropping it, or the answer, ends the
+    /// request upstream.
+    fn ask(&self, request: &ModelRequest) -> LocalBoxFuture<'static, Result<Answer, Refusal>>;
+}
+
+/// What a model says, read by read.
+pub type Answer = LocalBoxStream<'static, Result<Vec<ModelEvent>, ModelError>>;
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub error: ModelError,
+    pub again: Again,
+    /// What the provider said, redacted, for the operator's log.
+    pub said: String,
+}
+
+/// Whether the same request may be made again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// It would end in the same way, or took too long already.
+    No,
+    /// After so many milliseconds, where the provider asks for that.
+    After(Option<u64>),
+}
+
+/// What routing needs from outside.
+#[derive(Clone)]
+pub struct Outside {
+    pub clock: Rc<dyn Clock>,
+    /// 0 to 1, for the jitter of waits.
+    pub random: Rc<dyn Fn() -> f64>,
+    /// The operator's log.
+    pub warn: Rc<dyn Fn(&str)>,
+    /// What the object remembers of its models.
+    pub breaker: Breaker,
+}
+
+/// The providers of a deployment, as one model.
+pub struct RoutedModel {
+    route: Rc<Route>,
+}
+
+struct Route {
+    endpoints: BTreeMap<String, Rc<dyn Endpoint>>,
+    outside: Outside,
+}
+
+impl RoutedModel {
+    /// The providers by their names.
+    pub fn new(endpoints: BTreeMap<String, Rc<dyn Endpoint>>, outside: Outside) -> Self {
+        RoutedModel { route: Rc::new(Route { endpoints, outside }) }
+    }
+}
+
+impl Model for RoutedModel {
+    fn call(
+        &self,
+        request: &ModelRequest,
+        chain: &Chain,
+        until_ms: u64,
+    ) -> LocalBoxStream<'static, Result<Heard, ModelError>> {
+        let route = Rc::clone(&self.route);
+        let places = route.order(chain);
+        let asking = Asking {
+            route,
+            request: request.clone(),
+            chain: chain.clone(),
+            until_ms,
+            places,
+            failed: 0,
+            wait_ms: 0,
+        };
+        unfold(Call::Begun(Box::new(asking)), Call::next).boxed_local()
+    }
+}
+
+impl Route {
+    /// The places of a chain in the order in which they are asked: those that are known to be down come last, since
+    /// to ask them is better than to give up.
+    fn order(&self, chain: &Chain) -> VecDeque<usize> {
+        let now_ms = self.outside.clock.now_ms();
+        let ready = |place: &usize| self.outside.breaker.is_ready(&chain.at(*place).choice.id(), now_ms);
+        let (ready, resting): (Vec<usize>, Vec<usize>) = (0..chain.iter().count()).partition(ready);
+        ready.into_iter().chain(resting).collect()
+    }
+}
+
+type Item = Result<Heard, ModelError>;
+
+/// How far a call has come.
+enum Call {
+    /// Nobody knows yet who is asked first.
+    Begun(Box<Asking>),
+    Asking(Box<Asking>),
+    Reading(Answer),
+    Over,
+}
+
+impl Call {
+    async fn next(self) -> Option<(Item, Call)> {
+        match self {
+            Call::Begun(asking) => {
+                let place = asking.place();
+                Some((Ok(Heard::Asking { place, after: None }), Call::Asking(asking)))
+            }
+            Call::Asking(asking) => Some(asking.ask().await),
+            Call::Reading(mut answer) => match answer.next().await? {
+                Ok(events) => Some((Ok(Heard::Events(events)), Call::Reading(answer))),
+                Err(error) => Some((Err(error), Call::Over)),
+            },
+            Call::Over => None,
+        }
+    }
+}
+
+/// A call that nobody has answered yet.
+struct Asking {
+    route: Rc<Route>,
+    request: ModelRequest,
+    chain: Chain,
+    until_ms: u64,
+    /// The places that are still to be asked; the first one is being asked.
+    places: VecDeque<usize>,
+    /// Requests to that model that failed.
+    failed: u32,
+    /// The wait before the next request.
+    wait_ms: u64,
+}
+
+impl Asking {
+    fn place(&self) -> usize {
+        self.places.front().copied().unwrap_or(0)
+    }
+
+    async fn ask(mut self: Box<Self>) -> (Item, Call) {
+        let Outside { clock, breaker, .. } = self.route.outside.clone();
+        if self.wait_ms > 0 {
+            clock.sleep(self.wait_ms).await;
+        }
+        let place = self.place();
+        // The raw messages in it are addressed to their provider, and each wire leaves out those of others.
+        self.request.model = Rc::clone(&self.chain.at(place).choice);
+        let model = self.request.model.id();
+        let asking = breaker.ask(&model);
+        let asked = match self.route.endpoints.get(&self.request.model.provider) {
+            Some(endpoint) => {
+                let asked = endpoint.ask(&text_calls::told(&self.request)).await;
+                asked.map(|answer| text_calls::heard(&self.request, answer))
+            }
+            None => Err(Refusal::unknown()),
+        };
+        let refusal = match asked {
+            Ok(answer) => {
+                asking.answered();
+                return (Ok(Heard::Answering), Call::Reading(answer));
+            }
+            Err(refusal) => refusal,
+        };
+        self.warn(&model, &refusal);
+        let now_ms = clock.now_ms();
+        self.failed += 1;
+        if let Some(wait_ms) = self.wait(&refusal, now_ms) {
+            self.wait_ms = wait_ms;
+            return self.again(refusal.error);
+        }
+        if !refusal.error.kind.may_be_answered_by_another() {
+            asking.answered();
+            return (Err(refusal.error), Call::Over);
+        }
+        let asked_ms = if let Again::After(asked_ms) = refusal.again { asked_ms } else { None };
+        asking.failed(now_ms, asked_ms);
+        self.places.pop_front();
+        if self.places.is_empty() || now_ms >= self.until_ms {
+            return (Err(refusal.error), Call::Over);
+        }
+        (self.failed, self.wait_ms) = (0, 0);
+        self.again(refusal.error)
+    }
+
+    /// How long to wait until the same model is asked again; none where it is not.
+    fn wait(&self, refusal: &Refusal, now_ms: u64) -> Option<u64> {
+        let Again::After(asked_ms) = refusal.again else { return None };
+        let persistence = if self.places.len() > 1 { Persistence::ONE_OF_MANY } else { Persistence::LAST };
+        let wait_ms = persistence.wait_ms(self.failed, asked_ms, (self.route.outside.random)())?;
+        // A wait that the turn would not survive is none.
+        (now_ms.saturating_add(wait_ms) < self.until_ms).then_some(wait_ms)
+    }
+
+    fn again(self: Box<Self>, after: ModelError) -> (Item, Call) {
+        let place = self.place();
+        (Ok(Heard::Asking { place, after: Some(after) }), Call::Asking(self))
+    }
+
+    fn warn(&self, model: &str, refusal: &Refusal) {
+        let Refusal { error, said, .. } = refusal;
+        let said = if said.is_empty() { String::new() } else { format!(" It said: {said}") };
+        (self.route.outside.warn)(&format!("{model}: {} {}{said}", error.kind.code(), error.message));
+    }
+}
+
+impl Refusal {
+    /// The provider of a model that a turn began with is gone.
+    fn unknown() -> Self {
+        let message = "The model's provider is not configured any more.".to_owned();
+        let error = ModelError { kind: ModelErrorKind::Auth, message };
+        Refusal { error, again: Again::No, said: String::new() }
+    }
+}

@@ -1,0 +1,97 @@
+//! The class that the platform knows: requests and alarms come in here.
+
+use std::rc::Rc;
+
+use wasm_bindgen::JsValue;
+use worker::{DurableObject, Env, Request, Response, State, durable_object};
+
+use engine::journal::Answer;
+use wire::protocol::{ApiError, Awaited, Decision, ErrorCode, ThreadCommand, ThreadEnvelope};
+
+use super::chat::Ask;
+use super::respond::problem_response;
+use super::thread::Thread;
+
+/// The Durable Object of one thread. Its requests are [`ThreadEnvelope`]s from the Worker; it answers with what the
+/// client gets.
+#[durable_object(alarm)]
+pub struct ThreadObject {
+    thread: Rc<Thread>,
+    /// A panic took the wasm instance down in which this object lived before: what waited there hangs.
+    orphaned: bool,
+}
+
+/// The mark that an instance leaves on the platform's object, which outlives it.
+const MARK: &str = "espalierLivedHere";
+
+impl DurableObject for ThreadObject {
+    fn new(state: State, env: Env) -> Self {
+        let mark = JsValue::from_str(MARK);
+        let orphaned = js_sys::Reflect::has(state.as_raw(), &mark).unwrap_or(false);
+        if js_sys::Reflect::set(state.as_raw(), &mark, &JsValue::TRUE).is_err() {
+            worker::console_error!(
+                "this object cannot be marked: after a panic its readers have to time out"
+            );
+        }
+        ThreadObject { thread: Thread::new(state, env), orphaned }
+    }
+
+    async fn fetch(&self, mut request: Request) -> worker::Result<Response> {
+        let body = request.text().await?;
+        // Nothing is written to tables that are not up to date, not even that they are not.
+        if let Err(error) = self.thread.up_to_date() {
+            worker::console_error!("bringing the tables up to date: {error}");
+            return problem_response(&error);
+        }
+        let answer = match ThreadEnvelope::read(&body) {
+            Ok(envelope) => answer(&self.thread, envelope).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = &answer
+            && error.code == ErrorCode::Internal
+            && let Err(error) = self.thread.report("thread", "request", "internal", &error.detail)
+        {
+            worker::console_error!("reporting a failure: {error}");
+        }
+        answer.or_else(|error| problem_response(&error))
+    }
+
+    async fn alarm(&self) -> worker::Result<Response> {
+        match self.thread.up_to_date() {
+            Err(error) => self.thread.put_off(&error),
+            Ok(()) if self.orphaned && self.thread.run().is_none() => self.thread.start_over().await,
+            Ok(()) => self.thread.on_alarm().await,
+        }
+        Response::empty()
+    }
+}
+
+async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Response, ApiError> {
+    let ThreadEnvelope { owner, thread_id, command } = envelope;
+    match command {
+        ThreadCommand::Chat { turn_id, request, visitor } => {
+            let visitor = visitor.as_ref();
+            thread.chat(Ask { owner: &owner, visitor, thread_id, turn_id, request: &request }).await
+        }
+        ThreadCommand::Detail => thread.detail(&owner),
+        ThreadCommand::Messages { limit, cursor } => thread.list_messages(&owner, limit, cursor.as_deref()),
+        ThreadCommand::Stream { after } => thread.stream(&owner, after),
+        ThreadCommand::Cancel => thread.cancel(&owner).await,
+        ThreadCommand::ToolResult { tool_call_id, content, is_error } => {
+            thread.answer(&owner, &tool_call_id, Awaited::Client, Answer::Result { content, is_error })
+        }
+        ThreadCommand::Approval { approval_id, decision } => {
+            let answer = match decision {
+                Decision::Approve => Answer::Approve,
+                Decision::ApproveForThread => Answer::ApproveForThread,
+                Decision::Deny | Decision::Expired => Answer::Deny,
+            };
+            thread.answer(&owner, &approval_id, Awaited::Approval, answer)
+        }
+        ThreadCommand::Approvals => thread.approvals(&owner),
+        ThreadCommand::WithdrawApproval { tool } => thread.withdraw_approval(&owner, &tool),
+        ThreadCommand::Sent { message_id } => thread.sent(&owner, &message_id),
+        ThreadCommand::Rename { title } => thread.rename(&owner, &title).await,
+        ThreadCommand::Delete => thread.delete(&owner).await,
+    }
+}

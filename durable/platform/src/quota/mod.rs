@@ -1,0 +1,341 @@
+//! Quotas: what users, tenants, visitors and addresses may cost over time. A turn is admitted before it starts, which
+//! reserves what it may use, and settled after it ended, by what it did use.
+//!
+//! What one turn may cost is `budget`'s; this is about many. A reservation becomes the turn's own limit, so what is
+//! spent in a day never exceeds the day's quota by more than a provider's counting differs from our estimate. Pure: the
+//! object that keeps the accounts of a tenant is `shell/quota`.
+
+mod ledger;
+mod uploads;
+
+pub use ledger::{Shelf, admit, forget_thread, go_on, park, release, renew, settle};
+pub use uploads::{Stored, UploadAsk, reserve_upload, settle_upload};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use engine::budget::Amount;
+use engine::profiles::Grant;
+use wire::protocol::{ApiError, ErrorCode};
+use wire::redact::json_problem;
+
+/// The most threads of a user that can be counted: their ids are one row, which stays far below the platform's 2 MB.
+const MAX_THREADS: u32 = 10_000;
+/// The most turns of an account at the same time: they too are part of one row.
+const MAX_CONCURRENT: u32 = 10_000;
+/// One turn a millisecond.
+const MAX_PER_MINUTE: u32 = 60_000;
+
+/// The limits of one account. What is absent is not limited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Quota {
+    /// Turns that run at the same time.
+    pub concurrent_turns: Option<u32>,
+    /// Turns that start: so many at once, and from then on one each 60 / n seconds.
+    pub turns_per_minute: Option<u32>,
+    /// Input and output tokens of all model calls of a day (UTC).
+    pub tokens_per_day: Option<u64>,
+    /// What these cost, in US dollars.
+    pub usd_per_day: Option<f64>,
+    /// Bytes of the files and documents that are uploaded in a day (UTC).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stored_bytes_per_day: Option<u64>,
+    /// Texts that are embedded in a day (UTC): each piece of a document, and each question of a search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embeddings_per_day: Option<u64>,
+}
+
+/// The variable `QUOTAS`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Quotas {
+    /// Each user.
+    pub user: Quota,
+    /// All users of a tenant together.
+    pub tenant: Quota,
+    /// All anonymous visitors together, since their sessions are free.
+    pub anonymous: Quota,
+    /// The anonymous visitors of one address together.
+    pub address: Quota,
+    /// Threads that a user has.
+    pub threads_per_user: Option<u32>,
+}
+
+impl Quota {
+    fn is_empty(&self) -> bool {
+        *self == Quota::default()
+    }
+
+    /// The limits of turns alone. An object of the version before knows no others.
+    fn of_turns(self) -> Self {
+        Quota { stored_bytes_per_day: None, embeddings_per_day: None, ..self }
+    }
+
+    /// The limits of uploads alone.
+    fn of_uploads(self) -> Self {
+        let Quota { stored_bytes_per_day, embeddings_per_day, .. } = self;
+        Quota { stored_bytes_per_day, embeddings_per_day, ..Quota::default() }
+    }
+
+    fn usd_in_micro(&self) -> Option<u64> {
+        self.usd_per_day.map(|usd| (usd * 1e6) as u64)
+    }
+}
+
+impl Quotas {
+    /// Reads the variable. The error is for the operator.
+    pub fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let json = var("QUOTAS").unwrap_or_default();
+        if json.trim().is_empty() {
+            return Ok(Quotas::default());
+        }
+        // An object: serde would take an array for one without members, and nothing would be limited.
+        let wrong = |error: serde_json::Error| format!("the variable QUOTAS: {}", json_problem(&error));
+        let members: Map<String, Value> = serde_json::from_str(&json).map_err(wrong)?;
+        let quotas: Quotas = serde_json::from_value(Value::Object(members)).map_err(wrong)?;
+        let within = |value: Option<u32>, most| value.is_none_or(|value| value <= most);
+        for quota in quotas.all() {
+            let usd = quota.usd_per_day.is_none_or(|usd| usd.is_finite() && usd >= 0.0);
+            if !within(quota.concurrent_turns, MAX_CONCURRENT) || !usd {
+                return Err(format!(
+                    "the variable QUOTAS: concurrent_turns is at most {MAX_CONCURRENT}, usd_per_day not negative"
+                ));
+            }
+            // A bucket of none would never fill.
+            if quota.turns_per_minute.is_some_and(|turns| !(1..=MAX_PER_MINUTE).contains(&turns)) {
+                return Err(format!("the variable QUOTAS: turns_per_minute is 1 to {MAX_PER_MINUTE}"));
+            }
+        }
+        if !within(quotas.threads_per_user, MAX_THREADS) {
+            return Err(format!("the variable QUOTAS: threads_per_user is at most {MAX_THREADS}"));
+        }
+        Ok(quotas)
+    }
+
+    /// Whether nothing is limited.
+    pub fn is_empty(&self) -> bool {
+        *self == Quotas::default()
+    }
+
+    /// Whether turns are limited.
+    pub fn limits_turns(&self) -> bool {
+        self.threads_per_user.is_some() || self.all().iter().any(|quota| !quota.of_turns().is_empty())
+    }
+
+    /// Whether money is limited, which takes models whose price is known.
+    pub fn limits_money(&self) -> bool {
+        self.all().iter().any(|quota| quota.usd_per_day.is_some())
+    }
+
+    fn all(&self) -> [Quota; 4] {
+        [self.user, self.tenant, self.anonymous, self.address]
+    }
+
+    /// The accounts of a turn that have limits. `anonymous`: the user is a visitor, from this address.
+    pub fn rules(&self, user_id: &str, anonymous: bool, address: Option<&str>) -> Vec<Rule> {
+        self.limiting(user_id, anonymous, address, Quota::of_turns)
+    }
+
+    /// The accounts of an upload that have limits.
+    pub fn upload_rules(&self, user_id: &str, anonymous: bool, address: Option<&str>) -> Vec<Rule> {
+        self.limiting(user_id, anonymous, address, Quota::of_uploads)
+    }
+
+    fn limiting(
+        &self,
+        user_id: &str,
+        anonymous: bool,
+        address: Option<&str>,
+        of: fn(Quota) -> Quota,
+    ) -> Vec<Rule> {
+        let mut rules = vec![(user_account(user_id), self.user), (TENANT.to_owned(), self.tenant)];
+        if anonymous {
+            rules.push((ANONYMOUS.to_owned(), self.anonymous));
+            rules.extend(address.map(|address| (format!("{ADDRESS}{}", network(address)), self.address)));
+        }
+        let limited = rules.into_iter().map(|(account, quota)| Rule { account, quota: of(quota) });
+        limited.filter(|rule| !rule.quota.is_empty()).collect()
+    }
+
+    /// The limits of an account by its name, as [`Quotas::rules`] names it.
+    fn of_account(&self, account: &str) -> Quota {
+        match account {
+            TENANT => self.tenant,
+            ANONYMOUS => self.anonymous,
+            address if address.starts_with(ADDRESS) => self.address,
+            _ => self.user,
+        }
+    }
+}
+
+/// The accounts that no single user has.
+const TENANT: &str = "tenant";
+const ANONYMOUS: &str = "anonymous";
+const ADDRESS: &str = "address:";
+
+/// The account of a user within its tenant.
+pub fn user_account(user_id: &str) -> String {
+    format!("user:{user_id}")
+}
+
+/// Whom an address stands for: an IPv6 customer has a /64, and could take a new address for each request.
+fn network(address: &str) -> String {
+    match address.parse::<std::net::IpAddr>() {
+        Ok(std::net::IpAddr::V6(address)) => match address.to_ipv4_mapped() {
+            Some(mapped) => mapped.to_string(),
+            None => {
+                let [a, b, c, d, ..] = address.segments();
+                format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
+            }
+        },
+        Ok(address) => address.to_string(),
+        Err(_) => "unknown".to_owned(),
+    }
+}
+
+/// An account and its limits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rule {
+    pub account: String,
+    pub quota: Quota,
+}
+
+/// A turn, among all of a tenant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnKey {
+    pub user_id: String,
+    pub thread_id: String,
+    pub turn_id: String,
+}
+
+/// A turn that wants to start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ask {
+    pub turn: TurnKey,
+    pub rules: Vec<Rule>,
+    /// The limit of the user's threads, where this turn makes one.
+    pub new_thread: Option<u32>,
+    /// How long the turn counts as running if nothing more is heard of it, in milliseconds.
+    pub lease_ms: u64,
+    /// The limits that the turn has anyhow.
+    pub most: Grant,
+    /// Less than this is good for nothing: one call of the model.
+    pub least: Amount,
+}
+
+/// A turn that ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settlement {
+    pub turn: TurnKey,
+    /// What it used; all that was reserved where that is not known.
+    pub used: Option<Amount>,
+}
+
+/// Why a turn may not start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum Refusal {
+    /// So many run already.
+    Concurrency { limit: u32, retry_after_s: u64 },
+    /// So many have just been started.
+    Rate { limit: u32, retry_after_s: u64 },
+    /// The day's tokens or money are used up, or reserved by what runs.
+    Spent { retry_after_s: u64 },
+    /// The upload is larger than what is left of the day's bytes.
+    Stored { limit: u64, retry_after_s: u64 },
+    /// The upload has more pieces than what is left of the day's embeddings.
+    Embedded { limit: u64, retry_after_s: u64 },
+    /// The user has so many threads.
+    Threads { limit: u32 },
+}
+
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        let (code, detail, retry_after_s) = match refusal {
+            Refusal::Concurrency { limit, retry_after_s } => {
+                (ErrorCode::TooManyTurns, format!("{limit} turns are running"), Some(retry_after_s))
+            }
+            Refusal::Rate { limit, retry_after_s } => {
+                (ErrorCode::RateLimited, format!("{limit} turns may start in a minute"), Some(retry_after_s))
+            }
+            Refusal::Spent { retry_after_s } => {
+                let detail = "the day's quota is used up, or reserved by turns that are running";
+                (ErrorCode::QuotaExceeded, detail.to_owned(), Some(retry_after_s))
+            }
+            Refusal::Stored { limit, retry_after_s } => {
+                let detail = format!("{limit} bytes may be uploaded in a day: less than this is left");
+                (ErrorCode::QuotaExceeded, detail, Some(retry_after_s))
+            }
+            Refusal::Embedded { limit, retry_after_s } => {
+                let detail =
+                    format!("{limit} texts may be embedded in a day: fewer than this needs are left");
+                (ErrorCode::QuotaExceeded, detail, Some(retry_after_s))
+            }
+            Refusal::Threads { limit } => {
+                (ErrorCode::TooManyThreads, format!("there are {limit} threads: delete some first"), None)
+            }
+        };
+        ApiError { retry_after_s, ..ApiError::new(code, detail) }
+    }
+}
+
+/// What a thread's object asks of its tenant's quota object: its body, as JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum QuotaCommand {
+    /// Answered with an [`Admission`].
+    Admit(Ask),
+    /// A turn that was admitted did not start.
+    Release { turn: TurnKey },
+    /// A turn goes on after its run was lost.
+    Renew { turn: TurnKey, lease_ms: u64 },
+    /// A turn was parked for the `parking`th time, and waits for at most so long.
+    Park { turn: TurnKey, parking: u32, wait_ms: u64 },
+    /// A parked turn wants to go on. Answered with a [`Place`].
+    GoOn(Box<GoOn>),
+    /// An upload wants room. Answered with a [`Place`].
+    ReserveUpload(UploadAsk),
+    /// What an upload came to.
+    SettleUpload { key: String, used: Stored },
+    /// What happened; may be told twice.
+    Settle { ended: Vec<Settlement>, deleted: Vec<ThreadKey> },
+}
+
+/// A thread of a user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadKey {
+    pub user_id: String,
+    pub thread_id: String,
+}
+
+/// A parked turn that wants to go on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GoOn {
+    pub turn: TurnKey,
+    /// Which of the turn's parkings is over, from 1 on.
+    pub parking: u32,
+    /// As in [`Ask`].
+    pub lease_ms: u64,
+    /// The present limits: the accounts are those of the turn's admission.
+    pub quotas: Quotas,
+}
+
+/// The wait of a queued turn after so many refusals, before it asks again: 2, 4, 8, 16 and then 30 seconds.
+pub fn back_off_ms(refusals: u64) -> u64 {
+    const FIRST_MS: u64 = 2_000;
+    const LONGEST_MS: u64 = 30_000;
+    (FIRST_MS << refusals.saturating_sub(1).min(8)).min(LONGEST_MS)
+}
+
+/// The answer to [`QuotaCommand::Admit`].
+pub type Admission = Result<Grant, Refusal>;
+/// The answer to what reserves nothing that the asker must know.
+pub type Place = Result<(), Refusal>;
+
+#[cfg(test)]
+mod places_tests;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod uploads_tests;

@@ -1,0 +1,252 @@
+//! A reader of the event log: one per open response, at its own cursor, first over the stored log, then over the live
+//! one, with no hole and no repetition where they meet. Pure; the platform pulls it.
+//!
+//! It is pulled, so a client that does not read costs nothing but its cursor, and at most one write is in flight. Reads
+//! and writes are what a stream costs, so several events go into one write: the first goes out at once, the next ones
+//! keep a distance. Events that were written leave only after a sync: response bodies are not held back by the
+//! platform's output gate until the write is durable, as far as we know, and a sync of what is durable is free.
+
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
+
+use futures::FutureExt;
+use futures::future::{LocalBoxFuture, select};
+use futures::stream::{LocalBoxStream, StreamExt, unfold};
+
+use crate::storage::StoreError;
+use crate::storage::page::Page;
+use engine::ports::Clock;
+use wire::protocol::{Numbered, Seq};
+
+use super::live::{LiveLog, Position};
+use super::sse;
+
+/// The distance of two writes: a burst of 51 chunks becomes two or three, and chunks that come one by one wait for
+/// nothing.
+const SPACING_MS: u64 = 5;
+/// The longest silence (docs/wire-protocol.md).
+const HEARTBEAT_MS: u64 = 15_000;
+/// How long a stream stays open after its turn was parked. A client that carries a tool out by itself answers within
+/// that time and keeps its stream. A person takes longer, and an open stream would keep the object in memory meanwhile:
+/// the platform evicts it after about 10 s without one.
+pub const PARKED_MS: u64 = 5_000;
+/// The most bytes of one write, give or take an event.
+const WRITE_BYTES: usize = 64 << 10;
+/// The most readers of a thread at once. One that does not read holds a write of [`WRITE_BYTES`] and the platform's
+/// stream, so all of them hold about 2 MB of the isolate's 128 MB (runtime's measure). A person with a few tabs on a
+/// few devices stays far below it.
+pub const MAX_READERS: usize = 32;
+
+/// How many readers a thread has.
+#[derive(Default)]
+pub struct Readers(Rc<Cell<usize>>);
+
+/// A reader's place among them, free again when it is dropped.
+pub struct Place(Rc<Cell<usize>>);
+
+impl Readers {
+    /// A place for one more; none where there are [`MAX_READERS`].
+    pub fn admit(&self) -> Option<Place> {
+        let readers = self.0.get();
+        if readers >= MAX_READERS {
+            return None;
+        }
+        self.0.set(readers + 1);
+        Some(Place(Rc::clone(&self.0)))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.set(self.0.get().saturating_sub(1));
+    }
+}
+
+/// The stored log.
+pub trait Archive {
+    /// The next stored events numbered `after < seq < before`.
+    fn page(&self, after: Seq, before: Seq) -> Result<Page, StoreError>;
+    /// What stands for the next turn after this number whose events are not kept any more.
+    fn trimmed(&self, after: Seq) -> Result<Option<Numbered>, StoreError>;
+    /// Completes when everything that was written so far is durable.
+    fn sync(&self) -> LocalBoxFuture<'static, Result<(), StoreError>>;
+}
+
+/// Which part of the log to read.
+pub enum Source {
+    /// What is stored, up to this number.
+    Stored { through: Seq },
+    /// What is stored, then the open turn to its end, or until it has been parked for a while.
+    Live(Rc<LiveLog>),
+}
+
+/// One reader.
+pub struct Reader {
+    archive: Rc<dyn Archive>,
+    clock: Rc<dyn Clock>,
+    source: Source,
+    /// Everything up to this number was sent.
+    cursor: Seq,
+    written_at: Option<u64>,
+    heartbeat: Option<LocalBoxFuture<'static, ()>>,
+    /// Dropped with the reader: how others learn that it is gone.
+    guards: Vec<Box<dyn std::any::Any>>,
+}
+
+impl Reader {
+    /// A reader of what comes after `after`.
+    pub fn new(archive: Rc<dyn Archive>, clock: Rc<dyn Clock>, source: Source, after: Seq) -> Self {
+        Reader {
+            archive,
+            clock,
+            source,
+            cursor: after,
+            written_at: None,
+            heartbeat: None,
+            guards: Vec::new(),
+        }
+    }
+
+    /// Drops `guard` when the reader is dropped.
+    pub fn guarded_by(mut self, guard: impl std::any::Any) -> Self {
+        self.guards.push(Box::new(guard));
+        self
+    }
+
+    /// What to write, write by write.
+    pub fn into_stream(self) -> LocalBoxStream<'static, Result<Vec<u8>, StoreError>> {
+        let writes = unfold(Some(self), |reader| async move {
+            let mut reader = reader?;
+            match reader.next().await {
+                Ok(None) => None,
+                Ok(Some(bytes)) => Some((Ok(bytes), Some(reader))),
+                Err(error) => Some((Err(error), None)),
+            }
+        });
+        writes.boxed_local()
+    }
+
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
+        let mut out = Vec::new();
+        while out.is_empty() {
+            let position = match &self.source {
+                Source::Stored { through } if self.cursor < *through => {
+                    Position::Stored { before: through + 1 }
+                }
+                Source::Stored { .. } => Position::Over,
+                Source::Live(live) => live.position(self.cursor),
+            };
+            match position {
+                Position::Over => return Ok(None),
+                Position::Waiting => self.wait(&mut out).await,
+                Position::Stored { before } => self.read_stored(before, &mut out).await?,
+                Position::Frames { .. } => {
+                    self.pace().await;
+                    self.read_live(&mut out).await?;
+                }
+            }
+        }
+        self.written_at = Some(self.clock.now_ms());
+        Ok(Some(out))
+    }
+
+    async fn read_stored(&mut self, before: Seq, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        // Asked each time: turns are trimmed while slow readers are on their way through them.
+        if let Some(turn) = self.archive.trimmed(self.cursor)? {
+            sse::encode(out, turn.seq, &turn.turn_id, &turn.event)?;
+            self.cursor = turn.seq;
+            return Ok(());
+        }
+        let page = self.archive.page(self.cursor, before)?;
+        if !page.events.is_empty() {
+            self.archive.sync().await?;
+        }
+        for event in &page.events {
+            if out.len() >= WRITE_BYTES {
+                return Ok(());
+            }
+            sse::encode(out, event.seq, &event.turn_id, &event.event)?;
+            self.cursor = event.seq;
+        }
+        self.cursor = page.through;
+        Ok(())
+    }
+
+    /// All that is there is taken together, so that a sync is waited for once; what comes meanwhile waits its turn.
+    async fn read_live(&mut self, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        let Source::Live(live) = &self.source else { return Ok(()) };
+        let Position::Frames { through, sync } = live.position(self.cursor) else { return Ok(()) };
+        if sync {
+            self.archive.sync().await?;
+            live.mark_synced(through);
+            // What lags too far behind was dropped meanwhile and is read from storage.
+            let Position::Frames { .. } = live.position(self.cursor) else { return Ok(()) };
+        }
+        self.cursor = live.read(self.cursor, through, WRITE_BYTES, out);
+        Ok(())
+    }
+
+    /// Keeps the distance to the last write, unless the turn is over and all that is left can go.
+    async fn pace(&self) {
+        let Source::Live(live) = &self.source else { return };
+        let Some(written_at) = self.written_at else { return };
+        let gone = self.clock.now_ms().saturating_sub(written_at);
+        if gone < SPACING_MS && !live.is_over() {
+            select(self.clock.sleep(SPACING_MS - gone), Box::pin(live.over())).await;
+        }
+    }
+
+    /// Waits for an event, or writes a comment when there was none for long.
+    async fn wait(&mut self, out: &mut Vec<u8>) {
+        let Source::Live(live) = &self.source else { return };
+        let (live, clock) = (Rc::clone(live), Rc::clone(&self.clock));
+        if let Some(parked_at) = live.parked_at() {
+            return self.wait_parked(&live, parked_at, out).await;
+        }
+        // One timer lives through many waits: most of them are short.
+        let mut heartbeat = self.heartbeat.take().unwrap_or_else(|| clock.sleep(HEARTBEAT_MS));
+        let cursor = self.cursor;
+        let silent = poll_fn(|context| {
+            if live.poll_beyond(cursor, false, context).is_ready() {
+                return Poll::Ready(false);
+            }
+            heartbeat.poll_unpin(context).map(|()| true)
+        })
+        .await;
+        if !silent {
+            self.heartbeat = Some(heartbeat);
+            return;
+        }
+        let gone = self.written_at.map_or(HEARTBEAT_MS, |at| clock.now_ms().saturating_sub(at));
+        match HEARTBEAT_MS.checked_sub(gone) {
+            None | Some(0) => {
+                sse::heartbeat(out);
+                self.heartbeat = Some(clock.sleep(HEARTBEAT_MS));
+            }
+            Some(rest) => self.heartbeat = Some(clock.sleep(rest)),
+        }
+    }
+
+    /// Waits for an event of a parked turn, not for long: then says so, and ends.
+    async fn wait_parked(&mut self, live: &LiveLog, parked_at: u64, out: &mut Vec<u8>) {
+        self.heartbeat = None;
+        let left = (parked_at + PARKED_MS).saturating_sub(self.clock.now_ms());
+        let mut over = (left > 0).then(|| self.clock.sleep(left));
+        let cursor = self.cursor;
+        let silent = poll_fn(|context| {
+            if live.poll_beyond(cursor, true, context).is_ready() {
+                return Poll::Ready(false);
+            }
+            over.as_mut().map_or(Poll::Ready(()), |over| over.poll_unpin(context)).map(|()| true)
+        });
+        if silent.await {
+            sse::parked(out);
+            // All that there is was sent. Nobody is told that the reader is gone: it may be pulled, and dropped, when the
+            // turn runs again.
+            self.source = Source::Stored { through: cursor };
+            self.guards.clear();
+        }
+    }
+}

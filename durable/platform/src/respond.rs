@@ -1,0 +1,80 @@
+//! Responses: problems, JSON, streams. The Worker uses the same.
+
+use serde::Serialize;
+use worker::{Response, ResponseBuilder};
+
+use crate::storage::StoreError;
+use engine::ports::LogError;
+use wire::protocol::{ApiError, ErrorCode};
+
+use super::headers::ALWAYS;
+use super::reader::Reader;
+
+fn builder(status: u16) -> worker::Result<ResponseBuilder> {
+    let response = ResponseBuilder::new().with_status(status);
+    ALWAYS.iter().try_fold(response, |response, (name, value)| response.with_header(name, value))
+}
+
+/// A refusal as RFC 9457 `application/problem+json`.
+pub fn problem_response(error: &ApiError) -> worker::Result<Response> {
+    let body = serde_json::to_vec(&error.problem())?;
+    let mut response =
+        builder(error.code.status())?.with_header("content-type", "application/problem+json")?;
+    if let Some(seconds) = error.retry_after_s {
+        response = response.with_header("retry-after", &seconds.to_string())?;
+    }
+    Ok(response.fixed(body))
+}
+
+/// A JSON answer.
+pub fn json_response(body: &impl Serialize) -> Result<Response, ApiError> {
+    builder(200).and_then(|response| response.from_json(body)).map_err(|error| internal(&error))
+}
+
+/// 204.
+pub fn no_content() -> Result<Response, ApiError> {
+    builder(204).map(ResponseBuilder::empty).map_err(|error| internal(&error))
+}
+
+/// 204 for now: something may come, so it is worth asking again after that time.
+pub fn nothing_yet(retry_after_s: u64) -> Result<Response, ApiError> {
+    builder(204)
+        .and_then(|response| response.with_header("retry-after", &retry_after_s.to_string()))
+        .map(ResponseBuilder::empty)
+        .map_err(|error| internal(&error))
+}
+
+/// A reader's events as `text/event-stream`.
+pub fn stream_response(reader: Reader) -> Result<Response, ApiError> {
+    use futures::TryStreamExt;
+    let writes = reader.into_stream().map_err(|error| {
+        worker::console_error!("reader: {error}");
+        worker::Error::RustError("the event log could not be read".to_owned())
+    });
+    builder(200)
+        .and_then(|response| response.with_header("content-type", "text/event-stream"))
+        // Proxies of the nginx family would collect the events otherwise.
+        .and_then(|response| response.with_header("x-accel-buffering", "no"))
+        .and_then(|response| response.from_stream(writes))
+        .map_err(|error| internal(&error))
+}
+
+/// A failure of the service: the log gets what happened, the caller that it did.
+pub fn internal(error: &dyn std::fmt::Display) -> ApiError {
+    worker::console_error!("internal: {error}");
+    ApiError::new(ErrorCode::Internal, "the request could not be carried out")
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        internal(&error)
+    }
+}
+
+/// The turn's log refused: another run owns the turn, or the storage failed.
+pub fn not_logged(error: LogError) -> ApiError {
+    match error {
+        LogError::Fenced => internal(&"fenced"),
+        LogError::Storage(detail) => internal(&detail),
+    }
+}

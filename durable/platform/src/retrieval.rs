@@ -1,0 +1,145 @@
+//! What is looked up for a message before its turn starts: the user's memories, and the collections that the request
+//! names. A request that asks for neither reads nothing; an index that is slow or down holds up no chat.
+
+use futures::future::{Either, select, try_join};
+use futures::pin_mut;
+use uuid::Uuid;
+
+use crate::storage::collections::D1Collections;
+use crate::storage::d1::BINDING;
+use crate::storage::memories::D1Memories;
+use features::knowledge::retrieved;
+use features::knowledge::{Collections, KnowledgeError, Memories};
+use wire::protocol::{ApiError, ErrorCode, Memory, Owner, Passage};
+
+use super::chat::Ask;
+use super::env::is_bound;
+use super::thread::Thread;
+
+/// How long a turn waits for each look.
+const PATIENCE_MS: u64 = 1_000;
+
+/// What a turn starts with.
+#[derive(Default)]
+pub struct Retrieved {
+    /// The turn may use what is remembered about its user.
+    pub memory: bool,
+    /// The collections that it may search.
+    pub collections: Vec<String>,
+    /// What was found.
+    pub message: Option<String>,
+    /// Why nothing was, for the operator.
+    pub failure: Option<String>,
+}
+
+/// The collections of a request, which are there.
+pub struct Asked {
+    ids: Vec<String>,
+    /// The same with their names; why they are not known, for the operator.
+    named: Result<Vec<(String, String)>, String>,
+}
+
+impl Thread {
+    /// Looks up the collections that the request names. One that is not there refuses the request, before it costs
+    /// anything: what a question means is found out after its turn was admitted.
+    pub async fn collections(&self, ask: &Ask<'_>) -> Result<Asked, ApiError> {
+        let given = ask.request.collections.as_deref().unwrap_or_default();
+        // So that what is asked for is of some length even where nobody can be asked whether it is there.
+        if let Some(at) = given.iter().position(|id| Uuid::try_parse(id).is_err()) {
+            return Err(no_collection(at));
+        }
+        let mut ids: Vec<String> = Vec::new();
+        for id in given.iter().filter(|_| is_bound(&self.env, BINDING)) {
+            if !ids.contains(id) {
+                ids.push(id.clone());
+            }
+        }
+        if ids.is_empty() {
+            return Ok(Asked { ids, named: Ok(Vec::new()) });
+        }
+        let known = D1Collections::new(&self.env, ask.owner);
+        let named = match self.within_patience(known.named(&ids)).await {
+            Err(KnowledgeError(error)) => Err(error),
+            Ok(named) => {
+                let is_there = |id: &String| named.iter().any(|(known, _)| known == id);
+                if let Some(at) = given.iter().position(|id| !is_there(id)) {
+                    return Err(no_collection(at));
+                }
+                Ok(named)
+            }
+        };
+        Ok(Asked { ids, named })
+    }
+
+    /// Looks up what the request asks for.
+    pub async fn retrieve(&self, ask: &Ask<'_>, asked: &Asked) -> Retrieved {
+        let memory = is_bound(&self.env, BINDING) && ask.request.memory_enabled == Some(true);
+        let collections = asked.ids.clone();
+        let (message, failure) = match &asked.named {
+            // An index that is down is not waited for twice.
+            Err(error) => (None, Some(error.clone())),
+            Ok(_) if !memory && collections.is_empty() => (None, None),
+            Ok(named) => {
+                let question = ask.request.content.text();
+                let looking = try_join(
+                    self.remembered(ask, memory, &question),
+                    self.searched(ask.owner, &collections, &question),
+                );
+                match self.within_patience(looking).await {
+                    Ok((memories, passages)) => (retrieved::message(&memories, named, &passages), None),
+                    Err(KnowledgeError(error)) => (None, Some(error)),
+                }
+            }
+        };
+        Retrieved { memory, collections, message, failure }
+    }
+
+    async fn within_patience<T>(
+        &self,
+        looking: impl Future<Output = Result<T, KnowledgeError>>,
+    ) -> Result<T, KnowledgeError> {
+        let patience = self.clock.sleep(PATIENCE_MS);
+        pin_mut!(looking, patience);
+        match select(looking, patience).await {
+            Either::Left((found, _)) => found,
+            Either::Right(_) => Err(KnowledgeError(format!("D1 did not answer within {PATIENCE_MS} ms"))),
+        }
+    }
+
+    async fn remembered(
+        &self,
+        ask: &Ask<'_>,
+        memory: bool,
+        question: &str,
+    ) -> Result<Vec<Memory>, KnowledgeError> {
+        if !memory {
+            return Ok(Vec::new());
+        }
+        let memories = self.memories(ask.owner, &ask.thread_id.to_string());
+        memories.recall(Some(question), retrieved::MAX_MEMORIES).await
+    }
+
+    async fn searched(
+        &self,
+        owner: &Owner,
+        ids: &[String],
+        question: &str,
+    ) -> Result<Vec<Passage>, KnowledgeError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        D1Collections::new(&self.env, owner).search(ids, question, retrieved::MAX_PASSAGES).await
+    }
+
+    /// The memories of a user, for the calls of a thread.
+    pub fn memories(&self, owner: &Owner, thread_id: &str) -> D1Memories {
+        D1Memories::new(&self.env, owner, thread_id)
+    }
+}
+
+fn no_collection(at: usize) -> ApiError {
+    ApiError {
+        field: Some(format!("collections[{at}]")),
+        ..ApiError::new(ErrorCode::CollectionNotFound, "there is no collection with this id")
+    }
+}

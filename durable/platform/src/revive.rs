@@ -1,0 +1,370 @@
+//! Takes up a turn whose run was lost: a crash, an eviction, a deploy; and rebuilds a parked turn when something is said to
+//! it. The engine counts the resumptions that it has journaled. This module counts the attempts that fail before that,
+//! and ends a turn that cannot be rebuilt at all.
+
+use std::rc::Rc;
+
+use crate::storage::salvage::Salvaged;
+use crate::storage::thread::{Reason, ThreadMeta, TurnRow, TurnStatus};
+use crate::storage::{Failing, StoreError};
+use engine::journal::{Commit, Entry, Fact, Parking, TurnEnd, TurnSpec};
+use engine::ports::{Log, LogError, Ports};
+use engine::turn::Turn;
+use wire::model::Message;
+use wire::protocol::{
+    ApiError, Content, CostSummary, ErrorCode, Event, FinishReason, Role, StopNote, StoredMessage,
+};
+
+use super::attempts::{self, Cause, Next};
+use super::compose;
+use super::live::LiveLog;
+use super::log::{About, TurnLog};
+use super::respond::not_logged;
+use super::thread::{Run, Thread, WATCH_MS};
+
+/// The turn that has no end yet.
+pub enum OpenTurn {
+    /// It runs, or it is parked and was rebuilt: then it does not run before something is said to it.
+    Run(Rc<Run>),
+    /// It cannot be rebuilt at the moment.
+    OnHold(OnHold),
+    /// There is none.
+    None,
+}
+
+/// A turn that cannot be rebuilt at the moment, and its thread.
+pub struct OnHold {
+    thread: ThreadMeta,
+    pub turn: TurnRow,
+}
+
+impl OnHold {
+    fn is_parked(&self) -> bool {
+        self.turn.status == TurnStatus::Parked
+    }
+}
+
+/// When the next attempt to rebuild a turn is made (milliseconds since 1970).
+pub fn retry_at_ms(turn: &TurnRow) -> u64 {
+    turn.failing.map_or(0, |failing| failing.retry_at_ms)
+}
+
+/// What is said of a turn that cannot be rebuilt at the moment, where it would have to run.
+pub fn on_hold(turn: &TurnRow, now: u64) -> ApiError {
+    let detail = format!("the turn {} cannot be taken up; the service tries again by itself", turn.turn_id);
+    let seconds = retry_at_ms(turn).saturating_sub(now).div_ceil(1_000).max(1);
+    ApiError::new(ErrorCode::TurnOnHold, detail).retry_after(seconds)
+}
+
+/// What an attempt to rebuild a turn came to.
+enum Attempt {
+    Run(Run),
+    OnHold(TurnRow),
+    GivenUp,
+}
+
+impl Thread {
+    /// Takes up the running turn if nobody in this memory runs it, unless that has just failed. Synchronous: whoever comes
+    /// next finds it running.
+    pub fn revive(self: &Rc<Self>) -> Result<(), ApiError> {
+        if self.run().is_some() || self.idle.get() || !self.store.exists()? {
+            return Ok(());
+        }
+        let Some(turn) = self.store.running_turn()? else {
+            self.idle.set(true);
+            return Ok(());
+        };
+        if self.is_queued()? {
+            self.idle.set(true);
+            return Ok(());
+        }
+        let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(()) };
+        let next = TurnRow { generation: turn.generation + 1, resumptions: turn.resumptions + 1, ..turn };
+        if let Attempt::Run(run) = self.attempt(&thread, next)? {
+            let spec = run.turn.spec();
+            worker::console_log!("turn {} resumed", spec.turn_id);
+            self.store.set_timer(Reason::Turn, self.clock.now_ms() + WATCH_MS)?;
+            self.store.arm()?;
+            self.keep_lease(&run);
+            self.launch(&Rc::new(run));
+        }
+        Ok(())
+    }
+
+    /// The turn that has no end yet: its run in this memory, else a parked turn as it is rebuilt.
+    pub fn open(&self) -> Result<OpenTurn, ApiError> {
+        if let Some(run) = self.run() {
+            return Ok(OpenTurn::Run(run));
+        }
+        let Some(held) = self.held()? else { return Ok(OpenTurn::None) };
+        let OnHold { thread, turn } = held;
+        if turn.status != TurnStatus::Parked && !self.is_queued()? {
+            return Ok(OpenTurn::OnHold(OnHold { thread, turn }));
+        }
+        Ok(match self.attempt(&thread, turn)? {
+            Attempt::Run(run) => OpenTurn::Run(Rc::new(run)),
+            Attempt::OnHold(turn) => OpenTurn::OnHold(OnHold { thread, turn }),
+            Attempt::GivenUp => OpenTurn::None,
+        })
+    }
+
+    /// The turn that has no end yet, as its row has it.
+    pub fn held(&self) -> Result<Option<OnHold>, StoreError> {
+        let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(None) };
+        Ok(self.store.open_turn()?.map(|turn| OnHold { thread, turn }))
+    }
+
+    /// The time of some of a parked turn's calls is over, or an attempt to rebuild it is due. An expiry that cannot be
+    /// written is an attempt that failed.
+    pub fn expire(self: &Rc<Self>) -> Result<(), ApiError> {
+        let Some(OnHold { thread, turn }) = self.held()?.filter(OnHold::is_parked) else { return Ok(()) };
+        // A rebuilt turn has no attempts in its row any more.
+        let begun = attempts::begun(self.failing_before(&turn), self.clock.now_ms());
+        let again_at = match self.open()? {
+            OpenTurn::Run(run) => match self.expired(&run) {
+                Ok(true) => {
+                    self.go_on_in_its_place(&run);
+                    return Ok(());
+                }
+                Ok(false) => match run.turn.waits_until() {
+                    // It waits for nothing that could still come: no alarm and no answer would ever go on with it.
+                    0 => return self.abandon(&OnHold { thread, turn }),
+                    until => until,
+                },
+                Err(error) => {
+                    let turn = TurnRow { failing: Some(begun), ..turn };
+                    match self.failed(&thread, turn, begun, &error)? {
+                        Attempt::OnHold(turn) => retry_at_ms(&turn),
+                        Attempt::Run(_) | Attempt::GivenUp => return Ok(()),
+                    }
+                }
+            },
+            OpenTurn::OnHold(held) => retry_at_ms(&held.turn),
+            OpenTurn::None => return Ok(()),
+        };
+        self.store.set_timer(Reason::Parked, again_at)?;
+        Ok(self.store.arm()?)
+    }
+
+    /// Answers the calls of a parked turn whose time is over, and queues the turn with that. Whether there were any.
+    fn expired(&self, run: &Rc<Run>) -> Result<bool, ApiError> {
+        self.store.transaction(|| {
+            let until = run.turn.waits_until();
+            if until > 0 && until <= self.clock.now_ms() {
+                self.queue(run)?;
+            }
+            run.turn.expire().map_err(not_logged)
+        })
+    }
+
+    /// Rebuilds a turn, unless that has just failed. `turn` is its row as it will be.
+    fn attempt(&self, thread: &ThreadMeta, turn: TurnRow) -> Result<Attempt, ApiError> {
+        let now = self.clock.now_ms();
+        let before = self.failing_before(&turn);
+        self.announced.set(None);
+        match attempts::next(before, now) {
+            Next::Wait(_) => return Ok(Attempt::OnHold(turn)),
+            Next::GiveUp => return self.give_up(thread, turn),
+            Next::Try => {}
+        }
+        let begun = attempts::begun(before, now);
+        let turn = TurnRow { failing: Some(begun), ..turn };
+        // Not within the transaction of the rebuilding: a rebuilding that fails does not take it back.
+        self.store.attempt(&turn)?;
+        let rebuilt = match turn.status == TurnStatus::Parked || self.is_queued()? {
+            true => self.rebuilt(thread, &turn, Turn::rebuild),
+            false => {
+                self.store.set_timer(Reason::Turn, begun.retry_at_ms)?;
+                self.store.arm()?;
+                self.rebuilt(thread, &turn, Turn::resume)
+            }
+        };
+        match rebuilt {
+            Ok(run) => {
+                self.store.set_failing(&turn.turn_id, None)?;
+                Ok(Attempt::Run(run))
+            }
+            Err(error) => self.failed(thread, turn, begun, &error),
+        }
+    }
+
+    /// An attempt has failed: the turn waits for the next one, or is given up.
+    fn failed(
+        &self,
+        thread: &ThreadMeta,
+        turn: TurnRow,
+        begun: Failing,
+        error: &ApiError,
+    ) -> Result<Attempt, ApiError> {
+        worker::console_error!("turn {} cannot be taken up: {error}", turn.turn_id);
+        let cause = match error.code {
+            ErrorCode::Misconfigured => Cause::Misconfigured,
+            _ => Cause::Unreadable,
+        };
+        let Some(failed) = attempts::failed(begun, cause, self.clock.now_ms()) else {
+            return self.give_up(thread, turn);
+        };
+        self.store.set_failing(&turn.turn_id, Some(failed))?;
+        let reason = match turn.status {
+            TurnStatus::Parked => Reason::Parked,
+            TurnStatus::Running | TurnStatus::Done => Reason::Turn,
+        };
+        // A parked turn has its alarm at the end of its wait, which may be an hour away.
+        self.store.hasten_timer(reason, failed.retry_at_ms)?;
+        self.store.arm()?;
+        Ok(Attempt::OnHold(TurnRow { failing: Some(failed), ..turn }))
+    }
+
+    /// Counts the attempt to take up a turn that the alarm is about to make, and completes when that is on disk: nothing
+    /// of an attempt that takes the instance down is written. `parked` and `queued`: an attempt is due for a turn that
+    /// is parked, or queued.
+    pub async fn announce(&self, parked: bool, queued: bool) -> Result<(), StoreError> {
+        if self.run().is_some() || !self.store.exists()? {
+            return Ok(());
+        }
+        let Some(turn) = self.store.open_turn()? else { return Ok(()) };
+        let due = match turn.status {
+            TurnStatus::Parked => parked,
+            TurnStatus::Running if self.is_queued()? => queued,
+            TurnStatus::Running => !self.idle.get(),
+            TurnStatus::Done => false,
+        };
+        let now = self.clock.now_ms();
+        if !due || self.is_announced(&turn) || attempts::next(turn.failing, now) != Next::Try {
+            return Ok(());
+        }
+        let announced = attempts::announced(turn.failing, now);
+        self.store.set_failing(&turn.turn_id, Some(announced))?;
+        self.announced.set(Some((announced, turn.failing)));
+        self.store.sync().await
+    }
+
+    /// Whether the alarm has counted an attempt to take up this turn that was not made yet.
+    fn is_announced(&self, turn: &TurnRow) -> bool {
+        self.announced.get().is_some_and(|(announced, _)| turn.failing == Some(announced))
+    }
+
+    /// How attempts to take up a turn have failed, without the one that is about to be made.
+    fn failing_before(&self, turn: &TurnRow) -> Option<Failing> {
+        let announced = self.announced.get().filter(|_| self.is_announced(turn));
+        announced.map_or(turn.failing, |(_, before)| before)
+    }
+
+    fn rebuilt(
+        &self,
+        thread: &ThreadMeta,
+        turn: &TurnRow,
+        rebuild: impl FnOnce(Vec<Entry>, Vec<Message>, Ports) -> Result<Rc<Turn>, LogError>,
+    ) -> Result<Run, ApiError> {
+        let live = self.live_for(turn)?;
+        let numbers = self.numbers()?;
+        let entries = self.store.entries(&turn.turn_id)?;
+        let spec = spec(&entries).ok_or_else(|| StoreError("the journal has no entry 0".to_owned()))?;
+        let about = About::new(thread, &turn.turn_id, turn.generation, &spec.context_type);
+        #[cfg(feature = "faults")]
+        super::faults::at_rebuild(spec);
+        let history = self.store.history(spec.history_until, compose::history_bytes(&spec.limits))?;
+        let (parts, _) = compose::parts(self, &thread.owner, &thread.thread_id, &spec.policy)?;
+        let reserved = numbers.reserved();
+        let ports = self.ports(parts, about, &live, Rc::clone(&numbers));
+        let rebuild = || rebuild(entries, history, ports).map_err(not_logged);
+        let turn = self.store.transaction(rebuild).inspect_err(|_| numbers.set_reserved(reserved))?;
+        Ok(Run { turn, live })
+    }
+
+    /// Where the readers of a turn wait that is rebuilt or abandoned: of a parked turn they may be there already.
+    fn live_for(&self, turn: &TurnRow) -> Result<Rc<LiveLog>, StoreError> {
+        match self.live(&turn.turn_id)? {
+            Some(live) => Ok(live),
+            None => Ok(Rc::new(LiveLog::new(turn.turn_id.as_str(), self.numbers()?.next()))),
+        }
+    }
+
+    fn give_up(&self, thread: &ThreadMeta, turn: TurnRow) -> Result<Attempt, ApiError> {
+        // Should the end be refused, the next attempt at it waits as long as any other.
+        let again = attempts::begun(turn.failing, self.clock.now_ms());
+        let again = Failing { attempts: again.attempts.max(attempts::MAX_ATTEMPTS), ..again };
+        let turn = TurnRow { failing: Some(again), ..turn };
+        self.store.attempt(&turn)?;
+        self.end(thread, &turn)?;
+        Ok(Attempt::GivenUp)
+    }
+
+    /// Ends a turn that cannot be rebuilt, because somebody stops it.
+    pub fn abandon(&self, OnHold { thread, turn }: &OnHold) -> Result<(), ApiError> {
+        Ok(self.end(thread, turn)?)
+    }
+
+    /// Ends a turn with all text that the object holds of it, so that the thread can go on. What it streamed stays in the
+    /// log.
+    fn end(&self, thread: &ThreadMeta, turn: &TurnRow) -> Result<(), StoreError> {
+        let salvaged = self.store.salvaged(&turn.turn_id)?;
+        let asked = match salvaged.content.clone() {
+            Some(content) => content,
+            None => self.store.user_content(&turn.turn_id)?.unwrap_or_default().into(),
+        };
+        let context_type = salvaged.context_type.as_deref().unwrap_or("thread");
+        let log = TurnLog {
+            live: self.live_for(turn)?,
+            about: About::new(thread, &turn.turn_id, turn.generation, context_type),
+            store: Rc::clone(&self.store),
+            clock: Rc::clone(&self.clock),
+            numbers: self.numbers()?,
+        };
+        worker::console_error!("turn {} is given up", turn.turn_id);
+        // Only a running turn can be ended.
+        let parking = (turn.status == TurnStatus::Parked).then_some(Parking::Over);
+        let commit = Commit { parking, ..last_words(turn, salvaged, asked, self.clock.now_ms()) };
+        log.commit(commit).map_err(|error| StoreError(format!("giving a turn up: {error:?}")))?;
+        // The alarm may stand at the next attempt, which is not made any more.
+        self.store.arm()?;
+        self.release_readers();
+        Ok(())
+    }
+}
+
+/// The end of a turn that nobody can go on with, as `turn::ending` would say it.
+fn last_words(turn: &TurnRow, salvaged: Salvaged, asked: Content, now: u64) -> Commit {
+    let message = "The service lost this turn and could not take it up again. Send the message again.";
+    let stop = StopNote { code: "interrupted".to_owned(), message: message.to_owned() };
+    let said = salvaged.text();
+    let mark = format!("[This turn was stopped: {message}]");
+    let note = Message::Assistant {
+        content: if said.is_empty() { mark } else { format!("{said}\n\n{mark}") },
+        tool_calls: Vec::new(),
+        raw: None,
+    };
+    let stored = StoredMessage {
+        id: turn.assistant_message_id.clone(),
+        turn_id: turn.turn_id.clone(),
+        role: Role::Assistant,
+        content: said,
+        created_at: now,
+        finish_reason: Some(FinishReason::Interrupted),
+        stop: Some(stop.clone()),
+        usage: Some(CostSummary::default()),
+        execution_tree: None,
+    };
+    let done = Event::Done {
+        message_id: turn.assistant_message_id.clone(),
+        finish_reason: FinishReason::Interrupted,
+        usage: Some(CostSummary::default()),
+    };
+    let mut events = salvaged.ends;
+    events.extend([
+        ("error".to_owned(), Event::Error { code: stop.code, message: stop.message, retryable: true }),
+        ("cost_summary".to_owned(), Event::CostSummary(CostSummary::default())),
+        ("done".to_owned(), done),
+    ]);
+    let history = vec![Message::User { content: asked }, note];
+    let (calls, plans) = (Vec::new(), Vec::new());
+    let end = Some(Box::new(TurnEnd { message: stored, history, calls, plans, used: None }));
+    Commit { events, end, ..Commit::default() }
+}
+
+fn spec(entries: &[Entry]) -> Option<&TurnSpec> {
+    entries.iter().find_map(|entry| match &entry.fact {
+        Fact::Started(spec) => Some(spec.as_ref()),
+        _ => None,
+    })
+}

@@ -1,0 +1,294 @@
+//! Nothing that is written exceeds what the platform takes: 2 MB for a row and for a parameter.
+
+use serde_json::{Value, json};
+
+use super::fit::{CALLS_BYTES, CONTENT_BYTES, TREE_BYTES, cut, fit_calls, fit_message};
+use super::history::fit;
+use super::outgoing::{Calls, News, Outgoing, ThreadRow, statements};
+use super::page::{Bound, LogRow, assemble};
+use super::rows::{Fresh, PAYLOAD_BYTES, STATEMENT_BYTES, entries, entry_rows, event_rows, json_bytes};
+use engine::journal::{CallRecord, Entry, Fact, TextPart, ToolEnd};
+use wire::model::Message;
+use wire::protocol::{
+    ChunkKind, Event, ExecutionMode, ExecutionTree, FinishReason, Owner, PREVIEW_CHARS, Place, Plan,
+    PlanReview, PlanStatus, PlanStep, Role, StepStatus, StoredMessage, TreeNode, Verdict, preview,
+};
+
+/// The platform's limit.
+const LIMIT: usize = 2_000_000;
+
+/// Characters that are one byte each and six as JSON, and twelve as JSON in JSON.
+fn worst(bytes: usize) -> String {
+    "\u{1}".repeat(bytes)
+}
+
+fn part(chunks: usize, each: &str) -> TextPart {
+    TextPart {
+        part_id: "p".to_owned(),
+        model_call_id: "m".to_owned(),
+        kind: ChunkKind::Text,
+        place: Place::default(),
+        chunks: (0..chunks).map(|index| (9_000_000_000_000_000 + index as u64, each.len() as u32)).collect(),
+        text: each.repeat(chunks),
+        more: false,
+    }
+}
+
+/// The rows of arrays, each checked.
+fn rows_of(arrays: &[String]) -> Vec<Value> {
+    let mut rows = Vec::new();
+    for array in arrays {
+        assert!(array.len() <= STATEMENT_BYTES && array.len() < LIMIT, "{} bytes", array.len());
+        rows.extend(serde_json::from_str::<Vec<Value>>(array).unwrap());
+    }
+    rows
+}
+
+#[test]
+fn a_part_of_any_length_is_read_back_as_its_chunks() {
+    // The longest reply that a codec takes, in chunks of one byte, and of 64 KiB of the worst.
+    let parts = [
+        part(524_288, "x"),
+        part(8, &worst(64 << 10)),
+        part(400, &"x".repeat(300)),
+        part(0, ""),
+        part(1, ""),
+    ];
+    // A part that is written before its end goes on in other rows, however long it is.
+    let begun = parts.clone().map(|part| TextPart { more: true, ..part });
+    for part in parts.into_iter().chain(begun) {
+        let arrays = event_rows(std::slice::from_ref(&part), &[]).unwrap();
+        let rows = rows_of(&arrays);
+        let read: Vec<LogRow> = rows
+            .iter()
+            .map(|row| LogRow {
+                seq_first: row[0].as_u64().unwrap(),
+                turn_id: "turn".to_owned(),
+                kind: row[3].as_str().unwrap().to_owned(),
+                payload: row[4].as_str().unwrap().to_owned(),
+            })
+            .collect();
+        assert!(read.iter().all(|row| row.payload.len() < PAYLOAD_BYTES + 1_000));
+        let page = assemble(&read, Bound { rows: usize::MAX, chars: usize::MAX }, 0, u64::MAX).unwrap();
+        assert_eq!(page.events.len(), part.chunks.len());
+        let mut at = 0;
+        for ((event, (seq, length)), left) in
+            page.events.iter().zip(&part.chunks).zip((0..part.chunks.len()).rev())
+        {
+            let Event::Chunk { content, done, .. } = &event.event else { panic!("{event:?}") };
+            assert_eq!(
+                (event.seq, *done),
+                (*seq, left == 0 && !part.more),
+                "only the last one closes the part"
+            );
+            assert_eq!(Some(content.as_str()), part.text.get(at..at + *length as usize));
+            at += *length as usize;
+        }
+    }
+}
+
+#[test]
+fn an_entry_of_any_length_is_read_back_whole() {
+    let entry = |at: &str, bytes: usize| Entry {
+        at: at.to_owned(),
+        elapsed_ms: 1,
+        fact: Fact::ToolEnded(ToolEnd {
+            content: worst(100),
+            is_error: false,
+            partial: false,
+            overlay: (0..bytes / 50_000).map(|n| (format!("key {n}"), "ü\"\\".repeat(12_500))).collect(),
+            versions: Default::default(),
+            duration_ms: 1,
+        }),
+    };
+    // What a subtask may have written to memory at most, between two short ones.
+    let written = [entry("0.0", 0), entry("0.1", 256 * 50_000), entry("0.2", 0)];
+    let rows = rows_of(&entry_rows(&written).unwrap());
+    assert!(rows.len() > 20);
+    assert!(rows.iter().all(|row| row[2].as_str().unwrap().len() <= PAYLOAD_BYTES));
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    assert_eq!(entries(rows.iter().map(|row| (text(&row[0]), text(&row[2])))).unwrap(), written);
+}
+
+#[test]
+fn many_rows_are_several_statements() {
+    let event = |seq| Fresh {
+        seq,
+        key: format!("tool_end:{seq}"),
+        event: Event::Error { code: "x".to_owned(), message: "y".repeat(50_000), retryable: false },
+    };
+    let events: Vec<Fresh> = (1..=128).map(event).collect();
+    let arrays = event_rows(&[], &events).unwrap();
+    assert!(arrays.len() > 3);
+    let numbers: Vec<u64> = rows_of(&arrays).iter().map(|row| row[0].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (1..=128).collect::<Vec<u64>>());
+    assert_eq!(event_rows(&[], &[]).unwrap(), Vec::<String>::new());
+}
+
+fn node(n: usize, text: &str) -> TreeNode {
+    TreeNode {
+        id: format!("call_0123456789abcdef_{n}"),
+        name: "run_subtask".to_owned(),
+        title: Some(preview(text)),
+        args_preview: Some(preview(text)),
+        result_preview: Some(preview(text)),
+        ..TreeNode::default()
+    }
+}
+
+fn message(content: String, nodes: usize, text: &str) -> StoredMessage {
+    StoredMessage {
+        id: "m".to_owned(),
+        turn_id: "turn".to_owned(),
+        role: Role::Assistant,
+        content,
+        created_at: 1,
+        finish_reason: Some(FinishReason::Stop),
+        stop: None,
+        usage: None,
+        execution_tree: Some(ExecutionTree {
+            nodes: (0..nodes).map(|n| node(n, text)).collect(),
+            ..ExecutionTree::default()
+        }),
+    }
+}
+
+#[test]
+fn a_message_that_fits_is_kept_as_it_is() {
+    let message = message("Grüß dich".to_owned(), 200, "2+2");
+    assert_eq!(fit_message(message.clone()).unwrap(), message);
+    let exact = cut(&"x".repeat(CONTENT_BYTES), CONTENT_BYTES);
+    assert!(exact.starts_with("xxx") && exact.ends_with("bytes in all]"));
+    assert_eq!(json_bytes(&exact), CONTENT_BYTES);
+}
+
+#[test]
+fn a_message_that_is_too_long_is_cut_and_says_so() {
+    // All that twenty replies can say, and more calls than any limit allows.
+    let long = message(worst(20 * 512 * 1024), 10_000, &worst(10_000));
+    let fitted = fit_message(long).unwrap();
+    assert!(json_bytes(&fitted.content) <= CONTENT_BYTES);
+    assert!(fitted.content.ends_with("[shortened: 10485760 bytes in all]"));
+    let tree = fitted.execution_tree.unwrap();
+    assert!(serde_json::to_string(&tree).unwrap().len() <= TREE_BYTES);
+    assert!(tree.nodes.len() > 1_000, "names and ids are worth more than previews");
+    assert_eq!(tree.omitted, Some(10_000 - tree.nodes.len() as u32));
+
+    // The profile's 200 calls with the longest previews keep the beginning of each.
+    let tree = fit_message(message(String::new(), 200, &"ü".repeat(600))).unwrap().execution_tree.unwrap();
+    assert_eq!((tree.nodes.len(), tree.omitted), (200, None));
+    assert!(tree.nodes[199].args_preview.as_ref().unwrap().starts_with("üüü"));
+}
+
+// B-103: a plan is read again as it was, for as long as that fits.
+#[test]
+fn plans_are_kept_with_their_tree() {
+    let plan = |text: &str| Plan {
+        id: "plan".to_owned(),
+        objective: text.to_owned(),
+        reasoning: text.to_owned(),
+        context_type: "project".to_owned(),
+        entity_id: None,
+        intent_label: None,
+        execution_mode: ExecutionMode::AgentReview,
+        requested_outputs: vec![text.to_owned(); 20],
+        priority_entities: Vec::new(),
+        status: PlanStatus::PendingReview,
+        steps: (0..12).map(|n| step(n, text)).collect(),
+        review: Some(PlanReview { verdict: Verdict::NeedsChanges, notes: text.to_owned() }),
+        revision: 1,
+        created_at: 1,
+    };
+    let fitted = |plans: Vec<Plan>, nodes: usize| {
+        let mut message = message(String::new(), nodes, "x");
+        message.execution_tree.as_mut().unwrap().plans = plans;
+        fit_message(message).unwrap().execution_tree.unwrap()
+    };
+    let long = "x".repeat(4_000);
+    let tree = fitted(vec![plan("short"), plan(&long)], 10);
+    assert_eq!(tree.plans[0], plan("short"));
+    assert_eq!((tree.plans[1].reasoning.len(), tree.plans[1].requested_outputs.len()), (4_000, 20));
+    assert_eq!(tree.plans[1].steps[11].instructions.chars().count(), PREVIEW_CHARS + 1);
+    // As many plans as a turn may make, as long as they may be.
+    let tree = fitted(vec![plan(&worst(4_000)); 8], 200);
+    assert!(serde_json::to_string(&tree).unwrap().len() <= TREE_BYTES);
+    assert_eq!((tree.nodes.len(), tree.plans.len(), tree.plans[7].steps.len()), (200, 8, 12));
+    let tree = fitted(vec![plan(&worst(4_000)); 100], 200);
+    assert!(serde_json::to_string(&tree).unwrap().len() <= TREE_BYTES);
+    assert_eq!((tree.nodes.len(), tree.plans.len()), (200, 0));
+}
+
+fn step(n: usize, text: &str) -> PlanStep {
+    PlanStep {
+        id: format!("step-{n}"),
+        title: text.chars().take(200).collect(),
+        instructions: text.to_owned(),
+        depends_on: Vec::new(),
+        tool: None,
+        status: StepStatus::Pending,
+    }
+}
+
+#[test]
+fn what_goes_to_d1_fits_whatever_a_turn_did() {
+    let content = worst(CONTENT_BYTES);
+    let message = fit_message(message(content, 10_000, "\\\"\\\"")).unwrap();
+    let tool = |n: usize| CallRecord::Tool {
+        id: format!("call_0123456789abcdef_{n}"),
+        tool_name: worst(1_000),
+        duration_ms: 1,
+        is_error: true,
+        detail: None,
+    };
+    let model = |n: usize| CallRecord::Model {
+        id: format!("model_{n}"),
+        provider: "p".to_owned(),
+        model: "m".to_owned(),
+        operation_type: "chat".to_owned(),
+        profile: "speed".to_owned(),
+        input_tokens: 1,
+        cached_tokens: 0,
+        output_tokens: 1,
+        cost_usd: None,
+        first_byte_ms: None,
+        duration_ms: 1,
+        retries: 0,
+        outcome: "ok".to_owned(),
+    };
+    let records: Vec<CallRecord> = (0..20_000).map(tool).chain((0..60).map(model)).collect();
+    let records = fit_calls(records).unwrap();
+    let models = records.iter().filter(|record| matches!(record, CallRecord::Model { .. })).count();
+    assert_eq!(models, 60, "what was paid for is kept");
+    assert!(records.len() > 500 && serde_json::to_string(&records).unwrap().len() < CALLS_BYTES + 100_000);
+    let calls = Calls {
+        turn_id: "turn".to_owned(),
+        message_id: "m".to_owned(),
+        context_type: "thread".to_owned(),
+        created_at: 1,
+        records,
+        used: None,
+        execution_mode: None,
+    };
+    let thread = ThreadRow { title: "t".to_owned(), created_at: 1, updated_at: 2 };
+    let owner = Owner { issuer: "key".to_owned(), tenant: "t".to_owned(), user: "u".to_owned() };
+    let outgoing = Outgoing::new(&owner, "thread", News::TurnEnded { thread, message, calls });
+    assert!(serde_json::to_string(&outgoing).unwrap().len() < LIMIT, "a row of the outbox");
+    for statement in statements(&[outgoing]).unwrap() {
+        rows_of(&[statement.rows]);
+    }
+}
+
+#[test]
+fn the_last_resort_of_a_history_fits_as_well() {
+    let history = vec![
+        Message::User { content: worst(100_000).into() },
+        Message::Assistant { content: "x".repeat(3_000_000), tool_calls: Vec::new(), raw: None },
+    ];
+    let json = fit(&history, 1_000_000).unwrap();
+    assert!(json.len() <= 1_000_000, "{}", json.len());
+    let read: Vec<Message> = serde_json::from_str(&json).unwrap();
+    let [Message::User { .. }, Message::Assistant { content, .. }] = read.as_slice() else {
+        panic!("{}", json!(read))
+    };
+    assert!(content.ends_with("[shortened: 3000000 bytes in all]"));
+}

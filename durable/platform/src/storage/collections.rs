@@ -1,0 +1,344 @@
+//! The collections of one user in D1: their documents, and the pieces of these that a search finds.
+
+use std::rc::Rc;
+
+use futures::FutureExt;
+use futures::future::{LocalBoxFuture, join, ready};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
+use worker::{Env, console_error};
+
+use super::knowledge::{Asked, Asking, number, rows, text};
+use super::rows::arrays;
+use super::vectors::{Near, Vectors};
+use features::knowledge::chunks::Chunk;
+use features::knowledge::embeddings::fused;
+use features::knowledge::search;
+use features::knowledge::{Collections, KnowledgeError};
+use wire::protocol::{Collection, Document, Owner, Passage};
+
+/// What a user may have: for what a person collects, and so that no search takes long.
+pub const MAX_COLLECTIONS: u32 = 100;
+pub const MAX_DOCUMENTS: u32 = 1_000;
+/// The bytes of all documents of a user's collections.
+pub const MAX_BYTES: u64 = 10_485_760;
+
+const COLLECTION: &str = "SELECT id, name, description, created_at, updated_at, \
+    (SELECT count(*) FROM documents d WHERE d.tenant = ?1 AND d.user_id = ?2 AND d.collection_id = c.id) AS documents, \
+    (SELECT coalesce(sum(bytes), 0) FROM documents d \
+      WHERE d.tenant = ?1 AND d.user_id = ?2 AND d.collection_id = c.id) AS bytes \
+    FROM collections c WHERE tenant = ?1 AND user_id = ?2";
+
+const DOCUMENT: &str = "SELECT id, name, media_type, bytes, chunks, created_at FROM documents \
+    WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3";
+
+/// A document is written where its collection is there and has room, and its pieces where it is.
+const ADD: &str = "INSERT INTO documents \
+    (tenant, user_id, id, collection_id, name, media_type, bytes, chunks, created_at) \
+    SELECT ?1, ?2, ?4, ?3, ?5, ?6, ?7, ?8, ?9 \
+    WHERE EXISTS (SELECT 1 FROM collections WHERE tenant = ?1 AND user_id = ?2 AND id = ?3) \
+    AND (SELECT count(*) FROM documents WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3) < ?10 \
+    AND (SELECT coalesce(sum(bytes), 0) FROM documents WHERE tenant = ?1 AND user_id = ?2) + ?7 <= ?11 \
+    RETURNING id";
+const ADD_CHUNKS: &str = "INSERT INTO chunks \
+    (tenant, user_id, collection_id, document_id, place, heading, text, terms, scope) \
+    SELECT ?1, ?2, ?3, ?4, value ->> 0, value ->> 1, value ->> 2, value ->> 3, ?5 FROM json_each(?6) \
+    WHERE EXISTS (SELECT 1 FROM documents WHERE tenant = ?1 AND user_id = ?2 AND id = ?4)";
+const TOUCH: &str = "UPDATE collections SET updated_at = max(updated_at, ?5) WHERE tenant = ?1 AND user_id = ?2 AND id = ?3 \
+    AND EXISTS (SELECT 1 FROM documents WHERE tenant = ?1 AND user_id = ?2 AND id = ?4)";
+
+/// As memories are ranked (`memories.rs`): by BM25 as the owner's rows alone make it. A score of 1 has all the words,
+/// each as no other piece has it.
+const MATCHING: &str = "WITH hits AS MATERIALIZED ( \
+      SELECT word.key AS word, word.value ->> 1 AS counts, chunks_fts.rowid AS number, \
+      -bm25(chunks_fts, 0.0, 1.0) AS score \
+      FROM json_each(?3) AS word JOIN chunks_fts WHERE chunks_fts MATCH word.value ->> 0), \
+    words AS (SELECT word, max(score) AS best, counts * ln(1.0 + ( \
+      SELECT count(*) FROM chunks WHERE tenant = ?1 AND user_id = ?2) * 1.0 / count(*)) AS weight \
+      FROM hits GROUP BY word), \
+    best AS (SELECT number, sum(score / best * weight) / (SELECT sum(weight) FROM words) AS score \
+      FROM hits JOIN words USING (word) GROUP BY number) \
+    SELECT c.collection_id, c.document_id, d.name AS document_name, c.place AS chunk, c.heading, c.text, \
+      round(best.score, 3) AS score FROM best JOIN chunks c USING (number) \
+    JOIN documents d ON d.tenant = c.tenant AND d.user_id = c.user_id AND d.id = c.document_id \
+    WHERE c.tenant = ?1 AND c.user_id = ?2 ORDER BY best.score DESC, c.number LIMIT ?4";
+
+/// The pieces of these documents and places, each with how alike it is, as far as they are in these collections.
+const AT: &str = "SELECT c.collection_id, c.document_id, d.name AS document_name, c.place AS chunk, c.heading, c.text, \
+      round(near.value ->> 2, 3) AS score FROM json_each(?3) AS near \
+    JOIN chunks c ON c.tenant = ?1 AND c.user_id = ?2 AND c.document_id = near.value ->> 0 \
+      AND c.place = near.value ->> 1 \
+    JOIN documents d ON d.tenant = c.tenant AND d.user_id = c.user_id AND d.id = c.document_id \
+    WHERE c.collection_id IN (SELECT value FROM json_each(?4)) ORDER BY near.key";
+
+/// The collections of one user; what their documents mean is in Vectorize as well, where that is configured.
+#[derive(Clone)]
+pub struct D1Collections {
+    d1: Asking,
+    vectors: Option<Rc<Vectors>>,
+}
+
+/// A document to be added, in its pieces.
+pub struct NewDocument<'a> {
+    pub document: &'a Document,
+    pub collection_id: &'a str,
+    pub chunks: &'a [Chunk],
+}
+
+/// Why a document was not added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotAdded {
+    NoCollection,
+    TooMany,
+    Full,
+}
+
+/// A document that is no more, and how many pieces it had.
+#[derive(Deserialize)]
+struct Deleted {
+    id: String,
+    chunks: u32,
+}
+
+#[derive(Deserialize)]
+struct Taken {
+    collections: u32,
+    documents: u32,
+}
+
+impl D1Collections {
+    pub fn new(env: &Env, owner: &Owner) -> Self {
+        D1Collections { d1: Asking::new(env, owner), vectors: Vectors::new(env).map(Rc::new) }
+    }
+
+    /// The newest after a place in the list, which is a time and an id.
+    pub async fn page(&self, limit: u32, after: Option<(u64, &str)>) -> Asked<Vec<Collection>> {
+        let (condition, values) = match after {
+            None => ("", vec![limit.into()]),
+            Some((at, id)) => (" AND (created_at, id) < (?4, ?5)", vec![limit.into(), number(at), text(id)]),
+        };
+        let sql = format!("{COLLECTION}{condition} ORDER BY created_at DESC, id DESC LIMIT ?3");
+        self.d1.rows(&sql, values).await
+    }
+
+    pub async fn get(&self, id: &str) -> Asked<Option<Collection>> {
+        let found: Vec<Collection> = self.d1.rows(&format!("{COLLECTION} AND id = ?3"), [text(id)]).await?;
+        Ok(found.into_iter().next())
+    }
+
+    /// Those of the given ones that the user has, by id.
+    pub async fn named(&self, ids: &[String]) -> Asked<Vec<(String, String)>> {
+        #[derive(Deserialize)]
+        struct Named {
+            id: String,
+            name: String,
+        }
+        const SQL: &str = "SELECT id, name FROM collections \
+            WHERE tenant = ?1 AND user_id = ?2 AND id IN (SELECT value FROM json_each(?3))";
+        let ids = Value::from(ids).to_string();
+        let named: Vec<Named> = self.d1.rows(SQL, [text(&ids)]).await?;
+        Ok(named.into_iter().map(|Named { id, name }| (id, name)).collect())
+    }
+
+    /// Whether there was room for it.
+    pub async fn create(&self, new: &Collection) -> Asked<bool> {
+        const SQL: &str = "INSERT INTO collections \
+            (tenant, user_id, id, name, description, created_at, updated_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?6 \
+            WHERE (SELECT count(*) FROM collections WHERE tenant = ?1 AND user_id = ?2) < ?7 RETURNING id";
+        let Collection { id, name, description, created_at, .. } = new;
+        let values = [text(id), text(name), text(description), number(*created_at), MAX_COLLECTIONS.into()];
+        Ok(!self.d1.rows::<IgnoredAny>(SQL, values).await?.is_empty())
+    }
+
+    /// Deletes a collection with all that is in it; whether it was there.
+    pub async fn delete(&self, id: &str) -> Asked<bool> {
+        let one = |sql| self.d1.prepare(sql, [text(id)]);
+        let results = self
+            .d1
+            .batch(vec![
+                one("DELETE FROM chunks WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3")?,
+                one(
+                    "DELETE FROM documents WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 RETURNING id, chunks",
+                )?,
+                one("DELETE FROM collections WHERE tenant = ?1 AND user_id = ?2 AND id = ?3 RETURNING id")?,
+            ])
+            .await?;
+        if let Some(documents) = results.get(1) {
+            self.forget(rows(documents)?).await;
+        }
+        Ok(results.last().map(rows::<IgnoredAny>).transpose()?.is_some_and(|deleted| !deleted.is_empty()))
+    }
+
+    /// A page of a collection's documents, newest first.
+    pub async fn documents(
+        &self,
+        collection_id: &str,
+        limit: u32,
+        after: Option<(u64, &str)>,
+    ) -> Asked<Vec<Document>> {
+        let mut values = vec![text(collection_id), limit.into()];
+        let condition = match after {
+            None => "",
+            Some((at, id)) => {
+                values.extend([number(at), text(id)]);
+                " AND (created_at, id) < (?5, ?6)"
+            }
+        };
+        let sql = format!("{DOCUMENT}{condition} ORDER BY created_at DESC, id DESC LIMIT ?4");
+        self.d1.rows(&sql, values).await
+    }
+
+    /// The bytes of all documents that the user has.
+    pub async fn bytes(&self) -> Asked<u64> {
+        #[derive(Deserialize)]
+        struct Sum {
+            bytes: u64,
+        }
+        const SQL: &str =
+            "SELECT coalesce(sum(bytes), 0) AS bytes FROM documents WHERE tenant = ?1 AND user_id = ?2";
+        let sums: Vec<Sum> = self.d1.rows(SQL, []).await?;
+        Ok(sums.first().map_or(0, |sum| sum.bytes))
+    }
+
+    /// Whether documents and questions are embedded here.
+    pub fn embeds(&self) -> bool {
+        self.vectors.is_some()
+    }
+
+    /// Adds a document with its pieces: all of it, or nothing. What it means is told first: vectors without a document find
+    /// nothing, a document without vectors would never be found by what it means.
+    pub async fn add(&self, new: &NewDocument<'_>) -> Asked<Result<(), NotAdded>> {
+        let NewDocument { document, collection_id, chunks } = new;
+        let known = Deleted { id: document.id.clone(), chunks: document.chunks };
+        if let Some(vectors) = &self.vectors
+            && let Err(error) = vectors.add(&self.scope(collection_id), &document.id, chunks).await
+        {
+            self.forget(vec![known]).await;
+            return Err(error);
+        }
+        let added = self.write(new).await?;
+        if added.is_err() {
+            self.forget(vec![known]).await;
+        }
+        Ok(added)
+    }
+
+    async fn write(&self, new: &NewDocument<'_>) -> Asked<Result<(), NotAdded>> {
+        let NewDocument { document, collection_id, chunks } = new;
+        let Document { id, name, media_type, bytes, chunks: count, created_at } = document;
+        let of =
+            |sql, more: Vec<_>| self.d1.prepare(sql, [text(collection_id), text(id)].into_iter().chain(more));
+        let document = [text(name), text(media_type), number(*bytes), (*count).into(), number(*created_at)];
+        let limits = [MAX_DOCUMENTS.into(), number(MAX_BYTES)];
+        let mut batch = vec![of(ADD, document.into_iter().chain(limits).collect())?];
+        let scope = text(&self.scope(collection_id));
+        for array in arrays(&chunk_rows(chunks)) {
+            batch.push(of(ADD_CHUNKS, vec![scope.clone(), text(&array)])?);
+        }
+        batch.push(of(TOUCH, vec![number(*created_at)])?);
+        const TAKEN: &str = "SELECT (SELECT count(*) FROM collections WHERE tenant = ?1 AND user_id = ?2 AND id = ?3) \
+            AS collections, (SELECT count(*) FROM documents \
+            WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 AND id <> ?4) AS documents";
+        batch.push(of(TAKEN, Vec::new())?);
+        let results = self.d1.batch(batch).await?;
+        let added =
+            results.first().map(rows::<IgnoredAny>).transpose()?.is_some_and(|added| !added.is_empty());
+        let taken = results.last().map(rows::<Taken>).transpose()?.unwrap_or_default().into_iter().next();
+        Ok(match taken {
+            _ if added => Ok(()),
+            Some(Taken { collections: 0, .. }) | None => Err(NotAdded::NoCollection),
+            Some(Taken { documents, .. }) if documents >= MAX_DOCUMENTS => Err(NotAdded::TooMany),
+            Some(_) => Err(NotAdded::Full),
+        })
+    }
+
+    /// Deletes a document; whether it was there.
+    pub async fn remove(&self, collection_id: &str, id: &str) -> Asked<bool> {
+        let one = |sql| self.d1.prepare(sql, [text(collection_id), text(id)]);
+        let results = self
+            .d1
+            .batch(vec![
+                one("DELETE FROM chunks WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 AND document_id = ?4")?,
+                one("DELETE FROM documents WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 AND id = ?4 \
+                    RETURNING id, chunks")?,
+            ])
+            .await?;
+        let deleted: Vec<Deleted> = results.last().map(rows).transpose()?.unwrap_or_default();
+        let was_there = !deleted.is_empty();
+        self.forget(deleted).await;
+        Ok(was_there)
+    }
+
+    /// Deleted documents' vectors go as well. Where that fails they stay, and find nothing.
+    async fn forget(&self, deleted: Vec<Deleted>) {
+        let Some(vectors) = &self.vectors else { return };
+        let documents: Vec<_> = deleted.into_iter().map(|Deleted { id, chunks }| (id, chunks)).collect();
+        if let Err(KnowledgeError(error)) = vectors.remove(&documents).await {
+            console_error!("{error}");
+        }
+    }
+
+    fn scope(&self, collection_id: &str) -> String {
+        self.d1.owner.token_of(&["collection", collection_id])
+    }
+}
+
+/// The rows of a document's pieces: a few of these arrays take all of it.
+fn chunk_rows(chunks: &[Chunk]) -> Vec<String> {
+    let row = |(place, Chunk { heading, text }): (usize, &Chunk)| {
+        let terms = search::indexed(&format!("{heading}\n{text}"));
+        json!([place + 1, heading, text, terms]).to_string()
+    };
+    chunks.iter().enumerate().map(row).collect()
+}
+
+impl Collections for D1Collections {
+    fn search(
+        &self,
+        collections: &[String],
+        question: &str,
+        limit: u32,
+    ) -> LocalBoxFuture<'static, Result<Vec<Passage>, KnowledgeError>> {
+        let scopes: Vec<String> = collections.iter().map(|id| self.scope(id)).collect();
+        let by_words = match search::expressions(&scopes, question) {
+            None => ready(Ok(Vec::new())).boxed_local(),
+            Some(words) => {
+                let asking = self.d1.clone();
+                async move { asking.rows(MATCHING, [text(&words), limit.into()]).await }.boxed_local()
+            }
+        };
+        let Some(vectors) = self.vectors.clone() else { return by_words };
+        let by_meaning =
+            near(vectors, self.d1.clone(), scopes, collections.to_vec(), question.to_owned(), limit);
+        async move {
+            let (by_words, by_meaning) = join(by_words, by_meaning).await;
+            let by_meaning = by_meaning.unwrap_or_else(|KnowledgeError(error)| {
+                console_error!("{error}");
+                Vec::new()
+            });
+            Ok(fused(by_words?, by_meaning, usize::try_from(limit).unwrap_or(usize::MAX)))
+        }
+        .boxed_local()
+    }
+}
+
+/// What a question is near to, as passages.
+async fn near(
+    vectors: Rc<Vectors>,
+    asking: Asking,
+    scopes: Vec<String>,
+    collections: Vec<String>,
+    question: String,
+    limit: u32,
+) -> Asked<Vec<Passage>> {
+    let near = vectors.nearest(&scopes, &question, limit).await?;
+    if near.is_empty() {
+        return Ok(Vec::new());
+    }
+    let places = near
+        .into_iter()
+        .map(|Near { document_id, place, similarity }| json!([document_id, place, similarity]));
+    let places = Value::Array(places.collect()).to_string();
+    asking.rows(AT, [text(&places), text(&Value::from(collections).to_string())]).await
+}

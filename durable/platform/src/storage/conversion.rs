@@ -1,0 +1,81 @@
+//! PDFs as text: Workers AI's Markdown Conversion reads them, where its binding is. A library of our own would have to be
+//! small, and sure not to panic for everybody on a broken file.
+//!
+//! <https://developers.cloudflare.com/workers-ai/features/markdown-conversion/usage/binding/>
+
+use std::time::Duration;
+
+use futures::future::{Either, select};
+use futures::pin_mut;
+use js_sys::{Array, Object, Promise, Reflect, Uint8Array};
+use wasm_bindgen::prelude::*;
+use worker::wasm_bindgen_futures::JsFuture;
+use worker::{Delay, Env};
+
+use crate::env::{AI, binding, is_bound};
+
+/// How long a conversion may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+const PDF: &str = "application/pdf";
+
+/// Why there is no text.
+#[derive(Debug)]
+pub enum Unread {
+    /// This deployment has nothing that reads PDFs.
+    NotHere,
+    /// The file is none that can be read.
+    Broken,
+    /// The service did not do its work; the text is for the operator.
+    Failed(String),
+}
+
+#[wasm_bindgen]
+extern "C" {
+    type Ai;
+    #[wasm_bindgen(method, catch, js_name = toMarkdown)]
+    fn to_markdown(this: &Ai, file: &Object) -> Result<Promise, JsValue>;
+
+    type Blob;
+    #[wasm_bindgen(constructor, catch)]
+    fn new(parts: &Array, options: &Object) -> Result<Blob, JsValue>;
+}
+
+/// A PDF's text, as Markdown.
+pub async fn markdown_of_pdf(env: &Env, pdf: &[u8]) -> Result<String, Unread> {
+    if !is_bound(env, AI) {
+        return Err(Unread::NotHere);
+    }
+    if !pdf.starts_with(b"%PDF-") {
+        return Err(Unread::Broken);
+    }
+    let ai: Ai = binding(env, AI).unchecked_into();
+    let asked = ai.to_markdown(&file(pdf).map_err(failed)?).map_err(failed)?;
+    let (converting, patience) = (JsFuture::from(asked), Delay::from(PATIENCE));
+    pin_mut!(converting, patience);
+    let answer = match select(converting, patience).await {
+        Either::Left((answer, _)) => answer.map_err(failed)?,
+        Either::Right(_) => return Err(Unread::Failed("no answer in time".to_owned())),
+    };
+    let member = |name: &str| Reflect::get(&answer, &name.into()).ok()?.as_string();
+    match (member("format").as_deref(), member("data")) {
+        (Some("markdown"), Some(text)) => Ok(text),
+        (Some("error"), _) => Err(Unread::Broken),
+        _ => Err(Unread::Failed("an answer that cannot be read".to_owned())),
+    }
+}
+
+fn file(pdf: &[u8]) -> Result<Object, JsValue> {
+    let options = Object::new();
+    Reflect::set(&options, &"type".into(), &PDF.into())?;
+    let blob = Blob::new(&Array::of1(&Uint8Array::from(pdf)), &options)?;
+    let file = Object::new();
+    Reflect::set(&file, &"name".into(), &"document.pdf".into())?;
+    Reflect::set(&file, &"blob".into(), &blob)?;
+    Ok(file)
+}
+
+fn failed(error: JsValue) -> Unread {
+    let message = Reflect::get(&error, &"message".into()).unwrap_or_default();
+    Unread::Failed(message.as_string().unwrap_or_default())
+}

@@ -1,0 +1,84 @@
+//! What a turn leaves to the model's view of the conversation, made to fit into its row. Pure.
+
+use wire::model::Message;
+use wire::protocol::Content;
+
+use super::StoreError;
+use super::fit::cut;
+use super::rows::json_bytes;
+
+/// The most bytes of one turn's history: half of the platform's 2 MB for a row, the message itself stands beside it.
+pub const MAX_BYTES: usize = 1_000_000;
+/// What is left of a tool's result, in characters, when it must be shortened; tried in this order.
+const RESULT_CHARS: [usize; 3] = [8_000, 1_000, 100];
+
+/// The history as JSON. Where it is too long its tool results are shortened, then the providers' own messages are
+/// left out, then images and files, and at last only the user's message and the last answer stay: no call is ever left
+/// without its result.
+pub fn fit(history: &[Message], max_bytes: usize) -> Result<String, StoreError> {
+    let json = serde_json::to_string(history)?;
+    if json.len() <= max_bytes {
+        return Ok(json);
+    }
+    let mut shorter = history.to_vec();
+    for chars in RESULT_CHARS {
+        shorter.iter_mut().for_each(|message| shorten(message, chars));
+        let json = serde_json::to_string(&shorter)?;
+        if json.len() <= max_bytes {
+            return Ok(json);
+        }
+    }
+    for message in &mut shorter {
+        if let Message::Assistant { raw, .. } = message {
+            *raw = None;
+        }
+    }
+    let json = serde_json::to_string(&shorter)?;
+    if json.len() <= max_bytes {
+        return Ok(json);
+    }
+    for message in &mut shorter {
+        if let Message::User { content } = message {
+            *content = content.text().into_owned().into();
+        }
+    }
+    let json = serde_json::to_string(&shorter)?;
+    if json.len() <= max_bytes {
+        return Ok(json);
+    }
+    // Room for both, and for what is around them.
+    let half = max_bytes.saturating_sub(200) / 2;
+    let short =
+        |content: &str| if json_bytes(content) > half { cut(content, half) } else { content.to_owned() };
+    let first = history.iter().find_map(|message| match message {
+        Message::User { content } => Some(Message::User { content: short(&content.text()).into() }),
+        _ => None,
+    });
+    let last = history.iter().rev().find_map(|message| match message {
+        Message::Assistant { content, .. } if !content.is_empty() => {
+            Some(Message::Assistant { content: short(content), tool_calls: Vec::new(), raw: None })
+        }
+        _ => None,
+    });
+    let ends: Vec<Message> = first.into_iter().chain(last).collect();
+    Ok(serde_json::to_string(&ends)?)
+}
+
+/// The images and files that the user's message had, with its words; none where it had none, or where they were left
+/// out.
+pub fn question(history: &str) -> Result<Option<Content>, StoreError> {
+    let messages: Vec<Message> = serde_json::from_str(history)?;
+    Ok(messages.into_iter().find_map(|message| match message {
+        Message::User { content } if !content.parts().is_empty() => Some(content),
+        _ => None,
+    }))
+}
+
+fn shorten(message: &mut Message, chars: usize) {
+    if let Message::Tool { content, .. } = message
+        && let Some((at, _)) = content.char_indices().nth(chars)
+    {
+        content.truncate(at);
+        content.push_str("\n[shortened]");
+    }
+}

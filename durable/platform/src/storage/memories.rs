@@ -1,0 +1,123 @@
+//! The memories of one user in D1.
+
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+use serde::Deserialize;
+use worker::Env;
+
+use super::knowledge::{Asked, Asking, number, text};
+use features::knowledge::memories::MAX_MEMORIES;
+use features::knowledge::search;
+use features::knowledge::{KnowledgeError, Memories, Remembered};
+use wire::protocol::{Memory, Owner};
+
+/// Of what is full or known already nothing is written; what is said again is new again.
+const REMEMBER: &str = "INSERT INTO memories \
+    (tenant, user_id, id, thread_id, content, terms, scope, created_at, updated_at) \
+    SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8 \
+    WHERE (SELECT count(*) FROM memories WHERE tenant = ?1 AND user_id = ?2) < ?9 \
+    OR EXISTS (SELECT 1 FROM memories WHERE tenant = ?1 AND user_id = ?2 AND content = ?5) \
+    ON CONFLICT DO UPDATE SET updated_at = excluded.updated_at RETURNING id";
+
+const NEWEST: &str = "SELECT id, content, created_at, updated_at FROM memories \
+    WHERE tenant = ?1 AND user_id = ?2 ORDER BY updated_at DESC, id DESC LIMIT ?3";
+
+const NEWEST_AFTER: &str = "SELECT id, content, created_at, updated_at FROM memories \
+    WHERE tenant = ?1 AND user_id = ?2 AND (updated_at, id) < (?4, ?5) ORDER BY updated_at DESC, id DESC LIMIT ?3";
+
+/// By BM25, as the owner's rows alone make it: FTS5 weighs a word by its rarity in what all users have, which nobody
+/// is to learn, so each word's scores are taken relative to the best and weighed by the word's rarity among the owner's.
+const MATCHING: &str = "WITH hits AS MATERIALIZED ( \
+      SELECT word.key AS word, word.value ->> 1 AS counts, memories_fts.rowid AS number, \
+      -bm25(memories_fts, 0.0, 1.0) AS score \
+      FROM json_each(?3) AS word JOIN memories_fts WHERE memories_fts MATCH word.value ->> 0), \
+    words AS (SELECT word, max(score) AS best, counts * ln(1.0 + ( \
+      SELECT count(*) FROM memories WHERE tenant = ?1 AND user_id = ?2) * 1.0 / count(*)) AS weight \
+      FROM hits GROUP BY word) \
+    SELECT id, content, created_at, updated_at FROM hits JOIN words USING (word) JOIN memories USING (number) \
+    WHERE tenant = ?1 AND user_id = ?2 GROUP BY number ORDER BY sum(score / best * weight) DESC, updated_at DESC, id \
+    LIMIT ?4";
+
+/// The memories of one user, as the calls of one thread see them.
+pub struct D1Memories {
+    asking: Asking,
+    thread_id: String,
+}
+
+#[derive(Deserialize)]
+struct Id {
+    id: String,
+}
+
+impl D1Memories {
+    pub fn new(env: &Env, owner: &Owner, thread_id: &str) -> Self {
+        D1Memories { asking: Asking::new(env, owner), thread_id: thread_id.to_owned() }
+    }
+
+    /// The newest after a place in the list, which is a time and an id.
+    pub async fn page(&self, limit: u32, after: Option<(u64, &str)>) -> Asked<Vec<Memory>> {
+        match after {
+            None => self.asking.rows(NEWEST, [limit.into()]).await,
+            Some((at, id)) => self.asking.rows(NEWEST_AFTER, [limit.into(), number(at), text(id)]).await,
+        }
+    }
+
+    /// Forgets all of them.
+    pub async fn clear(&self) -> Asked<()> {
+        const SQL: &str = "DELETE FROM memories WHERE tenant = ?1 AND user_id = ?2 RETURNING id";
+        self.asking.rows::<Id>(SQL, []).await.map(drop)
+    }
+}
+
+impl Memories for D1Memories {
+    fn remember(
+        &self,
+        content: &str,
+        operation: &str,
+        now_ms: u64,
+    ) -> LocalBoxFuture<'static, Result<Remembered, KnowledgeError>> {
+        let own = self.asking.owner.memory_id(&self.thread_id, operation).to_string();
+        let values = [
+            text(&own),
+            text(&self.thread_id),
+            text(content),
+            text(&search::indexed(content)),
+            text(&self.asking.owner.token()),
+            number(now_ms),
+            MAX_MEMORIES.into(),
+        ];
+        let asking = self.asking.clone();
+        async move {
+            let written: Vec<Id> = asking.rows(REMEMBER, values).await?;
+            Ok(match written.into_iter().next() {
+                Some(Id { id }) if id == own => Remembered::Stored(id),
+                Some(Id { id }) => Remembered::Known(id),
+                None => Remembered::Full,
+            })
+        }
+        .boxed_local()
+    }
+
+    fn recall(
+        &self,
+        question: Option<&str>,
+        limit: u32,
+    ) -> LocalBoxFuture<'static, Result<Vec<Memory>, KnowledgeError>> {
+        let asking = self.asking.clone();
+        let words = question.map(|question| search::expressions(&[asking.owner.token()], question));
+        async move {
+            match words {
+                None => asking.rows(NEWEST, [limit.into()]).await,
+                Some(None) => Ok(Vec::new()),
+                Some(Some(words)) => asking.rows(MATCHING, [text(&words), limit.into()]).await,
+            }
+        }
+        .boxed_local()
+    }
+
+    fn forget(&self, id: &str) -> LocalBoxFuture<'static, Result<bool, KnowledgeError>> {
+        const SQL: &str = "DELETE FROM memories WHERE tenant = ?1 AND user_id = ?2 AND id = ?3 RETURNING id";
+        let (asking, id) = (self.asking.clone(), text(id));
+        async move { Ok(!asking.rows::<Id>(SQL, [id]).await?.is_empty()) }.boxed_local()
+    }
+}

@@ -1,0 +1,87 @@
+//! Where a thread is kept: SQLite in its object, which is the authority, and D1, the index across threads.
+//!
+//! Owns tables, statements and the mapping between rows and our types. Does not decide anything: who may write, when,
+//! and what happens next is `shell/`. What names the platform exists on wasm32 alone.
+
+pub mod fit;
+pub mod history;
+pub mod outgoing;
+pub mod page;
+pub mod rows;
+pub mod salvage;
+pub mod schema;
+
+#[cfg(target_arch = "wasm32")]
+pub mod collections;
+#[cfg(target_arch = "wasm32")]
+pub mod conversion;
+#[cfg(target_arch = "wasm32")]
+pub mod d1;
+#[cfg(target_arch = "wasm32")]
+pub mod files;
+#[cfg(target_arch = "wasm32")]
+pub mod knowledge;
+#[cfg(target_arch = "wasm32")]
+pub mod log;
+#[cfg(target_arch = "wasm32")]
+pub mod memories;
+#[cfg(target_arch = "wasm32")]
+pub mod outbox;
+#[cfg(target_arch = "wasm32")]
+pub mod plans;
+#[cfg(target_arch = "wasm32")]
+pub mod projects;
+#[cfg(target_arch = "wasm32")]
+pub mod quota;
+#[cfg(target_arch = "wasm32")]
+pub mod sql;
+#[cfg(target_arch = "wasm32")]
+pub mod thread;
+#[cfg(target_arch = "wasm32")]
+pub mod trim;
+#[cfg(target_arch = "wasm32")]
+pub mod vectors;
+
+#[cfg(test)]
+mod bounds_tests;
+#[cfg(test)]
+mod migrations_tests;
+#[cfg(test)]
+mod schema_tests;
+#[cfg(test)]
+mod tests;
+
+/// A turn that could not be rebuilt. Stands in its row until an attempt succeeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failing {
+    /// When the first attempt failed (milliseconds since 1970).
+    pub since_ms: u64,
+    /// The attempts that count.
+    pub attempts: u32,
+    /// When the next one is made.
+    pub retry_at_ms: u64,
+}
+
+/// The storage refused, or holds what cannot be read. The text is for the operator, never for a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreError(pub String);
+
+impl std::fmt::Display for StoreError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+impl From<serde_json::Error> for StoreError {
+    fn from(error: serde_json::Error) -> Self {
+        StoreError(format!("JSON: {error}"))
+    }
+}
+
+impl From<StoreError> for engine::ports::LogError {
+    fn from(error: StoreError) -> Self {
+        engine::ports::LogError::Storage(error.0)
+    }
+}

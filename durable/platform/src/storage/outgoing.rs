@@ -1,0 +1,366 @@
+//! What a thread tells D1: the payloads of its outbox and the statements that they become. Pure.
+//!
+//! Every statement is an upsert or a deletion that names tenant and user, so it may arrive late or twice. Each takes
+//! its rows as one JSON array, which keeps a batch of any size within D1's 100 bound parameters.
+
+mod telemetry;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use self::telemetry::{CallRows, INSERT_ERROR_LOG, INSERT_LLM_USAGE, INSERT_TOOL_USAGE};
+use engine::budget::Amount;
+use engine::journal::{CallRecord, Failure};
+use wire::protocol::{Owner, Plan, StoredMessage};
+
+use super::StoreError;
+use super::rows::arrays;
+
+/// One row of the outbox: what happened in which thread.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outgoing {
+    pub tenant: String,
+    pub user_id: String,
+    pub thread_id: String,
+    pub news: News,
+}
+
+/// What D1 must learn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum News {
+    TurnStarted {
+        thread: ThreadRow,
+        message: StoredMessage,
+    },
+    Renamed {
+        thread: ThreadRow,
+    },
+    /// Messages whose place others took.
+    MessagesReplaced {
+        ids: Vec<String>,
+    },
+    TurnEnded {
+        thread: ThreadRow,
+        message: StoredMessage,
+        calls: Calls,
+    },
+    /// A plan as it is after a turn.
+    PlanChanged {
+        turn_id: String,
+        plan: Box<Plan>,
+        updated_at: u64,
+    },
+    /// What is kept of a turn whose thread was deleted before D1 heard of it: what was spent must add up.
+    Spent {
+        calls: Calls,
+    },
+    /// Something failed outside of a turn.
+    Failed {
+        failure: Failure,
+        created_at: u64,
+    },
+    ThreadDeleted {
+        /// Where its files were.
+        #[serde(default)]
+        workspace_root: Option<String>,
+    },
+}
+
+/// The thread as the list shows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ThreadRow {
+    pub title: String,
+    pub created_at: u64,
+    pub updated_at: u64,
+}
+
+/// The calls of one turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Calls {
+    pub turn_id: String,
+    /// The assistant message's id. Unique where a turn id is not, since clients choose that, it makes the rows' ids so.
+    pub message_id: String,
+    pub context_type: String,
+    pub created_at: u64,
+    pub records: Vec<CallRecord>,
+    /// What quotas are charged; none where that is not known.
+    #[serde(default)]
+    pub used: Option<Amount>,
+    /// How the turn's plan was to be carried out; none where it had none.
+    #[serde(default)]
+    pub execution_mode: Option<String>,
+}
+
+impl Calls {
+    /// What was spent, without what tools were asked for and what failures said: both may repeat what was deleted.
+    fn without_content(mut self) -> Self {
+        self.records.retain(|record| !matches!(record, CallRecord::Failure(_)));
+        for record in &mut self.records {
+            if let CallRecord::Tool { detail, .. } = record {
+                *detail = None;
+            }
+        }
+        self
+    }
+}
+
+impl Outgoing {
+    /// News of an owner's thread.
+    pub fn new(owner: &Owner, thread_id: impl Into<String>, news: News) -> Self {
+        let (tenant, user_id) = (owner.tenant.clone(), owner.user_id());
+        Outgoing { tenant, user_id, thread_id: thread_id.into(), news }
+    }
+
+    /// The turn whose message this is.
+    pub fn turn_id(&self) -> Option<&str> {
+        match &self.news {
+            News::TurnStarted { message, .. } | News::TurnEnded { message, .. } => Some(&message.turn_id),
+            News::Renamed { .. }
+            | News::MessagesReplaced { .. }
+            | News::PlanChanged { .. }
+            | News::Spent { .. }
+            | News::Failed { .. }
+            | News::ThreadDeleted { .. } => None,
+        }
+    }
+
+    /// The message that it brings.
+    pub fn message_id(&self) -> Option<&str> {
+        match &self.news {
+            News::TurnStarted { message, .. } | News::TurnEnded { message, .. } => Some(&message.id),
+            _ => None,
+        }
+    }
+
+    /// The same as it is told now, which may be late and after what came later: with the thread's present title, and
+    /// without its message where another took that one's place meanwhile.
+    pub fn told_now(mut self, title: &str, replaced: bool) -> Self {
+        if let News::TurnStarted { thread, .. } | News::TurnEnded { thread, .. } | News::Renamed { thread } =
+            &mut self.news
+        {
+            title.clone_into(&mut thread.title);
+        }
+        match self.news {
+            News::TurnStarted { thread, .. } if replaced => {
+                Outgoing { news: News::Renamed { thread }, ..self }
+            }
+            News::TurnEnded { calls, .. } if replaced => {
+                let news = News::Spent { calls: calls.without_content() };
+                Outgoing { news, ..self }
+            }
+            _ => self,
+        }
+    }
+
+    /// What of it survives the deletion of its thread.
+    pub fn without_content(self) -> Option<Self> {
+        match self.news {
+            News::TurnEnded { calls, .. } | News::Spent { calls } => {
+                let news = News::Spent { calls: calls.without_content() };
+                Some(Outgoing { news, ..self })
+            }
+            News::TurnStarted { .. }
+            | News::Renamed { .. }
+            | News::MessagesReplaced { .. }
+            | News::PlanChanged { .. }
+            | News::Failed { .. }
+            | News::ThreadDeleted { .. } => None,
+        }
+    }
+}
+
+/// A statement with its one parameter, a JSON array of rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    pub sql: &'static str,
+    pub rows: String,
+}
+
+const UPSERT_THREADS: &str = "
+INSERT INTO threads (tenant, user_id, id, title, created_at, updated_at)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(?1) WHERE true
+ON CONFLICT (tenant, user_id, id) DO UPDATE SET
+  title = excluded.title, updated_at = max(updated_at, excluded.updated_at)";
+
+const UPSERT_MESSAGES: &str = "
+INSERT INTO messages (tenant, user_id, id, thread_id, turn_id, role, content, execution_tree, usage, finish_reason,
+  created_at)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
+  value ->> 8, value ->> 9, value ->> 10 FROM json_each(?1) WHERE true
+ON CONFLICT (tenant, user_id, id) DO UPDATE SET
+  content = excluded.content, execution_tree = excluded.execution_tree, usage = excluded.usage,
+  finish_reason = excluded.finish_reason";
+
+/// What a thread tells later of a plan is newer, whatever comes first.
+const UPSERT_PLANS: &str = "
+INSERT INTO plans (tenant, user_id, thread_id, id, turn_id, objective, intent_label, context_type, entity_id,
+  execution_mode, status, review_verdict, payload, revision, created_at, updated_at)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
+  value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14, value ->> 15
+FROM json_each(?1) WHERE true
+ON CONFLICT (tenant, user_id, thread_id, id) DO UPDATE SET
+  turn_id = excluded.turn_id, intent_label = excluded.intent_label, status = excluded.status,
+  review_verdict = excluded.review_verdict, payload = excluded.payload, revision = excluded.revision,
+  updated_at = excluded.updated_at
+WHERE excluded.revision > plans.revision";
+
+const DELETE_PLANS: &str = "
+DELETE FROM plans WHERE (tenant, user_id, thread_id) IN (SELECT value ->> 0, value ->> 1, value ->> 2
+FROM json_each(?1))";
+
+const DELETE_REPLACED: &str = "
+DELETE FROM messages WHERE (tenant, user_id, id) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1))";
+
+const DELETE_MESSAGES: &str = "
+DELETE FROM messages WHERE (tenant, user_id, thread_id) IN (SELECT value ->> 0, value ->> 1, value ->> 2
+FROM json_each(?1))";
+
+/// What a tool was asked for, and what failures said, may repeat what a user deleted. The rest of these rows stays: what was
+/// spent must add up. The rows of a thread:
+const BLANK_DETAILS: &str = "
+UPDATE tool_usage SET detail = NULL WHERE detail IS NOT NULL AND (tenant, user_id, id) IN (
+  SELECT t.tenant, t.user_id, t.id FROM json_each(?1) JOIN tool_usage t ON t.tenant = value ->> 0
+  AND t.user_id = value ->> 1 AND t.thread_id = value ->> 2 AND t.detail IS NOT NULL)";
+
+const BLANK_ERRORS: &str = "
+UPDATE error_log SET message = '' WHERE message <> '' AND (tenant, user_id, id) IN (
+  SELECT e.tenant, e.user_id, e.id FROM json_each(?1) JOIN error_log e ON e.tenant = value ->> 0
+  AND e.user_id = value ->> 1 AND e.thread_id = value ->> 2 AND e.message <> '')";
+
+/// The rows of an answer, whose ids begin with the message's and a slash (`telemetry.rs`); a zero comes after a slash.
+const BLANK_REPLACED_DETAILS: &str = "
+UPDATE tool_usage SET detail = NULL WHERE detail IS NOT NULL AND (tenant, user_id, id) IN (
+  SELECT t.tenant, t.user_id, t.id FROM json_each(?1) JOIN tool_usage t ON t.tenant = value ->> 0
+  AND t.user_id = value ->> 1 AND t.id >= (value ->> 2) || '/' AND t.id < (value ->> 2) || '0')";
+
+const BLANK_REPLACED_ERRORS: &str = "
+UPDATE error_log SET message = '' WHERE message <> '' AND (tenant, user_id, id) IN (
+  SELECT e.tenant, e.user_id, e.id FROM json_each(?1) JOIN error_log e ON e.tenant = value ->> 0
+  AND e.user_id = value ->> 1 AND e.id >= (value ->> 2) || '/' AND e.id < (value ->> 2) || '0')";
+
+const DELETE_THREADS: &str = "
+DELETE FROM threads WHERE (tenant, user_id, id) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1))";
+
+/// The statements of one D1 batch for these rows of the outbox, which are in the order in which they were written.
+/// Deletions come last: a thread's object writes nothing after its own, and no message after its, so nothing can come
+/// back.
+pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
+    let (mut threads, mut messages, mut plans) = (Vec::new(), Vec::new(), Vec::new());
+    let mut rows = CallRows::default();
+    let (mut replaced_messages, mut deleted) = (Vec::new(), Vec::new());
+    for out in outbox {
+        let Outgoing { tenant, user_id, thread_id, news } = out;
+        if let News::TurnStarted { thread, .. } | News::TurnEnded { thread, .. } | News::Renamed { thread } =
+            news
+        {
+            let ThreadRow { title, created_at, updated_at } = thread;
+            threads.push((tenant, user_id, thread_id, title, created_at, updated_at));
+        }
+        match news {
+            News::TurnStarted { message, .. } | News::TurnEnded { message, .. } => {
+                messages.push(message_row(out, message)?);
+            }
+            News::MessagesReplaced { ids } => {
+                replaced_messages.extend(ids.iter().map(|id| (tenant, user_id, id)));
+            }
+            News::ThreadDeleted { .. } => deleted.push((tenant, user_id, thread_id)),
+            News::Failed { failure, created_at } => {
+                rows.add_failure(out, failure, *created_at);
+            }
+            News::PlanChanged { turn_id, plan, updated_at } => {
+                plans.push(plan_row(out, turn_id, plan, *updated_at)?);
+            }
+            News::Renamed { .. } | News::Spent { .. } => {}
+        }
+        if let News::TurnEnded { calls, .. } | News::Spent { calls } = news {
+            rows.add(out, calls);
+        }
+    }
+    let mut all = Vec::new();
+    let mut add = |sql: &'static str, rows: Vec<String>| {
+        all.extend(arrays(&rows).into_iter().map(|rows| Statement { sql, rows }));
+    };
+    add(UPSERT_THREADS, json_rows(&threads)?);
+    add(UPSERT_MESSAGES, json_rows(&messages)?);
+    add(INSERT_LLM_USAGE, json_rows(&rows.llm_usage)?);
+    add(INSERT_TOOL_USAGE, json_rows(&rows.tool_usage)?);
+    add(INSERT_ERROR_LOG, json_rows(&rows.failures)?);
+    add(UPSERT_PLANS, json_rows(&plans)?);
+    add(DELETE_REPLACED, json_rows(&replaced_messages)?);
+    add(BLANK_REPLACED_DETAILS, json_rows(&replaced_messages)?);
+    add(BLANK_REPLACED_ERRORS, json_rows(&replaced_messages)?);
+    add(DELETE_MESSAGES, json_rows(&deleted)?);
+    add(BLANK_DETAILS, json_rows(&deleted)?);
+    add(BLANK_ERRORS, json_rows(&deleted)?);
+    add(DELETE_PLANS, json_rows(&deleted)?);
+    add(DELETE_THREADS, json_rows(&deleted)?);
+    Ok(all)
+}
+
+fn json_rows<T: Serialize>(rows: &[T]) -> Result<Vec<String>, StoreError> {
+    rows.iter().map(|row| Ok(serde_json::to_string(row)?)).collect()
+}
+
+fn message_row(out: &Outgoing, message: &StoredMessage) -> Result<Value, StoreError> {
+    let text = |value: &Option<Value>| value.as_ref().map(ToString::to_string);
+    let tree = message.execution_tree.as_ref().map(serde_json::to_value).transpose()?;
+    let usage = message.usage.as_ref().map(serde_json::to_value).transpose()?;
+    Ok(json!([
+        out.tenant,
+        out.user_id,
+        message.id,
+        out.thread_id,
+        message.turn_id,
+        message.role,
+        message.content,
+        text(&tree),
+        text(&usage),
+        message.finish_reason,
+        message.created_at,
+    ]))
+}
+
+fn plan_row(out: &Outgoing, turn_id: &str, plan: &Plan, updated_at: u64) -> Result<Value, StoreError> {
+    Ok(json!([
+        out.tenant,
+        out.user_id,
+        out.thread_id,
+        plan.id,
+        turn_id,
+        plan.objective,
+        plan.intent_label,
+        plan.context_type,
+        plan.entity_id,
+        plan.execution_mode,
+        plan.status,
+        plan.review.as_ref().map(|review| review.verdict),
+        serde_json::to_string(plan)?,
+        plan.revision,
+        plan.created_at,
+        updated_at,
+    ]))
+}
+
+/// How long a thread waits before it turns to D1 again, in milliseconds.
+const FIRST_RETRY_MS: u64 = 2_000;
+/// The longest wait while D1 may be down: each thread asks once a minute.
+const LONG_RETRY_MS: u64 = 60_000;
+/// After so many refusals, which is after about an hour, it is more likely that D1 will never take this.
+const PATIENT_REFUSALS: u32 = 64;
+/// The longest wait: it is kept, and asked about for ever.
+const LAST_RETRY_MS: u64 = 3_600_000;
+
+/// The wait after so many refusals: 2, 4, 8 … 60 seconds, at last an hour.
+pub fn retry_after_ms(refusals: u32) -> u64 {
+    match refusals {
+        0..=PATIENT_REFUSALS => {
+            FIRST_RETRY_MS.saturating_mul(1 << refusals.saturating_sub(1).min(16)).min(LONG_RETRY_MS)
+        }
+        _ => LAST_RETRY_MS,
+    }
+}
+
+/// How long after a deletion D1 is told again: a batch that was given up as unanswered may still arrive, and D1 ends a
+/// query after 30 s.
+pub const DELETED_AGAIN_MS: u64 = 60_000;

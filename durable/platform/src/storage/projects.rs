@@ -1,0 +1,188 @@
+//! D1, where projects are.
+
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+use serde::Deserialize;
+use uuid::Uuid;
+use wasm_bindgen::JsValue;
+use worker::{D1Database, D1PreparedStatement, Env};
+
+use features::projects::item::{Item, Kind};
+use features::projects::{Projects, ProjectsError};
+use wire::protocol::Owner;
+
+/// The name of the binding (wrangler.toml).
+const BINDING: &str = "DB";
+
+const COLUMNS: &str = "kind, id, project_id, title, body, version, operation, created_at, updated_at";
+
+/// How much of a thread's name is in the ids that its calls make: 48 bits.
+const SCOPE_CHARS: usize = 12;
+
+/// The projects of one user.
+pub struct D1Projects {
+    env: Env,
+    scope: String,
+    tenant: String,
+    user_id: String,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    kind: Kind,
+    id: String,
+    project_id: String,
+    title: String,
+    body: String,
+    version: u32,
+    operation: String,
+    created_at: u64,
+    updated_at: u64,
+}
+
+impl D1Projects {
+    /// Those of an owner, as a thread writes them; without one they are only read.
+    pub fn new(env: &Env, owner: &Owner, thread_id: Option<Uuid>) -> Self {
+        let name = thread_id.map(|id| owner.object_name(id)).unwrap_or_default();
+        let scope = name.chars().take(SCOPE_CHARS).collect();
+        D1Projects { env: env.clone(), scope, tenant: owner.tenant.clone(), user_id: owner.user_id() }
+    }
+
+    fn database(&self) -> Result<D1Database, ProjectsError> {
+        self.env.d1(BINDING).map_err(failed)
+    }
+
+    /// A statement about this user: their names are its first two parameters.
+    fn prepare(&self, query: &str, more: Vec<JsValue>) -> Result<D1PreparedStatement, ProjectsError> {
+        let owner = [JsValue::from_str(&self.tenant), JsValue::from_str(&self.user_id)];
+        let values: Vec<JsValue> = owner.into_iter().chain(more).collect();
+        self.database()?.prepare(query).bind(&values).map_err(failed)
+    }
+
+    fn insert(&self, item: &Item) -> Result<D1PreparedStatement, ProjectsError> {
+        let query = format!(
+            "INSERT INTO project_items (tenant, user_id, {COLUMNS})
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+            ON CONFLICT (tenant, user_id, kind, id) DO NOTHING"
+        );
+        self.prepare(&query, values(item)?)
+    }
+}
+
+fn values(item: &Item) -> Result<Vec<JsValue>, ProjectsError> {
+    let body = serde_json::to_string(&item.body).map_err(|error| ProjectsError(error.to_string()))?;
+    Ok(vec![
+        item.kind.as_str().into(),
+        item.id.as_str().into(),
+        item.project_id.as_deref().unwrap_or_default().into(),
+        item.title.as_str().into(),
+        body.into(),
+        item.version.into(),
+        item.operation.as_str().into(),
+        // As floats: D1 has no 64-bit integers.
+        JsValue::from_f64(item.created_at as f64),
+        JsValue::from_f64(item.updated_at as f64),
+    ])
+}
+
+impl Projects for D1Projects {
+    fn scope(&self) -> &str {
+        &self.scope
+    }
+
+    fn list(
+        &self,
+        kind: Kind,
+        project_id: Option<&str>,
+    ) -> LocalBoxFuture<'static, Result<Vec<Item>, ProjectsError>> {
+        let query = format!(
+            "SELECT {COLUMNS} FROM project_items WHERE tenant = ?1 AND user_id = ?2 AND kind = ?3 AND project_id = ?4
+            ORDER BY created_at, id LIMIT ?5"
+        );
+        let most = u32::try_from(kind.most()).unwrap_or(u32::MAX);
+        let more = vec![kind.as_str().into(), project_id.unwrap_or_default().into(), most.into()];
+        read(self.prepare(&query, more))
+    }
+
+    fn get(&self, kind: Kind, id: &str) -> LocalBoxFuture<'static, Result<Option<Item>, ProjectsError>> {
+        let query = format!(
+            "SELECT {COLUMNS} FROM project_items WHERE tenant = ?1 AND user_id = ?2 AND kind = ?3 AND id = ?4"
+        );
+        let found = read(self.prepare(&query, vec![kind.as_str().into(), id.into()]));
+        async move { Ok(found.await?.into_iter().next()) }.boxed_local()
+    }
+
+    fn create(&self, items: Vec<Item>) -> LocalBoxFuture<'static, Result<(), ProjectsError>> {
+        let statements: Result<Vec<_>, _> = items.iter().map(|item| self.insert(item)).collect();
+        let database = self.database();
+        async move {
+            for result in database?.batch(statements?).await.map_err(failed)? {
+                if let Some(error) = result.error() {
+                    return Err(refused(&error));
+                }
+            }
+            Ok(())
+        }
+        .boxed_local()
+    }
+
+    fn update(&self, item: Item, over: u32) -> LocalBoxFuture<'static, Result<bool, ProjectsError>> {
+        // Whoever comes first has the version: the other one finds no row.
+        let query =
+            "UPDATE project_items SET title = ?6, body = ?7, version = ?8, operation = ?9, updated_at = ?11
+            WHERE tenant = ?1 AND user_id = ?2 AND kind = ?3 AND id = ?4 AND project_id = ?5 AND version = ?12
+            AND created_at = ?10 RETURNING id";
+        let statement = values(&item).and_then(|mut values| {
+            values.push(over.into());
+            self.prepare(query, values)
+        });
+        async move {
+            #[derive(Deserialize)]
+            struct Written {
+                #[serde(rename = "id")]
+                _id: String,
+            }
+            let result = statement?.all().await.map_err(failed)?;
+            Ok(!result.results::<Written>().map_err(failed)?.is_empty())
+        }
+        .boxed_local()
+    }
+
+    fn delete(&self, kind: Kind, id: &str) -> LocalBoxFuture<'static, Result<(), ProjectsError>> {
+        let query = "DELETE FROM project_items WHERE tenant = ?1 AND user_id = ?2
+            AND ((kind = ?3 AND id = ?4) OR (?3 = 'project' AND project_id = ?4))";
+        let statement = self.prepare(query, vec![kind.as_str().into(), id.into()]);
+        async move {
+            statement?.run().await.map_err(failed)?;
+            Ok(())
+        }
+        .boxed_local()
+    }
+}
+
+fn read(
+    statement: Result<D1PreparedStatement, ProjectsError>,
+) -> LocalBoxFuture<'static, Result<Vec<Item>, ProjectsError>> {
+    async move {
+        let result = statement?.all().await.map_err(failed)?;
+        let rows = result.results::<Row>().map_err(failed)?;
+        rows.into_iter().map(item).collect()
+    }
+    .boxed_local()
+}
+
+fn item(row: Row) -> Result<Item, ProjectsError> {
+    let Row { kind, id, project_id, title, body, version, operation, created_at, updated_at } = row;
+    let body = serde_json::from_str(&body).map_err(|error| ProjectsError(format!("{id}: {error}")))?;
+    let project_id = Some(project_id).filter(|project_id| !project_id.is_empty());
+    Ok(Item { kind, id, project_id, title, body, version, operation, created_at, updated_at })
+}
+
+fn failed(error: worker::Error) -> ProjectsError {
+    refused(&error.to_string())
+}
+
+fn refused(error: &str) -> ProjectsError {
+    worker::console_error!("D1: {error}");
+    ProjectsError(error.to_owned())
+}

@@ -1,0 +1,181 @@
+//! What pieces of documents mean, as vectors: made by a model of Workers AI, kept and compared by Vectorize. Where both
+//! are bound and `EMBEDDING_MODEL` names the model; a deployment without them searches by words alone.
+//!
+//! D1 has the pieces, Vectorize their vectors and whose they are. A vector whose piece is gone finds nothing, so what
+//! fails here after D1 has deleted is no harm. Vectorize takes up what it is told within seconds, not at once:
+//! <https://developers.cloudflare.com/vectorize/reference/client-api/>.
+//!
+//! Externs of our own, since worker has no type for Vectorize.
+
+use std::time::Duration;
+
+use futures::future::{Either, select};
+use futures::pin_mut;
+use js_sys::{Array, JSON, Promise, Reflect};
+use serde::Deserialize;
+use serde_json::json;
+use wasm_bindgen::prelude::*;
+use worker::wasm_bindgen_futures::JsFuture;
+use worker::{Delay, Env};
+
+use crate::env::{AI, binding, is_bound, var};
+use features::knowledge::KnowledgeError;
+use features::knowledge::chunks::Chunk;
+use features::knowledge::embeddings::MODEL;
+
+use super::knowledge::Asked;
+
+/// Vectorize's binding. The index needs the model's dimensions, and a metadata index on the string `scope`.
+pub const BINDING: &str = "VECTORS";
+
+/// The texts that a model embeds in one call: <https://developers.cloudflare.com/workers-ai/models/bge-m3/>.
+const MAX_TEXTS: usize = 100;
+/// Vectors that are written or deleted by one call; 1 000 may be.
+const MAX_VECTORS: usize = 500;
+/// How much of a question is embedded, in characters.
+const MAX_QUESTION_CHARS: usize = 2_000;
+/// How long a search waits for what meanings find, before it goes on with words alone.
+const PATIENCE: Duration = Duration::from_millis(700);
+/// What is less alike is not told: the nearest of what does not fit is no answer. 1 is the same direction.
+const MIN_SIMILARITY: f64 = 0.4;
+
+#[wasm_bindgen]
+extern "C" {
+    type Ai;
+    #[wasm_bindgen(method, catch)]
+    fn run(this: &Ai, model: &str, inputs: &JsValue) -> Result<Promise, JsValue>;
+
+    type VectorIndex;
+    #[wasm_bindgen(method, catch)]
+    fn upsert(this: &VectorIndex, vectors: &Array) -> Result<Promise, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn query(this: &VectorIndex, vector: &JsValue, options: &JsValue) -> Result<Promise, JsValue>;
+    #[wasm_bindgen(method, catch, js_name = deleteByIds)]
+    fn delete_by_ids(this: &VectorIndex, ids: &Array) -> Result<Promise, JsValue>;
+}
+
+/// Embeddings, where this deployment has them.
+pub struct Vectors {
+    ai: Ai,
+    index: VectorIndex,
+    model: String,
+}
+
+/// A piece that a question is near to.
+pub struct Near {
+    pub document_id: String,
+    /// Its place in the document, from 1 on.
+    pub place: u32,
+    /// From [`MIN_SIMILARITY`] to 1.
+    pub similarity: f64,
+}
+
+impl Vectors {
+    /// None where they are not configured, or not bound (which the health report tells).
+    pub fn new(env: &Env) -> Option<Self> {
+        let model = var(env, MODEL).filter(|model| !model.is_empty())?;
+        let bound = is_bound(env, AI) && is_bound(env, BINDING);
+        let [ai, index] = [AI, BINDING].map(|name| binding(env, name));
+        bound.then(|| Vectors { ai: ai.unchecked_into(), index: index.unchecked_into(), model })
+    }
+
+    /// Embeds the pieces of a document and keeps what comes of them.
+    pub async fn add(&self, scope: &str, document_id: &str, chunks: &[Chunk]) -> Asked<()> {
+        for (call, some) in chunks.chunks(MAX_TEXTS).enumerate() {
+            let texts: Vec<String> =
+                some.iter().map(|Chunk { heading, text }| format!("{heading}\n{text}")).collect();
+            let embedded = self.embedded(&texts).await?;
+            let vectors = Array::new();
+            for (at, values) in embedded.iter().enumerate() {
+                let id = id(document_id, call * MAX_TEXTS + at + 1);
+                let vector = parsed(&json!({ "id": id, "metadata": { "scope": scope } }))?;
+                Reflect::set(&vector, &"values".into(), &values).map_err(failed)?;
+                vectors.push(&vector);
+            }
+            settled(self.index.upsert(&vectors)).await?;
+        }
+        Ok(())
+    }
+
+    /// Forgets documents, of each of which so many pieces are known.
+    pub async fn remove(&self, documents: &[(String, u32)]) -> Asked<()> {
+        let ids: Vec<String> = documents
+            .iter()
+            .flat_map(|(document, chunks)| (1..=*chunks).map(move |place| id(document, place as usize)))
+            .collect();
+        for some in ids.chunks(MAX_VECTORS) {
+            let list: Array = some.iter().map(|id| JsValue::from_str(id)).collect();
+            settled(self.index.delete_by_ids(&list)).await?;
+        }
+        Ok(())
+    }
+
+    /// The pieces in these scopes that are nearest to a question, nearest first.
+    pub async fn nearest(&self, scopes: &[String], question: &str, limit: u32) -> Asked<Vec<Near>> {
+        let asking = self.asked(scopes, question, limit);
+        let patience = Delay::from(PATIENCE);
+        pin_mut!(asking, patience);
+        match select(asking, patience).await {
+            Either::Left((near, _)) => near,
+            Either::Right(_) => Err(KnowledgeError("the embeddings did not answer in time".to_owned())),
+        }
+    }
+
+    async fn asked(&self, scopes: &[String], question: &str, limit: u32) -> Asked<Vec<Near>> {
+        #[derive(Deserialize)]
+        struct Found {
+            matches: Vec<Match>,
+        }
+        #[derive(Deserialize)]
+        struct Match {
+            id: String,
+            score: f64,
+        }
+        let question: String = question.chars().take(MAX_QUESTION_CHARS).collect();
+        let vector = self.embedded(&[question]).await?.get(0);
+        let filter = json!({ "scope": { "$in": scopes } });
+        let options = parsed(&json!({ "topK": limit, "returnMetadata": "none", "filter": filter }))?;
+        let found = settled(self.index.query(&vector, &options)).await?;
+        let found = JSON::stringify(&found).map_err(failed)?.as_string().unwrap_or_default();
+        let Found { matches } =
+            serde_json::from_str(&found).map_err(|_| unreadable("the vectors that were found"))?;
+        let near = matches.into_iter().filter(|found| found.score >= MIN_SIMILARITY).filter_map(|found| {
+            let (document_id, place) = found.id.rsplit_once(':')?;
+            let (document_id, place) = (document_id.to_owned(), place.parse().ok()?);
+            Some(Near { document_id, place, similarity: found.score.min(1.0) })
+        });
+        Ok(near.collect())
+    }
+
+    /// A vector for each text, as the model gave them.
+    async fn embedded(&self, texts: &[String]) -> Asked<Array> {
+        let answer = settled(self.ai.run(&self.model, &parsed(&json!({ "text": texts }))?)).await?;
+        let data = Reflect::get(&answer, &"data".into()).map_err(failed)?;
+        match data.dyn_into::<Array>() {
+            Ok(vectors) if vectors.length() as usize == texts.len() => Ok(vectors),
+            _ => Err(unreadable("what the model embedded")),
+        }
+    }
+}
+
+/// The vector of a piece: within the 64 bytes that an id may have.
+fn id(document_id: &str, place: usize) -> String {
+    format!("{document_id}:{place}")
+}
+
+async fn settled(promise: Result<Promise, JsValue>) -> Asked<JsValue> {
+    JsFuture::from(promise.map_err(failed)?).await.map_err(failed)
+}
+
+fn parsed(value: &serde_json::Value) -> Asked<JsValue> {
+    JSON::parse(&value.to_string()).map(JsCast::unchecked_into).map_err(failed)
+}
+
+fn failed(error: JsValue) -> KnowledgeError {
+    let message = Reflect::get(&error, &"message".into()).unwrap_or_default();
+    KnowledgeError(format!("embeddings: {}", message.as_string().unwrap_or_default()))
+}
+
+fn unreadable(what: &str) -> KnowledgeError {
+    KnowledgeError(format!("embeddings: {what} cannot be read"))
+}

@@ -1,0 +1,555 @@
+mod parked;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use futures::executor::LocalPool;
+use futures::future::LocalBoxFuture;
+use futures::stream::{LocalBoxStream, StreamExt};
+use futures::task::LocalSpawnExt;
+use futures::{FutureExt, channel::oneshot};
+
+use super::live::{LiveLog, Position};
+use super::numbers::Numbers;
+use super::reader::{Archive, Reader, Source};
+use super::{limits, sse};
+use crate::storage::StoreError;
+use crate::storage::page::Page;
+use engine::ports::Clock;
+use engine::profiles::{ContextProfile, Limits};
+use wire::protocol::{CallStatus, ChunkKind, Event, Numbered, Place, Seq};
+
+fn fact(code: &str) -> Event {
+    Event::Error { code: code.to_owned(), message: String::new(), retryable: false }
+}
+
+fn chunk(model_call_id: &str, content: &str) -> Event {
+    Event::Chunk {
+        content: content.to_owned(),
+        part_id: "part".to_owned(),
+        model_call_id: model_call_id.to_owned(),
+        place: Place::default(),
+        done: false,
+        kind: ChunkKind::Text,
+    }
+}
+
+fn call_ended(model_call_id: &str) -> Event {
+    Event::ModelCallUpdate {
+        model_call_id: model_call_id.to_owned(),
+        status: CallStatus::End,
+        model: "m".to_owned(),
+        place: Place::default(),
+        usage: None,
+        finish_reason: None,
+    }
+}
+
+// ---- sse ----
+
+#[test]
+fn an_event_is_three_lines_and_a_blank_one() {
+    let mut out = b"before".to_vec();
+    sse::encode(&mut out, 42, "turn \"1\"", &chunk("call", "a\nb\r\u{2028}\"")).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let expected = "beforeid: 42\nevent: chunk\ndata: {\"seq\":42,\"turn_id\":\"turn \\\"1\\\"\",\"type\":\"chunk\",\
+        \"content\":\"a\\nb\\r\u{2028}\\\"\",\"part_id\":\"part\",\"model_call_id\":\"call\",\"parent_id\":null,\"depth\":0}\n\n";
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn data_is_the_event_with_its_number_and_its_turn() {
+    for event in [fact("x"), chunk("call", "text"), call_ended("call")] {
+        let mut out = Vec::new();
+        sse::encode(&mut out, 7, "turn", &event).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let data = text.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
+        let expected = Numbered { seq: 7, turn_id: "turn".to_owned(), event };
+        assert_eq!(serde_json::from_str::<Numbered>(data).unwrap(), expected);
+    }
+}
+
+// ---- numbers ----
+
+#[test]
+fn numbers_are_drawn_from_what_is_reserved_and_never_twice() {
+    let numbers = Numbers::after(1);
+    assert!(numbers.exhausted());
+    let reserve = numbers.due(3).unwrap();
+    numbers.set_reserved(reserve);
+    let drawn: Vec<_> = (0..3).map(|_| numbers.draw()).collect();
+    assert_eq!(drawn, [1, 2, 3]);
+    assert_eq!(numbers.due(3), None, "a block lasts for many events");
+    while numbers.due(1).is_none() {
+        numbers.draw();
+    }
+    assert!(!numbers.exhausted(), "it is renewed before it is used up");
+    // A crash: what was reserved is skipped.
+    assert!(Numbers::after(reserve).next() > numbers.next());
+}
+
+#[test]
+fn a_reservation_that_was_taken_back_is_due_again() {
+    let numbers = Numbers::after(100);
+    numbers.set_reserved(numbers.due(1).unwrap());
+    numbers.draw();
+    numbers.set_reserved(100);
+    assert!(numbers.exhausted());
+    assert!(numbers.due(1).is_some());
+}
+
+// ---- limits ----
+
+#[test]
+fn single_limits_are_overridden() {
+    let limits = |profile: &'static str, json: &'static str| {
+        limits::from_env(
+            move |name| Some(if name == "PROFILE" { profile } else { json }.to_owned()),
+            context("thread"),
+        )
+    };
+    assert_eq!(limits("", " "), Ok(Limits::default()));
+    assert_eq!(limits("thread", "{\"subtasks\": 9}"), Ok(Limits { subtasks: 9, ..Limits::default() }));
+    let free = Limits::of_profile("free").unwrap();
+    assert_eq!(limits("free", "{\"subtasks\": 9}"), Ok(Limits { subtasks: 9, ..free }));
+    assert!(limits("fast", "").unwrap_err().contains("PROFILE"));
+    assert!(limits("", "{\"tool_result_bytes\": 200000}").is_ok());
+    assert!(limits("", "{\"tool_result_bytes\": 200001}").unwrap_err().contains("tool_result_bytes"));
+    let error = limits("", "{\"subtask\": 8}").unwrap_err();
+    assert!(error.contains("LIMITS") && error.contains("subtask"), "{error}");
+}
+
+fn context(name: &str) -> &'static ContextProfile {
+    ContextProfile::named(name).unwrap()
+}
+
+// CF-01: the stricter limit of a context and a deployment holds; each can be overridden in one context alone.
+#[test]
+fn limits_are_overridden_by_context() {
+    let limits = |profile: &'static str, json: &'static str, name: &str| {
+        let var = move |name: &str| Some(if name == "PROFILE" { profile } else { json }.to_owned());
+        limits::from_env(var, context(name))
+    };
+    let (planner, free) = (Limits::of_profile("planner").unwrap(), Limits::of_profile("free").unwrap());
+    assert_eq!(limits("", "", "project"), Ok(planner));
+    assert_eq!(limits("free", "", "project"), Ok(planner.strictest(free)));
+    let json = r#"{"depth": 2, "project": {"root_tool_calls": 12}, "task_update": {"wall_clock_ms": 5}}"#;
+    let shallow = Limits { depth: 2, ..planner };
+    assert_eq!(limits("", json, "project"), Ok(Limits { root_tool_calls: Some(12), ..shallow }));
+    assert_eq!(limits("", json, "task"), Ok(Limits { wall_clock_ms: 5, ..shallow }));
+    assert_eq!(limits("", json, "general"), Ok(shallow));
+    assert!(limits("", r#"{"projects": {}}"#, "thread").unwrap_err().contains("no context's"));
+    assert!(limits("", r#"{"project": {"deep": 1}}"#, "thread").is_err());
+}
+
+#[test]
+fn how_many_turns_keep_their_events() {
+    let kept = |text: &'static str| limits::kept_turns(move |_| Some(text.to_owned()));
+    assert_eq!(limits::kept_turns(|_| None), Ok(50));
+    assert_eq!([kept(" "), kept("1"), kept(" 1000 ")], [Ok(50), Ok(1), Ok(1_000)]);
+    for wrong in ["0", "1001", "-1", "ten"] {
+        assert!(kept(wrong).unwrap_err().contains("EVENT_TURNS"), "{wrong}");
+    }
+}
+
+// ---- live log ----
+
+#[test]
+fn what_is_not_written_stays_and_what_is_written_may_go() {
+    let live = LiveLog::new("turn", 1);
+    live.publish([(1, fact("start"))]).unwrap();
+    live.announce(2, &chunk("a", &"x".repeat(2 << 20)), false).unwrap();
+    live.publish([(3, fact("more"))]).unwrap();
+    assert_eq!(live.position(0), Position::Stored { before: 2 }, "the start is in storage, the text is not");
+    assert_eq!(live.position(1), Position::Frames { through: 3, sync: true });
+    live.publish([(4, call_ended("a"))]).unwrap();
+    assert_eq!(live.position(1), Position::Stored { before: 3 });
+}
+
+#[test]
+fn arguments_count_by_their_length() {
+    let live = LiveLog::new("turn", 1);
+    let numbers = vec![1; 50_000];
+    let serde_json::Value::Object(args) = serde_json::json!({ "numbers": numbers }) else { unreachable!() };
+    let start = Event::ToolCallUpdate {
+        tool_call_id: "c".to_owned(),
+        name: "t".to_owned(),
+        status: CallStatus::Start,
+        started_ms: Some(0),
+        usage: None,
+        args: Some(serde_json::Value::Object(args)),
+        result: None,
+        is_error: false,
+        duration_ms: None,
+        awaits: None,
+        expires_at: None,
+        place: Place::default(),
+    };
+    live.publish([(1, start.clone())]).unwrap();
+    assert!(live.bytes() > 100_000, "{}", live.bytes());
+    for seq in 2..=20 {
+        live.publish([(seq, start.clone())]).unwrap();
+        assert!(live.bytes() <= 1 << 20, "{seq}: {}", live.bytes());
+    }
+    assert_eq!(live.position(0), Position::Stored { before: 11 });
+}
+
+#[test]
+fn a_reader_waits_is_woken_and_sees_the_end() {
+    let live = LiveLog::new("turn", 5);
+    assert_eq!(live.position(4), Position::Waiting);
+    live.announce(5, &chunk("a", "x"), false).unwrap();
+    assert_eq!(live.position(4), Position::Frames { through: 5, sync: false }, "text may leave at once");
+    live.announce(6, &chunk("a", "x"), true).unwrap();
+    assert_eq!(
+        live.position(5),
+        Position::Frames { through: 6, sync: true },
+        "unless its number is new on disk"
+    );
+    live.mark_synced(6);
+    assert_eq!(live.position(5), Position::Frames { through: 6, sync: false });
+    live.close();
+    assert_eq!(live.position(5), Position::Frames { through: 6, sync: false }, "the rest is still read");
+    assert_eq!(live.position(6), Position::Over);
+}
+
+// ---- reader ----
+
+/// A clock that stands still until it is told; timers fire in order.
+#[derive(Default)]
+struct Hand {
+    now: Cell<u64>,
+    timers: RefCell<Vec<(u64, oneshot::Sender<()>)>>,
+}
+
+impl Hand {
+    fn advance(&self, ms: u64) {
+        self.now.set(self.now.get() + ms);
+        let (due, later) = self.timers.take().into_iter().partition(|(at, _)| *at <= self.now.get());
+        self.timers.replace(later);
+        let due: Vec<(u64, oneshot::Sender<()>)> = due;
+        due.into_iter().for_each(|(_, timer)| timer.send(()).unwrap_or(()));
+    }
+}
+
+impl Clock for Hand {
+    fn now_ms(&self) -> u64 {
+        self.now.get()
+    }
+
+    fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
+        let (timer, fired) = oneshot::channel();
+        self.timers.borrow_mut().push((self.now.get() + ms, timer));
+        fired.map(|_| ()).boxed_local()
+    }
+}
+
+/// A stored log of facts, in pages of two, that counts its syncs and can hold them back.
+#[derive(Default)]
+struct Shelf {
+    stored: RefCell<Vec<Seq>>,
+    /// Turns whose events are gone: first and last number.
+    trimmed: RefCell<Vec<(Seq, Seq)>>,
+    syncs: Cell<u32>,
+    held: Cell<bool>,
+    waiting: RefCell<Vec<oneshot::Sender<()>>>,
+    /// How long the messages of its facts are.
+    length: Cell<usize>,
+}
+
+impl Shelf {
+    fn release(&self) {
+        self.held.set(false);
+        self.waiting.take().into_iter().for_each(|sync| sync.send(()).unwrap_or(()));
+    }
+}
+
+impl Archive for Shelf {
+    fn page(&self, after: Seq, before: Seq) -> Result<Page, StoreError> {
+        let stored = self.stored.borrow();
+        let found: Vec<Seq> =
+            stored.iter().copied().filter(|seq| after < *seq && *seq < before).take(2).collect();
+        let through = if found.len() == 2 { found[1] } else { before - 1 };
+        let event = Event::Error {
+            code: "stored".to_owned(),
+            message: "x".repeat(self.length.get()),
+            retryable: false,
+        };
+        let numbered = |seq| Numbered { seq, turn_id: "old".to_owned(), event: event.clone() };
+        Ok(Page { events: found.into_iter().map(numbered).collect(), through })
+    }
+
+    fn trimmed(&self, after: Seq) -> Result<Option<Numbered>, StoreError> {
+        let turn = self.trimmed.borrow().iter().copied().find(|(_, last)| after < *last);
+        Ok(turn.map(|(_, seq)| Numbered { seq, turn_id: "trimmed".to_owned(), event: fact("truncated") }))
+    }
+
+    fn sync(&self) -> LocalBoxFuture<'static, Result<(), StoreError>> {
+        self.syncs.set(self.syncs.get() + 1);
+        let (sync, done) = oneshot::channel();
+        if self.held.get() {
+            self.waiting.borrow_mut().push(sync);
+            return done.map(|_| Ok(())).boxed_local();
+        }
+        async { Ok(()) }.boxed_local()
+    }
+}
+
+struct Story {
+    pool: LocalPool,
+    live: Rc<LiveLog>,
+    clock: Rc<Hand>,
+    shelf: Rc<Shelf>,
+}
+
+/// The numbers of each write; a heartbeat is an empty one.
+type Writes = Rc<RefCell<Vec<Vec<Seq>>>>;
+
+impl Story {
+    fn new(next: Seq) -> Self {
+        Story {
+            pool: LocalPool::new(),
+            live: Rc::new(LiveLog::new("turn", next)),
+            clock: Rc::default(),
+            shelf: Rc::default(),
+        }
+    }
+
+    fn stream(&self, source: Source, after: Seq) -> LocalBoxStream<'static, Result<Vec<u8>, StoreError>> {
+        let clock = Rc::clone(&self.clock) as Rc<dyn Clock>;
+        Reader::new(Rc::clone(&self.shelf) as Rc<dyn Archive>, clock, source, after).into_stream()
+    }
+
+    /// A client that reads whatever comes.
+    fn read(&self, source: Source, after: Seq) -> Writes {
+        let writes = Writes::default();
+        let (mut stream, seen) = (self.stream(source, after), Rc::clone(&writes));
+        let reading = async move {
+            while let Some(write) = stream.next().await {
+                let text = String::from_utf8(write.unwrap()).unwrap();
+                let ids =
+                    text.lines().filter_map(|line| line.strip_prefix("id: ")).map(|id| id.parse().unwrap());
+                seen.borrow_mut().push(ids.collect());
+            }
+            seen.borrow_mut().push(vec![Seq::MAX]);
+        };
+        self.pool.spawner().spawn_local(reading).unwrap();
+        writes
+    }
+
+    fn live(&self) -> Source {
+        Source::Live(Rc::clone(&self.live))
+    }
+
+    fn settle(&mut self) {
+        self.pool.run_until_stalled();
+    }
+}
+
+const END: Seq = Seq::MAX;
+
+#[test]
+fn the_first_event_goes_out_at_once_and_a_burst_goes_out_together() {
+    let mut story = Story::new(1);
+    let writes = story.read(story.live(), 0);
+    story.live.announce(1, &chunk("a", "x"), false).unwrap();
+    story.settle();
+    assert_eq!(*writes.borrow(), [vec![1]]);
+    for seq in 2..=50 {
+        story.live.announce(seq, &chunk("a", "x"), false).unwrap();
+        story.settle();
+    }
+    assert_eq!(writes.borrow().len(), 1, "the burst waits");
+    story.clock.advance(5);
+    story.settle();
+    assert_eq!(writes.borrow()[1..], [(2..=50).collect::<Vec<_>>()]);
+    story.clock.advance(5);
+    story.live.announce(51, &chunk("a", "x"), false).unwrap();
+    story.settle();
+    assert_eq!(writes.borrow()[2..], [vec![51]], "what comes later than the distance waits for nothing");
+    story.live.publish([(52, fact("done"))]).unwrap();
+    story.live.close();
+    story.settle();
+    assert_eq!(writes.borrow()[3..], [vec![52], vec![END]], "the end waits for nothing");
+}
+
+#[test]
+fn facts_leave_only_after_a_sync_and_one_sync_is_enough() {
+    let mut story = Story::new(1);
+    story.shelf.held.set(true);
+    story.live.publish([(1, fact("a")), (2, fact("b"))]).unwrap();
+    let writes = [story.read(story.live(), 0), story.read(story.live(), 1)];
+    story.settle();
+    assert!(
+        writes.iter().all(|writes| writes.borrow().is_empty()),
+        "nothing left before the write was durable"
+    );
+    story.live.announce(3, &chunk("a", "x"), false).unwrap();
+    story.shelf.release();
+    story.settle();
+    assert_eq!(*writes[0].borrow(), [vec![1, 2]], "what was there when the sync began");
+    story.clock.advance(5);
+    story.settle();
+    assert_eq!(writes[0].borrow()[1..], [vec![3]]);
+    let syncs = story.shelf.syncs.get();
+    let late = story.read(story.live(), 0);
+    story.settle();
+    assert_eq!(*late.borrow(), [vec![1, 2, 3]]);
+    assert_eq!(story.shelf.syncs.get(), syncs, "what was synced for one reader is for all");
+}
+
+#[test]
+fn stored_and_live_events_meet_without_hole_or_repetition() {
+    for after in 0..9 {
+        let mut story = Story::new(8);
+        story.shelf.stored.replace(vec![1, 2, 3, 5, 6]);
+        story.live.publish([(8, fact("a"))]).unwrap();
+        story.live.announce(9, &chunk("a", "x"), false).unwrap();
+        let writes = story.read(story.live(), after);
+        story.settle();
+        story.clock.advance(5);
+        story.live.close();
+        story.settle();
+        let read: Vec<Seq> = writes.borrow().concat();
+        let expected: Vec<Seq> = [1, 2, 3, 5, 6, 8, 9, END].into_iter().filter(|seq| *seq > after).collect();
+        assert_eq!(read, expected, "after {after}");
+    }
+}
+
+#[test]
+fn a_turn_whose_events_are_gone_is_one_event() {
+    // Turns 1–3 and 5–7 are gone, 8 and 9 are stored, 10 is live.
+    for (after, expected) in [
+        (0, vec![3, 7, 8, 9, 10]),
+        (2, vec![3, 7, 8, 9, 10]),
+        (3, vec![7, 8, 9, 10]),
+        (6, vec![7, 8, 9, 10]),
+        (7, vec![8, 9, 10]),
+        (9, vec![10]),
+    ] {
+        let mut story = Story::new(10);
+        story.shelf.trimmed.replace(vec![(1, 3), (5, 7)]);
+        story.shelf.stored.replace(vec![8, 9]);
+        story.live.publish([(10, fact("a"))]).unwrap();
+        let writes = story.read(story.live(), after);
+        for _ in 0..5 {
+            story.settle();
+            story.clock.advance(5);
+        }
+        assert_eq!(writes.borrow().concat(), expected, "after {after}");
+    }
+}
+
+#[test]
+fn a_turn_that_is_trimmed_under_a_slow_reader_leaves_no_hole() {
+    let mut story = Story::new(1);
+    story.shelf.stored.replace((1..=6).collect());
+    let mut stream = story.stream(Source::Stored { through: 6 }, 0);
+    let mut next = || {
+        let write = story.pool.run_until(stream.next());
+        write.map(|write| {
+            String::from_utf8(write.unwrap()).unwrap().lines().next().unwrap_or_default().to_owned()
+        })
+    };
+    assert_eq!(next().as_deref(), Some("id: 1"));
+    story.shelf.stored.replace(vec![5, 6]);
+    story.shelf.trimmed.replace(vec![(1, 4)]);
+    assert_eq!([next(), next(), next()].map(Option::unwrap_or_default), ["id: 4", "id: 5", ""]);
+}
+
+#[test]
+fn a_reader_that_lags_behind_what_is_kept_goes_on_from_storage() {
+    let mut story = Story::new(1);
+    let writes = story.read(story.live(), 0);
+    story.live.publish([(1, fact("a"))]).unwrap();
+    story.settle();
+    let big = |seq| {
+        let result = Some("x".repeat(900_000));
+        let event = Event::ToolCallUpdate {
+            tool_call_id: "c".to_owned(),
+            name: "t".to_owned(),
+            status: CallStatus::End,
+            started_ms: None,
+            usage: None,
+            args: None,
+            result,
+            is_error: false,
+            duration_ms: None,
+            awaits: None,
+            expires_at: None,
+            place: Place::default(),
+        };
+        (seq, event)
+    };
+    story.shelf.stored.replace(vec![1, 2, 3, 4]);
+    (2..=4).for_each(|seq| story.live.publish([big(seq)]).unwrap());
+    story.live.close();
+    story.clock.advance(5);
+    story.settle();
+    assert_eq!(writes.borrow().concat(), [1, 2, 3, 4, END]);
+}
+
+#[test]
+fn what_is_stored_is_written_in_pieces() {
+    for (length, expected) in [
+        (32_000, vec![vec![1, 2], vec![3, 4], vec![END]]),
+        (64 << 10, vec![vec![1], vec![2], vec![3], vec![4], vec![END]]),
+    ] {
+        let mut story = Story::new(1);
+        story.shelf.stored.replace((1..=4).collect());
+        story.shelf.length.set(length);
+        let writes = story.read(Source::Stored { through: 4 }, 0);
+        story.settle();
+        assert_eq!(*writes.borrow(), expected, "{length}");
+    }
+}
+
+#[test]
+fn a_finished_turn_is_read_to_its_last_event() {
+    let mut story = Story::new(1);
+    story.shelf.stored.replace((1..=9).collect());
+    let writes = story.read(Source::Stored { through: 7 }, 2);
+    story.settle();
+    assert_eq!(writes.borrow().concat(), [3, 4, 5, 6, 7, END]);
+}
+
+#[test]
+fn silence_is_broken_every_fifteen_seconds() {
+    let mut story = Story::new(1);
+    let writes = story.read(story.live(), 0);
+    story.settle();
+    story.clock.advance(10_000);
+    story.live.announce(1, &chunk("a", "x"), false).unwrap();
+    story.settle();
+    assert_eq!(*writes.borrow(), [vec![1]]);
+    story.clock.advance(14_999);
+    story.settle();
+    assert_eq!(writes.borrow().len(), 1);
+    story.clock.advance(1);
+    story.settle();
+    assert_eq!(writes.borrow()[1..], [Vec::<Seq>::new()]);
+    story.clock.advance(15_000);
+    story.settle();
+    assert_eq!(writes.borrow()[2..], [Vec::<Seq>::new()]);
+}
+
+#[test]
+fn whoever_guards_a_reader_learns_that_it_is_gone() {
+    struct Tell(Rc<Cell<bool>>);
+    impl Drop for Tell {
+        fn drop(&mut self) {
+            self.0.set(true);
+        }
+    }
+    let story = Story::new(1);
+    let gone = Rc::new(Cell::new(false));
+    let clock = Rc::clone(&story.clock) as Rc<dyn Clock>;
+    let reader = Reader::new(Rc::clone(&story.shelf) as Rc<dyn Archive>, clock, story.live(), 0)
+        .guarded_by(Tell(Rc::clone(&gone)));
+    let mut stream = reader.into_stream();
+    assert!(stream.next().now_or_never().is_none(), "it waits");
+    assert!(!gone.get());
+    drop(stream);
+    assert!(gone.get());
+    assert_eq!(Rc::strong_count(&story.live), 1, "nobody keeps the log");
+}

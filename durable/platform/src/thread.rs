@@ -1,0 +1,273 @@
+//! A thread in memory: its storage, its numbers, the turn that runs.
+//!
+//! What is in memory can be lost at any moment; all of it is rebuilt from the storage. No borrow of it is held across
+//! an await or while anything is called that could come back here.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
+
+use futures::future::{Either, LocalBoxFuture, select};
+use futures::lock::Mutex;
+use futures::{FutureExt, pin_mut};
+use uuid::Uuid;
+use worker::{Env, State};
+
+use crate::storage::page::Page;
+use crate::storage::schema::NEWEST_READ;
+use crate::storage::sql::Store;
+use crate::storage::thread::ThreadMeta;
+use crate::storage::{Failing, StoreError};
+use engine::journal::TurnStop;
+use engine::ports::{Clock, LogError};
+use engine::turn::{Ran, Turn};
+use wire::protocol::{ApiError, ErrorCode, Numbered, Owner, Seq};
+
+use super::clock::JsClock;
+use super::live::LiveLog;
+use super::model::Connections;
+use super::numbers::Numbers;
+use super::reader::{Archive, MAX_READERS, Place, Reader, Readers, Source};
+use super::respond::internal;
+use super::respond::not_logged;
+
+/// While a turn runs or D1 has not heard of everything, the alarm stands at most this far ahead: a lost run is taken
+/// up within two seconds of the object being alive again.
+pub const WATCH_MS: u64 = 2_000;
+/// How long somebody who stopped a turn waits for its end. The engine ends a stopped turn without awaiting anything,
+/// so this is only reached when the storage refuses.
+const END_MS: u64 = 10_000;
+/// When somebody for whom there was no place among the readers asks again, in seconds: the comment that finds out that
+/// a reader is gone comes every 15 s.
+const READERS_RETRY_S: u64 = 15;
+/// When an object asks again that cannot work at all: its tables are newer than the code, or cannot be brought up to
+/// date. A rollback lasts minutes at least.
+pub const PUT_OFF_MS: u64 = 60_000;
+
+/// One thread.
+pub struct Thread {
+    pub state: State,
+    pub env: Env,
+    pub store: Rc<Store>,
+    pub clock: Rc<dyn Clock>,
+    /// To the providers.
+    pub connections: Connections,
+    numbers: OnceCell<Rc<Numbers>>,
+    run: RefCell<Option<Rc<Run>>>,
+    /// Where the readers of a parked turn wait, which has no run.
+    parked: RefCell<Option<Rc<LiveLog>>>,
+    readers: Readers,
+    /// No turn is stored as running, or its run is in this memory and has not failed.
+    pub idle: Cell<bool>,
+    /// An attempt to take up the open turn that the alarm has counted and nobody has made yet: how the turn's row says
+    /// it, and what that said before.
+    pub announced: Cell<Option<(Failing, Option<Failing>)>>,
+    /// The newest request that waits for the turn that it supersedes to end.
+    pub superseding: Cell<Option<(u64, Uuid)>>,
+    /// Held by the request that asks for a turn to be admitted, until that turn has started.
+    pub admitting: Mutex<()>,
+    /// One question for a queued turn's place at a time.
+    pub asking: Cell<bool>,
+    /// One drain of the outbox at a time keeps its order.
+    pub draining: Cell<bool>,
+}
+
+/// The run of a turn, in this memory.
+pub struct Run {
+    pub turn: Rc<Turn>,
+    pub live: Rc<LiveLog>,
+}
+
+impl Thread {
+    /// The thread of an object. Reads nothing.
+    pub fn new(state: State, env: Env) -> Rc<Self> {
+        let store = Rc::new(Store::new(&state));
+        Rc::new(Thread {
+            state,
+            env,
+            store,
+            clock: Rc::new(JsClock),
+            connections: Connections::default(),
+            numbers: OnceCell::new(),
+            run: RefCell::new(None),
+            parked: RefCell::new(None),
+            readers: Readers::default(),
+            idle: Cell::new(false),
+            announced: Cell::new(None),
+            superseding: Cell::new(None),
+            admitting: Mutex::new(()),
+            asking: Cell::new(false),
+            draining: Cell::new(false),
+        })
+    }
+
+    /// Brings the tables up to date at the first touch in this memory. Refuses a thread that newer code has written to.
+    pub fn up_to_date(&self) -> Result<(), ApiError> {
+        let Some(version) = self.store.newer_version()? else { return Ok(()) };
+        let detail = format!(
+            "its tables have version {version}, and this version of the service reads up to {NEWEST_READ}"
+        );
+        Err(ApiError::new(ErrorCode::ObjectTooNew, detail).retry_after(PUT_OFF_MS / 1_000))
+    }
+
+    /// The thread, if it is this owner's; none where nothing was ever written. A deleted thread and another's thread
+    /// are not found, whatever is asked of them.
+    pub fn of(&self, owner: &Owner) -> Result<Option<ThreadMeta>, ApiError> {
+        let Some(meta) = self.store.meta()? else { return Ok(None) };
+        match meta.thread {
+            Some(thread) if thread.owner == *owner => Ok(Some(thread)),
+            _ => Err(not_found()),
+        }
+    }
+
+    /// The thread, which must be there.
+    pub fn existing(&self, owner: &Owner) -> Result<ThreadMeta, ApiError> {
+        self.of(owner)?.ok_or_else(not_found)
+    }
+
+    /// The numbers of the thread's events.
+    pub fn numbers(&self) -> Result<Rc<Numbers>, StoreError> {
+        if let Some(numbers) = self.numbers.get() {
+            return Ok(Rc::clone(numbers));
+        }
+        let reserved = self.store.meta()?.map_or(1, |meta| meta.seq_reserved);
+        Ok(Rc::clone(self.numbers.get_or_init(|| Rc::new(Numbers::after(reserved)))))
+    }
+
+    /// The run that is going on in this memory.
+    pub fn run(&self) -> Option<Rc<Run>> {
+        self.run.borrow().as_ref().filter(|run| !run.live.is_over()).cloned()
+    }
+
+    /// Lets a run go on by itself: no request waits for it, and closing a connection does not stop it.
+    pub fn launch(self: &Rc<Self>, run: &Rc<Run>) {
+        // What was there is dropped after the borrow: its end may be long over, its future is not.
+        let _before = self.run.replace(Some(Rc::clone(run)));
+        self.parked.replace(None);
+        run.live.go_on();
+        self.idle.set(true);
+        let (thread, run) = (Rc::clone(self), Rc::clone(run));
+        self.state.wait_until(async move {
+            match run.turn.run().await {
+                Ok(Ran::Ended) => run.live.close(),
+                // Its readers stay for a moment.
+                Ok(Ran::Parked) => {
+                    run.live.park(thread.clock.now_ms());
+                    drop(thread.parked.replace(Some(Rc::clone(&run.live))));
+                    thread.give_up_place(&run);
+                }
+                Err(error) => {
+                    // What is journaled is resumed by the alarm or by the next request.
+                    worker::console_error!("the run of {} ended: {error:?}", run.turn.spec().turn_id);
+                    thread.idle.set(false);
+                    run.live.close();
+                }
+            }
+            thread.forget(&run);
+            thread.drain(false).await;
+        });
+    }
+
+    fn forget(&self, run: &Rc<Run>) {
+        let mut current = self.run.borrow_mut();
+        if current.as_ref().is_some_and(|current| Rc::ptr_eq(current, run)) {
+            let gone = current.take();
+            drop(current);
+            drop(gone);
+        }
+    }
+
+    /// Where the readers of the turn that has no end yet wait.
+    pub fn live(&self, turn_id: &str) -> Result<Option<Rc<LiveLog>>, StoreError> {
+        if let Some(run) = self.run().filter(|run| run.turn.spec().turn_id == turn_id) {
+            return Ok(Some(Rc::clone(&run.live)));
+        }
+        if self.waiting_turn()?.is_none_or(|turn| turn.turn_id != turn_id) {
+            return Ok(None);
+        }
+        let next = self.numbers()?.next();
+        let mut parked = self.parked.borrow_mut();
+        let live = parked.get_or_insert_with(|| {
+            let live = LiveLog::new(turn_id, next);
+            // Long ago, in an earlier life of the object.
+            live.park(0);
+            Rc::new(live)
+        });
+        Ok(Some(Rc::clone(live)))
+    }
+
+    /// The readers of a parked turn wait for nothing any more.
+    pub fn release_readers(&self) {
+        let waiting = self.parked.take();
+        if let Some(live) = waiting {
+            live.close();
+        }
+    }
+
+    /// Whether this is the run that is going on in this memory.
+    pub fn is_current(&self, run: &Rc<Run>) -> bool {
+        self.run().is_some_and(|current| Rc::ptr_eq(&current, run))
+    }
+
+    /// Goes on at once with a parked turn: it was stopped, so that nothing is left but its end, or it has its place.
+    pub fn go_on(self: &Rc<Self>, run: &Rc<Run>) {
+        if !self.is_current(run) {
+            self.leave_queue();
+            self.launch(run);
+        }
+    }
+
+    /// Stops a run, a parked turn's as well, and waits until its end is committed.
+    pub async fn stop(self: &Rc<Self>, run: &Rc<Run>, why: TurnStop) -> Result<(), ApiError> {
+        match run.turn.stop(why) {
+            Ok(()) | Err(LogError::Fenced) => {}
+            Err(error) => return Err(not_logged(error)),
+        }
+        self.go_on(run);
+        let over = run.live.over();
+        pin_mut!(over);
+        match select(over, self.clock.sleep(END_MS)).await {
+            Either::Left(_) => Ok(()),
+            Either::Right(_) => Err(internal(&"a stopped turn did not end")),
+        }
+    }
+
+    /// A place for one more reader of this thread's log.
+    pub fn admit_reader(&self) -> Result<Place, ApiError> {
+        self.readers.admit().ok_or_else(|| ApiError {
+            retry_after_s: Some(READERS_RETRY_S),
+            ..ApiError::new(
+                ErrorCode::TooManyStreams,
+                format!("{MAX_READERS} streams of this thread are open, and there can be no more; close one"),
+            )
+        })
+    }
+
+    /// A reader of this thread's log.
+    pub fn reader(&self, place: Place, source: Source, after: Seq) -> Reader {
+        let archive = Rc::new(StoredLog(Rc::clone(&self.store)));
+        Reader::new(archive, Rc::clone(&self.clock), source, after).guarded_by(place)
+    }
+}
+
+/// No such thread, for this owner.
+pub fn not_found() -> ApiError {
+    ApiError::new(ErrorCode::ThreadNotFound, "there is no thread with this id")
+}
+
+/// The stored log as readers see it.
+struct StoredLog(Rc<Store>);
+
+impl Archive for StoredLog {
+    fn page(&self, after: Seq, before: Seq) -> Result<Page, StoreError> {
+        self.0.event_page(after, before)
+    }
+
+    fn trimmed(&self, after: Seq) -> Result<Option<Numbered>, StoreError> {
+        self.0.trimmed_after(after)
+    }
+
+    fn sync(&self) -> LocalBoxFuture<'static, Result<(), StoreError>> {
+        let store = Rc::clone(&self.0);
+        async move { store.sync().await }.boxed_local()
+    }
+}

@@ -1,0 +1,205 @@
+//! The blocks of a reply, put together from their deltas, and the form in which they go back.
+
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::acceptable;
+use crate::codec::{MAX_CALLS, name_calls};
+use crate::failure::{protocol, too_many_calls};
+use crate::json::{Object, Text};
+use crate::members::Members;
+use wire::model::{ModelError, RawValueEq, ToolCall};
+
+use super::event::Delta;
+
+/// Blocks of one reply: more than its calls, and the text and thinking between them, ever make.
+const MAX_BLOCKS: usize = 4 * MAX_CALLS;
+
+#[derive(Debug, Default)]
+pub struct Blocks(Vec<Block>);
+
+#[derive(Debug)]
+struct Block {
+    index: u64,
+    kind: Kind,
+    /// All members of the block, in their order, as far as they have come.
+    members: Members,
+    /// `input`, which comes in pieces of JSON.
+    input: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Thinking,
+    ToolUse,
+    /// Redacted thinking, calls and results of Anthropic's own tools, what nobody here knows.
+    Other,
+}
+
+/// What a delta adds to what is told.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Told<'a> {
+    Text(Text<'a>),
+    Thinking(Text<'a>),
+    Nothing,
+}
+
+impl Blocks {
+    /// A block begins. Returns how many bytes it brought, and what of them is told: gateways that do not stream send it
+    /// whole.
+    pub fn start<'a>(
+        &mut self,
+        index: Option<u64>,
+        block: &Object<'a>,
+    ) -> Result<(usize, Told<'a>), ModelError> {
+        if self.0.len() >= MAX_BLOCKS {
+            return Err(protocol("The model's reply has too many parts."));
+        }
+        let mut members = Members::default();
+        let bytes = members.take(&block.unknown);
+        let text = |name: &str| {
+            let raw = block.unknown.iter().find(|(known, _)| known.as_str() == name);
+            raw.and_then(|(_, raw)| serde_json::from_str::<Text<'a>>(raw.get()).ok())
+        };
+        let (kind, told) = match &*members.text("type") {
+            "text" => (Kind::Text, text("text").map(Told::Text)),
+            "thinking" => (Kind::Thinking, text("thinking").map(Told::Thinking)),
+            "tool_use" => (Kind::ToolUse, None),
+            _ => (Kind::Other, None),
+        };
+        let next = self.0.iter().map(|block| block.index.saturating_add(1)).max().unwrap_or(0);
+        self.0.push(Block { index: index.unwrap_or(next), kind, members, input: String::new() });
+        Ok((bytes, told.unwrap_or(Told::Nothing)))
+    }
+
+    /// A block goes on. Returns how many bytes the delta brought, and what of them is told.
+    pub fn take<'a>(
+        &mut self,
+        index: Option<u64>,
+        delta: Delta<'a>,
+    ) -> Result<(usize, Told<'a>), ModelError> {
+        let place = match index {
+            Some(index) => self.0.iter().rposition(|block| block.index == index),
+            None => self.0.len().checked_sub(1),
+        };
+        let Some(block) = place.and_then(|place| self.0.get_mut(place)) else {
+            return Err(protocol("The model provider continued a part of the reply that never began."));
+        };
+        let members = &mut block.members;
+        Ok(match delta {
+            Delta { text: Some(piece), .. } => {
+                members.push_text("text", piece.as_str());
+                (piece.as_str().len(), Told::Text(piece))
+            }
+            Delta { thinking: Some(piece), .. } => {
+                members.push_text("thinking", piece.as_str());
+                (piece.as_str().len(), Told::Thinking(piece))
+            }
+            Delta { partial_json: Some(piece), .. } => {
+                block.input.push_str(piece.as_str());
+                (piece.as_str().len(), Told::Nothing)
+            }
+            Delta { signature: Some(piece), .. } => {
+                members.push_text("signature", piece.as_str());
+                (piece.as_str().len(), Told::Nothing)
+            }
+            Delta { citation: Some(citation), .. } => {
+                (members.push_element("citations", citation), Told::Nothing)
+            }
+            // A kind of delta that nobody here knows adds to the members that it names.
+            Delta { unknown, .. } => (members.take(&unknown), Told::Nothing),
+        })
+    }
+
+    /// The calls in the model's order, and the blocks as they go back where that is more than text and calls say.
+    /// `first` numbers the ids that must be made up.
+    pub fn complete(mut self, first: usize) -> Result<(Vec<ToolCall>, Option<RawValueEq>), ModelError> {
+        // Stable: without numbers, blocks stay in the order in which they came.
+        self.0.sort_by_key(|block| block.index);
+        let calls = self.name_calls(first)?;
+        self.0.retain(Block::may_go_back);
+        for block in &mut self.0 {
+            block.close();
+        }
+        let raw = match self.is_plain() {
+            true => None,
+            false => {
+                let blocks: Vec<&Members> = self.0.iter().map(|block| &block.members).collect();
+                Some(RawValueEq(written(&blocks)?))
+            }
+        };
+        Ok((calls, raw))
+    }
+
+    fn name_calls(&mut self, first: usize) -> Result<Vec<ToolCall>, ModelError> {
+        let blocks: Vec<&mut Block> = self.0.iter_mut().filter(|block| block.kind == Kind::ToolUse).collect();
+        if blocks.len() > MAX_CALLS {
+            return Err(too_many_calls());
+        }
+        let mut ids: Vec<String> = blocks.iter().map(|block| block.members.text("id").into_owned()).collect();
+        name_calls(&mut ids.iter_mut().collect::<Vec<_>>(), first);
+        let call = |(block, call_id): (&mut Block, String)| {
+            // The id under which its result will go back.
+            let acceptable = acceptable::call_id(&call_id);
+            if *block.members.text("id") != *acceptable {
+                block.members.set_text("id", &acceptable);
+            }
+            ToolCall { call_id, name: block.members.text("name").into_owned(), arguments: block.arguments() }
+        };
+        Ok(blocks.into_iter().zip(ids).map(call).collect())
+    }
+
+    /// Whether text and calls say it all, and in this order.
+    fn is_plain(&self) -> bool {
+        let only =
+            |block: &Block, kind: Kind, names: &[&str]| block.kind == kind && block.members.has_only(names);
+        let text = |block: &&Block| only(block, Kind::Text, &["type", "text"]);
+        let rest = match self.0.split_first() {
+            Some((first, rest)) if text(&first) => rest,
+            _ => &self.0,
+        };
+        rest.iter().all(|block| only(block, Kind::ToolUse, &["type", "id", "name", "input"]))
+    }
+}
+
+impl Block {
+    /// What Anthropic refuses is left out: empty text, and thinking that was cut before its signature.
+    fn may_go_back(&self) -> bool {
+        match self.kind {
+            Kind::Text => !self.members.text("text").is_empty(),
+            Kind::Thinking => !self.members.text("signature").is_empty(),
+            Kind::ToolUse | Kind::Other => true,
+        }
+    }
+
+    /// The arguments as the model wrote them: in pieces, or, where none came, whole at the beginning.
+    fn arguments(&self) -> String {
+        match self.input.trim().is_empty() {
+            false => self.input.clone(),
+            true => self.members.json("input").unwrap_or("{}").to_owned(),
+        }
+    }
+
+    /// Puts into the members what stands beside them.
+    fn close(&mut self) {
+        let has_input = !self.input.trim().is_empty();
+        if has_input || self.kind == Kind::ToolUse {
+            let input = acceptable::arguments(&self.arguments()).into_owned();
+            if let Ok(input) = RawValue::from_string(input) {
+                self.members.set("input", input);
+            }
+        }
+        if self.kind == Kind::ToolUse {
+            let name = self.members.text("name").into_owned();
+            let acceptable = acceptable::name(&name);
+            if *acceptable != *name {
+                self.members.set_text("name", &acceptable);
+            }
+        }
+    }
+}
+
+fn written(blocks: &impl Serialize) -> Result<Box<RawValue>, ModelError> {
+    to_raw_value(blocks).map_err(|_| protocol("The model's reply cannot be kept."))
+}

@@ -1,0 +1,69 @@
+//! Anthropic's Messages, streamed: Anthropic itself, and what speaks its wire (AI Gateway, llama.cpp, DeepSeek, Kimi).
+//!
+//! A reply is a list of blocks. Those that are more than text and calls (thinking with its signature, redacted thinking,
+//! what Anthropic's own tools did) go back as they came, within the bounds that `request` explains.
+
+mod blocks;
+mod event;
+mod request;
+mod response;
+
+#[cfg(test)]
+mod request_tests;
+#[cfg(test)]
+mod response_tests;
+#[cfg(test)]
+mod split_tests;
+#[cfg(test)]
+mod transcripts;
+
+use std::rc::Rc;
+
+use wire::model::{ModelError, ModelRequest};
+
+use super::codec::{EventStream, address, calls_in, headers};
+use super::failure::Complaint;
+use super::{Codec, Decoder, HttpRequest};
+use wire::redact::Secret;
+
+use response::Reply;
+
+/// The wire's name in raw messages.
+const WIRE: &str = "messages";
+
+/// The version of the wire that is spoken here: the only one since 2023.
+const VERSION: &str = "2023-06-01";
+
+/// A server that speaks Messages.
+#[derive(Clone, Debug)]
+pub struct Anthropic {
+    url: String,
+    key: Option<Secret>,
+}
+
+impl Anthropic {
+    /// `base_url` is what the official clients call so, the part before `/v1/messages`; with its `/v1` it is the same.
+    pub fn new(base_url: &str, key: Option<Secret>) -> Self {
+        let path = base_url.split('?').next().unwrap_or_default().trim_end_matches('/');
+        let rest = if path.ends_with("/v1") { "/messages" } else { "/v1/messages" };
+        Anthropic { url: address(base_url, rest), key }
+    }
+}
+
+impl Codec for Anthropic {
+    fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ModelError> {
+        // Its key has a header of its own.
+        let mut headers = headers(None);
+        headers.push(("anthropic-version", VERSION.to_string()));
+        headers.extend(self.key.as_ref().map(|key| ("x-api-key", key.reveal().to_string())));
+        Ok(HttpRequest { url: self.url.clone(), headers, body: request::body(request)? })
+    }
+
+    fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
+        Box::new(EventStream::new(Reply::new(Rc::clone(&request.model), calls_in(request))))
+    }
+
+    fn refusal(&self, status: u16, body: &[u8]) -> ModelError {
+        Complaint::from_body(body).refused(status)
+    }
+}

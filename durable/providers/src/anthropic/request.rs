@@ -1,0 +1,301 @@
+//! The request body.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::acceptable;
+use crate::codec::unwritable;
+use crate::json::Loose;
+use crate::parts::{Piece, pieces};
+use wire::model::{Message, ModelChoice, ModelError, ModelRequest, RawValueEq, ToolChoice, ToolDefinition};
+use wire::protocol::DataUrl;
+
+use super::WIRE;
+
+/// The wire wants a limit in every request. This is the least that a model in service can write at most (Claude Opus 4),
+/// and thinking counts.
+const MAX_TOKENS: u64 = 32_000;
+
+/// The body that asks for the next reply, streamed.
+pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ModelError> {
+    let choice = &*request.model;
+    let effort = choice.options.reasoning_effort.as_deref();
+    let schema = request.response_schema.as_deref().filter(|_| choice.capabilities.structured_output);
+    let output = OutputConfig { effort, format: schema.map(|schema| Format { kind: "json_schema", schema }) };
+    let system = System { kind: "text", text: &request.system, cache_control: CacheControl::EPHEMERAL };
+    let body = Body {
+        model: &choice.model,
+        max_tokens: request.output_limit().unwrap_or(MAX_TOKENS),
+        system: (!request.system.is_empty()).then_some([system]),
+        messages: turns(request),
+        tools: request.tools.iter().map(Tool::of).collect(),
+        tool_choice: tool_choice(request),
+        // Models since Claude 4.6 think as much as the effort says, and tell of it only when they are asked to.
+        thinking: effort.map(|_| Thinking { kind: "adaptive", display: "summarized" }),
+        output_config: (output.effort.is_some() || output.format.is_some()).then_some(output),
+        temperature: choice.options.temperature,
+        stream: true,
+    };
+    serde_json::to_vec(&body).map_err(unwritable)
+}
+
+/// A wish for a call is not passed on: a model that thinks refuses to be forced, and the newest always think. What the
+/// loop says in words has to do.
+fn tool_choice(request: &ModelRequest) -> Option<Choice> {
+    let one_at_a_time = !request.model.capabilities.parallel_tool_calls;
+    match request.tool_choice {
+        _ if request.tools.is_empty() => None,
+        ToolChoice::None => Some(Choice { kind: "none", disable_parallel_tool_use: None }),
+        ToolChoice::Auto | ToolChoice::Required => {
+            one_at_a_time.then_some(Choice { kind: "auto", disable_parallel_tool_use: Some(true) })
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    max_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<[System<'a>; 1]>,
+    messages: Vec<Turn<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Choice>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    stream: bool,
+}
+
+/// A mark: all up to here may be read from the cache by the next request. Tools stand before the system prompt, so its
+/// mark is theirs, too; the other one stands at the end of the conversation, which the loop only ever appends to. The
+/// wire allows four.
+#[derive(Clone, Copy, Serialize)]
+struct CacheControl {
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+impl CacheControl {
+    const EPHEMERAL: CacheControl = CacheControl { kind: "ephemeral" };
+}
+
+#[derive(Serialize)]
+struct System<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    text: &'a str,
+    cache_control: CacheControl,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: &'a RawValueEq,
+}
+
+impl<'a> Tool<'a> {
+    fn of(tool: &'a ToolDefinition) -> Self {
+        Tool { name: &tool.name, description: &tool.description, input_schema: &tool.input_schema }
+    }
+}
+
+#[derive(Serialize)]
+struct Choice {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disable_parallel_tool_use: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct Thinking {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    display: &'static str,
+}
+
+#[derive(Serialize)]
+struct OutputConfig<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<Format<'a>>,
+}
+
+#[derive(Serialize)]
+struct Format<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    schema: &'a RawValueEq,
+}
+
+/// All that one side says before the other one does.
+#[derive(Serialize)]
+struct Turn<'a> {
+    role: &'static str,
+    content: Vec<Block<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Block<'a> {
+    /// The provider's own.
+    Theirs(&'a RawValue),
+    Ours {
+        #[serde(flatten)]
+        part: Part<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    Text {
+        text: Cow<'a, str>,
+    },
+    Image {
+        source: Source<'a>,
+    },
+    Document {
+        title: &'a str,
+        source: Source<'a>,
+    },
+    ToolUse {
+        id: Cow<'a, str>,
+        name: Cow<'a, str>,
+        input: Box<RawValue>,
+    },
+    ToolResult {
+        tool_use_id: Cow<'a, str>,
+        #[serde(skip_serializing_if = "str::is_empty")]
+        content: &'a str,
+        #[serde(skip_serializing_if = "is_false")]
+        is_error: bool,
+    },
+}
+
+#[derive(Serialize)]
+struct Source<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    media_type: &'a str,
+    data: &'a str,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// The conversation. Results of parallel calls belong into one message, and what the user says after them may stand in
+/// the same one.
+fn turns(request: &ModelRequest) -> Vec<Turn<'_>> {
+    let messages = &request.messages;
+    let current = messages.iter().rposition(|message| matches!(**message, Message::User { .. })).unwrap_or(0);
+    let mut turns: Vec<Turn<'_>> = Vec::new();
+    for (place, message) in messages.iter().enumerate() {
+        let (role, content) = match &**message {
+            Message::User { .. } | Message::Tool { .. } => ("user", said(message, &request.model)),
+            Message::Assistant { .. } => ("assistant", replied(message, &request.model, place > current)),
+        };
+        match turns.last_mut() {
+            _ if content.is_empty() => {}
+            Some(last) if last.role == role => last.content.extend(content),
+            _ => turns.push(Turn { role, content }),
+        }
+    }
+    if let Some(Turn { role: "assistant", content }) = turns.last()
+        && matches!(content.last(), Some(Block::Ours { .. }))
+    {
+        // A reply that another model began and that was paused: the newest models go on with their own words only.
+        let go_on = Part::Text { text: Cow::Borrowed("Go on.") };
+        turns.push(Turn { role: "user", content: vec![block(go_on)] });
+    }
+    let ours = |turn: &&mut Turn<'_>| matches!(turn.content.last(), Some(Block::Ours { .. }));
+    if let Some(Block::Ours { cache_control, .. }) =
+        turns.iter_mut().rev().find(ours).and_then(|turn| turn.content.last_mut())
+    {
+        *cache_control = Some(CacheControl::EPHEMERAL);
+    }
+    turns
+}
+
+fn block(part: Part<'_>) -> Block<'_> {
+    Block::Ours { part, cache_control: None }
+}
+
+/// What a user or a tool said.
+fn said<'a>(message: &'a Message, choice: &ModelChoice) -> Vec<Block<'a>> {
+    let source =
+        |data: &'a DataUrl| Source { kind: "base64", media_type: data.media_type(), data: data.base64() };
+    match message {
+        Message::User { content } => pieces(content, choice.capabilities.vision)
+            .into_iter()
+            .filter_map(|piece| match piece {
+                // An empty one is refused.
+                Piece::Text(text) if text.trim().is_empty() => None,
+                Piece::Text(text) => Some(Part::Text { text }),
+                Piece::Image(data) => Some(Part::Image { source: source(data) }),
+                Piece::Pdf { name, data } => Some(Part::Document { title: name, source: source(data) }),
+            })
+            .map(block)
+            .collect(),
+        Message::Tool { call_id, content, is_error, .. } => {
+            // An error without a word is refused.
+            let content = if content.is_empty() && *is_error { "error" } else { content };
+            let tool_use_id = acceptable::call_id(call_id);
+            vec![block(Part::ToolResult { tool_use_id, content, is_error: *is_error })]
+        }
+        Message::Assistant { .. } => Vec::new(),
+    }
+}
+
+/// What the model replied: its own blocks, where they are this model's.
+///
+/// Thinking goes back only within its turn, that is after the last message of the user, where Anthropic wants it. Of
+/// earlier turns it may be left out, and has to be: a thinking block of the newest models is bound to all that stood
+/// before it, so a history that was pruned or shortened since, or a new system prompt, would make the API refuse the
+/// whole conversation, for good.
+fn replied<'a>(message: &'a Message, choice: &ModelChoice, is_current: bool) -> Vec<Block<'a>> {
+    let Message::Assistant { content, tool_calls, raw } = message else { return Vec::new() };
+    let blocks = raw.as_ref().and_then(|raw| raw.for_model(choice, WIRE));
+    if let Some(blocks) = blocks.and_then(|raw| serde_json::from_str::<Vec<&RawValue>>(raw.get()).ok()) {
+        return blocks
+            .into_iter()
+            .filter(|block| is_current || !is_thinking(block))
+            .map(Block::Theirs)
+            .collect();
+    }
+    // Space at the end of the last message is refused, and says nothing anywhere.
+    let text = content.trim_end();
+    let text = (!text.is_empty()).then_some(Part::Text { text: Cow::Borrowed(text) });
+    let calls = tool_calls.iter().filter_map(|call| {
+        let input = RawValue::from_string(acceptable::arguments(&call.arguments).into_owned()).ok()?;
+        Some(Part::ToolUse {
+            id: acceptable::call_id(&call.call_id),
+            name: acceptable::name(&call.name),
+            input,
+        })
+    });
+    text.into_iter().chain(calls).map(block).collect()
+}
+
+fn is_thinking(block: &RawValue) -> bool {
+    #[derive(Deserialize)]
+    struct Kind<'a> {
+        #[serde(borrow, default, rename = "type")]
+        kind: Loose<'a>,
+    }
+    serde_json::from_str::<Kind<'_>>(block.get())
+        .is_ok_and(|block| matches!(block.kind.as_str(), "thinking" | "redacted_thinking"))
+}

@@ -1,0 +1,204 @@
+//! The reply, from the first byte to `message_stop`.
+
+use std::rc::Rc;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::codec::{MAX_REPLY_BYTES, Reading};
+use crate::failure::{Complaint, protocol, too_large};
+use crate::json;
+use wire::model::{ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, ReplyFinish, Usage};
+use wire::sse::SseEvent;
+
+use super::WIRE;
+use super::blocks::{Blocks, Told};
+use super::event::{Delta, Event, UsageCounts};
+
+/// What has come of the reply.
+#[derive(Debug)]
+pub struct Reply {
+    choice: Rc<ModelChoice>,
+    first_call: usize,
+    bytes: usize,
+    text: String,
+    blocks: Blocks,
+    finish: Option<ReplyFinish>,
+    usage: UsageCounts,
+}
+
+impl Reading for Reply {
+    fn take(
+        mut self: Box<Self>,
+        event: SseEvent<'_>,
+        events: &mut Vec<ModelEvent>,
+    ) -> Result<Option<Box<Self>>, ModelError> {
+        match self.read(event, events)? {
+            Stream::GoesOn => Ok(Some(self)),
+            Stream::Stops => self.complete(events).map(|()| None),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stream {
+    GoesOn,
+    Stops,
+}
+
+impl Reply {
+    /// `choice` is what the raw message may go back to; `first_call` numbers the ids that must be made up.
+    pub fn new(choice: Rc<ModelChoice>, first_call: usize) -> Self {
+        Reply {
+            choice,
+            first_call,
+            bytes: 0,
+            text: String::new(),
+            blocks: Blocks::default(),
+            finish: None,
+            usage: UsageCounts::default(),
+        }
+    }
+
+    fn read(&mut self, sse: SseEvent<'_>, events: &mut Vec<ModelEvent>) -> Result<Stream, ModelError> {
+        let data = sse.data.trim_ascii();
+        if data.is_empty() || data == "[DONE]" {
+            return Ok(Stream::GoesOn);
+        }
+        let event: Event<'_> = json::read(data)
+            .ok_or_else(|| protocol("The model provider sent an event that cannot be read."))?;
+        let kind = if event.kind.as_str().is_empty() { sse.event } else { event.kind.as_str() };
+        match kind {
+            "message_start" => {
+                self.begin()?;
+                self.count(event.message.and_then(|message| message.usage));
+            }
+            "content_block_start" => {
+                if let Some(block) = event.content_block {
+                    let (bytes, told) = self.blocks.start(event.index, &block)?;
+                    self.bytes += bytes;
+                    self.tell(told, events);
+                }
+            }
+            "content_block_delta" => {
+                self.take_delta(event.index, *event.delta.unwrap_or_default(), events)?
+            }
+            "message_delta" => {
+                if let Some(reason) = event.delta.and_then(|delta| delta.stop_reason) {
+                    self.finish = Some(finish(reason.as_str()));
+                }
+                self.count(event.usage);
+            }
+            "message_stop" => return Ok(Stream::Stops),
+            "error" => return Err(complaint(data)),
+            // `content_block_stop`: a block is complete when the message is. `ping`, and what nobody here knows.
+            _ => {}
+        }
+        match self.bytes > MAX_REPLY_BYTES {
+            true => Err(too_large()),
+            false => Ok(Stream::GoesOn),
+        }
+    }
+
+    /// A message begins. A second one in the same stream is a gateway's that lost its provider and asked again: what
+    /// came before it is a torso, and both together would be an answer that nobody gave (and two calls where the model
+    /// wanted one). So the second one counts alone. What the first one thought was told and does no harm; what it
+    /// answered cannot be taken back, and then the stream is an error.
+    fn begin(&mut self) -> Result<(), ModelError> {
+        if !self.text.is_empty() {
+            return Err(protocol("The model provider began its reply anew in the middle of it."));
+        }
+        self.blocks = Blocks::default();
+        self.finish = None;
+        Ok(())
+    }
+
+    fn take_delta(
+        &mut self,
+        index: Option<u64>,
+        delta: Delta<'_>,
+        events: &mut Vec<ModelEvent>,
+    ) -> Result<(), ModelError> {
+        let (bytes, told) = self.blocks.take(index, delta)?;
+        self.bytes += bytes;
+        self.tell(told, events);
+        Ok(())
+    }
+
+    fn tell(&mut self, told: Told<'_>, events: &mut Vec<ModelEvent>) {
+        match told {
+            Told::Text(piece) if !piece.as_str().is_empty() => {
+                self.text.push_str(piece.as_str());
+                events.push(ModelEvent::Text(piece.0.into_owned()));
+            }
+            Told::Thinking(piece) if !piece.as_str().is_empty() => {
+                events.push(ModelEvent::Reasoning(piece.0.into_owned()));
+            }
+            _ => {}
+        }
+    }
+
+    fn count(&mut self, usage: Option<&RawValue>) {
+        let counts: Option<UsageCounts> = usage.and_then(|usage| serde_json::from_str(usage.get()).ok());
+        let Some(new) = counts else { return };
+        let known = self.usage;
+        self.usage = UsageCounts {
+            input_tokens: new.input_tokens.or(known.input_tokens),
+            cache_creation_input_tokens: new
+                .cache_creation_input_tokens
+                .or(known.cache_creation_input_tokens),
+            cache_read_input_tokens: new.cache_read_input_tokens.or(known.cache_read_input_tokens),
+            output_tokens: new.output_tokens.or(known.output_tokens),
+        };
+    }
+
+    fn complete(self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        let (tool_calls, raw) = self.blocks.complete(self.first_call)?;
+        let finish = match self.finish {
+            // Gateways say `end_turn` after tool calls.
+            None | Some(ReplyFinish::Stop | ReplyFinish::ToolCalls | ReplyFinish::Pause)
+                if !tool_calls.is_empty() =>
+            {
+                ReplyFinish::ToolCalls
+            }
+            None | Some(ReplyFinish::ToolCalls) => ReplyFinish::Stop,
+            Some(finish) => finish,
+        };
+        let raw = raw.map(|json| RawMessage::of(&self.choice, WIRE, json));
+        let reply = ModelReply { text: self.text, tool_calls, finish, usage: total(self.usage), raw };
+        events.push(ModelEvent::Finished(Box::new(reply)));
+        Ok(())
+    }
+}
+
+fn finish(reason: &str) -> ReplyFinish {
+    match reason {
+        "tool_use" => ReplyFinish::ToolCalls,
+        "max_tokens" | "model_context_window_exceeded" => ReplyFinish::Length,
+        "refusal" => ReplyFinish::ContentFilter,
+        // A tool of Anthropic's own takes long: the same conversation, sent again, goes on.
+        "pause_turn" => ReplyFinish::Pause,
+        // `end_turn`, `stop_sequence` and whatever else it will be called: the model stopped.
+        _ => ReplyFinish::Stop,
+    }
+}
+
+fn complaint(json: &str) -> ModelError {
+    serde_json::from_str::<Value>(json)
+        .map(|value| Complaint::from_json(&value))
+        .unwrap_or_default()
+        .in_stream()
+}
+
+/// `input_tokens` are those that no cache had to do with.
+fn total(counts: UsageCounts) -> Option<Usage> {
+    let cached_tokens = counts.cache_read_input_tokens.unwrap_or(0);
+    let written = counts.cache_creation_input_tokens.unwrap_or(0);
+    let input_tokens = counts.input_tokens?.saturating_add(cached_tokens).saturating_add(written);
+    Some(Usage {
+        input_tokens,
+        cached_tokens,
+        cache_write_tokens: written,
+        output_tokens: counts.output_tokens.unwrap_or(0),
+    })
+}

@@ -1,0 +1,346 @@
+//! Which models a deployment talks to, read from its variables. Everything that is wrong is said at once, in words for
+//! the operator, and without any value that could be a secret.
+//!
+//! Plain variables with plain lists, because they are written the same in `wrangler.toml`, in `.dev.vars` and in the
+//! dashboard, and because a message can name the very one that is wrong.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use engine::profiles::{Chain, Offer, Role};
+use wire::model::{Capabilities, ModelChoice};
+
+mod overrides;
+mod provider;
+
+use overrides::Overrides;
+pub use provider::{Provider, Wire};
+
+#[cfg(test)]
+mod tests;
+
+/// The most models of a chain: each may cost a turn half a minute before the next is asked.
+const MAX_CHAIN: usize = 8;
+/// The most models in all, so that what is kept for each stays small.
+const MAX_MODELS: usize = 64;
+/// The longest name of a model, in bytes.
+const MAX_NAME: usize = 200;
+/// The bounds of a wait for a provider, in milliseconds. A turn may run for 180 s (DESIGN §4).
+const WAIT_MS: std::ops::RangeInclusive<u64> = 100..=180_000;
+
+/// A deployment's models.
+#[derive(Clone, Debug)]
+pub struct Configuration {
+    /// The models of each role that has some.
+    pub roles: Roles,
+    /// Models beside those of the roles that a request may name.
+    pub others: Vec<Offer>,
+    /// Who serves them, by name.
+    pub providers: BTreeMap<String, Provider>,
+    pub patience: Patience,
+}
+
+/// Each role's models. There is always a primary one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Roles {
+    pub primary: Chain,
+    pub more: BTreeMap<Role, Chain>,
+}
+
+/// How long a provider may be silent, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// Until the first byte of its answer.
+    pub first_byte_ms: u64,
+    /// Between two reads of it.
+    pub idle_ms: u64,
+}
+
+impl Default for Patience {
+    /// Providers send comments or empty deltas while a model thinks, so silence of a minute is a lost connection.
+    fn default() -> Self {
+        Patience { first_byte_ms: 60_000, idle_ms: 60_000 }
+    }
+}
+
+/// What a request may name.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Offered<'a> {
+    pub id: String,
+    pub provider: &'a str,
+    pub model: &'a str,
+    pub capabilities: Capabilities,
+    /// US dollars per million tokens; null where that is not known.
+    pub price: Option<engine::profiles::Price>,
+}
+
+impl Roles {
+    /// The models of a role; none where the deployment gives it none.
+    pub fn of(&self, role: Role) -> Option<&Chain> {
+        if role == Role::Primary { Some(&self.primary) } else { self.more.get(&role) }
+    }
+
+    /// The roles that there are, with their models.
+    pub fn iter(&self) -> impl Iterator<Item = (Role, &Chain)> {
+        Role::ALL.into_iter().filter_map(|role| Some((role, self.of(role)?)))
+    }
+}
+
+impl Configuration {
+    /// Reads the variables (docs/operations.md lists them). An empty variable is an absent one. The error lists all
+    /// that is wrong.
+    pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Configuration, Vec<String>> {
+        // A secret that was piped into wrangler ends with a line break.
+        let read =
+            |name: &str| lookup(name).map(|value| value.trim().to_string()).filter(|value| !value.is_empty());
+        Reader::new(&read).configuration()
+    }
+
+    /// The same, if what it needs beside variables is there: Workers AI is reached by the binding `AI`.
+    pub fn bound(self, ai: bool) -> Result<Configuration, Vec<String>> {
+        let needs_ai = self.providers.values().any(|provider| matches!(provider.wire, Wire::WorkersAi));
+        if needs_ai && !ai {
+            return Err(vec![
+                "The binding AI is missing, which the provider workers-ai needs: [ai] with binding = \"AI\" in \
+                 wrangler.toml."
+                    .to_string(),
+            ]);
+        }
+        Ok(self)
+    }
+
+    /// The chain for what a request names: a role, one model by its id, or nothing, which is the primary role. None
+    /// where this deployment does not offer it.
+    pub fn chain(&self, named: Option<&str>) -> Option<Chain> {
+        let Some(name) = named else { return Some(self.roles.primary.clone()) };
+        if let Some(role) = Role::of(name) {
+            return self.roles.of(role).cloned();
+        }
+        self.offers().find(|offer| offer.choice.id() == name).cloned().map(Chain::of)
+    }
+
+    /// Whose models a request asks by that name: a role's, or the one that it names.
+    pub fn profile(named: Option<&str>) -> &'static str {
+        match named {
+            None => Role::Primary.as_str(),
+            Some(name) => Role::of(name).map_or("named", Role::as_str),
+        }
+    }
+
+    /// Every model, each once.
+    pub fn offered(&self) -> Vec<Offered<'_>> {
+        let mut seen = BTreeSet::new();
+        let new = self.offers().filter(|offer| seen.insert(offer.choice.id()));
+        let offered = new.map(|Offer { choice, price }| Offered {
+            id: choice.id(),
+            provider: &choice.provider,
+            model: &choice.model,
+            capabilities: choice.capabilities,
+            price: *price,
+        });
+        offered.collect()
+    }
+
+    fn offers(&self) -> impl Iterator<Item = &Offer> {
+        self.roles.iter().flat_map(|(_, chain)| chain.iter()).chain(&self.others)
+    }
+}
+
+/// Reads variables and collects what is wrong with them.
+struct Reader<'a> {
+    read: &'a dyn Fn(&str) -> Option<String>,
+    /// The provider that `LLM_BASE_URL` and `LLM_API_KEY` belong to.
+    simple: Option<String>,
+    overrides: Overrides,
+    problems: Vec<String>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(read: &'a dyn Fn(&str) -> Option<String>) -> Self {
+        let any = ["LLM_BASE_URL", "LLM_MODEL", "LLM_API_KEY"].iter().any(|name| read(name).is_some());
+        let simple = read("LLM_PROVIDER").or_else(|| any.then(|| "openai".to_string()));
+        let mut problems = Vec::new();
+        let overrides = Overrides::read(read, &mut problems);
+        Reader { read, simple, overrides, problems }
+    }
+
+    fn configuration(mut self) -> Result<Configuration, Vec<String>> {
+        let primary = self.primary();
+        let mut more = BTreeMap::new();
+        for role in Role::ALL.into_iter().filter(|role| *role != Role::Primary) {
+            if let Some(chain) = self.role(role) {
+                more.insert(role, chain);
+            }
+        }
+        let others = self.list("MODELS");
+        let patience = self.patience();
+        let offers: Vec<&Offer> =
+            primary.iter().chain(more.values()).flat_map(Chain::iter).chain(&others).collect();
+        let ids: BTreeSet<String> = offers.iter().map(|offer| offer.choice.id()).collect();
+        if ids.len() > MAX_MODELS {
+            self.problems.push(format!("There are {} models; at most {MAX_MODELS} fit.", ids.len()));
+        }
+        self.problems.extend(self.overrides.unknown(offers.iter().map(|offer| &*offer.choice)));
+        let names: BTreeSet<&str> = offers.iter().map(|offer| offer.choice.provider.as_str()).collect();
+        let mut providers = BTreeMap::new();
+        for name in names {
+            match Provider::read(name, self.simple.as_deref() == Some(name), self.read) {
+                Ok(provider) => drop(providers.insert(name.to_string(), provider)),
+                Err(problems) => self.problems.extend(problems),
+            }
+        }
+        match primary {
+            Some(primary) if self.problems.is_empty() => {
+                Ok(Configuration { roles: Roles { primary, more }, others, providers, patience })
+            }
+            _ => {
+                // What two providers share is wrong for both.
+                let mut seen = BTreeSet::new();
+                self.problems.retain(|problem| seen.insert(problem.clone()));
+                Err(self.problems)
+            }
+        }
+    }
+
+    /// `MODEL_PRIMARY`, or the one model that the `LLM_*` variables name, or the demo where nothing is said at all.
+    fn primary(&mut self) -> Option<Chain> {
+        if (self.read)("MODEL_PRIMARY").is_some() {
+            return self.role(Role::Primary);
+        }
+        let provider = match self.simple.clone() {
+            Some(provider) => provider,
+            None => match self.forgotten() {
+                None => "demo".to_string(),
+                Some(variable) => {
+                    let what = format!("{variable} is set, but no model is named");
+                    self.problems.push(format!(
+                        "MODEL_PRIMARY is missing: {what}. It lists models such as openai:gpt-5-mini."
+                    ));
+                    return None;
+                }
+            },
+        };
+        if provider == "demo" {
+            return Some(Chain::of(self.offer("demo".to_string(), "demo".to_string())));
+        }
+        let Some(model) = (self.read)("LLM_MODEL") else {
+            self.problems
+                .push("LLM_MODEL is missing: the name of the model, as the provider spells it.".to_string());
+            // What else is wrong with the provider is said as well.
+            let provider = Provider::read(&provider, true, self.read);
+            self.problems.extend(provider.err().into_iter().flatten());
+            return None;
+        };
+        self.name_problem("LLM_PROVIDER", "LLM_MODEL", &provider, &model);
+        Some(Chain::of(self.offer(provider, model)))
+    }
+
+    /// A variable that means a provider, where no model is named.
+    fn forgotten(&self) -> Option<&'static str> {
+        let named = [
+            "MODEL_SECONDARY",
+            "MODEL_SUBAGENT",
+            "MODEL_SPEED",
+            "MODEL_BALANCED",
+            "MODEL_QUALITY",
+            "OPENAI_API_KEY",
+            "ANTHROPIC_API_KEY",
+        ];
+        named.into_iter().find(|name| (self.read)(name).is_some())
+    }
+
+    fn role(&mut self, role: Role) -> Option<Chain> {
+        let variable = format!("MODEL_{}", role.as_str().to_ascii_uppercase());
+        let mut offers = self.list(&variable).into_iter();
+        let first = offers.next()?;
+        let chain = Chain { first, then: offers.collect() };
+        if chain.then.len() >= MAX_CHAIN {
+            self.problems.push(format!("{variable} has more than {MAX_CHAIN} models."));
+        }
+        // A turn's tools are frozen with its chain, so whoever answers must be able to use them.
+        let tools = chain.first.choice.capabilities.tools;
+        if chain.then.iter().any(|offer| offer.choice.capabilities.tools != tools) {
+            self.problems.push(format!(
+                "{variable}: its models cannot stand in for each other, since only some of them have tools."
+            ));
+        }
+        Some(chain)
+    }
+
+    /// A comma-separated list of `PROVIDER:MODEL`. Names of models may have colons themselves.
+    fn list(&mut self, variable: &str) -> Vec<Offer> {
+        let Some(text) = (self.read)(variable) else { return Vec::new() };
+        let mut offers: Vec<Offer> = Vec::new();
+        let items = || text.split(',').map(str::trim).filter(|item| !item.is_empty());
+        if items().next().is_none() {
+            self.problems.push(format!("{variable} names no model, such as openai:gpt-5-mini."));
+        }
+        for item in items() {
+            let Some((provider, model)) = item.split_once(':') else {
+                self.problems
+                    .push(format!("{variable}: an item is not PROVIDER:MODEL, such as openai:gpt-5-mini."));
+                continue;
+            };
+            if self.name_problem(variable, variable, provider, model) {
+                continue;
+            }
+            let offer = self.offer(provider.to_string(), model.to_string());
+            if offers.contains(&offer) {
+                self.problems.push(format!("{variable} lists a model twice."));
+            } else {
+                offers.push(offer);
+            }
+        }
+        offers
+    }
+
+    /// Whether a name is none, which is noted. What it is is not repeated: it may be a key in the wrong place.
+    fn name_problem(&mut self, by: &str, of: &str, provider: &str, model: &str) -> bool {
+        let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        let named = provider.len() <= 32
+            && provider.starts_with(|first: char| first.is_ascii_lowercase())
+            && provider.bytes().all(is_word);
+        if !named {
+            self.problems.push(format!(
+                "{by}: a provider's name has at most 32 lower-case letters, digits and hyphens, such as openai."
+            ));
+        }
+        let model = !model.is_empty()
+            && model.len() <= MAX_NAME
+            && model.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',');
+        if !model {
+            self.problems.push(format!(
+                "{of}: a model's name has 1 to {MAX_NAME} visible ASCII characters without commas."
+            ));
+        }
+        !(named && model)
+    }
+
+    fn offer(&self, provider: String, model: String) -> Offer {
+        let capabilities = crate::catalogue::capabilities_of(&provider, &model);
+        self.overrides.offer(ModelChoice { capabilities, ..ModelChoice::new(provider, model) })
+    }
+
+    fn patience(&mut self) -> Patience {
+        let default = Patience::default();
+        Patience {
+            first_byte_ms: self.wait("LLM_FIRST_BYTE_MS", default.first_byte_ms),
+            idle_ms: self.wait("LLM_IDLE_MS", default.idle_ms),
+        }
+    }
+
+    fn wait(&mut self, variable: &str, default: u64) -> u64 {
+        let Some(text) = (self.read)(variable) else { return default };
+        match text.parse() {
+            Ok(wait) if WAIT_MS.contains(&wait) => wait,
+            _ => {
+                let (least, most) = (WAIT_MS.start(), WAIT_MS.end());
+                self.problems
+                    .push(format!("{variable} must be a number of milliseconds, {least} to {most}."));
+                default
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What a deployment says of single models beyond their names: what they can do, what is asked of them in every call,
+//! what they cost. Each is one JSON variable by the models' ids.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use engine::profiles::{Offer, Price};
+use wire::model::{Capabilities, ModelChoice, ModelOptions};
+use wire::redact::json_problem;
+
+/// Temperatures that a provider takes; Anthropic takes up to 1.
+const TEMPERATURES: std::ops::RangeInclusive<f64> = 0.0..=2.0;
+/// Tokens that a reply may be limited to. OpenAI refuses fewer; the most is beyond what any model writes.
+const OUTPUT_TOKENS: std::ops::RangeInclusive<u64> = 16..=1_000_000;
+/// The longest word for an effort, in bytes.
+const MAX_EFFORT: usize = 32;
+/// The dearest price, in US dollars per million tokens: beyond it, somebody mistook the unit.
+const MAX_PRICE: f64 = 10_000.0;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Overrides {
+    capabilities: BTreeMap<String, Abilities>,
+    options: BTreeMap<String, Wishes>,
+    prices: BTreeMap<String, Rates>,
+}
+
+/// Single members of [`Capabilities`].
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Abilities {
+    tools: Option<bool>,
+    parallel_tool_calls: Option<bool>,
+    reasoning: Option<bool>,
+    structured_output: Option<bool>,
+    vision: Option<bool>,
+}
+
+/// Single members of [`ModelOptions`].
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wishes {
+    temperature: Option<f64>,
+    reasoning_effort: Option<String>,
+    max_output_tokens: Option<u64>,
+}
+
+/// A [`Price`]; input costs the same whatever a cache had to do with it, where nothing else is said.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rates {
+    input: f64,
+    cached: Option<f64>,
+    cache_write: Option<f64>,
+    output: f64,
+}
+
+impl Overrides {
+    /// Reads the variables. What is wrong is added to `problems`.
+    pub fn read(read: &dyn Fn(&str) -> Option<String>, problems: &mut Vec<String>) -> Self {
+        let capabilities = r#"{"openai:gpt-5-mini": {"vision": false}}"#;
+        let options = r#"{"openai:*": {"reasoning_effort": "low"}}"#;
+        let prices = r#"{"my-box:qwen3:8b": {"input": 0.1, "output": 0.4}}"#;
+        let overrides = Overrides {
+            capabilities: table(read, "CAPABILITIES", capabilities, problems),
+            options: table(read, "MODEL_OPTIONS", options, problems),
+            prices: table(read, "PRICES", prices, problems),
+        };
+        problems.extend(overrides.options.values().filter_map(Wishes::problem));
+        problems.extend(overrides.prices.values().filter_map(Rates::problem));
+        overrides
+    }
+
+    /// A model as this deployment offers it.
+    pub fn offer(&self, mut choice: ModelChoice) -> Offer {
+        let id = choice.id();
+        if let Some(abilities) = self.capabilities.get(&id) {
+            choice.capabilities = abilities.over(choice.capabilities);
+        }
+        // The nearest word counts.
+        for key in keys(&choice) {
+            if let Some(wishes) = self.options.get(&key) {
+                choice.options = wishes.over(choice.options);
+            }
+        }
+        let price = self.prices.get(&id).map(Rates::price);
+        let listed = crate::catalogue::offer(choice);
+        Offer { price: price.or(listed.price), ..listed }
+    }
+
+    /// What is said of models that are not there.
+    pub fn unknown<'a>(&self, models: impl Iterator<Item = &'a ModelChoice>) -> Vec<String> {
+        let models: Vec<&ModelChoice> = models.collect();
+        let ids: BTreeSet<String> = models.iter().map(|choice| choice.id()).collect();
+        let keys: BTreeSet<String> = models.iter().flat_map(|choice| keys(choice)).collect();
+        let of = |variable, names: Vec<&String>, known: &BTreeSet<String>| -> Vec<String> {
+            let unknown = names.into_iter().zip(1..).filter(|(name, _)| !known.contains(*name));
+            let what = "is none of the models that this deployment offers";
+            unknown.map(|(_, nth)| format!("{variable}: entry {nth} in alphabetical order {what}.")).collect()
+        };
+        [
+            of("CAPABILITIES", self.capabilities.keys().collect(), &ids),
+            of("MODEL_OPTIONS", self.options.keys().collect(), &keys),
+            of("PRICES", self.prices.keys().collect(), &ids),
+        ]
+        .concat()
+    }
+}
+
+/// What options of a model may stand under, the least special first.
+fn keys(choice: &ModelChoice) -> [String; 3] {
+    ["*".to_owned(), format!("{}:*", choice.provider), choice.id()]
+}
+
+fn table<T: DeserializeOwned>(
+    read: &dyn Fn(&str) -> Option<String>,
+    variable: &str,
+    such_as: &str,
+    problems: &mut Vec<String>,
+) -> BTreeMap<String, T> {
+    let Some(json) = read(variable) else { return BTreeMap::new() };
+    serde_json::from_str(&json).unwrap_or_else(|error| {
+        problems.push(format!("{variable} is not JSON such as {such_as}: {}.", json_problem(&error)));
+        BTreeMap::new()
+    })
+}
+
+impl Abilities {
+    fn over(&self, known: Capabilities) -> Capabilities {
+        Capabilities {
+            tools: self.tools.unwrap_or(known.tools),
+            parallel_tool_calls: self.parallel_tool_calls.unwrap_or(known.parallel_tool_calls),
+            reasoning: self.reasoning.unwrap_or(known.reasoning),
+            structured_output: self.structured_output.unwrap_or(known.structured_output),
+            vision: self.vision.unwrap_or(known.vision),
+        }
+    }
+}
+
+impl Wishes {
+    fn over(&self, known: ModelOptions) -> ModelOptions {
+        ModelOptions {
+            temperature: self.temperature.or(known.temperature),
+            reasoning_effort: self.reasoning_effort.clone().or(known.reasoning_effort),
+            max_output_tokens: self.max_output_tokens.or(known.max_output_tokens),
+        }
+    }
+
+    fn problem(&self) -> Option<String> {
+        let word = |word: &String| {
+            (1..=MAX_EFFORT).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_lowercase())
+        };
+        let problem = if self.temperature.is_some_and(|value| !TEMPERATURES.contains(&value)) {
+            format!("temperature must be {} to {}", TEMPERATURES.start(), TEMPERATURES.end())
+        } else if !self.reasoning_effort.as_ref().is_none_or(word) {
+            "reasoning_effort must be a word such as low, medium or high".to_owned()
+        } else if self.max_output_tokens.is_some_and(|value| !OUTPUT_TOKENS.contains(&value)) {
+            format!("max_output_tokens must be {} to {}", OUTPUT_TOKENS.start(), OUTPUT_TOKENS.end())
+        } else {
+            return None;
+        };
+        Some(format!("MODEL_OPTIONS: {problem}."))
+    }
+}
+
+impl Rates {
+    fn price(&self) -> Price {
+        let Rates { input, cached, cache_write, output } = *self;
+        Price { input, cached: cached.unwrap_or(input), cache_write, output }
+    }
+
+    fn problem(&self) -> Option<String> {
+        let Price { input, cached, cache_write, output } = self.price();
+        let mut all = [input, cached, output].into_iter().chain(cache_write);
+        let sane = all.all(|price| (0.0..=MAX_PRICE).contains(&price));
+        let unit = format!("US dollars per million tokens, 0 to {MAX_PRICE}");
+        (!sane).then(|| format!("PRICES: a price is {unit}."))
+    }
+}

@@ -1,0 +1,175 @@
+//! Who serves models: a name, and by it the wire, the address and the key.
+
+use std::rc::Rc;
+
+use crate::Codec;
+use crate::anthropic::Anthropic;
+use crate::openai_chat::OpenAiChat;
+use crate::openai_responses::OpenAiResponses;
+use crate::workers_ai::WorkersAi;
+use wire::redact::Secret;
+
+/// A provider, as it is spoken to.
+#[derive(Clone, Debug)]
+pub struct Provider {
+    pub wire: Wire,
+    /// Headers beside those of the wire.
+    pub headers: Vec<(&'static str, Secret)>,
+}
+
+/// How a provider is spoken to.
+#[derive(Clone, Debug)]
+pub enum Wire {
+    /// The embedded demo model.
+    Demo,
+    /// A server that speaks Chat Completions.
+    OpenAiChat(OpenAiChat),
+    /// OpenAI's Responses.
+    OpenAiResponses(OpenAiResponses),
+    /// Anthropic's Messages.
+    Anthropic(Anthropic),
+    /// Cloudflare's models, by a binding.
+    WorkersAi,
+}
+
+impl Wire {
+    /// How its requests and answers are written; the demo has none.
+    pub fn codec(&self) -> Option<Rc<dyn Codec>> {
+        match self {
+            Wire::Demo => None,
+            Wire::OpenAiChat(codec) => Some(Rc::new(codec.clone())),
+            Wire::OpenAiResponses(codec) => Some(Rc::new(codec.clone())),
+            Wire::Anthropic(codec) => Some(Rc::new(codec.clone())),
+            Wire::WorkersAi => Some(Rc::new(WorkersAi)),
+        }
+    }
+}
+
+/// A provider whose address is known.
+struct Known {
+    name: &'static str,
+    /// What its variables begin with: one that is reached by two wires has one key.
+    variables: &'static str,
+    base_url: &'static str,
+    /// Its path behind an AI Gateway.
+    gateway: &'static str,
+    wire: fn(&str, Option<Secret>) -> Wire,
+}
+
+/// Where OpenAI is, as its own clients call it.
+const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
+
+const KNOWN: [Known; 3] = [
+    Known { name: "openai", variables: "OPENAI", base_url: OPENAI_BASE_URL, gateway: "/openai", wire: chat },
+    Known {
+        name: "openai-responses",
+        variables: "OPENAI",
+        base_url: OPENAI_BASE_URL,
+        gateway: "/openai",
+        wire: |url, key| Wire::OpenAiResponses(OpenAiResponses::new(url, key)),
+    },
+    Known {
+        name: "anthropic",
+        variables: "ANTHROPIC",
+        base_url: "https://api.anthropic.com",
+        gateway: "/anthropic",
+        wire: |url, key| Wire::Anthropic(Anthropic::new(url, key)),
+    },
+];
+
+/// What everybody else speaks.
+fn chat(url: &str, key: Option<Secret>) -> Wire {
+    Wire::OpenAiChat(OpenAiChat::new(url, key))
+}
+
+impl Provider {
+    /// Reads the variables of a provider: `NAME_BASE_URL` and `NAME_API_KEY`, and for the `simple` one
+    /// `LLM_BASE_URL` and `LLM_API_KEY`, which win. The error lists all that is wrong.
+    pub(super) fn read(
+        name: &str,
+        simple: bool,
+        read: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Provider, Vec<String>> {
+        // Neither has an address or a key.
+        match name {
+            "demo" => return Ok(Provider { wire: Wire::Demo, headers: Vec::new() }),
+            "workers-ai" => return Ok(Provider { wire: Wire::WorkersAi, headers: Vec::new() }),
+            _ => {}
+        }
+        let known = KNOWN.iter().find(|known| known.name == name);
+        let prefix = known
+            .map_or_else(|| name.to_ascii_uppercase().replace('-', "_"), |known| known.variables.to_owned());
+        let own = |what: &str| format!("{prefix}_{what}");
+        let pick = |what: &str| {
+            let plain = format!("LLM_{what}");
+            let by_plain = read(&plain).filter(|_| simple);
+            let (own, value) = (own(what), read(&own(what)));
+            match by_plain {
+                Some(value) => (plain, Some(value)),
+                None => (if simple && value.is_none() { plain } else { own }, value),
+            }
+        };
+        let ((url_name, url), (key_name, key)) = (pick("BASE_URL"), pick("API_KEY"));
+        let gateway = read("AI_GATEWAY_URL").map(|url| url.trim_end_matches('/').to_string());
+        let mut problems: Vec<String> = Vec::new();
+        problems.extend(url.as_deref().and_then(|url| problem_of(&url_name, &key_name, url)));
+        problems
+            .extend(gateway.as_deref().and_then(|url| problem_of("AI_GATEWAY_URL", "AI_GATEWAY_TOKEN", url)));
+        let base_url = match (url, known, &gateway) {
+            // Many servers of one's own want no key; whether this one does, it will say itself.
+            (Some(url), ..) => Some(url),
+            // A gateway may keep the provider's key itself.
+            (None, Some(known), Some(gateway)) => Some(format!("{gateway}{}", known.gateway)),
+            (None, Some(known), None) => {
+                if key.is_none() {
+                    problems.push(format!(
+                        "{key_name} is missing: a secret (`wrangler secret put {key_name}`, locally a line in \
+                         .dev.vars). Only a server that {url_name} names may need none."
+                    ));
+                }
+                Some(known.base_url.to_string())
+            }
+            (None, None, _) => {
+                problems.push(format!(
+                    "{url_name} is missing: where that provider is. Only those of {} are known.",
+                    KNOWN.map(|known| known.name).join(", ")
+                ));
+                None
+            }
+        };
+        let token = read("AI_GATEWAY_TOKEN");
+        for (variable, value) in [(key_name.as_str(), &key), ("AI_GATEWAY_TOKEN", &token)] {
+            if value.as_ref().is_some_and(|value| !value.bytes().all(|byte| byte.is_ascii_graphic())) {
+                problems.push(format!("{variable} contains characters that no HTTP header can carry."));
+            }
+        }
+        let Some(base_url) = base_url.filter(|_| problems.is_empty()) else { return Err(problems) };
+        let through = gateway.is_some_and(|gateway| base_url.starts_with(&gateway));
+        let token = token.filter(|_| through).map(|token| Secret::new(format!("Bearer {token}")));
+        let headers = token.map(|token| ("cf-aig-authorization", token)).into_iter().collect();
+        let wire = known.map_or(chat as fn(&str, Option<Secret>) -> Wire, |known| known.wire);
+        Ok(Provider { wire: wire(&base_url, key.map(Secret::new)), headers })
+    }
+}
+
+/// What is wrong with a base URL. Its text is not repeated: it may carry credentials.
+fn problem_of(variable: &str, key: &str, url: &str) -> Option<String> {
+    let after_scheme = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let Some(rest) = after_scheme else {
+        return Some(format!("{variable} must begin with https:// or http://."));
+    };
+    let host = rest.split(['/', '?']).next().unwrap_or_default();
+    if host.is_empty() || host.starts_with(':') || !url.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Some(format!("{variable} is not a URL such as {}.", OPENAI_BASE_URL));
+    }
+    if host.contains('@') {
+        return Some(format!("{variable} must not contain credentials: they belong into {key}."));
+    }
+    if url.contains('#') {
+        return Some(format!("{variable} must not contain a fragment (#)."));
+    }
+    let path = rest.split('?').next().unwrap_or_default().trim_end_matches('/');
+    let added =
+        ["/chat/completions", "/responses", "/messages"].into_iter().find(|end| path.ends_with(end))?;
+    Some(format!("{variable} must end before {added}, which is added to it."))
+}

@@ -1,0 +1,176 @@
+//! The demo model: what answers where no provider is configured, so that a newcomer sees streaming, tools and nested
+//! subtasks within a minute of cloning. No key, no network, no randomness.
+//!
+//! A pure function from a request to a script. It looks at the last message of the user and at what came after it,
+//! uses only tools that the request offers, and knows that it is no language model. Who plays the script waits between
+//! its beats.
+
+mod assignment;
+mod reading;
+mod rules;
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use wire::model::{Message, ModelEvent, ModelReply, ModelRequest, ReplyFinish, ToolCall, Usage};
+
+/// The pace of the words: fast to read along, slow enough to see that it streams.
+const WORD_MS: u64 = 12;
+
+/// One beat of a script.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beat {
+    /// How long after the beat before it.
+    pub after_ms: u64,
+    pub event: ModelEvent,
+}
+
+/// The whole reply to a request, as it is to be streamed.
+pub fn script(request: &ModelRequest) -> Vec<Beat> {
+    let answer = rules::answer(&Scene::of(request));
+    let calls_before: usize = request.messages.iter().map(|message| calls_in(message)).sum();
+    let tool_calls: Vec<ToolCall> = answer
+        .calls
+        .iter()
+        .zip(calls_before..)
+        .map(|(call, number)| ToolCall {
+            call_id: format!("demo_call_{number}"),
+            name: call.tool.into(),
+            arguments: call.arguments.to_string(),
+        })
+        .collect();
+    let words = |text: &str| text.split_whitespace().count() as u64;
+    let usage = Usage {
+        input_tokens: words(&request.system)
+            + request.messages.iter().map(|message| words_in(message)).sum::<u64>(),
+        cached_tokens: 0,
+        cache_write_tokens: 0,
+        output_tokens: words(&answer.text)
+            + tool_calls.iter().map(|call| words(&call.arguments)).sum::<u64>(),
+    };
+    let finish = if tool_calls.is_empty() { ReplyFinish::Stop } else { ReplyFinish::ToolCalls };
+    let mut beats: Vec<Beat> = pieces(&answer.text)
+        .into_iter()
+        .map(|piece| Beat { after_ms: answer.word_ms, event: ModelEvent::Text(piece) })
+        .collect();
+    let reply = ModelReply { text: answer.text, tool_calls, finish, usage: Some(usage), raw: None };
+    beats.push(Beat { after_ms: WORD_MS, event: ModelEvent::Finished(Box::new(reply)) });
+    beats
+}
+
+/// What the model says and does.
+struct Answer {
+    text: String,
+    calls: Vec<Call>,
+    word_ms: u64,
+}
+
+impl Answer {
+    fn text(text: impl Into<String>) -> Self {
+        Answer { text: text.into(), calls: Vec::new(), word_ms: WORD_MS }
+    }
+
+    fn calls(text: impl Into<String>, calls: Vec<Call>) -> Self {
+        Answer { calls, ..Answer::text(text) }
+    }
+}
+
+struct Call {
+    tool: &'static str,
+    arguments: Value,
+}
+
+/// What the rules look at.
+struct Scene<'a> {
+    /// The last message of the user.
+    question: Cow<'a, str>,
+    tools: Vec<&'a str>,
+    /// The calls made since then with their results, in order.
+    outcomes: Vec<Outcome<'a>>,
+}
+
+struct Outcome<'a> {
+    tool: &'a str,
+    arguments: &'a str,
+    content: &'a str,
+    is_error: bool,
+}
+
+impl<'a> Scene<'a> {
+    fn of(request: &'a ModelRequest) -> Self {
+        let mut scene = Scene {
+            question: Cow::Borrowed(""),
+            tools: request.tools.iter().map(|tool| &*tool.name).collect(),
+            outcomes: vec![],
+        };
+        let mut made: Vec<&ToolCall> = vec![];
+        for message in &request.messages {
+            match &**message {
+                Message::User { content } => {
+                    scene.question = content.text();
+                    scene.outcomes.clear();
+                    made.clear();
+                }
+                Message::Assistant { tool_calls, .. } => made.extend(tool_calls),
+                Message::Tool { call_id, name, content, is_error } => {
+                    let call = made.iter().find(|call| call.call_id == *call_id);
+                    let arguments = call.map_or("", |call| &call.arguments);
+                    scene.outcomes.push(Outcome { tool: name, arguments, content, is_error: *is_error });
+                }
+            }
+        }
+        scene
+    }
+
+    fn offers(&self, tool: &str) -> bool {
+        self.tools.contains(&tool)
+    }
+
+    fn has_called(&self, tool: &str) -> bool {
+        self.outcomes.iter().any(|outcome| outcome.tool == tool)
+    }
+
+    /// A tool that is offered and was not called yet: each step of a plan is taken once, whatever came of it.
+    fn may_call(&self, tool: &str) -> bool {
+        self.offers(tool) && !self.has_called(tool)
+    }
+}
+
+impl Outcome<'_> {
+    /// A string among the arguments of the call.
+    fn argument(&self, name: &str) -> String {
+        let arguments: Value = serde_json::from_str(self.arguments).unwrap_or_default();
+        arguments.get(name).and_then(Value::as_str).unwrap_or_default().into()
+    }
+}
+
+fn calls_in(message: &Message) -> usize {
+    match message {
+        Message::Assistant { tool_calls, .. } => tool_calls.len(),
+        Message::User { .. } | Message::Tool { .. } => 0,
+    }
+}
+
+fn words_in(message: &Message) -> u64 {
+    let content = match message {
+        Message::User { content } => content.text(),
+        Message::Assistant { content, .. } | Message::Tool { content, .. } => Cow::Borrowed(&**content),
+    };
+    content.split_whitespace().count() as u64
+}
+
+/// The words of a text, each with the white space behind it.
+fn pieces(text: &str) -> Vec<String> {
+    let mut pieces: Vec<String> = vec![];
+    for piece in text.split_inclusive(char::is_whitespace) {
+        match pieces.last_mut() {
+            Some(last) if piece.trim().is_empty() => last.push_str(piece),
+            _ => pieces.push(piece.into()),
+        }
+    }
+    pieces
+}

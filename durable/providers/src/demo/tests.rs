@@ -1,0 +1,305 @@
+use std::rc::Rc;
+
+use serde_json::value::RawValue;
+
+use super::*;
+use wire::model::{ModelChoice, RawValueEq, ToolDefinition};
+
+const ALL: [&str; 6] =
+    ["calculate", "current_time", "memory_list", "memory_read", "memory_write", "run_subtask"];
+
+/// A conversation with the demo model, whose tools answer in their own words.
+struct Play {
+    request: ModelRequest,
+}
+
+impl Play {
+    fn ask(question: &str, tools: &[&str]) -> Self {
+        let tool = |name: &&str| ToolDefinition {
+            name: name.to_string(),
+            description: String::new(),
+            input_schema: Rc::new(RawValueEq(RawValue::from_string("{}".into()).unwrap())),
+        };
+        let mut request = ModelRequest::new(Rc::new(ModelChoice::new("demo", "demo")), "two words".into());
+        request.messages = vec![Rc::new(Message::User { content: question.into() })];
+        request.tools = tools.iter().map(tool).collect();
+        Play { request }
+    }
+
+    fn reply(&self) -> ModelReply {
+        let mut beats = script(&self.request);
+        assert_eq!(beats, script(&self.request), "the same again");
+        let Some(Beat { event: ModelEvent::Finished(reply), .. }) = beats.pop() else { panic!("no end") };
+        let text: String = beats
+            .into_iter()
+            .map(|beat| match beat.event {
+                ModelEvent::Text(piece) if !piece.trim().is_empty() => piece,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(text, reply.text);
+        *reply
+    }
+
+    /// Appends the reply and its results.
+    fn answer(&mut self, reply: &ModelReply, result: impl Fn(&ToolCall) -> Result<String, String>) {
+        let (content, tool_calls) = (reply.text.clone(), reply.tool_calls.clone());
+        self.request.messages.push(Rc::new(Message::Assistant { content, tool_calls, raw: None }));
+        for call in &reply.tool_calls {
+            let (content, is_error) = match result(call) {
+                Ok(content) => (content, false),
+                Err(content) => (content, true),
+            };
+            let (call_id, name) = (call.call_id.clone(), call.name.clone());
+            self.request.messages.push(Rc::new(Message::Tool { call_id, name, content, is_error }));
+        }
+    }
+}
+
+fn text(question: &str, tools: &[&str]) -> String {
+    let reply = Play::ask(question, tools).reply();
+    assert_eq!((reply.tool_calls.len(), reply.finish), (0, ReplyFinish::Stop));
+    reply.text
+}
+
+/// The calls of the first reply, as `name arguments`.
+fn calls(question: &str) -> Vec<String> {
+    let reply = Play::ask(question, &ALL).reply();
+    assert_eq!(reply.finish, ReplyFinish::ToolCalls);
+    reply.tool_calls.iter().map(|call| format!("{} {}", call.name, call.arguments)).collect()
+}
+
+/// What is said in the end, when every tool answers `result`.
+fn ending(question: &str, result: Result<&str, &str>) -> String {
+    let mut play = Play::ask(question, &ALL);
+    for _ in 0..4 {
+        let reply = play.reply();
+        if reply.tool_calls.is_empty() {
+            return reply.text;
+        }
+        play.answer(&reply, |_| result.map(String::from).map_err(String::from));
+    }
+    panic!("{question:?} comes to no end");
+}
+
+/// Plays a whole tree. Tells each level's calls in order, indented by depth.
+fn tree(question: &str, depth: usize, told: &mut Vec<String>) -> String {
+    let tools = if depth < 3 { &ALL[..] } else { &ALL[..5] };
+    let mut play = Play::ask(question, tools);
+    for _ in 0..20 {
+        let reply = play.reply();
+        if reply.tool_calls.is_empty() {
+            return reply.text;
+        }
+        let results: Vec<String> = reply
+            .tool_calls
+            .iter()
+            .map(|call| {
+                let arguments: Value = serde_json::from_str(&call.arguments).unwrap();
+                let title = arguments["title"].as_str().or(arguments["key"].as_str()).unwrap_or_default();
+                told.push(format!("{}{} {title}", "  ".repeat(depth), call.name).trim_end().into());
+                match &*call.name {
+                    "run_subtask" => tree(arguments["instructions"].as_str().unwrap(), depth + 1, told),
+                    "calculate" => "42".into(),
+                    _ => "stored".into(),
+                }
+            })
+            .collect();
+        play.answer(&reply, |call| {
+            Ok(results[reply.tool_calls.iter().position(|c| c.call_id == call.call_id).unwrap()].clone())
+        });
+    }
+    panic!("{question:?} comes to no end");
+}
+
+#[test]
+fn a_plain_question_hears_who_answers() {
+    for tools in [&[][..], &ALL] {
+        let text = text("Hello, who are you?", tools);
+        assert!(text.contains("demo model") && text.contains("\"Hello, who are you?\""), "{text}");
+    }
+    assert!(text("", &[]).contains("demo model"));
+}
+
+#[test]
+fn words_come_one_by_one_at_their_pace() {
+    let beats = script(&Play::ask("hi", &[]).request);
+    let first: Vec<_> = beats.iter().take(3).cloned().collect();
+    let word = |text: &str| Beat { after_ms: 12, event: ModelEvent::Text(text.into()) };
+    assert_eq!(first, [word("I "), word("am "), word("Espalier's ")]);
+    let usage = match &beats.last().unwrap().event {
+        ModelEvent::Finished(reply) => reply.usage.unwrap(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        usage,
+        Usage {
+            input_tokens: 3,
+            cached_tokens: 0,
+            cache_write_tokens: 0,
+            output_tokens: beats.len() as u64 - 1
+        }
+    );
+}
+
+#[test]
+fn counting_is_slow_enough_to_be_stopped() {
+    let beats = script(&Play::ask("Please count to 40", &ALL).request);
+    assert_eq!(beats.len(), 41);
+    assert_eq!(beats[0], Beat { after_ms: 250, event: ModelEvent::Text("1, ".into()) });
+    assert_eq!(beats[39].event, ModelEvent::Text("40.".into()));
+    assert_eq!(text("count from 1 to 3", &[]), "1, 2, 3.");
+    assert!(text("count to 99999999", &[]).ends_with(" 500."));
+    assert!(text("count to the moon", &[]).contains("demo model"));
+}
+
+#[test]
+fn arithmetic_is_calculated() {
+    assert_eq!(calls("What is 17 * 23?"), [r#"calculate {"expression":"17 * 23"}"#]);
+    assert_eq!(ending("What is 17 * 23?", Ok("391")), "17 * 23 = 391.");
+    assert_eq!(ending("What is 1 / 0?", Err("not finite")), "calculate did not work: not finite.");
+    assert!(text("What is 17 * 23?", &["current_time"]).contains("demo model"));
+}
+
+#[test]
+fn what_is_an_expression() {
+    let table: [(&str, &[&str]); 16] = [
+        ("(17 + 3) * 2^10 =", &["(17 + 3) * 2^10"]),
+        ("what is 17 x 23", &["17 * 23"]),
+        ("2 plus 2 times 3?", &["2 + 2 * 3"]),
+        ("10 divided by 4 and 2 to the power of 8.", &["10 / 4", "2 ^ 8"]),
+        ("3.5×2 − 1", &["3.5*2 - 1"]),
+        ("sqrt(16) + 1, please", &["sqrt(16) + 1"]),
+        ("-5 + 3", &["-5 + 3"]),
+        ("what was on 2026-11-17?", &[]),
+        ("50% of them", &[]),
+        ("version 1.2.3", &[]),
+        ("a - b / c", &[]),
+        ("(1 + 2", &[]),
+        ("1 + 2)", &[]),
+        ("((", &[]),
+        ("x", &[]),
+        ("ü 1+1 ü", &["1+1"]),
+    ];
+    for (question, expected) in table {
+        assert_eq!(reading::expressions(question), expected, "{question}");
+    }
+}
+
+#[test]
+fn what_is_asked_together_is_called_together() {
+    let question = "What is 17 * 23, and what time is it?";
+    assert_eq!(calls(question), [r#"calculate {"expression":"17 * 23"}"#, "current_time {}"]);
+    assert_eq!(ending(question, Ok("7")), "17 * 23 = 7. It is 7.");
+    let three = "2 + 2, 3 + 3, and remember that Ada likes tea.";
+    let note = r#"memory_write {"key":"note/ada-likes-tea","value":"Ada likes tea"}"#;
+    assert_eq!(
+        calls(three),
+        [r#"calculate {"expression":"2 + 2"}"#, r#"calculate {"expression":"3 + 3"}"#, note]
+    );
+}
+
+#[test]
+fn the_memory_is_written_and_listed() {
+    let expected = "I noted \"tea is green\" under note/tea-is-green; the memory lasts until this turn ends.";
+    assert_eq!(ending("Remember: tea is green", Ok("stored")), expected);
+    assert_eq!(ending("remember that tea is green!", Ok("stored")), expected);
+    assert_eq!(calls("What is in your memory?"), ["memory_list {}"]);
+    assert!(text("Do you remember me?", &ALL).contains("demo model"));
+}
+
+#[test]
+fn topics_of_a_research() {
+    let table: [(&str, &[&str]); 12] = [
+        ("Research Rust, Go and Zig, then compare them", &["Rust", "Go", "Zig"]),
+        ("Research Rust, Go, and Zig.", &["Rust", "Go", "Zig"]),
+        ("please compare tea with coffee?", &["tea", "coffee"]),
+        ("Compare A vs B", &["A", "B"]),
+        ("research Rust and compare it", &["Rust"]),
+        ("Research “Zürich” and Köln; then compare them", &["“Zürich”", "Köln"]),
+        ("compare them", &[]),
+        ("research ", &[]),
+        ("compare ", &[]),
+        ("hello", &[]),
+        ("research , and , then", &[]),
+        ("Compare 1, 2, 3, 4, 5, 6, 7, 8, 9 and 10", &["1", "2", "3", "4", "5", "6", "7", "8"]),
+    ];
+    for (question, expected) in table {
+        assert_eq!(reading::topics(question), expected, "{question}");
+    }
+}
+
+#[test]
+fn a_research_is_a_tree_of_subtasks() {
+    let mut told = vec![];
+    let answer = tree("Research Rust, Go and Zig, then compare them", 0, &mut told);
+    let expected = [
+        "run_subtask Research Rust",
+        "  run_subtask Research the history of Rust",
+        "    calculate",
+        "    memory_write research/rust/history",
+        "  run_subtask Research the uses of Rust",
+        "    calculate",
+        "    memory_write research/rust/uses",
+        "  memory_write research/rust",
+        "run_subtask Research Go",
+        "  calculate",
+        "  memory_write research/go",
+        "run_subtask Research Zig",
+        "  calculate",
+        "  memory_write research/zig",
+    ];
+    assert_eq!(told, expected);
+    for part in ["Rust, Go and Zig, side by side:", "- **Go**: The demo score of Go is 42.", "demo model"] {
+        assert!(answer.contains(part), "{answer}");
+    }
+    assert!(
+        answer
+            .contains("- **Rust**: The demo score of the history of Rust is 42. The demo score of the uses")
+    );
+}
+
+#[test]
+fn a_research_says_what_it_does_and_starts_all_subtasks_at_once() {
+    let reply = Play::ask("Research Rust, Go and Zig, then compare them", &ALL).reply();
+    assert_eq!(reply.text, "I research Rust, Go and Zig in 3 subtasks at the same time. ");
+    let ids: Vec<_> = reply.tool_calls.iter().map(|call| &*call.call_id).collect();
+    assert_eq!(ids, ["demo_call_0", "demo_call_1", "demo_call_2"]);
+    assert!(text("Research Rust and Go", &ALL[..5]).contains("demo model"), "run_subtask is not offered");
+}
+
+#[test]
+fn subtasks_that_fail_are_named_as_such() {
+    let answer = ending("Compare A and B", Err("the budget is used up"));
+    assert!(answer.contains("- **A**: the subtask failed: the budget is used up"), "{answer}");
+}
+
+#[test]
+fn a_subtask_works_with_what_it_has() {
+    let assignment = assignment::Assignment::of_topic("Rust", 0);
+    assert_eq!(assignment::Assignment::parse(&assignment.instructions()), Some(assignment.clone()));
+    let instructions = assignment.instructions();
+    assert_eq!(text(&instructions, &[]), "There is nothing that I could look up about Rust here.");
+    let told = ending(&instructions, Err("no"));
+    assert_eq!(told, "run_subtask did not work: no. run_subtask did not work: no.");
+}
+
+#[test]
+fn only_the_last_question_counts() {
+    let mut play = Play::ask("What is 1 + 1?", &ALL);
+    let first = play.reply();
+    play.answer(&first, |_| Ok("2".into()));
+    let answer = play.reply();
+    play.answer(&answer, |_| Ok(String::new()));
+    play.request.messages.push(Rc::new(Message::User { content: "And 2 + 2?".into() }));
+    let second = play.reply();
+    assert_eq!(second.tool_calls[0].call_id, "demo_call_1");
+    assert_eq!(second.tool_calls[0].arguments, r#"{"expression":"2 + 2"}"#);
+}
+
+proptest::proptest! {
+    #[test]
+    fn nothing_that_is_asked_makes_it_stumble(question in "(research |compare |count to |remember |[0-9]+ ?[*/+-] ?|[(]|x |and |, |ü|\\PC{0,3}){0,12}") {
+        tree(&question, 0, &mut vec![]);
+    }
+}

@@ -1,0 +1,164 @@
+//! What a provider's complaint means. Every provider words its errors in its own way; what leaves this file is one of
+//! our kinds and a sentence of our own, never the provider's text: it may quote prompts, keys or internals.
+
+use serde_json::Value;
+
+use wire::model::{ModelError, ModelErrorKind};
+
+use super::codec::{MAX_CALLS, MAX_REPLY_BYTES};
+
+#[cfg(test)]
+mod tests;
+
+/// What a provider said about an error: in the body of a refusal, or in the middle of a stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Complaint {
+    /// An HTTP status; gateways repeat it as `code`.
+    status: Option<u16>,
+    /// `code` and `type`, in lower case.
+    words: String,
+    /// `message`, in lower case.
+    message: String,
+}
+
+impl Complaint {
+    /// Reads the body of a refusal. What is no JSON says nothing.
+    pub fn from_body(body: &[u8]) -> Self {
+        serde_json::from_slice(body).map(|value| Complaint::from_json(&value)).unwrap_or_default()
+    }
+
+    /// Reads an error object in any of the forms that are in use.
+    pub fn from_json(value: &Value) -> Self {
+        // `{"error": …}` (OpenAI, Anthropic), `[{"error": …}]` (Gemini), `{"errors": […]}` (Cloudflare), or bare.
+        let value = value.get(0).unwrap_or(value);
+        let value = value.get("error").or_else(|| value.get("errors")?.get(0)).unwrap_or(value);
+        if let Some(text) = value.as_str() {
+            return Complaint { message: text.to_lowercase(), ..Complaint::default() };
+        }
+        let mut complaint = Complaint::default();
+        for member in ["code", "type", "status"] {
+            match value.get(member) {
+                Some(Value::String(word)) => {
+                    complaint.words.push_str(&word.to_lowercase());
+                    complaint.words.push(' ');
+                }
+                Some(Value::Number(number)) => {
+                    let status = number.as_u64().and_then(|code| u16::try_from(code).ok());
+                    complaint.status = status.filter(|code| (400..600).contains(code)).or(complaint.status);
+                }
+                _ => {}
+            }
+        }
+        if let Some(message) = value.get("message").or_else(|| value.get("detail")).and_then(Value::as_str) {
+            complaint.message = message.to_lowercase();
+        }
+        complaint
+    }
+
+    /// The error that an answer with this status and complaint is.
+    pub fn refused(&self, status: u16) -> ModelError {
+        error(self.kind_of(status), &format!(" (HTTP {status})"))
+    }
+
+    /// The error that this complaint in the middle of a stream is.
+    pub fn in_stream(&self) -> ModelError {
+        let kind = match self.status {
+            Some(status) => self.kind_of(status),
+            None if self.context_too_long() => ModelErrorKind::ContextTooLong,
+            None if self.spent() => ModelErrorKind::Quota,
+            None if self.says(&["rate_limit", "too_many_requests", "resource_exhausted"]) => {
+                ModelErrorKind::RateLimited
+            }
+            None if self.says(&["auth", "permission", "api_key"]) => ModelErrorKind::Auth,
+            None if self.says(&["invalid_request", "bad_request", "invalid_argument", "not_found"]) => {
+                ModelErrorKind::BadRequest
+            }
+            None => ModelErrorKind::Overloaded,
+        };
+        error(kind, " in the middle of its reply")
+    }
+
+    fn kind_of(&self, status: u16) -> ModelErrorKind {
+        match status {
+            // The account cannot pay (OpenRouter, DeepSeek); like a bad key, only the operator can help.
+            402 => ModelErrorKind::Quota,
+            400..=499 if self.spent() => ModelErrorKind::Quota,
+            401 | 403 => ModelErrorKind::Auth,
+            429 => ModelErrorKind::RateLimited,
+            // Too large is too long here: what helps is to prune. Groq says so for a prompt above its rate.
+            413 => ModelErrorKind::ContextTooLong,
+            400..=599 if self.context_too_long() => ModelErrorKind::ContextTooLong,
+            // Timeouts and conflicts are the provider's state, not the request's fault.
+            408 | 409 | 425 => ModelErrorKind::Overloaded,
+            // 3xx as well: a base URL that redirects is wrong, and following it would send the prompt elsewhere.
+            300..=499 => ModelErrorKind::BadRequest,
+            500..=599 => ModelErrorKind::Overloaded,
+            _ => ModelErrorKind::Protocol,
+        }
+    }
+
+    /// OpenAI has a code, Anthropic a type and, where the credit is used up, only words. Gemini calls its rates quotas:
+    /// the word alone in a message says nothing.
+    fn spent(&self) -> bool {
+        self.says(&["insufficient_quota", "quota_exceeded", "billing", "insufficient_balance"])
+            || self.message.contains("credit balance is too low")
+    }
+
+    fn says(&self, words: &[&str]) -> bool {
+        words.iter().any(|word| self.words.contains(word))
+    }
+
+    fn context_too_long(&self) -> bool {
+        // OpenAI and Groq have a code, llama.cpp a type; vLLM, OpenRouter, Anthropic, Gemini and Workers AI only
+        // words.
+        const WORDS: [&str; 3] =
+            ["context_length_exceeded", "exceed_context_size", "context_window_exceeded"];
+        const PHRASES: [&str; 6] = [
+            "context length",
+            "context window",
+            "context size",
+            "prompt is too long",
+            "input is too long",
+            "maximum number of tokens",
+        ];
+        self.says(&WORDS) || PHRASES.iter().any(|phrase| self.message.contains(phrase))
+    }
+}
+
+fn error(kind: ModelErrorKind, place: &str) -> ModelError {
+    let what = match kind {
+        ModelErrorKind::Auth => "The model provider refused the service's credentials or account",
+        ModelErrorKind::Quota => "The account's quota at the model provider is used up",
+        ModelErrorKind::RateLimited => "The model provider limits the rate of requests",
+        ModelErrorKind::Overloaded => "The model provider is overloaded or failed",
+        ModelErrorKind::BadRequest => "The model provider rejected the request",
+        ModelErrorKind::ContextTooLong => "The conversation is too long for the model",
+        ModelErrorKind::Network => "The model provider could not be reached",
+        ModelErrorKind::Protocol => "The model provider gave an answer that makes no sense",
+        ModelErrorKind::ReplyTooLarge => "The model's reply is larger than this service takes",
+    };
+    ModelError { kind, message: format!("{what}{place}.") }
+}
+
+/// The provider broke its own protocol; `message` says how, in our words.
+pub fn protocol(message: &str) -> ModelError {
+    ModelError { kind: ModelErrorKind::Protocol, message: message.into() }
+}
+
+/// The reply is larger than a reply may be.
+pub fn too_large() -> ModelError {
+    let limit = MAX_REPLY_BYTES / 1024;
+    let message = format!("The model's reply is too large: one may have {limit} KiB.");
+    ModelError { kind: ModelErrorKind::ReplyTooLarge, message }
+}
+
+/// The reply has more calls than a reply may have.
+pub fn too_many_calls() -> ModelError {
+    let message = format!("The model made more than {MAX_CALLS} tool calls at once.");
+    ModelError { kind: ModelErrorKind::ReplyTooLarge, message }
+}
+
+/// The connection failed; `message` says how, in our words.
+pub fn network(message: &str) -> ModelError {
+    ModelError { kind: ModelErrorKind::Network, message: message.into() }
+}

@@ -1,0 +1,190 @@
+//! How codecs read JSON: borrowed from the read that brought it, leniently, and with what they do not know kept raw.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// Members that the codec does not know, in the order in which they came.
+pub type Unknown<'a> = Vec<(Text<'a>, &'a RawValue)>;
+
+/// Reads an object. Derived types would take a list of their members as well.
+pub fn read<'a, T: Deserialize<'a>>(json: &'a str) -> Option<T> {
+    if json.starts_with('{') { serde_json::from_str(json).ok() } else { None }
+}
+
+/// A string, borrowed where it has no escapes. (A bare `Option<Cow<str>>` never borrows in serde.)
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text<'a>(pub Cow<'a, str>);
+
+impl Text<'_> {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextVisitor;
+        impl<'de> Visitor<'de> for TextVisitor {
+            type Value = Text<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Owned(text.into())))
+            }
+        }
+        deserializer.deserialize_str(TextVisitor)
+    }
+}
+
+/// The text of a JSON string, borrowed where it has no escapes; the JSON itself of anything else. None of null, and of a
+/// string that cannot be read (half of a surrogate pair).
+pub fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let json = raw.get();
+    // Of two quotes or none, as it is JSON.
+    let inner = if json.starts_with('"') { json.get(1..json.len().saturating_sub(1)) } else { None };
+    match inner {
+        Some(text) if memchr::memchr(b'\\', text.as_bytes()).is_none() => Some(Cow::Borrowed(text)),
+        Some(_) => serde_json::from_str::<Text<'_>>(json).ok().map(|text| text.0),
+        None => (json != "null").then_some(Cow::Borrowed(json)),
+    }
+}
+
+/// A string, or nothing where something else stands: what one server sends as a string another may send as an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Loose<'a>(pub Option<Cow<'a, str>>);
+
+impl Loose<'_> {
+    /// The string; empty where there is none.
+    pub fn as_str(&self) -> &str {
+        self.0.as_deref().unwrap_or_default()
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Loose<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct LooseVisitor;
+        impl<'de> Visitor<'de> for LooseVisitor {
+            type Value = Loose<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("anything")
+            }
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Loose(Some(Cow::Borrowed(text))))
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Loose(Some(Cow::Owned(text.into()))))
+            }
+            fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+                Ok(Loose(None))
+            }
+            fn visit_bool<E: Error>(self, _: bool) -> Result<Self::Value, E> {
+                Ok(Loose(None))
+            }
+            fn visit_i64<E: Error>(self, _: i64) -> Result<Self::Value, E> {
+                Ok(Loose(None))
+            }
+            fn visit_u64<E: Error>(self, _: u64) -> Result<Self::Value, E> {
+                Ok(Loose(None))
+            }
+            fn visit_f64<E: Error>(self, _: f64) -> Result<Self::Value, E> {
+                Ok(Loose(None))
+            }
+            fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Self::Value, S::Error> {
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Loose(None))
+            }
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Loose(None))
+            }
+        }
+        deserializer.deserialize_any(LooseVisitor)
+    }
+}
+
+/// A list, or null, which is an empty one. Nearly every list in a stream has one element, and takes the room of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Few<T>(pub Vec<T>);
+
+impl<T> Default for Few<T> {
+    fn default() -> Self {
+        Few(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FewVisitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for FewVisitor<T> {
+            type Value = Few<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+            fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+                Ok(Few::default())
+            }
+            fn visit_seq<S: SeqAccess<'de>>(self, mut elements: S) -> Result<Self::Value, S::Error> {
+                let Some(first) = elements.next_element()? else { return Ok(Few::default()) };
+                let mut list = vec![first];
+                while let Some(element) = elements.next_element()? {
+                    list.push(element);
+                }
+                Ok(Few(list))
+            }
+        }
+        // Any, for null as well as a list.
+        deserializer.deserialize_any(FewVisitor(PhantomData))
+    }
+}
+
+/// Deserializes an object member by member: `known` takes the member of that name, or leaves it to `unknown`.
+macro_rules! object {
+    ($type:ident, known: { $($name:literal => $field:ident),* }, dropped: [$($dropped:literal),*]) => {
+        impl<'de: 'a, 'a> serde::Deserialize<'de> for $type<'a> {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct ObjectVisitor;
+                impl<'de> serde::de::Visitor<'de> for ObjectVisitor {
+                    type Value = $type<'de>;
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str("an object")
+                    }
+                    fn visit_map<M: serde::de::MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+                        let mut value = $type::default();
+                        while let Some(name) = map.next_key::<$crate::json::Text<'de>>()? {
+                            match name.as_str() {
+                                $($name => value.$field = map.next_value()?,)*
+                                $($dropped => {
+                                    map.next_value::<serde::de::IgnoredAny>()?;
+                                })*
+                                _ => {
+                                    let raw = map.next_value::<&'de serde_json::value::RawValue>()?;
+                                    value.unknown.push((name, raw));
+                                }
+                            }
+                        }
+                        Ok(value)
+                    }
+                }
+                deserializer.deserialize_map(ObjectVisitor)
+            }
+        }
+    };
+}
+pub(super) use object;
+
+/// An object of which nothing is known.
+#[derive(Debug, Default)]
+pub struct Object<'a> {
+    pub unknown: Unknown<'a>,
+}
+
+object!(Object, known: {}, dropped: []);

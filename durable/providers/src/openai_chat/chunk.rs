@@ -1,0 +1,175 @@
+//! A chunk of the stream as it stands on the wire. Borrows from the read that brought it; what has no meaning here is
+//! kept as raw JSON where it belongs to the message, and skipped elsewhere.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::json::{Few, Loose, Text, Unknown, object};
+
+#[derive(Debug, Deserialize)]
+pub struct Chunk<'a> {
+    /// Absent or empty in chunks that bring usage, filter results or an error only.
+    #[serde(borrow, default)]
+    pub choices: FirstChoice<'a>,
+    /// Raw, so that a usage of unknown shape costs the usage and not the reply.
+    #[serde(borrow, default)]
+    pub usage: Option<&'a RawValue>,
+    /// An error in the middle of the stream (llama.cpp, OpenRouter, vLLM …).
+    #[serde(borrow, default)]
+    pub error: Option<&'a RawValue>,
+}
+
+/// The choice of index 0; nobody asks for more than one, and some servers send them nevertheless.
+#[derive(Debug, Default)]
+pub struct FirstChoice<'a>(pub Option<Box<Choice<'a>>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for FirstChoice<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ListVisitor;
+        impl<'de> Visitor<'de> for ListVisitor {
+            type Value = FirstChoice<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+            fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+                Ok(FirstChoice(None))
+            }
+            fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Self::Value, S::Error> {
+                let mut first = None;
+                while let Some(choice) = list.next_element::<Box<Choice<'de>>>()? {
+                    if first.is_none() && choice.index.unwrap_or(0) == 0 {
+                        first = Some(choice);
+                    }
+                }
+                Ok(FirstChoice(first))
+            }
+        }
+        // Any, for null as well as a list.
+        deserializer.deserialize_any(ListVisitor)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Choice<'a> {
+    #[serde(default)]
+    pub index: Option<u64>,
+    #[serde(borrow, default)]
+    pub delta: Option<Delta<'a>>,
+    #[serde(borrow, default)]
+    pub finish_reason: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub error: Option<&'a RawValue>,
+}
+
+/// The text of a message: a string by the book. Mistral's reasoning models send an array of parts.
+#[derive(Debug)]
+pub enum Content<'a> {
+    Text(Text<'a>),
+    Parts(Vec<&'a RawValue>),
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ContentVisitor;
+        impl<'de> Visitor<'de> for ContentVisitor {
+            type Value = Content<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or a list of parts")
+            }
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Content::Text(Text(Cow::Borrowed(text))))
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Content::Text(Text(Cow::Owned(text.into()))))
+            }
+            fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Self::Value, S::Error> {
+                let mut parts = Vec::new();
+                while let Some(part) = list.next_element()? {
+                    parts.push(part);
+                }
+                Ok(Content::Parts(parts))
+            }
+        }
+        deserializer.deserialize_any(ContentVisitor)
+    }
+}
+
+/// One part of a content.
+#[derive(Debug, Deserialize)]
+pub struct Part<'a> {
+    #[serde(borrow, default, rename = "type")]
+    pub kind: Loose<'a>,
+    #[serde(borrow, default)]
+    pub text: Loose<'a>,
+    /// A content in itself.
+    #[serde(borrow, default)]
+    pub thinking: Option<Content<'a>>,
+}
+
+/// A piece of the assistant's message.
+#[derive(Debug, Default)]
+pub struct Delta<'a> {
+    pub content: Option<Content<'a>>,
+    pub refusal: Option<Text<'a>>,
+    /// DeepSeek's name for it; also GLM, Kimi, llama.cpp.
+    pub reasoning_content: Option<Text<'a>>,
+    /// OpenRouter's name for it; also Groq, Ollama, vLLM.
+    pub reasoning: Option<Text<'a>>,
+    pub tool_calls: Few<CallDelta<'a>>,
+    pub unknown: Unknown<'a>,
+}
+
+/// A piece of a tool call.
+#[derive(Debug, Default)]
+pub struct CallDelta<'a> {
+    pub index: Option<u64>,
+    pub id: Option<Text<'a>>,
+    pub function: Option<FunctionDelta<'a>>,
+    pub unknown: Unknown<'a>,
+}
+
+#[derive(Debug, Default)]
+pub struct FunctionDelta<'a> {
+    pub name: Option<Text<'a>>,
+    /// A string by the book; some servers send the object itself.
+    pub arguments: Option<&'a RawValue>,
+    pub unknown: Unknown<'a>,
+}
+
+// Dropped is what belongs to the stream and not to the message: Mistral numbers the delta itself; `function_call` is
+// the forerunner of `tool_calls`, which nobody sends who is not asked for it.
+object!(Delta, known: {
+    "content" => content,
+    "refusal" => refusal,
+    "reasoning_content" => reasoning_content,
+    "reasoning" => reasoning,
+    "tool_calls" => tool_calls
+}, dropped: ["role", "index", "function_call"]);
+
+object!(CallDelta, known: { "index" => index, "id" => id, "function" => function }, dropped: ["type"]);
+
+object!(FunctionDelta, known: { "name" => name, "arguments" => arguments }, dropped: []);
+
+/// What a chunk says of tokens. Counts that are absent or of another type are unknown, never an error.
+#[derive(Debug, Deserialize)]
+pub struct UsageCounts {
+    #[serde(default)]
+    pub prompt_tokens: Option<u64>,
+    #[serde(default)]
+    pub completion_tokens: Option<u64>,
+    #[serde(default)]
+    pub prompt_tokens_details: Option<PromptDetails>,
+    /// DeepSeek's own name for cached tokens.
+    #[serde(default)]
+    pub prompt_cache_hit_tokens: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct PromptDetails {
+    #[serde(default)]
+    pub cached_tokens: Option<u64>,
+}

@@ -1,0 +1,70 @@
+//! OpenAI's Chat Completions, streamed, and all that speak it: OpenAI, Groq, Ollama, vLLM, llama.cpp, OpenRouter,
+//! DeepSeek, Mistral, Gemini's and Workers AI's compatible endpoints.
+//!
+//! The wire has no version, and every server has its own dialect of it. So what is read is read leniently (unknown
+//! members, missing ids, calls without an index), and what is sent is only what all of them accept.
+
+mod calls;
+pub(super) mod chunk;
+pub(super) mod request;
+pub(super) mod response;
+
+#[cfg(test)]
+mod raw_tests;
+#[cfg(test)]
+mod request_tests;
+#[cfg(test)]
+mod response_tests;
+#[cfg(test)]
+mod split_tests;
+#[cfg(test)]
+mod transcripts;
+
+use std::rc::Rc;
+
+use wire::model::{ModelError, ModelRequest};
+
+use super::codec::{EventStream, address, calls_in, headers};
+use super::failure::Complaint;
+use super::{Codec, Decoder, HttpRequest};
+use wire::redact::Secret;
+
+use request::OutputLimit;
+use response::Reply;
+
+/// The wire's name in raw messages.
+const WIRE: &str = "chat";
+
+/// A server that speaks Chat Completions.
+#[derive(Clone, Debug)]
+pub struct OpenAiChat {
+    url: String,
+    output_limit: OutputLimit,
+    key: Option<Secret>,
+}
+
+impl OpenAiChat {
+    /// `base_url` is what the official clients call so: the part before `/chat/completions`.
+    pub fn new(base_url: &str, key: Option<Secret>) -> Self {
+        OpenAiChat {
+            url: address(base_url, "/chat/completions"),
+            output_limit: OutputLimit::of_server(base_url),
+            key,
+        }
+    }
+}
+
+impl Codec for OpenAiChat {
+    fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ModelError> {
+        let headers = headers(self.key.as_ref());
+        Ok(HttpRequest { url: self.url.clone(), headers, body: request::body(request, self.output_limit)? })
+    }
+
+    fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
+        Box::new(EventStream::new(Reply::new(Rc::clone(&request.model), WIRE, calls_in(request))))
+    }
+
+    fn refusal(&self, status: u16, body: &[u8]) -> ModelError {
+        Complaint::from_body(body).refused(status)
+    }
+}

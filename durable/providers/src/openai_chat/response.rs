@@ -1,0 +1,295 @@
+//! The reply, from the first byte to `[DONE]`.
+
+use std::rc::Rc;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::codec::{MAX_REPLY_BYTES, Reading, cut};
+use crate::failure::{Complaint, protocol, too_large};
+use crate::json::{Text, read};
+use crate::members::Members;
+use wire::model::{
+    ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, RawValueEq, ReplyFinish, ToolCall, Usage,
+};
+use wire::sse::SseEvent;
+
+use super::calls::{Call, Calls};
+use super::chunk::{CallDelta, Choice, Chunk, Content, Delta, Part, UsageCounts};
+
+/// What has come of the reply.
+#[derive(Debug)]
+pub struct Reply {
+    choice: Rc<ModelChoice>,
+    wire: &'static str,
+    first_call: usize,
+    bytes: usize,
+    text: String,
+    refused: bool,
+    calls: Calls,
+    members: Members,
+    finish: Option<Finish>,
+    usage: Option<Usage>,
+}
+
+/// A `finish_reason`, or the failure that some servers tell in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Finish {
+    Reason(ReplyFinish),
+    Failure,
+}
+
+impl Reading for Reply {
+    fn take(
+        mut self: Box<Self>,
+        event: SseEvent<'_>,
+        events: &mut Vec<ModelEvent>,
+    ) -> Result<Option<Box<Self>>, ModelError> {
+        let data = event.data.trim_ascii();
+        if data == "[DONE]" {
+            return self.complete(events).map(|()| None);
+        }
+        if event.event == "error" {
+            return Err(complaint(data));
+        }
+        if !data.is_empty() {
+            let chunk: Chunk<'_> = serde_json::from_str(data)
+                .map_err(|_| protocol("The model provider sent a chunk that cannot be read."))?;
+            self.take_chunk(chunk, events)?;
+        }
+        Ok(Some(self))
+    }
+
+    fn cut(self: Box<Self>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        self.end(events)
+    }
+}
+
+impl Reply {
+    /// `choice` is what the raw message may go back to; `first_call` numbers the ids that must be made up.
+    pub fn new(choice: Rc<ModelChoice>, wire: &'static str, first_call: usize) -> Self {
+        Reply {
+            choice,
+            wire,
+            first_call,
+            bytes: 0,
+            text: String::new(),
+            refused: false,
+            calls: Calls::default(),
+            members: Members::default(),
+            finish: None,
+            usage: None,
+        }
+    }
+
+    /// Takes a chunk in.
+    pub fn take_chunk(&mut self, chunk: Chunk<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        if let Some(error) = chunk.error {
+            return Err(complaint(error.get()));
+        }
+        if let Some(usage) = chunk.usage.and_then(read_usage) {
+            // The last one counts: some servers send a running total with every chunk.
+            self.usage = Some(usage);
+        }
+        if let Some(choice) = chunk.choices.0 {
+            self.take_choice(*choice, events)?;
+        }
+        self.bounded()
+    }
+
+    /// Refuses a reply that has become too large.
+    pub fn bounded(&self) -> Result<(), ModelError> {
+        if self.bytes > MAX_REPLY_BYTES {
+            return Err(too_large());
+        }
+        Ok(())
+    }
+
+    fn take_choice(&mut self, choice: Choice<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        if let Some(error) = choice.error {
+            return Err(complaint(error.get()));
+        }
+        if let Some(delta) = choice.delta {
+            self.take_delta(delta, events)?;
+        }
+        if let Some(reason) = choice.finish_reason {
+            self.take_finish(reason.as_str());
+        }
+        Ok(())
+    }
+
+    /// Takes in why the model stopped.
+    pub fn take_finish(&mut self, reason: &str) {
+        self.finish = Some(finish(reason));
+    }
+
+    fn take_delta(&mut self, delta: Delta<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        self.bytes += self.members.take(&delta.unknown);
+        // Gateways send the same reasoning under both names; it is told once, and both go back.
+        let mut told = false;
+        for (name, piece) in [("reasoning_content", delta.reasoning_content), ("reasoning", delta.reasoning)]
+        {
+            let Some(piece) = piece else { continue };
+            self.members.push_text(name, piece.as_str());
+            self.bytes += piece.as_str().len();
+            if !told && !piece.as_str().is_empty() {
+                told = true;
+                events.push(ModelEvent::Reasoning(piece.0.into_owned()));
+            }
+        }
+        match delta.content {
+            Some(Content::Text(text)) => self.take_text(text, events),
+            Some(Content::Parts(parts)) => self.take_parts(&parts, told, events),
+            None => {}
+        }
+        if let Some(refusal) = delta.refusal {
+            self.refused |= !refusal.as_str().is_empty();
+            self.take_text(refusal, events);
+        }
+        for call in delta.tool_calls.0 {
+            self.take_call(call)?;
+        }
+        Ok(())
+    }
+
+    /// Takes in the parts of a content that have a meaning here: text, and thinking, unless that was told already.
+    fn take_parts(&mut self, parts: &[&RawValue], told: bool, events: &mut Vec<ModelEvent>) {
+        for part in parts.iter().filter_map(|raw| read::<Part<'_>>(raw.get())) {
+            match part.kind.as_str() {
+                "text" => self.take_text(Text(part.text.0.unwrap_or_default()), events),
+                "thinking" => part.thinking.iter().for_each(|thinking| {
+                    let thought = thought(thinking);
+                    self.bytes += thought.len();
+                    if !told && !thought.is_empty() {
+                        events.push(ModelEvent::Reasoning(thought));
+                    }
+                }),
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes in a piece of a tool call.
+    pub fn take_call(&mut self, call: CallDelta<'_>) -> Result<(), ModelError> {
+        self.bytes += self.calls.take(call)?;
+        Ok(())
+    }
+
+    /// Takes in a piece of the text.
+    pub fn take_text(&mut self, piece: Text<'_>, events: &mut Vec<ModelEvent>) {
+        if !piece.as_str().is_empty() {
+            self.bytes += piece.as_str().len();
+            self.text.push_str(piece.as_str());
+            events.push(ModelEvent::Text(piece.0.into_owned()));
+        }
+    }
+
+    /// The stream is over, without its `[DONE]`. Not every server says that, but each gives a reason with its last choice.
+    pub fn end(self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        match self.finish {
+            Some(_) => self.complete(events),
+            None => Err(cut()),
+        }
+    }
+
+    /// The reply is over.
+    pub fn complete(mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        let has_calls = !self.calls.is_empty();
+        let finish = match self.finish {
+            // [DONE] without a reason: it is the terminator, and a reason can be told from the reply.
+            None | Some(Finish::Reason(ReplyFinish::Stop | ReplyFinish::ToolCalls)) => match has_calls {
+                // Ollama, Gemini and others say `stop` after tool calls.
+                true => ReplyFinish::ToolCalls,
+                false => ReplyFinish::Stop,
+            },
+            Some(Finish::Reason(reason)) => reason,
+            Some(Finish::Failure) => return Err(Complaint::default().in_stream()),
+        };
+        if !has_calls {
+            // Beside calls an empty one goes back: DeepSeek refuses a call that comes back without its reasoning.
+            self.members.drop_if_empty("reasoning_content");
+            self.members.drop_if_empty("reasoning");
+        }
+        let has_members = !self.members.is_empty() || self.calls.has_members();
+        let calls = self.calls.complete(self.first_call);
+        let tool_calls: Vec<ToolCall> = calls.iter().map(Call::to_tool_call).collect();
+        let raw = match has_members {
+            true => {
+                let json = raw_message(&self.text, &self.members, &calls)?;
+                Some(RawMessage::of(&self.choice, self.wire, json))
+            }
+            false => None,
+        };
+        let finish = if self.refused { ReplyFinish::ContentFilter } else { finish };
+        let reply = ModelReply { text: self.text, tool_calls, finish, usage: self.usage, raw };
+        events.push(ModelEvent::Finished(Box::new(reply)));
+        Ok(())
+    }
+}
+
+/// The text of a part that is thinking.
+fn thought(thinking: &Content<'_>) -> String {
+    match thinking {
+        Content::Text(text) => text.as_str().to_owned(),
+        Content::Parts(parts) => {
+            let parts = parts.iter().filter_map(|raw| read::<Part<'_>>(raw.get()));
+            parts.filter_map(|part| part.text.0).collect()
+        }
+    }
+}
+
+fn finish(reason: &str) -> Finish {
+    match reason {
+        "length" | "max_tokens" | "model_length" | "model_context_window_exceeded" => {
+            Finish::Reason(ReplyFinish::Length)
+        }
+        "tool_calls" | "function_call" => Finish::Reason(ReplyFinish::ToolCalls),
+        // `sensitive` is GLM's.
+        "content_filter" | "safety" | "sensitive" => Finish::Reason(ReplyFinish::ContentFilter),
+        // OpenRouter, GLM, DeepSeek: what came is not the answer.
+        "error" | "network_error" | "insufficient_system_resource" => Finish::Failure,
+        // `stop`, `eos`, `end_turn` and whatever else a server calls it: the model stopped.
+        _ => Finish::Reason(ReplyFinish::Stop),
+    }
+}
+
+/// The error that the JSON of a complaint is.
+pub fn complaint(json: &str) -> ModelError {
+    serde_json::from_str::<Value>(json)
+        .map(|value| Complaint::from_json(&value))
+        .unwrap_or_default()
+        .in_stream()
+}
+
+fn read_usage(raw: &RawValue) -> Option<Usage> {
+    let counts: UsageCounts = serde_json::from_str(raw.get()).ok()?;
+    let details = counts.prompt_tokens_details.and_then(|details| details.cached_tokens);
+    Some(Usage {
+        input_tokens: counts.prompt_tokens?,
+        cached_tokens: details.or(counts.prompt_cache_hit_tokens).unwrap_or(0),
+        cache_write_tokens: 0,
+        output_tokens: counts.completion_tokens.unwrap_or(0),
+    })
+}
+
+/// The message as the provider would send it whole.
+fn raw_message(text: &str, members: &Members, calls: &[Call]) -> Result<RawValueEq, ModelError> {
+    struct Whole<'a>(&'a str, &'a Members, &'a [Call]);
+    impl Serialize for Whole<'_> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let Whole(text, members, calls) = self;
+            let mut map = serializer.serialize_map(None)?;
+            map.serialize_entry("role", "assistant")?;
+            map.serialize_entry("content", &(!text.is_empty() || calls.is_empty()).then_some(text))?;
+            members.write(&mut map)?;
+            if !calls.is_empty() {
+                map.serialize_entry("tool_calls", calls)?;
+            }
+            map.end()
+        }
+    }
+    to_raw_value(&Whole(text, members, calls))
+        .map(RawValueEq)
+        .map_err(|_| protocol("The model provider's message cannot be kept."))
+}

@@ -1,0 +1,197 @@
+//! The items of a reply's output, and the form in which they go back.
+
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::acceptable;
+use crate::codec::{MAX_CALLS, name_calls};
+use crate::failure::{protocol, too_many_calls};
+use wire::model::{ModelError, RawValueEq, ToolCall};
+
+use super::event::WireItem;
+use super::request::InputItem;
+
+/// Items of one reply: more than its calls, and the reasoning and messages between them, ever make.
+const MAX_ITEMS: usize = 4 * MAX_CALLS;
+
+#[derive(Debug, Default)]
+pub struct Items(Vec<Item>);
+
+#[derive(Debug, Default)]
+pub struct Item {
+    index: u64,
+    id: String,
+    pub kind: Kind,
+    /// Something of it was told by deltas, so its end tells it no more.
+    pub told: bool,
+    /// The item as it came when it was complete.
+    raw: Option<Box<RawValue>>,
+}
+
+#[derive(Debug, Default)]
+pub enum Kind {
+    Message,
+    Reasoning {
+        /// Whether the provider can read it when it comes back: without its encrypted text it would look the item up,
+        /// and it keeps none.
+        readable: bool,
+    },
+    Call(ToolCall),
+    /// What nobody here knows: a search of the provider's own …
+    #[default]
+    Other,
+}
+
+impl Items {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The number of an item that is still to come.
+    pub fn next(&self) -> u64 {
+        self.0.iter().map(|item| item.index.saturating_add(1)).max().unwrap_or(0)
+    }
+
+    /// The item of this number, else of this id, else the last one that began; a new one where there is none.
+    pub fn at(&mut self, index: Option<u64>, id: &str) -> Result<&mut Item, ModelError> {
+        let place = match index {
+            Some(index) => self.0.iter().rposition(|item| item.index == index),
+            None if !id.is_empty() => self.0.iter().rposition(|item| item.id == id),
+            None => self.0.len().checked_sub(1),
+        };
+        let place = match place {
+            Some(place) => place,
+            None if self.0.len() >= MAX_ITEMS => {
+                return Err(protocol("The model's reply has too many parts."));
+            }
+            None => {
+                let index = index.unwrap_or_else(|| self.next());
+                self.0.push(Item { index, id: id.into(), ..Item::default() });
+                self.0.len() - 1
+            }
+        };
+        self.0.get_mut(place).ok_or_else(|| protocol("The model provider's reply has no such part."))
+    }
+
+    /// The calls in the model's order, and the output as it goes back, if all of it can. `first` numbers the ids that
+    /// must be made up.
+    pub fn complete(mut self, first: usize) -> Result<(Vec<ToolCall>, Option<RawValueEq>), ModelError> {
+        // Stable: without numbers, items stay in the order in which they came.
+        self.0.sort_by_key(|item| item.index);
+        let came: Vec<Option<ToolCall>> = self.0.iter().map(|item| item.call().cloned()).collect();
+        let mut ids: Vec<&mut String> = self.0.iter_mut().filter_map(Item::call_id).collect();
+        if ids.len() > MAX_CALLS {
+            return Err(too_many_calls());
+        }
+        name_calls(&mut ids, first);
+        // A message that was cut has no form to go back in; its text has.
+        let whole = self.0.iter().all(|item| item.raw.is_some() || item.call().is_some());
+        let mut written: Vec<Written<'_>> =
+            self.0.iter().zip(&came).filter_map(|(item, came)| item.written(came.as_ref())).collect();
+        // OpenAI refuses reasoning that nothing follows.
+        while written.last().is_some_and(|last| last.is_reasoning) {
+            written.pop();
+        }
+        let raw = match whole && !written.is_empty() {
+            true => Some(RawValueEq(
+                to_raw_value(&written).map_err(|_| protocol("The model's reply cannot be kept."))?,
+            )),
+            false => None,
+        };
+        let calls = self.0.iter().filter_map(Item::call).map(|call| {
+            let arguments =
+                if call.arguments.trim().is_empty() { "{}".into() } else { call.arguments.clone() };
+            ToolCall { arguments, ..call.clone() }
+        });
+        Ok((calls.collect(), raw))
+    }
+}
+
+impl Item {
+    pub fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// Takes what the wire says of the item at its beginning, or, with `done`, at its end. Returns how many bytes of it
+    /// are kept.
+    pub fn take(&mut self, item: &WireItem<'_>, raw: &RawValue, done: bool) -> usize {
+        let known = match std::mem::take(&mut self.kind) {
+            Kind::Call(call) => call,
+            _ => ToolCall { call_id: String::new(), name: String::new(), arguments: String::new() },
+        };
+        self.kind = match item.kind.as_str() {
+            "message" => Kind::Message,
+            "reasoning" => {
+                let readable = !item.encrypted_content.as_str().is_empty()
+                    || item.content.as_ref().is_some_and(|content| !content.is_empty());
+                Kind::Reasoning { readable }
+            }
+            "function_call" => {
+                // At the end all is said again, and that is what counts.
+                let newer = |new: &str, old: String| if new.is_empty() { old } else { new.to_owned() };
+                Kind::Call(ToolCall {
+                    call_id: newer(item.call_id.as_str(), known.call_id),
+                    name: newer(item.name.as_str(), known.name),
+                    arguments: newer(item.arguments.as_str(), known.arguments),
+                })
+            }
+            _ => Kind::Other,
+        };
+        if self.id.is_empty() {
+            item.id.as_str().clone_into(&mut self.id);
+        }
+        if !done {
+            return self.id.len() + item.call_id.as_str().len() + item.name.as_str().len();
+        }
+        self.raw = Some(raw.to_owned());
+        raw.get().len()
+    }
+
+    fn call(&self) -> Option<&ToolCall> {
+        match &self.kind {
+            Kind::Call(call) => Some(call),
+            Kind::Message | Kind::Reasoning { .. } | Kind::Other => None,
+        }
+    }
+
+    fn call_id(&mut self) -> Option<&mut String> {
+        match &mut self.kind {
+            Kind::Call(call) => Some(&mut call.call_id),
+            Kind::Message | Kind::Reasoning { .. } | Kind::Other => None,
+        }
+    }
+
+    /// The item as it goes back; `came` is the call as the provider wrote it.
+    fn written(&self, came: Option<&ToolCall>) -> Option<Written<'_>> {
+        let is_reasoning = matches!(self.kind, Kind::Reasoning { .. });
+        let own = |call| Written { is_reasoning: false, form: Form::Ours(InputItem::Call(call)) };
+        match (&self.kind, &self.raw) {
+            (Kind::Reasoning { readable: false }, _) => None,
+            // What was cut, has no id, or is not what the API takes is told in our words.
+            (Kind::Call(call), None) => Some(own(call)),
+            (Kind::Call(call), Some(_)) if !acceptable::is_call(call) || came != Some(call) => {
+                Some(own(call))
+            }
+            (_, raw) => raw.as_deref().map(|raw| Written { is_reasoning, form: Form::Theirs(raw) }),
+        }
+    }
+}
+
+struct Written<'a> {
+    is_reasoning: bool,
+    form: Form<'a>,
+}
+
+enum Form<'a> {
+    Theirs(&'a RawValue),
+    Ours(InputItem<'a>),
+}
+
+impl Serialize for Written<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.form {
+            Form::Theirs(raw) => raw.serialize(serializer),
+            Form::Ours(item) => item.serialize(serializer),
+        }
+    }
+}

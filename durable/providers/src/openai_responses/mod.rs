@@ -1,0 +1,61 @@
+//! OpenAI's Responses, streamed: OpenAI itself, OpenRouter, Azure, llama.cpp, vLLM.
+//!
+//! Nothing is kept at the provider (`store: false`): the whole conversation goes with each request. What the model made
+//! beside text and calls (reasoning, which is encrypted for us, and items that nobody here knows) goes back as it came.
+
+mod event;
+mod items;
+mod request;
+mod response;
+
+#[cfg(test)]
+mod request_tests;
+#[cfg(test)]
+mod response_tests;
+#[cfg(test)]
+mod split_tests;
+#[cfg(test)]
+mod transcripts;
+
+use std::rc::Rc;
+
+use wire::model::{ModelError, ModelRequest};
+
+use super::codec::{EventStream, address, calls_in, headers};
+use super::failure::Complaint;
+use super::{Codec, Decoder, HttpRequest};
+use wire::redact::Secret;
+
+use response::Reply;
+
+/// The wire's name in raw messages.
+const WIRE: &str = "responses";
+
+/// A server that speaks Responses.
+#[derive(Clone, Debug)]
+pub struct OpenAiResponses {
+    url: String,
+    key: Option<Secret>,
+}
+
+impl OpenAiResponses {
+    /// `base_url` is what the official clients call so: the part before `/responses`.
+    pub fn new(base_url: &str, key: Option<Secret>) -> Self {
+        OpenAiResponses { url: address(base_url, "/responses"), key }
+    }
+}
+
+impl Codec for OpenAiResponses {
+    fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ModelError> {
+        let headers = headers(self.key.as_ref());
+        Ok(HttpRequest { url: self.url.clone(), headers, body: request::body(request)? })
+    }
+
+    fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
+        Box::new(EventStream::new(Reply::new(Rc::clone(&request.model), calls_in(request))))
+    }
+
+    fn refusal(&self, status: u16, body: &[u8]) -> ModelError {
+        Complaint::from_body(body).refused(status)
+    }
+}

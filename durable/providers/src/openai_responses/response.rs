@@ -1,0 +1,250 @@
+//! The reply, from the first byte to the event that ends the response.
+
+use std::rc::Rc;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::codec::{MAX_REPLY_BYTES, Reading};
+use crate::failure::{Complaint, protocol, too_large};
+use crate::json;
+use wire::model::{ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, ReplyFinish, Usage};
+use wire::sse::SseEvent;
+
+use super::WIRE;
+use super::event::{Event, Response, UsageCounts, WireItem, WirePart};
+use super::items::{Items, Kind};
+
+/// What has come of the reply.
+#[derive(Debug)]
+pub struct Reply {
+    choice: Rc<ModelChoice>,
+    first_call: usize,
+    bytes: usize,
+    text: String,
+    /// The message that the last text belonged to.
+    message: Option<u64>,
+    refused: bool,
+    items: Items,
+}
+
+impl Reading for Reply {
+    fn take(
+        mut self: Box<Self>,
+        event: SseEvent<'_>,
+        events: &mut Vec<ModelEvent>,
+    ) -> Result<Option<Box<Self>>, ModelError> {
+        match self.read(event, events)? {
+            None => Ok(Some(self)),
+            Some((finish, response)) => self.complete(finish, &response, events).map(|()| None),
+        }
+    }
+}
+
+/// How a response ended, with what its last event says of it.
+type Ended<'a> = Option<(ReplyFinish, Response<'a>)>;
+
+impl Reply {
+    /// `choice` is what the raw message may go back to; `first_call` numbers the ids that must be made up.
+    pub fn new(choice: Rc<ModelChoice>, first_call: usize) -> Self {
+        Reply {
+            choice,
+            first_call,
+            bytes: 0,
+            text: String::new(),
+            message: None,
+            refused: false,
+            items: Items::default(),
+        }
+    }
+
+    fn read<'a>(&mut self, sse: SseEvent<'a>, events: &mut Vec<ModelEvent>) -> Result<Ended<'a>, ModelError> {
+        let data = sse.data.trim_ascii();
+        if data.is_empty() || data == "[DONE]" {
+            return Ok(None);
+        }
+        let event: Event<'a> = json::read(data)
+            .ok_or_else(|| protocol("The model provider sent an event that cannot be read."))?;
+        // OpenRouter names the type in the data only, and nobody in the event's name only; both are read.
+        let kind = if event.kind.as_str().is_empty() { sse.event } else { event.kind.as_str() };
+        match kind {
+            "response.output_text.delta" => {
+                let index = self.open(&event)?;
+                self.tell_text(index, event.delta.as_str(), events);
+            }
+            "response.refusal.delta" => {
+                self.refused |= !event.delta.as_str().is_empty();
+                let index = self.open(&event)?;
+                self.tell_text(index, event.delta.as_str(), events);
+            }
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                self.open(&event)?;
+                self.tell_reasoning(event.delta.as_str(), events);
+            }
+            // A summary comes in parts, each a paragraph with a heading.
+            "response.reasoning_summary_part.added" if event.summary_index.is_some_and(|index| index > 0) => {
+                self.tell_reasoning("\n\n", events);
+            }
+            "response.function_call_arguments.delta" => {
+                let item = self.items.at(event.output_index, event.item_id.as_str())?;
+                if let Kind::Call(call) = &mut item.kind {
+                    call.arguments.push_str(event.delta.as_str());
+                    self.bytes += event.delta.as_str().len();
+                }
+            }
+            "response.output_item.added" => self.take_item(event.output_index, event.item, false, events)?,
+            "response.output_item.done" => self.take_item(event.output_index, event.item, true, events)?,
+            "response.completed" => {
+                return self.end(event.response, |_| ReplyFinish::Stop, events).map(Some);
+            }
+            "response.incomplete" => {
+                let finish = |reason: &str| match reason {
+                    "content_filter" => ReplyFinish::ContentFilter,
+                    // `max_output_tokens`, and whatever else leaves a reply without its end.
+                    _ => ReplyFinish::Length,
+                };
+                return self.end(event.response, finish, events).map(Some);
+            }
+            "response.failed" | "response.cancelled" => {
+                return Err(complaint(event.response.map_or("{}", RawValue::get)));
+            }
+            "error" => return Err(complaint(data)),
+            _ => {}
+        }
+        if self.bytes > MAX_REPLY_BYTES {
+            return Err(too_large());
+        }
+        Ok(None)
+    }
+
+    /// The number of the item that a delta belongs to, which has been told of now.
+    fn open(&mut self, event: &Event<'_>) -> Result<u64, ModelError> {
+        let item = self.items.at(event.output_index, event.item_id.as_str())?;
+        item.told |= !event.delta.as_str().is_empty();
+        Ok(item.index())
+    }
+
+    fn tell_text(&mut self, item: u64, piece: &str, events: &mut Vec<ModelEvent>) {
+        if piece.is_empty() {
+            return;
+        }
+        // Two messages of one reply (a comment, then the answer) are two paragraphs.
+        let apart = self.message.is_some_and(|last| last != item);
+        self.message = Some(item);
+        for piece in apart.then_some("\n\n").into_iter().chain([piece]) {
+            self.bytes += piece.len();
+            self.text.push_str(piece);
+            events.push(ModelEvent::Text(piece.into()));
+        }
+    }
+
+    fn tell_reasoning(&mut self, piece: &str, events: &mut Vec<ModelEvent>) {
+        if !piece.is_empty() {
+            self.bytes += piece.len();
+            events.push(ModelEvent::Reasoning(piece.into()));
+        }
+    }
+
+    /// An item that begins or is complete. What no delta told of it is told now: not every server really streams.
+    fn take_item(
+        &mut self,
+        index: Option<u64>,
+        raw: Option<&RawValue>,
+        done: bool,
+        events: &mut Vec<ModelEvent>,
+    ) -> Result<(), ModelError> {
+        let Some(raw) = raw else { return Ok(()) };
+        let wire: WireItem<'_> = json::read(raw.get())
+            .ok_or_else(|| protocol("The model provider sent an item that cannot be read."))?;
+        // Without a number only its id tells whether it has begun.
+        let index = match (index, wire.id.as_str()) {
+            (None, "") => Some(self.items.next()),
+            (index, _) => index,
+        };
+        let item = self.items.at(index, wire.id.as_str())?;
+        self.bytes += item.take(&wire, raw, done);
+        if !done || std::mem::replace(&mut item.told, true) {
+            return Ok(());
+        }
+        let index = item.index();
+        match item.kind {
+            Kind::Message => {
+                for part in wire.content.iter().flatten() {
+                    self.refused |= !part.refusal.as_str().is_empty();
+                    self.tell_text(index, part.text.as_str(), events);
+                    self.tell_text(index, part.refusal.as_str(), events);
+                }
+            }
+            Kind::Reasoning { .. } => {
+                let parts = |list: &Option<Vec<WirePart<'_>>>| -> Vec<String> {
+                    list.iter().flatten().map(|part| part.text.as_str().to_owned()).collect()
+                };
+                let told = [parts(&wire.summary), parts(&wire.content)].concat().join("\n\n");
+                self.tell_reasoning(&told, events);
+            }
+            Kind::Call(_) | Kind::Other => {}
+        }
+        Ok(())
+    }
+
+    /// The response's last event.
+    fn end<'a>(
+        &mut self,
+        response: Option<&'a RawValue>,
+        finish: impl Fn(&str) -> ReplyFinish,
+        events: &mut Vec<ModelEvent>,
+    ) -> Result<(ReplyFinish, Response<'a>), ModelError> {
+        let response: Response<'a> = json::read(response.map_or("{}", RawValue::get))
+            .ok_or_else(|| protocol("The model provider sent a response that cannot be read."))?;
+        if let Some(error) = response.error {
+            return Err(complaint(error.get()));
+        }
+        if self.items.is_empty() {
+            // A server that tells nothing before the end.
+            for (index, item) in (0..).zip(response.output.iter().flatten()) {
+                self.take_item(Some(index), Some(item), true, events)?;
+            }
+        }
+        if self.bytes > MAX_REPLY_BYTES {
+            return Err(too_large());
+        }
+        let reason = response.incomplete_details.as_ref().map_or("", |details| details.reason.as_str());
+        Ok((finish(reason), response))
+    }
+
+    fn complete(
+        self,
+        finish: ReplyFinish,
+        response: &Response<'_>,
+        events: &mut Vec<ModelEvent>,
+    ) -> Result<(), ModelError> {
+        let (tool_calls, raw) = self.items.complete(self.first_call)?;
+        let finish = match finish {
+            _ if self.refused => ReplyFinish::ContentFilter,
+            ReplyFinish::Stop if !tool_calls.is_empty() => ReplyFinish::ToolCalls,
+            finish => finish,
+        };
+        let raw = raw.map(|json| RawMessage::of(&self.choice, WIRE, json));
+        let usage = response.usage.and_then(read_usage);
+        let reply = ModelReply { text: self.text, tool_calls, finish, usage, raw };
+        events.push(ModelEvent::Finished(Box::new(reply)));
+        Ok(())
+    }
+}
+
+fn complaint(json: &str) -> ModelError {
+    serde_json::from_str::<Value>(json)
+        .map(|value| Complaint::from_json(&value))
+        .unwrap_or_default()
+        .in_stream()
+}
+
+fn read_usage(raw: &RawValue) -> Option<Usage> {
+    let counts: UsageCounts = serde_json::from_str(raw.get()).ok()?;
+    Some(Usage {
+        input_tokens: counts.input_tokens?,
+        cached_tokens: counts.input_tokens_details.and_then(|details| details.cached_tokens).unwrap_or(0),
+        cache_write_tokens: 0,
+        output_tokens: counts.output_tokens.unwrap_or(0),
+    })
+}

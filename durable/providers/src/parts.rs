@@ -1,0 +1,57 @@
+//! A user's message as the parts that wires know, and the words in which a tool's error is told where they do not.
+
+use std::borrow::Cow;
+
+use wire::protocol::{Content, ContentPart, DataUrl, Medium};
+
+/// A part of a message on its way to a provider.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Piece<'a> {
+    Text(Cow<'a, str>),
+    Image(&'a DataUrl),
+    Pdf { name: &'a str, data: &'a DataUrl },
+}
+
+/// The parts of a message. Text files go as text: not every wire has files, and those that do turn them into text, too.
+/// A model without vision gets a mark in place of an image or a PDF: the conversation may have had another model before.
+pub fn pieces(content: &Content, vision: bool) -> Vec<Piece<'_>> {
+    match content {
+        Content::Text(text) => vec![Piece::Text(Cow::Borrowed(text))],
+        Content::Parts(parts) => parts.iter().map(|part| piece(part, vision)).collect(),
+    }
+}
+
+fn piece(part: &ContentPart, vision: bool) -> Piece<'_> {
+    let blind = || Piece::Text(format!("{} (you cannot see it)", part.words()).into());
+    match part {
+        ContentPart::Text { text } => Piece::Text(Cow::Borrowed(text)),
+        ContentPart::Image { data } if vision => Piece::Image(data),
+        ContentPart::File { name, data } => match (data.medium(), data.file_text()) {
+            (_, Some(text)) => Piece::Text(format!("File {name}:\n\n{text}").into()),
+            (Some(Medium::Pdf), None) if vision => Piece::Pdf { name, data },
+            _ => blind(),
+        },
+        ContentPart::Image { .. } => blind(),
+    }
+}
+
+/// The text of a message whose parts are all text, a blank line between two of them.
+pub fn plain(pieces: &[Piece<'_>]) -> Option<String> {
+    let texts: Option<Vec<&str>> = pieces
+        .iter()
+        .map(|piece| match piece {
+            Piece::Text(text) => Some(&**text),
+            Piece::Image(_) | Piece::Pdf { .. } => None,
+        })
+        .collect();
+    texts.map(|texts| texts.join("\n\n"))
+}
+
+/// A tool's result for a wire that has no mark for errors: the text has to say it.
+pub fn told_error(content: &str, is_error: bool) -> Cow<'_, str> {
+    let says_so = content.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
+    match is_error && !says_so {
+        true => Cow::Owned(format!("Error: {content}")),
+        false => Cow::Borrowed(content),
+    }
+}

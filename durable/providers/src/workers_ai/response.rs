@@ -1,0 +1,50 @@
+//! The reply, from the first byte to `[DONE]`.
+
+use std::rc::Rc;
+
+use crate::codec::Reading;
+use crate::failure::protocol;
+use crate::json::read;
+use crate::openai_chat::response::{Reply, complaint};
+use wire::model::{ModelChoice, ModelError, ModelEvent};
+use wire::sse::SseEvent;
+
+use super::WIRE;
+use super::chunk::AiChunk;
+
+/// A reply of Chat Completions, in other chunks.
+#[derive(Debug)]
+pub struct AiReply(Reply);
+
+impl AiReply {
+    /// `choice` is what the raw message may go back to; `first_call` numbers the ids that must be made up.
+    pub fn new(choice: Rc<ModelChoice>, first_call: usize) -> Self {
+        AiReply(Reply::new(choice, WIRE, first_call))
+    }
+}
+
+impl Reading for AiReply {
+    fn take(
+        mut self: Box<Self>,
+        event: SseEvent<'_>,
+        events: &mut Vec<ModelEvent>,
+    ) -> Result<Option<Box<Self>>, ModelError> {
+        let data = event.data.trim_ascii();
+        if data == "[DONE]" {
+            return self.0.complete(events).map(|()| None);
+        }
+        if event.event == "error" {
+            return Err(complaint(data));
+        }
+        if !data.is_empty() {
+            let chunk: AiChunk<'_> =
+                read(data).ok_or_else(|| protocol("The model provider sent a chunk that cannot be read."))?;
+            chunk.told(&mut self.0, events)?;
+        }
+        Ok(Some(self))
+    }
+
+    fn cut(self: Box<Self>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        self.0.end(events)
+    }
+}

@@ -1,0 +1,54 @@
+//! The wire types: what clients send, what they read, what is stored. No logic beyond checking a request.
+
+mod command;
+mod content;
+mod error;
+mod event;
+mod key;
+mod knowledge;
+mod message;
+mod object;
+mod plan;
+mod project;
+mod request;
+mod tree;
+mod words;
+
+pub use command::{
+    ANONYMOUS, Owner, ThreadCommand, ThreadEnvelope, Visitor, check_workspace, hex, quota_object_name,
+    workspaces_beside,
+};
+#[cfg(feature = "openapi")]
+pub use command::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
+pub use content::{
+    Content, ContentPart, DataUrl, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS, Medium,
+};
+pub use error::{ApiError, ErrorCode, Problem};
+pub use event::{
+    AgentState, Awaited, BudgetReason, CallStatus, ChunkKind, CostSummary, Decision, Event, FinishReason,
+    ModelCost, Numbered, Place, Seq, TurnLimits,
+};
+pub use key::{KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey, SignIn};
+#[cfg(feature = "openapi")]
+pub use knowledge::LINE;
+pub use knowledge::{
+    Collection, CollectionList, Document, DocumentList, MAX_NAME_CHARS, Memory, MemoryList, NewCollection,
+    Passage, PassageList, line,
+};
+pub use message::{
+    ApprovalList, CancelStatus, Cancelled, FileEntry, FileList, MessageList, Role, SentContent,
+    StandingApproval, StopNote, StoredMessage, Taken, ThreadDetail, ThreadList, ThreadSummary, WorkspaceList,
+};
+pub use plan::{ExecutionMode, Plan, PlanReview, PlanStatus, PlanStep, StepStatus, Verdict};
+pub use project::{
+    DocumentDetail, DocumentEntry, ProjectDetail, ProjectEntry, ProjectList, ProjectTask, TaskStatus,
+    TemplateEntry, TemplateList, UsageList, UsageRow,
+};
+pub use request::{
+    Approval, BrowserContext, ChatContext, ChatRequest, ClientTool, ContextKind, ModeProfile, ThreadChange,
+    ToolResult,
+};
+pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeNode, preview};
+
+#[cfg(test)]
+mod tests;

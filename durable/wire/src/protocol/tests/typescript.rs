@@ -1,0 +1,119 @@
+//! The page's types are made from the wire's. `make types` writes them, every other test run compares.
+
+use std::path::Path;
+
+use ts_rs::{Config, TS};
+
+use super::*;
+use crate::model::Usage;
+use crate::protocol::TaskStatus;
+
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/src/wire.generated.ts");
+/// Set by `make types`.
+const WRITE: &str = "ESPALIER_WRITE_TYPES";
+
+#[test]
+fn the_page_has_the_wires_types() {
+    // All our integers are below 2^53 (docs/wire-protocol.md), so that JavaScript's numbers hold them.
+    let config = Config::default().with_large_int("number");
+    let declared = |docs: Option<String>, declaration: String| {
+        format!("\n{}export {declaration}\n", docs.unwrap_or_default())
+    };
+    let mut file = "// Made from durable/wire/src/protocol by `make types`: change it there.\n".to_owned();
+    macro_rules! declare {
+        ($($type:ty),* $(,)?) => { $(file += &declared(<$type>::docs(), <$type>::decl(&config));)* };
+    }
+    declare!(
+        ChatRequest,
+        Content,
+        ContentPart,
+        DataUrl,
+        ChatContext,
+        ContextKind,
+        ModeProfile,
+        BrowserContext,
+        ClientTool,
+        ToolResult,
+        Approval,
+        ThreadChange,
+        Numbered,
+        TurnLimits,
+        AgentState,
+        Awaited,
+        Decision,
+        CallStatus,
+        ChunkKind,
+        BudgetReason,
+        FinishReason,
+        Usage,
+        CostSummary,
+        ModelCost,
+        StoredMessage,
+        Role,
+        StopNote,
+        ExecutionTree,
+        TreeNode,
+        MessageList,
+        SentContent,
+        FileEntry,
+        FileList,
+        ThreadSummary,
+        ThreadList,
+        ThreadDetail,
+        ExecutionMode,
+        PlanStatus,
+        StepStatus,
+        Verdict,
+        PlanReview,
+        PlanStep,
+        Plan,
+        TemplateEntry,
+        TemplateList,
+        ProjectEntry,
+        ProjectList,
+        ProjectDetail,
+        ProjectTask,
+        TaskStatus,
+        DocumentEntry,
+        DocumentDetail,
+        UsageRow,
+        UsageList,
+        StandingApproval,
+        ApprovalList,
+        Memory,
+        MemoryList,
+        NewCollection,
+        Collection,
+        CollectionList,
+        Document,
+        DocumentList,
+        Passage,
+        PassageList,
+    );
+    if std::env::var_os(WRITE).is_some() {
+        std::fs::write(FILE, &file).unwrap();
+    }
+    let written = std::fs::read_to_string(Path::new(FILE)).unwrap_or_default();
+    assert!(written == file, "web/src/wire.generated.ts is not what the wire is: run `make types`");
+}
+
+// B-011 B-056 B-057 B-061 B-066 B-096 CF-14 CF-23: the words that the wire has, and those that it has not any more.
+#[test]
+fn retired_events_are_not_on_the_wire() {
+    let config = Config::default();
+    let (events, states) = (Event::decl(&config), AgentState::decl(&config));
+    for there in [
+        "agent_state",
+        "plan_created",
+        "plan_ready_for_review",
+        "plan_review",
+        "step_start",
+        "executor_start",
+    ] {
+        assert!(events.contains(&format!("\"{there}\"")), "{there}");
+    }
+    for retired in ["analysis", "strategy_selected", "clarifying_questions"] {
+        assert!(!events.contains(retired), "{retired}");
+    }
+    assert_eq!(states.matches('"').count() / 2, 3, "three states, and no more: {states}");
+}
