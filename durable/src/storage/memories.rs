@@ -5,7 +5,8 @@ use futures::future::LocalBoxFuture;
 use serde::Deserialize;
 use worker::Env;
 
-use super::knowledge::{Asked, Asking, number, text};
+use super::d1::{number, text};
+use super::knowledge::{Asked, Asking};
 use crate::ports::{KnowledgeError, Memories, Remembered};
 use crate::protocol::{Memory, Owner};
 use crate::search;
