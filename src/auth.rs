@@ -12,7 +12,7 @@ pub mod signed_in;
 
 use espalier_durable::protocol::{ApiError, ErrorCode, Owner};
 
-use api_key::ApiKey;
+use api_key::{ApiKey, KeyLabel};
 use jwt::Issuer;
 use scope::Scopes;
 use signed_in::SessionToken;
@@ -21,18 +21,37 @@ use signed_in::SessionToken;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
     pub owner: Owner,
-    pub method: Method,
+    pub authority: Authority,
     pub scopes: Scopes,
 }
 
 /// How somebody proved who they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum Authority {
     /// In `Authorization`, which only a program sends that means to.
     Bearer,
     /// Something that a browser, or a proxy in front of us, adds by itself to what any page sends: hence the origin
     /// rules.
     Ambient,
+}
+
+/// The SHA-256 of a whole key or token.
+pub type CredentialDigest = [u8; 32];
+
+/// A key, a session or a token that was verified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified {
+    pub principal: Principal,
+    pub expires_at: Option<u64>,
+    /// The API key itself, or the one that opened the session; `None` of a token.
+    pub key: Option<KeyLabel>,
+}
+
+impl Verified {
+    /// Whether it is over.
+    pub fn expired(&self, now: u64) -> bool {
+        self.expires_at.is_some_and(|at| at <= now)
+    }
 }
 
 /// What a request shows, not yet verified.
@@ -41,7 +60,7 @@ pub enum Credential {
     ApiKey(ApiKey),
     Jwt {
         token: String,
-        method: Method,
+        authority: Authority,
     },
     /// The session cookie of somebody who signed in with an API key.
     SignedIn(SessionToken),
@@ -61,14 +80,14 @@ pub fn presented(
         return match ApiKey::parse(token) {
             Some(key) => Ok(Credential::ApiKey(key)),
             None if issuers.iter().any(|issuer| issuer.header.is_none()) && jwt::looks_like_one(token) => {
-                Ok(Credential::Jwt { token: token.to_owned(), method: Method::Bearer })
+                Ok(Credential::Jwt { token: token.to_owned(), authority: Authority::Bearer })
             }
             None => Err(unauthenticated("expected Authorization: Bearer with an API key or a token")),
         };
     }
     let own_header = issuers.iter().filter_map(|issuer| issuer.header.as_deref()).find_map(&header);
     if let Some(token) = own_header {
-        return Ok(Credential::Jwt { token, method: Method::Ambient });
+        return Ok(Credential::Jwt { token, authority: Authority::Ambient });
     }
     let cookies = header("cookie");
     let token = cookies.as_deref().and_then(|cookies| session::token_in(cookies, https));

@@ -3,8 +3,101 @@
 
 use espalier_durable::protocol::{ApiError, ErrorCode};
 
-/// The largest body (DESIGN §10): well above the longest message, well below what an isolate can hold many of.
+/// The largest body: well above the longest message, well below what an isolate can hold many of.
 pub const MAX_BODY_BYTES: usize = 1 << 20;
+
+/// What a route takes as its body, of at most [`MAX_BODY_BYTES`].
+#[derive(Clone, Copy)]
+pub enum Body {
+    /// No body. One that comes all the same is not read.
+    Nothing,
+    /// JSON of this type.
+    Json(JsonType),
+    /// JSON of this type, or no body.
+    OptionalJson(JsonType),
+    /// The bytes of a file. A file may be empty.
+    File,
+    /// A document of a collection, of one of the types of [`DocumentType`].
+    Document,
+}
+
+/// The type of a JSON body. Only the tests, which write `openapi.json`, know its schema.
+#[derive(Clone, Copy)]
+pub struct JsonType {
+    #[cfg(test)]
+    pub schema: fn(&mut schemars::SchemaGenerator) -> schemars::Schema,
+}
+
+/// A type that a JSON body may have.
+pub trait InJson {
+    const TYPE: JsonType;
+}
+
+#[cfg(not(test))]
+impl<T> InJson for T {
+    const TYPE: JsonType = JsonType {};
+}
+
+#[cfg(test)]
+impl<T: schemars::JsonSchema> InJson for T {
+    const TYPE: JsonType = JsonType { schema: |types| types.subschema_for::<T>() };
+}
+
+/// A JSON body of this type.
+pub const fn json<T: InJson>() -> Body {
+    Body::Json(T::TYPE)
+}
+
+/// A JSON body of this type, or none.
+pub const fn optional_json<T: InJson>() -> Body {
+    Body::OptionalJson(T::TYPE)
+}
+
+impl Body {
+    /// Refuses a body of another type than the route takes.
+    pub fn check_type(self, content_type: Option<&str>) -> Result<(), ApiError> {
+        match self {
+            Body::Nothing | Body::File => Ok(()),
+            Body::Json(_) | Body::OptionalJson(_) => require_json(content_type),
+            Body::Document => DocumentType::of(content_type).map(drop),
+        }
+    }
+}
+
+/// What a document may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DocumentType {
+    Plain,
+    Markdown,
+    Html,
+    Pdf,
+}
+
+impl DocumentType {
+    /// The type that a `content-type` names.
+    pub fn of(content_type: Option<&str>) -> Result<Self, ApiError> {
+        match essence(content_type).to_ascii_lowercase().as_str() {
+            "text/plain" => Ok(DocumentType::Plain),
+            "text/markdown" => Ok(DocumentType::Markdown),
+            "text/html" => Ok(DocumentType::Html),
+            "application/pdf" => Ok(DocumentType::Pdf),
+            _ => {
+                let detail = "expected content-type: text/plain, text/markdown, text/html or application/pdf";
+                Err(ApiError::new(ErrorCode::UnsupportedMediaType, detail))
+            }
+        }
+    }
+
+    /// Its media type.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            DocumentType::Plain => "text/plain",
+            DocumentType::Markdown => "text/markdown",
+            DocumentType::Html => "text/html",
+            DocumentType::Pdf => "application/pdf",
+        }
+    }
+}
 
 /// A body that is being read.
 #[derive(Debug, Default)]
@@ -51,16 +144,20 @@ pub fn broken_off() -> ApiError {
 
 /// Refuses every type but JSON. A page on another site can send others without being asked first (CORS).
 pub fn require_json(content_type: Option<&str>) -> Result<(), ApiError> {
-    let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default();
-    if essence.trim().eq_ignore_ascii_case("application/json") {
+    if essence(content_type).eq_ignore_ascii_case("application/json") {
         return Ok(());
     }
     Err(ApiError::new(ErrorCode::UnsupportedMediaType, "expected content-type: application/json"))
 }
 
+/// A media type without its parameters.
+fn essence(content_type: Option<&str>) -> &str {
+    content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{BoundedBody, MAX_BODY_BYTES, require_json};
+    use super::{Body, BoundedBody, DocumentType, MAX_BODY_BYTES, json, optional_json, require_json};
 
     /// The pieces of a body until it is refused, and how it ended.
     fn read(content_length: Option<&str>, pieces: &[usize]) -> Result<usize, &'static str> {
@@ -104,6 +201,38 @@ mod tests {
             ["", "text/plain", "application/jsonp", "text/plain; application/json", "application/json,x"];
         for other in others.into_iter().map(Some).chain([None]) {
             assert_eq!(require_json(other).unwrap_err().code.as_str(), "unsupported_media_type", "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_document_is_text_or_a_pdf() {
+        for kind in [DocumentType::Plain, DocumentType::Markdown, DocumentType::Html, DocumentType::Pdf] {
+            assert_eq!(DocumentType::of(Some(kind.as_str())), Ok(kind));
+            let spelt = format!(" {} ; charset=utf-8", kind.as_str().to_uppercase());
+            assert_eq!(DocumentType::of(Some(&spelt)), Ok(kind));
+        }
+        for other in [None, Some(""), Some("text"), Some("text/html5"), Some("application/json")] {
+            assert_eq!(
+                DocumentType::of(other).unwrap_err().code.as_str(),
+                "unsupported_media_type",
+                "{other:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_route_takes_the_types_of_its_body() {
+        const TYPES: [Option<&str>; 4] =
+            [None, Some("application/json"), Some("text/plain"), Some("image/png")];
+        let table: [(Body, [bool; 4]); 5] = [
+            (Body::Nothing, [true; 4]),
+            (json::<String>(), [false, true, false, false]),
+            (optional_json::<String>(), [false, true, false, false]),
+            (Body::File, [true; 4]),
+            (Body::Document, [false, false, true, false]),
+        ];
+        for (body, expected) in table {
+            assert_eq!(TYPES.map(|content_type| body.check_type(content_type).is_ok()), expected);
         }
     }
 }

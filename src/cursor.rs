@@ -23,6 +23,12 @@ impl ListCursor {
         Self::read(text).ok_or_else(|| ApiError::field("cursor", "this is no cursor of this list"))
     }
 
+    /// The place that a request's cursor names, if it has one: a time and an id.
+    pub fn place(cursor: Option<&str>) -> Result<Option<(u64, String)>, ApiError> {
+        let cursor = cursor.map(Self::decode).transpose()?;
+        Ok(cursor.map(|Self { at, id }| (at, id.to_string())))
+    }
+
     /// Cuts rows, of which one more than the limit was read, to a page, and says where the next one begins.
     pub fn cut<T>(rows: &mut Vec<T>, limit: u32, place: impl Fn(&T) -> (u64, &str)) -> Option<String> {
         let more = rows.len() > limit as usize;

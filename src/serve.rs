@@ -13,7 +13,7 @@ use worker::js_sys::Uint8Array;
 use worker::web_sys::{Response, ResponseInit};
 use worker::{Context, Env, Headers, Request, console_error};
 
-use crate::body::{self, BoundedBody};
+use crate::body::{self, Body, BoundedBody};
 use crate::head;
 use crate::ids::uuid_v7;
 use crate::origin::{self, FETCH_SITE, Provenance};
@@ -50,8 +50,26 @@ impl Call {
         self.request.headers().get(name).ok().flatten()
     }
 
-    /// The body, as far as it may go.
-    pub async fn body(&mut self) -> Result<Vec<u8>, Failure> {
+    /// The body that a route takes, if it is of the right type and no larger than it may be.
+    pub async fn body(&mut self, takes: Body) -> Result<Vec<u8>, Failure> {
+        let content_type = self.header("content-type");
+        match takes {
+            Body::Nothing => Ok(Vec::new()),
+            Body::OptionalJson(_) => {
+                let body = self.read().await?;
+                if !body.is_empty() {
+                    takes.check_type(content_type.as_deref())?;
+                }
+                Ok(body)
+            }
+            Body::Json(_) | Body::File | Body::Document => {
+                takes.check_type(content_type.as_deref())?;
+                self.read().await
+            }
+        }
+    }
+
+    async fn read(&mut self) -> Result<Vec<u8>, Failure> {
         let mut body = BoundedBody::declared(self.header("content-length").as_deref())?;
         if self.request.inner().body().is_some() {
             let mut pieces = self.request.stream().map_err(Failure::internal("reading a body"))?;
@@ -61,6 +79,11 @@ impl Call {
             }
         }
         Ok(body.into_bytes())
+    }
+
+    /// Whether a body came with the request.
+    pub fn has_body(&self) -> bool {
+        self.request.inner().body().is_some() && self.header("content-length").as_deref() != Some("0")
     }
 
     /// What stands behind the question mark.
@@ -99,6 +122,12 @@ pub enum Answer {
     Object(Response),
 }
 
+impl From<Reply> for Answer {
+    fn from(reply: Reply) -> Self {
+        Answer::Ours(reply)
+    }
+}
+
 /// Answers a request. Fails only when the platform refuses to build a response.
 pub async fn answer(request: Request, env: Env, context: Context) -> worker::Result<Response> {
     let method = request.inner().method();
@@ -114,7 +143,7 @@ pub async fn answer(request: Request, env: Env, context: Context) -> worker::Res
     };
     let found = head::bounded(&call.url, call.request.headers()).map(|()| router::find(&method, &path));
     let answer = match found {
-        Ok(Found::Route(route)) => routes::dispatch(&mut call, route).await,
+        Ok(Found::Route(route, row)) => routes::dispatch(&mut call, row, route).await,
         Ok(Found::Options { allow }) => Ok(Answer::Ours(options(&call, allow))),
         Ok(Found::WrongMethod { allow }) => Err(Failure::WrongMethod { allow }),
         Ok(Found::Nothing) => Err(ApiError::new(ErrorCode::RouteNotFound, "there is no such route").into()),

@@ -1,20 +1,20 @@
 //! API keys: `espk_<prefix>_<secret>`. A key is found by its prefix and proved by the SHA-256 of the whole; the key
 //! itself is stored nowhere.
 
+#[cfg(target_arch = "wasm32")]
+pub mod store;
+
 use espalier_durable::protocol::{Owner, hex};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::scope::Scopes;
-use super::{Method, Principal};
+use super::{Authority, CredentialDigest, Principal, Verified};
 
 /// The issuer of users known by a key; `user_id` is `key:<user>`.
 pub const ISSUER: &str = "key";
 /// How often `last_used_at` is written at most: it answers "is this key still in use?", which needs no better.
 const USED_EVERY_MS: u64 = 3_600_000;
-
-/// The digest of a whole key.
-pub type KeyDigest = [u8; 32];
 
 /// A key as presented or minted: well-formed, not verified.
 #[derive(Clone, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl ApiKey {
     }
 
     /// What proves the key.
-    pub fn digest(&self) -> KeyDigest {
+    pub fn digest(&self) -> CredentialDigest {
         Sha256::digest(self.whole.as_bytes()).into()
     }
 
@@ -98,39 +98,23 @@ impl KeyRow {
 
     /// Who the key stands for, given that it was proved; `None` if it is revoked or expired. A row whose user is not of
     /// this issuer proves nothing either.
-    pub fn opens(self, method: Method, now: u64) -> Option<Verified> {
+    pub fn opens(self, authority: Authority, now: u64) -> Option<Verified> {
         if self.revoked_at.is_some() {
             return None;
         }
         let user = self.user_id.strip_prefix(ISSUER)?.strip_prefix(':').filter(|user| !user.is_empty())?;
         let owner = Owner { issuer: ISSUER.to_owned(), tenant: self.tenant, user: user.to_owned() };
-        let principal = Principal { owner, method, scopes: Scopes::parse(&self.scopes) };
+        let principal = Principal { owner, authority, scopes: Scopes::parse(&self.scopes) };
         let key = Some(KeyLabel { prefix: self.prefix, name: self.name });
         let verified = Verified { principal, expires_at: self.expires_at, key };
         (!verified.expired(now)).then_some(verified)
     }
 }
 
-/// A key, a session or a token that was verified.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verified {
-    pub principal: Principal,
-    pub expires_at: Option<u64>,
-    /// The API key itself, or the one that opened the session; `None` of a token.
-    pub key: Option<KeyLabel>,
-}
-
-impl Verified {
-    /// Whether it is over.
-    pub fn expired(&self, now: u64) -> bool {
-        self.expires_at.is_some_and(|at| at <= now)
-    }
-}
-
 /// Judges a key by its row; `None` refuses it.
-pub fn verify(row: KeyRow, digest: &KeyDigest, now: u64) -> Option<Verified> {
+pub fn verify(row: KeyRow, digest: &CredentialDigest, now: u64) -> Option<Verified> {
     let proved = same(row.hash.as_bytes(), hex(digest).as_bytes());
-    if proved { row.opens(Method::Bearer, now) } else { None }
+    if proved { row.opens(Authority::Bearer, now) } else { None }
 }
 
 /// Compares without stopping at the first difference, so that time tells nothing about where it is.

@@ -12,9 +12,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use super::api_key::Verified;
 use super::scope::Scopes;
-use super::{Method, Principal, api_key, session};
+use super::{Authority, Principal, Verified, api_key, session};
 
 /// The longest token. Identity providers stay below 4 KiB, since proxies refuse larger headers.
 const MAX_TOKEN_BYTES: usize = 8 << 10;
@@ -120,7 +119,7 @@ impl Issuer {
     }
 
     /// Judges the claims of a token whose signature is good; `None` refuses it.
-    pub fn verify(&self, token: &Token, method: Method, now: u64) -> Option<Verified> {
+    pub fn verify(&self, token: &Token, authority: Authority, now: u64) -> Option<Verified> {
         let Claims { iss, aud, sub, exp, nbf, iat, rest } = &token.claims;
         let now_s = now as f64 / 1_000.0;
         let for_us = match aud {
@@ -139,7 +138,7 @@ impl Issuer {
         };
         let owner = Owner { issuer: self.name.clone(), tenant: tenant.to_owned(), user: sub.clone() };
         let expires_at = Some(((*exp + SKEW_S) * 1_000.0) as u64);
-        let principal = Principal { owner, method, scopes: Scopes::USER };
+        let principal = Principal { owner, authority, scopes: Scopes::USER };
         Some(Verified { principal, expires_at, key: None })
     }
 }
@@ -215,9 +214,9 @@ impl<'a> Token<'a> {
     }
 
     /// The issuer that it names, if that is one of these, its tokens come this way, and the algorithm is its.
-    pub fn issuer<'i>(&self, issuers: &'i [Issuer], method: Method) -> Option<&'i Issuer> {
+    pub fn issuer<'i>(&self, issuers: &'i [Issuer], authority: Authority) -> Option<&'i Issuer> {
         let issuer = issuers.iter().find(|issuer| issuer.issuer == self.claims.iss)?;
-        let this_way = issuer.header.is_some() == (method == Method::Ambient);
+        let this_way = issuer.header.is_some() == (authority == Authority::Ambient);
         (this_way && self.header.alg == issuer.algorithm.as_str()).then_some(issuer)
     }
 

@@ -11,6 +11,30 @@ pub enum Scope {
     Admin,
 }
 
+/// What a route asks of a request before it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Nothing, and no rate limit: monitors ask often.
+    Unlimited,
+    /// Nothing.
+    Open,
+    /// No credential, but an origin that may use a cookie (`origin`): the answer sets or ends a session.
+    KnownOrigin,
+    /// A credential with this scope. A credential that the browser sent by itself also needs a known origin, unless the route
+    /// only reads: other sites cannot read the answer (CORS).
+    Needs(Scope),
+}
+
+impl Access {
+    /// Whether an ambient credential (`Authority::Ambient`) needs a known origin here.
+    pub fn needs_known_origin(self) -> bool {
+        match self {
+            Access::Unlimited | Access::Open | Access::Needs(Scope::Read) => false,
+            Access::KnownOrigin | Access::Needs(Scope::Write | Scope::Admin) => true,
+        }
+    }
+}
+
 const ALL: [Scope; 3] = [Scope::Read, Scope::Write, Scope::Admin];
 
 impl Scope {
@@ -54,6 +78,11 @@ impl Scopes {
     /// The words, in a fixed order.
     pub fn words(self) -> Vec<&'static str> {
         ALL.into_iter().filter(|scope| self.has(*scope)).map(Scope::as_str).collect()
+    }
+
+    /// The same, as the wire's types have them.
+    pub fn to_strings(self) -> Vec<String> {
+        self.words().into_iter().map(str::to_owned).collect()
     }
 }
 

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::scope::Scopes;
-use super::{Method, Principal};
+use super::{Authority, Principal};
 
 /// The issuer of anonymous users.
 pub const ISSUER: &str = ANONYMOUS;
@@ -53,7 +53,7 @@ impl Session {
     pub fn principal(&self) -> Principal {
         let owner =
             Owner { issuer: ISSUER.to_owned(), tenant: "public".to_owned(), user: self.user.to_string() };
-        Principal { owner, method: Method::Ambient, scopes: Scopes::USER }
+        Principal { owner, authority: Authority::Ambient, scopes: Scopes::USER }
     }
 }
 

@@ -1,11 +1,15 @@
 //! Sessions that were opened with an API key, so that a browser need not keep the key. The cookie is a random token:
 //! `esps_<secret>`. D1 has a row for it under its SHA-256, with the prefix of its key; deleting the row ends the session.
 
+#[cfg(target_arch = "wasm32")]
+pub mod store;
+
 use espalier_durable::protocol::hex;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::api_key::{KeyDigest, KeyLabel, Verified};
+use super::api_key::KeyLabel;
+use super::{CredentialDigest, Verified};
 
 /// Thirty days from signing in, as long as a visitor's cookie is good without a visit.
 const LIFETIME_MS: u64 = 30 * 24 * 3_600_000;
@@ -35,7 +39,7 @@ impl SessionToken {
     }
 
     /// The digest by which the session is found.
-    pub fn digest(&self) -> KeyDigest {
+    pub fn digest(&self) -> CredentialDigest {
         Sha256::digest(self.0.as_bytes()).into()
     }
 
@@ -80,13 +84,13 @@ impl From<Verified> for Opened {
 mod tests {
     use super::{KeyLabel, LIFETIME_MS, Opened, SessionToken, Verified, end_of};
     use crate::auth::scope::Scopes;
-    use crate::auth::{Method, Principal};
+    use crate::auth::{Authority, Principal};
     use espalier_durable::protocol::Owner;
     use serde_json::json;
 
     fn key(expires_at: Option<u64>) -> Verified {
         let owner = Owner { issuer: "key".to_owned(), tenant: "acme".to_owned(), user: "ada".to_owned() };
-        let principal = Principal { owner, method: Method::Bearer, scopes: Scopes::parse("read") };
+        let principal = Principal { owner, authority: Authority::Bearer, scopes: Scopes::parse("read") };
         let key = KeyLabel { prefix: "0a1b".to_owned(), name: "laptop".to_owned() };
         Verified { principal, expires_at, key: Some(key) }
     }

@@ -1,4 +1,4 @@
-use super::{Credential, Method, presented};
+use super::{Authority, Credential, presented};
 use crate::auth::jwt::Issuer;
 
 const KEY: &str = "espk_0a1b2c3d_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
@@ -23,8 +23,8 @@ fn found(headers: &[(&str, &str)], issuers: &[Issuer]) -> (&'static str, String)
         |name: &str| headers.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
     match presented(header, issuers, false) {
         Ok(Credential::ApiKey(key)) => ("key", key.prefix().to_owned()),
-        Ok(Credential::Jwt { token, method: Method::Bearer }) => ("bearer", token),
-        Ok(Credential::Jwt { token, method: Method::Ambient }) => ("ambient", token),
+        Ok(Credential::Jwt { token, authority: Authority::Bearer }) => ("bearer", token),
+        Ok(Credential::Jwt { token, authority: Authority::Ambient }) => ("ambient", token),
         Ok(Credential::SignedIn(token)) => ("signed in", token.reveal().to_owned()),
         Ok(Credential::Anonymous(token)) => ("session", token),
         Err(error) => (error.code.as_str(), String::new()),

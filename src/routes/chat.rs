@@ -3,19 +3,16 @@
 use espalier_durable::protocol::{ChatRequest, Owner, ThreadCommand, ThreadEnvelope, Visitor};
 use espalier_durable::tools::client;
 use worker::console_debug;
-use worker::web_sys::Response;
 
 use super::object;
 use crate::auth::session;
-use crate::body;
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
-use crate::serve::Call;
+use crate::serve::{Answer, Call};
 
 /// Starts a turn, or finds the one that this request started before.
-pub async fn start(call: &mut Call, owner: Owner) -> Result<Response, Failure> {
-    body::require_json(call.header("content-type").as_deref())?;
-    let request = ChatRequest::parse(&call.body().await?)?;
+pub async fn start(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Failure> {
+    let request = ChatRequest::parse(body)?;
     client::check(request.client_tools.as_deref().unwrap_or_default())?;
     for member in request.ignored() {
         console_debug!("{member} was sent and is ignored");
@@ -29,5 +26,5 @@ pub async fn start(call: &mut Call, owner: Owner) -> Result<Response, Failure> {
     let visitor =
         (owner.issuer == session::ISSUER).then(|| Visitor { address: call.header("cf-connecting-ip") });
     let command = ThreadCommand::Chat { turn_id, request: Box::new(request), visitor };
-    object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await
+    object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
 }

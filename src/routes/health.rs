@@ -2,21 +2,21 @@
 
 use espalier_durable::shell::QUOTA_BINDING;
 use espalier_durable::shell::env::{AI, is_bound, var};
-use espalier_durable::storage::vectors;
+use espalier_durable::storage::{d1, vectors};
 
 use crate::health::{Bindings, Health};
 use crate::reply::Reply;
-use crate::serve::Call;
+use crate::serve::{Answer, Call};
 
 /// The report.
-pub fn report(call: &Call) -> Reply {
+pub fn report(call: &Call) -> Answer {
     let bindings = Bindings {
         threads: call.env.durable_object("THREADS").is_ok(),
-        db: call.env.d1("DB").is_ok(),
+        db: d1::database(&call.env).is_ok(),
         quota: call.env.durable_object(QUOTA_BINDING).is_ok(),
         ai: is_bound(&call.env, AI),
         vectors: is_bound(&call.env, vectors::BINDING),
     };
     let health = Health::of(&call.settings, bindings, |name| var(&call.env, name));
-    Reply::json(health.status(), &health)
+    Reply::json(health.status(), &health).into()
 }
