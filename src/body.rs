@@ -1,15 +1,15 @@
-//! What a request's body may be: its type, and how large. Reading stops at the limit, so a body of 100 MB costs no
-//! more than one of 1 MiB.
+//! The body of a request: its type and its size. Reading stops at the limit, so a body of 100 MB costs no more than one
+//! of 1 MiB.
 
 use espalier_durable::protocol::{ApiError, ErrorCode};
 
-/// The largest body: well above the longest message, well below what an isolate can hold many of.
+/// The largest body: well above the longest message, and small enough for an isolate to hold many.
 pub const MAX_BODY_BYTES: usize = 1 << 20;
 
-/// What a route takes as its body, of at most [`MAX_BODY_BYTES`].
+/// The body that a route takes, of at most [`MAX_BODY_BYTES`].
 #[derive(Clone, Copy)]
 pub enum Body {
-    /// No body. One that comes all the same is not read.
+    /// No body. The Worker leaves one that comes unread.
     Nothing,
     /// JSON of this type.
     Json(JsonType),
@@ -64,7 +64,7 @@ impl Body {
     }
 }
 
-/// What a document may be.
+/// The type of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentType {
     Plain,
@@ -106,7 +106,8 @@ pub struct BoundedBody {
 }
 
 impl BoundedBody {
-    /// A body with this `content-length`. What it declares is only believed when it refuses the body.
+    /// Begins a body with this `content-length`. A declared length can only refuse the body; the bytes are counted
+    /// anyway.
     pub fn declared(content_length: Option<&str>) -> Result<Self, ApiError> {
         match content_length.and_then(|text| text.trim().parse::<usize>().ok()) {
             Some(length) if length > MAX_BODY_BYTES => Err(too_large()),
@@ -114,7 +115,7 @@ impl BoundedBody {
         }
     }
 
-    /// Takes the next piece. The first one is kept as it is, for most bodies come in one.
+    /// Takes the next piece. It keeps the first one without a copy, because most bodies come in one piece.
     pub fn push(&mut self, piece: Vec<u8>) -> Result<(), ApiError> {
         if self.bytes.len().saturating_add(piece.len()) > MAX_BODY_BYTES {
             return Err(too_large());
@@ -127,7 +128,7 @@ impl BoundedBody {
         Ok(())
     }
 
-    /// What was read.
+    /// The whole body.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -137,12 +138,12 @@ fn too_large() -> ApiError {
     ApiError::new(ErrorCode::BodyTooLarge, format!("the body is larger than {MAX_BODY_BYTES} bytes"))
 }
 
-/// The refusal of a body whose end never came.
+/// The refusal of a body that the client did not finish.
 pub fn broken_off() -> ApiError {
-    ApiError::new(ErrorCode::InvalidRequest, "the body broke off before its end")
+    ApiError::new(ErrorCode::InvalidRequest, "the request ended before its body did")
 }
 
-/// Refuses every type but JSON. A page on another site can send others without being asked first (CORS).
+/// Refuses every type but JSON. A page on another site can send some other types without a preflight (CORS).
 pub fn require_json(content_type: Option<&str>) -> Result<(), ApiError> {
     if essence(content_type).eq_ignore_ascii_case("application/json") {
         return Ok(());

@@ -36,7 +36,7 @@ mod serve;
 #[cfg(target_arch = "wasm32")]
 pub use ::espalier_durable::shell::{QuotaObject, ThreadObject};
 
-/// A panic is logged with its stack, and goes on to the hook that `worker` installs, which has the instance rebuilt.
+/// Logs a panic with its stack, then calls the hook that `worker` installed: it has the instance rebuilt.
 #[cfg(target_arch = "wasm32")]
 #[worker::event(start)]
 fn start() {

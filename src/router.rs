@@ -65,8 +65,8 @@ impl Method {
     }
 }
 
-/// What stands for the `{}`s, of which there are two at most, when the path has this pattern: one segment each, not
-/// empty; for a `{*}`, all that is left. Empty for those that the pattern does not have.
+/// The parameters of a path that has this pattern: for each `{}` one segment, for `{*}` all the rest, neither empty. A
+/// pattern has at most two; the others are empty texts.
 fn capture<'a>(pattern: &str, path: &'a str) -> Option<(&'a str, &'a str)> {
     let mut captured = ["", ""];
     let mut slots = captured.iter_mut();

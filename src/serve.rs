@@ -1,5 +1,5 @@
-//! One request from the platform and back: finds its route, turns whatever happens into an answer, and puts on it
-//! the headers that every answer has.
+//! Takes a request from the platform and returns the response: finds the route, turns every outcome into an answer, and
+//! adds the headers that every answer has.
 
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
@@ -25,12 +25,12 @@ use crate::settings::Settings;
 
 thread_local! {
     static SETTINGS: OnceCell<Rc<Settings>> = const { OnceCell::new() };
-    /// When `error_log` was last told of a failure.
+    /// When this isolate last wrote a failure to `error_log`.
     static NOTED: Cell<u64> = const { Cell::new(0) };
 }
 
-/// `error_log` is told of one failure in so many milliseconds, by each isolate: the log has all of them, and a service
-/// that is down fills no database.
+/// Each isolate writes at most one failure to `error_log` in so many milliseconds, so that a service that is down does
+/// not fill the database. The platform's log has all failures.
 const NOTE_MS: u64 = 1_000;
 
 /// A request that is being answered.
@@ -74,7 +74,7 @@ impl Call {
         if self.request.inner().body().is_some() {
             let mut pieces = self.request.stream().map_err(Failure::internal("reading a body"))?;
             while let Some(piece) = pieces.next().await {
-                // The client went away in the middle of its upload: nothing here failed.
+                // The client went away in the middle of its upload; the service did not fail.
                 body.push(piece.map_err(|_| body::broken_off())?)?;
             }
         }
@@ -86,7 +86,7 @@ impl Call {
         self.request.inner().body().is_some() && self.header("content-length").as_deref() != Some("0")
     }
 
-    /// What stands behind the question mark.
+    /// The query string, without its question mark.
     pub fn query(&self) -> &str {
         self.url.split_once('?').map_or("", |(_, query)| query)
     }
@@ -96,7 +96,7 @@ impl Call {
         self.url.starts_with("https:")
     }
 
-    /// Where the request says it comes from.
+    /// The page that the request comes from, as far as it tells.
     pub fn provenance(&self) -> Provenance<'_> {
         let origin = self.origin.as_deref();
         Provenance {
@@ -163,7 +163,7 @@ pub async fn answer(request: Request, env: Env, context: Context) -> worker::Res
     }
 }
 
-/// Leaves a row of what is the service's own fault.
+/// Writes an internal failure to `error_log`.
 fn note(call: &Call, failure: &Failure) {
     if call.now.saturating_sub(NOTED.get()) < NOTE_MS {
         return;
@@ -208,8 +208,8 @@ fn ours(reply: Reply, cors: &[(&str, String)], head: bool) -> worker::Result<Res
     Ok(Response::new_with_opt_js_u8_array_and_init(body.as_ref(), &init)?)
 }
 
-/// A stream goes to the client natively, without a byte of it passing through here. Its response is rebuilt, around
-/// the same stream, only where a header is missing: those of fetched responses cannot be changed.
+/// Passes an object's response on. The platform pipes its stream to the client, past this Worker. The headers of a
+/// fetched response cannot be changed, so where one is missing this builds a new response around the same stream.
 fn objects(response: Response, cors: &[(&str, String)], head: bool) -> worker::Result<Response> {
     let given = Headers(response.headers());
     let missing: Vec<_> = ALWAYS.into_iter().filter(|(name, _)| !given.has(name).unwrap_or(false)).collect();
@@ -228,7 +228,7 @@ fn objects(response: Response, cors: &[(&str, String)], head: bool) -> worker::R
     init.set_headers(&headers.0);
     let body = response.body();
     if head {
-        // Nobody will read it: the object should know.
+        // HEAD has no body: cancelling the stream tells the object.
         let _ = body.map(|body| body.cancel());
         return Ok(Response::new_with_opt_readable_stream_and_init(None, &init)?);
     }

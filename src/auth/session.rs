@@ -1,9 +1,9 @@
-//! Anonymous sessions: a cookie that says who the visitor is, and is signed. Nothing is stored. The cookie itself, which
-//! signed-in sessions (`signed_in`) share, is described here too.
+//! Anonymous sessions: a signed cookie names the visitor, and nothing is stored. This module also builds and reads the
+//! cookie itself, which signed-in sessions (`signed_in`) use too.
 //!
 //! The token is `<key id>.<payload>.<mac>`: the payload is user id, start and end (16 + 8 + 8 bytes, big-endian), the
 //! mac is HMAC-SHA-256 over all that stands before it. The key id is derived from the secret: where there are several
-//! secrets, it tells which one to check by.
+//! secrets, it selects the one that verifies.
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -19,14 +19,14 @@ use super::{Authority, Principal};
 pub const ISSUER: &str = ANONYMOUS;
 /// The cookie's name on a local http address.
 const COOKIE: &str = "espalier_session";
-/// Its name over https: browsers take a cookie of this name from this very host alone. Without that, a page on a sister
-/// domain could plant its own session and read what a visitor writes into it.
+/// Its name over https: browsers accept a cookie of this name from this very host alone. Otherwise a page on a sister
+/// domain could plant its own session, and read the visitor's messages in it.
 const HOST_COOKIE: &str = "__Host-espalier_session";
 /// Thirty days, from the last visit at which the cookie was renewed.
 const LIFETIME_MS: u64 = 30 * 24 * 3_600_000;
 /// A secret shorter than the digest would be the weakest part of the signature (RFC 2104 §3).
 const MIN_SECRET_BYTES: usize = 32;
-/// No other use of the same secret can produce a mac that is valid here.
+/// Binds the mac to this use: another use of the same secret produces other macs.
 const PURPOSE: &[u8] = b"espalier session v1\0";
 
 /// An anonymous visitor's session.
@@ -43,13 +43,13 @@ impl Session {
         Session { user, issued_at: now, expires_at: now.saturating_add(LIFETIME_MS) }
     }
 
-    /// The same visitor, with a new term once half of the old one is over: who comes back keeps their threads.
+    /// The same visitor, with a new term once half of the old one is over: visitors who come back keep their threads.
     pub fn renewed(self, now: u64) -> Self {
         let left = self.expires_at.saturating_sub(now);
         if left < LIFETIME_MS / 2 { Session::begin(self.user, now) } else { self }
     }
 
-    /// Whom the session stands for.
+    /// The user of the session.
     pub fn principal(&self) -> Principal {
         let owner =
             Owner { issuer: ISSUER.to_owned(), tenant: "public".to_owned(), user: self.user.to_string() };
@@ -60,8 +60,8 @@ impl Session {
 /// The most secrets at a time: more than any rotation needs.
 const MAX_SECRETS: usize = 8;
 
-/// The secrets of sessions: the first one signs, all of them verify. So a secret is replaced by putting a new one in
-/// front, and nobody is logged out.
+/// The secrets of sessions: the first one signs, all of them verify. So an operator replaces a secret by putting a new
+/// one in front, and everybody stays logged in.
 #[derive(Clone, Debug)]
 pub struct SessionKeys {
     signs: SessionKey,
@@ -83,7 +83,7 @@ impl SessionKeys {
         self.signs.sign(session)
     }
 
-    /// The session of a token; `None` for what none of these keys signed, and for what is over.
+    /// The session of a token; `None` if no key here signed it, or it is over.
     pub fn verify(&self, token: &str, now: u64) -> Option<Session> {
         std::iter::once(&self.signs).chain(&self.others).find_map(|key| key.verify(token, now))
     }
@@ -123,7 +123,7 @@ impl SessionKey {
         format!("{signed}.{}", BASE64_URL_SAFE_NO_PAD.encode(mac))
     }
 
-    /// `None` for what this key did not sign, and for what is over.
+    /// The session of a token; `None` if this key did not sign it, or it is over.
     fn verify(&self, token: &str, now: u64) -> Option<Session> {
         let (signed, mac) = token.rsplit_once('.')?;
         let (id, payload) = signed.split_once('.')?;
@@ -143,7 +143,7 @@ impl SessionKey {
     }
 }
 
-// The secret and what is derived from it stay out of every log.
+// The secret and its derived keys stay out of every log.
 impl std::fmt::Debug for SessionKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "SessionKey({})", self.id)
@@ -161,7 +161,7 @@ pub fn set_cookie(token: &str, expires_at: u64, now: u64, https: bool) -> String
     format!("{name}={token}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
 }
 
-/// The value of `Set-Cookie` that takes the cookie back.
+/// The value of `Set-Cookie` that deletes the cookie.
 pub fn clear_cookie(https: bool) -> String {
     set_cookie("", 0, 0, https)
 }

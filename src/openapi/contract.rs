@@ -1,4 +1,4 @@
-//! What is said of a route, and what that means in OpenAPI.
+//! The contract of a route, and its operation in OpenAPI.
 
 use espalier_durable::protocol::{ErrorCode, Problem};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -12,7 +12,7 @@ use crate::router::Row;
 /// Makes the schema of a type.
 type Shape = fn(&mut SchemaGenerator) -> Schema;
 
-/// What a route asks for, takes, gives and refuses.
+/// The access, body, parameters, answers and refusals of a route.
 pub struct Contract {
     access: Access,
     body: Body,
@@ -21,7 +21,7 @@ pub struct Contract {
     refusals: Vec<ErrorCode>,
 }
 
-/// A parameter as OpenAPI has it, but for where it stands.
+/// A parameter of OpenAPI, still without `in`.
 pub struct Parameter(Value);
 
 struct Answer {
@@ -41,7 +41,7 @@ enum Content {
 const DOCUMENTS: [DocumentType; 3] = [DocumentType::Plain, DocumentType::Markdown, DocumentType::Html];
 
 impl Contract {
-    /// What the row of a route says: its scope, its body, and the refusals that come of the two.
+    /// The contract as far as the route's row knows it: access, body, and the refusals that the two cause.
     pub fn of(row: &Row) -> Self {
         let Row { access, body, .. } = *row;
         let (parameters, answers) = (Vec::new(), Vec::new());
@@ -102,7 +102,7 @@ impl Contract {
         self
     }
 
-    /// With the version of what was asked for.
+    /// With the version of the answer's subject.
     pub fn with_etag(mut self) -> Self {
         for (_, answer) in &mut self.answers {
             answer.headers["ETag"] = header("The version, for `If-Match`.", "string");
@@ -110,7 +110,7 @@ impl Contract {
         self
     }
 
-    /// With a time to ask again, where nothing is there yet.
+    /// With a time to ask again, on the answer 204.
     pub fn with_retry_after(mut self, why: &str) -> Self {
         for (_, answer) in self.answers.iter_mut().filter(|(status, _)| *status == 204) {
             answer.headers["Retry-After"] = json!({ "description": why, "schema": { "type": "integer" } });
@@ -256,7 +256,7 @@ fn request_body(body: Body, types: &mut SchemaGenerator) -> Option<Value> {
     Some(json!({ "required": required, "content": content }))
 }
 
-/// An answer that says what is wrong, by one of these codes of the same status.
+/// A problem with one of these codes, which share a status.
 pub fn problem(codes: &[ErrorCode], types: &mut SchemaGenerator) -> Value {
     let names: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
     let status = codes[0].status();
@@ -269,7 +269,10 @@ pub fn problem(codes: &[ErrorCode], types: &mut SchemaGenerator) -> Value {
         "content": { "application/problem+json": { "schema": schema } },
     });
     match status {
-        401 => response["headers"] = json!({ "WWW-Authenticate": header("What is asked for.", "string") }),
+        401 => {
+            response["headers"] =
+                json!({ "WWW-Authenticate": header("The credential that the route needs.", "string") })
+        }
         429 => response["headers"] = json!({ "Retry-After": header("Seconds to wait.", "integer") }),
         _ => {}
     }

@@ -1,4 +1,4 @@
-//! The document as a whole: the operations of the table, and the types that they speak of.
+//! The document as a whole: the operations of the table, and the types that they name.
 
 use espalier_durable::protocol::{ErrorCode, Numbered};
 use schemars::SchemaGenerator;
@@ -13,12 +13,11 @@ const INTRODUCTION: &str = "A bounded, durable agent chat service. Times are int
     durations integer milliseconds (`*_ms`). Unknown members are ignored, wrong types are refused. HEAD is answered where GET \
     is. Everything else about the wire is in docs/wire-protocol.md.";
 
-/// The types that clients send, and those that they get: a member that may be left out by the one is always there for the
-/// other.
+/// The types that clients send, and those that they get. Clients may leave out a member that the service always sends.
 pub struct Types {
     taken: SchemaGenerator,
     given: SchemaGenerator,
-    /// The answers that say what is wrong, by name.
+    /// The problems, by name.
     problems: Map<String, Value>,
 }
 
@@ -37,17 +36,17 @@ impl Types {
         }
     }
 
-    /// What clients send.
+    /// The types that clients send.
     pub fn taken(&mut self) -> &mut SchemaGenerator {
         &mut self.taken
     }
 
-    /// What they get.
+    /// The types that they get.
     pub fn given(&mut self) -> &mut SchemaGenerator {
         &mut self.given
     }
 
-    /// A reference to the answer that says one of these codes, which have one status.
+    /// A reference to the problem with one of these codes, which share a status.
     pub fn problem(&mut self, codes: &[ErrorCode]) -> Value {
         let name = codes.iter().map(|code| code.as_str()).collect::<Vec<_>>().join(".");
         let problem = problem(codes, &mut self.given);

@@ -1,5 +1,5 @@
-//! The API's description: an OpenAPI 3.1 document, made of the routing table, its comments and the wire's types. It exists
-//! in tests alone. What `make openapi` writes of it, `openapi.json` beside this file, is what the Worker serves.
+//! The API's description: an OpenAPI 3.1 document, made of the routing table, its comments and the wire's types. Only
+//! the tests build it. `make openapi` writes it to `openapi.json` beside this file, and the Worker serves that file.
 //!
 //! A new route has a row with a comment in `router/table.rs`, and an arm of [`contract`] here.
 
@@ -31,7 +31,7 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
         Route::Session => {
             row.gives::<Opened>(200).refuses(&[E::Unauthenticated, E::Misconfigured, E::IssuerUnavailable])
         }
-        Route::SignOut => row.gives_nothing("The cookie is taken back."),
+        Route::SignOut => row.gives_nothing("The browser deletes the cookie."),
         Route::Chat => row.streams().refuses(&[
             E::ThreadNotFound,
             E::MessageNotFound,
@@ -49,7 +49,7 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
         Route::Models => row.gives::<ModelList<'_>>(200),
         Route::Threads => row
             .pages()
-            .query(wanted("What titles and messages are searched for; ASCII letters match in either case."))
+            .query(wanted("The text to search titles and messages for; ASCII letters match in either case."))
             .gives::<ThreadList>(200),
         Route::Thread { .. } => row.in_thread().gives::<ThreadDetail>(200),
         Route::RenameThread { .. } => row.in_thread().gives::<ThreadDetail>(200),
@@ -108,8 +108,8 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
         }
         Route::SearchCollection { .. } => row
             .in_collection()
-            .query(wanted("What the documents are searched for, in words.").matching(r"\S").needed())
-            .query(limit("How many passages, 20 at most."))
+            .query(wanted("The words to search the documents for.").matching(r"\S").needed())
+            .query(limit("The most passages, up to 20."))
             .gives::<PassageList>(200)
             .refuses(&[E::QuotaExceeded]),
         Route::Keys => row.gives::<KeyList>(200),
@@ -118,7 +118,7 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
     }
 }
 
-/// What stands in the place of a path's parameter; its name is that of the route's field.
+/// A parameter of a path, by the name that the table gives it.
 fn path_parameter(name: &str) -> Parameter {
     let id = |what: &str| Parameter::path(name, what, json!({ "type": "string", "format": "uuid" }));
     match name {
@@ -133,11 +133,15 @@ fn path_parameter(name: &str) -> Parameter {
                 json!({ "type": "string", "maxLength": MAX_WORKSPACE_NAME, "pattern": WORKSPACE_NAME });
             Parameter::path(name, "The workspace's name.", schema)
         }
-        "approval" => Parameter::path(name, "The `approval_id` of the request.", json!({ "type": "string" })),
+        "approval" => Parameter::path(
+            name,
+            "The `approval_id` of the request; to withdraw an approval, its tool.",
+            json!({ "type": "string" }),
+        ),
         "project" => Parameter::path(name, "The project's id.", json!({ "type": "string" })),
         "prefix" => Parameter::path(name, "The key's `prefix`.", json!({ "type": "string" })),
         "path" => {
-            let what = "The file's path in the workspace. Its slashes stand as they are, all else is percent-encoded.";
+            let what = "The file's path in the workspace, percent-encoded but for its slashes.";
             Parameter::path(name, what, json!({ "type": "string", "minLength": 1, "maxLength": 512 }))
         }
         other => panic!("describe the path's parameter {other} here"),
@@ -160,11 +164,11 @@ fn limit(what: &str) -> Parameter {
 
 fn days() -> Parameter {
     let schema = json!({ "type": "integer", "minimum": 1, "maximum": 90, "default": 30 });
-    Parameter::new("days", "How many days, today being one of them.", schema)
+    Parameter::new("days", "The number of days, including today.", schema)
 }
 
 fn after() -> Parameter {
-    Parameter::new("after", "The number of the last event that is known.", event_number())
+    Parameter::new("after", "The number of the last event that the client has.", event_number())
 }
 
 fn last_event_id() -> Parameter {
@@ -195,7 +199,7 @@ impl Contract {
 
     /// A list that comes in pages.
     fn pages(self) -> Self {
-        self.query(limit("How many at most."))
+        self.query(limit("The most items."))
             .query(Parameter::text("cursor", "The `next_cursor` of the page before."))
     }
 

@@ -1,7 +1,7 @@
 use super::{Found, Method, Route, TABLE, find};
 use crate::auth::scope::{Access, Scope};
 
-/// What [`find`] came to.
+/// The result of [`find`].
 #[derive(Debug, PartialEq)]
 enum Outcome<'a> {
     Route(Route<'a>),

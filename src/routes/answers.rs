@@ -1,5 +1,5 @@
-//! What somebody outside says to a call that waits: `POST …/tool_results` by the client that carried it out,
-//! `POST …/approvals/{id}` by a person.
+//! Answers to a call that waits for somebody outside: the client that ran a tool answers by `POST …/tool_results`, a
+//! person by `POST …/approvals/{id}`.
 
 use espalier_durable::protocol::{Approval, Owner, ThreadCommand, ToolResult};
 
@@ -7,7 +7,7 @@ use super::threads;
 use crate::problem::Failure;
 use crate::serve::{Answer, Call};
 
-/// A client's tool has run.
+/// Hands the result of a client's tool to the thread's object.
 pub async fn tool_result(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answer, Failure> {
     let result = ToolResult::parse(body)?;
     let (content, is_error) = (result.content(), result.is_error);
@@ -15,7 +15,7 @@ pub async fn tool_result(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Re
     threads::ask(call, owner, id, command).await
 }
 
-/// A person allows a call, or does not.
+/// Hands a person's decision about a call to the thread's object.
 pub async fn approval(
     call: &Call,
     owner: Owner,

@@ -1,4 +1,4 @@
-//! `POST /api/chat`: checks the message and hands it to its thread's object, which answers with the stream.
+//! `POST /api/chat`: checks the request and hands it to its thread's object, which answers with the stream.
 
 use espalier_durable::protocol::{ChatRequest, Owner, ThreadCommand, ThreadEnvelope, Visitor};
 use espalier_durable::tools::client;
@@ -10,7 +10,7 @@ use crate::ids::uuid_v7;
 use crate::problem::Failure;
 use crate::serve::{Answer, Call};
 
-/// Starts a turn, or finds the one that this request started before.
+/// Starts a turn, or finds the one that an earlier request with the same `turn_id` started.
 pub async fn start(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Failure> {
     let request = ChatRequest::parse(body)?;
     client::check(request.client_tools.as_deref().unwrap_or_default())?;
@@ -22,7 +22,7 @@ pub async fn start(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Fai
         None => uuid_v7(call.now).map_err(Failure::internal("drawing a turn's id"))?,
     };
     let thread_id = request.thread_id.unwrap_or_else(|| owner.derived_thread(turn_id));
-    // Cloudflare sets this header; what a client sends under its name does not come through.
+    // Cloudflare sets this header, and replaces one that a client sends.
     let visitor =
         (owner.issuer == session::ISSUER).then(|| Visitor { address: call.header("cf-connecting-ip") });
     let command = ThreadCommand::Chat { turn_id, request: Box::new(request), visitor };

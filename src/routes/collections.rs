@@ -1,4 +1,4 @@
-//! Collections of documents: what a user searches, and lets turns search.
+//! Collections of documents. A user searches them, and lets turns search them.
 
 use espalier_durable::chunks::{Chunk, chunks};
 use espalier_durable::ports::{Collections, KnowledgeError};
@@ -87,7 +87,8 @@ pub async fn add(call: &Call, owner: &Owner, id: &str, body: Vec<u8>) -> Result<
         return Err(refused(NotAdded::TooMany));
     }
     let bytes = body.len() as u64;
-    // The writing statement decides in the end: this is so that nothing is paid for a document that cannot stay.
+    // The statement that writes the document has the last word. This check spares the cost of reading and embedding a
+    // document that has no room.
     if of(call, owner).bytes().await.map_err(unreachable)?.saturating_add(bytes) > MAX_BYTES {
         return Err(refused(NotAdded::Full));
     }
@@ -108,8 +109,8 @@ struct Sent<'a> {
     body: Vec<u8>,
 }
 
-/// Reads, embeds and writes a document. Says in `used` what it came to: what was embedded stays paid for where the
-/// document does not.
+/// Reads, embeds and writes a document. Sets `used` to its usage: embeddings count even where the
+/// document is not added.
 async fn add_sent(
     call: &Call,
     owner: &Owner,
@@ -138,7 +139,7 @@ async fn add_sent(
     Ok(Reply::json(201, &document).into())
 }
 
-/// The pieces of a document, which has some.
+/// Cuts a document into pieces. A document without text is refused.
 async fn pieces(call: &Call, media_type: DocumentType, body: Vec<u8>) -> Result<Vec<Chunk>, Failure> {
     let text = match media_type {
         DocumentType::Pdf => markdown_of_pdf(&call.env, &body).await.map_err(unread)?,
@@ -171,8 +172,8 @@ pub async fn remove(call: &Call, owner: &Owner, id: &str, document: &str) -> Res
 
 /// `GET …/search?q=`: the best passages, best first.
 pub async fn search(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
-    let wanted = query::wanted(call.query())?
-        .ok_or_else(|| ApiError::field("q", "expected the words that are looked for"))?;
+    let wanted =
+        query::wanted(call.query())?.ok_or_else(|| ApiError::field("q", "expected words to search for"))?;
     let Page { limit, .. } = query::page(call.query())?;
     let collection = existing(call, owner, id).await?;
     let collections = of(call, owner);
@@ -189,10 +190,12 @@ pub async fn search(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Fail
 fn unread(why: Unread) -> Failure {
     match why {
         Unread::NotHere => {
-            let detail = "PDFs are not read here: send their text, or attach the file to a message";
+            let detail = "this deployment cannot read PDFs: send their text, or attach the file to a message";
             ApiError::new(ErrorCode::UnsupportedMediaType, detail).into()
         }
-        Unread::Broken => ApiError::new(ErrorCode::InvalidRequest, "the PDF cannot be read").into(),
+        Unread::Broken => {
+            ApiError::new(ErrorCode::InvalidRequest, "the file is damaged or is not a PDF").into()
+        }
         Unread::Failed(error) => Failure::internal("reading a PDF")(error),
     }
 }
@@ -213,7 +216,7 @@ fn no_collection() -> Failure {
     ApiError::new(ErrorCode::CollectionNotFound, "there is no collection with this id").into()
 }
 
-/// Why a document was not added.
+/// The refusal of a document.
 fn refused(why: NotAdded) -> Failure {
     match why {
         NotAdded::NoCollection => no_collection(),
@@ -227,5 +230,5 @@ fn full(why: String) -> Failure {
 }
 
 fn unreachable(KnowledgeError(error): KnowledgeError) -> Failure {
-    Failure::internal("asking for collections")(error)
+    Failure::internal("reading or writing collections")(error)
 }

@@ -1,5 +1,5 @@
-//! Verifies credentials with what the platform has: the clock, the session's secrets, the keys and sessions in D1, and the
-//! keys of issuers.
+//! Admits requests to routes. It verifies their credentials by the clock, the secrets of sessions, the keys and sessions
+//! in D1, and the public keys of issuers.
 
 use std::cell::RefCell;
 
@@ -25,13 +25,13 @@ thread_local! {
     static SEEN: RefCell<SeenCredentials> = const { RefCell::new(SeenCredentials::new()) };
 }
 
-/// Whom a request was admitted for: nobody in particular where its route needs no credential.
+/// The caller of an admitted request, known where the route needs a credential.
 pub struct Caller(Option<Verified>);
 
 impl Caller {
-    /// The credential that the route needs.
+    /// The caller's verified credential.
     pub fn verified(self) -> Result<Verified, Failure> {
-        // Every row whose route asks for the caller needs a scope: should one not, the request fails.
+        // A route that asks for the caller has a row with a scope. Should a row lack it, the request fails.
         self.0.ok_or_else(|| Failure::internal("admitting a request")("the route needs no credential"))
     }
 
@@ -58,29 +58,32 @@ pub async fn admit(call: &Call, row: &Row) -> Result<Caller, Failure> {
     Ok(Caller(verified))
 }
 
-/// Whom the request's credential stands for, if that has the scope.
+/// Verifies the request's credential, and that it has the scope.
 async fn verified(call: &Call, scope: Scope) -> Result<Verified, Failure> {
     let credential = presented(|name| call.header(name), issuers(call)?, call.is_https())?;
     let verified = verify(call, &credential).await?;
     if !verified.principal.scopes.has(scope) {
-        let detail = format!("this needs the scope {}", scope.as_str());
+        let detail = format!("this route needs the scope {}", scope.as_str());
         return Err(ApiError::new(ErrorCode::InsufficientScope, detail).into());
     }
     Ok(verified)
 }
 
 fn issuers(call: &Call) -> Result<&[Issuer], ApiError> {
-    // Nobody is let in by half of a configuration; `/api/health` says what is wrong.
-    call.settings.issuers.as_deref().map_err(|_| misconfigured("the issuers of tokens are not configured"))
+    // A broken configuration refuses everybody; `/api/health` tells its problems.
+    call.settings
+        .issuers
+        .as_deref()
+        .map_err(|_| misconfigured("the issuers of tokens are misconfigured: see GET /api/health"))
 }
 
-/// The credential that the browser, or a proxy in front of us, added by itself.
+/// The credential that the browser, or a proxy in front of the service, added by itself.
 pub fn ambient(call: &Call) -> Result<Option<Credential>, ApiError> {
     let header = |name: &str| if name == "authorization" { None } else { call.header(name) };
     Ok(presented(header, issuers(call)?, call.is_https()).ok())
 }
 
-/// Whom a credential stands for.
+/// Verifies a credential.
 pub async fn verify(call: &Call, credential: &Credential) -> Result<Verified, Failure> {
     match credential {
         Credential::ApiKey(key) => by_key(call, key).await,
@@ -98,7 +101,7 @@ pub async fn verify(call: &Call, credential: &Credential) -> Result<Verified, Fa
     }
 }
 
-/// Whom an API key stands for that somebody signs in with.
+/// Verifies the API key that somebody signs in with.
 pub async fn of_key(call: &Call, key: &str) -> Result<Verified, Failure> {
     match ApiKey::parse(key.trim()) {
         Some(key) => by_key(call, &key).await,
@@ -106,9 +109,9 @@ pub async fn of_key(call: &Call, key: &str) -> Result<Verified, Failure> {
     }
 }
 
-/// Anonymous sessions are on, but nothing can sign them.
+/// Anonymous sessions are on, but there is no secret to sign them.
 pub fn no_secret() -> ApiError {
-    misconfigured("anonymous sessions are switched on, but not configured")
+    misconfigured("anonymous sessions are on, but their secret is missing: see GET /api/health")
 }
 
 fn misconfigured(detail: &str) -> ApiError {
@@ -116,21 +119,21 @@ fn misconfigured(detail: &str) -> ApiError {
 }
 
 fn key_refused() -> ApiError {
-    unauthenticated("the API key is not valid (any more)")
+    unauthenticated("the API key is invalid, expired or revoked")
 }
 
 fn session_refused() -> ApiError {
-    unauthenticated("the session is not valid (any more)")
+    unauthenticated("the session is invalid or over")
 }
 
-/// Who a token stands for. One that was verified a moment ago costs no second signature.
+/// Verifies a token. It verifies the signature of the same token again only after a while.
 async fn by_token(
     issuers: &[Issuer],
     text: &str,
     authority: Authority,
     now: u64,
 ) -> Result<Verified, Failure> {
-    // The way it came is part of what is remembered: it decides whether the origin rules hold.
+    // The authority is part of the remembered digest, because it decides whether the origin rules hold.
     let way = [u8::from(authority == Authority::Ambient)];
     let digest = Sha256::new().chain_update(way).chain_update(text).finalize().into();
     if let Some(verified) = SEEN.with_borrow(|seen| seen.fresh(&digest, now)) {
@@ -138,7 +141,7 @@ async fn by_token(
     }
     let token = Token::parse(text).ok_or_else(jwks::refused)?;
     let issuer = token.issuer(issuers, authority).ok_or_else(jwks::refused)?;
-    // The claims first: they cost nothing, and what is over needs no signature.
+    // The claims first: they cost nothing, and an expired token needs no verified signature.
     let verified = issuer.verify(&token, authority, now).ok_or_else(jwks::refused)?;
     if !jwks::signed_by(issuer, &token, now).await? {
         return Err(jwks::refused());
@@ -154,16 +157,16 @@ async fn by_key(call: &Call, key: &ApiKey) -> Result<Verified, Failure> {
     known.ok_or_else(|| key_refused().into())
 }
 
-/// A session is no more than its key, which must be good still, and ends no later.
+/// Verifies a session by the row of its key: the key must still be valid, and the session ends with it.
 async fn by_session(call: &Call, token: &SessionToken) -> Result<Verified, Failure> {
-    // The digest has found the row: there is nothing left to compare.
+    // The digest found the row, so there is nothing left to compare.
     let row = signed_in::store::find_key(&call.env, token);
     let known = by_row(call, token.digest(), row, |row| row.opens(Authority::Ambient, call.now)).await?;
     known.ok_or_else(|| session_refused().into())
 }
 
-/// Whom a row of D1 stands for; `None` refuses. What was verified a moment ago costs no query, and while D1 fails it goes
-/// on for longer.
+/// Verifies a credential by its row in D1; `None` refuses it. A credential that was verified a moment ago costs no
+/// query, and serves longer while D1 is down.
 async fn by_row(
     call: &Call,
     digest: CredentialDigest,

@@ -1,4 +1,4 @@
-//! The files of a workspace, a thread's own or a named one, for the user: the same files that the agent's tools work with.
+//! The files of a workspace, a thread's own or a named one. The agent's tools work on the same files.
 
 use espalier_durable::ports::{FileInfo, Files, FilesError, OnlyIf, Written};
 use espalier_durable::protocol::{
@@ -16,10 +16,10 @@ use crate::problem::Failure;
 use crate::reply::Reply;
 use crate::serve::{Answer, Call};
 
-/// The operation that a user's own write has: no call of a tool has this id.
+/// The operation id of a user's own write. No call of a tool has this id.
 const UPLOAD: &str = "upload";
 
-/// Which workspace a request names.
+/// The workspace that a request names.
 #[derive(Clone, Copy)]
 pub enum WorkspaceName<'a> {
     /// The one of the thread with this id.
@@ -28,13 +28,13 @@ pub enum WorkspaceName<'a> {
     Named(&'a str),
 }
 
-/// A workspace that the user may have.
+/// A workspace of the user.
 struct Workspace {
     files: R2Files,
     root: String,
 }
 
-/// `GET /api/workspaces`: the names of those in which there are files.
+/// `GET /api/workspaces`: the names of those that contain files.
 pub async fn workspaces(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
     let files = R2Files::new(&call.env);
     let workspaces = match &files {
@@ -70,7 +70,7 @@ pub async fn list(call: &Call, owner: Owner, name: WorkspaceName<'_>) -> Result<
     Ok(Reply::json(200, &FileList { files: files.into_iter().map(entry).collect() }).into())
 }
 
-/// `GET …/files/{path}`: the file as it is, for saving: a browser never shows it as a page of this origin.
+/// `GET …/files/{path}`: the file as it is stored. A browser saves it, and never shows it as a page of this origin.
 pub async fn get(call: &Call, owner: Owner, name: WorkspaceName<'_>, path: &str) -> Result<Answer, Failure> {
     let path = named(path)?;
     let workspace = match Workspace::of(call, owner, name).await? {
@@ -87,7 +87,7 @@ pub async fn get(call: &Call, owner: Owner, name: WorkspaceName<'_>, path: &str)
     Ok(reply.into())
 }
 
-/// `PUT …/files/{path}`: writes the body, over whatever is there unless `If-Match` or `If-None-Match: *` say otherwise.
+/// `PUT …/files/{path}`: writes the body. `If-Match` and `If-None-Match: *` can keep it from replacing a file.
 pub async fn put(
     call: &Call,
     owner: Owner,
@@ -115,7 +115,7 @@ pub async fn put(
             Ok(Reply::json(200, &entry).with("etag", format!("\"{version}\"")).into())
         }
         Written::Refused(found) => {
-            let why = if found.is_some() { "the file is another by now" } else { "there is no such file" };
+            let why = if found.is_some() { "the file has changed" } else { "there is no such file" };
             Err(ApiError::new(ErrorCode::PreconditionFailed, why).into())
         }
     }
@@ -151,8 +151,12 @@ pub async fn delete(
 impl Workspace {
     /// The workspace of this name; where it is a thread's and there is no such thread, the answer of the thread's object.
     async fn of(call: &Call, owner: Owner, name: WorkspaceName<'_>) -> Result<Result<Self, Answer>, Failure> {
-        let files = R2Files::new(&call.env)
-            .ok_or_else(|| ApiError::new(ErrorCode::Misconfigured, "this deployment has no workspace"))?;
+        let files = R2Files::new(&call.env).ok_or_else(|| {
+            ApiError::new(
+                ErrorCode::Misconfigured,
+                "this deployment has no workspace: its R2 binding is missing",
+            )
+        })?;
         let id = match name {
             WorkspaceName::OfThread(id) => id,
             WorkspaceName::Named(name) => {
@@ -165,7 +169,7 @@ impl Workspace {
             Answer::Object(response) if response.ok() => {}
             _ => return Ok(Err(answer)),
         }
-        let thread_id = Uuid::try_parse(id).map_err(Failure::internal("a thread's id"))?;
+        let thread_id = Uuid::try_parse(id).map_err(Failure::internal("reading a thread's id"))?;
         Ok(Ok(Workspace { files, root: owner.workspace_root(thread_id) }))
     }
 
@@ -174,21 +178,24 @@ impl Workspace {
     }
 }
 
-/// The path that a URL names.
+/// Decodes and checks the path in a URL.
 fn named(encoded: &str) -> Result<String, Failure> {
     let named = paths::decoded(encoded).and_then(|path| path::check(&path).map(|()| path));
     named.map_err(|why| ApiError::field("path", why).into())
 }
 
 fn condition(call: &Call) -> Result<OnlyIf, Failure> {
-    // An empty one is none, as the runtime has it as well.
+    // An empty header counts as none, as in the runtime.
     let sent = |name: &str| call.header(name).filter(|text| !text.trim().is_empty());
     match (sent("if-match"), sent("if-none-match")) {
         (None, None) => Ok(OnlyIf::Always),
         (Some(etag), None) => Ok(OnlyIf::Version(etag.trim().trim_matches('"').to_owned())),
         (None, Some(star)) if star.trim() == "*" => Ok(OnlyIf::Absent),
-        _ => Err(ApiError::new(ErrorCode::InvalidRequest, "give one of If-Match: ETAG and If-None-Match: *")
-            .into()),
+        _ => Err(ApiError::new(
+            ErrorCode::InvalidRequest,
+            "expected either If-Match: ETAG or If-None-Match: *",
+        )
+        .into()),
     }
 }
 
@@ -197,5 +204,5 @@ fn not_found() -> Failure {
 }
 
 fn unreachable(FilesError(error): FilesError) -> Failure {
-    Failure::internal("asking R2")(error)
+    Failure::internal("reading or writing files in R2")(error)
 }

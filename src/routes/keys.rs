@@ -66,14 +66,14 @@ async fn store(call: &Call, tenant: &str, key: &ApiKey, summary: &KeySummary) ->
     if let Some(minted_by) = &summary.created_by {
         let is_live = store::is_live(&call.env, tenant, minted_by, call.now).await;
         if !is_live.map_err(Failure::internal("looking up an API key"))? {
-            return Err(unauthenticated("the API key is not valid (any more)").into());
+            return Err(unauthenticated("the API key is invalid, expired or revoked").into());
         }
     }
-    let detail = format!("a tenant has at most {MAX_KEYS} API keys that are valid: revoke some");
+    let detail = format!("a tenant has at most {MAX_KEYS} valid API keys: revoke some");
     Err(ApiError::new(ErrorCode::InvalidRequest, detail).into())
 }
 
-/// `DELETE /api/keys/{prefix}`: from now on neither it nor any key that came of it opens anything. Revoking it again
+/// `DELETE /api/keys/{prefix}`: ends the key and all keys that it minted, directly or through others. Revoking it again
 /// changes nothing.
 pub async fn revoke(call: &Call, admin: &Verified, prefix: &str) -> Result<Answer, Failure> {
     let tenant = &admin.principal.owner.tenant;

@@ -1,4 +1,4 @@
-//! What the service remembers about a user, for the user: to look through and to take back.
+//! The service's memories of a user, for the user to read and to delete.
 
 use espalier_durable::ports::{KnowledgeError, Memories};
 use espalier_durable::protocol::{ApiError, ErrorCode, MemoryList, Owner};
@@ -40,5 +40,5 @@ fn of(call: &Call, owner: &Owner) -> D1Memories {
 }
 
 fn unreachable(KnowledgeError(error): KnowledgeError) -> Failure {
-    Failure::internal("asking for memories")(error)
+    Failure::internal("reading or writing memories")(error)
 }

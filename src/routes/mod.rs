@@ -1,5 +1,5 @@
-//! What the routes do: one file a resource. A request is admitted before anything else of it is looked at. So without a
-//! credential nobody learns anything, not even which ids are well-formed.
+//! What the routes do: one file a resource. A request is admitted before anything else in it is read. So a caller
+//! without a credential learns nothing, not even whether an id is well-formed.
 
 mod answers;
 mod chat;

@@ -7,7 +7,7 @@ use crate::problem::Failure;
 use crate::reply::Reply;
 use crate::serve::{Answer, Call};
 
-/// What this deployment offers.
+/// The models that this deployment offers.
 pub fn list(call: &Call) -> Result<Answer, Failure> {
     let configuration = configuration(|name| var(&call.env, name), is_bound(&call.env, AI))?;
     Ok(Reply::json(200, &ModelList::of(&configuration)).into())

@@ -1,4 +1,4 @@
-//! The user's projects, for reading: what the agent's tools make and change.
+//! The user's projects, for reading. The agent's tools create and change them.
 
 use espalier_durable::ports::{Projects, ProjectsError};
 use espalier_durable::projects::{Body, Item, Kind, built_in};
@@ -12,7 +12,7 @@ use crate::problem::Failure;
 use crate::reply::Reply;
 use crate::serve::{Answer, Call};
 
-/// `GET /api/templates`: those that everybody has, then the user's own.
+/// `GET /api/templates`: the built-in ones, then the user's own.
 pub async fn templates(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
     let own = projects_of(call, owner).list(Kind::Template, None).await.map_err(unreachable)?;
     let entry = |Item { id, title, body, .. }: Item| match body {
@@ -96,5 +96,5 @@ fn not_found() -> ApiError {
 }
 
 fn unreachable(ProjectsError(error): ProjectsError) -> Failure {
-    Failure::internal("the projects")(error)
+    Failure::internal("reading projects")(error)
 }

@@ -1,5 +1,5 @@
-//! `/api/session`: the session cookie. With an API key somebody signs in, and D1 gets a row; a visitor without one gets a
-//! signed cookie where the deployment allows that, and nothing is stored.
+//! `/api/session`: the session cookie. Somebody who signs in with an API key gets a session in D1. A visitor without a
+//! key gets a signed cookie where the deployment allows that; for it nothing is stored.
 
 use espalier_durable::protocol::{ErrorCode, SignIn};
 
@@ -36,13 +36,13 @@ async fn sign_in(call: &Call, key: &str) -> Result<Answer, Failure> {
     Ok(Reply::json(200, &opened).with("set-cookie", cookie).into())
 }
 
-/// Says whom the request stands for; where it is nobody, a visitor's session begins.
+/// Tells the user of the request's cookie; without a valid one, begins a visitor's session.
 async fn resume(call: &Call) -> Result<Answer, Failure> {
     match credentials::ambient(call)? {
         Some(Credential::Anonymous(token)) => visit(call, Some(&token)),
         Some(credential) => match credentials::verify(call, &credential).await {
             Ok(verified) => Ok(Reply::json(200, &Opened::from(verified)).into()),
-            // The session is over: a visitor goes on without it.
+            // The session is over: the caller goes on as a visitor.
             Err(Failure::Refused(error)) if error.code == ErrorCode::Unauthenticated => visit(call, None),
             Err(failure) => Err(failure),
         },
@@ -74,9 +74,9 @@ fn visit(call: &Call, token: Option<&str>) -> Result<Answer, Failure> {
     Ok(Reply::json(200, &opened).with("set-cookie", cookie).into())
 }
 
-/// `DELETE /api/session`. Nothing is answered before the row is gone, so a failure leaves somebody signed in, and says so.
+/// `DELETE /api/session`. It deletes the row before it answers, so a failure tells the caller that the session lives on.
 pub async fn sign_out(call: &Call) -> Result<Answer, Failure> {
-    // The cookie's own session, whatever else a proxy adds to the request.
+    // The session of the cookie, even where a proxy adds another credential.
     let cookies = call.header("cookie").unwrap_or_default();
     if let Some(token) = token_in(&cookies, call.is_https()).and_then(SessionToken::parse) {
         store::delete(&call.env, &token).await.map_err(Failure::internal("deleting a session"))?;

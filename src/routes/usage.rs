@@ -1,4 +1,4 @@
-//! `GET /api/usage`: what the user's turns used, by day, operation, model and context.
+//! `GET /api/usage`: the usage of the user's turns, by day, operation, model and context.
 
 use espalier_durable::protocol::{Owner, UsageList};
 use espalier_durable::storage::index;
@@ -8,10 +8,10 @@ use crate::query;
 use crate::reply::Reply;
 use crate::serve::{Answer, Call};
 
-/// How many days are told by default and at most, today being one of them.
+/// The number of days by default and at most, including today.
 const DAYS: u32 = 30;
 const MAX_DAYS: u32 = 90;
-/// The most rows: what a page can show.
+/// The most rows: as many as a page can show.
 const MAX_ROWS: u32 = 1_000;
 const DAY_MS: u64 = 86_400_000;
 

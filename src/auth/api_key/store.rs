@@ -11,7 +11,7 @@ use crate::auth::scope::Scopes;
 
 /// The most keys of a tenant that open something, and the most beside them that ended: one page lists both together.
 pub const MAX_KEYS: u32 = 1_000;
-/// How long a key is listed after it expired or was revoked: long enough to find out what became of it.
+/// How long a key is listed after it expired or was revoked: long enough to look into its end.
 const LISTED_MS: u64 = 30 * 24 * 3_600_000;
 
 /// A key that opens something, at the time `?2`.

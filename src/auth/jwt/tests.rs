@@ -84,7 +84,7 @@ fn a_user_belongs_to_its_issuer_and_tenant() {
 }
 
 #[test]
-fn a_token_is_taken_only_from_where_it_belongs_and_with_the_pinned_algorithm() {
+fn a_token_needs_its_own_header_and_the_pinned_algorithm() {
     let issuers = [
         issuer(json!({})),
         issuer(json!({ "name": "ec", "issuer": "https://ec.example", "algorithm": "ES256" })),
@@ -114,7 +114,7 @@ fn a_token_is_taken_only_from_where_it_belongs_and_with_the_pinned_algorithm() {
 }
 
 #[test]
-fn what_is_no_token_is_refused() {
+fn a_malformed_token_is_refused() {
     let good = json!({ "alg": "RS256", "kid": "k", "typ": "JWT" });
     let parsed = token(good.clone(), claims(json!({})));
     let parsed = Token::parse(&parsed).unwrap();

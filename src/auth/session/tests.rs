@@ -25,7 +25,7 @@ fn a_token_proves_its_session_until_it_is_over() {
 }
 
 #[test]
-fn a_new_secret_logs_nobody_out() {
+fn everybody_stays_logged_in_under_a_new_secret() {
     let [old, new, other] = ['a', 'b', 'c'].map(|secret| secret.to_string().repeat(32));
     let keys = |secrets: &[&str]| SessionKeys::from_secrets(&secrets.join(" , ")).unwrap();
     let (before, during, after) = (keys(&[&old]), keys(&[&new, &old]), keys(&[&new]));
@@ -59,7 +59,7 @@ fn each_secret_of_a_list_is_long_enough() {
 }
 
 #[test]
-fn whoever_changes_a_token_breaks_it() {
+fn a_changed_token_is_invalid() {
     let token = key('a').sign(&session());
     for end in 0..token.len() {
         let cut: String = token.chars().take(end).collect();
@@ -155,7 +155,7 @@ fn the_token_is_found_among_other_cookies() {
     ];
     for (cookies, token) in table {
         assert_eq!(token_in(cookies, false), token, "{cookies}");
-        // Over https only the name that no other host can set.
+        // Over https the cookie has the name that no other host can set.
         assert_eq!(token_in(cookies, true), None, "{cookies}");
     }
     assert_eq!(token_in("espalier_session=planted; __Host-espalier_session=own", true), Some("own"));
