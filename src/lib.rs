@@ -4,7 +4,7 @@
 //! A request's way: `serve` takes it from the platform, `router` finds its route in the table, `routes` admits it
 //! (`routes/credentials.rs`), reads its body and does what the route is for.
 //!
-//! Only `serve`, `routes` and the stores of `auth` name the platform, and exist on wasm32 alone. They decide by the modules
+//! Only `serve`, `call`, `routes` and the stores of `auth` name the platform, and exist on wasm32 alone. They decide by the modules
 //! beside them, which are pure and tested natively.
 
 pub mod auth;
@@ -27,6 +27,8 @@ mod openapi;
 #[cfg(test)]
 mod walls;
 
+#[cfg(target_arch = "wasm32")]
+mod call;
 #[cfg(target_arch = "wasm32")]
 mod routes;
 #[cfg(target_arch = "wasm32")]

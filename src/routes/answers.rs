@@ -4,8 +4,8 @@
 use espalier_durable::protocol::{Approval, Owner, ThreadCommand, ToolResult};
 
 use super::threads;
+use crate::call::{Answer, Call};
 use crate::problem::Failure;
-use crate::serve::{Answer, Call};
 
 /// Hands the result of a client's tool to the thread's object.
 pub async fn tool_result(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answer, Failure> {

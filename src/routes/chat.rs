@@ -6,9 +6,9 @@ use worker::console_debug;
 
 use super::object;
 use crate::auth::session;
+use crate::call::{Answer, Call};
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
-use crate::serve::{Answer, Call};
 
 /// Starts a turn, or finds the one that an earlier request with the same `turn_id` started.
 pub async fn start(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Failure> {

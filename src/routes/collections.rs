@@ -15,12 +15,12 @@ use espalier_durable::tools::web::reader::markdown;
 
 use super::uploads::Upload;
 use crate::body::{DocumentType, MAX_BODY_BYTES};
+use crate::call::{Answer, Call};
 use crate::cursor::ListCursor;
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
 use crate::query::{self, Page};
 use crate::reply::Reply;
-use crate::serve::{Answer, Call};
 
 /// The most passages that a search answers with.
 const MAX_RESULTS: u32 = 20;

@@ -15,9 +15,9 @@ use crate::auth::seen::SeenCredentials;
 use crate::auth::signed_in::{self, SessionToken};
 use crate::auth::{Authority, Credential, CredentialDigest, Verified, presented, unauthenticated};
 use crate::body;
+use crate::call::Call;
 use crate::problem::Failure;
 use crate::router::Row;
-use crate::serve::Call;
 use crate::settings::Anonymous;
 
 thread_local! {

@@ -4,7 +4,7 @@
 use espalier_durable::protocol::{ApiError, ErrorCode};
 use worker::console_error;
 
-use crate::serve::Call;
+use crate::call::Call;
 
 /// The name of the binding (wrangler.toml). Optional.
 const BINDING: &str = "RATE_LIMITER";

@@ -11,10 +11,10 @@ use uuid::Uuid;
 
 use super::threads;
 use super::uploads::Upload;
+use crate::call::{Answer, Call};
 use crate::paths;
 use crate::problem::Failure;
 use crate::reply::Reply;
-use crate::serve::{Answer, Call};
 
 /// The operation id of a user's own write. No call of a tool has this id.
 const UPLOAD: &str = "upload";

@@ -4,9 +4,9 @@ use espalier_durable::shell::QUOTA_BINDING;
 use espalier_durable::shell::env::{AI, is_bound, var};
 use espalier_durable::storage::{d1, vectors};
 
+use crate::call::{Answer, Call};
 use crate::health::{Bindings, Health};
 use crate::reply::Reply;
-use crate::serve::{Answer, Call};
 
 /// The report.
 pub fn report(call: &Call) -> Answer {

@@ -8,9 +8,9 @@ use crate::auth::api_key::store::{self, MAX_KEYS};
 use crate::auth::api_key::{ApiKey, ISSUER};
 use crate::auth::scope::{Scope, Scopes};
 use crate::auth::{Verified, unauthenticated};
+use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::reply::Reply;
-use crate::serve::{Answer, Call};
 
 /// `GET /api/keys`.
 pub async fn list(call: &Call, admin: &Verified) -> Result<Answer, Failure> {

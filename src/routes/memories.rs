@@ -4,11 +4,11 @@ use espalier_durable::ports::{KnowledgeError, Memories};
 use espalier_durable::protocol::{ApiError, ErrorCode, MemoryList, Owner};
 use espalier_durable::storage::memories::D1Memories;
 
+use crate::call::{Answer, Call};
 use crate::cursor::ListCursor;
 use crate::problem::Failure;
 use crate::query::{self, Page};
 use crate::reply::Reply;
-use crate::serve::{Answer, Call};
 
 /// `GET /api/memories`: newest first.
 pub async fn list(call: &Call, owner: &Owner) -> Result<Answer, Failure> {

@@ -22,11 +22,11 @@ mod usage;
 use espalier_durable::protocol::{ThreadChange, ThreadCommand};
 
 use crate::auth::scope::Access;
+use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::query;
 use crate::reply::Reply;
 use crate::router::{Route, Row};
-use crate::serve::{Answer, Call};
 use files::WorkspaceName::{Named, OfThread};
 
 /// The description of the API, as `make openapi` wrote it (`src/openapi`).

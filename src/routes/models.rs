@@ -2,10 +2,10 @@
 
 use espalier_durable::shell::env::{AI, is_bound, var};
 
+use crate::call::{Answer, Call};
 use crate::models::{ModelList, configuration};
 use crate::problem::Failure;
 use crate::reply::Reply;
-use crate::serve::{Answer, Call};
 
 /// The models that this deployment offers.
 pub fn list(call: &Call) -> Result<Answer, Failure> {

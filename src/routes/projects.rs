@@ -8,9 +8,9 @@ use espalier_durable::protocol::{
 };
 use espalier_durable::storage::projects::D1Projects;
 
+use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::reply::Reply;
-use crate::serve::{Answer, Call};
 
 /// `GET /api/templates`: the built-in ones, then the user's own.
 pub async fn templates(call: &Call, owner: &Owner) -> Result<Answer, Failure> {

@@ -7,10 +7,10 @@ use super::credentials;
 use crate::auth::session::{Session, clear_cookie, set_cookie, token_in};
 use crate::auth::signed_in::{Opened, SessionToken, end_of, store};
 use crate::auth::{Credential, unauthenticated};
+use crate::call::{Answer, Call};
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
 use crate::reply::Reply;
-use crate::serve::{Answer, Call};
 use crate::settings::Anonymous;
 
 /// `POST /api/session`.

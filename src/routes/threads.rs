@@ -5,11 +5,11 @@ use espalier_durable::storage::index::{self, ThreadQuery};
 use uuid::Uuid;
 
 use super::object;
+use crate::call::{Answer, Call};
 use crate::cursor::ListCursor;
 use crate::problem::Failure;
 use crate::query::{self, Page};
 use crate::reply::Reply;
-use crate::serve::{Answer, Call};
 
 /// Asks a thread's object. An id that is no UUID names no thread.
 pub async fn ask(call: &Call, owner: Owner, id: &str, command: ThreadCommand) -> Result<Answer, Failure> {

@@ -6,9 +6,9 @@ use espalier_durable::shell::quota;
 use worker::console_error;
 
 use crate::auth::session;
+use crate::call::Call;
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
-use crate::serve::Call;
 
 /// An upload of a user.
 pub struct Upload {

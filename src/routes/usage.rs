@@ -3,10 +3,10 @@
 use espalier_durable::protocol::{Owner, UsageList};
 use espalier_durable::storage::index;
 
+use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::query;
 use crate::reply::Reply;
-use crate::serve::{Answer, Call};
 
 /// The number of days by default and at most, including today.
 const DAYS: u32 = 30;
