@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use super::{Found, Method, Route, TABLE, find};
 use crate::auth::scope::{Access, Scope};
 
@@ -34,7 +36,7 @@ fn every_route_is_found_by_its_method_and_path() {
     let files = format!("{thread}/files");
     let file = format!("{thread}/files/notes/a%20b.md");
     let workspace = "shared";
-    let table: [(&str, &str, Route); 45] = [
+    let table: [(&str, &str, Route); 50] = [
         ("GET", "/api/health", Route::Health),
         ("HEAD", "/api/health", Route::Health),
         ("GET", "/openapi.json", Route::OpenApi),
@@ -59,6 +61,11 @@ fn every_route_is_found_by_its_method_and_path() {
         ("GET", &file, Route::File { id, path: "notes/a%20b.md" }),
         ("PUT", &file, Route::PutFile { id, path: "notes/a%20b.md" }),
         ("DELETE", &file, Route::DeleteFile { id, path: "notes/a%20b.md" }),
+        ("GET", "/api/templates", Route::Templates),
+        ("GET", "/api/projects", Route::Projects),
+        ("GET", "/api/projects/p", Route::Project { project: "p" }),
+        ("GET", "/api/projects/p/documents/d", Route::ProjectDocument { project: "p", document: "d" }),
+        ("GET", "/api/usage", Route::Usage),
         ("GET", "/api/workspaces", Route::Workspaces),
         ("DELETE", "/api/workspaces/shared", Route::DeleteWorkspace { workspace }),
         ("GET", "/api/workspaces/shared/files", Route::WorkspaceFiles { workspace }),
@@ -85,9 +92,15 @@ fn every_route_is_found_by_its_method_and_path() {
         ("DELETE", "/api/keys/0a1b", Route::RevokeKey { prefix: "0a1b" }),
         ("GET", "/api/threads/not-a-uuid", Route::Thread { id: "not-a-uuid" }),
     ];
+    let mut found = BTreeSet::new();
     for (method, path, route) in table {
         assert_eq!(outcome(method, path), Outcome::Route(route), "{method} {path}");
+        if let Found::Route(_, row) = find(method, path) {
+            found.insert(row.name);
+        }
     }
+    let all: BTreeSet<_> = TABLE.iter().map(|row| row.name).collect();
+    assert_eq!(found, all, "give each route a row here");
 }
 
 #[test]
