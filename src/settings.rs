@@ -1,7 +1,7 @@
 //! The Worker's own configuration. Read once per isolate, since variables and secrets only change with a deploy.
 
 use crate::auth::jwt::Issuer;
-use crate::auth::session::SessionKeys;
+use crate::auth::session::SessionSecrets;
 use crate::origin::AllowedOrigins;
 
 /// The configuration of access to the service.
@@ -17,7 +17,7 @@ pub struct Settings {
 #[derive(Clone, Debug)]
 pub enum Anonymous {
     Off,
-    On(SessionKeys),
+    On(SessionSecrets),
     /// Switched on, but there is no secret to sign with.
     NoSecret,
 }
@@ -26,7 +26,7 @@ impl Settings {
     /// Reads it from the environment. A missing or malformed variable closes the service, and never opens it.
     pub fn read(var: impl Fn(&str) -> Option<String>) -> Self {
         let anonymous = match var("AUTH_ANONYMOUS").as_deref() {
-            Some("true") => SessionKeys::from_secrets(&var("SESSION_SECRET").unwrap_or_default())
+            Some("true") => SessionSecrets::from_secrets(&var("SESSION_SECRET").unwrap_or_default())
                 .map_or(Anonymous::NoSecret, Anonymous::On),
             _ => Anonymous::Off,
         };

@@ -31,22 +31,22 @@ const PURPOSE: &[u8] = b"espalier session v1\0";
 
 /// An anonymous visitor's session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Session {
+pub struct AnonymousSession {
     pub user: Uuid,
     pub issued_at: u64,
     pub expires_at: u64,
 }
 
-impl Session {
+impl AnonymousSession {
     /// A session that begins now.
     pub fn begin(user: Uuid, now: u64) -> Self {
-        Session { user, issued_at: now, expires_at: now.saturating_add(LIFETIME_MS) }
+        AnonymousSession { user, issued_at: now, expires_at: now.saturating_add(LIFETIME_MS) }
     }
 
     /// The same visitor, with a new term once half of the old one is over: visitors who come back keep their threads.
     pub fn renewed(self, now: u64) -> Self {
         let left = self.expires_at.saturating_sub(now);
-        if left < LIFETIME_MS / 2 { Session::begin(self.user, now) } else { self }
+        if left < LIFETIME_MS / 2 { AnonymousSession::begin(self.user, now) } else { self }
     }
 
     /// The user of the session.
@@ -63,40 +63,40 @@ const MAX_SECRETS: usize = 8;
 /// The secrets of sessions: the first one signs, all of them verify. So an operator replaces a secret by putting a new
 /// one in front, and everybody stays logged in.
 #[derive(Clone, Debug)]
-pub struct SessionKeys {
-    signs: SessionKey,
-    others: Vec<SessionKey>,
+pub struct SessionSecrets {
+    signs: SessionSecret,
+    others: Vec<SessionSecret>,
 }
 
-impl SessionKeys {
-    /// The keys from `SESSION_SECRET`, secrets with commas between them; `None` when there is none, too many, or one
-    /// that is too short.
+impl SessionSecrets {
+    /// Reads `SESSION_SECRET`, secrets with commas between them; `None` if it has none, too many, or one that is too
+    /// short.
     pub fn from_secrets(secrets: &str) -> Option<Self> {
-        let keys: Option<Vec<_>> =
-            secrets.split(',').map(|secret| SessionKey::from_secret(secret.trim())).collect();
-        let mut keys = keys.filter(|keys| keys.len() <= MAX_SECRETS)?.into_iter();
-        Some(SessionKeys { signs: keys.next()?, others: keys.collect() })
+        let secrets: Option<Vec<_>> =
+            secrets.split(',').map(|secret| SessionSecret::from_secret(secret.trim())).collect();
+        let mut secrets = secrets.filter(|secrets| secrets.len() <= MAX_SECRETS)?.into_iter();
+        Some(SessionSecrets { signs: secrets.next()?, others: secrets.collect() })
     }
 
     /// The token for a session.
-    pub fn sign(&self, session: &Session) -> String {
+    pub fn sign(&self, session: &AnonymousSession) -> String {
         self.signs.sign(session)
     }
 
-    /// The session of a token; `None` if no key here signed it, or it is over.
-    pub fn verify(&self, token: &str, now: u64) -> Option<Session> {
+    /// The session of a token; `None` if no secret here signed it, or it is over.
+    pub fn verify(&self, token: &str, now: u64) -> Option<AnonymousSession> {
         std::iter::once(&self.signs).chain(&self.others).find_map(|key| key.verify(token, now))
     }
 }
 
 /// A secret that signs sessions.
 #[derive(Clone)]
-struct SessionKey {
+struct SessionSecret {
     id: String,
     mac: Hmac<Sha256>,
 }
 
-impl SessionKey {
+impl SessionSecret {
     /// `None` for a secret that is too short.
     fn from_secret(secret: &str) -> Option<Self> {
         if secret.len() < MIN_SECRET_BYTES {
@@ -104,10 +104,10 @@ impl SessionKey {
         }
         let digest = Sha256::new().chain_update(b"espalier session key id\0").chain_update(secret).finalize();
         let mac = Hmac::new_from_slice(secret.as_bytes()).ok()?.chain_update(PURPOSE);
-        Some(SessionKey { id: hex(&digest).chars().take(8).collect(), mac })
+        Some(SessionSecret { id: hex(&digest).chars().take(8).collect(), mac })
     }
 
-    fn sign(&self, session: &Session) -> String {
+    fn sign(&self, session: &AnonymousSession) -> String {
         let mut payload = [0_u8; 32];
         let fields = session
             .user
@@ -123,8 +123,8 @@ impl SessionKey {
         format!("{signed}.{}", BASE64_URL_SAFE_NO_PAD.encode(mac))
     }
 
-    /// The session of a token; `None` if this key did not sign it, or it is over.
-    fn verify(&self, token: &str, now: u64) -> Option<Session> {
+    /// The session of a token; `None` if this secret did not sign it, or it is over.
+    fn verify(&self, token: &str, now: u64) -> Option<AnonymousSession> {
         let (signed, mac) = token.rsplit_once('.')?;
         let (id, payload) = signed.split_once('.')?;
         let mac = BASE64_URL_SAFE_NO_PAD.decode(mac).ok()?;
@@ -134,7 +134,7 @@ impl SessionKey {
         let payload: [u8; 32] = BASE64_URL_SAFE_NO_PAD.decode(payload).ok()?.try_into().ok()?;
         let (user, times) = payload.split_first_chunk::<16>()?;
         let (issued_at, expires_at) = times.split_first_chunk::<8>()?;
-        let session = Session {
+        let session = AnonymousSession {
             user: Uuid::from_bytes(*user),
             issued_at: u64::from_be_bytes(*issued_at),
             expires_at: u64::from_be_bytes(expires_at.try_into().ok()?),
@@ -144,9 +144,9 @@ impl SessionKey {
 }
 
 // The secret and its derived keys stay out of every log.
-impl std::fmt::Debug for SessionKey {
+impl std::fmt::Debug for SessionSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SessionKey({})", self.id)
+        write!(f, "SessionSecret({})", self.id)
     }
 }
 

@@ -95,14 +95,14 @@ pub async fn add(call: &Call, owner: &Owner, id: &str, body: Vec<u8>) -> Result<
     let upload = Upload::of(call, owner)?;
     upload.reserve(call, Stored { bytes, embeddings: 0 }).await?;
     let mut used = Stored::default();
-    let new = Sent { collection_id: &collection.id, name, media_type, body };
+    let new = RawDocument { collection_id: &collection.id, name, media_type, body };
     let added = add_sent(call, owner, new, (&upload, &mut used)).await;
     upload.settle(call, used);
     added
 }
 
 /// A document as it was sent.
-struct Sent<'a> {
+struct RawDocument<'a> {
     collection_id: &'a str,
     name: String,
     media_type: DocumentType,
@@ -114,7 +114,7 @@ struct Sent<'a> {
 async fn add_sent(
     call: &Call,
     owner: &Owner,
-    Sent { collection_id, name, media_type, body }: Sent<'_>,
+    RawDocument { collection_id, name, media_type, body }: RawDocument<'_>,
     (upload, used): (&Upload, &mut Stored),
 ) -> Result<Answer, Failure> {
     let bytes = body.len() as u64;

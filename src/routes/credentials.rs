@@ -90,8 +90,8 @@ pub async fn verify(call: &Call, credential: &Credential) -> Result<Verified, Fa
         Credential::Jwt { token, authority } => by_token(issuers(call)?, token, *authority, call.now).await,
         Credential::SignedIn(token) => by_session(call, token).await,
         Credential::Anonymous(token) => match &call.settings.anonymous {
-            Anonymous::On(keys) => {
-                let session = keys.verify(token, call.now).ok_or_else(session_refused)?;
+            Anonymous::On(secrets) => {
+                let session = secrets.verify(token, call.now).ok_or_else(session_refused)?;
                 let expires_at = Some(session.expires_at);
                 Ok(Verified { principal: session.principal(), expires_at, key: None })
             }

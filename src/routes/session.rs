@@ -4,7 +4,7 @@
 use espalier_durable::protocol::{ErrorCode, SignIn};
 
 use super::credentials;
-use crate::auth::session::{Session, clear_cookie, set_cookie, token_in};
+use crate::auth::session::{AnonymousSession, clear_cookie, set_cookie, token_in};
 use crate::auth::signed_in::{Opened, SessionToken, end_of, store};
 use crate::auth::{Credential, unauthenticated};
 use crate::call::{Answer, Call};
@@ -52,19 +52,19 @@ async fn resume(call: &Call) -> Result<Answer, Failure> {
 
 /// Keeps a visitor who has a valid token, else begins a new session.
 fn visit(call: &Call, token: Option<&str>) -> Result<Answer, Failure> {
-    let keys = match &call.settings.anonymous {
-        Anonymous::On(keys) => keys,
+    let secrets = match &call.settings.anonymous {
+        Anonymous::On(secrets) => secrets,
         Anonymous::Off => return Err(unauthenticated("sign in with an API key").into()),
         Anonymous::NoSecret => return Err(credentials::no_secret().into()),
     };
-    let session = match token.and_then(|token| keys.verify(token, call.now)) {
+    let session = match token.and_then(|token| secrets.verify(token, call.now)) {
         Some(session) => session.renewed(call.now),
         None => {
             let user = uuid_v7(call.now).map_err(Failure::internal("drawing a visitor's id"))?;
-            Session::begin(user, call.now)
+            AnonymousSession::begin(user, call.now)
         }
     };
-    let cookie = set_cookie(&keys.sign(&session), session.expires_at, call.now, call.is_https());
+    let cookie = set_cookie(&secrets.sign(&session), session.expires_at, call.now, call.is_https());
     let opened = Opened {
         user_id: session.user.to_string(),
         expires_at: Some(session.expires_at),
