@@ -1,6 +1,6 @@
 //! Credentials → [`Principal`]. Three kinds: bearer API keys, JWTs of configured issuers, and the cookie of a session,
-//! which is an anonymous one or one that an API key opened. This module decides what was presented; `api_key`, `jwt`,
-//! `session` and `signed_in` judge it; `routes` fetches what they need.
+//! which is an anonymous one or one that an API key opened. This module finds the credential of a request; `api_key`,
+//! `jwt`, `session` and `signed_in` judge it; `routes` fetches the rows and keys that they judge it by.
 
 pub mod api_key;
 pub mod jwks;
@@ -12,36 +12,55 @@ pub mod signed_in;
 
 use wire::protocol::{ApiError, ErrorCode, Owner};
 
-use api_key::ApiKey;
+use api_key::{ApiKey, KeyLabel};
 use jwt::Issuer;
 use scope::Scopes;
 use signed_in::SessionToken;
 
-/// Somebody who may come in.
+/// The user whom a verified credential stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
     pub owner: Owner,
-    pub method: Method,
+    pub authority: Authority,
     pub scopes: Scopes,
 }
 
-/// How somebody proved who they are.
+/// By whose decision a credential was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// In `Authorization`, which only a program sends that means to.
+pub enum Authority {
+    /// A program sent it in `Authorization`, deliberately.
     Bearer,
-    /// Something that a browser, or a proxy in front of us, adds by itself to what any page sends: hence the origin
-    /// rules.
+    /// The browser, or a proxy in front of the service, added it by itself. It does so for requests of any page: hence
+    /// the rules of `origin`.
     Ambient,
 }
 
-/// What a request shows, not yet verified.
+/// The SHA-256 of a whole key or token.
+pub type CredentialDigest = [u8; 32];
+
+/// A key, a session or a token that was verified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified {
+    pub principal: Principal,
+    pub expires_at: Option<u64>,
+    /// The API key, or the one that opened the session; `None` for a token.
+    pub key: Option<KeyLabel>,
+}
+
+impl Verified {
+    /// Whether it is over.
+    pub fn expired(&self, now: u64) -> bool {
+        self.expires_at.is_some_and(|at| at <= now)
+    }
+}
+
+/// The credential that a request shows, not yet verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Credential {
     ApiKey(ApiKey),
     Jwt {
         token: String,
-        method: Method,
+        authority: Authority,
     },
     /// The session cookie of somebody who signed in with an API key.
     SignedIn(SessionToken),
@@ -49,8 +68,8 @@ pub enum Credential {
     Anonymous(String),
 }
 
-/// Finds the credential. `Authorization` wins over an issuer's own header, and that over the cookie. A bad one is never
-/// made up for by a good one further down: who presents a key means to act as its owner.
+/// Finds the credential. `Authorization` wins over an issuer's own header, and that over the cookie. A bad credential
+/// refuses the request even where a good one follows: a client that presents a key means to act as its owner.
 pub fn presented(
     header: impl Fn(&str) -> Option<String>,
     issuers: &[Issuer],
@@ -61,18 +80,19 @@ pub fn presented(
         return match ApiKey::parse(token) {
             Some(key) => Ok(Credential::ApiKey(key)),
             None if issuers.iter().any(|issuer| issuer.header.is_none()) && jwt::looks_like_one(token) => {
-                Ok(Credential::Jwt { token: token.to_owned(), method: Method::Bearer })
+                Ok(Credential::Jwt { token: token.to_owned(), authority: Authority::Bearer })
             }
             None => Err(unauthenticated("expected Authorization: Bearer with an API key or a token")),
         };
     }
     let own_header = issuers.iter().filter_map(|issuer| issuer.header.as_deref()).find_map(&header);
     if let Some(token) = own_header {
-        return Ok(Credential::Jwt { token, method: Method::Ambient });
+        return Ok(Credential::Jwt { token, authority: Authority::Ambient });
     }
     let cookies = header("cookie");
     let token = cookies.as_deref().and_then(|cookies| session::token_in(cookies, https));
-    let token = token.ok_or_else(|| unauthenticated("no API key, no token and no session"))?;
+    let token =
+        token.ok_or_else(|| unauthenticated("this request needs an API key, a token or a session"))?;
     Ok(match SessionToken::parse(token) {
         Some(token) => Credential::SignedIn(token),
         None => Credential::Anonymous(token.to_owned()),
@@ -84,7 +104,7 @@ fn bearer(authorization: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
-/// The refusal of a credential; the detail never says which part of it was wrong.
+/// The refusal of a credential. To give attackers no hint, its detail does not tell which part was wrong.
 pub fn unauthenticated(detail: &str) -> ApiError {
     ApiError::new(ErrorCode::Unauthenticated, detail)
 }

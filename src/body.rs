@@ -1,10 +1,103 @@
-//! What a request's body may be: its type, and how large. Reading stops at the limit, so a body of 100 MB costs no
-//! more than one of 1 MiB.
+//! The body of a request: its type and its size. Reading stops at the limit, so a body of 100 MB costs no more than one
+//! of 1 MiB.
 
 use wire::protocol::{ApiError, ErrorCode};
 
-/// The largest body (DESIGN §10): well above the longest message, well below what an isolate can hold many of.
+/// The largest body: well above the longest message, and small enough for an isolate to hold many.
 pub const MAX_BODY_BYTES: usize = 1 << 20;
+
+/// The body that a route takes, of at most [`MAX_BODY_BYTES`].
+#[derive(Clone, Copy)]
+pub enum Body {
+    /// No body. The Worker leaves one that comes unread.
+    Nothing,
+    /// JSON of this type.
+    Json(JsonType),
+    /// JSON of this type, or no body.
+    OptionalJson(JsonType),
+    /// The bytes of a file. A file may be empty.
+    File,
+    /// A document of a collection, of one of the types of [`DocumentType`].
+    Document,
+}
+
+/// The type of a JSON body. Only the tests, which write `openapi.json`, know its schema.
+#[derive(Clone, Copy)]
+pub struct JsonType {
+    #[cfg(test)]
+    pub schema: fn(&mut schemars::SchemaGenerator) -> schemars::Schema,
+}
+
+/// A type that a JSON body may have.
+pub trait InJson {
+    const TYPE: JsonType;
+}
+
+#[cfg(not(test))]
+impl<T> InJson for T {
+    const TYPE: JsonType = JsonType {};
+}
+
+#[cfg(test)]
+impl<T: schemars::JsonSchema> InJson for T {
+    const TYPE: JsonType = JsonType { schema: |types| types.subschema_for::<T>() };
+}
+
+/// A JSON body of this type.
+pub const fn json<T: InJson>() -> Body {
+    Body::Json(T::TYPE)
+}
+
+/// A JSON body of this type, or none.
+pub const fn optional_json<T: InJson>() -> Body {
+    Body::OptionalJson(T::TYPE)
+}
+
+impl Body {
+    /// Refuses a body of another type than the route takes.
+    pub fn check_type(self, content_type: Option<&str>) -> Result<(), ApiError> {
+        match self {
+            Body::Nothing | Body::File => Ok(()),
+            Body::Json(_) | Body::OptionalJson(_) => require_json(content_type),
+            Body::Document => DocumentType::of(content_type).map(drop),
+        }
+    }
+}
+
+/// The type of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DocumentType {
+    Plain,
+    Markdown,
+    Html,
+    Pdf,
+}
+
+impl DocumentType {
+    /// The type that a `content-type` names.
+    pub fn of(content_type: Option<&str>) -> Result<Self, ApiError> {
+        match essence(content_type).to_ascii_lowercase().as_str() {
+            "text/plain" => Ok(DocumentType::Plain),
+            "text/markdown" => Ok(DocumentType::Markdown),
+            "text/html" => Ok(DocumentType::Html),
+            "application/pdf" => Ok(DocumentType::Pdf),
+            _ => {
+                let detail = "expected content-type: text/plain, text/markdown, text/html or application/pdf";
+                Err(ApiError::new(ErrorCode::UnsupportedMediaType, detail))
+            }
+        }
+    }
+
+    /// Its media type.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            DocumentType::Plain => "text/plain",
+            DocumentType::Markdown => "text/markdown",
+            DocumentType::Html => "text/html",
+            DocumentType::Pdf => "application/pdf",
+        }
+    }
+}
 
 /// A body that is being read.
 #[derive(Debug, Default)]
@@ -13,7 +106,8 @@ pub struct BoundedBody {
 }
 
 impl BoundedBody {
-    /// A body with this `content-length`. What it declares is only believed when it refuses the body.
+    /// Begins a body with this `content-length`. A declared length can only refuse the body; the bytes are counted
+    /// anyway.
     pub fn declared(content_length: Option<&str>) -> Result<Self, ApiError> {
         match content_length.and_then(|text| text.trim().parse::<usize>().ok()) {
             Some(length) if length > MAX_BODY_BYTES => Err(too_large()),
@@ -21,7 +115,7 @@ impl BoundedBody {
         }
     }
 
-    /// Takes the next piece. The first one is kept as it is, for most bodies come in one.
+    /// Takes the next piece. It keeps the first one without a copy, because most bodies come in one piece.
     pub fn push(&mut self, piece: Vec<u8>) -> Result<(), ApiError> {
         if self.bytes.len().saturating_add(piece.len()) > MAX_BODY_BYTES {
             return Err(too_large());
@@ -34,7 +128,7 @@ impl BoundedBody {
         Ok(())
     }
 
-    /// What was read.
+    /// The whole body.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -44,23 +138,27 @@ fn too_large() -> ApiError {
     ApiError::new(ErrorCode::BodyTooLarge, format!("the body is larger than {MAX_BODY_BYTES} bytes"))
 }
 
-/// The refusal of a body whose end never came.
+/// The refusal of a body that the client did not finish.
 pub fn broken_off() -> ApiError {
-    ApiError::new(ErrorCode::InvalidRequest, "the body broke off before its end")
+    ApiError::new(ErrorCode::InvalidRequest, "the request ended before its body did")
 }
 
-/// Refuses every type but JSON. A page on another site can send others without being asked first (CORS).
+/// Refuses every type but JSON. A page on another site can send some other types without a preflight (CORS).
 pub fn require_json(content_type: Option<&str>) -> Result<(), ApiError> {
-    let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default();
-    if essence.trim().eq_ignore_ascii_case("application/json") {
+    if essence(content_type).eq_ignore_ascii_case("application/json") {
         return Ok(());
     }
     Err(ApiError::new(ErrorCode::UnsupportedMediaType, "expected content-type: application/json"))
 }
 
+/// A media type without its parameters.
+fn essence(content_type: Option<&str>) -> &str {
+    content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{BoundedBody, MAX_BODY_BYTES, require_json};
+    use super::{Body, BoundedBody, DocumentType, MAX_BODY_BYTES, json, optional_json, require_json};
 
     /// The pieces of a body until it is refused, and how it ended.
     fn read(content_length: Option<&str>, pieces: &[usize]) -> Result<usize, &'static str> {
@@ -104,6 +202,38 @@ mod tests {
             ["", "text/plain", "application/jsonp", "text/plain; application/json", "application/json,x"];
         for other in others.into_iter().map(Some).chain([None]) {
             assert_eq!(require_json(other).unwrap_err().code.as_str(), "unsupported_media_type", "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_document_is_text_or_a_pdf() {
+        for kind in [DocumentType::Plain, DocumentType::Markdown, DocumentType::Html, DocumentType::Pdf] {
+            assert_eq!(DocumentType::of(Some(kind.as_str())), Ok(kind));
+            let spelt = format!(" {} ; charset=utf-8", kind.as_str().to_uppercase());
+            assert_eq!(DocumentType::of(Some(&spelt)), Ok(kind));
+        }
+        for other in [None, Some(""), Some("text"), Some("text/html5"), Some("application/json")] {
+            assert_eq!(
+                DocumentType::of(other).unwrap_err().code.as_str(),
+                "unsupported_media_type",
+                "{other:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_route_takes_the_types_of_its_body() {
+        const TYPES: [Option<&str>; 4] =
+            [None, Some("application/json"), Some("text/plain"), Some("image/png")];
+        let table: [(Body, [bool; 4]); 5] = [
+            (Body::Nothing, [true; 4]),
+            (json::<String>(), [false, true, false, false]),
+            (optional_json::<String>(), [false, true, false, false]),
+            (Body::File, [true; 4]),
+            (Body::Document, [false, false, true, false]),
+        ];
+        for (body, expected) in table {
+            assert_eq!(TYPES.map(|content_type| body.check_type(content_type).is_ok()), expected);
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The cursor of a list: where the previous page ended. Opaque to clients, so it may change.
+//! The cursor of a list: the end of the previous page. It is opaque to clients, so its format may change.
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use uuid::Uuid;
 use wire::protocol::ApiError;
 
-/// The last thing of a page, in the order of the list: newest first, the id breaking ties.
+/// The last item of a page. Lists are ordered newest first; the id breaks ties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListCursor {
     pub at: u64,
@@ -13,17 +13,24 @@ pub struct ListCursor {
 }
 
 impl ListCursor {
-    /// What the client gets.
+    /// The text that the client gets.
     pub fn encode(self) -> String {
         BASE64_URL_SAFE_NO_PAD.encode(format!("{}.{}", self.at, self.id))
     }
 
-    /// What the client sent back.
+    /// Reads the text that the client sends back.
     pub fn decode(text: &str) -> Result<Self, ApiError> {
-        Self::read(text).ok_or_else(|| ApiError::field("cursor", "this is no cursor of this list"))
+        Self::read(text)
+            .ok_or_else(|| ApiError::field("cursor", "expected the next_cursor of a page of this list"))
     }
 
-    /// Cuts rows, of which one more than the limit was read, to a page, and says where the next one begins.
+    /// The place that a request's cursor names, if it has one: a time and an id.
+    pub fn place(cursor: Option<&str>) -> Result<Option<(u64, String)>, ApiError> {
+        let cursor = cursor.map(Self::decode).transpose()?;
+        Ok(cursor.map(|Self { at, id }| (at, id.to_string())))
+    }
+
+    /// Cuts rows to a page and returns the cursor of the next one. The caller has read one row more than the limit.
     pub fn cut<T>(rows: &mut Vec<T>, limit: u32, place: impl Fn(&T) -> (u64, &str)) -> Option<String> {
         let more = rows.len() > limit as usize;
         rows.truncate(limit as usize);
@@ -67,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused_by_name() {
+    fn other_cursors_are_refused_by_name() {
         let id = Uuid::nil();
         let encoded = [
             format!("12{id}"),

@@ -1,17 +1,17 @@
-//! What a request's head may be: its address, and all its headers together. The platform bounds them too, at the edge
-//! and locally at different sizes; what is refused here is refused everywhere, before any of it is looked at.
+//! The limits of a request's head: its address, and all its headers together. The platform bounds them too, but at the
+//! edge and locally at different sizes. These limits are below both, and are checked before anything else.
 
 use wire::protocol::{ApiError, ErrorCode};
 
-/// The longest address in bytes: what Cloudflare takes at its edge, and enough for the longest path of a file with
-/// every byte of it escaped.
+/// The longest address in bytes. Cloudflare accepts as much at its edge, and the longest path of a file fits with every
+/// byte escaped.
 pub const MAX_URL_BYTES: usize = 16 << 10;
 
-/// The most bytes of all names and values of headers: four of the longest tokens, where browsers send a few hundred
-/// bytes and Cloudflare adds as many.
+/// The most bytes of all names and values of headers: room for four of the longest tokens. Browsers send a few hundred
+/// bytes, and Cloudflare adds as many.
 pub const MAX_HEADER_BYTES: usize = 32 << 10;
 
-/// Refuses a head that is larger than may be. Headers are read only as far as they may go.
+/// Refuses a head beyond the limits. It stops reading headers at the limit.
 pub fn bounded(url: &str, headers: impl IntoIterator<Item = (String, String)>) -> Result<(), ApiError> {
     if url.len() > MAX_URL_BYTES {
         let detail = format!("the address is longer than {MAX_URL_BYTES} bytes");
@@ -36,14 +36,14 @@ mod tests {
     }
 
     #[test]
-    fn an_address_may_be_so_long() {
+    fn an_address_is_bounded() {
         let url = |bytes: usize| bounded(&"u".repeat(bytes), []).map_err(|error| error.code.as_str());
         assert_eq!(url(MAX_URL_BYTES), Ok(()));
         assert_eq!(url(MAX_URL_BYTES + 1), Err("uri_too_long"));
     }
 
     #[test]
-    fn headers_may_be_so_large_together() {
+    fn headers_are_bounded_together() {
         let sent = |sizes: &[usize]| {
             bounded("/", sizes.iter().map(|bytes| header(*bytes))).map_err(|error| error.code.as_str())
         };
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_read_beyond_the_limit() {
+    fn reading_stops_at_the_limit() {
         let mut read = 0;
         let endless = std::iter::repeat_with(|| {
             read += 1;

@@ -1,6 +1,6 @@
-//! What `GET /api/health` says: what runs here, or everything that is wrong with the configuration, in words for the
-//! operator. Anybody may ask, so nothing that the operator wrote is repeated in a problem: a secret may stand in the wrong
-//! variable. The names of variables are told, also those that a provider's name makes (`GROQ_BASE_URL`).
+//! The report of `GET /api/health`: the version and the model, or every problem of the configuration, in words for the
+//! operator. Anybody may ask, and a secret may stand in the wrong variable, so no problem repeats a variable's value.
+//! Problems name variables, also those that a provider's name makes (`GROQ_BASE_URL`).
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use wire::model::ModelChoice;
 
 use crate::settings::Settings;
 
-/// The bindings without which nothing works, as far as they are there.
+/// Which of the service's bindings the deployment has.
 #[derive(Clone, Copy, Debug)]
 pub struct Bindings {
     /// THREADS: the threads' objects.
@@ -97,15 +97,14 @@ impl Health {
     }
 }
 
-/// The models without a price, where money is limited: no turn starts with them.
+/// The models without a price. Where a quota limits money, no turn starts with them.
 fn unpriced(roles: &Roles) -> Option<String> {
     let offers = std::iter::once(&roles.primary).chain(roles.more.values()).flat_map(Chain::iter);
     let models: BTreeSet<String> =
         offers.filter(|offer| offer.price.is_none()).map(|offer| offer.choice.id()).collect();
     let models = models.into_iter().collect::<Vec<_>>().join(", ");
-    (!models.is_empty()).then(|| {
-        format!("QUOTAS limits money, but the price of these models is not known (PRICES): {models}.")
-    })
+    (!models.is_empty())
+        .then(|| format!("QUOTAS limits money, but PRICES has no price for these models: {models}."))
 }
 
 #[cfg(test)]
@@ -120,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_that_works_says_what_it_is() {
+    fn a_healthy_service_reports_its_model() {
         let limits = health(&[("LIMITS", "{"), ("PROFILE", "thread")], true, true);
         assert!(matches!(limits, Health::Misconfigured { problems } if problems[0].contains("LIMITS")));
         let demo = serde_json::to_value(health(&[("LLM_PROVIDER", "demo")], true, true)).unwrap();
@@ -131,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_wrong_is_said_at_once() {
+    fn all_problems_are_reported_at_once() {
         let secret = ("LLM_API_KEY", "key with spaces");
         let vars = [("LLM_PROVIDER", "openai"), ("AUTH_ANONYMOUS", "true"), secret];
         let health = health(&vars, false, true);
@@ -143,9 +142,9 @@ mod tests {
         assert!(!body.contains(secret.1));
     }
 
-    // Wherever a secret was put by mistake, who asks without a credential does not get it.
+    // A caller without a credential gets no secret, whichever variable the operator put it into by mistake.
     #[test]
-    fn no_problem_repeats_what_the_operator_wrote() {
+    fn no_problem_repeats_a_variables_value() {
         let server = |rest: &str| format!(r#"{{"docs": {{"url": "https://docs.test"{rest}}}}}"#);
         let issuer = |rest: &str| {
             format!(
@@ -213,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn quotas_need_somebody_who_keeps_them() {
+    fn quotas_need_their_binding() {
         let quotas = ("QUOTAS", r#"{"user": {"concurrent_turns": 1}}"#);
         let jwt = ("JWT", r#"[{"name":"a","issuer":"i","audience":"u","jwks_url":"https://x/y"}]"#);
         assert_eq!(health(&[quotas, jwt], true, true).status(), 200);
@@ -222,7 +221,7 @@ mod tests {
         assert_eq!(health(&[("QUOTAS", "{"), jwt], true, true).status(), 503);
     }
 
-    // What `shell::compose` refuses a turn for stands in the answer.
+    // The answer has every problem for which `shell::compose` refuses a turn.
     #[test]
     fn a_limit_of_money_needs_prices() {
         let quotas = ("QUOTAS", r#"{"user": {"usd_per_day": 1}}"#);
@@ -258,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_without_any_method_to_come_in_is_misconfigured() {
+    fn a_service_without_valid_credentials_is_misconfigured() {
         assert_eq!(health(&[], true, false).status(), 503);
         assert_eq!(health(&[], true, true).status(), 200);
     }

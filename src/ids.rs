@@ -2,7 +2,7 @@
 
 use uuid::{Builder, Uuid};
 
-/// A UUIDv7, with the platform's randomness. Ordered by time to the millisecond; nothing depends on more.
+/// A UUIDv7, with the platform's randomness. Ids are ordered by time to the millisecond.
 pub fn uuid_v7(now_ms: u64) -> Result<Uuid, getrandom::Error> {
     let mut random = [0_u8; 10];
     getrandom::fill(&mut random)?;

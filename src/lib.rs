@@ -1,7 +1,10 @@
 //! The Worker: credentials, validation, routing. It holds no state of its own and knows nothing of the loop; a turn
 //! belongs to the thread's object, whose answer passes through here as it is.
 //!
-//! Only `serve` and `routes` name the platform, and exist on wasm32 alone; what they decide by is in the modules
+//! A request's way: `serve` takes it from the platform, `router` finds its route in the table, `routes` admits it
+//! (`routes/credentials.rs`), reads its body and does what the route is for.
+//!
+//! Only `serve`, `call`, `routes` and the stores of `auth` name the platform, and exist on wasm32 alone. They decide by the modules
 //! beside them, which are pure and tested natively.
 
 pub mod auth;
@@ -21,7 +24,11 @@ pub mod settings;
 
 #[cfg(test)]
 mod openapi;
+#[cfg(test)]
+mod walls;
 
+#[cfg(target_arch = "wasm32")]
+mod call;
 #[cfg(target_arch = "wasm32")]
 mod routes;
 #[cfg(target_arch = "wasm32")]
@@ -31,7 +38,7 @@ mod serve;
 #[cfg(target_arch = "wasm32")]
 pub use ::platform::{QuotaObject, ThreadObject};
 
-/// A panic is logged with its stack, and goes on to the hook that `worker` installs, which has the instance rebuilt.
+/// Logs a panic with its stack, then calls the hook that `worker` installed: it has the instance rebuilt.
 #[cfg(target_arch = "wasm32")]
 #[worker::event(start)]
 fn start() {

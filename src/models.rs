@@ -1,4 +1,4 @@
-//! What `GET /api/models` says: the models that this deployment offers.
+//! The body of `GET /api/models`: the models that this deployment offers.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub struct ModelList<'a> {
 }
 
 impl<'a> ModelList<'a> {
-    /// What is configured.
+    /// The models of a configuration.
     pub fn of(configuration: &'a Configuration) -> Self {
         let ids = |chain: &Chain| chain.iter().map(|offer| offer.choice.id()).collect();
         let roles = configuration.roles.iter().map(|(role, chain)| (role.as_str(), ids(chain)));
@@ -26,11 +26,12 @@ impl<'a> ModelList<'a> {
     }
 }
 
-/// The configuration by these variables, with the binding AI or without. What is wrong with it is told at `/api/health`, to the operator.
+/// Reads the configuration of these variables, with the binding AI or without. `/api/health` tells the operator its
+/// problems.
 pub fn configuration(var: impl Fn(&str) -> Option<String>, ai: bool) -> Result<Configuration, ApiError> {
-    Configuration::from_env(var)
-        .and_then(|configuration| configuration.bound(ai))
-        .map_err(|_| ApiError::new(ErrorCode::Misconfigured, "see what GET /api/health says"))
+    Configuration::from_env(var).and_then(|configuration| configuration.bound(ai)).map_err(|_| {
+        ApiError::new(ErrorCode::Misconfigured, "the models are not configured: see GET /api/health")
+    })
 }
 
 #[cfg(test)]

@@ -1,18 +1,18 @@
-//! Which web pages may use a visitor's cookie, and which may read an answer.
+//! Decides which web pages may use a visitor's cookie, and which may read an answer.
 //!
-//! A browser sends the cookie with the requests of any page, and says in `Origin` which page it was. A client that is no
-//! browser has no ambient credential to abuse. A browser is recognised by `Sec-Fetch-Site`.
+//! A browser sends the cookie with the requests of any page, and names the page's origin in `Origin`. Other clients have
+//! no ambient credential to abuse. `Sec-Fetch-Site` shows that the client is a browser.
 
 use wire::protocol::{ApiError, ErrorCode};
 
-/// The header that only browsers send, since only they know which site a page belongs to. No page can set or remove it
-/// (W3C Fetch Metadata). Its siblings prove less: Node's own `fetch` sends `Sec-Fetch-Mode`.
+/// The header that only browsers send: they know which site a page belongs to. Pages can neither set nor remove it (W3C
+/// Fetch Metadata). Its siblings prove less: Node's own `fetch` sends `Sec-Fetch-Mode`.
 pub const FETCH_SITE: &str = "sec-fetch-site";
 
-/// Chromium caps what a preflight is remembered for at two hours.
+/// Chromium remembers a preflight for at most two hours.
 const PREFLIGHT_SECONDS: &str = "7200";
 
-/// The headers of answers that pages of other origins may read beside the few that they always may.
+/// The headers of answers that pages of other origins may read, beside those that CORS always allows.
 const EXPOSED: &str = "allow, retry-after, www-authenticate";
 
 /// The origins that are allowed beside the service's own.
@@ -20,7 +20,7 @@ const EXPOSED: &str = "allow, retry-after, www-authenticate";
 pub struct AllowedOrigins(Vec<String>);
 
 impl AllowedOrigins {
-    /// Reads `ALLOWED_ORIGINS`. What is no http(s) origin is dropped, `*` and `null` above all: neither can be
+    /// Reads `ALLOWED_ORIGINS`. It drops every entry that is no http(s) origin, above all `*` and `null`: neither can be
     /// trusted with a visitor's cookie.
     pub fn parse(list: &str) -> Self {
         let origins = list.split(',').map(|entry| entry.trim().trim_end_matches('/').to_ascii_lowercase());
@@ -40,7 +40,7 @@ pub fn of_url(url: &str) -> Option<&str> {
     url.get(..scheme.len() + "://".len() + host.len())
 }
 
-/// What a request says about where it comes from.
+/// The page that a request comes from, as far as the request tells.
 #[derive(Clone, Copy, Debug)]
 pub struct Provenance<'a> {
     /// The origin that the request was sent to.
@@ -52,7 +52,7 @@ pub struct Provenance<'a> {
 }
 
 impl Provenance<'_> {
-    /// The rule for a request that changes state with the authority of a cookie (or gets one).
+    /// The rule for a request that changes state with the authority of a cookie, or gets one.
     pub fn may_change_state(&self, allowed: &AllowedOrigins) -> Result<(), ApiError> {
         match self.origin {
             Some(origin) if self.own == Some(origin) || allowed.contains(origin) => Ok(()),
@@ -80,7 +80,7 @@ pub fn cors(own: Option<&str>, origin: &str, allowed: &AllowedOrigins) -> Vec<(&
     ]
 }
 
-/// What an allowed page is told before it sends a request that is not simple, beside [`cors`].
+/// The headers that answer a preflight, beside [`cors`].
 pub fn preflight(allow: &str) -> [(&'static str, String); 3] {
     [
         ("access-control-allow-methods", allow.to_owned()),

@@ -2,16 +2,16 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// What a name in a header may have as it is (RFC 8187).
+/// The characters that a name in a header has unescaped (RFC 8187).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The path that a URL's rest stands for. What is no encoding stays as it is: the check of paths refuses it. The text
-/// says what is wrong.
+/// Decodes the path of a file in a URL. It leaves malformed escapes as they are, for the check of paths to refuse. The
+/// error is for the caller.
 pub fn decoded(encoded: &str) -> Result<String, String> {
     let segments = encoded.split('/').map(|segment| {
         let segment = percent_decode_str(segment).decode_utf8().map_err(|_| "it is not UTF-8".to_owned())?;
         match segment.contains('/') {
-            // Two URLs would name one file.
+            // Otherwise two URLs would name one file.
             true => Err("it has an encoded slash".to_owned()),
             false => Ok(segment.into_owned()),
         }
@@ -19,7 +19,7 @@ pub fn decoded(encoded: &str) -> Result<String, String> {
     Ok(segments.collect::<Result<Vec<_>, _>>()?.join("/"))
 }
 
-/// A name as headers have it.
+/// Encodes a name for a header.
 pub fn encoded(name: &str) -> String {
     utf8_percent_encode(name, ENCODED).to_string()
 }
@@ -34,7 +34,7 @@ mod tests {
         for wrong in ["a%2fb", "a%2Fb", "%ff", "%c0%ae", "a/%e2%82"] {
             assert!(decoded(wrong).is_err(), "{wrong}");
         }
-        // What is left of these is for the check of paths.
+        // The check of paths judges these.
         for (given, path) in [("%2e%2e/x", "../x"), ("%252e", "%2e"), ("%", "%"), ("%zz", "%zz")] {
             assert_eq!(decoded(given).unwrap(), path);
         }

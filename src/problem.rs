@@ -1,5 +1,5 @@
-//! Errors as `application/problem+json` (RFC 9457). What is the operator's to know is logged, redacted, and never
-//! told to the caller.
+//! Errors as `application/problem+json` (RFC 9457). The log has the details of internal failures, redacted; the caller
+//! never gets them.
 
 use std::fmt::Display;
 
@@ -10,14 +10,14 @@ use wire::redact::redacted;
 
 use crate::reply::Reply;
 
-/// Why a request got no answer of its own.
+/// The reason why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The caller's to mend, or the configuration's.
+    /// The caller or the operator can mend it.
     Refused(ApiError),
-    /// The path has other methods: the value of `Allow`.
+    /// The path exists, but not with this method. `allow` is the value of `Allow`.
     WrongMethod { allow: String },
-    /// The service's own fault, for its log: what it was doing, and what went wrong.
+    /// The service failed. Both texts are for its log.
     Internal { doing: &'static str, error: String },
 }
 
@@ -28,7 +28,7 @@ impl From<ApiError> for Failure {
 }
 
 impl Failure {
-    /// For `map_err`: an internal failure, with what was being done.
+    /// For `map_err`: an internal failure while doing something.
     pub fn internal<E: Display>(doing: &'static str) -> impl FnOnce(E) -> Self {
         move |error| Failure::Internal { doing, error: error.to_string() }
     }
@@ -41,7 +41,7 @@ impl Failure {
         }
     }
 
-    /// The row of `error_log`. It is nobody's: who asked may not be known yet.
+    /// The row of `error_log`, without an owner: the caller may not be verified yet.
     pub fn row(&self, id: String, now: u64) -> Option<Outgoing> {
         let Failure::Internal { doing, error } = self else { return None };
         let failure = journal::Failure {
@@ -60,7 +60,7 @@ impl Failure {
         })
     }
 
-    /// What the caller gets.
+    /// The reply to the caller.
     pub fn reply(&self) -> Reply {
         match self {
             Failure::Refused(error) if error.code == ErrorCode::Unauthenticated => {
@@ -73,11 +73,11 @@ impl Failure {
                 None => problem(error),
             },
             Failure::WrongMethod { allow } => {
-                let error = ApiError::new(ErrorCode::MethodNotAllowed, format!("this path has {allow}"));
+                let error = ApiError::new(ErrorCode::MethodNotAllowed, format!("this path supports {allow}"));
                 problem(&error).with("allow", allow.as_str())
             }
             Failure::Internal { .. } => {
-                problem(&ApiError::new(ErrorCode::Internal, "something went wrong here; try again later"))
+                problem(&ApiError::new(ErrorCode::Internal, "the service failed; try again later"))
             }
         }
     }

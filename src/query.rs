@@ -6,12 +6,12 @@ use wire::protocol::{ApiError, line};
 
 const DEFAULT_LIMIT: u32 = 50;
 pub const MAX_LIMIT: u32 = 200;
-/// The longest text that can be looked for, in characters.
+/// The longest text that a search takes, in characters.
 pub const MAX_WANTED_CHARS: usize = 200;
 /// The largest sequence number: the largest integer that JavaScript represents exactly.
 pub const MAX_SEQ: u64 = (1 << 53) - 1;
 
-/// Which part of a list.
+/// The part of a list that a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     pub limit: u32,
@@ -30,7 +30,7 @@ pub fn page(query: &str) -> Result<Page, ApiError> {
     Ok(Page { limit, cursor: value(query, "cursor").map(Cow::into_owned) })
 }
 
-/// How many days are asked for, today among them.
+/// The number of `days`, including today.
 pub fn days(query: &str, default: u32, most: u32) -> Result<u32, ApiError> {
     match value(query, "days") {
         None => Ok(default),
@@ -41,23 +41,23 @@ pub fn days(query: &str, default: u32, most: u32) -> Result<u32, ApiError> {
     }
 }
 
-/// What a list is searched for, without the white space around it; none where that is all there is.
+/// The text to search for, trimmed; none where it is blank.
 pub fn wanted(query: &str) -> Result<Option<String>, ApiError> {
     let words = value(query, "q").map(|words| words.trim().to_owned()).filter(|words| !words.is_empty());
     match &words {
         Some(words) if words.chars().nth(MAX_WANTED_CHARS).is_some() => {
-            Err(ApiError::field("q", format!("at most {MAX_WANTED_CHARS} characters can be looked for")))
+            Err(ApiError::field("q", format!("expected at most {MAX_WANTED_CHARS} characters")))
         }
         _ => Ok(words),
     }
 }
 
-/// The name of what is sent.
+/// The `name` of a document.
 pub fn name(query: &str) -> Result<String, ApiError> {
     line("name", &value(query, "name").unwrap_or_default())
 }
 
-/// After which event a stream goes on; 0 is the beginning. The header wins, because a browser that reconnects sends
+/// The event after which a stream goes on; 0 is the beginning. The header wins, because a browser that reconnects sends
 /// it along with the URL that it first used. Both must be numbers.
 pub fn after(query: &str, last_event_id: Option<&str>) -> Result<u64, ApiError> {
     let header = last_event_id.filter(|text| !text.is_empty()).map(Cow::Borrowed);
@@ -73,7 +73,7 @@ fn event(text: &str, field: &str) -> Result<u64, ApiError> {
     }
 }
 
-/// Digits alone: `u64::from_str` would take a sign as well.
+/// A number of digits alone: `u64::from_str` accepts a sign as well.
 fn digits(text: &str) -> Option<u64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_looked_for_is_trimmed_and_bounded() {
+    fn a_search_text_is_trimmed_and_bounded() {
         let table = [
             ("", None),
             ("q=", None),
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_has_a_name() {
+    fn a_document_needs_a_name() {
         assert_eq!(name("name=a%20b.md").as_deref(), Ok("a b.md"));
         let (whole, more) = (format!("name={}", "a".repeat(200)), format!("name={}", "a".repeat(201)));
         assert!(name(&whole).is_ok());

@@ -1,19 +1,19 @@
-//! The answers that the Worker makes itself; those of a thread's object pass through.
+//! The answers that the Worker makes itself; the answers of a thread's object pass through it.
 
 use serde::Serialize;
 
-/// An answer, before it becomes the platform's.
+/// An answer, before `serve` makes a response of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
     pub status: u16,
-    /// Beside those that every answer has.
+    /// The headers, beside those that every answer has.
     pub headers: Vec<(&'static str, String)>,
     /// `None` where the status allows no body.
     pub body: Option<Vec<u8>>,
 }
 
 impl Reply {
-    /// A JSON answer. Our types serialize without fail: no map of theirs has keys that are not strings.
+    /// A JSON answer. Our types always serialize, because all their maps have strings as keys.
     pub fn json(status: u16, body: &impl Serialize) -> Self {
         Reply::bytes(status, "application/json", serde_json::to_vec(body).unwrap_or_default())
     }

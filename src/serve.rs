@@ -1,10 +1,9 @@
-//! One request from the platform and back: finds its route, turns whatever happens into an answer, and puts on it
-//! the headers that every answer has.
+//! Takes a request from the platform and returns the response: finds the route, turns every outcome into an answer, and
+//! adds the headers that every answer has.
 
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
-use futures::StreamExt;
 use platform::env::var;
 use platform::headers::ALWAYS;
 use platform::storage::d1;
@@ -13,10 +12,10 @@ use worker::js_sys::Uint8Array;
 use worker::web_sys::{Response, ResponseInit};
 use worker::{Context, Env, Headers, Request, console_error};
 
-use crate::body::{self, BoundedBody};
+use crate::call::{Answer, Call};
 use crate::head;
 use crate::ids::uuid_v7;
-use crate::origin::{self, FETCH_SITE, Provenance};
+use crate::origin;
 use crate::problem::Failure;
 use crate::reply::Reply;
 use crate::router::{self, Found};
@@ -25,96 +24,22 @@ use crate::settings::Settings;
 
 thread_local! {
     static SETTINGS: OnceCell<Rc<Settings>> = const { OnceCell::new() };
-    /// When `error_log` was last told of a failure.
+    /// When this isolate last wrote a failure to `error_log`.
     static NOTED: Cell<u64> = const { Cell::new(0) };
 }
 
-/// `error_log` is told of one failure in so many milliseconds, by each isolate: the log has all of them, and a service
-/// that is down fills no database.
+/// Each isolate writes at most one failure to `error_log` in so many milliseconds, so that a service that is down does
+/// not fill the database. The platform's log has all failures.
 const NOTE_MS: u64 = 1_000;
-
-/// A request that is being answered.
-pub struct Call {
-    pub request: Request,
-    pub env: Env,
-    pub context: Context,
-    pub settings: Rc<Settings>,
-    pub now: u64,
-    url: String,
-    origin: Option<String>,
-}
-
-impl Call {
-    /// A header's value.
-    pub fn header(&self, name: &str) -> Option<String> {
-        self.request.headers().get(name).ok().flatten()
-    }
-
-    /// The body, as far as it may go.
-    pub async fn body(&mut self) -> Result<Vec<u8>, Failure> {
-        let mut body = BoundedBody::declared(self.header("content-length").as_deref())?;
-        if self.request.inner().body().is_some() {
-            let mut pieces = self.request.stream().map_err(Failure::internal("reading a body"))?;
-            while let Some(piece) = pieces.next().await {
-                // The client went away in the middle of its upload: nothing here failed.
-                body.push(piece.map_err(|_| body::broken_off())?)?;
-            }
-        }
-        Ok(body.into_bytes())
-    }
-
-    /// What stands behind the question mark.
-    pub fn query(&self) -> &str {
-        self.url.split_once('?').map_or("", |(_, query)| query)
-    }
-
-    /// Whether the client speaks https with us.
-    pub fn is_https(&self) -> bool {
-        self.url.starts_with("https:")
-    }
-
-    /// Where the request says it comes from.
-    pub fn provenance(&self) -> Provenance<'_> {
-        let origin = self.origin.as_deref();
-        Provenance {
-            own: self.own_origin(),
-            origin,
-            from_browser: origin.is_none() && self.request.headers().has(FETCH_SITE).unwrap_or(true),
-        }
-    }
-
-    fn cors(&self) -> Vec<(&'static str, String)> {
-        let Some(origin) = self.origin.as_deref() else { return Vec::new() };
-        origin::cors(self.own_origin(), origin, &self.settings.allowed_origins)
-    }
-
-    fn own_origin(&self) -> Option<&str> {
-        origin::of_url(&self.url)
-    }
-}
-
-/// An answer: made here, or a thread object's, which passes through as it is.
-pub enum Answer {
-    Ours(Reply),
-    Object(Response),
-}
 
 /// Answers a request. Fails only when the platform refuses to build a response.
 pub async fn answer(request: Request, env: Env, context: Context) -> worker::Result<Response> {
     let method = request.inner().method();
     let path = request.path();
-    let mut call = Call {
-        settings: settings(&env),
-        now: worker::Date::now().as_millis(),
-        url: request.inner().url(),
-        origin: request.headers().get("origin").ok().flatten(),
-        request,
-        env,
-        context,
-    };
-    let found = head::bounded(&call.url, call.request.headers()).map(|()| router::find(&method, &path));
+    let mut call = Call::new(request, settings(&env), env, context);
+    let found = head::bounded(call.url(), call.request.headers()).map(|()| router::find(&method, &path));
     let answer = match found {
-        Ok(Found::Route(route)) => routes::dispatch(&mut call, route).await,
+        Ok(Found::Route(route, row)) => routes::dispatch(&mut call, row, route).await,
         Ok(Found::Options { allow }) => Ok(Answer::Ours(options(&call, allow))),
         Ok(Found::WrongMethod { allow }) => Err(Failure::WrongMethod { allow }),
         Ok(Found::Nothing) => Err(ApiError::new(ErrorCode::RouteNotFound, "there is no such route").into()),
@@ -134,7 +59,7 @@ pub async fn answer(request: Request, env: Env, context: Context) -> worker::Res
     }
 }
 
-/// Leaves a row of what is the service's own fault.
+/// Writes an internal failure to `error_log`.
 fn note(call: &Call, failure: &Failure) {
     if call.now.saturating_sub(NOTED.get()) < NOTE_MS {
         return;
@@ -179,8 +104,8 @@ fn ours(reply: Reply, cors: &[(&str, String)], head: bool) -> worker::Result<Res
     Ok(Response::new_with_opt_js_u8_array_and_init(body.as_ref(), &init)?)
 }
 
-/// A stream goes to the client natively, without a byte of it passing through here. Its response is rebuilt, around
-/// the same stream, only where a header is missing: those of fetched responses cannot be changed.
+/// Passes an object's response on. The platform pipes its stream to the client, past this Worker. The headers of a
+/// fetched response cannot be changed, so where one is missing this builds a new response around the same stream.
 fn objects(response: Response, cors: &[(&str, String)], head: bool) -> worker::Result<Response> {
     let given = Headers(response.headers());
     let missing: Vec<_> = ALWAYS.into_iter().filter(|(name, _)| !given.has(name).unwrap_or(false)).collect();
@@ -199,7 +124,7 @@ fn objects(response: Response, cors: &[(&str, String)], head: bool) -> worker::R
     init.set_headers(&headers.0);
     let body = response.body();
     if head {
-        // Nobody will read it: the object should know.
+        // HEAD has no body: cancelling the stream tells the object.
         let _ = body.map(|body| body.cancel());
         return Ok(Response::new_with_opt_readable_stream_and_init(None, &init)?);
     }

@@ -1,14 +1,14 @@
 //! The Worker's own configuration. Read once per isolate, since variables and secrets only change with a deploy.
 
 use crate::auth::jwt::Issuer;
-use crate::auth::session::SessionKeys;
+use crate::auth::session::SessionSecrets;
 use crate::origin::AllowedOrigins;
 
-/// The configuration of who may come in.
+/// The configuration of access to the service.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub anonymous: Anonymous,
-    /// Whose tokens are taken; the error is for the operator.
+    /// The issuers whose tokens are valid here; the error is for the operator.
     pub issuers: Result<Vec<Issuer>, String>,
     pub allowed_origins: AllowedOrigins,
 }
@@ -17,16 +17,16 @@ pub struct Settings {
 #[derive(Clone, Debug)]
 pub enum Anonymous {
     Off,
-    On(SessionKeys),
+    On(SessionSecrets),
     /// Switched on, but there is no secret to sign with.
     NoSecret,
 }
 
 impl Settings {
-    /// Reads it from the environment. Whatever is missing or odd closes the service, never opens it.
+    /// Reads it from the environment. A missing or malformed variable closes the service, and never opens it.
     pub fn read(var: impl Fn(&str) -> Option<String>) -> Self {
         let anonymous = match var("AUTH_ANONYMOUS").as_deref() {
-            Some("true") => SessionKeys::from_secrets(&var("SESSION_SECRET").unwrap_or_default())
+            Some("true") => SessionSecrets::from_secrets(&var("SESSION_SECRET").unwrap_or_default())
                 .map_or(Anonymous::NoSecret, Anonymous::On),
             _ => Anonymous::Off,
         };
@@ -38,7 +38,7 @@ impl Settings {
         Settings { anonymous, issuers, allowed_origins }
     }
 
-    /// What keeps out whom the operator means to let in, given whether the database of API keys is there.
+    /// The problems that keep out users whom the operator means to admit. `has_keys`: the database of API keys is bound.
     pub fn problems(&self, has_keys: bool) -> Vec<String> {
         let mut problems = Vec::new();
         let tokens = match &self.issuers {
@@ -50,12 +50,12 @@ impl Settings {
         };
         match self.anonymous {
             Anonymous::NoSecret => problems.push(
-                "AUTH_ANONYMOUS is true, but SESSION_SECRET is not: one secret of at least 32 bytes, or up to eight \
-                 with commas between them."
+                "AUTH_ANONYMOUS is true, but SESSION_SECRET is missing or malformed: give one secret of at least 32 \
+                 bytes, or up to eight with commas between them."
                     .to_owned(),
             ),
             Anonymous::Off if !has_keys && !tokens => problems.push(
-                "Nobody can come in: the D1 binding DB for API keys is missing, JWT names no issuer, and \
+                "No credential can be valid: the D1 binding DB for API keys is missing, JWT names no issuer, and \
                  AUTH_ANONYMOUS is off."
                     .to_owned(),
             ),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_that_lets_nobody_in_says_so() {
+    fn a_service_that_admits_nobody_is_a_problem() {
         let secret = "s".repeat(32);
         let jwt = r#"[{"name":"a","issuer":"i","audience":"u","jwks_url":"https://x/y"}]"#;
         let table = [
@@ -114,7 +114,8 @@ mod tests {
         }
     }
 
-    /// Without this flag a host in the zone of the deployment is asked at its origin, past what stands in front of it.
+    /// Without this flag a fetch of a host in the deployment's own zone goes to its origin server, past Cloudflare's
+    /// protections.
     #[test]
     fn every_deployment_fetches_from_the_public_internet_alone() {
         const FLAGS: &str = r#"compatibility_flags = ["global_fetch_strictly_public"]"#;

@@ -1,20 +1,21 @@
-//! API keys: `espk_<prefix>_<secret>`. A key is found by its prefix and proved by the SHA-256 of the whole; the key
-//! itself is stored nowhere.
+//! API keys: `espk_<prefix>_<secret>`. The prefix finds a key's row, the SHA-256 of the whole key proves it. Nothing
+//! stores the key itself.
+
+#[cfg(target_arch = "wasm32")]
+pub mod store;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use wire::protocol::{Owner, hex};
 
 use super::scope::Scopes;
-use super::{Method, Principal};
+use super::{Authority, CredentialDigest, Principal, Verified};
 
 /// The issuer of users known by a key; `user_id` is `key:<user>`.
 pub const ISSUER: &str = "key";
-/// How often `last_used_at` is written at most: it answers "is this key still in use?", which needs no better.
+/// How long a key goes on before its use is written down again: `last_used_at` answers "is this key still in use?", for
+/// which an hour is exact enough.
 const USED_EVERY_MS: u64 = 3_600_000;
-
-/// The digest of a whole key.
-pub type KeyDigest = [u8; 32];
 
 /// A key as presented or minted: well-formed, not verified.
 #[derive(Clone, PartialEq, Eq)]
@@ -26,7 +27,7 @@ pub struct ApiKey {
 const BEGIN: &str = "espk_";
 
 impl ApiKey {
-    /// Reads a key. The lengths bound what reaches the database, with room for keys longer than today's.
+    /// Reads a key. The lengths bound the text that reaches the database, with room for keys longer than today's.
     pub fn parse(whole: &str) -> Option<Self> {
         let (prefix, secret) = whole.strip_prefix(BEGIN)?.split_once('_')?;
         let plain = |byte: u8| byte.is_ascii_alphanumeric();
@@ -42,13 +43,13 @@ impl ApiKey {
         ApiKey { whole: format!("{BEGIN}{prefix}_{}", hex(&secret)), prefix_end }
     }
 
-    /// What it is found by.
+    /// The part that finds its row.
     pub fn prefix(&self) -> &str {
         self.whole.get(BEGIN.len()..self.prefix_end).unwrap_or_default()
     }
 
-    /// What proves the key.
-    pub fn digest(&self) -> KeyDigest {
+    /// The digest that proves the key.
+    pub fn digest(&self) -> CredentialDigest {
         Sha256::digest(self.whole.as_bytes()).into()
     }
 
@@ -65,11 +66,11 @@ impl std::fmt::Debug for ApiKey {
     }
 }
 
-/// What people know a key by.
+/// The parts of a key that people may see.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct KeyLabel {
-    /// What a key is found by: the part between the two underscores.
+    /// The part of the key between its two underscores.
     pub prefix: String,
     pub name: String,
 }
@@ -96,44 +97,28 @@ impl KeyRow {
         self.last_used_at.is_none_or(|at| now.saturating_sub(at) >= USED_EVERY_MS)
     }
 
-    /// Who the key stands for, given that it was proved; `None` if it is revoked or expired. A row whose user is not of
-    /// this issuer proves nothing either.
-    pub fn opens(self, method: Method, now: u64) -> Option<Verified> {
+    /// The user of a key that was proved; `None` if the key is revoked or expired, or if its user belongs to another
+    /// issuer.
+    pub fn opens(self, authority: Authority, now: u64) -> Option<Verified> {
         if self.revoked_at.is_some() {
             return None;
         }
         let user = self.user_id.strip_prefix(ISSUER)?.strip_prefix(':').filter(|user| !user.is_empty())?;
         let owner = Owner { issuer: ISSUER.to_owned(), tenant: self.tenant, user: user.to_owned() };
-        let principal = Principal { owner, method, scopes: Scopes::parse(&self.scopes) };
+        let principal = Principal { owner, authority, scopes: Scopes::parse(&self.scopes) };
         let key = Some(KeyLabel { prefix: self.prefix, name: self.name });
         let verified = Verified { principal, expires_at: self.expires_at, key };
         (!verified.expired(now)).then_some(verified)
     }
 }
 
-/// A key, a session or a token that was verified.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verified {
-    pub principal: Principal,
-    pub expires_at: Option<u64>,
-    /// The API key itself, or the one that opened the session; `None` of a token.
-    pub key: Option<KeyLabel>,
-}
-
-impl Verified {
-    /// Whether it is over.
-    pub fn expired(&self, now: u64) -> bool {
-        self.expires_at.is_some_and(|at| at <= now)
-    }
-}
-
 /// Judges a key by its row; `None` refuses it.
-pub fn verify(row: KeyRow, digest: &KeyDigest, now: u64) -> Option<Verified> {
+pub fn verify(row: KeyRow, digest: &CredentialDigest, now: u64) -> Option<Verified> {
     let proved = same(row.hash.as_bytes(), hex(digest).as_bytes());
-    if proved { row.opens(Method::Bearer, now) } else { None }
+    if proved { row.opens(Authority::Bearer, now) } else { None }
 }
 
-/// Compares without stopping at the first difference, so that time tells nothing about where it is.
+/// Compares all bytes, so that the time it takes does not tell where the first difference is.
 fn same(left: &[u8], right: &[u8]) -> bool {
     let differences =
         left.iter().zip(right).fold(0_u8, |so_far, (l, r)| std::hint::black_box(so_far | (l ^ r)));

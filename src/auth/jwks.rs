@@ -1,25 +1,26 @@
-//! The public keys of an issuer: which of a published set may verify a token, and when the set is fetched anew. Pure.
+//! The public keys of an issuer: it chooses the key of a published set that verifies a token, and decides when the set
+//! is fetched anew. Pure.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::jwt::Algorithm;
 
-/// The largest set that is read: hundreds of keys.
+/// The largest set in bytes: room for hundreds of keys.
 pub const MAX_BYTES: usize = 64 << 10;
-/// The most keys of a set that are looked at.
+/// The most keys of a set that are read.
 const MAX_KEYS: usize = 64;
-/// How long a set is taken without asking again: the longest that a withdrawn key is still good for.
+/// How long a set serves before it is fetched again. A key that its issuer withdraws stays good for that long.
 const FRESH_MS: u64 = 600_000;
-/// How long it is taken while the issuer cannot be asked, as API keys are.
+/// How long a set serves while the issuer is down, as verified API keys do while D1 is.
 const GRACE_MS: u64 = 3_600_000;
-/// How long nobody asks the issuer again after somebody has asked, whatever came of it. Tokens with unknown keys are free
-/// to make, so they must not make requests; and a fetch that takes its 5 s is over by then.
+/// The shortest time between two requests to an issuer, successful or not. Anybody can make tokens with unknown keys, so
+/// such a token must not cause a request each time. A fetch that takes its full 5 s is over by then.
 const AGAIN_MS: u64 = 10_000;
 /// 2048 bits: RFC 7518 §3.3.
 const MIN_RSA_BYTES: usize = 256;
 
-/// A public key, reduced to what the import needs.
+/// A public key, reduced to the members that WebCrypto imports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Jwk {
     #[serde(skip_serializing)]
@@ -71,14 +72,15 @@ struct Published {
 }
 
 impl KeySet {
-    /// Reads a published set. Keys that are not for this are left out, odd ones too: sets are shared with other uses.
+    /// Reads a published set. It leaves out keys for other uses and malformed ones, because issuers share sets between
+    /// uses.
     pub fn parse(json: &[u8], algorithm: Algorithm) -> Result<Self, serde_json::Error> {
         let published: Published = serde_json::from_slice(json)?;
         let keys = published.keys.into_iter().take(MAX_KEYS).filter_map(|key| Jwk::deserialize(key).ok());
         Ok(KeySet(keys.filter(|key| key.suits(algorithm)).collect()))
     }
 
-    /// The key of this id; without an id the one key that there is.
+    /// The key of this id. A token without an id gets the only key of a set of one.
     pub fn find(&self, kid: Option<&str>) -> Option<&Jwk> {
         match (kid, self.0.as_slice()) {
             (Some(kid), keys) => keys.iter().find(|key| key.kid.as_deref() == Some(kid)),
@@ -88,12 +90,12 @@ impl KeySet {
     }
 }
 
-/// What is known of an issuer's keys.
+/// The keys of an issuer as far as this isolate has fetched them.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     keys: KeySet,
     fetched_at: Option<u64>,
-    /// The last request for the set that did not bring one, or has not yet.
+    /// The last request for the set, if it has failed or is still on its way.
     asked: Option<Asked>,
 }
 
@@ -103,17 +105,17 @@ struct Asked {
     failed: bool,
 }
 
-/// What to do about a token's key.
+/// The next step for a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lookup {
     /// Verify with this one.
     Key(Box<Jwk>),
     /// The issuer has no such key.
     Unknown,
-    /// Fetch the set: tell [`Known::asks`] before anything is awaited, then [`Known::fetched`] or [`Known::failed`], and
+    /// Fetch the set: call [`Known::asks`] before the first await, then [`Known::fetched`] or [`Known::failed`], and
     /// look again.
     Fetch,
-    /// The key is not known here, and another request asks the issuer now, or has just failed to.
+    /// The key is unknown here, and another request is fetching the set now, or has just failed to.
     Unavailable,
 }
 
@@ -133,7 +135,7 @@ impl Known {
         }
     }
 
-    /// Somebody asks for the set from now on.
+    /// A request for the set begins now.
     pub fn asks(&mut self, now: u64) {
         self.asked = Some(Asked { at: now, failed: false });
     }
@@ -143,7 +145,7 @@ impl Known {
         *self = Known { keys, fetched_at: Some(now), asked: None };
     }
 
-    /// It could not be fetched.
+    /// The fetch failed.
     pub fn failed(&mut self, now: u64) {
         self.asked = Some(Asked { at: now, failed: true });
     }

@@ -1,8 +1,8 @@
-//! JSON Web Tokens of issuers that the operator trusts: what a token must say. Whether its signature is good is the
-//! platform's to tell (`routes/credentials.rs`), by a key of the issuer's set (`jwks`).
+//! JSON Web Tokens of issuers that the operator trusts. This module checks the claims of a token; the platform verifies
+//! its signature (`routes/jwks.rs`) by a key of the issuer's set (`jwks`).
 //!
-//! Nothing in a token chooses how it is checked: the algorithm, the address of the keys and the audience are the
-//! configuration's. `jku`, `x5u` and `jwk` of its header are not even read.
+//! The configuration alone fixes how a token is checked: its algorithm, the address of the keys, the audience. The
+//! members `jku`, `x5u` and `jwk` of a token's header are not even read.
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -12,20 +12,19 @@ use serde_json::{Map, Value};
 use wire::protocol::Owner;
 use wire::redact::json_problem;
 
-use super::api_key::Verified;
 use super::scope::Scopes;
-use super::{Method, Principal, api_key, session};
+use super::{Authority, Principal, Verified, api_key, session};
 
 /// The longest token. Identity providers stay below 4 KiB, since proxies refuse larger headers.
 const MAX_TOKEN_BYTES: usize = 8 << 10;
-/// How far clocks may be apart (RFC 7519 §4.1.4 allows "a few minutes").
+/// How far the issuer's clock may differ from ours (RFC 7519 §4.1.4 allows "a few minutes").
 const SKEW_S: f64 = 60.0;
 /// The longest user or tenant. OpenID Connect §2 allows `sub` 255 characters.
 const MAX_NAME_CHARS: usize = 255;
 /// The most issuers: each token is matched against them one by one.
 const MAX_ISSUERS: usize = 16;
 
-/// The algorithms that can be pinned: what identity providers use, and what WebCrypto verifies.
+/// The algorithms that the operator can pin: identity providers use them, and WebCrypto verifies them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Algorithm {
     #[default]
@@ -43,7 +42,7 @@ impl Algorithm {
     }
 }
 
-/// Somebody whose tokens are taken: an element of the variable `JWT`.
+/// An issuer whose tokens the service accepts: an element of the variable `JWT`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Issuer {
@@ -51,17 +50,17 @@ pub struct Issuer {
     pub name: String,
     /// The claim `iss`.
     pub issuer: String,
-    /// What `aud` must be or contain.
+    /// The audience that `aud` must name.
     pub audience: String,
-    /// Where its public keys are.
+    /// The address of its public keys.
     pub jwks_url: String,
     #[serde(default)]
     pub algorithm: Algorithm,
-    /// The header that its tokens come in, if not `Authorization: Bearer`. Cloudflare Access:
+    /// The header of its tokens, where they do not come as `Authorization: Bearer`. Cloudflare Access:
     /// `cf-access-jwt-assertion`.
     #[serde(default)]
     pub header: Option<String>,
-    /// The tenant of all its users; `default` if there is neither this nor the next.
+    /// The tenant of all its users. Without this and `tenant_claim`, it is `default`.
     #[serde(default)]
     pub tenant: Option<String>,
     /// The claim that has the tenant.
@@ -100,7 +99,7 @@ impl Issuer {
         if self.issuer.is_empty() || self.audience.is_empty() {
             return Err("issuer and audience must not be empty".into());
         }
-        // Keys that come over plain http could be anybody's; to this machine nobody is in between.
+        // Over plain http anybody on the way could replace the keys. A fetch of this machine does not leave it.
         let url = self.jwks_url.as_str();
         let local = ["http://127.0.0.1:", "http://localhost:"];
         if !url.starts_with("https://") && !local.iter().any(|begin| url.starts_with(begin)) {
@@ -120,7 +119,7 @@ impl Issuer {
     }
 
     /// Judges the claims of a token whose signature is good; `None` refuses it.
-    pub fn verify(&self, token: &Token, method: Method, now: u64) -> Option<Verified> {
+    pub fn verify(&self, token: &Token, authority: Authority, now: u64) -> Option<Verified> {
         let Claims { iss, aud, sub, exp, nbf, iat, rest } = &token.claims;
         let now_s = now as f64 / 1_000.0;
         let for_us = match aud {
@@ -139,12 +138,12 @@ impl Issuer {
         };
         let owner = Owner { issuer: self.name.clone(), tenant: tenant.to_owned(), user: sub.clone() };
         let expires_at = Some(((*exp + SKEW_S) * 1_000.0) as u64);
-        let principal = Principal { owner, method, scopes: Scopes::USER };
+        let principal = Principal { owner, authority, scopes: Scopes::USER };
         Some(Verified { principal, expires_at, key: None })
     }
 }
 
-/// A user or tenant as somebody else names them: anything that can be shown, of bounded length.
+/// A user or tenant as the issuer names them: printable, of bounded length.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().nth(MAX_NAME_CHARS).is_none() && !name.chars().any(char::is_control)
 }
@@ -154,11 +153,11 @@ pub fn looks_like_one(token: &str) -> bool {
     token.split('.').count() == 3
 }
 
-/// A token that was read. Nothing of it is true before its signature was verified.
+/// A token that was read. Trust none of it before its signature is verified.
 pub struct Token<'a> {
     header: Header,
     claims: Claims,
-    /// What the signature is over.
+    /// The signed bytes.
     pub signed: &'a str,
     pub signature: Vec<u8>,
 }
@@ -170,7 +169,7 @@ struct Header {
     kid: Option<String>,
     #[serde(default)]
     typ: Option<String>,
-    /// Extensions that must be understood; we know none (RFC 7515 §4.1.11).
+    /// Extensions that a verifier must understand. We support none, so a token with any is refused (RFC 7515 §4.1.11).
     #[serde(default)]
     crit: Option<IgnoredAny>,
 }
@@ -197,7 +196,7 @@ enum Audience {
 }
 
 impl<'a> Token<'a> {
-    /// Reads a token; `None` for what is none, or none that we could ever take.
+    /// Reads a token; `None` if the text is malformed, or a token that no issuer here could make valid.
     pub fn parse(token: &'a str) -> Option<Self> {
         if token.len() > MAX_TOKEN_BYTES {
             return None;
@@ -214,14 +213,15 @@ impl<'a> Token<'a> {
         Some(Token { header, claims, signed, signature: decode(signature)? })
     }
 
-    /// The issuer that it names, if that is one of these, its tokens come this way, and the algorithm is its.
-    pub fn issuer<'i>(&self, issuers: &'i [Issuer], method: Method) -> Option<&'i Issuer> {
+    /// The issuer that the token names. It must be one of these, send its tokens by this authority, and use this
+    /// algorithm.
+    pub fn issuer<'i>(&self, issuers: &'i [Issuer], authority: Authority) -> Option<&'i Issuer> {
         let issuer = issuers.iter().find(|issuer| issuer.issuer == self.claims.iss)?;
-        let this_way = issuer.header.is_some() == (method == Method::Ambient);
+        let this_way = issuer.header.is_some() == (authority == Authority::Ambient);
         (this_way && self.header.alg == issuer.algorithm.as_str()).then_some(issuer)
     }
 
-    /// Which key it claims to be signed with.
+    /// The id of the key that the token claims to be signed with.
     pub fn key_id(&self) -> Option<&str> {
         self.header.kid.as_deref()
     }

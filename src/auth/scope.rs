@@ -1,14 +1,38 @@
-//! What a credential may do.
+//! The scopes of a credential, and the access that a route demands.
 
-/// One thing that a route asks of a credential.
+/// A right that a route demands of a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Lists, details, messages, streams.
+    /// Reads lists, details, messages, streams.
     Read,
-    /// Chat, and whatever else changes the user's own threads.
+    /// Chats, and changes all that is the user's own.
     Write,
-    /// The API keys of the tenant. Nobody has it who was not given it.
+    /// Manages the API keys of the tenant. Only a key that was minted with this scope has it.
     Admin,
+}
+
+/// The access that a route demands of a request before it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Anybody may ask, without a rate limit: monitors ask often.
+    Unlimited,
+    /// Anybody may ask.
+    Open,
+    /// Anybody may ask from an origin that may use a cookie (`origin`): the answer sets or ends a session.
+    KnownOrigin,
+    /// A credential with this scope may ask. An ambient one (`Authority::Ambient`) also needs a known origin, unless the
+    /// route only reads: CORS keeps the answer from other sites.
+    Needs(Scope),
+}
+
+impl Access {
+    /// Whether an ambient credential needs a known origin here.
+    pub fn needs_known_origin(self) -> bool {
+        match self {
+            Access::Unlimited | Access::Open | Access::Needs(Scope::Read) => false,
+            Access::KnownOrigin | Access::Needs(Scope::Write | Scope::Admin) => true,
+        }
+    }
 }
 
 const ALL: [Scope; 3] = [Scope::Read, Scope::Write, Scope::Admin];
@@ -33,15 +57,15 @@ impl Scope {
     }
 }
 
-/// A set of scopes. None implies another.
+/// A set of scopes. Each scope stands for itself: `admin` alone cannot read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scopes(u8);
 
 impl Scopes {
-    /// What everybody has over their own threads who did not come with a narrower key.
+    /// The scopes of visitors, of tokens, and of keys that name no scopes.
     pub const USER: Scopes = Scopes(Scope::Read.bit() | Scope::Write.bit());
 
-    /// Reads a list of words with spaces between them. A word that means nothing here grants nothing.
+    /// Reads a list of words with spaces between them. An unknown word grants nothing.
     pub fn parse(words: &str) -> Self {
         words.split_ascii_whitespace().filter_map(Scope::of_word).collect()
     }
@@ -54,6 +78,11 @@ impl Scopes {
     /// The words, in a fixed order.
     pub fn words(self) -> Vec<&'static str> {
         ALL.into_iter().filter(|scope| self.has(*scope)).map(Scope::as_str).collect()
+    }
+
+    /// The same, as the wire's types have them.
+    pub fn to_strings(self) -> Vec<String> {
+        self.words().into_iter().map(str::to_owned).collect()
     }
 }
 

@@ -1,44 +1,44 @@
-//! API keys, signed-in sessions and tokens that this isolate has verified lately, so that a request costs no query, and
-//! that a database which is down does not stop those who were in.
+//! API keys, signed-in sessions and tokens that this isolate has verified lately. They spare most requests a query, and
+//! known users go on while the database is down.
 
 use std::collections::BTreeMap;
 
-use super::api_key::{KeyDigest, Verified};
+use super::{CredentialDigest, Verified};
 
-/// How long a key is taken without asking again: the longest that a revocation, or signing out, takes to be noticed.
+/// How long a verified key serves without a query. Other isolates notice a revocation or a sign-out within this time.
 const FRESH_MS: u64 = 60_000;
-/// How long a key is taken when the database cannot be asked: the outage that chat is to survive (DESIGN §5).
+/// How long a verified key serves while the database is down: chat survives an outage of an hour.
 const GRACE_MS: u64 = 3_600_000;
 /// About 300 bytes each: a fraction of a megabyte of the isolate's 128.
 const CAPACITY: usize = 1_000;
 
-/// The keys and the like, by the digest of the whole: only a request that presents it again finds it.
+/// The verified credentials, by their digest: only a request that presents the same credential finds it.
 #[derive(Debug, Default)]
-pub struct SeenKeys(BTreeMap<KeyDigest, (u64, Verified)>);
+pub struct SeenCredentials(BTreeMap<CredentialDigest, (u64, Verified)>);
 
-impl SeenKeys {
+impl SeenCredentials {
     /// An empty cache.
     pub const fn new() -> Self {
-        SeenKeys(BTreeMap::new())
+        SeenCredentials(BTreeMap::new())
     }
 
-    /// Who this is, if the key was verified a moment ago.
-    pub fn fresh(&self, digest: &KeyDigest, now: u64) -> Option<Verified> {
+    /// The user of this credential, if it was verified a moment ago.
+    pub fn fresh(&self, digest: &CredentialDigest, now: u64) -> Option<Verified> {
         self.within(FRESH_MS, digest, now)
     }
 
-    /// Who this was, for when nobody can be asked.
-    pub fn in_grace(&self, digest: &KeyDigest, now: u64) -> Option<Verified> {
+    /// The user of this credential, for use while the database is down.
+    pub fn in_grace(&self, digest: &CredentialDigest, now: u64) -> Option<Verified> {
         self.within(GRACE_MS, digest, now)
     }
 
-    fn within(&self, age: u64, digest: &KeyDigest, now: u64) -> Option<Verified> {
+    fn within(&self, age: u64, digest: &CredentialDigest, now: u64) -> Option<Verified> {
         let (at, key) = self.0.get(digest)?;
         (now.saturating_sub(*at) < age && !key.expired(now)).then(|| key.clone())
     }
 
-    /// Remembers a key that was just verified, in place of the one that was verified longest ago.
-    pub fn remember(&mut self, digest: KeyDigest, key: Verified, now: u64) {
+    /// Remembers a credential that was just verified. When it is full, it drops the one that was verified longest ago.
+    pub fn remember(&mut self, digest: CredentialDigest, key: Verified, now: u64) {
         if self.0.len() >= CAPACITY && !self.0.contains_key(&digest) {
             let oldest = self.0.iter().min_by_key(|(_, (at, _))| *at).map(|(digest, _)| *digest);
             oldest.and_then(|oldest| self.0.remove(&oldest));
@@ -46,7 +46,7 @@ impl SeenKeys {
         self.0.insert(digest, (now, key));
     }
 
-    /// Forgets all keys and sessions of a user of a tenant, because one key was revoked: it is not known here which.
+    /// Forgets all credentials of a user, because one of their keys was revoked and the digests do not tell which.
     pub fn forget_user(&mut self, tenant: &str, user: &str) {
         self.0.retain(|_, (_, key)| {
             let owner = &key.principal.owner;
@@ -54,23 +54,22 @@ impl SeenKeys {
         });
     }
 
-    /// Forgets a key that turned out to be none, or none any more, or a session that was signed out.
-    pub fn forget(&mut self, digest: &KeyDigest) {
+    /// Forgets a credential that is no longer valid.
+    pub fn forget(&mut self, digest: &CredentialDigest) {
         self.0.remove(digest);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CAPACITY, SeenKeys};
-    use crate::auth::api_key::Verified;
+    use super::{CAPACITY, SeenCredentials};
     use crate::auth::scope::Scopes;
-    use crate::auth::{Method, Principal};
+    use crate::auth::{Authority, Principal, Verified};
     use wire::protocol::Owner;
 
     fn key(user: &str, expires_at: Option<u64>) -> Verified {
         let owner = Owner { issuer: "key".to_owned(), tenant: "acme".to_owned(), user: user.to_owned() };
-        let principal = Principal { owner, method: Method::Bearer, scopes: Scopes::USER };
+        let principal = Principal { owner, authority: Authority::Bearer, scopes: Scopes::USER };
         Verified { principal, expires_at, key: None }
     }
 
@@ -82,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_key_is_fresh_for_a_minute_and_graced_for_an_hour() {
-        let mut seen = SeenKeys::new();
+        let mut seen = SeenCredentials::new();
         seen.remember(digest(1), key("ada", None), 1_000);
         for (now, fresh, in_grace) in [
             (1_000, true, true),
@@ -98,8 +97,8 @@ mod tests {
     }
 
     #[test]
-    fn neither_outlives_the_key_nor_its_refusal() {
-        let mut seen = SeenKeys::new();
+    fn a_remembered_key_ends_with_the_key_or_its_refusal() {
+        let mut seen = SeenCredentials::new();
         seen.remember(digest(1), key("ada", Some(5_000)), 1_000);
         assert!(seen.fresh(&digest(1), 4_999).is_some());
         assert_eq!(seen.fresh(&digest(1), 5_000), None);
@@ -117,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_oldest_makes_room() {
-        let mut seen = SeenKeys::new();
+        let mut seen = SeenCredentials::new();
         for n in 0..=CAPACITY {
             seen.remember(digest(n), key("ada", None), n as u64);
         }

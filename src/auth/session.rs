@@ -1,9 +1,9 @@
-//! Anonymous sessions: a cookie that says who the visitor is, and is signed. Nothing is stored. The cookie itself, which
-//! signed-in sessions (`signed_in`) share, is described here too.
+//! Anonymous sessions: a signed cookie names the visitor, and nothing is stored. This module also builds and reads the
+//! cookie itself, which signed-in sessions (`signed_in`) use too.
 //!
 //! The token is `<key id>.<payload>.<mac>`: the payload is user id, start and end (16 + 8 + 8 bytes, big-endian), the
 //! mac is HMAC-SHA-256 over all that stands before it. The key id is derived from the secret: where there are several
-//! secrets, it tells which one to check by.
+//! secrets, it selects the one that verifies.
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -13,90 +13,90 @@ use uuid::Uuid;
 use wire::protocol::{ANONYMOUS, Owner, hex};
 
 use super::scope::Scopes;
-use super::{Method, Principal};
+use super::{Authority, Principal};
 
 /// The issuer of anonymous users.
 pub const ISSUER: &str = ANONYMOUS;
 /// The cookie's name on a local http address.
 const COOKIE: &str = "espalier_session";
-/// Its name over https: browsers take a cookie of this name from this very host alone. Without that, a page on a sister
-/// domain could plant its own session and read what a visitor writes into it.
+/// Its name over https: browsers accept a cookie of this name from this very host alone. Otherwise a page on a sister
+/// domain could plant its own session, and read the visitor's messages in it.
 const HOST_COOKIE: &str = "__Host-espalier_session";
 /// Thirty days, from the last visit at which the cookie was renewed.
 const LIFETIME_MS: u64 = 30 * 24 * 3_600_000;
 /// A secret shorter than the digest would be the weakest part of the signature (RFC 2104 §3).
 const MIN_SECRET_BYTES: usize = 32;
-/// No other use of the same secret can produce a mac that is valid here.
+/// Binds the mac to this use: another use of the same secret produces other macs.
 const PURPOSE: &[u8] = b"espalier session v1\0";
 
 /// An anonymous visitor's session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Session {
+pub struct AnonymousSession {
     pub user: Uuid,
     pub issued_at: u64,
     pub expires_at: u64,
 }
 
-impl Session {
+impl AnonymousSession {
     /// A session that begins now.
     pub fn begin(user: Uuid, now: u64) -> Self {
-        Session { user, issued_at: now, expires_at: now.saturating_add(LIFETIME_MS) }
+        AnonymousSession { user, issued_at: now, expires_at: now.saturating_add(LIFETIME_MS) }
     }
 
-    /// The same visitor, with a new term once half of the old one is over: who comes back keeps their threads.
+    /// The same visitor, with a new term once half of the old one is over: visitors who come back keep their threads.
     pub fn renewed(self, now: u64) -> Self {
         let left = self.expires_at.saturating_sub(now);
-        if left < LIFETIME_MS / 2 { Session::begin(self.user, now) } else { self }
+        if left < LIFETIME_MS / 2 { AnonymousSession::begin(self.user, now) } else { self }
     }
 
-    /// Whom the session stands for.
+    /// The user of the session.
     pub fn principal(&self) -> Principal {
         let owner =
             Owner { issuer: ISSUER.to_owned(), tenant: "public".to_owned(), user: self.user.to_string() };
-        Principal { owner, method: Method::Ambient, scopes: Scopes::USER }
+        Principal { owner, authority: Authority::Ambient, scopes: Scopes::USER }
     }
 }
 
 /// The most secrets at a time: more than any rotation needs.
 const MAX_SECRETS: usize = 8;
 
-/// The secrets of sessions: the first one signs, all of them verify. So a secret is replaced by putting a new one in
-/// front, and nobody is logged out.
+/// The secrets of sessions: the first one signs, all of them verify. So an operator replaces a secret by putting a new
+/// one in front, and everybody stays logged in.
 #[derive(Clone, Debug)]
-pub struct SessionKeys {
-    signs: SessionKey,
-    others: Vec<SessionKey>,
+pub struct SessionSecrets {
+    signs: SessionSecret,
+    others: Vec<SessionSecret>,
 }
 
-impl SessionKeys {
-    /// The keys from `SESSION_SECRET`, secrets with commas between them; `None` when there is none, too many, or one
-    /// that is too short.
+impl SessionSecrets {
+    /// Reads `SESSION_SECRET`, secrets with commas between them; `None` if it has none, too many, or one that is too
+    /// short.
     pub fn from_secrets(secrets: &str) -> Option<Self> {
-        let keys: Option<Vec<_>> =
-            secrets.split(',').map(|secret| SessionKey::from_secret(secret.trim())).collect();
-        let mut keys = keys.filter(|keys| keys.len() <= MAX_SECRETS)?.into_iter();
-        Some(SessionKeys { signs: keys.next()?, others: keys.collect() })
+        let secrets: Option<Vec<_>> =
+            secrets.split(',').map(|secret| SessionSecret::from_secret(secret.trim())).collect();
+        let mut secrets = secrets.filter(|secrets| secrets.len() <= MAX_SECRETS)?.into_iter();
+        Some(SessionSecrets { signs: secrets.next()?, others: secrets.collect() })
     }
 
     /// The token for a session.
-    pub fn sign(&self, session: &Session) -> String {
+    pub fn sign(&self, session: &AnonymousSession) -> String {
         self.signs.sign(session)
     }
 
-    /// The session of a token; `None` for what none of these keys signed, and for what is over.
-    pub fn verify(&self, token: &str, now: u64) -> Option<Session> {
+    /// The session of a token; `None` if no secret here signed it, or it is over.
+    pub fn verify(&self, token: &str, now: u64) -> Option<AnonymousSession> {
         std::iter::once(&self.signs).chain(&self.others).find_map(|key| key.verify(token, now))
     }
 }
 
 /// A secret that signs sessions.
 #[derive(Clone)]
-struct SessionKey {
+struct SessionSecret {
     id: String,
     mac: Hmac<Sha256>,
 }
 
-impl SessionKey {
+impl SessionSecret {
     /// `None` for a secret that is too short.
     fn from_secret(secret: &str) -> Option<Self> {
         if secret.len() < MIN_SECRET_BYTES {
@@ -104,10 +104,10 @@ impl SessionKey {
         }
         let digest = Sha256::new().chain_update(b"espalier session key id\0").chain_update(secret).finalize();
         let mac = Hmac::new_from_slice(secret.as_bytes()).ok()?.chain_update(PURPOSE);
-        Some(SessionKey { id: hex(&digest).chars().take(8).collect(), mac })
+        Some(SessionSecret { id: hex(&digest).chars().take(8).collect(), mac })
     }
 
-    fn sign(&self, session: &Session) -> String {
+    fn sign(&self, session: &AnonymousSession) -> String {
         let mut payload = [0_u8; 32];
         let fields = session
             .user
@@ -123,8 +123,8 @@ impl SessionKey {
         format!("{signed}.{}", BASE64_URL_SAFE_NO_PAD.encode(mac))
     }
 
-    /// `None` for what this key did not sign, and for what is over.
-    fn verify(&self, token: &str, now: u64) -> Option<Session> {
+    /// The session of a token; `None` if this secret did not sign it, or it is over.
+    fn verify(&self, token: &str, now: u64) -> Option<AnonymousSession> {
         let (signed, mac) = token.rsplit_once('.')?;
         let (id, payload) = signed.split_once('.')?;
         let mac = BASE64_URL_SAFE_NO_PAD.decode(mac).ok()?;
@@ -134,7 +134,7 @@ impl SessionKey {
         let payload: [u8; 32] = BASE64_URL_SAFE_NO_PAD.decode(payload).ok()?.try_into().ok()?;
         let (user, times) = payload.split_first_chunk::<16>()?;
         let (issued_at, expires_at) = times.split_first_chunk::<8>()?;
-        let session = Session {
+        let session = AnonymousSession {
             user: Uuid::from_bytes(*user),
             issued_at: u64::from_be_bytes(*issued_at),
             expires_at: u64::from_be_bytes(expires_at.try_into().ok()?),
@@ -143,10 +143,10 @@ impl SessionKey {
     }
 }
 
-// The secret and what is derived from it stay out of every log.
-impl std::fmt::Debug for SessionKey {
+// The secret and its derived keys stay out of every log.
+impl std::fmt::Debug for SessionSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SessionKey({})", self.id)
+        write!(f, "SessionSecret({})", self.id)
     }
 }
 
@@ -161,7 +161,7 @@ pub fn set_cookie(token: &str, expires_at: u64, now: u64, https: bool) -> String
     format!("{name}={token}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
 }
 
-/// The value of `Set-Cookie` that takes the cookie back.
+/// The value of `Set-Cookie` that deletes the cookie.
 pub fn clear_cookie(https: bool) -> String {
     set_cookie("", 0, 0, https)
 }

@@ -1,16 +1,21 @@
-//! Sessions that were opened with an API key, so that a browser need not keep the key. The cookie is a random token:
-//! `esps_<secret>`. D1 has a row for it under its SHA-256, with the prefix of its key; deleting the row ends the session.
+//! Sessions that an API key opened, so that a browser need not keep the key. The cookie is a random token:
+//! `esps_<secret>`. D1 has a row for it under its SHA-256, with the prefix of its key; deleting the row ends the
+//! session.
+
+#[cfg(target_arch = "wasm32")]
+pub mod store;
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use wire::protocol::hex;
 
-use super::api_key::{KeyDigest, KeyLabel, Verified};
+use super::api_key::KeyLabel;
+use super::{CredentialDigest, Verified};
 
-/// Thirty days from signing in, as long as a visitor's cookie is good without a visit.
+/// Thirty days from signing in, as long as a visitor's cookie lasts without a visit.
 const LIFETIME_MS: u64 = 30 * 24 * 3_600_000;
-/// The most sessions of a key: more browsers than the people have who share one. A newer one ends the oldest, so that
-/// signing in again and again fills no database.
+/// The most sessions of a key: more browsers than the people who share a key use. A newer session ends the oldest, so
+/// that repeated sign-ins cannot fill the database.
 pub const MAX_SESSIONS: u32 = 100;
 
 const BEGIN: &str = "esps_";
@@ -22,7 +27,7 @@ const SECRET_CHARS: usize = 64;
 pub struct SessionToken(String);
 
 impl SessionToken {
-    /// Reads a token. An anonymous session's is never taken for one: it has no underscore in its first part.
+    /// Reads a token. The token of an anonymous session differs: it has no underscore in its first part.
     pub fn parse(token: &str) -> Option<Self> {
         let secret = token.strip_prefix(BEGIN)?;
         let fits = secret.len() == SECRET_CHARS && secret.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -35,7 +40,7 @@ impl SessionToken {
     }
 
     /// The digest by which the session is found.
-    pub fn digest(&self) -> KeyDigest {
+    pub fn digest(&self) -> CredentialDigest {
         Sha256::digest(self.0.as_bytes()).into()
     }
 
@@ -52,21 +57,21 @@ impl std::fmt::Debug for SessionToken {
     }
 }
 
-/// The end of a session that is opened now with this key: never later than the key's own.
+/// The end of a session that this key opens now: at most the key's own end.
 pub fn end_of(key: &Verified, now: u64) -> u64 {
     let end = now.saturating_add(LIFETIME_MS);
     key.expires_at.map_or(end, |at| at.min(end))
 }
 
-/// The body of an answer that opens a session, or says whose it is.
+/// The body of an answer that opens a session, or tells whose it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Opened {
     pub user_id: String,
     pub expires_at: Option<u64>,
-    /// What the session may do: `read`, `write`, `admin`.
+    /// The session's scopes: `read`, `write`, `admin`.
     pub scopes: Vec<&'static str>,
-    /// The API key that it was opened with; null for an anonymous session, and for a token that a proxy adds.
+    /// The API key that opened it; null for an anonymous session, and for a token that a proxy adds.
     pub key: Option<KeyLabel>,
 }
 
@@ -80,13 +85,13 @@ impl From<Verified> for Opened {
 mod tests {
     use super::{KeyLabel, LIFETIME_MS, Opened, SessionToken, Verified, end_of};
     use crate::auth::scope::Scopes;
-    use crate::auth::{Method, Principal};
+    use crate::auth::{Authority, Principal};
     use serde_json::json;
     use wire::protocol::Owner;
 
     fn key(expires_at: Option<u64>) -> Verified {
         let owner = Owner { issuer: "key".to_owned(), tenant: "acme".to_owned(), user: "ada".to_owned() };
-        let principal = Principal { owner, method: Method::Bearer, scopes: Scopes::parse("read") };
+        let principal = Principal { owner, authority: Authority::Bearer, scopes: Scopes::parse("read") };
         let key = KeyLabel { prefix: "0a1b".to_owned(), name: "laptop".to_owned() };
         Verified { principal, expires_at, key: Some(key) }
     }
@@ -101,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_one() {
+    fn other_texts_are_no_session_tokens() {
         let others = [
             String::new(),
             "esps_".to_owned(),
@@ -129,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_says_who_it_is_and_what_they_may_do() {
+    fn the_answer_names_the_user_and_the_scopes() {
         let answer = serde_json::to_value(Opened::from(key(Some(7)))).unwrap();
         let label = json!({ "prefix": "0a1b", "name": "laptop" });
         let expected = json!({ "user_id": "key:ada", "expires_at": 7, "scopes": ["read"], "key": label });

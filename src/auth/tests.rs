@@ -1,4 +1,4 @@
-use super::{Credential, Method, presented};
+use super::{Authority, Credential, presented};
 use crate::auth::jwt::Issuer;
 
 const KEY: &str = "espk_0a1b2c3d_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
@@ -17,14 +17,14 @@ fn issuers(headers: &[Option<&str>]) -> Vec<Issuer> {
     headers.iter().enumerate().map(issuer).collect()
 }
 
-/// What is found in these headers, in a word and its text.
+/// The credential in these headers: its kind and its text.
 fn found(headers: &[(&str, &str)], issuers: &[Issuer]) -> (&'static str, String) {
     let header =
         |name: &str| headers.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
     match presented(header, issuers, false) {
         Ok(Credential::ApiKey(key)) => ("key", key.prefix().to_owned()),
-        Ok(Credential::Jwt { token, method: Method::Bearer }) => ("bearer", token),
-        Ok(Credential::Jwt { token, method: Method::Ambient }) => ("ambient", token),
+        Ok(Credential::Jwt { token, authority: Authority::Bearer }) => ("bearer", token),
+        Ok(Credential::Jwt { token, authority: Authority::Ambient }) => ("ambient", token),
         Ok(Credential::SignedIn(token)) => ("signed in", token.reveal().to_owned()),
         Ok(Credential::Anonymous(token)) => ("session", token),
         Err(error) => (error.code.as_str(), String::new()),
@@ -34,7 +34,7 @@ fn found(headers: &[(&str, &str)], issuers: &[Issuer]) -> (&'static str, String)
 const NONE: (&str, String) = ("unauthenticated", String::new());
 
 #[test]
-fn a_key_is_found_whatever_the_scheme_is_spelt_like() {
+fn the_scheme_matches_in_any_case() {
     for scheme in ["Bearer ", "bearer ", "BEARER   "] {
         let header = format!("{scheme}{KEY}");
         assert_eq!(found(&[("authorization", &header)], &[]), ("key", "0a1b2c3d".to_owned()), "{scheme}");
@@ -70,12 +70,12 @@ fn the_cookie_of_a_key_is_told_from_a_visitors() {
     let token = format!("esps_{}", "0".repeat(64));
     let cookies = format!("other=1; espalier_session={token}");
     assert_eq!(found(&[("cookie", &cookies)], &[]), ("signed in", token.clone()));
-    // It is a cookie and nothing else.
+    // Only the cookie may carry it.
     assert_eq!(found(&[("authorization", &format!("Bearer {token}"))], &[]), NONE);
 }
 
 #[test]
-fn nothing_is_no_credential() {
+fn a_request_without_a_credential_is_refused() {
     for cookies in ["", "other=1", "xespalier_session=1"] {
         assert_eq!(found(&[("cookie", cookies)], &[]), NONE, "{cookies:?}");
     }

@@ -1,26 +1,27 @@
-//! What is said of a route, and what that means in OpenAPI.
+//! The contract of a route, and its operation in OpenAPI.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
 use wire::protocol::{ErrorCode, Problem};
 
 use super::document::Types;
-use crate::auth::scope::Scope;
+use crate::auth::scope::Access;
+use crate::body::{Body, DocumentType, JsonType};
+use crate::router::Row;
 
 /// Makes the schema of a type.
 type Shape = fn(&mut SchemaGenerator) -> Schema;
 
-/// What a route asks for, takes, gives and refuses.
+/// The access, body, parameters, answers and refusals of a route.
 pub struct Contract {
-    needs: Option<Scope>,
+    access: Access,
+    body: Body,
     parameters: Vec<Value>,
-    body: Option<Content>,
-    body_required: bool,
     answers: Vec<(u16, Answer)>,
     refusals: Vec<ErrorCode>,
 }
 
-/// A parameter as OpenAPI has it, but for where it stands.
+/// A parameter of OpenAPI, still without `in`.
 pub struct Parameter(Value);
 
 struct Answer {
@@ -33,65 +34,26 @@ struct Answer {
 enum Content {
     Json(Shape),
     Bytes,
-    /// Text in UTF-8, of one of these media types.
-    Text(&'static [&'static str]),
     Events,
 }
 
-/// A route that needs no credential.
-pub fn open() -> Contract {
-    let refusals =
-        vec![ErrorCode::UriTooLong, ErrorCode::HeadersTooLarge, ErrorCode::RateLimited, ErrorCode::Internal];
-    Contract {
-        needs: None,
-        parameters: Vec::new(),
-        body: None,
-        body_required: true,
-        answers: Vec::new(),
-        refusals,
-    }
-}
-
-/// A route that needs a credential with this scope.
-pub fn needs(scope: Scope) -> Contract {
-    let contract = Contract { needs: Some(scope), ..open() };
-    let contract = contract.refuses(&[
-        ErrorCode::Unauthenticated,
-        ErrorCode::InsufficientScope,
-        ErrorCode::Misconfigured,
-        ErrorCode::IssuerUnavailable,
-    ]);
-    if scope == Scope::Read { contract } else { contract.refuses(&[ErrorCode::ForbiddenOrigin]) }
-}
+/// The types of documents that every deployment reads. PDFs need Workers AI.
+const DOCUMENTS: [DocumentType; 3] = [DocumentType::Plain, DocumentType::Markdown, DocumentType::Html];
 
 impl Contract {
-    /// The body is this, as JSON.
-    pub fn takes<T: JsonSchema>(mut self) -> Self {
-        self.body = Some(Content::Json(|types| types.subschema_for::<T>()));
-        self.refuses(&[
-            ErrorCode::InvalidJson,
-            ErrorCode::InvalidRequest,
-            ErrorCode::UnsupportedMediaType,
-            ErrorCode::BodyTooLarge,
-        ])
-    }
-
-    /// The body is this, as JSON, or nothing.
-    pub fn may_take<T: JsonSchema>(self) -> Self {
-        Contract { body_required: false, ..self.takes::<T>() }
-    }
-
-    /// The body is any bytes, or none: a file may be empty.
-    pub fn takes_bytes(mut self) -> Self {
-        self.body = Some(Content::Bytes);
-        self.body_required = false;
-        self.refuses(&[ErrorCode::BodyTooLarge])
-    }
-
-    /// The body is text that is not blank, of one of these media types.
-    pub fn takes_text(mut self, media_types: &'static [&'static str]) -> Self {
-        self.body = Some(Content::Text(media_types));
-        self.refuses(&[ErrorCode::InvalidRequest, ErrorCode::UnsupportedMediaType, ErrorCode::BodyTooLarge])
+    /// The contract as far as the route's row knows it: access, body, and the refusals that the two cause.
+    pub fn of(row: &Row) -> Self {
+        let Row { access, body, .. } = *row;
+        let (parameters, answers) = (Vec::new(), Vec::new());
+        let contract = Contract { access, body, parameters, answers, refusals: Vec::new() };
+        let contract =
+            contract.refuses(&[ErrorCode::UriTooLong, ErrorCode::HeadersTooLarge, ErrorCode::Internal]);
+        let contract = contract.refuses(refusals_of_access(access)).refuses(refusals_of_body(body));
+        let contract = match access.needs_known_origin() {
+            true => contract.refuses(&[ErrorCode::ForbiddenOrigin]),
+            false => contract,
+        };
+        if row.refuses_forms() { contract.refuses(&[ErrorCode::UnsupportedMediaType]) } else { contract }
     }
 
     /// A parameter behind the question mark.
@@ -140,7 +102,7 @@ impl Contract {
         self
     }
 
-    /// With the version of what was asked for.
+    /// With the version of the answer's subject.
     pub fn with_etag(mut self) -> Self {
         for (_, answer) in &mut self.answers {
             answer.headers["ETag"] = header("The version, for `If-Match`.", "string");
@@ -148,7 +110,7 @@ impl Contract {
         self
     }
 
-    /// With a time to ask again, where nothing is there yet.
+    /// With a time to ask again, on the answer 204.
     pub fn with_retry_after(mut self, why: &str) -> Self {
         for (_, answer) in self.answers.iter_mut().filter(|(status, _)| *status == 204) {
             answer.headers["Retry-After"] = json!({ "description": why, "schema": { "type": "integer" } });
@@ -170,13 +132,12 @@ impl Contract {
         if !parameters.is_empty() {
             operation["parameters"] = json!(parameters);
         }
-        if let Some(body) = self.body {
-            operation["requestBody"] =
-                json!({ "required": self.body_required, "content": content(body, types.taken()) });
+        if let Some(body) = request_body(self.body, types.taken()) {
+            operation["requestBody"] = body;
         }
-        operation["security"] = match self.needs {
-            None => json!([]),
-            Some(scope) => json!([{ "bearer": [scope.as_str()] }, { "session": [scope.as_str()] }]),
+        operation["security"] = match self.access {
+            Access::Unlimited | Access::Open | Access::KnownOrigin => json!([]),
+            Access::Needs(scope) => json!([{ "bearer": [scope.as_str()] }, { "session": [scope.as_str()] }]),
         };
         operation
     }
@@ -244,10 +205,6 @@ fn content(content: Content, types: &mut SchemaGenerator) -> Value {
     match content {
         Content::Json(shape) => json!({ "application/json": { "schema": shape(types) } }),
         Content::Bytes => json!({ "application/octet-stream": {} }),
-        Content::Text(media_types) => media_types
-            .iter()
-            .map(|&one| (one.to_owned(), json!({ "schema": { "type": "string", "pattern": r"\S" } })))
-            .collect(),
         // One event: OpenAPI 3.1 has no word for a sequence of them.
         Content::Events => {
             json!({ "text/event-stream": { "schema": { "$ref": "#/components/schemas/ServerSentEvent" } } })
@@ -255,7 +212,51 @@ fn content(content: Content, types: &mut SchemaGenerator) -> Value {
     }
 }
 
-/// An answer that says what is wrong, by one of these codes of the same status.
+fn refusals_of_access(access: Access) -> &'static [ErrorCode] {
+    match access {
+        Access::Unlimited => &[],
+        Access::Open | Access::KnownOrigin => &[ErrorCode::RateLimited],
+        Access::Needs(_) => &[
+            ErrorCode::RateLimited,
+            ErrorCode::Unauthenticated,
+            ErrorCode::InsufficientScope,
+            ErrorCode::Misconfigured,
+            ErrorCode::IssuerUnavailable,
+        ],
+    }
+}
+
+fn refusals_of_body(body: Body) -> &'static [ErrorCode] {
+    match body {
+        Body::Nothing => &[],
+        Body::Json(_) | Body::OptionalJson(_) => &[
+            ErrorCode::InvalidJson,
+            ErrorCode::InvalidRequest,
+            ErrorCode::UnsupportedMediaType,
+            ErrorCode::BodyTooLarge,
+        ],
+        Body::File => &[ErrorCode::InvalidRequest, ErrorCode::BodyTooLarge],
+        Body::Document => {
+            &[ErrorCode::InvalidRequest, ErrorCode::UnsupportedMediaType, ErrorCode::BodyTooLarge]
+        }
+    }
+}
+
+fn request_body(body: Body, types: &mut SchemaGenerator) -> Option<Value> {
+    let (required, content) = match body {
+        Body::Nothing => return None,
+        Body::Json(JsonType { schema }) => (true, content(Content::Json(schema), types)),
+        Body::OptionalJson(JsonType { schema }) => (false, content(Content::Json(schema), types)),
+        Body::File => (false, content(Content::Bytes, types)),
+        Body::Document => {
+            let text = json!({ "schema": { "type": "string", "pattern": r"\S" } });
+            (true, DOCUMENTS.map(|kind| (kind.as_str().to_owned(), text.clone())).into_iter().collect())
+        }
+    };
+    Some(json!({ "required": required, "content": content }))
+}
+
+/// A problem with one of these codes, which share a status.
 pub fn problem(codes: &[ErrorCode], types: &mut SchemaGenerator) -> Value {
     let names: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
     let status = codes[0].status();
@@ -268,7 +269,10 @@ pub fn problem(codes: &[ErrorCode], types: &mut SchemaGenerator) -> Value {
         "content": { "application/problem+json": { "schema": schema } },
     });
     match status {
-        401 => response["headers"] = json!({ "WWW-Authenticate": header("What is asked for.", "string") }),
+        401 => {
+            response["headers"] =
+                json!({ "WWW-Authenticate": header("The credential that the route needs.", "string") })
+        }
         429 => response["headers"] = json!({ "Retry-After": header("Seconds to wait.", "integer") }),
         _ => {}
     }

@@ -1,24 +1,23 @@
-//! The document as a whole: the operations of the table, and the types that they speak of.
+//! The document as a whole: the operations of the table, and the types that they name.
 
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use wire::protocol::{ErrorCode, Numbered};
 
-use super::contract::problem;
+use super::contract::{Contract, problem};
 use super::{contract, path_parameter};
-use crate::router::{self, Found, Route};
+use crate::router::TABLE;
 
 const INTRODUCTION: &str = "A bounded, durable agent chat service. Times are integer milliseconds since 1970 (`*_at`), \
     durations integer milliseconds (`*_ms`). Unknown members are ignored, wrong types are refused. HEAD is answered where GET \
     is. Everything else about the wire is in docs/wire-protocol.md.";
 
-/// The types that clients send, and those that they get: a member that may be left out by the one is always there for the
-/// other.
+/// The types that clients send, and those that they get. Clients may leave out a member that the service always sends.
 pub struct Types {
     taken: SchemaGenerator,
     given: SchemaGenerator,
-    /// The answers that say what is wrong, by name.
+    /// The problems, by name.
     problems: Map<String, Value>,
 }
 
@@ -37,17 +36,17 @@ impl Types {
         }
     }
 
-    /// What clients send.
+    /// The types that clients send.
     pub fn taken(&mut self) -> &mut SchemaGenerator {
         &mut self.taken
     }
 
-    /// What they get.
+    /// The types that they get.
     pub fn given(&mut self) -> &mut SchemaGenerator {
         &mut self.given
     }
 
-    /// A reference to the answer that says one of these codes, which have one status.
+    /// A reference to the problem with one of these codes, which share a status.
     pub fn problem(&mut self, codes: &[ErrorCode]) -> Value {
         let name = codes.iter().map(|code| code.as_str()).collect::<Vec<_>>().join(".");
         let problem = problem(codes, &mut self.given);
@@ -83,24 +82,23 @@ impl Types {
 /// The document.
 pub fn document() -> Value {
     let (mut types, mut paths) = (Types::new(), json!({}));
-    let variants = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Route<'_>>();
-    for pattern in router::patterns() {
-        let (method, path) = pattern.split_once(' ').unwrap();
-        let marked = path.split("{}").map(|piece| piece.replace("{*}", MARK)).collect::<Vec<_>>().join(MARK);
-        let Found::Route(route) = router::find(method, &marked) else { panic!("{pattern} leads nowhere") };
-        let (name, fields) = named(route);
-        let path =
-            fields.iter().fold(marked.clone(), |path, field| path.replacen(MARK, &format!("{{{field}}}"), 1));
-        let parameters = fields.iter().map(|field| path_parameter(field)).collect();
-        let mut operation = contract(route).operation(parameters, &mut types);
-        let (summary, more) = told(&name, variants.as_value());
-        operation["operationId"] = json!(name);
+    for row in TABLE {
+        let fill = |path: String, name: &&str| {
+            let place = if path.contains("{}") { "{}" } else { "{*}" };
+            path.replacen(place, &format!("{{{name}}}"), 1)
+        };
+        let path = row.parameters.iter().fold(row.path.to_owned(), fill);
+        let parameters = row.parameters.iter().map(|name| path_parameter(name)).collect();
+        let contract = contract(row.sample(), Contract::of(row));
+        let mut operation = contract.operation(parameters, &mut types);
+        let (summary, more) = sentences(row.comment);
+        operation["operationId"] = json!(row.name);
         operation["summary"] = json!(summary);
         if !more.is_empty() {
             operation["description"] = json!(more);
         }
         operation["tags"] = json!([path.trim_start_matches("/api").split('/').nth(1).unwrap()]);
-        paths[&path][method.to_lowercase()] = operation;
+        paths[&path][row.method.as_str().to_lowercase()] = operation;
     }
     json!({
         "openapi": "3.1.0",
@@ -133,25 +131,11 @@ pub fn document() -> Value {
     })
 }
 
-/// What stands in a path where a parameter was.
-const MARK: &str = "-";
-
-/// The name of a route's variant and those of its fields, in the order of the path: `Sent { id: "-", message: "-" }`.
-fn named(route: Route<'_>) -> (String, Vec<String>) {
-    let text = format!("{route:?}");
-    let mut words = text.split([' ', '{', '}', ',']).filter(|word| !word.is_empty());
-    let name = words.next().unwrap().to_owned();
-    (name, words.filter_map(|word| word.strip_suffix(':')).map(str::to_owned).collect())
-}
-
-/// What the comment of a route's variant says: its first sentence, and the others.
-fn told(name: &str, variants: &Value) -> (String, String) {
-    let is_it = |variant: &&Value| variant["const"] == name || variant["properties"].get(name).is_some();
-    let variant = variants["oneOf"].as_array().unwrap().iter().find(is_it);
-    let comment = variant.and_then(|variant| variant["description"].as_str());
-    let comment = comment.unwrap_or_else(|| panic!("Route::{name} has no comment")).replace('\n', " ");
+/// The first sentence of a comment, and the others.
+fn sentences(comment: &str) -> (String, String) {
+    let comment = comment.trim();
     match comment.split_once(". ") {
         Some((first, more)) => (format!("{first}."), more.to_owned()),
-        None => (comment, String::new()),
+        None => (comment.to_owned(), String::new()),
     }
 }

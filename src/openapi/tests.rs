@@ -30,14 +30,14 @@ fn every_route_is_in_it_and_nothing_else() {
 }
 
 #[test]
-fn every_operation_says_what_it_does_under_a_name_of_its_own() {
+fn every_operation_has_a_summary_and_a_name_of_its_own() {
     let document = document();
     let mut names = BTreeSet::new();
     for (method, path, operation) in operations(&document) {
         let text = |member: &str| operation[member].as_str().unwrap_or_default().to_owned();
         assert!(text("summary").len() > 5, "{method} {path}");
         assert!(names.insert(text("operationId")), "{method} {path}");
-        // Whatever is in braces is told of.
+        // Each name in braces has a parameter.
         let named = operation["parameters"].as_array().into_iter().flatten();
         let named =
             named.filter(|parameter| parameter["in"] == "path").map(|parameter| parameter["name"].as_str());

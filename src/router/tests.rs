@@ -1,7 +1,24 @@
-use super::{Found, Route, find};
+use std::collections::BTreeSet;
 
-fn allow(text: &str) -> String {
-    text.to_owned()
+use super::{Found, Method, Route, TABLE, find};
+use crate::auth::scope::{Access, Scope};
+
+/// The result of [`find`].
+#[derive(Debug, PartialEq)]
+enum Outcome<'a> {
+    Route(Route<'a>),
+    Options(String),
+    WrongMethod(String),
+    Nothing,
+}
+
+fn outcome<'a>(method: &str, path: &'a str) -> Outcome<'a> {
+    match find(method, path) {
+        Found::Route(route, _) => Outcome::Route(route),
+        Found::Options { allow } => Outcome::Options(allow),
+        Found::WrongMethod { allow } => Outcome::WrongMethod(allow),
+        Found::Nothing => Outcome::Nothing,
+    }
 }
 
 // N-004
@@ -19,7 +36,7 @@ fn every_route_is_found_by_its_method_and_path() {
     let files = format!("{thread}/files");
     let file = format!("{thread}/files/notes/a%20b.md");
     let workspace = "shared";
-    let table: [(&str, &str, Route); 45] = [
+    let table: [(&str, &str, Route); 50] = [
         ("GET", "/api/health", Route::Health),
         ("HEAD", "/api/health", Route::Health),
         ("GET", "/openapi.json", Route::OpenApi),
@@ -44,6 +61,11 @@ fn every_route_is_found_by_its_method_and_path() {
         ("GET", &file, Route::File { id, path: "notes/a%20b.md" }),
         ("PUT", &file, Route::PutFile { id, path: "notes/a%20b.md" }),
         ("DELETE", &file, Route::DeleteFile { id, path: "notes/a%20b.md" }),
+        ("GET", "/api/templates", Route::Templates),
+        ("GET", "/api/projects", Route::Projects),
+        ("GET", "/api/projects/p", Route::Project { project: "p" }),
+        ("GET", "/api/projects/p/documents/d", Route::ProjectDocument { project: "p", document: "d" }),
+        ("GET", "/api/usage", Route::Usage),
         ("GET", "/api/workspaces", Route::Workspaces),
         ("DELETE", "/api/workspaces/shared", Route::DeleteWorkspace { workspace }),
         ("GET", "/api/workspaces/shared/files", Route::WorkspaceFiles { workspace }),
@@ -70,9 +92,15 @@ fn every_route_is_found_by_its_method_and_path() {
         ("DELETE", "/api/keys/0a1b", Route::RevokeKey { prefix: "0a1b" }),
         ("GET", "/api/threads/not-a-uuid", Route::Thread { id: "not-a-uuid" }),
     ];
+    let mut found = BTreeSet::new();
     for (method, path, route) in table {
-        assert_eq!(find(method, path), Found::Route(route), "{method} {path}");
+        assert_eq!(outcome(method, path), Outcome::Route(route), "{method} {path}");
+        if let Found::Route(_, row) = find(method, path) {
+            found.insert(row.name);
+        }
     }
+    let all: BTreeSet<_> = TABLE.iter().map(|row| row.name).collect();
+    assert_eq!(found, all, "give each route a row here");
 }
 
 #[test]
@@ -92,18 +120,20 @@ fn a_known_path_with_another_method_names_those_it_has() {
         ("", "/api/health", "GET, HEAD, OPTIONS"),
     ];
     for (method, path, expected) in table {
-        assert_eq!(find(method, path), Found::WrongMethod { allow: allow(expected) }, "{method} {path}");
+        assert_eq!(outcome(method, path), Outcome::WrongMethod(expected.to_owned()), "{method} {path}");
     }
 }
 
 #[test]
 fn options_is_answered_on_every_path_that_exists() {
-    assert_eq!(find("OPTIONS", "/api/chat"), Found::Options { allow: allow("POST, OPTIONS") });
-    assert_eq!(
-        find("OPTIONS", "/api/threads/x"),
-        Found::Options { allow: allow("GET, HEAD, PATCH, DELETE, OPTIONS") }
-    );
-    assert_eq!(find("OPTIONS", "/api/nowhere"), Found::Nothing);
+    let table = [
+        ("/api/chat", Outcome::Options("POST, OPTIONS".to_owned())),
+        ("/api/threads/x", Outcome::Options("GET, HEAD, PATCH, DELETE, OPTIONS".to_owned())),
+        ("/api/nowhere", Outcome::Nothing),
+    ];
+    for (path, expected) in table {
+        assert_eq!(outcome("OPTIONS", path), expected, "{path}");
+    }
 }
 
 #[test]
@@ -127,6 +157,42 @@ fn other_paths_lead_nowhere() {
         "/openapi.yaml",
     ];
     for path in paths {
-        assert_eq!(find("GET", path), Found::Nothing, "{path}");
+        assert_eq!(outcome("GET", path), Outcome::Nothing, "{path}");
+    }
+}
+
+// N-004
+#[test]
+fn only_these_routes_need_no_credential() {
+    let open = TABLE.iter().filter(|row| !matches!(row.access, Access::Needs(_))).map(|row| row.name);
+    assert_eq!(open.collect::<Vec<_>>(), ["Health", "OpenApi", "Session", "SignOut"]);
+}
+
+/// A route that changes something on behalf of a cookie must know the page that asks.
+#[test]
+fn every_method_but_get_needs_a_known_origin() {
+    for row in TABLE {
+        let is_admins = row.access == Access::Needs(Scope::Admin);
+        assert_eq!(
+            row.access.needs_known_origin(),
+            row.method != Method::Get || is_admins,
+            "{} {}",
+            row.method.as_str(),
+            row.path
+        );
+    }
+}
+
+#[test]
+fn a_form_of_another_site_cannot_cancel() {
+    let wary = TABLE.iter().filter(|row| row.refuses_forms()).map(|row| row.name);
+    assert_eq!(wary.collect::<Vec<_>>(), ["Cancel"]);
+}
+
+/// Each path has as many places for parameters as its route has names for them.
+#[test]
+fn a_path_has_the_parameters_of_its_route() {
+    for row in TABLE {
+        assert_eq!(row.path.matches('{').count(), row.parameters.len(), "{}", row.path);
     }
 }

@@ -1,26 +1,29 @@
-//! What somebody outside says to a call that waits: `POST …/tool_results` by the client that carried it out,
-//! `POST …/approvals/{id}` by a person.
+//! Answers to a call that waits for somebody outside: the client that ran a tool answers by `POST …/tool_results`, a
+//! person by `POST …/approvals/{id}`.
 
 use wire::protocol::{Approval, Owner, ThreadCommand, ToolResult};
 
 use super::threads;
-use crate::body;
+use crate::call::{Answer, Call};
 use crate::problem::Failure;
-use crate::serve::{Answer, Call};
 
-/// A client's tool has run.
-pub async fn tool_result(call: &mut Call, owner: Owner, id: &str) -> Result<Answer, Failure> {
-    body::require_json(call.header("content-type").as_deref())?;
-    let result = ToolResult::parse(&call.body().await?)?;
+/// Hands the result of a client's tool to the thread's object.
+pub async fn tool_result(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answer, Failure> {
+    let result = ToolResult::parse(body)?;
     let (content, is_error) = (result.content(), result.is_error);
     let command = ThreadCommand::ToolResult { tool_call_id: result.tool_call_id, content, is_error };
     threads::ask(call, owner, id, command).await
 }
 
-/// A person allows a call, or does not.
-pub async fn approval(call: &mut Call, owner: Owner, id: &str, approval: &str) -> Result<Answer, Failure> {
-    body::require_json(call.header("content-type").as_deref())?;
-    let Approval { decision } = Approval::parse(&call.body().await?)?;
+/// Hands a person's decision about a call to the thread's object.
+pub async fn approval(
+    call: &Call,
+    owner: Owner,
+    id: &str,
+    approval: &str,
+    body: &[u8],
+) -> Result<Answer, Failure> {
+    let Approval { decision } = Approval::parse(body)?;
     let command = ThreadCommand::Approval { approval_id: approval.to_owned(), decision };
     threads::ask(call, owner, id, command).await
 }

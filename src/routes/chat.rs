@@ -1,21 +1,18 @@
-//! `POST /api/chat`: checks the message and hands it to its thread's object, which answers with the stream.
+//! `POST /api/chat`: checks the request and hands it to its thread's object, which answers with the stream.
 
 use engine::toolbelt::client;
 use wire::protocol::{ChatRequest, Owner, ThreadCommand, ThreadEnvelope, Visitor};
 use worker::console_debug;
-use worker::web_sys::Response;
 
 use super::object;
 use crate::auth::session;
-use crate::body;
+use crate::call::{Answer, Call};
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
-use crate::serve::Call;
 
-/// Starts a turn, or finds the one that this request started before.
-pub async fn start(call: &mut Call, owner: Owner) -> Result<Response, Failure> {
-    body::require_json(call.header("content-type").as_deref())?;
-    let request = ChatRequest::parse(&call.body().await?)?;
+/// Starts a turn, or finds the one that an earlier request with the same `turn_id` started.
+pub async fn start(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Failure> {
+    let request = ChatRequest::parse(body)?;
     client::check(request.client_tools.as_deref().unwrap_or_default())?;
     for member in request.ignored() {
         console_debug!("{member} was sent and is ignored");
@@ -25,9 +22,9 @@ pub async fn start(call: &mut Call, owner: Owner) -> Result<Response, Failure> {
         None => uuid_v7(call.now).map_err(Failure::internal("drawing a turn's id"))?,
     };
     let thread_id = request.thread_id.unwrap_or_else(|| owner.derived_thread(turn_id));
-    // Cloudflare sets this header; what a client sends under its name does not come through.
+    // Cloudflare sets this header, and replaces one that a client sends.
     let visitor =
         (owner.issuer == session::ISSUER).then(|| Visitor { address: call.header("cf-connecting-ip") });
     let command = ThreadCommand::Chat { turn_id, request: Box::new(request), visitor };
-    object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await
+    object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
 }

@@ -1,4 +1,4 @@
-//! Collections of documents: what a user searches, and lets turns search.
+//! Collections of documents. A user searches them, and lets turns search them.
 
 use features::knowledge::chunks::{Chunk, chunks};
 use features::knowledge::{Collections, KnowledgeError};
@@ -14,32 +14,31 @@ use wire::protocol::{
 };
 
 use super::uploads::Upload;
-use crate::body::{self, MAX_BODY_BYTES};
+use crate::body::{DocumentType, MAX_BODY_BYTES};
+use crate::call::{Answer, Call};
 use crate::cursor::ListCursor;
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
 use crate::query::{self, Page};
 use crate::reply::Reply;
-use crate::serve::Call;
 
 /// The most passages that a search answers with.
 const MAX_RESULTS: u32 = 20;
 
 /// `GET /api/collections`: newest first.
-pub async fn list(call: &Call, owner: &Owner) -> Result<Reply, Failure> {
+pub async fn list(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
     let Page { limit, cursor } = query::page(call.query())?;
-    let (at, id) = place(cursor.as_deref())?.unzip();
+    let (at, id) = ListCursor::place(cursor.as_deref())?.unzip();
     // One row more than asked for tells whether there is another page.
     let page = of(call, owner).page(limit + 1, at.zip(id.as_deref())).await;
     let mut collections = page.map_err(unreachable)?;
     let next_cursor = ListCursor::cut(&mut collections, limit, |one| (one.created_at, &one.id));
-    Ok(Reply::json(200, &CollectionList { collections, next_cursor }))
+    Ok(Reply::json(200, &CollectionList { collections, next_cursor }).into())
 }
 
 /// `POST /api/collections`.
-pub async fn create(call: &mut Call, owner: &Owner) -> Result<Reply, Failure> {
-    body::require_json(call.header("content-type").as_deref())?;
-    let NewCollection { name, description } = NewCollection::parse(&call.body().await?)?;
+pub async fn create(call: &Call, owner: &Owner, body: &[u8]) -> Result<Answer, Failure> {
+    let NewCollection { name, description } = NewCollection::parse(body)?;
     let new = Collection {
         id: new_id(call.now)?,
         name,
@@ -50,74 +49,74 @@ pub async fn create(call: &mut Call, owner: &Owner) -> Result<Reply, Failure> {
         updated_at: call.now,
     };
     match of(call, owner).create(&new).await.map_err(unreachable)? {
-        true => Ok(Reply::json(201, &new)),
+        true => Ok(Reply::json(201, &new).into()),
         false => Err(full(format!("a user has at most {MAX_COLLECTIONS} collections"))),
     }
 }
 
 /// `GET /api/collections/{id}`.
-pub async fn get(call: &Call, owner: &Owner, id: &str) -> Result<Reply, Failure> {
-    Ok(Reply::json(200, &existing(call, owner, id).await?))
+pub async fn get(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
+    Ok(Reply::json(200, &existing(call, owner, id).await?).into())
 }
 
 /// `DELETE /api/collections/{id}`, with all that is in it.
-pub async fn delete(call: &Call, owner: &Owner, id: &str) -> Result<Reply, Failure> {
+pub async fn delete(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
     match of(call, owner).delete(id).await.map_err(unreachable)? {
-        true => Ok(Reply::empty()),
+        true => Ok(Reply::empty().into()),
         false => Err(no_collection()),
     }
 }
 
 /// `GET …/documents`: newest first.
-pub async fn documents(call: &Call, owner: &Owner, id: &str) -> Result<Reply, Failure> {
+pub async fn documents(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
     let Page { limit, cursor } = query::page(call.query())?;
-    let (at, after) = place(cursor.as_deref())?.unzip();
+    let (at, after) = ListCursor::place(cursor.as_deref())?.unzip();
     existing(call, owner, id).await?;
     let page = of(call, owner).documents(id, limit + 1, at.zip(after.as_deref())).await;
     let mut documents = page.map_err(unreachable)?;
     let next_cursor = ListCursor::cut(&mut documents, limit, |one| (one.created_at, &one.id));
-    Ok(Reply::json(200, &DocumentList { documents, next_cursor }))
+    Ok(Reply::json(200, &DocumentList { documents, next_cursor }).into())
 }
 
 /// `POST …/documents?name=`: the body is the document.
-pub async fn add(call: &mut Call, owner: &Owner, id: &str) -> Result<Reply, Failure> {
-    let media_type = Kind::of(call.header("content-type").as_deref())?;
+pub async fn add(call: &Call, owner: &Owner, id: &str, body: Vec<u8>) -> Result<Answer, Failure> {
+    let media_type = DocumentType::of(call.header("content-type").as_deref())?;
     let name = query::name(call.query())?;
     let collection = existing(call, owner, id).await?;
     if collection.documents >= MAX_DOCUMENTS {
         return Err(refused(NotAdded::TooMany));
     }
-    let body = call.body().await?;
     let bytes = body.len() as u64;
-    // The writing statement decides in the end: this is so that nothing is paid for a document that cannot stay.
+    // The statement that writes the document has the last word. This check spares the cost of reading and embedding a
+    // document that has no room.
     if of(call, owner).bytes().await.map_err(unreachable)?.saturating_add(bytes) > MAX_BYTES {
         return Err(refused(NotAdded::Full));
     }
     let upload = Upload::of(call, owner)?;
     upload.reserve(call, Stored { bytes, embeddings: 0 }).await?;
     let mut used = Stored::default();
-    let new = Sent { collection_id: &collection.id, name, media_type, body };
+    let new = RawDocument { collection_id: &collection.id, name, media_type, body };
     let added = add_sent(call, owner, new, (&upload, &mut used)).await;
     upload.settle(call, used);
     added
 }
 
 /// A document as it was sent.
-struct Sent<'a> {
+struct RawDocument<'a> {
     collection_id: &'a str,
     name: String,
-    media_type: Kind,
+    media_type: DocumentType,
     body: Vec<u8>,
 }
 
-/// Reads, embeds and writes a document. Says in `used` what it came to: what was embedded stays paid for where the
-/// document does not.
+/// Reads, embeds and writes a document. Sets `used` to its usage: embeddings count even where the
+/// document is not added.
 async fn add_sent(
     call: &Call,
     owner: &Owner,
-    Sent { collection_id, name, media_type, body }: Sent<'_>,
+    RawDocument { collection_id, name, media_type, body }: RawDocument<'_>,
     (upload, used): (&Upload, &mut Stored),
-) -> Result<Reply, Failure> {
+) -> Result<Answer, Failure> {
     let bytes = body.len() as u64;
     let pieces = pieces(call, media_type, body).await?;
     let document = Document {
@@ -137,14 +136,14 @@ async fn add_sent(
     let new = NewDocument { document: &document, collection_id, chunks: &pieces };
     collections.add(&new).await.map_err(unreachable)?.map_err(refused)?;
     used.bytes = bytes;
-    Ok(Reply::json(201, &document))
+    Ok(Reply::json(201, &document).into())
 }
 
-/// The pieces of a document, which has some.
-async fn pieces(call: &Call, media_type: Kind, body: Vec<u8>) -> Result<Vec<Chunk>, Failure> {
+/// Cuts a document into pieces. A document without text is refused.
+async fn pieces(call: &Call, media_type: DocumentType, body: Vec<u8>) -> Result<Vec<Chunk>, Failure> {
     let text = match media_type {
-        Kind::Pdf => markdown_of_pdf(&call.env, &body).await.map_err(unread)?,
-        Kind::Plain | Kind::Markdown | Kind::Html => String::from_utf8(body)
+        DocumentType::Pdf => markdown_of_pdf(&call.env, &body).await.map_err(unread)?,
+        DocumentType::Plain | DocumentType::Markdown | DocumentType::Html => String::from_utf8(body)
             .map_err(|_| ApiError::new(ErrorCode::InvalidRequest, "the document is not UTF-8"))?,
     };
     if text.len() > MAX_BODY_BYTES {
@@ -152,9 +151,9 @@ async fn pieces(call: &Call, media_type: Kind, body: Vec<u8>) -> Result<Vec<Chun
         return Err(ApiError::new(ErrorCode::BodyTooLarge, detail).into());
     }
     let pieces = match media_type {
-        Kind::Plain => chunks(&text, false),
-        Kind::Markdown | Kind::Pdf => chunks(&text, true),
-        Kind::Html => chunks(&markdown(&text), true),
+        DocumentType::Plain => chunks(&text, false),
+        DocumentType::Markdown | DocumentType::Pdf => chunks(&text, true),
+        DocumentType::Html => chunks(&markdown(&text), true),
     };
     match pieces.is_empty() {
         true => Err(ApiError::new(ErrorCode::InvalidRequest, "the document has no text").into()),
@@ -163,18 +162,18 @@ async fn pieces(call: &Call, media_type: Kind, body: Vec<u8>) -> Result<Vec<Chun
 }
 
 /// `DELETE …/documents/{document_id}`.
-pub async fn remove(call: &Call, owner: &Owner, id: &str, document: &str) -> Result<Reply, Failure> {
+pub async fn remove(call: &Call, owner: &Owner, id: &str, document: &str) -> Result<Answer, Failure> {
     existing(call, owner, id).await?;
     match of(call, owner).remove(id, document).await.map_err(unreachable)? {
-        true => Ok(Reply::empty()),
+        true => Ok(Reply::empty().into()),
         false => Err(ApiError::new(ErrorCode::DocumentNotFound, "there is no document with this id").into()),
     }
 }
 
 /// `GET …/search?q=`: the best passages, best first.
-pub async fn search(call: &Call, owner: &Owner, id: &str) -> Result<Reply, Failure> {
-    let wanted = query::wanted(call.query())?
-        .ok_or_else(|| ApiError::field("q", "expected the words that are looked for"))?;
+pub async fn search(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
+    let wanted =
+        query::wanted(call.query())?.ok_or_else(|| ApiError::field("q", "expected words to search for"))?;
     let Page { limit, .. } = query::page(call.query())?;
     let collection = existing(call, owner, id).await?;
     let collections = of(call, owner);
@@ -185,57 +184,20 @@ pub async fn search(call: &Call, owner: &Owner, id: &str) -> Result<Reply, Failu
         upload.settle(call, question);
     }
     let found = collections.search(&[collection.id], &wanted, limit.min(MAX_RESULTS)).await;
-    Ok(Reply::json(200, &PassageList { results: found.map_err(unreachable)? }))
-}
-
-/// What a document may be.
-#[derive(Clone, Copy)]
-enum Kind {
-    Plain,
-    Markdown,
-    Html,
-    Pdf,
-}
-
-impl Kind {
-    fn of(content_type: Option<&str>) -> Result<Self, ApiError> {
-        let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default();
-        match essence.trim().to_ascii_lowercase().as_str() {
-            "text/plain" => Ok(Kind::Plain),
-            "text/markdown" => Ok(Kind::Markdown),
-            "text/html" => Ok(Kind::Html),
-            "application/pdf" => Ok(Kind::Pdf),
-            _ => {
-                let detail = "expected content-type: text/plain, text/markdown, text/html or application/pdf";
-                Err(ApiError::new(ErrorCode::UnsupportedMediaType, detail))
-            }
-        }
-    }
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Kind::Plain => "text/plain",
-            Kind::Markdown => "text/markdown",
-            Kind::Html => "text/html",
-            Kind::Pdf => "application/pdf",
-        }
-    }
+    Ok(Reply::json(200, &PassageList { results: found.map_err(unreachable)? }).into())
 }
 
 fn unread(why: Unread) -> Failure {
     match why {
         Unread::NotHere => {
-            let detail = "PDFs are not read here: send their text, or attach the file to a message";
+            let detail = "this deployment cannot read PDFs: send their text, or attach the file to a message";
             ApiError::new(ErrorCode::UnsupportedMediaType, detail).into()
         }
-        Unread::Broken => ApiError::new(ErrorCode::InvalidRequest, "the PDF cannot be read").into(),
+        Unread::Broken => {
+            ApiError::new(ErrorCode::InvalidRequest, "the file is damaged or is not a PDF").into()
+        }
         Unread::Failed(error) => Failure::internal("reading a PDF")(error),
     }
-}
-
-fn place(cursor: Option<&str>) -> Result<Option<(u64, String)>, ApiError> {
-    let after = cursor.map(ListCursor::decode).transpose()?;
-    Ok(after.map(|after| (after.at, after.id.to_string())))
 }
 
 async fn existing(call: &Call, owner: &Owner, id: &str) -> Result<Collection, Failure> {
@@ -254,7 +216,7 @@ fn no_collection() -> Failure {
     ApiError::new(ErrorCode::CollectionNotFound, "there is no collection with this id").into()
 }
 
-/// Why a document was not added.
+/// The refusal of a document.
 fn refused(why: NotAdded) -> Failure {
     match why {
         NotAdded::NoCollection => no_collection(),
@@ -268,5 +230,5 @@ fn full(why: String) -> Failure {
 }
 
 fn unreachable(KnowledgeError(error): KnowledgeError) -> Failure {
-    Failure::internal("asking for collections")(error)
+    Failure::internal("reading or writing collections")(error)
 }

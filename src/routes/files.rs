@@ -1,4 +1,4 @@
-//! The files of a workspace, a thread's own or a named one, for the user: the same files that the agent's tools work with.
+//! The files of a workspace, a thread's own or a named one. The agent's tools work on the same files.
 
 use features::files::{FileInfo, Files, FilesError, OnlyIf, Written};
 use features::files::{MAX_FILE_BYTES, path, room};
@@ -11,51 +11,52 @@ use wire::protocol::{
 
 use super::threads;
 use super::uploads::Upload;
+use crate::call::{Answer, Call};
 use crate::paths;
 use crate::problem::Failure;
 use crate::reply::Reply;
-use crate::serve::{Answer, Call};
 
-/// The operation that a user's own write has: no call of a tool has this id.
+/// The operation id of a user's own write. No call of a tool has this id.
 const UPLOAD: &str = "upload";
 
-/// Whose files are asked for.
+/// The workspace that a request names.
 #[derive(Clone, Copy)]
-pub enum Place<'a> {
-    Thread(&'a str),
-    /// A named workspace.
-    Workspace(&'a str),
+pub enum WorkspaceName<'a> {
+    /// The one of the thread with this id.
+    OfThread(&'a str),
+    /// The one with this name.
+    Named(&'a str),
 }
 
-/// A workspace that the user may have.
+/// A workspace of the user.
 struct Workspace {
     files: R2Files,
     root: String,
 }
 
-/// `GET /api/workspaces`: the names of those in which there are files.
-pub async fn workspaces(call: &Call, owner: &Owner) -> Result<Reply, Failure> {
+/// `GET /api/workspaces`: the names of those that contain files.
+pub async fn workspaces(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
     let files = R2Files::new(&call.env);
     let workspaces = match &files {
         Some(files) => files.folders(&owner.workspaces_root()).await.map_err(unreachable)?,
         None => Vec::new(),
     };
-    Ok(Reply::json(200, &WorkspaceList { workspaces }))
+    Ok(Reply::json(200, &WorkspaceList { workspaces }).into())
 }
 
 /// `DELETE /api/workspaces/{name}`: with all its files.
 pub async fn delete_workspace(call: &Call, owner: Owner, name: &str) -> Result<Answer, Failure> {
-    let workspace = match Workspace::of(call, owner, Place::Workspace(name)).await? {
+    let workspace = match Workspace::of(call, owner, WorkspaceName::Named(name)).await? {
         Ok(workspace) => workspace,
         Err(refusal) => return Ok(refusal),
     };
     workspace.files.delete_all(&workspace.root).await.map_err(unreachable)?;
-    Ok(Answer::Ours(Reply::empty()))
+    Ok(Reply::empty().into())
 }
 
 /// `GET …/files`: all of them, in the order of their paths.
-pub async fn list(call: &Call, owner: Owner, place: Place<'_>) -> Result<Answer, Failure> {
-    let workspace = match Workspace::of(call, owner, place).await? {
+pub async fn list(call: &Call, owner: Owner, name: WorkspaceName<'_>) -> Result<Answer, Failure> {
+    let workspace = match Workspace::of(call, owner, name).await? {
         Ok(workspace) => workspace,
         Err(refusal) => return Ok(refusal),
     };
@@ -66,33 +67,38 @@ pub async fn list(call: &Call, owner: Owner, place: Place<'_>) -> Result<Answer,
         updated_at: file.updated_at,
         version: file.version,
     };
-    Ok(Answer::Ours(Reply::json(200, &FileList { files: files.into_iter().map(entry).collect() })))
+    Ok(Reply::json(200, &FileList { files: files.into_iter().map(entry).collect() }).into())
 }
 
-/// `GET …/files/{path}`: the file as it is, for saving: a browser never shows it as a page of this origin.
-pub async fn get(call: &Call, owner: Owner, place: Place<'_>, path: &str) -> Result<Answer, Failure> {
+/// `GET …/files/{path}`: the file as it is stored. A browser saves it, and never shows it as a page of this origin.
+pub async fn get(call: &Call, owner: Owner, name: WorkspaceName<'_>, path: &str) -> Result<Answer, Failure> {
     let path = named(path)?;
-    let workspace = match Workspace::of(call, owner, place).await? {
+    let workspace = match Workspace::of(call, owner, name).await? {
         Ok(workspace) => workspace,
         Err(refusal) => return Ok(refusal),
     };
     let found = workspace.files.read(&workspace.key(&path), MAX_FILE_BYTES).await.map_err(unreachable)?;
     let Some((info, Some(body))) = found else { return Err(not_found()) };
-    let name = path.rsplit('/').next().unwrap_or_default();
+    let last = path.rsplit('/').next().unwrap_or_default();
     let reply = Reply::bytes(200, "application/octet-stream", body)
-        .with("content-disposition", format!("attachment; filename*=UTF-8''{}", paths::encoded(name)))
+        .with("content-disposition", format!("attachment; filename*=UTF-8''{}", paths::encoded(last)))
         .with("etag", format!("\"{}\"", info.version))
         .with("cache-control", "private, no-cache");
-    Ok(Answer::Ours(reply))
+    Ok(reply.into())
 }
 
-/// `PUT …/files/{path}`: writes the body, over whatever is there unless `If-Match` or `If-None-Match: *` say otherwise.
-pub async fn put(call: &mut Call, owner: Owner, place: Place<'_>, path: &str) -> Result<Answer, Failure> {
+/// `PUT …/files/{path}`: writes the body. `If-Match` and `If-None-Match: *` can keep it from replacing a file.
+pub async fn put(
+    call: &Call,
+    owner: Owner,
+    name: WorkspaceName<'_>,
+    path: &str,
+    body: Vec<u8>,
+) -> Result<Answer, Failure> {
     let path = named(path)?;
     let only_if = condition(call)?;
-    let body = call.body().await?;
     let upload = Upload::of(call, &owner)?;
-    let workspace = match Workspace::of(call, owner, place).await? {
+    let workspace = match Workspace::of(call, owner, name).await? {
         Ok(workspace) => workspace,
         Err(refusal) => return Ok(refusal),
     };
@@ -106,10 +112,10 @@ pub async fn put(call: &mut Call, owner: Owner, place: Place<'_>, path: &str) ->
     match written? {
         Written::Version(version) => {
             let entry = FileEntry { path, bytes, updated_at: call.now, version: version.clone() };
-            Ok(Answer::Ours(Reply::json(200, &entry).with("etag", format!("\"{version}\""))))
+            Ok(Reply::json(200, &entry).with("etag", format!("\"{version}\"")).into())
         }
         Written::Refused(found) => {
-            let why = if found.is_some() { "the file is another by now" } else { "there is no such file" };
+            let why = if found.is_some() { "the file has changed" } else { "there is no such file" };
             Err(ApiError::new(ErrorCode::PreconditionFailed, why).into())
         }
     }
@@ -123,9 +129,14 @@ async fn write(workspace: &Workspace, key: &str, body: Vec<u8>, only_if: OnlyIf)
 }
 
 /// `DELETE …/files/{path}`.
-pub async fn delete(call: &Call, owner: Owner, place: Place<'_>, path: &str) -> Result<Answer, Failure> {
+pub async fn delete(
+    call: &Call,
+    owner: Owner,
+    name: WorkspaceName<'_>,
+    path: &str,
+) -> Result<Answer, Failure> {
     let path = named(path)?;
-    let workspace = match Workspace::of(call, owner, place).await? {
+    let workspace = match Workspace::of(call, owner, name).await? {
         Ok(workspace) => workspace,
         Err(refusal) => return Ok(refusal),
     };
@@ -134,17 +145,21 @@ pub async fn delete(call: &Call, owner: Owner, place: Place<'_>, path: &str) -> 
         return Err(not_found());
     }
     workspace.files.delete(&key).await.map_err(unreachable)?;
-    Ok(Answer::Ours(Reply::empty()))
+    Ok(Reply::empty().into())
 }
 
 impl Workspace {
-    /// The workspace of this place; or what the thread's object says where there is no such thread.
-    async fn of(call: &Call, owner: Owner, place: Place<'_>) -> Result<Result<Self, Answer>, Failure> {
-        let files = R2Files::new(&call.env)
-            .ok_or_else(|| ApiError::new(ErrorCode::Misconfigured, "this deployment has no workspace"))?;
-        let id = match place {
-            Place::Thread(id) => id,
-            Place::Workspace(name) => {
+    /// The workspace of this name; where it is a thread's and there is no such thread, the answer of the thread's object.
+    async fn of(call: &Call, owner: Owner, name: WorkspaceName<'_>) -> Result<Result<Self, Answer>, Failure> {
+        let files = R2Files::new(&call.env).ok_or_else(|| {
+            ApiError::new(
+                ErrorCode::Misconfigured,
+                "this deployment has no workspace: its R2 binding is missing",
+            )
+        })?;
+        let id = match name {
+            WorkspaceName::OfThread(id) => id,
+            WorkspaceName::Named(name) => {
                 check_workspace(name).map_err(|why| ApiError::field("workspace", why))?;
                 return Ok(Ok(Workspace { files, root: format!("{}{name}/", owner.workspaces_root()) }));
             }
@@ -154,7 +169,7 @@ impl Workspace {
             Answer::Object(response) if response.ok() => {}
             _ => return Ok(Err(answer)),
         }
-        let thread_id = Uuid::try_parse(id).map_err(Failure::internal("a thread's id"))?;
+        let thread_id = Uuid::try_parse(id).map_err(Failure::internal("reading a thread's id"))?;
         Ok(Ok(Workspace { files, root: owner.workspace_root(thread_id) }))
     }
 
@@ -163,21 +178,24 @@ impl Workspace {
     }
 }
 
-/// The path that a URL names.
+/// Decodes and checks the path in a URL.
 fn named(encoded: &str) -> Result<String, Failure> {
     let named = paths::decoded(encoded).and_then(|path| path::check(&path).map(|()| path));
     named.map_err(|why| ApiError::field("path", why).into())
 }
 
 fn condition(call: &Call) -> Result<OnlyIf, Failure> {
-    // An empty one is none, as the runtime has it as well.
+    // An empty header counts as none, as in the runtime.
     let sent = |name: &str| call.header(name).filter(|text| !text.trim().is_empty());
     match (sent("if-match"), sent("if-none-match")) {
         (None, None) => Ok(OnlyIf::Always),
         (Some(etag), None) => Ok(OnlyIf::Version(etag.trim().trim_matches('"').to_owned())),
         (None, Some(star)) if star.trim() == "*" => Ok(OnlyIf::Absent),
-        _ => Err(ApiError::new(ErrorCode::InvalidRequest, "give one of If-Match: ETAG and If-None-Match: *")
-            .into()),
+        _ => Err(ApiError::new(
+            ErrorCode::InvalidRequest,
+            "expected either If-Match: ETAG or If-None-Match: *",
+        )
+        .into()),
     }
 }
 
@@ -186,5 +204,5 @@ fn not_found() -> Failure {
 }
 
 fn unreachable(FilesError(error): FilesError) -> Failure {
-    Failure::internal("asking R2")(error)
+    Failure::internal("reading or writing files in R2")(error)
 }

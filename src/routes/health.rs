@@ -2,21 +2,21 @@
 
 use platform::QUOTA_BINDING;
 use platform::env::{AI, is_bound, var};
-use platform::storage::vectors;
+use platform::storage::{d1, vectors};
 
+use crate::call::{Answer, Call};
 use crate::health::{Bindings, Health};
 use crate::reply::Reply;
-use crate::serve::Call;
 
 /// The report.
-pub fn report(call: &Call) -> Reply {
+pub fn report(call: &Call) -> Answer {
     let bindings = Bindings {
         threads: call.env.durable_object("THREADS").is_ok(),
-        db: call.env.d1("DB").is_ok(),
+        db: d1::database(&call.env).is_ok(),
         quota: call.env.durable_object(QUOTA_BINDING).is_ok(),
         ai: is_bound(&call.env, AI),
         vectors: is_bound(&call.env, vectors::BINDING),
     };
     let health = Health::of(&call.settings, bindings, |name| var(&call.env, name));
-    Reply::json(health.status(), &health)
+    Reply::json(health.status(), &health).into()
 }

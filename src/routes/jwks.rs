@@ -1,4 +1,4 @@
-//! An issuer's public keys, and the signature of a token: fetched and verified with what the platform has.
+//! Fetches an issuer's public keys, and verifies the signature of a token by WebCrypto.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,13 +18,13 @@ use crate::auth::jwt::{Algorithm, Issuer, Token};
 use crate::auth::unauthenticated;
 use crate::problem::Failure;
 
-/// How long an issuer may take. Somebody waits.
+/// How long an issuer may take. The caller waits meanwhile.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// When a client that came while another request asked the issuer may come again: by then that one is over.
+/// A client that came during another request's fetch may come again after this time: that fetch is over by then.
 const RETRY_AFTER_S: u64 = 5;
 
 thread_local! {
-    // By the name of the issuer. Borrowed for single look-ups only, never across an await. Bounded by the configuration.
+    // By the issuer's name. Each borrow lasts for one look-up, never across an await. The configuration bounds the map.
     static KNOWN: RefCell<BTreeMap<String, Known>> = const { RefCell::new(BTreeMap::new()) };
 }
 
@@ -48,11 +48,11 @@ extern "C" {
     ) -> Result<Promise, JsValue>;
 }
 
-/// Whether the issuer signed the token.
+/// Tells whether the issuer signed the token.
 pub async fn signed_by(issuer: &Issuer, token: &Token<'_>, now: u64) -> Result<bool, Failure> {
     let key = match look(issuer, token, now) {
         Lookup::Fetch => {
-            // Before anything is awaited: of the requests that come together, one asks.
+            // Before the first await, so that one of several concurrent requests fetches.
             KNOWN.with_borrow_mut(|known| known.entry(issuer.name.clone()).or_default().asks(now));
             fetch(issuer, now).await;
             look(issuer, token, now)
@@ -65,7 +65,7 @@ pub async fn signed_by(issuer: &Issuer, token: &Token<'_>, now: u64) -> Result<b
             .map_err(|error| Failure::Internal { doing: "verifying a token", error: format!("{error:?}") }),
         Lookup::Unknown => Ok(false),
         Lookup::Fetch | Lookup::Unavailable => {
-            let detail = "the keys of the token's issuer could not be fetched; try again in a moment";
+            let detail = "could not fetch the keys of the token's issuer; try again in a moment";
             let error = ApiError::new(ErrorCode::IssuerUnavailable, detail);
             Err(ApiError { retry_after_s: Some(RETRY_AFTER_S), ..error }.into())
         }
@@ -105,7 +105,7 @@ async fn fetch(issuer: &Issuer, now: u64) {
 
 async fn read(url: &str, signal: &worker::AbortSignal) -> worker::Result<Vec<u8>> {
     let mut init = RequestInit::new();
-    // A redirect would let somebody else say which keys are good.
+    // A redirect would let another server choose the keys.
     init.with_method(Method::Get).with_redirect(RequestRedirect::Manual);
     let mut response = Fetch::Request(Request::new_with_init(url, &init)?).send_with_signal(signal).await?;
     if response.status_code() != 200 {
@@ -145,5 +145,5 @@ async fn verify(key: &Jwk, algorithm: Algorithm, token: &Token<'_>) -> Result<bo
 
 /// The refusal of a token.
 pub fn refused() -> Failure {
-    unauthenticated("the token is not valid (any more)").into()
+    unauthenticated("the token is invalid or expired").into()
 }

@@ -1,39 +1,38 @@
-//! What the service remembers about a user, for the user: to look through and to take back.
+//! The service's memories of a user, for the user to read and to delete.
 
 use features::knowledge::{KnowledgeError, Memories};
 use platform::storage::memories::D1Memories;
 use wire::protocol::{ApiError, ErrorCode, MemoryList, Owner};
 
+use crate::call::{Answer, Call};
 use crate::cursor::ListCursor;
 use crate::problem::Failure;
 use crate::query::{self, Page};
 use crate::reply::Reply;
-use crate::serve::Call;
 
 /// `GET /api/memories`: newest first.
-pub async fn list(call: &Call, owner: &Owner) -> Result<Reply, Failure> {
+pub async fn list(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
     let Page { limit, cursor } = query::page(call.query())?;
-    let after = cursor.as_deref().map(ListCursor::decode).transpose()?;
-    let (at, id) = after.map(|after| (after.at, after.id.to_string())).unzip();
+    let (at, id) = ListCursor::place(cursor.as_deref())?.unzip();
     // One row more than asked for tells whether there is another page.
     let page = of(call, owner).page(limit + 1, at.zip(id.as_deref())).await;
     let mut memories = page.map_err(unreachable)?;
     let next_cursor = ListCursor::cut(&mut memories, limit, |memory| (memory.updated_at, &memory.id));
-    Ok(Reply::json(200, &MemoryList { memories, next_cursor }))
+    Ok(Reply::json(200, &MemoryList { memories, next_cursor }).into())
 }
 
 /// `DELETE /api/memories/{id}`.
-pub async fn forget(call: &Call, owner: &Owner, id: &str) -> Result<Reply, Failure> {
+pub async fn forget(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
     match of(call, owner).forget(id).await.map_err(unreachable)? {
-        true => Ok(Reply::empty()),
+        true => Ok(Reply::empty().into()),
         false => Err(ApiError::new(ErrorCode::MemoryNotFound, "there is no memory with this id").into()),
     }
 }
 
 /// `DELETE /api/memories`: all of them.
-pub async fn clear(call: &Call, owner: &Owner) -> Result<Reply, Failure> {
+pub async fn clear(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
     of(call, owner).clear().await.map_err(unreachable)?;
-    Ok(Reply::empty())
+    Ok(Reply::empty().into())
 }
 
 fn of(call: &Call, owner: &Owner) -> D1Memories {
@@ -41,5 +40,5 @@ fn of(call: &Call, owner: &Owner) -> D1Memories {
 }
 
 fn unreachable(KnowledgeError(error): KnowledgeError) -> Failure {
-    Failure::internal("asking for memories")(error)
+    Failure::internal("reading or writing memories")(error)
 }

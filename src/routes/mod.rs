@@ -1,5 +1,5 @@
-//! What the routes do: one file a resource. Whoever asks is known before anything else is looked at, so that without
-//! a credential nothing can be learned, not even which ids are well-formed.
+//! What the routes do: one file a resource. A request is admitted before anything else in it is read. So a caller
+//! without a credential learns nothing, not even whether an id is well-formed.
 
 mod answers;
 mod chat;
@@ -21,203 +21,106 @@ mod usage;
 
 use wire::protocol::{ThreadChange, ThreadCommand};
 
-use crate::body;
+use crate::auth::scope::Access;
+use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::query;
 use crate::reply::Reply;
-use crate::router::Route;
-use crate::serve::{Answer, Call};
-use files::Place;
+use crate::router::{Route, Row};
+use files::WorkspaceName::{Named, OfThread};
 
 /// The description of the API, as `make openapi` wrote it (`src/openapi`).
 const OPENAPI: &[u8] = include_bytes!("../openapi/openapi.json");
 
-/// Does what a route asks for.
-pub async fn dispatch(call: &mut Call, route: Route<'_>) -> Result<Answer, Failure> {
-    // Whoever watches over the service asks often.
-    if route != Route::Health {
+/// Admits a request by the row of its route, reads its body, and does what the route is for. Longer than a function should
+/// be, because it has one arm for each route.
+pub async fn dispatch(call: &mut Call, row: &Row, route: Route<'_>) -> Result<Answer, Failure> {
+    if row.access != Access::Unlimited {
         damper::check(call).await?;
     }
+    let caller = credentials::admit(call, row).await?;
+    let body = call.body(row.body).await?;
+    let call = &*call;
     match route {
-        Route::Health => Ok(Answer::Ours(health::report(call))),
-        Route::OpenApi => Ok(Answer::Ours(Reply::bytes(200, "application/json", OPENAPI.to_vec()))),
-        Route::Session => session::open(call).await.map(Answer::Ours),
-        Route::SignOut => session::sign_out(call).await.map(Answer::Ours),
-        Route::Chat => {
-            let owner = credentials::to_change(call).await?;
-            chat::start(call, owner).await.map(Answer::Object)
-        }
-        Route::Models => {
-            credentials::to_read(call).await?;
-            models::list(call).map(Answer::Ours)
-        }
-        Route::Threads => {
-            let owner = credentials::to_read(call).await?;
-            threads::list(call, &owner).await.map(Answer::Ours)
-        }
-        Route::Thread { id } => {
-            let owner = credentials::to_read(call).await?;
-            threads::ask(call, owner, id, ThreadCommand::Detail).await
-        }
+        Route::Health => Ok(health::report(call)),
+        Route::OpenApi => Ok(Reply::bytes(200, "application/json", OPENAPI.to_vec()).into()),
+        Route::Session => session::open(call, &body).await,
+        Route::SignOut => session::sign_out(call).await,
+        Route::Chat => chat::start(call, caller.owner()?, &body).await,
+        Route::Models => models::list(call),
+        Route::Threads => threads::list(call, &caller.owner()?).await,
+        Route::Thread { id } => threads::ask(call, caller.owner()?, id, ThreadCommand::Detail).await,
         Route::RenameThread { id } => {
-            let owner = credentials::to_change(call).await?;
-            body::require_json(call.header("content-type").as_deref())?;
-            let ThreadChange { title } = ThreadChange::parse(&call.body().await?)?;
-            threads::ask(call, owner, id, ThreadCommand::Rename { title }).await
+            let ThreadChange { title } = ThreadChange::parse(&body)?;
+            threads::ask(call, caller.owner()?, id, ThreadCommand::Rename { title }).await
         }
-        Route::DeleteThread { id } => {
-            let owner = credentials::to_change(call).await?;
-            threads::ask(call, owner, id, ThreadCommand::Delete).await
-        }
+        Route::DeleteThread { id } => threads::ask(call, caller.owner()?, id, ThreadCommand::Delete).await,
         Route::Messages { id } => {
-            let owner = credentials::to_read(call).await?;
             let query::Page { limit, cursor } = query::page(call.query())?;
-            threads::ask(call, owner, id, ThreadCommand::Messages { limit, cursor }).await
+            threads::ask(call, caller.owner()?, id, ThreadCommand::Messages { limit, cursor }).await
         }
         Route::Sent { id, message } => {
-            let owner = credentials::to_read(call).await?;
-            threads::ask(call, owner, id, ThreadCommand::Sent { message_id: message.to_owned() }).await
+            let command = ThreadCommand::Sent { message_id: message.to_owned() };
+            threads::ask(call, caller.owner()?, id, command).await
         }
         Route::Stream { id } => {
-            let owner = credentials::to_read(call).await?;
             let after = query::after(call.query(), call.header("last-event-id").as_deref())?;
-            threads::ask(call, owner, id, ThreadCommand::Stream { after }).await
+            threads::ask(call, caller.owner()?, id, ThreadCommand::Stream { after }).await
         }
-        Route::Cancel { id } => {
-            let owner = credentials::to_change(call).await?;
-            threads::ask(call, owner, id, ThreadCommand::Cancel).await
-        }
-        Route::ToolResults { id } => {
-            let owner = credentials::to_change(call).await?;
-            answers::tool_result(call, owner, id).await
-        }
+        Route::Cancel { id } => threads::ask(call, caller.owner()?, id, ThreadCommand::Cancel).await,
+        Route::ToolResults { id } => answers::tool_result(call, caller.owner()?, id, &body).await,
         Route::Approval { id, approval } => {
-            let owner = credentials::to_change(call).await?;
-            answers::approval(call, owner, id, approval).await
+            answers::approval(call, caller.owner()?, id, approval, &body).await
         }
-        Route::Approvals { id } => {
-            let owner = credentials::to_read(call).await?;
-            threads::ask(call, owner, id, ThreadCommand::Approvals).await
-        }
+        Route::Approvals { id } => threads::ask(call, caller.owner()?, id, ThreadCommand::Approvals).await,
         Route::WithdrawApproval { id, approval } => {
-            let owner = credentials::to_change(call).await?;
-            threads::ask(call, owner, id, ThreadCommand::WithdrawApproval { tool: approval.to_owned() }).await
+            let command = ThreadCommand::WithdrawApproval { tool: approval.to_owned() };
+            threads::ask(call, caller.owner()?, id, command).await
         }
-        Route::Files { id } => {
-            let owner = credentials::to_read(call).await?;
-            files::list(call, owner, Place::Thread(id)).await
-        }
-        Route::File { id, path } => {
-            let owner = credentials::to_read(call).await?;
-            files::get(call, owner, Place::Thread(id), path).await
-        }
-        Route::PutFile { id, path } => {
-            let owner = credentials::to_change(call).await?;
-            files::put(call, owner, Place::Thread(id), path).await
-        }
-        Route::DeleteFile { id, path } => {
-            let owner = credentials::to_change(call).await?;
-            files::delete(call, owner, Place::Thread(id), path).await
-        }
-        Route::Workspaces => {
-            let owner = credentials::to_read(call).await?;
-            files::workspaces(call, &owner).await.map(Answer::Ours)
-        }
+        Route::Files { id } => files::list(call, caller.owner()?, OfThread(id)).await,
+        Route::File { id, path } => files::get(call, caller.owner()?, OfThread(id), path).await,
+        Route::PutFile { id, path } => files::put(call, caller.owner()?, OfThread(id), path, body).await,
+        Route::DeleteFile { id, path } => files::delete(call, caller.owner()?, OfThread(id), path).await,
+        Route::Workspaces => files::workspaces(call, &caller.owner()?).await,
         Route::DeleteWorkspace { workspace } => {
-            let owner = credentials::to_change(call).await?;
-            files::delete_workspace(call, owner, workspace).await
+            files::delete_workspace(call, caller.owner()?, workspace).await
         }
-        Route::WorkspaceFiles { workspace } => {
-            let owner = credentials::to_read(call).await?;
-            files::list(call, owner, Place::Workspace(workspace)).await
-        }
+        Route::WorkspaceFiles { workspace } => files::list(call, caller.owner()?, Named(workspace)).await,
         Route::WorkspaceFile { workspace, path } => {
-            let owner = credentials::to_read(call).await?;
-            files::get(call, owner, Place::Workspace(workspace), path).await
+            files::get(call, caller.owner()?, Named(workspace), path).await
         }
         Route::PutWorkspaceFile { workspace, path } => {
-            let owner = credentials::to_change(call).await?;
-            files::put(call, owner, Place::Workspace(workspace), path).await
+            files::put(call, caller.owner()?, Named(workspace), path, body).await
         }
         Route::DeleteWorkspaceFile { workspace, path } => {
-            let owner = credentials::to_change(call).await?;
-            files::delete(call, owner, Place::Workspace(workspace), path).await
+            files::delete(call, caller.owner()?, Named(workspace), path).await
         }
-        Route::Collections => {
-            let owner = credentials::to_read(call).await?;
-            collections::list(call, &owner).await.map(Answer::Ours)
-        }
-        Route::NewCollection => {
-            let owner = credentials::to_change(call).await?;
-            collections::create(call, &owner).await.map(Answer::Ours)
-        }
-        Route::Collection { collection } => {
-            let owner = credentials::to_read(call).await?;
-            collections::get(call, &owner, collection).await.map(Answer::Ours)
-        }
+        Route::Collections => collections::list(call, &caller.owner()?).await,
+        Route::NewCollection => collections::create(call, &caller.owner()?, &body).await,
+        Route::Collection { collection } => collections::get(call, &caller.owner()?, collection).await,
         Route::DeleteCollection { collection } => {
-            let owner = credentials::to_change(call).await?;
-            collections::delete(call, &owner, collection).await.map(Answer::Ours)
+            collections::delete(call, &caller.owner()?, collection).await
         }
-        Route::Documents { collection } => {
-            let owner = credentials::to_read(call).await?;
-            collections::documents(call, &owner, collection).await.map(Answer::Ours)
-        }
-        Route::AddDocument { collection } => {
-            let owner = credentials::to_upload(call).await?;
-            collections::add(call, &owner, collection).await.map(Answer::Ours)
-        }
+        Route::Documents { collection } => collections::documents(call, &caller.owner()?, collection).await,
+        Route::AddDocument { collection } => collections::add(call, &caller.owner()?, collection, body).await,
         Route::DeleteDocument { collection, document } => {
-            let owner = credentials::to_change(call).await?;
-            collections::remove(call, &owner, collection, document).await.map(Answer::Ours)
+            collections::remove(call, &caller.owner()?, collection, document).await
         }
         Route::SearchCollection { collection } => {
-            let owner = credentials::to_read(call).await?;
-            collections::search(call, &owner, collection).await.map(Answer::Ours)
+            collections::search(call, &caller.owner()?, collection).await
         }
-        Route::Memories => {
-            let owner = credentials::to_read(call).await?;
-            memories::list(call, &owner).await.map(Answer::Ours)
+        Route::Memories => memories::list(call, &caller.owner()?).await,
+        Route::ForgetMemories => memories::clear(call, &caller.owner()?).await,
+        Route::ForgetMemory { memory } => memories::forget(call, &caller.owner()?, memory).await,
+        Route::Templates => projects::templates(call, &caller.owner()?).await,
+        Route::Projects => projects::list(call, &caller.owner()?).await,
+        Route::Project { project } => projects::get(call, &caller.owner()?, project).await,
+        Route::ProjectDocument { project, document } => {
+            projects::document(call, &caller.owner()?, project, document).await
         }
-        Route::ForgetMemories => {
-            let owner = credentials::to_change(call).await?;
-            memories::clear(call, &owner).await.map(Answer::Ours)
-        }
-        Route::ForgetMemory { memory } => {
-            let owner = credentials::to_change(call).await?;
-            memories::forget(call, &owner, memory).await.map(Answer::Ours)
-        }
-        Route::Templates => {
-            let owner = credentials::to_read(call).await?;
-            projects::templates(call, &owner).await.map(Answer::Ours)
-        }
-        Route::Projects => {
-            let owner = credentials::to_read(call).await?;
-            projects::list(call, &owner).await.map(Answer::Ours)
-        }
-        Route::Project { project: id } => {
-            let owner = credentials::to_read(call).await?;
-            projects::get(call, &owner, id).await.map(Answer::Ours)
-        }
-        Route::ProjectDocument { project: id, document } => {
-            let owner = credentials::to_read(call).await?;
-            projects::document(call, &owner, id, document).await.map(Answer::Ours)
-        }
-        Route::Usage => {
-            let owner = credentials::to_read(call).await?;
-            usage::sums(call, &owner).await.map(Answer::Ours)
-        }
-        Route::Keys => {
-            let by = credentials::to_administer(call).await?;
-            keys::list(call, &by).await.map(Answer::Ours)
-        }
-        Route::MintKey => {
-            let by = credentials::to_administer(call).await?;
-            keys::mint(call, &by).await.map(Answer::Ours)
-        }
-        Route::RevokeKey { prefix } => {
-            let by = credentials::to_administer(call).await?;
-            keys::revoke(call, &by, prefix).await.map(Answer::Ours)
-        }
+        Route::Usage => usage::sums(call, &caller.owner()?).await,
+        Route::Keys => keys::list(call, &caller.verified()?).await,
+        Route::MintKey => keys::mint(call, &caller.verified()?, &body).await,
+        Route::RevokeKey { prefix } => keys::revoke(call, &caller.verified()?, prefix).await,
     }
 }

@@ -1,4 +1,4 @@
-//! The way to a thread's object.
+//! Requests to a thread's object.
 
 use wire::protocol::ThreadEnvelope;
 use worker::js_sys::Uint8Array;
@@ -10,7 +10,7 @@ use worker::{Env, Result};
 
 use crate::problem::Failure;
 
-/// Asks the object and gives back its very response: `worker`'s own types would rebuild it around the stream.
+/// Asks the object and returns its very response. `worker`'s own types would rebuild it around the stream.
 pub async fn ask(env: &Env, envelope: &ThreadEnvelope) -> std::result::Result<Response, Failure> {
     send(env, envelope).await.map_err(Failure::internal("asking a thread's object"))
 }
@@ -21,7 +21,7 @@ async fn send(env: &Env, envelope: &ThreadEnvelope) -> Result<Response> {
     let init = RequestInit::new();
     init.set_method("POST");
     init.set_body(&Uint8Array::from(serde_json::to_vec(envelope)?.as_slice()));
-    // The host means nothing: the stub decides where it goes.
+    // The stub chooses the object; the host is a placeholder.
     let request = Request::new_with_str_and_init("https://thread/", &init)?;
     let response = JsFuture::from(object.fetch_with_request(&request)?).await?;
     Ok(response.dyn_into()?)

@@ -1,4 +1,4 @@
-//! The user's projects, for reading: what the agent's tools make and change.
+//! The user's projects, for reading. The agent's tools create and change them.
 
 use features::projects::item::{Body, Item, Kind, built_in};
 use features::projects::{Projects, ProjectsError};
@@ -8,12 +8,12 @@ use wire::protocol::{
     ProjectTask, TemplateEntry, TemplateList,
 };
 
+use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::reply::Reply;
-use crate::serve::Call;
 
-/// `GET /api/templates`: those that everybody has, then the user's own.
-pub async fn templates(call: &Call, owner: &Owner) -> Result<Reply, Failure> {
+/// `GET /api/templates`: the built-in ones, then the user's own.
+pub async fn templates(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
     let own = projects_of(call, owner).list(Kind::Template, None).await.map_err(unreachable)?;
     let entry = |Item { id, title, body, .. }: Item| match body {
         Body::Template { description, tasks } => {
@@ -23,17 +23,17 @@ pub async fn templates(call: &Call, owner: &Owner) -> Result<Reply, Failure> {
         _ => None,
     };
     let templates = built_in().into_iter().chain(own).filter_map(entry).collect();
-    Ok(Reply::json(200, &TemplateList { templates }))
+    Ok(Reply::json(200, &TemplateList { templates }).into())
 }
 
 /// `GET /api/projects`.
-pub async fn list(call: &Call, owner: &Owner) -> Result<Reply, Failure> {
+pub async fn list(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
     let projects = projects_of(call, owner).list(Kind::Project, None).await.map_err(unreachable)?;
-    Ok(Reply::json(200, &ProjectList { projects: projects.iter().map(entry).collect() }))
+    Ok(Reply::json(200, &ProjectList { projects: projects.iter().map(entry).collect() }).into())
 }
 
 /// `GET /api/projects/{id}`: with its tasks and the titles of its documents.
-pub async fn get(call: &Call, owner: &Owner, id: &str) -> Result<Reply, Failure> {
+pub async fn get(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
     let projects = projects_of(call, owner);
     let project = projects.get(Kind::Project, id).await.map_err(unreachable)?.ok_or_else(not_found)?;
     let tasks = projects.list(Kind::Task, Some(id)).await.map_err(unreachable)?;
@@ -54,23 +54,22 @@ pub async fn get(call: &Call, owner: &Owner, id: &str) -> Result<Reply, Failure>
         title: item.title.clone(),
         updated_at: item.updated_at,
     };
-    Ok(Reply::json(
-        200,
-        &ProjectDetail {
-            project: entry(&project),
-            tasks: tasks.iter().filter_map(task).collect(),
-            documents: documents.iter().map(document).collect(),
-        },
-    ))
+    let detail = ProjectDetail {
+        project: entry(&project),
+        tasks: tasks.iter().filter_map(task).collect(),
+        documents: documents.iter().map(document).collect(),
+    };
+    Ok(Reply::json(200, &detail).into())
 }
 
 /// `GET /api/projects/{id}/documents/{document}`.
-pub async fn document(call: &Call, owner: &Owner, id: &str, document: &str) -> Result<Reply, Failure> {
+pub async fn document(call: &Call, owner: &Owner, id: &str, document: &str) -> Result<Answer, Failure> {
     let found = projects_of(call, owner).get(Kind::Document, document).await.map_err(unreachable)?;
     let found = found.filter(|item| item.project_id.as_deref() == Some(id)).ok_or_else(not_found)?;
     let Item { id, title, body, updated_at, .. } = found;
     let Body::Document { content } = body else { return Err(not_found().into()) };
-    Ok(Reply::json(200, &DocumentDetail { entry: DocumentEntry { id, title, updated_at }, content }))
+    let entry = DocumentEntry { id, title, updated_at };
+    Ok(Reply::json(200, &DocumentDetail { entry, content }).into())
 }
 
 fn entry(item: &Item) -> ProjectEntry {
@@ -97,5 +96,5 @@ fn not_found() -> ApiError {
 }
 
 fn unreachable(ProjectsError(error): ProjectsError) -> Failure {
-    Failure::internal("the projects")(error)
+    Failure::internal("reading projects")(error)
 }

@@ -1,4 +1,4 @@
-//! What an upload takes of a day's quotas: reserved before anything is stored or embedded, settled when that is over.
+//! The share of an upload in a day's quotas: reserved before anything is stored or embedded, settled afterwards.
 
 use platform::accounts;
 use platform::quota::{Rule, Stored, UploadAsk};
@@ -6,20 +6,20 @@ use wire::protocol::{ApiError, ErrorCode, Owner};
 use worker::console_error;
 
 use crate::auth::session;
+use crate::call::Call;
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
-use crate::serve::Call;
 
 /// An upload of a user.
 pub struct Upload {
     tenant: String,
     key: String,
-    /// The accounts that are limited. Where there are none, nobody is asked.
+    /// The limits that apply. Without any, the quota object is not asked.
     rules: Vec<Rule>,
 }
 
 impl Upload {
-    /// One that has reserved nothing yet.
+    /// An upload that has reserved nothing yet.
     pub fn of(call: &Call, owner: &Owner) -> Result<Self, Failure> {
         let quotas =
             accounts::quotas(&call.env).map_err(|why| ApiError::new(ErrorCode::Misconfigured, why))?;
@@ -30,7 +30,7 @@ impl Upload {
         Ok(Upload { tenant: owner.tenant.clone(), key, rules })
     }
 
-    /// Reserves all that the upload needs, what it has reserved before included.
+    /// Reserves the upload's whole need. This replaces an earlier, smaller reservation.
     pub async fn reserve(&self, call: &Call, need: Stored) -> Result<(), Failure> {
         if self.rules.is_empty() {
             return Ok(());
@@ -42,8 +42,8 @@ impl Upload {
             .map_err(|why| ApiError::from(why).into())
     }
 
-    /// Tells what the upload came to: nothing, where it failed. Should that fail, it keeps what it reserved until the day
-    /// is over.
+    /// Replaces the reservation by the upload's real usage, which is zero where the upload failed. Should that fail, the
+    /// reservation stands until the day is over.
     pub fn settle(self, call: &Call, used: Stored) {
         if self.rules.is_empty() {
             return;

@@ -50,13 +50,13 @@ fn a_key_is_found_by_its_id() {
     assert_eq!(two.find(None), None, "which one?");
     assert!(one.find(None).is_some(), "there is but one");
     assert_eq!(one.find(Some("b")), None);
-    // What is imported has no private member, and nothing that could disagree with the import.
+    // The import gets no private member, and no member that could contradict it.
     let imported = serde_json::to_value(one.find(None).unwrap()).unwrap();
     assert_eq!(imported, json!({ "kty": "EC", "crv": "P-256", "x": "x", "y": "y" }));
 }
 
 #[test]
-fn what_is_no_set_is_an_error() {
+fn a_malformed_set_is_an_error() {
     for json in ["", "{", "[]", "{}", r#"{"keys": {}}"#, "<html>"] {
         assert!(KeySet::parse(json.as_bytes(), RS256).is_err(), "{json}");
     }
@@ -75,16 +75,16 @@ fn look(known: &Known, kid: &str, at: u64) -> &'static str {
 
 #[test]
 fn one_request_asks_the_issuer_and_the_others_do_not_wait_for_it() {
-    // Nothing is known yet: of many that come together one asks, and the others are told to try again.
+    // No set is known yet: one of many concurrent requests asks, and the others are told to try again.
     let mut known = Known::default();
     assert_eq!(look(&known, "a", 1_000), "fetch");
     known.asks(1_000);
     assert_eq!(look(&known, "a", 1_000), "unavailable");
     assert_eq!(look(&known, "a", 1_000 + AGAIN_MS - 1), "unavailable");
-    // One that was lost on the way, with the request that made it, holds up nobody for longer than that.
+    // A request that was lost on the way delays the next one no longer than that.
     assert_eq!(look(&known, "a", 1_000 + AGAIN_MS), "fetch");
 
-    // The set is old: what it has goes on while one asks.
+    // The set is old: its keys serve while one request asks.
     known.fetched(set(&[ec("a")], ES256), 1_000);
     let old = 1_000 + FRESH_MS;
     assert_eq!(look(&known, "a", old), "fetch");
@@ -94,7 +94,7 @@ fn one_request_asks_the_issuer_and_the_others_do_not_wait_for_it() {
     known.fetched(set(&[ec("b")], ES256), old);
     assert_eq!((look(&known, "a", old), look(&known, "b", old)), ("unknown", "key"));
 
-    // Nor does a set that is too old go on.
+    // A set that is too old does not serve.
     let stale = old + GRACE_MS;
     known.asks(stale);
     assert_eq!(look(&known, "b", stale), "unavailable");
@@ -107,11 +107,11 @@ fn a_set_is_fetched_when_it_is_old_or_lacks_the_key() {
     known.fetched(set(&[ec("a")], ES256), 1_000);
     assert_eq!(look(&known, "a", 1_000 + FRESH_MS - 1), "key");
     assert_eq!(look(&known, "a", 1_000 + FRESH_MS), "fetch");
-    // A key that was rotated in is found soon, and tokens with made-up keys cost one fetch in ten seconds.
+    // A new key is found soon, and tokens with made-up keys cost one fetch in ten seconds.
     assert_eq!(look(&known, "b", 1_000 + AGAIN_MS - 1), "unknown");
     assert_eq!(look(&known, "b", 1_000 + AGAIN_MS), "fetch");
 
-    // While the issuer is out of reach, what was known goes on for an hour.
+    // While the issuer is down, known keys serve for an hour.
     let at = 1_000 + FRESH_MS;
     known.failed(at);
     assert_eq!(look(&known, "a", at), "key");
@@ -122,7 +122,7 @@ fn a_set_is_fetched_when_it_is_old_or_lacks_the_key() {
     assert_eq!(look(&known, "a", late), "unavailable");
     assert_eq!(look(&known, "a", late + AGAIN_MS), "fetch");
 
-    // A key that was rotated out is gone with the next set, whatever happens after that.
+    // A withdrawn key is gone with the next set.
     let at = late + AGAIN_MS;
     known.fetched(set(&[ec("b")], ES256), at);
     assert_eq!(look(&known, "b", at), "key");

@@ -1,4 +1,4 @@
-use super::{BASE64_URL_SAFE_NO_PAD, Engine, Issuer, Method, Token, looks_like_one};
+use super::{Authority, BASE64_URL_SAFE_NO_PAD, Engine, Issuer, Token, looks_like_one};
 use serde_json::{Value, json};
 
 const NOW: u64 = 1_763_000_000_000;
@@ -34,7 +34,7 @@ fn token(header: Value, claims: Value) -> String {
 /// `tenant/user_id` of a token whose signature is good.
 fn judged(issuer: &Issuer, claims: Value) -> Option<String> {
     let token = token(json!({ "alg": "RS256" }), claims);
-    let verified = issuer.verify(&Token::parse(&token)?, Method::Bearer, NOW)?;
+    let verified = issuer.verify(&Token::parse(&token)?, Authority::Bearer, NOW)?;
     let owner = verified.principal.owner;
     Some(format!("{}/{}", owner.tenant, owner.user_id()))
 }
@@ -84,7 +84,7 @@ fn a_user_belongs_to_its_issuer_and_tenant() {
 }
 
 #[test]
-fn a_token_is_taken_only_from_where_it_belongs_and_with_the_pinned_algorithm() {
+fn a_token_needs_its_own_header_and_the_pinned_algorithm() {
     let issuers = [
         issuer(json!({})),
         issuer(json!({ "name": "ec", "issuer": "https://ec.example", "algorithm": "ES256" })),
@@ -93,28 +93,28 @@ fn a_token_is_taken_only_from_where_it_belongs_and_with_the_pinned_algorithm() {
         ),
     ];
     let table = [
-        ("https://id.acme.example", "RS256", Method::Bearer, Some("acme")),
-        ("https://id.acme.example", "RS256", Method::Ambient, None),
-        ("https://id.acme.example", "none", Method::Bearer, None),
-        ("https://id.acme.example", "HS256", Method::Bearer, None),
-        ("https://id.acme.example", "rs256", Method::Bearer, None),
-        ("https://id.acme.example", "ES256", Method::Bearer, None),
-        ("https://ec.example", "ES256", Method::Bearer, Some("ec")),
-        ("https://ec.example", "RS256", Method::Bearer, None),
-        ("https://team.example", "RS256", Method::Ambient, Some("access")),
-        ("https://team.example", "RS256", Method::Bearer, None),
-        ("https://evil.example", "RS256", Method::Bearer, None),
+        ("https://id.acme.example", "RS256", Authority::Bearer, Some("acme")),
+        ("https://id.acme.example", "RS256", Authority::Ambient, None),
+        ("https://id.acme.example", "none", Authority::Bearer, None),
+        ("https://id.acme.example", "HS256", Authority::Bearer, None),
+        ("https://id.acme.example", "rs256", Authority::Bearer, None),
+        ("https://id.acme.example", "ES256", Authority::Bearer, None),
+        ("https://ec.example", "ES256", Authority::Bearer, Some("ec")),
+        ("https://ec.example", "RS256", Authority::Bearer, None),
+        ("https://team.example", "RS256", Authority::Ambient, Some("access")),
+        ("https://team.example", "RS256", Authority::Bearer, None),
+        ("https://evil.example", "RS256", Authority::Bearer, None),
     ];
-    for (iss, alg, method, expected) in table {
+    for (iss, alg, authority, expected) in table {
         let token = token(json!({ "alg": alg }), claims(json!({ "iss": iss })));
         let found = Token::parse(&token).unwrap();
-        let found = found.issuer(&issuers, method).map(|issuer| issuer.name.as_str());
-        assert_eq!(found, expected, "{iss} {alg} {method:?}");
+        let found = found.issuer(&issuers, authority).map(|issuer| issuer.name.as_str());
+        assert_eq!(found, expected, "{iss} {alg} {authority:?}");
     }
 }
 
 #[test]
-fn what_is_no_token_is_refused() {
+fn a_malformed_token_is_refused() {
     let good = json!({ "alg": "RS256", "kid": "k", "typ": "JWT" });
     let parsed = token(good.clone(), claims(json!({})));
     let parsed = Token::parse(&parsed).unwrap();

@@ -1,18 +1,18 @@
 use super::{
-    BASE64_URL_SAFE_NO_PAD, Engine, LIFETIME_MS, Session, SessionKey, SessionKeys, clear_cookie, set_cookie,
-    token_in,
+    AnonymousSession, BASE64_URL_SAFE_NO_PAD, Engine, LIFETIME_MS, SessionSecret, SessionSecrets,
+    clear_cookie, set_cookie, token_in,
 };
 use uuid::Uuid;
 
 const NOW: u64 = 1_763_000_000_000;
 const DAY: u64 = 24 * 3_600_000;
 
-fn key(secret: char) -> SessionKey {
-    SessionKey::from_secret(&secret.to_string().repeat(32)).unwrap()
+fn key(secret: char) -> SessionSecret {
+    SessionSecret::from_secret(&secret.to_string().repeat(32)).unwrap()
 }
 
-fn session() -> Session {
-    Session::begin(Uuid::from_u128(0x0190_a0a0), NOW)
+fn session() -> AnonymousSession {
+    AnonymousSession::begin(Uuid::from_u128(0x0190_a0a0), NOW)
 }
 
 #[test]
@@ -25,9 +25,9 @@ fn a_token_proves_its_session_until_it_is_over() {
 }
 
 #[test]
-fn a_new_secret_logs_nobody_out() {
+fn everybody_stays_logged_in_under_a_new_secret() {
     let [old, new, other] = ['a', 'b', 'c'].map(|secret| secret.to_string().repeat(32));
-    let keys = |secrets: &[&str]| SessionKeys::from_secrets(&secrets.join(" , ")).unwrap();
+    let keys = |secrets: &[&str]| SessionSecrets::from_secrets(&secrets.join(" , ")).unwrap();
     let (before, during, after) = (keys(&[&old]), keys(&[&new, &old]), keys(&[&new]));
     let token = before.sign(&session());
     assert_eq!(during.verify(&token, NOW), Some(session()), "what the old secret signed goes on");
@@ -54,12 +54,12 @@ fn each_secret_of_a_list_is_long_enough() {
         (eight.clone(), true),
         (format!("{eight},{long}"), false),
     ] {
-        assert_eq!(SessionKeys::from_secrets(&secrets).is_some(), good, "{secrets}");
+        assert_eq!(SessionSecrets::from_secrets(&secrets).is_some(), good, "{secrets}");
     }
 }
 
 #[test]
-fn whoever_changes_a_token_breaks_it() {
+fn a_changed_token_is_invalid() {
     let token = key('a').sign(&session());
     for end in 0..token.len() {
         let cut: String = token.chars().take(end).collect();
@@ -79,7 +79,7 @@ fn forged_tokens_are_refused() {
         key('a').sign(&session()).split('.').map(str::to_owned).collect::<Vec<_>>().try_into().unwrap();
     let foreign = key('b').sign(&session());
     let (_, foreign) = foreign.split_once('.').unwrap();
-    let longer = Session { expires_at: NOW + 10 * LIFETIME_MS, ..session() };
+    let longer = AnonymousSession { expires_at: NOW + 10 * LIFETIME_MS, ..session() };
     let longer = key('b').sign(&longer);
     let longer = longer.split('.').nth(1).unwrap();
     let empty_mac = BASE64_URL_SAFE_NO_PAD.encode([]);
@@ -109,8 +109,8 @@ fn forged_tokens_are_refused() {
 
 #[test]
 fn a_secret_has_32_bytes() {
-    assert!(SessionKey::from_secret(&"x".repeat(31)).is_none());
-    assert!(SessionKey::from_secret(&"x".repeat(32)).is_some());
+    assert!(SessionSecret::from_secret(&"x".repeat(31)).is_none());
+    assert!(SessionSecret::from_secret(&"x".repeat(32)).is_some());
     assert!(!format!("{:?}", key('q')).contains("qqq"));
 }
 
@@ -155,7 +155,7 @@ fn the_token_is_found_among_other_cookies() {
     ];
     for (cookies, token) in table {
         assert_eq!(token_in(cookies, false), token, "{cookies}");
-        // Over https only the name that no other host can set.
+        // Over https the cookie has the name that no other host can set.
         assert_eq!(token_in(cookies, true), None, "{cookies}");
     }
     assert_eq!(token_in("espalier_session=planted; __Host-espalier_session=own", true), Some("own"));

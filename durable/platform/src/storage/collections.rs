@@ -9,7 +9,8 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use worker::{Env, console_error};
 
-use super::knowledge::{Asked, Asking, number, rows, text};
+use super::d1::{number, text};
+use super::knowledge::{Asked, Asking, rows};
 use super::rows::arrays;
 use super::vectors::{Near, Vectors};
 use features::knowledge::chunks::Chunk;

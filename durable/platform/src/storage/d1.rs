@@ -1,7 +1,7 @@
-//! D1, the index across threads: takes an outbox's statements as one batch.
+//! D1, the index across threads: the one place that opens it. Takes an outbox's statements as one batch.
 
 use wasm_bindgen::JsValue;
-use worker::{D1Database, Env};
+use worker::{D1Database, D1PreparedStatement, D1Result, Env};
 
 use super::StoreError;
 use super::outgoing::{Outgoing, statements};
@@ -9,19 +9,37 @@ use super::outgoing::{Outgoing, statements};
 /// The name of the binding (wrangler.toml).
 pub const BINDING: &str = "DB";
 
+/// Opens the database.
+pub fn database(env: &Env) -> worker::Result<D1Database> {
+    env.d1(BINDING)
+}
+
+/// Runs all statements in one transaction, or none of them.
+pub async fn batch(env: &Env, statements: Vec<D1PreparedStatement>) -> worker::Result<Vec<D1Result>> {
+    let results = database(env)?.batch(statements).await?;
+    match results.iter().find_map(D1Result::error) {
+        Some(error) => Err(error.into()),
+        None => Ok(results),
+    }
+}
+
+/// A text as a parameter.
+pub fn text(value: &str) -> JsValue {
+    JsValue::from_str(value)
+}
+
+/// A number as a parameter. As a float: D1 has no 64-bit integers, and milliseconds do not fit into 32.
+pub fn number(value: u64) -> JsValue {
+    JsValue::from_f64(value as f64)
+}
+
 /// Tells D1 the news of one thread, all of it or nothing.
 pub async fn tell(env: &Env, outbox: &[Outgoing]) -> Result<(), StoreError> {
     let failed = |error: worker::Error| StoreError(format!("D1: {error}"));
-    let database: D1Database = env.d1(BINDING).map_err(failed)?;
-    let mut batch = Vec::new();
+    let database = database(env).map_err(failed)?;
+    let mut prepared = Vec::new();
     for statement in statements(outbox)? {
-        let prepared = database.prepare(statement.sql);
-        batch.push(prepared.bind(&[JsValue::from_str(&statement.rows)]).map_err(failed)?);
+        prepared.push(database.prepare(statement.sql).bind(&[text(&statement.rows)]).map_err(failed)?);
     }
-    for result in database.batch(batch).await.map_err(failed)? {
-        if let Some(error) = result.error() {
-            return Err(StoreError(format!("D1: {error}")));
-        }
-    }
-    Ok(())
+    batch(env, prepared).await.map(drop).map_err(failed)
 }

@@ -2,9 +2,9 @@
 
 use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
-use worker::{D1Database, D1PreparedStatement, D1Result, Env};
+use worker::{D1PreparedStatement, D1Result, Env};
 
-use super::d1::BINDING;
+use super::d1::{self, text};
 use features::knowledge::KnowledgeError;
 use wire::protocol::Owner;
 
@@ -28,16 +28,13 @@ impl Asking {
     ) -> Asked<D1PreparedStatement> {
         let own = [text(&self.owner.tenant), text(&self.owner.user_id())];
         let values: Vec<JsValue> = own.into_iter().chain(values).collect();
-        self.database()?.prepare(sql).bind(&values).map_err(failed)
+        let database = d1::database(&self.env).map_err(failed)?;
+        database.prepare(sql).bind(&values).map_err(failed)
     }
 
     /// All statements, or none of them.
     pub async fn batch(&self, statements: Vec<D1PreparedStatement>) -> Asked<Vec<D1Result>> {
-        let results = self.database()?.batch(statements).await.map_err(failed)?;
-        match results.iter().find_map(D1Result::error) {
-            Some(error) => Err(KnowledgeError(format!("D1: {error}"))),
-            None => Ok(results),
-        }
+        d1::batch(&self.env, statements).await.map_err(failed)
     }
 
     /// The rows of one statement.
@@ -49,10 +46,6 @@ impl Asking {
         let result = self.prepare(sql, values)?.all().await.map_err(failed)?;
         rows(&result)
     }
-
-    fn database(&self) -> Asked<D1Database> {
-        self.env.d1(BINDING).map_err(failed)
-    }
 }
 
 pub type Asked<T> = Result<T, KnowledgeError>;
@@ -60,15 +53,6 @@ pub type Asked<T> = Result<T, KnowledgeError>;
 /// The rows of a statement's result.
 pub fn rows<T: DeserializeOwned>(result: &D1Result) -> Asked<Vec<T>> {
     result.results().map_err(failed)
-}
-
-pub fn text(value: &str) -> JsValue {
-    JsValue::from_str(value)
-}
-
-/// As a float: D1 has no 64-bit integers, and milliseconds do not fit into 32.
-pub fn number(value: u64) -> JsValue {
-    JsValue::from_f64(value as f64)
 }
 
 fn failed(error: worker::Error) -> KnowledgeError {

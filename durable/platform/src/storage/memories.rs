@@ -5,7 +5,8 @@ use futures::future::LocalBoxFuture;
 use serde::Deserialize;
 use worker::Env;
 
-use super::knowledge::{Asked, Asking, number, text};
+use super::d1::{number, text};
+use super::knowledge::{Asked, Asking};
 use features::knowledge::memories::MAX_MEMORIES;
 use features::knowledge::search;
 use features::knowledge::{KnowledgeError, Memories, Remembered};

@@ -20,6 +20,8 @@ pub mod d1;
 #[cfg(target_arch = "wasm32")]
 pub mod files;
 #[cfg(target_arch = "wasm32")]
+pub mod index;
+#[cfg(target_arch = "wasm32")]
 pub mod knowledge;
 #[cfg(target_arch = "wasm32")]
 pub mod log;

@@ -5,14 +5,12 @@ use futures::future::LocalBoxFuture;
 use serde::Deserialize;
 use uuid::Uuid;
 use wasm_bindgen::JsValue;
-use worker::{D1Database, D1PreparedStatement, Env};
+use worker::{D1PreparedStatement, Env};
 
+use super::d1::{self, number};
 use features::projects::item::{Item, Kind};
 use features::projects::{Projects, ProjectsError};
 use wire::protocol::Owner;
-
-/// The name of the binding (wrangler.toml).
-const BINDING: &str = "DB";
 
 const COLUMNS: &str = "kind, id, project_id, title, body, version, operation, created_at, updated_at";
 
@@ -48,15 +46,12 @@ impl D1Projects {
         D1Projects { env: env.clone(), scope, tenant: owner.tenant.clone(), user_id: owner.user_id() }
     }
 
-    fn database(&self) -> Result<D1Database, ProjectsError> {
-        self.env.d1(BINDING).map_err(failed)
-    }
-
     /// A statement about this user: their names are its first two parameters.
     fn prepare(&self, query: &str, more: Vec<JsValue>) -> Result<D1PreparedStatement, ProjectsError> {
         let owner = [JsValue::from_str(&self.tenant), JsValue::from_str(&self.user_id)];
         let values: Vec<JsValue> = owner.into_iter().chain(more).collect();
-        self.database()?.prepare(query).bind(&values).map_err(failed)
+        let database = d1::database(&self.env).map_err(failed)?;
+        database.prepare(query).bind(&values).map_err(failed)
     }
 
     fn insert(&self, item: &Item) -> Result<D1PreparedStatement, ProjectsError> {
@@ -79,9 +74,8 @@ fn values(item: &Item) -> Result<Vec<JsValue>, ProjectsError> {
         body.into(),
         item.version.into(),
         item.operation.as_str().into(),
-        // As floats: D1 has no 64-bit integers.
-        JsValue::from_f64(item.created_at as f64),
-        JsValue::from_f64(item.updated_at as f64),
+        number(item.created_at),
+        number(item.updated_at),
     ])
 }
 
@@ -114,16 +108,8 @@ impl Projects for D1Projects {
 
     fn create(&self, items: Vec<Item>) -> LocalBoxFuture<'static, Result<(), ProjectsError>> {
         let statements: Result<Vec<_>, _> = items.iter().map(|item| self.insert(item)).collect();
-        let database = self.database();
-        async move {
-            for result in database?.batch(statements?).await.map_err(failed)? {
-                if let Some(error) = result.error() {
-                    return Err(refused(&error));
-                }
-            }
-            Ok(())
-        }
-        .boxed_local()
+        let env = self.env.clone();
+        async move { d1::batch(&env, statements?).await.map(drop).map_err(failed) }.boxed_local()
     }
 
     fn update(&self, item: Item, over: u32) -> LocalBoxFuture<'static, Result<bool, ProjectsError>> {
@@ -179,10 +165,6 @@ fn item(row: Row) -> Result<Item, ProjectsError> {
 }
 
 fn failed(error: worker::Error) -> ProjectsError {
-    refused(&error.to_string())
-}
-
-fn refused(error: &str) -> ProjectsError {
     worker::console_error!("D1: {error}");
-    ProjectsError(error.to_owned())
+    ProjectsError(error.to_string())
 }

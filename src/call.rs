@@ -1,0 +1,128 @@
+//! A request that is being answered, and its answer. `serve` makes the one and sends the other; `routes` turns one into the
+//! other.
+
+use std::rc::Rc;
+
+use futures::StreamExt;
+use worker::web_sys::Response;
+use worker::{Context, Env, Request};
+
+use crate::body::{self, Body, BoundedBody};
+use crate::origin::{self, FETCH_SITE, Provenance};
+use crate::problem::Failure;
+use crate::reply::Reply;
+use crate::settings::Settings;
+
+/// A request that is being answered.
+pub struct Call {
+    pub request: Request,
+    pub env: Env,
+    pub context: Context,
+    pub settings: Rc<Settings>,
+    pub now: u64,
+    url: String,
+    origin: Option<String>,
+}
+
+impl Call {
+    /// A request that has just come.
+    pub fn new(request: Request, settings: Rc<Settings>, env: Env, context: Context) -> Self {
+        Call {
+            settings,
+            now: worker::Date::now().as_millis(),
+            url: request.inner().url(),
+            origin: request.headers().get("origin").ok().flatten(),
+            request,
+            env,
+            context,
+        }
+    }
+
+    /// Its address.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// A header's value.
+    pub fn header(&self, name: &str) -> Option<String> {
+        self.request.headers().get(name).ok().flatten()
+    }
+
+    /// The body that a route takes, if it is of the right type and no larger than it may be.
+    pub async fn body(&mut self, takes: Body) -> Result<Vec<u8>, Failure> {
+        let content_type = self.header("content-type");
+        match takes {
+            Body::Nothing => Ok(Vec::new()),
+            Body::OptionalJson(_) => {
+                let body = self.read().await?;
+                if !body.is_empty() {
+                    takes.check_type(content_type.as_deref())?;
+                }
+                Ok(body)
+            }
+            Body::Json(_) | Body::File | Body::Document => {
+                takes.check_type(content_type.as_deref())?;
+                self.read().await
+            }
+        }
+    }
+
+    async fn read(&mut self) -> Result<Vec<u8>, Failure> {
+        let mut body = BoundedBody::declared(self.header("content-length").as_deref())?;
+        if self.request.inner().body().is_some() {
+            let mut pieces = self.request.stream().map_err(Failure::internal("reading a body"))?;
+            while let Some(piece) = pieces.next().await {
+                // The client went away in the middle of its upload; the service did not fail.
+                body.push(piece.map_err(|_| body::broken_off())?)?;
+            }
+        }
+        Ok(body.into_bytes())
+    }
+
+    /// Whether a body came with the request.
+    pub fn has_body(&self) -> bool {
+        self.request.inner().body().is_some() && self.header("content-length").as_deref() != Some("0")
+    }
+
+    /// The query string, without its question mark.
+    pub fn query(&self) -> &str {
+        self.url.split_once('?').map_or("", |(_, query)| query)
+    }
+
+    /// Whether the client speaks https with us.
+    pub fn is_https(&self) -> bool {
+        self.url.starts_with("https:")
+    }
+
+    /// The page that the request comes from, as far as it tells.
+    pub fn provenance(&self) -> Provenance<'_> {
+        let origin = self.origin.as_deref();
+        Provenance {
+            own: self.own_origin(),
+            origin,
+            from_browser: origin.is_none() && self.request.headers().has(FETCH_SITE).unwrap_or(true),
+        }
+    }
+
+    /// The headers that let the request's page read the answer.
+    pub fn cors(&self) -> Vec<(&'static str, String)> {
+        let Some(origin) = self.origin.as_deref() else { return Vec::new() };
+        origin::cors(self.own_origin(), origin, &self.settings.allowed_origins)
+    }
+
+    fn own_origin(&self) -> Option<&str> {
+        origin::of_url(&self.url)
+    }
+}
+
+/// An answer: made here, or a thread object's, which passes through as it is.
+pub enum Answer {
+    Ours(Reply),
+    Object(Response),
+}
+
+impl From<Reply> for Answer {
+    fn from(reply: Reply) -> Self {
+        Answer::Ours(reply)
+    }
+}

@@ -1,0 +1,190 @@
+//! The routing table: each route stands here once, with its method and path, what it asks of a request, and its body.
+//! `router` matches requests by it, `routes` admits them and reads their bodies by it, `openapi` describes it.
+
+use wire::protocol::{Approval, ChatRequest, NewCollection, NewKey, SignIn, ThreadChange, ToolResult};
+
+use crate::auth::scope::Access::{self, KnownOrigin, Needs, Open, Unlimited};
+use crate::auth::scope::Scope::{Admin, Read, Write};
+use crate::body::Body::{self, Document, File, Nothing};
+use crate::body::{json, optional_json};
+
+/// The methods that routes have. HEAD goes wherever GET does, OPTIONS everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    Get,
+    Post,
+    Patch,
+    Put,
+    Delete,
+}
+
+/// A row of the table.
+pub struct Row {
+    pub method: Method,
+    /// One `{}` for each parameter, which is one segment; `{*}` for one that is all the rest of the path.
+    pub path: &'static str,
+    pub access: Access,
+    pub body: Body,
+    /// The route with the parameters of its path.
+    pub(super) route: RouteOf,
+    /// The name of the route, the names of its parameters, and its comment, for `openapi.json`.
+    #[cfg(test)]
+    pub name: &'static str,
+    #[cfg(test)]
+    pub parameters: &'static [&'static str],
+    #[cfg(test)]
+    pub comment: &'static str,
+}
+
+type RouteOf = for<'a> fn(&'a str, &'a str) -> Route<'a>;
+
+impl Row {
+    /// The route with parameters that mean nothing.
+    #[cfg(test)]
+    pub fn sample(&self) -> Route<'static> {
+        (self.route)("-", "-")
+    }
+
+    /// Whether a form on another site could make this request: forms POST, the route reads no body whose type would
+    /// tell, and it changes something.
+    pub fn refuses_forms(&self) -> bool {
+        let takes_none = matches!(self.body, Body::Nothing);
+        self.method == Method::Post && takes_none && self.access.needs_known_origin()
+    }
+}
+
+/// Makes [`Route`] and [`TABLE`] of rows: `/// comment`, `Method "path" => Route(parameters), access, body;`. The comment is
+/// the route's description in `openapi.json`, its first sentence the summary.
+macro_rules! routes {
+    ($($(#[doc = $comment:literal])+
+        $method:ident $path:literal => $name:ident $(($($parameter:ident),+))?, $access:expr, $body:expr;)+) => {
+        /// A route, with the parameters as the path has them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Route<'a> {
+            $($(#[doc = $comment])+ $name $({ $($parameter: &'a str),+ })?,)+
+        }
+
+        /// All routes.
+        pub static TABLE: &[Row] = &[$(Row {
+            method: Method::$method,
+            path: $path,
+            access: $access,
+            body: $body,
+            route: routes!(@of $name $($($parameter)+)?),
+            #[cfg(test)]
+            name: stringify!($name),
+            #[cfg(test)]
+            parameters: &[$($(stringify!($parameter)),+)?],
+            #[cfg(test)]
+            comment: concat!($($comment),+),
+        }),+];
+    };
+    (@of $name:ident) => { |_, _| Route::$name };
+    (@of $name:ident $one:ident) => { |$one, _| Route::$name { $one } };
+    (@of $name:ident $one:ident $two:ident) => { |$one, $two| Route::$name { $one, $two } };
+}
+
+routes! {
+    /// Reports the version and the model that run here, or every problem of the configuration.
+    Get "/api/health" => Health, Unlimited, Nothing;
+    /// Returns this description of the API.
+    Get "/openapi.json" => OpenApi, Open, Nothing;
+    /// Opens a session, or tells whose the session is. With an API key in the body it opens a session with the key's
+    /// scopes, which ends with the key, after 30 days at most. Without a key it tells the user of the cookie. Where no
+    /// cookie is valid it opens an anonymous session, if the deployment has them.
+    Post "/api/session" => Session, KnownOrigin, optional_json::<SignIn>();
+    /// Signs out. A session that an API key opened ends: within a minute its cookie is invalid everywhere. An anonymous
+    /// session ends in the browser alone, which deletes the cookie.
+    Delete "/api/session" => SignOut, KnownOrigin, Nothing;
+    /// Sends a message to a thread and streams the turn that answers. The stream ends after the turn's `done`. The turn
+    /// goes on when the client closes the stream, unless `cancel_on_disconnect` is true. A repeated `turn_id` streams
+    /// the first turn and starts none.
+    Post "/api/chat" => Chat, Needs(Write), json::<ChatRequest>();
+    /// Lists the models that a request may name.
+    Get "/api/models" => Models, Needs(Read), Nothing;
+    /// Lists the user's threads, newest first: all of them, or those that contain a text.
+    Get "/api/threads" => Threads, Needs(Read), Nothing;
+    /// Returns a thread and the turn that runs in it.
+    Get "/api/threads/{}" => Thread(id), Needs(Read), Nothing;
+    /// Changes a thread's title.
+    Patch "/api/threads/{}" => RenameThread(id), Needs(Write), json::<ThreadChange>();
+    /// Deletes a thread for ever. This stops a turn that runs in it. The id stays unusable.
+    Delete "/api/threads/{}" => DeleteThread(id), Needs(Write), Nothing;
+    /// Lists a thread's messages, oldest first.
+    Get "/api/threads/{}/messages" => Messages(id), Needs(Read), Nothing;
+    /// Returns a user's message as it was sent, with its images and files.
+    Get "/api/threads/{}/messages/{}/content" => Sent(id, message), Needs(Read), Nothing;
+    /// Streams a thread's events from a number on, until the `done` of the turn that runs.
+    Get "/api/threads/{}/stream" => Stream(id), Needs(Read), Nothing;
+    /// Stops the turn that runs in a thread, and waits for its end.
+    Post "/api/threads/{}/cancel" => Cancel(id), Needs(Write), Nothing;
+    /// Takes the result of a tool that the client ran. The first answer counts.
+    Post "/api/threads/{}/tool_results" => ToolResults(id), Needs(Write), json::<ToolResult>();
+    /// Approves or denies a call that waits for a person. The first answer counts.
+    Post "/api/threads/{}/approvals/{}" => Approval(id, approval), Needs(Write), json::<Approval>();
+    /// Lists the tools that a person allowed in a thread for good.
+    Get "/api/threads/{}/approvals" => Approvals(id), Needs(Read), Nothing;
+    /// Withdraws a lasting approval, named by its tool. From the thread's next turn on the service asks about the tool
+    /// again.
+    Delete "/api/threads/{}/approvals/{}" => WithdrawApproval(id, approval), Needs(Write), Nothing;
+    /// Lists the files of a thread's workspace, by path.
+    Get "/api/threads/{}/files" => Files(id), Needs(Read), Nothing;
+    /// Returns a file as it is stored, for saving.
+    Get "/api/threads/{}/files/{*}" => File(id, path), Needs(Read), Nothing;
+    /// Writes a file. It replaces the file that is there, unless a condition forbids that. The body is the file.
+    Put "/api/threads/{}/files/{*}" => PutFile(id, path), Needs(Write), File;
+    /// Deletes a file.
+    Delete "/api/threads/{}/files/{*}" => DeleteFile(id, path), Needs(Write), Nothing;
+    /// Lists the templates of projects: the built-in ones, then the user's own.
+    Get "/api/templates" => Templates, Needs(Read), Nothing;
+    /// Lists the user's projects, oldest first.
+    Get "/api/projects" => Projects, Needs(Read), Nothing;
+    /// Returns a project with its tasks and documents.
+    Get "/api/projects/{}" => Project(project), Needs(Read), Nothing;
+    /// Returns a document of a project, in Markdown.
+    Get "/api/projects/{}/documents/{}" => ProjectDocument(project, document), Needs(Read), Nothing;
+    /// Sums the usage of the user's model calls by day, operation, model and context.
+    Get "/api/usage" => Usage, Needs(Read), Nothing;
+    /// Lists the user's named workspaces that contain files, by name.
+    Get "/api/workspaces" => Workspaces, Needs(Read), Nothing;
+    /// Deletes all files of a named workspace. The next file creates the workspace again.
+    Delete "/api/workspaces/{}" => DeleteWorkspace(workspace), Needs(Write), Nothing;
+    /// Lists the files of a named workspace, by path.
+    Get "/api/workspaces/{}/files" => WorkspaceFiles(workspace), Needs(Read), Nothing;
+    /// Returns a file of a named workspace as it is stored, for saving.
+    Get "/api/workspaces/{}/files/{*}" => WorkspaceFile(workspace, path), Needs(Read), Nothing;
+    /// Writes a file of a named workspace. It replaces the file that is there, unless a condition forbids that. The body
+    /// is the file. The first file creates the workspace.
+    Put "/api/workspaces/{}/files/{*}" => PutWorkspaceFile(workspace, path), Needs(Write), File;
+    /// Deletes a file of a named workspace.
+    Delete "/api/workspaces/{}/files/{*}" => DeleteWorkspaceFile(workspace, path), Needs(Write), Nothing;
+    /// Lists the service's memories of the user, newest first.
+    Get "/api/memories" => Memories, Needs(Read), Nothing;
+    /// Deletes all memories of the user.
+    Delete "/api/memories" => ForgetMemories, Needs(Write), Nothing;
+    /// Deletes one memory of the user.
+    Delete "/api/memories/{}" => ForgetMemory(memory), Needs(Write), Nothing;
+    /// Lists the user's collections of documents, newest first.
+    Get "/api/collections" => Collections, Needs(Read), Nothing;
+    /// Creates a collection of documents.
+    Post "/api/collections" => NewCollection, Needs(Write), json::<NewCollection>();
+    /// Returns a collection, with the number and the size of its documents.
+    Get "/api/collections/{}" => Collection(collection), Needs(Read), Nothing;
+    /// Deletes a collection with all its documents.
+    Delete "/api/collections/{}" => DeleteCollection(collection), Needs(Write), Nothing;
+    /// Lists the documents of a collection, newest first.
+    Get "/api/collections/{}/documents" => Documents(collection), Needs(Read), Nothing;
+    /// Adds a document to a collection. The body is the document, in UTF-8. The service keeps its text.
+    Post "/api/collections/{}/documents" => AddDocument(collection), Needs(Write), Document;
+    /// Deletes a document.
+    Delete "/api/collections/{}/documents/{}" => DeleteDocument(collection, document), Needs(Write), Nothing;
+    /// Searches a collection's documents and returns the passages that match, best first.
+    Get "/api/collections/{}/search" => SearchCollection(collection), Needs(Read), Nothing;
+    /// Lists the API keys of the tenant, oldest first. Expired and revoked keys stay listed for up to 30 days.
+    Get "/api/keys" => Keys, Needs(Admin), Nothing;
+    /// Creates an API key for somebody of the tenant. Only this answer shows the key itself.
+    Post "/api/keys" => MintKey, Needs(Admin), json::<NewKey>();
+    /// Revokes an API key and all keys that it minted, directly or through others. Within a minute they are invalid
+    /// everywhere.
+    Delete "/api/keys/{}" => RevokeKey(prefix), Needs(Admin), Nothing;
+}
