@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { TurnEvent } from "../wire";
+import { compose } from "../feature";
 import { childrenOf, outlineOf } from "./outline";
 import { reduceTurn } from "./reduce";
 import { newTurn, openApprovals, type TurnView } from "./view";
@@ -71,10 +72,12 @@ describe("text", () => {
     expect(sketch(view)).toEqual(["Hello", ["calculate", "running"], "2"]);
   });
 
-  it("takes the titles of levels for titles, and those of other tools for arguments, as the stored tree does", () => {
+  it("gives a title to calls that contain others, as the stored tree does, and none to plain calls", () => {
+    compose([{ name: "plans", turn: { levels: ["plan_step"], begin: () => null, after: () => null, stored: () => null } }]);
     const titled = (id: string, name: string): Body => ({ ...started(id, name), args: { title: "Brief" } }) as Body;
     const view = played(titled("a", "publish_context_document"), titled("b", "plan_step"), titled("c", "run_subtask"));
     expect(view.entries.map((entry) => entry.kind === "tool" && entry.title)).toEqual([null, "Brief", "Brief"]);
+    compose([]);
   });
 
   it("keeps reasoning apart", () => {

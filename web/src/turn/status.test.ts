@@ -13,6 +13,8 @@ describe("the status chip", () => {
     [agent("thinking"), "Thinking"],
     [agent("thinking", "executing_tool:calculate"), "Running calculate"],
     [agent("thinking", "executing_tool:run_subtask"), "Working on subtasks"],
+    [agent("thinking", "executing_tool:route_request"), "Choosing the way"],
+    [agent("thinking", "queued"), "Queued"],
     [agent("executing_plan"), "Executing plan"],
     [agent("waiting_on_user"), "Waiting on you"],
     [turn({ finishReason: "stop" }), "Idle"],

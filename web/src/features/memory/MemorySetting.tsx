@@ -1,0 +1,83 @@
+// The section of the settings that turns memory on, lists the memories and deletes them.
+
+import { useEffect } from "react";
+import { Confirm } from "../../components/Confirm";
+import { Disclosure } from "../../components/Disclosure";
+import { TrashIcon } from "../../components/Icons";
+import { PagedList } from "../../components/PagedList";
+import { useStore } from "../../state/store";
+import { agoText } from "../../turn/measures";
+import { forget, forgetAll, memories, memoryOn, setMemory } from "./memories";
+import "./memory.css";
+
+export function MemorySetting() {
+  const { on } = useStore(memoryOn);
+  return (
+    <section className="setting">
+      <h3>Memory</h3>
+      <label className="switch">
+        <input
+          type="checkbox"
+          role="switch"
+          data-testid="memory-switch"
+          checked={on}
+          onChange={(event) => setMemory(event.target.checked)}
+        />
+        <span>
+          Remember me from one chat to the next
+          <small>Espalier may then note facts that you tell it, and use them in your other chats.</small>
+        </span>
+      </label>
+      <Disclosure label="What is remembered">
+        <Remembered />
+      </Disclosure>
+    </section>
+  );
+}
+
+function Remembered() {
+  const { items } = useStore(memories.store);
+  useEffect(() => {
+    memories.forget();
+    void memories.load();
+  }, []);
+  return (
+    <div className="setting-list" data-testid="memories">
+      <PagedList
+        list={memories}
+        label="What is remembered"
+        none="Nothing is remembered."
+        more="Show older ones"
+        row={(memory) => (
+          <li key={memory.id} className="row" data-testid="memory">
+            <div className="row-words">
+              <span className="row-name">{memory.content}</span>
+              <span className="row-more">{agoText(memory.updated_at, Date.now())}</span>
+            </div>
+            <Confirm
+              label={`Forget “${memory.content.slice(0, 60)}”`}
+              question="Forget this?"
+              yes="Forget"
+              testId="memory-forget"
+              act={async () => void (await forget(memory))}
+            >
+              <TrashIcon />
+            </Confirm>
+          </li>
+        )}
+      />
+      {items.length > 0 && (
+        <div className="memories-foot">
+          <Confirm
+            label="Forget all"
+            question="Forget all memories?"
+            yes="Forget all"
+            className="link-button danger"
+            testId="memory-forget-all"
+            act={forgetAll}
+          />
+        </div>
+      )}
+    </div>
+  );
+}
