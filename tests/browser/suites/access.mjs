@@ -125,6 +125,7 @@ async function plans(page, how) {
   await page.unrouteAll();
 }
 
+// Long: one visit, whose checks follow each other.
 async function views(browser, options, how) {
   const llm = fakeLlm();
   const hold = { name: llm.barrier("hold"), after: 1 };

@@ -37,6 +37,7 @@ const countStreams = (page) =>
 const hasStreams = (page, count) => page.waitForFunction((count) => window.openStreams === count, count);
 
 // N-107 N-108
+// Long: one visit, whose checks follow each other.
 export async function approvals(browser) {
   const llm = fakeLlm();
   const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));

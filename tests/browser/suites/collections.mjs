@@ -4,6 +4,7 @@ import { assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, s
 
 const file = (name, content, mimeType = "") => ({ name, mimeType, buffer: Buffer.from(content) });
 
+// Long: one visit, whose checks follow each other.
 export async function collections(browser) {
   const llm = fakeLlm();
   await llm.script("", [{ text: "From the handbook." }]);

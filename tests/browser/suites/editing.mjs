@@ -2,6 +2,7 @@
 
 import { alive, assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, visit } from "../harness.mjs";
 
+// Long: one visit, whose checks follow each other.
 export async function editing(browser) {
   const llm = fakeLlm();
   await llm.script("one", [{ text: "The first answer." }]);

@@ -5,6 +5,7 @@ import { alive, assert, assertEqual, byId, check, env, fakeLlm, quiet, send, set
 
 const text = (name, content) => ({ name, mimeType: "text/plain", buffer: Buffer.from(content) });
 
+// Long: one visit, whose checks follow each other.
 export async function files(browser) {
   const llm = fakeLlm();
   const write = (path, content) => ({ name: "write_file", arguments: { path, content } });

@@ -6,6 +6,7 @@ import { assert, assertEqual, byId, cards, check, env, openAll, quiet, send, set
 const DIVISIBLE = "Research apples, pears and figs, then compare them";
 
 /** What a newcomer meets: nothing configured, the demo model, the examples of the first screen. */
+// Long: one visit, whose checks follow each other.
 export async function demo(browser) {
   const base = env("ESPALIER_DEMO_URL");
   const { page, context, notes } = await visit(browser, base);

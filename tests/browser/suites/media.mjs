@@ -46,6 +46,7 @@ function handOver(page, kind, files) {
   );
 }
 
+// Long: one visit, whose checks follow each other.
 export async function media(browser) {
   const llm = fakeLlm();
   const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));

@@ -57,6 +57,7 @@ export async function plans(browser) {
   await context.close();
 }
 
+// Long: one visit, whose checks follow each other.
 async function running(page, notes) {
   const llm = fakeLlm();
   await llm.script("", [{ calls: [makesPlan(llm, "auto_execute")] }, { text: "Your pear is tied." }]);
@@ -128,6 +129,7 @@ async function running(page, notes) {
 }
 
 // B-045 B-059 B-100 B-101 B-114
+// Long: one visit, whose checks follow each other.
 async function drafts(page, notes) {
   const llm = fakeLlm();
   await llm.script("", [{ calls: [makesPlan(llm, "draft_only")] }, { text: "Shall I?" }]);

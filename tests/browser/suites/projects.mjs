@@ -5,6 +5,7 @@ import { choose } from "./plans.mjs";
 
 const call = (name, args) => ({ calls: [{ name, arguments: args }] });
 
+// Long: one visit, whose checks follow each other.
 export async function projects(browser) {
   const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
   const llm = fakeLlm();

@@ -8,6 +8,7 @@ const CORPUS = JSON.parse(readFileSync(new URL("xss.json", import.meta.url), "ut
 /** Collections of one chat (docs/wire-protocol.md). */
 const MOST_CHOSEN = 8;
 
+// Long: one visit, whose checks follow each other.
 export async function safety(browser) {
   const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
   const dialogs = [];

@@ -31,6 +31,7 @@ async function enter(page, key) {
 const kept = (page) =>
   page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state]));
 
+// Long: one visit, whose checks follow each other.
 export async function signIn(browser) {
   const base = env("ESPALIER_CLOSED_URL");
   for (const options of [{ colorScheme: "light" }, { colorScheme: "dark", viewport: { width: 360, height: 740 } }]) {

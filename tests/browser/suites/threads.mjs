@@ -53,6 +53,7 @@ export async function chats(browser) {
 }
 
 /** Search, names, files. */
+// Long: one visit, whose checks follow each other.
 export async function finding(browser) {
   const llm = fakeLlm();
   await llm.script("pears", [

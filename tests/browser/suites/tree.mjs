@@ -2,6 +2,7 @@
 
 import { assert, assertEqual, byId, cards, check, env, fakeLlm, openAll, quiet, send, settled, shot, visit } from "../harness.mjs";
 
+// Long: one visit, whose checks follow each other.
 export async function tree(browser) {
   const llm = fakeLlm();
   await llm.script("", [{ calls: [llm.subtask("Look north", "n"), llm.subtask("Look south", "s")] }, { text: "Seen." }]);

@@ -1,4 +1,4 @@
-// Covers N-117, N-132 and the page's side of N-111…N-120, B-099.
+// N-117 N-132, and the page's part of N-111…N-120, B-099.
 
 import { describe, expect, it } from "vitest";
 import type { TurnEvent } from "../wire";
@@ -9,7 +9,7 @@ import { newTurn, openApprovals, type TurnView } from "./view";
 
 const TURN = "turn";
 
-/** Of older services and of those to come: only what the page needs is there. */
+/** Other versions of the service send other members. A test gives those that the page needs. */
 type Body<E = TurnEvent> = E extends TurnEvent ? { type: E["type"] } & Partial<Omit<E, "seq" | "turn_id">> : never;
 
 /** Numbers the events as the service would, and applies them. */
@@ -56,7 +56,7 @@ const done = (finish_reason: "stop" | "cancelled" | "budget" = "stop"): Body => 
   finish_reason,
 });
 
-/** The nesting in one line a level: what a reader sees. */
+/** The nesting as a reader sees it. */
 function sketch(view: TurnView, parent: string | null = null): unknown[] {
   const outline = outlineOf(view.entries);
   return childrenOf(outline, parent).map((entry) =>
@@ -94,7 +94,7 @@ describe("text", () => {
     expect(view.entries).toMatchObject([{ content: "a", done: true }]);
   });
 
-  it("of a call that is made again is dropped, and only that", () => {
+  it("of a call that the service makes again is dropped, and no other text", () => {
     const view = played(
       chunk("kept", "p1", "m0"),
       chunk("half a sen", "p1", "m1"),
@@ -145,13 +145,13 @@ describe("tool calls", () => {
 });
 
 describe("the turn", () => {
-  it("tells its state, and none after its end", () => {
+  it("has a state until its end", () => {
     const thinking: Body = { type: "agent_state", state: "thinking", context_type: "thread" };
     expect(played(thinking).agent).toEqual({ state: "thinking", details: null });
     expect(played(thinking, done()).agent).toBeNull();
   });
 
-  it("keeps why it was stopped", () => {
+  it("keeps the cause of its stop", () => {
     const view = played(
       { type: "budget_exceeded", reason: "llm_calls", limit: 60, observed: 61 },
       { type: "error", code: "budget_exceeded", message: "Enough.", retryable: false },
@@ -164,7 +164,7 @@ describe("the turn", () => {
     });
   });
 
-  it("ignores what it has seen, what is another turn's, and what it does not know", () => {
+  it("ignores repeated events, events of other turns, and unknown events", () => {
     const events = numbered([chunk("a"), chunk("b"), chunk("c")]);
     const twice = [...events.slice(0, 2), ...events].reduce(reduceTurn, newTurn(TURN));
     expect(sketch(twice)).toEqual(["abc"]);
@@ -192,7 +192,7 @@ describe("approvals", () => {
     decision,
   });
 
-  it("shows what is asked until it is answered, here or elsewhere", () => {
+  it("are shown until a person decides, here or elsewhere", () => {
     const asked = played(request("a"), request("b"));
     const args = { url: "https://example.com" };
     expect(asked.approvals).toEqual([
@@ -205,7 +205,7 @@ describe("approvals", () => {
     expect(openApprovals(played(request("a"), resolved("a", "expired")))).toEqual([]);
   });
 
-  it("asks nothing after the end", () => {
+  it("are dropped at the end of the turn", () => {
     expect(played(request("a"), done("cancelled")).approvals).toEqual([]);
   });
 });

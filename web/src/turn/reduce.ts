@@ -28,13 +28,10 @@ function apply(view: TurnView, event: TurnEvent): TurnView {
       const { approval_id: id, name, args } = event;
       return { ...view, approvals: [...view.approvals, { id, name, args, decision: null }] };
     }
-    case "approval_resolved":
-      return {
-        ...view,
-        approvals: view.approvals.map((asked) =>
-          asked.id === event.approval_id ? { ...asked, decision: event.decision } : asked,
-        ),
-      };
+    case "approval_resolved": {
+      const { approval_id: id, decision } = event;
+      return { ...view, approvals: view.approvals.map((asked) => (asked.id === id ? { ...asked, decision } : asked)) };
+    }
     case "model_call_update":
       return event.status === "end"
         ? { ...view, entries: view.entries.map((entry) => closed(entry, event.model_call_id)) }

@@ -1,4 +1,4 @@
-// The files of a chat: nothing is written over unasked, and what did not get there says why.
+// The files of a chat: an upload replaces a file only after a question, and a failed upload tells its reason.
 
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { MAX_FILE_BYTES, MAX_UPLOADS, Workspace } from "./workspace";
@@ -56,7 +56,7 @@ async function shown() {
 
 const file = (name: string, size = 1) => new File([new Uint8Array(size)], name, { type: "text/plain" });
 
-it("sends files one after the other, each only where there is none of its name", async () => {
+it("sends files one after the other, each only if its name is free", async () => {
   const { upload, uploads, paths } = await shown();
   await upload(file("z.txt"), file("b c.txt"));
   expect(requests.map(({ line, headers }) => [line, headers["if-none-match"], headers["content-type"]])).toEqual([
@@ -67,7 +67,7 @@ it("sends files one after the other, each only where there is none of its name",
   expect([paths(), uploads()]).toEqual([["a.txt", "b c.txt", "z.txt"], []]);
 });
 
-it("asks before it writes over a file, and then writes over the version that is there", async () => {
+it("asks before it replaces a file, and then replaces the current version", async () => {
   const { workspace, upload, uploads } = await shown();
   await upload(file("a.txt"));
   expect([uploads(), requests]).toEqual([["a.txt there is there already."], []]);
@@ -81,7 +81,7 @@ it("asks before it writes over a file, and then writes over the version that is 
   expect(uploads()).toEqual([]);
 });
 
-it("asks again when somebody else was faster", async () => {
+it("asks again if the file changed meanwhile", async () => {
   const { workspace, upload, uploads } = await shown();
   const usual = answer;
   answer = (asked) => (asked.line.startsWith("PUT") ? problem(412, "precondition_failed") : usual(asked));
@@ -94,7 +94,7 @@ it("asks again when somebody else was faster", async () => {
   expect(uploads()).toEqual([]);
 });
 
-it("says of each file that is refused what one may do, and goes on with the next", async () => {
+it("tells the next step for each refused file, and goes on with the next file", async () => {
   const { upload, uploads, paths } = await shown();
   const codes: Record<string, Response | Error> = {
     full: problem(507, "workspace_full"),
@@ -114,7 +114,7 @@ it("says of each file that is refused what one may do, and goes on with the next
   expect(paths()).toContain("good");
 });
 
-it("sends a file of the largest size, and none beyond it, and so many at once", async () => {
+it("sends a file of the largest size and none above it, and at most the largest number", async () => {
   const { workspace, upload, uploads } = await shown();
   await upload(file("just", MAX_FILE_BYTES), file("over", MAX_FILE_BYTES + 1));
   expect(requests.map(({ line }) => line)).toEqual(["PUT /api/threads/T/files/just"]);
@@ -125,7 +125,7 @@ it("sends a file of the largest size, and none beyond it, and so many at once", 
   expect(workspace.store.get().problem).toBe("Send at most 50 files at once: the last 2 were left out.");
 });
 
-it("deletes, and reads the list again where the file was gone already", async () => {
+it("deletes a file, and reads the list again if the file was gone already", async () => {
   const { workspace, paths } = await shown();
   await workspace.remove(entry("a.txt"));
   expect([requests.map(({ line }) => line), paths()]).toEqual([["DELETE /api/threads/T/files/a.txt"], []]);
@@ -136,7 +136,7 @@ it("deletes, and reads the list again where the file was gone already", async ()
   expect(paths()).toEqual(["b.txt"]);
 });
 
-it("lets no older list take away what was added or deleted since it was asked for", async () => {
+it("drops a list that was requested before an upload or a deletion", async () => {
   const { workspace, upload, paths } = await shown();
   const usual = answer;
   const lists: ((list: Response) => void)[] = [];
@@ -152,7 +152,7 @@ it("lets no older list take away what was added or deleted since it was asked fo
   expect(paths()).toEqual(["new.txt"]);
 });
 
-it("reads the list once for tools that write one file after the other, and not for another chat", async () => {
+it("reads the list once for several tools, and ignores other chats", async () => {
   const { workspace, paths } = await shown();
   files = [entry("a.txt"), entry("written.md")];
   workspace.touched("other");
@@ -166,7 +166,7 @@ it("reads the list once for tools that write one file after the other, and not f
   expect([requests.length, paths()]).toEqual([1, []]);
 });
 
-it("keeps a list that is there when it cannot be read again, and says so", async () => {
+it("keeps the list on screen if it cannot be read again, and tells the failure", async () => {
   const { workspace, paths } = await shown();
   answer = () => new TypeError("no network");
   await workspace.load();

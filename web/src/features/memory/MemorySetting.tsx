@@ -7,11 +7,12 @@ import { TrashIcon } from "../../components/Icons";
 import { PagedList } from "../../components/PagedList";
 import { useStore } from "../../state/store";
 import { agoText } from "../../turn/measures";
-import { forget, forgetAll, memories, memoryOn, setMemory } from "./memories";
+import { enableMemory, memory } from "./enabled";
+import { forget, forgetAll, memories } from "./memories";
 import "./memory.css";
 
 export function MemorySetting() {
-  const { on } = useStore(memoryOn);
+  const { enabled } = useStore(memory);
   return (
     <section className="setting">
       <h3>Memory</h3>
@@ -20,8 +21,8 @@ export function MemorySetting() {
           type="checkbox"
           role="switch"
           data-testid="memory-switch"
-          checked={on}
-          onChange={(event) => setMemory(event.target.checked)}
+          checked={enabled}
+          onChange={(event) => enableMemory(event.target.checked)}
         />
         <span>
           Remember me from one chat to the next
@@ -48,18 +49,18 @@ function Remembered() {
         label="What is remembered"
         none="Nothing is remembered."
         more="Show older ones"
-        row={(memory) => (
-          <li key={memory.id} className="row" data-testid="memory">
+        row={(each) => (
+          <li key={each.id} className="row" data-testid="memory">
             <div className="row-words">
-              <span className="row-name">{memory.content}</span>
-              <span className="row-more">{agoText(memory.updated_at, Date.now())}</span>
+              <span className="row-name">{each.content}</span>
+              <span className="row-more">{agoText(each.updated_at, Date.now())}</span>
             </div>
             <Confirm
-              label={`Forget “${memory.content.slice(0, 60)}”`}
+              label={`Forget “${each.content.slice(0, 60)}”`}
               question="Forget this?"
               yes="Forget"
               testId="memory-forget"
-              act={async () => void (await forget(memory))}
+              act={async () => void (await forget(each))}
             >
               <TrashIcon />
             </Confirm>

@@ -3,10 +3,10 @@
 
 import type { Feature } from "../../feature";
 import { part } from "../../state/parts";
-import { memoryOn } from "./memories";
+import { memory as setting } from "./enabled";
 
 export const memory: Feature = {
   name: "memory",
   setting: part(() => import("./MemorySetting").then((module) => module.MemorySetting)),
-  request: () => (memoryOn.get().on ? { memory_enabled: true } : {}),
+  request: () => (setting.get().enabled ? { memory_enabled: true } : {}),
 };

@@ -2,7 +2,8 @@
 
 import { afterEach, expect, it, vi } from "vitest";
 import { memory } from ".";
-import { forget, forgetAll, memories, setMemory } from "./memories";
+import { enableMemory } from "./enabled";
+import { forget, forgetAll, memories } from "./memories";
 
 const note = (id: string) => ({ id, content: `About ${id}`, created_at: 0, updated_at: 0 });
 
@@ -37,8 +38,8 @@ it("enables memory in a message only after the person has turned it on", () => {
     removeItem: (key: string) => kept.delete(key),
   });
   expect(memory.request?.("T")).toEqual({});
-  setMemory(true);
+  enableMemory(true);
   expect([memory.request?.("T"), kept.get("espalier.memory")]).toEqual([{ memory_enabled: true }, "on"]);
-  setMemory(false);
+  enableMemory(false);
   expect([memory.request?.("T"), kept.size]).toEqual([{}, 0]);
 });

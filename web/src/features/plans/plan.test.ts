@@ -1,4 +1,4 @@
-// B-024 B-059 B-097 B-099 B-103 S-035 S-036 S-037 S-038 S-040 S-041 S-056: the page's side of plans.
+// B-024 B-059 B-097 B-099 B-103 S-035 S-036 S-037 S-038 S-040 S-041 S-056: the page's part of plans.
 
 import { describe, expect, it } from "vitest";
 import { compose } from "../../feature";
@@ -83,7 +83,7 @@ const executing: Body[] = [
   { type: "executor_start", plan_id: "p", steps: 3 },
 ];
 
-/** What a reader sees of the plans: by call, the states of the steps with the calls that carry them out. */
+/** The plans as a reader sees them: by call, the states of the steps with the calls that run them. */
 function sketch(view: TurnView) {
   return [...planCalls(view)].map(([callId, shown]) => [
     callId,
@@ -112,6 +112,8 @@ const stepNode = (index: number, change: Partial<TreeNode> = {}): Partial<TreeNo
   ...change,
 });
 
+const turn = (turnId: string, answer: TurnView) => ({ turnId, answer });
+
 describe("a plan that runs", () => {
   it("is a checklist whose steps are the calls of the tree", () => {
     expect(sketch(played(made))).toEqual([["made", "pending_review", "1 pending", "2 pending", "3 pending"]]);
@@ -121,7 +123,7 @@ describe("a plan that runs", () => {
     expect(sketch(next)).toEqual([["made", "executing", "1 done s0", "2 active s1", "3 pending"]]);
   });
 
-  it("says where it is in the chip", () => {
+  it("names its running steps in the status chip", () => {
     const view = played([...made, ...executing, ...stepBegins(0), ...stepEnds(0, "completed"), ...stepBegins(1), ...stepBegins(2)]);
     const { key, label, words } = statusOf(view, "open", false);
     expect([key, label]).toEqual(["plan", "Executing plan · steps 2, 3 of 3"]);
@@ -131,7 +133,10 @@ describe("a plan that runs", () => {
     expect(statusOf(making, "open", false).label).toBe("Making a plan");
   });
 
-  it("is the same live and stored, whatever became of its steps", () => {
+});
+
+describe("the checklist of a plan", () => {
+  it("is the same live and stored, whatever the states of its steps", () => {
     const live = played([
       ...made,
       ...executing,
@@ -152,7 +157,7 @@ describe("a plan that runs", () => {
     expect(sketch(read)).toEqual(sketch(live));
   });
 
-  it("leaves no step active when it is stopped, live and stored", () => {
+  it("has no active step after a stop, live and stored", () => {
     const live = played([
       ...made,
       ...executing,
@@ -164,21 +169,24 @@ describe("a plan that runs", () => {
     expect(sketch(live)).toEqual([["made", "stopped", "1 error s0", "2 skipped", "3 skipped"]]);
     expect(runningPlan(live)).toBeNull();
     const read = stored(
-      // A result that says nothing of the plan: its steps do.
+      // The result does not name the plan; its steps do.
       [{ result_preview: "The call was stopped" }, stepNode(0, { is_error: true })],
       [plan({ status: "stopped", steps: [step("a", { status: "failed" }), step("b"), step("c")] })],
     );
     expect(sketch(read)).toEqual(sketch(live));
   });
 
-  it("finds the place of a step in a title that looks like one", () => {
+});
+
+describe("the steps of a plan", () => {
+  it("keep their index, even with a title that looks like one", () => {
     const title = '","index":2,"x":"';
     const args = JSON.stringify({ ...stepArgs(1), title });
     const [[, , ...states] = []] = sketch(stored([{ result_preview: '"plan_id":"p"' }, stepNode(1, { title, args_preview: args })], [plan({ status: "completed" })]));
     expect(states).toEqual(["1 skipped", "2 done s1", "3 skipped"]);
   });
 
-  it("leaves out how the plan was handed in, not where that failed", () => {
+  it("stand apart from the call that handed in the plan, unless it failed", () => {
     const view = played([
       ...made,
       begins("bad", "finish_subtask", {}, "made"),
@@ -190,7 +198,7 @@ describe("a plan that runs", () => {
     expect(aroundSteps(view.entries.filter(({ parentId }) => parentId === "made")).map(({ id }) => id)).toEqual(["bad"]);
   });
 
-  it("knows the steps that a step builds on by their numbers", () => {
+  it("name the steps on which they depend by number", () => {
     expect(checklistOf(plan(), []).map(({ after }) => after)).toEqual([[], [1], [1, 2]]);
   });
 });
@@ -218,7 +226,7 @@ describe("a swarm", () => {
     { type: "done", message_id: "m", finish_reason: "stop" },
   ];
 
-  it("has its steps on the same checklist, with what they do below them", () => {
+  it("has its steps on the same checklist, with their calls below them", () => {
     const view = played(swarm);
     expect(sketch(view)).toEqual([["made", "executing", "1 active s0", "2 pending"]]);
     expect(plansOf(view).plans[0]?.plan.objective).toBe("ship");
@@ -250,10 +258,9 @@ describe("a draft", () => {
     { type: "agent_state", state: "waiting_on_user", context_type: "project" },
     { type: "done", message_id: "m", finish_reason: "stop" },
   ];
-  const turn = (turnId: string, answer: TurnView) => ({ turnId, answer });
   const acts = (action: string) => begins("acts", "agent_update_plan", { plan_id: "p", action });
 
-  it("waits until a later turn acts on it, however many others come between", () => {
+  it("waits until a later turn acts on it, however many turns come between", () => {
     const one = turn("1", played(drafted));
     const other = turn("2", played([{ type: "done", message_id: "n", finish_reason: "stop" }]));
     expect(waitingPlan([one])?.turnId).toBe("1");
@@ -262,20 +269,20 @@ describe("a draft", () => {
     expect(waitingPlan([])).toBeNull();
   });
 
-  it("that is changed waits where it was changed", () => {
+  it("that a turn changed waits in that turn", () => {
     const change: Body[] = [acts("change"), { type: "plan_ready_for_review", plan: plan({ revision: 2, steps: [step("z")] }) }];
     const view = played(change, plan());
     expect(sketch(view)).toEqual([["acts", "pending_review", "1 pending"]]);
     expect(waitingPlan([turn("1", played(drafted)), turn("2", view)])).toMatchObject({ turnId: "2", plan: { revision: 2 } });
   });
 
-  it("that is dropped waits no more, and says so", () => {
+  it("that a turn dropped no longer waits", () => {
     const dropped = played([acts("drop"), ends("acts", "agent_update_plan", '{"plan_id":"p","status":"dropped"}')], plan());
     expect(sketch(dropped)).toEqual([["acts", "dropped", "1 pending", "2 pending", "3 pending"]]);
     expect(waitingPlan([turn("1", played(drafted)), turn("2", dropped)])).toBeNull();
   });
 
-  it("runs with the steps that the earlier turn showed", () => {
+  it("that a turn runs keeps the steps of the earlier turn", () => {
     const view = played([acts("run"), ...executing, begins("s0", "plan_step", stepArgs(0), "acts")], plan());
     expect(sketch(view)).toEqual([["acts", "executing", "1 active s0", "2 pending", "3 pending"]]);
     const nodes = [
@@ -285,7 +292,10 @@ describe("a draft", () => {
     expect(sketch(stored(nodes, [plan({ status: "stopped" })]))).toEqual([["acts", "stopped", "1 done s0", "2 skipped", "3 skipped"]]);
   });
 
-  it("has the reviewer's word, live and stored", () => {
+});
+
+describe("a plan after its review", () => {
+  it("has the reviewer's verdict, live and stored", () => {
     const review = { verdict: "needs_changes" as const, notes: "Say who." };
     const view = played([...made, { type: "plan_review", plan_id: "p", ...review }]);
     expect(plansOf(view).plans[0]?.plan.review).toEqual(review);
@@ -294,7 +304,7 @@ describe("a draft", () => {
     expect([plansOf(refused).plans[0]?.plan.status, waitingPlan([turn("1", refused)])]).toEqual(["rejected", null]);
   });
 
-  it("of nobody is nothing: events and results of unknown plans change nothing", () => {
+  it("is not changed by events and results of unknown plans", () => {
     const odd: Body[] = [
       { type: "executor_start", plan_id: "?", steps: 9 },
       { type: "step_complete", plan_id: "?", step_id: "a", index: 0, status: "completed", result: "" },
