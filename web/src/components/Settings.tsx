@@ -127,7 +127,7 @@ function ModelChoice({ offered, chosen }: { offered: ModelList; chosen: string |
       >
         <option value="">The service’s choice{firstOf(offered.roles[DEFAULT_ROLE])}</option>
         {roles.length > 0 && (
-          <optgroup label="By what matters">
+          <optgroup label="By role">
             {roles.map(([role, ids]) => (
               <option key={role} value={role}>
                 {role}

@@ -112,7 +112,7 @@ function Chats({ currentId, onOpen }: { currentId: string | null; onOpen: (id: s
         ))}
       </ul>
       <p className="sidebar-note" role="status">
-        {searching && found?.length === 0 && "No chat says that."}
+        {searching && found?.length === 0 && "No chat has these words."}
         {!searching && phase === "ready" && list.length === 0 && "Your chats will be listed here."}
       </p>
       {!searching && nextCursor !== null && (

@@ -68,7 +68,7 @@ function BudgetBar({ turn: { view, clock } }: { turn: NonNullable<Props["turn"]>
 
 function Details({ status, turn }: Props) {
   const runningMs = useRunningMs(turn?.clock ?? null);
-  if (!turn) return <p className="status-words">{status.words ?? "Nothing is running."}</p>;
+  if (!turn) return <p className="status-words">{status.words ?? "No turn is running."}</p>;
   return (
     <>
       <p className="status-words">{status.words ?? status.label}</p>

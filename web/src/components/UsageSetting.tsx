@@ -16,7 +16,7 @@ export function UsageSetting() {
   return (
     <section className="setting">
       <h3>Usage</h3>
-      <Disclosure label="What your chats used in the last 30 days">
+      <Disclosure label="Your chats’ usage in the last 30 days">
         <Usage />
       </Disclosure>
     </section>
@@ -54,7 +54,7 @@ function Usage() {
           ))}
         </select>
       </label>
-      <div className="usage-frame" tabIndex={0} role="group" aria-label="What was used">
+      <div className="usage-frame" tabIndex={0} role="group" aria-label="Usage">
         <table className="usage" data-testid="usage">
           <thead>
             <tr>

@@ -155,7 +155,7 @@ function Documents({ collection }: { collection: Collection }) {
       <div className="side-foot">
         <Confirm
           label="Delete this collection"
-          question="Delete it with all its documents?"
+          question="Delete this collection and its documents?"
           yes="Delete"
           className="link-button danger"
           testId="collection-delete"

@@ -29,7 +29,7 @@ export function MemorySetting() {
           <small>Espalier may then note facts that you tell it, and use them in your other chats.</small>
         </span>
       </label>
-      <Disclosure label="What is remembered">
+      <Disclosure label="Your memories">
         <Remembered />
       </Disclosure>
     </section>
@@ -46,8 +46,8 @@ function Remembered() {
     <div className="setting-list" data-testid="memories">
       <PagedList
         list={memories}
-        label="What is remembered"
-        none="Nothing is remembered."
+        label="Your memories"
+        none="There are no memories yet."
         more="Show older ones"
         row={(each) => (
           <li key={each.id} className="row" data-testid="memory">
@@ -57,7 +57,7 @@ function Remembered() {
             </div>
             <Confirm
               label={`Forget “${each.content.slice(0, 60)}”`}
-              question="Forget this?"
+              question="Forget this memory?"
               yes="Forget"
               testId="memory-forget"
               act={async () => void (await forget(each))}

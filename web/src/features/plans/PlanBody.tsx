@@ -42,7 +42,7 @@ export function PlanBody({ plan, call, outline }: Props) {
             <Markdown text={plan.reasoning} />
           </Clamp>
         ) : (
-          <Disclosure label="Why so">
+          <Disclosure label="Reasoning">
             <Markdown text={plan.reasoning} />
           </Disclosure>
         ))}
@@ -62,8 +62,8 @@ export function PlanBody({ plan, call, outline }: Props) {
           Stop the plan
         </button>
       )}
-      {waits && (turnWaits ? <Ask /> : call.status !== "running" && <p className="plan-note">It waits no more.</p>)}
-      {plan.status === "dropped" && <p className="plan-note">It was given up. Nothing of it will run.</p>}
+      {waits && (turnWaits ? <Ask /> : call.status !== "running" && <p className="plan-note">This plan no longer waits.</p>)}
+      {plan.status === "dropped" && <p className="plan-note">This plan was dropped. Its steps will not run.</p>}
     </div>
   );
 }
@@ -161,7 +161,7 @@ function Gist({ call, inside }: { call: ToolEntry; inside: readonly TurnEntry[] 
   if (calls.length === 0) return null;
   const earlier = calls.length - LINES;
   return (
-    <ul className="step-activity" aria-label="What it does">
+    <ul className="step-activity" aria-label="Its latest calls">
       {earlier > 0 && <li>{earlier} more before</li>}
       {calls.slice(-LINES).map((each) => (
         <li key={each.id} data-testid="step-activity" data-status={each.status}>
@@ -187,7 +187,7 @@ function Ask() {
   };
   return (
     <div className="plan-ask" data-testid="plan-ask">
-      <p>Nothing of it has run. Say in a message whether to run, change or drop it.</p>
+      <p>No step has run yet. Say in a message whether to run, change or drop this plan.</p>
       <div className="plan-words">
         {WORDS.map((words) => (
           <button key={words} type="button" data-testid="plan-words" onClick={() => write(words)}>
