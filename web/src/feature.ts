@@ -1,5 +1,5 @@
-// A feature of the page, as the core sees it. The core (chats, the composer, turns, sign-in) asks features for what they
-// add, and names none of them. features/index.ts lists the features of this page.
+// A feature of the page, as the core sees it. The core (chats, the composer, turns, sign-in) asks features for their
+// additions, and names none of them. features/index.ts lists the features of this page.
 
 import type { ComponentType, ReactNode } from "react";
 import type { Refusal } from "./api/http";
@@ -31,7 +31,7 @@ export interface Feature {
   /** The reader came back to this tab. */
   returned?(): void;
 
-  /** What it knows of a turn. */
+  /** Its knowledge of a turn. */
   turn?: TurnKnowledge;
   /** The turn whose outcome waits for the reader's next message. */
   waiting?(turns: Turns): Waiting | null;

@@ -19,7 +19,7 @@ it("sends nothing before the expected chat is open", async () => {
   expect(service.requests.length).toBe(1);
 });
 
-it("carries the words and two ids, and nothing about modes or tools", async () => {
+it("carries the words and two ids, without modes or tools", async () => {
   service.answer = ({ body }) => finished(body["turn_id"]!);
   const { send, began } = opened();
   const state = await send("Hi");
@@ -93,7 +93,7 @@ it("gives refused words back, with the service's reason", async () => {
   expect(began).toEqual([]);
 });
 
-it("uses the same ids for the same words when nobody knows whether they arrived", async () => {
+it("uses the same ids for the same words if the first request may have arrived", async () => {
   service.answer = () => new TypeError("fetch failed");
   const { send } = opened();
   const state = await send("Hi");

@@ -1,4 +1,4 @@
-// What the features know of a turn, by their names.
+// The features' knowledge of a turn, by the names of the features.
 
 import { features, type TurnKnowledge, type Turns } from "../feature";
 import type { StoredMessage, TurnEvent } from "../wire";
@@ -18,7 +18,7 @@ export function knownFrom(message: StoredMessage): Known {
   return byName((turn) => turn.stored(message));
 }
 
-/** Whether calls of this tool contain other calls, by what a feature knows. */
+/** Whether a feature declares that calls of this tool contain other calls. */
 export function isFeaturesLevel(tool: string): boolean {
   return features().some(({ turn }) => turn?.levels.includes(tool));
 }

@@ -1,4 +1,4 @@
-// Whether the outcome of a turn waits for the reader's next message. Features tell it.
+// The turn whose outcome waits for the reader's next message. Features know it.
 
 import { features, type Turns, type Waiting } from "../feature";
 

@@ -1,4 +1,4 @@
-// Whether the person lets chats use memory.
+// The person's choice whether chats use memory.
 
 import { keep, kept } from "../../state/kept";
 import { Store } from "../../state/store";

@@ -1,4 +1,4 @@
-// Memory: what the service remembers of a user from one chat to the next. It gives the page a section of the settings,
+// Memory: facts about a user that the service keeps from one chat to the next. It gives the page a section of the settings,
 // and the member `memory_enabled` of a message.
 
 import type { Feature } from "../../feature";

@@ -1,5 +1,5 @@
 // Plans: the plan of a turn as a checklist within its card, and a draft that waits for the reader's word. It gives the
-// page the card of a plan, the plans in what is known of a turn, and the words of the status chip while a plan runs.
+// page the card of a plan, the plans in the knowledge of a turn, and the words of the status chip while a plan runs.
 
 import type { Feature } from "../../feature";
 import { PlansProvider, usePlanCard } from "./card";

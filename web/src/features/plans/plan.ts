@@ -13,7 +13,7 @@ export interface PlanEntry {
   callId: string | null;
 }
 
-/** What this feature knows of a turn. */
+/** This feature's knowledge of a turn. */
 export interface PlansOfTurn {
   plans: readonly PlanEntry[];
   /** The draft of an earlier turn that waited for the user's word when this turn began here. */
