@@ -12,6 +12,8 @@ import type { FileEntry } from "../../wire.generated";
 import { workspace, type Upload } from "./workspace";
 import "./files.css";
 
+export { workspace };
+
 export function FilesPanel({ threadId, onClose }: PanelProps) {
   const { phase, files, uploads, problem } = useStore(workspace.store);
   useEffect(() => workspace.show(threadId), [threadId]);

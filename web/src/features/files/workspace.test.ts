@@ -156,8 +156,11 @@ it("reads the list once for several tools, and ignores other chats", async () =>
   const { workspace, paths } = await shown();
   files = [entry("a.txt"), entry("written.md")];
   workspace.touched("other");
-  workspace.touched("T");
-  workspace.touched("T");
+  workspace.called("T", "read_file");
+  await vi.runAllTimersAsync();
+  expect(requests).toEqual([]);
+  workspace.called("T", "write_file");
+  workspace.called("T", "edit_file");
   await vi.runAllTimersAsync();
   expect([requests.length, paths()]).toEqual([1, ["a.txt", "written.md"]]);
   workspace.show(null);

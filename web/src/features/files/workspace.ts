@@ -25,7 +25,7 @@ export interface WorkspaceState {
 }
 
 /** Tools that change the list. */
-export const FILE_TOOLS: ReadonlySet<string> = new Set(["write_file", "edit_file", "delete_file"]);
+const FILE_TOOLS: ReadonlySet<string> = new Set(["write_file", "edit_file", "delete_file"]);
 
 /** The service's limit for one file (docs/wire-protocol.md). */
 export const MAX_FILE_BYTES = 1_048_576;
@@ -73,6 +73,11 @@ export class Workspace {
       // A list on screen stays. Only a failed first reading leaves none.
       this.store.set(({ phase }) => ({ phase: phase === "ready" ? phase : "failed", problem: wordsFor(error) }));
     }
+  }
+
+  /** A tool ended in this chat. */
+  called(threadId: string, tool: string): void {
+    if (FILE_TOOLS.has(tool)) this.touched(threadId);
   }
 
   /** A tool or a turn may have changed this chat's files. */

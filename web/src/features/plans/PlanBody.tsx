@@ -187,7 +187,7 @@ function Ask() {
   };
   return (
     <div className="plan-ask" data-testid="plan-ask">
-      <p>No step has run yet. Say in a message whether to run, change or drop this plan.</p>
+      <p>No step has run yet. Say in a message whether to run, change or drop it.</p>
       <div className="plan-words">
         {WORDS.map((words) => (
           <button key={words} type="button" data-testid="plan-words" onClick={() => write(words)}>

@@ -14,6 +14,8 @@ import type { DocumentDetail, ProjectDetail, ProjectEntry, ProjectTask } from ".
 import { projects } from "./projects";
 import "./projects.css";
 
+export { projects };
+
 export function ProjectsPanel({ chat, onClose }: PanelProps) {
   const { projectId, documentId, project, document, problem } = useStore(projects.desk);
   useEffect(() => projects.show(), []);

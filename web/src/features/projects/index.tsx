@@ -4,12 +4,19 @@
 import { FlagIcon } from "../../components/Icons";
 import type { Feature } from "../../feature";
 import { part } from "../../state/parts";
-import { projects as list } from "./projects";
+import type { Projects } from "./projects";
+
+/** Comes with the panel: a list that was never shown needs no renewal. */
+let list: Projects | null = null;
 
 export const projects: Feature = {
   name: "projects",
   panel: {
-    part: part(() => import("./ProjectsPanel").then((module) => module.ProjectsPanel)),
+    part: part(async () => {
+      const module = await import("./ProjectsPanel");
+      list = module.projects;
+      return module.ProjectsPanel;
+    }),
     label: "Projects",
     Icon: FlagIcon,
     place: "sidebar",
@@ -21,5 +28,5 @@ export const projects: Feature = {
     project_audit: "A look over a project",
     task: "Tasks",
   },
-  ended: () => list.touched(),
+  ended: () => list?.touched(),
 };
