@@ -41,3 +41,104 @@ fn only_stores_have_sql() {
         assert!(may || !VERBS.iter().any(|verb| text.contains(verb)), "{} has SQL", path.display());
     }
 }
+
+/// The crates below `durable`, and the crates among them that each may import. The compiler refuses any other import;
+/// this list keeps a new arrow from being added without a word.
+const CRATES: [(&str, &[&str]); 5] = [
+    ("wire", &[]),
+    ("engine", &["wire"]),
+    ("providers", &["engine", "wire"]),
+    ("features", &["engine", "wire"]),
+    ("platform", &["engine", "features", "providers", "wire"]),
+];
+
+/// The names in the manifest's tables of normal dependencies.
+fn dependencies(name: &str) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("durable/{name}/Cargo.toml"));
+    let manifest: toml::Table = fs::read_to_string(path).unwrap().parse().unwrap();
+    let of_targets = manifest.get("target").and_then(toml::Value::as_table).into_iter().flatten();
+    let tables = of_targets.filter_map(|(_, target)| target.get("dependencies"));
+    let tables = tables.chain(manifest.get("dependencies")).filter_map(toml::Value::as_table);
+    tables.flat_map(|table| table.keys().cloned()).collect()
+}
+
+#[test]
+fn imports_between_crates_run_one_way() {
+    for (name, expected) in CRATES {
+        let all = dependencies(name);
+        let mut ours: Vec<&str> = CRATES
+            .iter()
+            .map(|(other, _)| *other)
+            .filter(|other| all.iter().any(|name| name == other))
+            .collect();
+        ours.sort_unstable();
+        assert_eq!(ours, expected, "{name}");
+    }
+    let folders = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("durable")).unwrap();
+    assert_eq!(folders.count(), CRATES.len(), "a crate below durable/ is missing in the list");
+}
+
+#[test]
+fn only_the_platform_knows_the_platform() {
+    for (name, _) in CRATES {
+        let knows = dependencies(name)
+            .iter()
+            .any(|name| ["worker", "js-sys", "wasm-bindgen"].contains(&name.as_str()));
+        assert_eq!(knows, name == "platform", "{name}");
+    }
+}
+
+/// The rooms of the engine from the ground up: a room imports rooms before it alone.
+const ENGINE: [&str; 12] = [
+    "versions", "memory", "plans", "profiles", "budget", "toolbelt", "calls", "journal", "ports", "offer",
+    "turn", "testing",
+];
+
+/// The rooms of a crate that a file imports by `crate::`; tests are not read.
+fn rooms_in(text: &str) -> Vec<String> {
+    let code = ["mod tests {", "pub mod tests {"].into_iter().fold(text, |text, tests| {
+        text.split(&format!("#[cfg(test)]\n{tests}")).next().unwrap_or_default()
+    });
+    let parts = code.split("crate::").skip(1);
+    parts
+        .map(|part| part.chars().take_while(|letter| letter.is_ascii_lowercase() || *letter == '_').collect())
+        .collect()
+}
+
+/// The first room below `src` that a file of a crate belongs to; none for tests.
+fn room_of(path: &Path, folder: &str) -> Option<String> {
+    let below = path.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap();
+    let is_test = below.components().any(|part| part.as_os_str().to_string_lossy().contains("tests"));
+    let first = below.components().next().unwrap().as_os_str().to_string_lossy();
+    Some(first.trim_end_matches(".rs").to_owned()).filter(|room| !is_test && room != "lib")
+}
+
+#[test]
+fn the_rooms_of_the_engine_import_one_way() {
+    for (path, text) in sources("durable/engine/src") {
+        let Some(room) = room_of(&path, "durable/engine/src") else { continue };
+        let height = |name: &str| {
+            ENGINE
+                .iter()
+                .position(|known| *known == name)
+                .unwrap_or_else(|| panic!("{name} is in no list: {path:?}"))
+        };
+        for import in rooms_in(&text) {
+            assert!(height(&import) <= height(&room), "{} imports {import}", path.display());
+        }
+    }
+}
+
+/// What features share: marks around foreign text.
+const SHARED: [&str; 1] = ["marks"];
+
+#[test]
+fn no_feature_imports_another() {
+    for (path, text) in sources("durable/features/src") {
+        let Some(room) = room_of(&path, "durable/features/src") else { continue };
+        for import in rooms_in(&text) {
+            let may = import == room || SHARED.contains(&import.as_str());
+            assert!(may, "{} imports {import}", path.display());
+        }
+    }
+}

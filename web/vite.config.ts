@@ -1,7 +1,7 @@
 import react from "@vitejs/plugin-react";
 import { createServer, defineConfig, type Plugin } from "vite";
 
-/** Puts the first screen into index.html as it will be drawn, so that it is seen before any script has come. */
+/** Puts the first screen into index.html, so that it is seen before the script has come. */
 function firstScreen(): Plugin {
   return {
     name: "first-screen",
@@ -28,32 +28,33 @@ export default defineConfig({
   plugins: [react(), firstScreen()],
   resolve: {
     alias: {
-      // Its browser version decodes `&amp;` by `innerHTML`, which Trusted Types (public/_headers) forbid: a reply with
-      // an entity in it would break the page. The other one has a table.
+      // The version for browsers decodes `&amp;` by `innerHTML`, which Trusted Types (public/_headers) forbid: a reply
+      // with an entity would break the page. The other version has a table.
       "decode-named-character-reference": decodeURIComponent(
         new URL("./node_modules/decode-named-character-reference/index.js", import.meta.url).pathname,
       ),
     },
   },
   build: {
-    // Browsers that have `light-dark()` and popovers, since 2024.
+    // Browsers since 2024, which have `light-dark()` and popovers.
     target: ["chrome123", "edge123", "firefox125", "safari17.5"],
-    // Every asset is a file of this origin: the Content-Security-Policy (public/_headers) allows
-    // neither inline code nor data: URLs.
+    // Every asset is a file of this origin: the Content-Security-Policy (public/_headers) forbids inline code and
+    // `data:` URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
       output: {
         codeSplitting: {
           groups: [
-            // What seldom changes, and what all chunks share.
+            // `react` seldom changes; all chunks share `base`; panels and settings share `panel`.
             { name: "react", test: /node_modules\/(react|react-dom|scheduler)\/|rolldown\/runtime/ },
-            { name: "base", test: /src\/(state\/store|api\/(http|threads)|turn\/(view|stored|outline|attachments|plan))\.ts$/ },
+            { name: "base", test: /src\/(state\/(store|save)|api\/(http|threads)|turn\/(view|features|stored|outline|attachments)|feature)\.ts$|src\/components\/Icons\.tsx$/ },
+            { name: "panel", test: /src\/(components\/(Confirm|DropZone|PagedList|Side)\.tsx|state\/paged\.ts|turn\/measures\.ts)$/ },
           ],
         },
       },
     },
   },
-  // `npm run dev` beside `wrangler dev`: the page reloads at once, the API is the real one.
+  // `npm run dev` beside `wrangler dev`: the page reloads on each change, and the API is the real one.
   server: { proxy: { "/api": "http://127.0.0.1:8787" } },
 });

@@ -1,16 +1,16 @@
-// What the checks of the page stand on: a browser, watched pages, the fake LLM's scripts, a tally.
+// The tools of the page's checks: a browser, watched pages, scripts of the fake LLM, a tally.
 
 import { existsSync, mkdirSync } from "node:fs";
 import { chromium } from "playwright-core";
 
 export { cuttableLine } from "./line.mjs";
 
-/** No check waits for a time, only for something to be seen; this is when it gives up. */
+/** A check waits until something is seen, and gives up after this time. */
 const PATIENCE_MS = 30_000;
 
 const counts = { passed: 0, failed: 0 };
 
-/** One line a check. A check that fails does not keep the others from running. */
+/** Prints one line for each check. After a failed check the others run. */
 export async function check(name, run) {
   try {
     await run();
@@ -43,9 +43,9 @@ export function env(name) {
   return value;
 }
 
-/** Ends a visit's checks: nothing was complained about, nobody else was asked. */
+/** Ends a visit: the console must be empty, and all requests must have gone to the service. */
 export function quiet(where, notes) {
-  return check(`no complaints in the console and no request to anybody else: ${where}`, async () => {
+  return check(`an empty console and no request to others: ${where}`, async () => {
     assertEqual(notes.complaints, [], "the console");
     assertEqual(notes.foreign, [], "requests to others");
   });
@@ -53,15 +53,15 @@ export function quiet(where, notes) {
 
 const SHOTS = "target/e2e";
 
-/** A picture for whoever looks into a failed run. */
+/** A picture that helps to understand a failed run. */
 export async function shot(page, name) {
   mkdirSync(SHOTS, { recursive: true });
   await page.screenshot({ path: `${SHOTS}/${name}.png` });
 }
 
 /**
- * A stored chat that the service does not have: what the page does with many messages, or with terrible ones, is its
- * own affair. The first of the list of chats.
+ * Opens a chat that only these intercepted requests know, for the page with many messages or hostile ones. It is the
+ * first in the list of chats.
  */
 export async function storedChat(page, base, messages, thread = {}) {
   const id = crypto.randomUUID();
@@ -80,7 +80,7 @@ export async function storedChat(page, base, messages, thread = {}) {
   return id;
 }
 
-/** Files, memories, collections, projects and what belongs to them, and usage, that the service does not have, each called by one of these names. */
+/** Answers requests for files, memories, collections, documents, projects and usage with one item for each name. */
 export async function knowledge(page, names) {
   const answers = (pattern, body) =>
     page.route(pattern, (route) =>
@@ -115,7 +115,7 @@ export async function knowledge(page, names) {
   await answers("**/api/usage", { from: 0, usage: names.map(used) });
 }
 
-/** A plan as it is stored with its turn, in which every text is this one. `nodes` are the calls of its first steps. */
+/** A plan as the service stores it with its turn; every text is `text`. `nodes` are the calls of its first steps. */
 export function storedPlan(text, change = {}) {
   const [id, call] = [`plan ${text}`, `call ${text}`];
   const args = (index) => JSON.stringify({ title: text, plan_id: id, step_id: `${index}`, index, instructions: text });
@@ -138,7 +138,7 @@ export function storedPlan(text, change = {}) {
   };
 }
 
-/** A turn as it is stored. */
+/** A turn as the service stores it. */
 export function storedTurn(question, answer, change = {}) {
   const turn_id = crypto.randomUUID();
   const common = { turn_id, created_at: Date.now() };
@@ -161,8 +161,8 @@ export function launch() {
 }
 
 /**
- * A new visitor. Everything that a page does behind the scenes is noted: what it asks of whom, and what it
- * complains about. `there` waits for what the page is to show.
+ * A new visitor. `notes` records the requests of the page and the messages in its console. `there` waits until the page
+ * is drawn.
  */
 export async function visit(browser, base, options = {}, there = alive) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
@@ -184,7 +184,7 @@ export async function visit(browser, base, options = {}, there = alive) {
   return { page, context, notes };
 }
 
-/** The first screen is seen before its script has come; the list of chats is drawn by the script. */
+/** Waits until the script runs: it draws the list of chats. The first screen is seen before. */
 export async function alive(page) {
   await byId(page, "composer").waitFor();
   await page.locator('[data-testid="thread-item"], .sidebar-note:not(:empty)').first().waitFor({ state: "attached" });
@@ -201,7 +201,7 @@ export async function send(page, text) {
   await page.keyboard.press("Enter");
 }
 
-/** Waits until every answer has its footer and the page says that nothing is running. */
+/** Waits until every answer has its footer and the page is idle. */
 export async function settled(page) {
   await page.waitForFunction(() => {
     const all = (id) => document.querySelectorAll(`[data-testid="${id}"]`);
@@ -210,7 +210,7 @@ export async function settled(page) {
   });
 }
 
-/** Every tool card on the page with the card that it lies in, in the order of the page. */
+/** All tool cards in the order of the page, each with its enclosing card. */
 export function cards(page) {
   return byId(page, "tool-card").evaluateAll((all) =>
     all.map((card) => ({
@@ -224,12 +224,12 @@ export function cards(page) {
   );
 }
 
-/** The toggle of one card, not those of the cards inside it. */
+/** The toggle of a card, without those of the cards inside it. */
 export function toggle(page, id) {
   return byId(page.locator(`[data-testid="tool-card"][data-tool-call-id="${id}"]`), "tool-card-toggle").first();
 }
 
-/** Opens every card, the inner ones too, which appear only when the outer ones are open. */
+/** Opens every card. Inner cards appear after the outer ones are open. */
 export async function openAll(page) {
   for (;;) {
     const closed = (await cards(page)).find((card) => !card.open);
@@ -251,9 +251,9 @@ export function fakeLlm() {
   };
   const at = (path) => (path ? `${marker}/${path}` : marker);
   return {
-    /** What the model says at this level. */
+    /** Gives the model's replies at this level. */
     script: (path, steps) => post("/_fake/scripts", { [at(path)]: { steps } }),
-    /** A text that leads to the level's script. */
+    /** A text with the marker of the level's script. */
     says: (text, path = "") => `${text} [[fake:${at(path)}]]`,
     barrier: (name) => `${marker}-${name}`,
     release: (name) => post("/_fake/release", { barrier: `${marker}-${name}` }),
@@ -262,7 +262,7 @@ export function fakeLlm() {
       name: "run_subtask",
       arguments: { title, instructions: `${title} [[fake:${at(path)}]]` },
     }),
-    /** Returns when the client of a reply has gone away. */
+    /** Resolves when the client of a reply has closed its connection. */
     aborted: async (path = "") => {
       const reply = await fetch(`${url}/_fake/wait?marker=${at(path)}&count=1&outcome=aborted`);
       assert(reply.ok, "the provider's stream was not closed");

@@ -1,8 +1,8 @@
-// Lighthouse's marks for the page as a newcomer meets it, on a desk and on a phone: each must be 95 or more.
+// Lighthouse's scores for the first screen, on a desktop and on a phone: each must be at least 95.
 //
 //   e2e -- node tests/browser/lighthouse.mjs
 //
-// Lighthouse is large and is needed here alone, so npx fetches it. The reports are kept in target/e2e.
+// npx fetches Lighthouse, which is large and only needed here. target/e2e keeps the reports.
 
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";

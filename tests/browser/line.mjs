@@ -3,8 +3,8 @@
 import http from "node:http";
 
 /**
- * The service behind a line that can be cut: every connection that is open breaks off at once, as on a train that
- * enters a tunnel. New connections work.
+ * A line to the service that can be cut: all open connections break off at once, as on a train that enters a tunnel. New
+ * connections work.
  */
 export async function cuttableLine(base) {
   const target = new URL(base);

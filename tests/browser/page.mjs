@@ -1,4 +1,4 @@
-// The page in a real browser: what a person sees, from the first question to the deleted chat.
+// The page in a real browser, from the first question to the deleted chat.
 //
 //   e2e -- node tests/browser/page.mjs [SUITE…] [--update-screenshots]
 //

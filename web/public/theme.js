@@ -1,9 +1,9 @@
-// Before the first drawing, so that a dark page never flashes white, and a chat's address never the first screen.
-// A file of its own: the policy allows no inline code.
+// Runs before the first drawing: a dark page must not flash white, and a chat's address must not flash the first screen.
+// It is a file because the policy forbids inline code.
 try {
   const theme = localStorage.getItem("espalier.theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 } catch {
-  // Storage is forbidden: the system's theme it is.
+  // The browser forbids storage: the system's theme applies.
 }
 if (/[?&]thread=/.test(location.search)) document.documentElement.dataset.opening = "";

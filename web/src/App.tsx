@@ -1,48 +1,34 @@
 import { useEffect, useState } from "react";
 import { Announcer } from "./components/Announcer";
 import { Banner } from "./components/Banner";
-import { Composer, COMPOSER_ID } from "./components/Composer";
-import { SEARCH_ID, Sidebar } from "./components/Sidebar";
+import { Composer } from "./components/Composer";
+import { PanelsProvider, SidePanel, usePanels } from "./components/Panels";
+import { Sidebar } from "./components/Sidebar";
 import { SignIn } from "./components/SignIn";
 import { Toast } from "./components/Toast";
 import { TopBar } from "./components/TopBar";
 import { Transcript } from "./components/Transcript";
 import { Unavailable } from "./components/Unavailable";
+import { useDrawer, useKeys } from "./components/useKeys";
 import type { ConversationState, TurnClock } from "./state/conversation";
 import { NEW_CHAT } from "./state/drafts";
 import { useOnline } from "./state/online";
 import { conversation, dismissNotice, fetchPart, goTo, page, startPage, threads } from "./state/page";
-import { collectionsPanel, filesPanel, projectsPanel, settingsDialog } from "./state/parts";
+import { settingsDialog } from "./state/parts";
 import { useStore } from "./state/store";
-import { waitingPlan } from "./turn/plan";
-import { DRAFT_WAITS, IDLE, OFFLINE, statusOf, type Status } from "./turn/status";
+import { IDLE, OFFLINE, statusOf, type Status } from "./turn/status";
 import { isAsked } from "./turn/stored";
 import type { TurnView } from "./turn/view";
-
-/** What opens beside the chat. */
-const SIDES = { files: filesPanel, collections: collectionsPanel, projects: projectsPanel };
+import { waitingIn } from "./turn/waiting";
 
 export function App() {
-  const { phase, session, demo, problem, notice } = useStore(page);
-  const state = useStore(conversation.store);
-  const online = useOnline();
-  const title = useTitle(state);
+  const { phase, session, problem } = useStore(page);
   const [menuOpen, setMenuOpen] = useDrawer();
   const [settingsOpen, setSettingsOpen] = useState(false);
-  const Settings = settingsDialog.use(settingsOpen);
-  const [side, setSide] = useState<keyof typeof SIDES | null>(null);
-  const showSide = (which: keyof typeof SIDES) => {
-    setMenuOpen(false);
-    setSide(which);
-    fetchPart(SIDES[which], () => setSide(null));
-  };
-  const FilesPanel = filesPanel.use(side === "files");
-  const CollectionsPanel = collectionsPanel.use(side === "collections");
-  const ProjectsPanel = projectsPanel.use(side === "projects");
-  const [editing, setEditing] = useState<string | null>(null);
+  const panels = usePanels(() => setMenuOpen(false));
   useKeys(setMenuOpen);
   useEffect(() => {
-    // What hid the first screen of a chat's address has done so (theme.js).
+    // theme.js hid the first screen where the address names a chat. The page has replaced it by now.
     delete document.documentElement.dataset["opening"];
   }, []);
 
@@ -53,11 +39,26 @@ export function App() {
       </Unavailable>
     );
   }
-
   if (phase === "signedOut") return <SignIn ended={session !== null} />;
+  return (
+    <PanelsProvider value={panels}>
+      <Page menuOpen={menuOpen} setMenuOpen={setMenuOpen} settingsOpen={settingsOpen} setSettingsOpen={setSettingsOpen} />
+    </PanelsProvider>
+  );
+}
 
-  const last = state.exchanges.at(-1);
-  const editable = last && isAsked(last) && state.running === null;
+interface PageProps {
+  menuOpen: boolean;
+  setMenuOpen: (open: boolean) => void;
+  settingsOpen: boolean;
+  setSettingsOpen: (open: boolean) => void;
+}
+
+function Page({ menuOpen, setMenuOpen, settingsOpen, setSettingsOpen }: PageProps) {
+  const state = useStore(conversation.store);
+  const online = useOnline();
+  const title = useTitle(state);
+  const Settings = settingsDialog.use(settingsOpen);
   return (
     <div className="app">
       <Sidebar
@@ -68,8 +69,6 @@ export function App() {
           setSettingsOpen(true);
           fetchPart(settingsDialog, () => setSettingsOpen(false));
         }}
-        onCollections={() => showSide("collections")}
-        onProjects={() => showSide("projects")}
       />
       {menuOpen && <div className="scrim" onClick={() => setMenuOpen(false)} />}
       <main className="main" inert={menuOpen}>
@@ -79,94 +78,44 @@ export function App() {
           turn={currentTurn(state)}
           menuOpen={menuOpen}
           onMenu={() => setMenuOpen(!menuOpen)}
-          filesOpen={side === "files"}
-          onFiles={() => (side === "files" ? setSide(null) : showSide("files"))}
         />
-        {state.phase === "missing" || state.phase === "failed" ? (
-          <NotShown state={state} />
-        ) : (
-          <>
-            <Transcript state={state} demo={demo} editing={editing} setEditing={setEditing} />
-            <Announcer {...state} />
-            <div className="dock">
-              {notice && (
-                <Banner tone="notice" onDismiss={dismissNotice}>
-                  {notice}
-                </Banner>
-              )}
-              {state.problem && (
-                <Banner tone="error" onDismiss={() => conversation.dismissProblem()}>
-                  {state.problem}
-                </Banner>
-              )}
-              <Composer
-                state={state}
-                onCollections={() => showSide("collections")}
-                onEditLast={editable ? () => setEditing(last.turnId) : null}
-              />
-            </div>
-          </>
-        )}
+        {state.phase === "missing" || state.phase === "failed" ? <NotShown state={state} /> : <Chat state={state} />}
       </main>
-      {side === "files" && FilesPanel && <FilesPanel threadId={threadThatIs(state)} onClose={() => setSide(null)} />}
-      {side === "collections" && CollectionsPanel && (
-        <CollectionsPanel chat={state.threadId ?? NEW_CHAT} onClose={() => setSide(null)} />
-      )}
-      {side === "projects" && ProjectsPanel && (
-        <ProjectsPanel chat={state.threadId ?? NEW_CHAT} onClose={() => setSide(null)} />
-      )}
+      <SidePanel chat={state.threadId ?? NEW_CHAT} threadId={threadInService(state)} />
       <Toast />
       {settingsOpen && Settings && <Settings onClose={() => setSettingsOpen(false)} />}
     </div>
   );
 }
 
-/** The sidebar as a drawer: Escape closes it, and so does a window that has room for both. */
-function useDrawer() {
-  const [open, setOpen] = useState(false);
-  useEffect(() => {
-    const close = () => setOpen(false);
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key === "Escape") close();
-    };
-    const wide = window.matchMedia("(min-width: 52rem)");
-    window.addEventListener("keydown", onKey);
-    wide.addEventListener("change", close);
-    return () => {
-      window.removeEventListener("keydown", onKey);
-      wide.removeEventListener("change", close);
-    };
-  }, []);
-  return [open, setOpen] as const;
+function Chat({ state }: { state: ConversationState }) {
+  const { demo, notice } = useStore(page);
+  const [editing, setEditing] = useState<string | null>(null);
+  const last = state.exchanges.at(-1);
+  const editable = last && isAsked(last) && state.running === null;
+  return (
+    <>
+      <Transcript state={state} demo={demo} editing={editing} setEditing={setEditing} />
+      <Announcer {...state} />
+      <div className="dock">
+        {notice && (
+          <Banner tone="notice" onDismiss={dismissNotice}>
+            {notice}
+          </Banner>
+        )}
+        {state.problem && (
+          <Banner tone="error" onDismiss={() => conversation.dismissProblem()}>
+            {state.problem}
+          </Banner>
+        )}
+        <Composer state={state} onEditLast={editable ? () => setEditing(last.turnId) : null} />
+      </div>
+    </>
+  );
 }
 
-/** Keys that lead somewhere, wherever one is; those in the settings are these. */
-function useKeys(setMenuOpen: (open: boolean) => void): void {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.isComposing || document.querySelector("dialog:modal")) return;
-      const command = event.ctrlKey || event.metaKey;
-      const writing = (event.target as Element).closest("input, textarea") !== null;
-      if (command && event.key.toLowerCase() === "k") {
-        event.preventDefault();
-        if (!window.matchMedia("(min-width: 52rem)").matches) setMenuOpen(true);
-        // On a narrow window the box can take the focus only when the drawer is there.
-        requestAnimationFrame(() => document.getElementById(SEARCH_ID)?.focus());
-      } else if (command && event.shiftKey && event.key.toLowerCase() === "o") {
-        event.preventDefault();
-        goTo(null);
-      } else if (event.key === "/" && !command && !writing) {
-        event.preventDefault();
-        document.getElementById(COMPOSER_ID)?.focus();
-      }
-    };
-    window.addEventListener("keydown", onKey);
-    return () => window.removeEventListener("keydown", onKey);
-  }, [setMenuOpen]);
-}
-
-/** The chat's id, once the service knows it. */
-function threadThatIs({ threadId, phase, running }: ConversationState): string | null {
+/** The open chat's id; null until the service knows the chat. */
+function threadInService({ threadId, phase, running }: ConversationState): string | null {
   return phase === "ready" && (running?.begun ?? true) ? threadId : null;
 }
 
@@ -191,10 +140,10 @@ function currentStatus(state: ConversationState, online: boolean): Status {
   const turn = currentTurn(state);
   if (!online) return OFFLINE;
   if (state.running && turn) return statusOf(turn.view, state.running.connection, state.running.stopping);
-  return state.running === null && waitingPlan(state.exchanges) ? DRAFT_WAITS : IDLE;
+  return (state.running === null && waitingIn(state.exchanges)?.status) || IDLE;
 }
 
-/** The list knows titles; until it knows this one, the first words stand for it. */
+/** The chat's title in the list. Until the list has it, the first words of the chat stand for it. */
 function useTitle({ threadId, exchanges }: ConversationState): string {
   const list = useStore(threads.store).threads;
   const listed = list.find((thread) => thread.id === threadId)?.title.trim();

@@ -2,12 +2,13 @@ import { startTransition, StrictMode } from "react";
 import { createRoot, hydrateRoot } from "react-dom/client";
 import { App } from "./App";
 import { COMPOSER_ID } from "./components/Composer";
-import { chosen } from "./state/chosen";
+import "./features";
+import { choices } from "./state/choices";
 import { loadDrafts } from "./state/drafts";
 import { listen, startPage } from "./state/page";
-import { subjects } from "./state/subject";
 import "./styles/tokens.css";
 import "./styles/base.css";
+import "./styles/sidebar.css";
 import "./styles/layout.css";
 import "./styles/status.css";
 import "./styles/transcript.css";
@@ -21,8 +22,7 @@ import "./styles/dialog.css";
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html has lost its #root");
 const box = document.getElementById(COMPOSER_ID);
-chosen.load();
-subjects.load();
+for (const choice of choices()) choice.load();
 loadDrafts(box instanceof HTMLTextAreaElement ? box.value : "");
 listen();
 void startPage();
@@ -31,6 +31,6 @@ const app = (
     <App />
   </StrictMode>
 );
-// `vite dev` serves no first screen. In a transition: in small steps, between which the browser may answer the hand.
+// `vite dev` serves no first screen. A transition draws in small steps, between which the browser handles input.
 if (root.hasChildNodes()) startTransition(() => void hydrateRoot(root, app));
 else createRoot(root).render(app);

@@ -1,9 +1,9 @@
-// The first screen in index.html: the policy (public/_headers) allows nothing inline, there as elsewhere.
+// The first screen in index.html. The policy (public/_headers) forbids inline code and styles.
 
 import { expect, it } from "vitest";
 import { firstScreen } from "./prerender";
 
-it("shows where one writes and what one may ask, with nothing inline", () => {
+it("shows the composer and the examples, with nothing inline", () => {
   const html = firstScreen();
   for (const part of ['data-testid="composer"', "What shall we work out?", 'data-testid="thread-list"']) {
     expect(html).toContain(part);

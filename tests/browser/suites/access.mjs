@@ -1,4 +1,4 @@
-// WCAG 2.2 AA as far as a machine can tell, on every view, in both schemes and on a phone.
+// The rules of WCAG 2.2 AA that a machine can check, on every view, in both colour schemes and on a phone.
 
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
@@ -10,7 +10,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
 async function findings(page) {
-  // Into the page by the debugger, which its policy does not bind.
+  // The debugger loads it: the page's policy does not apply to the debugger.
   await page.evaluate(AXE);
   return page.evaluate(async (values) => {
     const { violations } = await globalThis.axe.run(document, { runOnly: { type: "tag", values } });
@@ -50,7 +50,7 @@ export async function access(browser) {
   }
 }
 
-/** What opens beside the chat or over it, with all that may stand there. */
+/** The panels and the settings, filled. */
 async function beside(page, how) {
   await page.unrouteAll();
   await knowledge(page, ["pears.md", "notes/a long name of a file that is about frost.txt"]);
@@ -85,9 +85,9 @@ async function beside(page, how) {
   const menu = page.locator(".menu-button");
   if (!(await byId(page, "settings").isVisible())) await menu.click();
   await byId(page, "settings").click();
-  await page.getByRole("button", { name: "What is remembered" }).click();
+  await page.getByRole("button", { name: "Your memories" }).click();
   await byId(page, "memory").nth(1).waitFor();
-  await page.getByRole("button", { name: "What your chats used" }).click();
+  await page.getByRole("button", { name: "Your chats’ usage" }).click();
   await byId(page, "usage").waitFor();
   await clean(page, `the settings with what is remembered and what was used, ${how}`);
   await page.keyboard.press("Escape");
@@ -105,7 +105,7 @@ async function beside(page, how) {
   await page.unrouteAll();
 }
 
-/** What is done, failed and skipped, and a draft that waits, every step of it open. */
+/** Plans with finished, failed and skipped steps, and a waiting draft, all steps open. */
 async function plans(page, how) {
   const turns = [storedPlan("Measure the wall"), storedPlan("Plant a fig", { status: "pending_review", review: { verdict: "needs_changes", notes: "Say **who**." } })];
   await storedChat(page, env("ESPALIER_URL"), turns.flatMap((tree) => storedTurn("A plan", "So.", { execution_tree: { version: 1, ...tree } })));
@@ -118,13 +118,14 @@ async function plans(page, how) {
   assertEqual(drawn <= width, true, `${drawn} of ${width} pixels`);
   await byId(page, "choose-subject").click();
   await byId(page, "subject-project").waitFor();
-  await clean(page, `what a chat may be about, ${how}`);
+  await clean(page, `the menu of subjects, ${how}`);
   await byId(page, "subject-project").click();
   await byId(page, "subject").waitFor();
-  await clean(page, `a chat about something, ${how}`);
+  await clean(page, `a chat with a subject, ${how}`);
   await page.unrouteAll();
 }
 
+// Long: one visit, whose checks follow each other.
 async function views(browser, options, how) {
   const llm = fakeLlm();
   const hold = { name: llm.barrier("hold"), after: 1 };

@@ -1,8 +1,8 @@
-// Calls that wait for the reader's word: asked once, there again after a reload, answered with the keyboard.
+// Calls that wait for the reader's decision, also after a reload and by keyboard.
 
 import { assert, assertEqual, byId, cards, check, env, fakeLlm, openAll, quiet, send, settled, shot, visit } from "../harness.mjs";
 
-/** The tool that the instance asks before; its client is this test. */
+/** A tool that needs an approval. This test is its client. */
 const ERASE = {
   name: "ui_erase",
   description: "Erases text.",
@@ -11,7 +11,7 @@ const ERASE = {
 
 export const erase = (text) => ({ name: "ui_erase", arguments: { text } });
 
-/** From here on the page's messages bring that tool. */
+/** Adds that tool to the page's messages. */
 export function bringTool(page) {
   return page.route("**/api/chat", (route) => {
     const body = JSON.parse(route.request().postData());
@@ -20,7 +20,7 @@ export function bringTool(page) {
   });
 }
 
-/** From here on, until it is loaded anew, the page counts the event streams that it has open. */
+/** Makes the page count its open event streams, until it is reloaded. */
 const countStreams = (page) =>
   page.evaluate(() => {
     const plain = window.fetch;
@@ -37,6 +37,7 @@ const countStreams = (page) =>
 const hasStreams = (page, count) => page.waitForFunction((count) => window.openStreams === count, count);
 
 // N-107 N-108
+// Long: one visit, whose checks follow each other.
 export async function approvals(browser) {
   const llm = fakeLlm();
   const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
@@ -45,7 +46,7 @@ export async function approvals(browser) {
   const decided = byId(page, "approval-decided");
   const waits = () => page.locator('[data-testid="status-chip"][data-state="waiting"]').waitFor();
 
-  await check("a call that must be allowed asks, and nothing else moves", async () => {
+  await check("a call that needs an approval asks, and the turn waits", async () => {
     await llm.script("", [{ calls: [llm.subtask("Tidy up", "a")] }, { text: "All tidy." }]);
     await llm.script("a", [{ calls: [erase("the first line")] }, { text: "Tidied." }]);
     await countStreams(page);
@@ -57,20 +58,20 @@ export async function approvals(browser) {
     await shot(page, "approval");
   });
 
-  await check("while it waits no stream is open, and the line counts as whole", async () => {
+  await check("a waiting turn has no open stream, and the page stays connected", async () => {
     await hasStreams(page, 0);
     await waits();
     assertEqual(await asked.count(), 1, "the questions");
   });
 
-  await check("after a reload it asks again", async () => {
+  await check("a call that waits asks again after a reload", async () => {
     await page.reload();
     await asked.filter({ hasText: "the first line" }).waitFor();
     await waits();
     assertEqual(await asked.count(), 1, "the questions");
   });
 
-  await check("it can be allowed with the keyboard, and says so, after a reload as well", async () => {
+  await check("a call can be allowed with the keyboard, and shows the decision, also after a reload", async () => {
     await asked.getByRole("button", { name: "Allow once" }).focus();
     await page.keyboard.press("Enter");
     await decided.filter({ hasText: "ui_erase was allowed once." }).waitFor();
@@ -82,7 +83,7 @@ export async function approvals(browser) {
     assertEqual(await asked.count(), 0, "the questions after the reload");
   });
 
-  await check("the turn goes on with what the client answers", async () => {
+  await check("the turn goes on with the client's answer", async () => {
     await byId(page, "expand-all").click();
     const call = page.locator('[data-testid="tool-card"][data-tool-name="ui_erase"]');
     const tool_call_id = await call.getAttribute("data-tool-call-id");
@@ -92,7 +93,7 @@ export async function approvals(browser) {
         const headers = { "content-type": "application/json" };
         const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
         if (!answer.ok) throw new Error(await answer.text());
-        // The page does not know that this test is the client: it looks when somebody comes back to it.
+        // The page does not hear from this client. It asks when the reader comes back to the tab.
         document.dispatchEvent(new Event("visibilitychange"));
       },
       [`/api/threads/${thread}/tool_results`, { tool_call_id, result: "erased" }],
@@ -108,7 +109,7 @@ export async function approvals(browser) {
     assertEqual(await cards(page), live, "the cards after a reload");
   });
 
-  await check("what is not allowed does not run, and its card says so", async () => {
+  await check("a denied call does not run, and its card shows the decision", async () => {
     await llm.script("no", [{ calls: [erase("everything")] }, { text: "Then not." }]);
     await send(page, llm.says("Erase all", "no"));
     await asked.getByRole("button", { name: "Do not allow" }).click();
@@ -121,7 +122,7 @@ export async function approvals(browser) {
     assert(words.includes("did not allow"), words);
   });
 
-  await check("what would not be seen is written out", async () => {
+  await check("invisible characters are written out", async () => {
     await llm.script("hidden", [{ calls: [erase("harm\u202eless")] }, { text: "Then not." }]);
     await send(page, llm.says("Erase it", "hidden"));
     await asked.filter({ hasText: "harm\\u{202e}less" }).waitFor();
@@ -129,13 +130,13 @@ export async function approvals(browser) {
     await settled(page);
   });
 
-  await check("what is allowed in the chat is listed, and asked about again once it is withdrawn", async () => {
+  await check("tools allowed for the chat are listed, and ask again after the approval is withdrawn", async () => {
     const settings = async () => {
       await byId(page, "settings").click();
-      await page.getByRole("button", { name: "What may run in this chat" }).click();
+      await page.getByRole("button", { name: "Tools that run in this chat" }).click();
     };
     await settings();
-    await byId(page, "standing-approvals").filter({ hasText: "Nothing was allowed" }).waitFor();
+    await byId(page, "standing-approvals").filter({ hasText: "You allowed no tool" }).waitFor();
     await page.keyboard.press("Escape");
     await llm.script("good", [{ calls: [erase("a line")] }]);
     await send(page, llm.says("Erase a line", "good"));
@@ -148,7 +149,7 @@ export async function approvals(browser) {
     await standing.filter({ hasText: "ui_erase" }).waitFor();
     await shot(page, "standing-approvals");
     await byId(page, "withdraw-approval").click();
-    await byId(page, "standing-approvals").filter({ hasText: "Nothing was allowed" }).waitFor();
+    await byId(page, "standing-approvals").filter({ hasText: "You allowed no tool" }).waitFor();
     await page.keyboard.press("Escape");
     await llm.script("again", [{ calls: [erase("another line")] }, { text: "Then not." }]);
     await send(page, llm.says("Erase another", "again"));

@@ -1,4 +1,4 @@
-// What a turn uses of its limits, and what the page says when one is reached.
+// A turn's use of its limits, and the notice when it reaches one.
 
 import { assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, visit } from "../harness.mjs";
 
@@ -10,7 +10,7 @@ export async function budget(browser) {
   ]);
   const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
 
-  await check("while a turn runs a quiet bar shows how much of its limits it has used, and the chip by how much", async () => {
+  await check("a bar shows the use of the limits while a turn runs, and the chip shows the numbers", async () => {
     await send(page, llm.says("Count"));
     await byId(page, "message-assistant").filter({ hasText: "Two," }).waitFor();
     await byId(page, "budget-bar").waitFor();
@@ -30,13 +30,13 @@ export async function budget(browser) {
     assertEqual(await byId(page, "budget-bar").count(), 0, "bars after the end");
   });
 
-  await check("the end of an answer is told to those who listen", async () => {
+  await check("screen readers hear the end of an answer", async () => {
     await byId(page, "announcer").filter({ hasText: "Two, and late. The answer is complete." }).waitFor({ state: "attached" });
   });
 
   const long = fakeLlm();
   await long.script("", [{ text: "I need more time", hang: true }]);
-  await check("a turn whose time is up says which limit it reached, now and after a reload", async () => {
+  await check("a turn that ran out of time names its limit, live and after a reload", async () => {
     await send(page, long.says("Take your time"));
     const notice = page.locator('[data-testid="turn-error"][data-code="budget_exceeded"]').last();
     await notice.filter({ hasText: /reached its limit of .* running time/ }).waitFor();

@@ -1,9 +1,10 @@
-// Collections of documents: made, filled, chosen for a chat, emptied, deleted.
+// Collections of documents: created, filled, chosen for a chat, deleted.
 
 import { assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, shot, visit } from "../harness.mjs";
 
 const file = (name, content, mimeType = "") => ({ name, mimeType, buffer: Buffer.from(content) });
 
+// Long: one visit, whose checks follow each other.
 export async function collections(browser) {
   const llm = fakeLlm();
   await llm.script("", [{ text: "From the handbook." }]);
@@ -17,7 +18,7 @@ export async function collections(browser) {
     await all.filter({ hasText: name }).waitFor();
   };
 
-  await check("a collection is made, and named as it was written", async () => {
+  await check("a collection is created with its exact name", async () => {
     await byId(page, "collections-open").click();
     await byId(page, "collections").filter({ hasText: "There are no collections yet." }).waitFor();
     await page.getByRole("button", { name: "New collection" }).click();
@@ -26,7 +27,7 @@ export async function collections(browser) {
     assertEqual(await all.count(), 2, "the collections");
   });
 
-  await check("documents are added, and what is none is refused by name", async () => {
+  await check("documents are added, and other files are refused by name", async () => {
     await byId(all.filter({ hasText: "Garden" }), "collection-open").click();
     await byId(page, "add-documents-input").setInputFiles([
       file("pears.md", "# Pears\n\nThe Conference keeps until March."),
@@ -43,7 +44,7 @@ export async function collections(browser) {
   });
 
   let id = "";
-  await check("a chat searches those that were chosen for it, also after a reload, and no other chat does", async () => {
+  await check("a chat searches its chosen collections, also after a reload, and other chats do not", async () => {
     const garden = all.filter({ hasText: "Garden" });
     id = await garden.getAttribute("data-collection-id");
     await byId(garden, "collection-use").check();
@@ -61,7 +62,7 @@ export async function collections(browser) {
     await byId(page, "chosen").waitFor({ state: "detached" });
   });
 
-  await check("it is left out again with its cross", async () => {
+  await check("the cross removes a collection from the chat", async () => {
     await byId(page, "thread-item").first().getByRole("link").click();
     await byId(page, "chosen").getByRole("button").click();
     await send(page, llm.says("Without it"));
@@ -69,7 +70,7 @@ export async function collections(browser) {
     assert(!("collections" in notes.chats.at(-1)), "what was sent");
   });
 
-  await check("a document and a collection are deleted after a question, and stay so", async () => {
+  await check("a document and a collection are deleted after a question, also after a reload", async () => {
     await byId(page, "choose-collections").click();
     await byId(all.filter({ hasText: "Garden" }), "collection-use").check();
     await byId(all.filter({ hasText: "Garden" }), "collection-open").click();

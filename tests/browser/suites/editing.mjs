@@ -1,7 +1,8 @@
-// What a person does to a message: edit it, ask for another answer, attach files to it, leave it unsent.
+// Acts on a message: editing it, asking again, attaching files, leaving it unsent.
 
 import { alive, assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, visit } from "../harness.mjs";
 
+// Long: one visit, whose checks follow each other.
 export async function editing(browser) {
   const llm = fakeLlm();
   await llm.script("one", [{ text: "The first answer." }]);
@@ -11,7 +12,7 @@ export async function editing(browser) {
   const questions = byId(page, "message-user");
   const answers = byId(page, "message-assistant");
 
-  await check("the last message can be edited, and its answer is made anew", async () => {
+  await check("the last message can be edited, and a new answer replaces the old one", async () => {
     await send(page, llm.says("What is first?", "one"));
     await settled(page);
     await send(page, llm.says("And then?", "two"));
@@ -32,7 +33,7 @@ export async function editing(browser) {
     assertEqual(await seen(), [texts, count], "after a reload");
   });
 
-  await check("an answer can be asked for again, in place of the one that is there", async () => {
+  await check("a person can ask for another answer, which replaces the old one", async () => {
     await byId(page, "again").click();
     await settled(page);
     assertEqual(await answers.count(), 2, "the answers");
@@ -40,7 +41,7 @@ export async function editing(browser) {
     assert(last.replaces_message_id && last.content === before.content, JSON.stringify(last));
   });
 
-  await check("the up arrow edits the last message, Escape leaves it as it was", async () => {
+  await check("the up arrow edits the last message, and Escape cancels", async () => {
     await byId(page, "composer").focus();
     await page.keyboard.press("ArrowUp");
     await byId(page, "edit-box").waitFor();
@@ -50,13 +51,13 @@ export async function editing(browser) {
     assertEqual(await questions.count(), 2, "the questions");
   });
 
-  await check("what is copied is the answer's text", async () => {
+  await check("the copy button copies the answer's text", async () => {
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     await answers.last().locator(".answer-footer").getByTestId("copy").click();
     await page.waitForFunction(async () => (await navigator.clipboard.readText()) === "The third answer.");
   });
 
-  await check("text files go along with a message, others are refused by name", async () => {
+  await check("text files are part of a message, and others are refused by name", async () => {
     await byId(page, "file-input").setInputFiles([
       { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("Pears keep well.\n") },
       { name: "photo.raw", mimeType: "application/octet-stream", buffer: Buffer.from([0x89, 0x50, 0, 0xff]) },
@@ -92,7 +93,7 @@ export async function editing(browser) {
   await context.close();
 
   const lost = await visit(browser, env("ESPALIER_URL"));
-  await check("a message that could not be sent comes back, with words that say what to do", async () => {
+  await check("an unsent message comes back, with words that tell the next step", async () => {
     await lost.page.route("**/api/chat", (route) => route.abort());
     await send(lost.page, "Are you there?");
     await byId(lost.page, "banner").filter({ hasText: "Check your connection" }).waitFor();

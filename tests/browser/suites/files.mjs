@@ -1,10 +1,11 @@
-// The workspace of a chat: what the agent writes is seen, what a person adds is there, nothing is written over unasked.
+// The workspace of a chat: the agent's files appear, a person adds files, and replacing a file needs a question.
 
 import { readFile } from "node:fs/promises";
 import { alive, assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, shot, visit } from "../harness.mjs";
 
 const text = (name, content) => ({ name, mimeType: "text/plain", buffer: Buffer.from(content) });
 
+// Long: one visit, whose checks follow each other.
 export async function files(browser) {
   const llm = fakeLlm();
   const write = (path, content) => ({ name: "write_file", arguments: { path, content } });
@@ -18,14 +19,14 @@ export async function files(browser) {
     return [download.suggestedFilename(), await readFile(await download.path(), "utf8")];
   };
 
-  await check("a chat that is not there yet has no files, and says so", async () => {
+  await check("a new chat shows that it has no files yet", async () => {
     await byId(page, "files-toggle").click();
     await byId(page, "files").filter({ hasText: "from its first message on" }).waitFor();
     await byId(page, "files-toggle").click();
     await byId(page, "files").waitFor({ state: "detached" });
   });
 
-  await check("who goes on writing while they open is not disturbed", async () => {
+  await check("a person who writes while the panel opens keeps the focus", async () => {
     const held = Promise.withResolvers();
     await page.reload();
     await alive(page);
@@ -40,7 +41,7 @@ export async function files(browser) {
     await byId(page, "composer").fill("");
   });
 
-  await check("what the agent writes is listed while its turn still runs", async () => {
+  await check("the agent's files are listed while its turn still runs", async () => {
     await send(page, llm.says("Write it down"));
     await byId(page, "message-assistant").filter({ hasText: "Written," }).waitFor();
     await row("notes/plan.md").filter({ hasText: "7 B" }).waitFor();
@@ -66,7 +67,7 @@ export async function files(browser) {
     await shot(page, "files");
   });
 
-  await check("a file that is there is replaced only by somebody who was asked", async () => {
+  await check("an upload replaces a file only after a question", async () => {
     const asked = page.locator('[data-testid="upload-row"][data-state="there"]');
     await byId(page, "upload-input").setInputFiles([text("a b.txt", "changed")]);
     await asked.getByRole("button", { name: "Keep it" }).click();
@@ -78,7 +79,7 @@ export async function files(browser) {
     assertEqual((await saved("a b.txt"))[1], "changed", "what replaced it");
   });
 
-  await check("a deletion asks first, and can be done with the keyboard alone", async () => {
+  await check("a deletion asks first, and works with the keyboard alone", async () => {
     const button = byId(row("dropped.md"), "file-delete");
     await button.focus();
     await page.keyboard.down("Enter");
@@ -95,7 +96,7 @@ export async function files(browser) {
     assertEqual(notes.deletions, 1, "what the service was told");
   });
 
-  await check("a file that cannot be taken says what to do", async () => {
+  await check("a refused file shows the next step", async () => {
     const refused = page.locator('[data-testid="upload-row"][data-state="refused"]');
     await byId(page, "upload-input").setInputFiles([text("large.bin", "x".repeat(1_048_577))]);
     await refused.filter({ hasText: "at most 1 MiB" }).waitFor();
@@ -111,7 +112,7 @@ export async function files(browser) {
     await row("a b.txt").waitFor();
   });
 
-  await check("on a phone they lie over the chat, and the focus comes back from there", async () => {
+  await check("on a phone the panel lies over the chat, and the focus comes back to its button", async () => {
     await page.setViewportSize({ width: 360, height: 740 });
     await page.locator("dialog:modal").waitFor();
     const drawn = await page.evaluate(() => document.documentElement.scrollWidth);
@@ -128,12 +129,12 @@ export async function files(browser) {
   await refusals(browser);
 }
 
-/** What the service says where a file does not fit or has changed meanwhile. */
+/** The service's refusals of files. */
 async function refusals(browser) {
   const llm = fakeLlm();
   await llm.script("", [{ text: "Hello." }]);
   const { page, context } = await visit(browser, env("ESPALIER_URL"));
-  await check("a part of the page that does not come is said, and comes when it is asked for again", async () => {
+  await check("a part of the page that cannot be loaded is reported, and a second try loads it", async () => {
     await page.route("**/assets/FilesPanel-*.js", (route) => route.abort());
     await byId(page, "files-toggle").click();
     await byId(page, "banner").filter({ hasText: "could not be loaded" }).waitFor();
@@ -145,7 +146,7 @@ async function refusals(browser) {
     await byId(page, "banner").getByRole("button").click();
   });
 
-  await check("a full workspace, a file that changed meanwhile and a line that is cut are said, each with a way on", async () => {
+  await check("a full workspace, a changed file and a lost connection are reported, each with a next step", async () => {
     await send(page, llm.says("Hello"));
     await settled(page);
     await byId(page, "files-toggle").click();

@@ -1,17 +1,17 @@
-// What a newcomer meets: nothing configured, the demo model, the examples of the first screen.
+// The page as a newcomer meets it: without configuration, with the demo model and the examples of the first screen.
 
 import { gzipSync } from "node:zlib";
 import { assert, assertEqual, byId, cards, check, env, openAll, quiet, send, settled, shot, toggle, visit } from "../harness.mjs";
 
 const DIVISIBLE = "Research apples, pears and figs, then compare them";
 
-/** What a newcomer meets: nothing configured, the demo model, the examples of the first screen. */
+// Long: one visit, whose checks follow each other.
 export async function demo(browser) {
   const base = env("ESPALIER_DEMO_URL");
   const { page, context, notes } = await visit(browser, base);
   await shot(page, "empty");
 
-  await check("the first load needs little JavaScript, all of it from here", async () => {
+  await check("the first load needs little JavaScript, all from this origin", async () => {
     const sizes = await Promise.all(
       (await page.evaluate(() => performance.getEntriesByType("resource").map((entry) => entry.name)))
         .filter((name) => new URL(name).pathname.endsWith(".js"))
@@ -23,7 +23,7 @@ export async function demo(browser) {
   });
 
   // N-003 N-220
-  await check("there is one composer, and nothing to choose a mode or tools with", async () => {
+  await check("there is one composer, without a choice of modes or tools", async () => {
     assertEqual(await byId(page, "composer").count(), 1, "composers");
     const choosers = "select, input[type=radio], input[type=checkbox], [role=combobox], [role=listbox], [role=switch], [role=tab], [role=radiogroup], [role=menu]";
     assertEqual(await page.locator(choosers).count(), 0, "controls that choose something");
@@ -48,7 +48,7 @@ export async function demo(browser) {
   });
 
   // N-014 N-222
-  await check("work that is divided shows its subtasks as nested cards", async () => {
+  await check("subtasks are shown as nested cards", async () => {
     await byId(page, "new-chat").click();
     await send(page, DIVISIBLE);
     await settled(page);

@@ -26,7 +26,7 @@ export async function keys(browser) {
     await settled(page);
   });
 
-  await check("the menu of a chat is used with arrows, and gives the focus back", async () => {
+  await check("arrow keys move in the menu of a chat, and the focus comes back", async () => {
     await byId(page, "thread-menu").first().focus();
     await page.keyboard.press("Enter");
     await page.getByRole("menuitem", { name: "Rename" }).waitFor();
@@ -66,7 +66,7 @@ export async function themes(browser) {
     assertEqual(await paper(), light, "light in the dark");
   });
 
-  await check("who wants less motion gets none", async () => {
+  await check("the page has no animations for a person who prefers less motion", async () => {
     await page.emulateMedia({ reducedMotion: "reduce" });
     await send(page, "Research apples, pears and figs, then compare them");
     await settled(page);
@@ -101,7 +101,7 @@ export async function models(browser) {
     assertEqual(await chosen(), "secondary", "the choice after a reload");
   });
 
-  await check("a choice that is not offered any more is left to the service, with the service's words", async () => {
+  await check("a model that is no longer offered is dropped from the choice, with the service's words", async () => {
     await page.route("**/api/chat", (route) => {
       const body = { ...JSON.parse(route.request().postData()), model: "gone:1" };
       return route.continue({ postData: JSON.stringify(body) });
@@ -114,7 +114,7 @@ export async function models(browser) {
   await context.close();
 
   const demo = await visit(browser, env("ESPALIER_DEMO_URL"));
-  await check("where there is one model, there is nothing to choose", async () => {
+  await check("a deployment with one model shows no choice", async () => {
     await byId(demo.page, "settings").click();
     await byId(demo.page, "settings-dialog").waitFor();
     assertEqual(await byId(demo.page, "model-choice").count(), 0, "choices of models");

@@ -1,4 +1,4 @@
-// A line that is cut in the middle of a turn, again and again.
+// A line that is cut several times during a turn.
 
 import { assert, assertEqual, byId, cards, check, cuttableLine, env, fakeLlm, openAll, send, settled, visit } from "../harness.mjs";
 

@@ -1,12 +1,13 @@
-// Images and PDFs: attached, pasted, dropped, shown, sent again; too large, too many, for a model that sees none.
+// Images and PDFs: attached, pasted, dropped, shown and sent again; refused where they are too large, too many, or the
+// model reads none.
 
 import { deflateSync, crc32 } from "node:zlib";
 import { assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, shot, visit } from "../harness.mjs";
 
-/** The one model of the instance that sees. */
+/** The only model of the instance that reads images. */
 const SEES = "other:fake-3";
 
-/** A real PNG of one colour, or of noise, which cannot be made smaller. */
+/** A real PNG of one colour, or of noise, which does not compress. */
 function png(width, height, noise = false) {
   const rows = Buffer.alloc(height * (1 + width * 3), 0x5a);
   if (noise) for (let at = 0, x = 1; at < rows.length; at += 1) rows[at] = (x = (x * 48_271) % 0x7fffffff) & 0xff;
@@ -46,6 +47,7 @@ function handOver(page, kind, files) {
   );
 }
 
+// Long: one visit, whose checks follow each other.
 export async function media(browser) {
   const llm = fakeLlm();
   const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
@@ -57,13 +59,13 @@ export async function media(browser) {
     while ((await attached.count()) > 0) await attached.first().getByRole("button").click();
   };
 
-  await check("a model that sees no images is not sent any, with words that say what to do", async () => {
+  await check("the page refuses images for a model that reads none, with words that tell the next step", async () => {
     await pick(file("photo.png", png(8, 8)));
     await warned("“photo.png” cannot be read by this model: choose another one in the settings.");
     assertEqual(await attached.count(), 0, "attached");
   });
 
-  await check("images are attached, pasted and dropped, and wait for the message through a reload", async () => {
+  await check("attached, pasted and dropped images survive a reload before the message is sent", async () => {
     await byId(page, "settings").click();
     await byId(page, "model-choice").selectOption(SEES);
     await page.keyboard.press("Escape");
@@ -78,7 +80,7 @@ export async function media(browser) {
     assertEqual(await attached.locator("img").count(), 2, "the small pictures");
   });
 
-  await check("they go along as parts, and the message shows them", async () => {
+  await check("images are parts of the request, and the message shows them", async () => {
     await llm.script("", [{ text: "Two pictures and a paper." }]);
     await send(page, llm.says("What is this?"));
     await settled(page);
@@ -94,7 +96,7 @@ export async function media(browser) {
     await shot(page, "media");
   });
 
-  await check("after a reload they are there again", async () => {
+  await check("a reload shows the images again", async () => {
     await page.reload();
     await settled(page);
     await shown.locator("img").nth(1).waitFor();
@@ -105,7 +107,7 @@ export async function media(browser) {
     assert(!words.includes("[image/png"), `the marks stand for what is shown: ${words}`);
   });
 
-  await check("another answer is made of the same pictures, an edited message keeps them", async () => {
+  await check("asking again sends the same pictures, and an edited message keeps them", async () => {
     const [before] = notes.chats.slice(-1);
     await byId(page, "again").click();
     await settled(page);
@@ -121,7 +123,7 @@ export async function media(browser) {
     assertEqual(notes.chats.at(-1).content.slice(1), before.content.slice(1), "the parts of the edited message");
   });
 
-  await check("a picture that is too large becomes a smaller one, a paper that is too large is refused", async () => {
+  await check("a picture that is too large becomes smaller, and a PDF that is too large is refused", async () => {
     const large = png(1200, 900, true);
     assert(large.length > 600_000, `${large.length} bytes`);
     await pick(file("large.png", large), file("large.pdf", Buffer.concat([Buffer.from("%PDF-1.7\n"), Buffer.alloc(600_000)]), "application/pdf"));
@@ -131,7 +133,7 @@ export async function media(browser) {
     await clear();
   });
 
-  await check("eight go along with one message, the ninth is refused; one picture says enough", async () => {
+  await check("a message takes eight pictures and refuses the ninth; a picture alone is a message", async () => {
     await pick(...Array.from({ length: 9 }, (_, index) => file(`p${index}.png`, png(8, 8))));
     await warned("“p8.png” is one too many: a message has at most 8 images and PDFs.");
     assertEqual(await attached.count(), 8, "attached");

@@ -1,4 +1,4 @@
-// What is remembered from one chat to the next: only where a person says so, and theirs to look through and take back.
+// Memory from one chat to the next: a person turns it on, reads the memories and deletes them.
 
 import { assertEqual, byId, check, env, fakeLlm, quiet, send, settled, shot, visit } from "../harness.mjs";
 
@@ -11,18 +11,18 @@ export async function memory(browser) {
   const items = byId(page, "memory");
   const open = async () => {
     await byId(page, "settings").click();
-    await page.getByRole("button", { name: "What is remembered" }).click();
+    await page.getByRole("button", { name: "Your memories" }).click();
   };
 
-  await check("nothing is remembered unasked", async () => {
+  await check("a chat has no memory until a person turns it on", async () => {
     await send(page, llm.says("Hello", "off"));
     await settled(page);
     assertEqual(notes.chats.map((body) => "memory_enabled" in body), [false], "what was sent");
     await open();
-    await byId(page, "memories").filter({ hasText: "Nothing is remembered." }).waitFor();
+    await byId(page, "memories").filter({ hasText: "There are no memories yet." }).waitFor();
   });
 
-  await check("where it is switched on, a chat may remember, and it is listed as text", async () => {
+  await check("with memory on, a chat makes memories, which are listed as text", async () => {
     await byId(page, "memory-switch").check();
     await page.keyboard.press("Escape");
     await send(page, llm.says("Remember that I grow pears, and my name"));
@@ -34,7 +34,7 @@ export async function memory(browser) {
     await shot(page, "memory");
   });
 
-  await check("the choice and the list are there after a reload", async () => {
+  await check("a reload keeps the choice and the list", async () => {
     await page.reload();
     await settled(page);
     await open();
@@ -42,18 +42,18 @@ export async function memory(browser) {
     assertEqual(await byId(page, "memory-switch").isChecked(), true, "the switch");
   });
 
-  await check("one is forgotten, then all, each after a question", async () => {
+  await check("a memory is forgotten after a question, then all of them", async () => {
     await byId(items.filter({ hasText: "Ada" }), "memory-forget").click();
     await byId(page, "confirm").click();
     await items.filter({ hasText: "Ada" }).waitFor({ state: "detached" });
     assertEqual(await items.count(), 1, "what is left");
     await byId(page, "memory-forget-all").click();
     await page.keyboard.press("Enter");
-    await byId(page, "memories").filter({ hasText: "Nothing is remembered." }).waitFor();
+    await byId(page, "memories").filter({ hasText: "There are no memories yet." }).waitFor();
     await page.reload();
     await settled(page);
     await open();
-    await byId(page, "memories").filter({ hasText: "Nothing is remembered." }).waitFor();
+    await byId(page, "memories").filter({ hasText: "There are no memories yet." }).waitFor();
   });
   await quiet("the memory", notes);
   await context.close();

@@ -1,4 +1,4 @@
-// The pictures in docs/images, of the demo model and of one scripted turn: what README shows is what the page does.
+// Takes the pictures in docs/images, of the demo model and of a scripted turn.
 
 import { mkdirSync } from "node:fs";
 import { byId, env, fakeLlm, send, settled, visit } from "../harness.mjs";
@@ -39,7 +39,7 @@ export async function pictures(browser) {
   await phone.finish();
 }
 
-/** A turn with parallel subtasks, held while two of them still write. */
+/** A turn with parallel subtasks, held while two of them write. */
 async function turn(browser, options) {
   const llm = fakeLlm();
   const hold = { name: llm.barrier("hold"), after: 2 };
@@ -52,7 +52,7 @@ async function turn(browser, options) {
   await llm.script("apples", [{ text: ["Few like the shade: ", "*Boskoop*, *Bramley* ", "and *Edward VII*."], barrier: hold }]);
   const { page, context } = await visit(browser, env("ESPALIER_URL"), options);
   const question = "Which fruit shall I train along my walls?";
-  // The script's marker goes along unseen.
+  // The message also has the script's marker, which the picture does not show.
   await page.route("**/api/chat", (route) => {
     const body = JSON.parse(route.request().postData());
     return route.continue({ postData: JSON.stringify({ ...body, content: llm.says(question) }) });
@@ -94,7 +94,7 @@ async function withPlan(browser) {
   await choose(page, "general");
   await send(page, question);
   await page.locator('[data-testid="plan-step"][data-state="active"]').filter({ hasText: "33.6 * 1.1" }).waitFor();
-  // The objective's marker is the script's.
+  // The objective has the script's marker.
   await page.locator(".plan-objective, .tool-gist").evaluateAll((all) => {
     for (const each of all) each.textContent = each.textContent.split(" [[")[0];
   });

@@ -1,10 +1,10 @@
-// Plans: a checklist that moves with the work, a draft that waits for a word, a reviewer's word, a plan that is stopped.
+// Plans: a checklist that follows the work, a draft that waits for a message, a reviewer's verdict, a stop.
 
 import { assert, assertEqual, byId, cards, check, env, fakeLlm, openAll, quiet, send, settled, shot, visit } from "../harness.mjs";
 
 const calculate = (expression) => ({ name: "calculate", arguments: { expression } });
 
-/** The root's call that has a plan made; its planner plays the script `plan`. */
+/** The root's call that makes a plan. Its planner plays the script `plan`. */
 export const makesPlan = (llm, mode, more = {}) => ({
   name: "agent_create_plan",
   arguments: { objective: llm.says("Train a pear along the wall.", "plan"), execution_mode: mode, ...more },
@@ -25,7 +25,7 @@ export const planned = (llm, steps, reasoning = "The wires must hold before the 
 
 export const STEPS = [["measure", "Measure the wall"], ["buy", "Buy wires"], ["tie", "Tie the branches", ["measure", "buy"]]];
 
-/** What a reader sees of the last plan: each step's mark and title. The page loads what draws plans when it has one. */
+/** The last plan as a reader sees it: each step's mark and title. The page loads the code for plans with the first plan. */
 export async function checklist(page) {
   const steps = byId(page, "plan").last().locator('[data-testid="plan-step"]');
   await steps.first().waitFor();
@@ -34,7 +34,7 @@ export async function checklist(page) {
   );
 }
 
-/** From here on the chat is about something. */
+/** Gives the chat a subject. */
 export async function choose(page, subject) {
   await byId(page, "choose-subject").click();
   await byId(page, `subject-${subject}`).click();
@@ -57,6 +57,7 @@ export async function plans(browser) {
   await context.close();
 }
 
+// Long: one visit, whose checks follow each other.
 async function running(page, notes) {
   const llm = fakeLlm();
   await llm.script("", [{ calls: [makesPlan(llm, "auto_execute")] }, { text: "Your pear is tied." }]);
@@ -66,7 +67,7 @@ async function running(page, notes) {
   await llm.script("buy", [{ text: ["Twenty ", "metres of wire."], barrier: held("hold") }]);
   await llm.script("tie", [{ calls: [calculate("1/0")] }, { text: ["Tied", "."], barrier: held("tie") }]);
 
-  await check("a plan is a numbered checklist: what runs is marked, with what it does below it", async () => {
+  await check("a plan is a numbered checklist: the running step is marked, with its calls below it", async () => {
     await choose(page, "general");
     await send(page, llm.says("Train a pear"));
     await step(page, 1).getByTestId("step-activity").filter({ hasText: /^> calculate: 4\*2$/ }).waitFor();
@@ -79,14 +80,14 @@ async function running(page, notes) {
     await shot(page, "plan-running");
   });
 
-  await check("the chip says that a plan is executed, and where it is", async () => {
+  await check("the chip names the running step", async () => {
     await chip(page, "plan").filter({ hasText: "Executing plan · steps 1, 2 of 3" }).waitFor();
     await byId(page, "status-chip").click();
     await byId(page, "status-details").filter({ hasText: "0 of 3 steps are done. Now: 1. Measure the wall; 2. Buy wires." }).waitFor();
     await page.keyboard.press("Escape");
   });
 
-  await check("a step that is done says so, with its result, and the next one begins", async () => {
+  await check("a finished step shows its mark and its result, and the next one begins", async () => {
     await llm.release("hold");
     await step(page, 3).getByTestId("step-activity").filter({ hasText: /^> calculate: 1\/0 \(failed\)$/ }).waitFor();
     assertEqual(await checklist(page), ["[x] 1. Measure the wall", "[x] 2. Buy wires", "[>] 3. Tie the branches"], "the checklist");
@@ -95,7 +96,7 @@ async function running(page, notes) {
     await byId(page, "plan-stop").waitFor();
   });
 
-  await check("a reload in the middle of a plan shows it as it stands", async () => {
+  await check("a reload during a plan shows its present state", async () => {
     const before = await checklist(page);
     await page.reload();
     await state(page, 3, "active");
@@ -128,6 +129,7 @@ async function running(page, notes) {
 }
 
 // B-045 B-059 B-100 B-101 B-114
+// Long: one visit, whose checks follow each other.
 async function drafts(page, notes) {
   const llm = fakeLlm();
   await llm.script("", [{ calls: [makesPlan(llm, "draft_only")] }, { text: "Shall I?" }]);
@@ -135,7 +137,7 @@ async function drafts(page, notes) {
   const ask = byId(page, "plan-ask");
   const word = (name) => ask.getByRole("button", { name });
   const seen = async () => [await checklist(page), await byId(page, "plan").last().locator(".prose").first().innerText(), await ask.count()];
-  /** Words of the page's, with the marker that leads to what the model makes of them. */
+  /** Words that the page offers, with the marker of the model's script. */
   const say = async (name, path, more = "") => {
     await word(name).click();
     await page.waitForFunction(() => document.activeElement?.id === "composer");
@@ -143,7 +145,7 @@ async function drafts(page, notes) {
     await page.keyboard.press("Enter");
   };
 
-  await check("a draft is shown with its reasoning, and waits for a word, not for a button", async () => {
+  await check("a draft is shown with its reasoning, and waits for a message", async () => {
     await byId(page, "new-chat").click();
     await choose(page, "project");
     await send(page, llm.says("Plan it"));
@@ -158,7 +160,7 @@ async function drafts(page, notes) {
     await shot(page, "plan-draft");
   });
 
-  await check("it is the same after a reload", async () => {
+  await check("the draft is the same after a reload", async () => {
     const live = await seen();
     await page.reload();
     await chip(page, "waiting").waitFor();
@@ -169,7 +171,7 @@ async function drafts(page, notes) {
   const id = await byId(page, "plan").getAttribute("data-plan-id");
   const acts = (action, changes = "") => ({ calls: [{ name: "agent_update_plan", arguments: { plan_id: id, action, changes } }] });
 
-  await check("words are put into the box, not sent, and take the place of others of theirs", async () => {
+  await check("offered words go into the box unsent, and replace other offered words", async () => {
     const sent = notes.chats.length;
     await word("Run it").click();
     await word("Drop it").click();
@@ -181,17 +183,17 @@ async function drafts(page, notes) {
     assertEqual(notes.chats.length, sent, "messages");
   });
 
-  await check("a message that changes it shows the changed draft, which is the one that waits", async () => {
+  await check("a message that changes the draft shows the changed one, which then waits", async () => {
     await llm.script("change", [acts("change", "a milestone first"), { text: "Like this?" }]);
     await say("Change it", "change", "a milestone first.");
     await byId(page, "message-assistant").last().filter({ hasText: "Like this?" }).waitFor();
     await chip(page, "waiting").waitFor();
     assertEqual(await byId(page, "plan").count(), 2, "the plans");
     assertEqual(await ask.count(), 1, "what waits");
-    await byId(page, "plan").first().filter({ hasText: "It waits no more." }).waitFor();
+    await byId(page, "plan").first().filter({ hasText: "This plan no longer waits." }).waitFor();
   });
 
-  await check("a message that lets it run runs the plan that was stored, the same after a reload", async () => {
+  await check("a message that runs the draft runs the stored plan, the same after a reload", async () => {
     await llm.script("run", [acts("run"), { text: "Done." }]);
     await llm.script("measure", [{ text: "Eight metres." }]);
     await llm.script("buy", [{ status: { code: 400 } }]);
@@ -207,7 +209,7 @@ async function drafts(page, notes) {
     assertEqual(await ask.count(), 0, "what waits after the reload");
   });
 
-  await check("a message that drops it ends it", async () => {
+  await check("a message that drops the draft ends it", async () => {
     const gone = fakeLlm();
     await gone.script("", [{ calls: [makesPlan(gone, "draft_only")] }, { text: "Or so?" }]);
     await gone.script("plan", [planned(gone, STEPS)]);
@@ -220,7 +222,7 @@ async function drafts(page, notes) {
     await page.keyboard.press("Enter");
     await byId(page, "message-assistant").last().filter({ hasText: "Forgotten." }).waitFor();
     await settled(page);
-    const dropped = byId(page, "plan").last().filter({ hasText: "It was given up." });
+    const dropped = byId(page, "plan").last().filter({ hasText: "This plan was dropped." });
     await dropped.waitFor();
     await page.reload();
     await settled(page);
@@ -236,7 +238,7 @@ async function reviewed(page) {
   await llm.script("plan", [planned(llm, STEPS)]);
   await llm.script("review", [{ calls: [{ name: "finish_subtask", arguments: { verdict: "needs_changes", notes: "Say **who** buys." } }] }]);
 
-  await check("a reviewer's verdict and notes stand with the plan, after a reload as well", async () => {
+  await check("a plan has the reviewer's verdict and notes, also after a reload", async () => {
     await byId(page, "new-chat").click();
     await choose(page, "project");
     await send(page, llm.says("Plan it with care"));
@@ -259,7 +261,7 @@ async function stopped(page) {
   await llm.script("plan", [planned(llm, [["one", "Dig"], ["two", "Plant", ["one"]]])]);
   await llm.script("one", [{ text: "I dig and dig", hang: true }]);
 
-  await check("a plan that runs can be stopped where it stands, and leaves no step running", async () => {
+  await check("a running plan can be stopped, and then no step runs", async () => {
     await byId(page, "new-chat").click();
     await choose(page, "general");
     await send(page, llm.says("Dig"));

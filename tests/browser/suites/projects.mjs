@@ -1,10 +1,11 @@
-// The projects that the agent keeps, for reading; what a chat is about; and what turns used.
+// Projects, which the agent keeps and a person reads; the subject of a chat; and usage.
 
 import { assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, shot, visit } from "../harness.mjs";
 import { choose } from "./plans.mjs";
 
 const call = (name, args) => ({ calls: [{ name, arguments: args }] });
 
+// Long: one visit, whose checks follow each other.
 export async function projects(browser) {
   const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
   const llm = fakeLlm();
@@ -19,7 +20,7 @@ export async function projects(browser) {
     const made = { name: "The <i>garden</i>", description: "Pears along three walls", template_id: "template_software" };
     await llm.script("", [call("create_project", made), { text: "It is there." }]);
     await send(page, llm.says("A new project, please"));
-    // The list is read again by itself when the turn has ended.
+    // The page reads the list again when the turn has ended.
     await rows.filter({ hasText: "The <i>garden</i>" }).filter({ hasText: "Pears along three walls" }).waitFor();
     await settled(page);
     await rows.click();
@@ -30,7 +31,7 @@ export async function projects(browser) {
 
   const [project] = (await read("/api/projects")).projects;
   const first = (await read(`/api/projects/${project.id}`)).tasks[0];
-  await check("a chat can be about it, which is told with each message, and is left with its cross", async () => {
+  await check("a chat can be about a project, each message names it, and its cross removes it", async () => {
     await byId(page, "project-use").click();
     await byId(page, "subject").filter({ hasText: "A project: The <i>garden</i>" }).waitFor();
     await llm.script("on", [
@@ -56,7 +57,7 @@ export async function projects(browser) {
     assertEqual(await byId(page, "subject").count(), 0, "what a new chat is about");
   });
 
-  await check("its documents can be read, and one finds the way back", async () => {
+  await check("documents of a project can be read, and a button leads back", async () => {
     await byId(page, "projects-open").click();
     await rows.click();
     await byId(page, "project-document").filter({ hasText: "Brief" }).click();
@@ -69,7 +70,7 @@ export async function projects(browser) {
     await rows.waitFor();
   });
 
-  await check("one that cannot be read says why", async () => {
+  await check("a project that cannot be read shows the reason", async () => {
     await page.route("**/api/projects/*", (route) =>
       route.fulfill({ status: 404, contentType: "application/json", body: '{"code": "project_not_found", "detail": "There is no such project."}' }),
     );
@@ -79,13 +80,13 @@ export async function projects(browser) {
     await page.keyboard.press("Escape");
   });
 
-  await check("what was used is told by day, operation, model and context", async () => {
+  await check("usage is shown by day, operation, model and context", async () => {
     await page.waitForFunction(async () => {
       const { usage } = await fetch("/api/usage").then((answer) => answer.json());
       return new Set(usage.map(({ context_type }) => context_type)).size === 3;
     });
     await byId(page, "settings").click();
-    await page.getByRole("button", { name: "What your chats used" }).click();
+    await page.getByRole("button", { name: "Your chats’ usage" }).click();
     const table = byId(page, "usage");
     const names = () => table.locator("tbody th").allInnerTexts();
     await table.waitFor();

@@ -1,4 +1,4 @@
-// What people and models write stays text: nothing of it runs, and nothing is loaded for it.
+// Texts of people and models stay text: the page runs and loads nothing from them.
 
 import { readFileSync } from "node:fs";
 import { alive, assertEqual, byId, check, env, fakeLlm, knowledge, quiet, send, settled, storedChat, storedPlan, storedTurn, visit } from "../harness.mjs";
@@ -8,6 +8,7 @@ const CORPUS = JSON.parse(readFileSync(new URL("xss.json", import.meta.url), "ut
 /** Collections of one chat (docs/wire-protocol.md). */
 const MOST_CHOSEN = 8;
 
+// Long: one visit, whose checks follow each other.
 export async function safety(browser) {
   const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
   const dialogs = [];
@@ -16,7 +17,7 @@ export async function safety(browser) {
     void dialog.dismiss();
   });
 
-  await check(`${CORPUS.length} ways to smuggle a script in: in every place of a stored chat`, async () => {
+  await check(`${CORPUS.length} attempts to inject a script stay text in every place of a stored chat`, async () => {
     const messages = CORPUS.flatMap((text, index) =>
       storedTurn(text, text, {
         ...(index % 2 ? { finish_reason: "error", stop: { code: text, message: text } } : {}),
@@ -43,7 +44,7 @@ export async function safety(browser) {
     }
   });
 
-  await check("the same in every place of a plan, carried out or waiting", async () => {
+  await check("they stay text in every place of a plan, finished or waiting", async () => {
     const turns = CORPUS.flatMap((text, index) => {
       const { nodes, plans } = storedPlan(text, index % 2 ? { status: "pending_review", review: { verdict: "rejected", notes: text } } : {});
       return storedTurn("A plan", "So.", { execution_tree: { version: 1, nodes, plans } });
@@ -59,7 +60,7 @@ export async function safety(browser) {
     }
   });
 
-  await check("the same as it streams in, from the person, the model, the tools", async () => {
+  await check("they stay text in a stream, from the person, the model and the tools", async () => {
     await page.unrouteAll();
     const llm = fakeLlm();
     const [first, second] = [CORPUS.slice(0, 35), CORPUS.slice(35)];
@@ -78,7 +79,7 @@ export async function safety(browser) {
     assertEqual(await harm(page), [], "what was streamed");
   });
 
-  await check("the same as names of files, as memories, as names of collections and of their documents, in projects and in usage", async () => {
+  await check("they stay text in files, memories, collections, documents, projects and usage", async () => {
     await page.unrouteAll();
     await knowledge(page, CORPUS);
     await storedChat(page, env("ESPALIER_URL"), storedTurn("Hello", "Hello."));
@@ -94,7 +95,7 @@ export async function safety(browser) {
 
     await byId(page, "choose-collections").click();
     await last("collection");
-    // As many as a chat may have, until each was among them.
+    // At most as many as a chat may have at a time, until each has been chosen.
     const uses = await byId(page, "collection-use").all();
     for (const [at, use] of uses.entries()) {
       if (at >= MOST_CHOSEN) await uses[at - MOST_CHOSEN].uncheck();
@@ -110,9 +111,9 @@ export async function safety(browser) {
     assertEqual(await harm(page), [], "the documents");
 
     await byId(page, "settings").click();
-    await page.getByRole("button", { name: "What is remembered" }).click();
+    await page.getByRole("button", { name: "Your memories" }).click();
     await last("memory");
-    await page.getByRole("button", { name: "What your chats used" }).click();
+    await page.getByRole("button", { name: "Your chats’ usage" }).click();
     await byId(page, "usage").locator("tbody tr").nth(CORPUS.length - 1).waitFor();
     assertEqual(await harm(page), [], "the memories and the usage");
     await page.keyboard.press("Escape");
@@ -134,7 +135,7 @@ export async function safety(browser) {
     await alive(page);
   });
 
-  await check("an image in an answer is a link, which loads nothing", async () => {
+  await check("an image in an answer is a link, and the page does not load it", async () => {
     const llm = fakeLlm();
     await llm.script("", [{ text: "![a cat](https://images.test/cat.png)" }]);
     await send(page, llm.says("Show me a cat"));
@@ -159,7 +160,7 @@ function file(name, bytes = 1) {
   return { name, mimeType: "text/plain", buffer: Buffer.alloc(bytes) };
 }
 
-/** What must not be there. */
+/** The traces of a script that ran. */
 function harm(page) {
   return page.evaluate(() => {
     const found = [];

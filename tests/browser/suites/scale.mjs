@@ -1,15 +1,15 @@
-// A chat of 2 000 messages and a turn of 500 calls: the page answers the hand at once.
+// A chat of 2 000 messages and a turn of 500 calls: the page reacts at once.
 
 import { assert, assertEqual, byId, check, env, quiet, storedChat, storedTurn, visit } from "../harness.mjs";
 
 const MESSAGES = 2_000;
 const NODES = 500;
-/** What a person takes for "at once"; "good" by the web's own measure, Interaction to Next Paint. */
+/** A person takes this for "at once". The web's own measure, Interaction to Next Paint, calls it "good". */
 const AT_ONCE_MS = 200;
 
 /**
- * From the hand's act to the picture that shows its effect, as the browser itself measures it: the fastest of some.
- * Whoever else has work for the machine can only make it slower.
+ * The time from an input to the frame that shows its effect, as the browser measures it: the fastest of several. Other
+ * work of the machine can only make it slower.
  */
 async function answered(page, times, act) {
   const taken = [];
@@ -25,7 +25,7 @@ async function answered(page, times, act) {
     await act(time);
     taken.push(
       await page.evaluate(async () => {
-        // Two frames later the entry of the act has been reported.
+        // The browser reports the entry of an input two frames later.
         for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
         await new Promise((resolve) => setTimeout(resolve));
         return globalThis.slowest;
@@ -54,7 +54,7 @@ async function messages(browser) {
     storedTurn(`Question ${index}`, `Answer **${index}**: ${"some words, ".repeat(1 + (index % 40))}\n\n- one\n- two`),
   );
   await storedChat(page, env("ESPALIER_URL"), turns.flat());
-  await check(`a chat of ${MESSAGES} messages opens at its end, and draws only what is seen`, async () => {
+  await check(`a chat of ${MESSAGES} messages opens at its end, and draws only its visible part`, async () => {
     await byId(page, "message-user").filter({ hasText: `Question ${MESSAGES / 2 - 1}` }).waitFor();
     const drawn = await byId(page, "message-user").count();
     assert(drawn > 0 && drawn < 40, `${drawn} exchanges are drawn`);
@@ -69,7 +69,7 @@ async function messages(browser) {
     await page.keyboard.press(letters[time]);
   });
   await atOnce(page, "the status", () => byId(page, "status-chip").click());
-  await check("every message of a long chat is reached, each once", async () => {
+  await check("scrolling reaches every message of a long chat, each once", async () => {
     const seen = new Set();
     const note = async () => {
       for (const text of await byId(page, "message-user").allInnerTexts()) seen.add(text.replace(/^You\s*/, ""));
@@ -105,7 +105,7 @@ async function nodes(browser) {
   await atOnce(page, `opening or closing a card of ${NODES}`, () => byId(page, "tool-card-toggle").first().click());
   await atOnce(page, `the timeline of ${NODES} calls`, () => byId(page, "timeline-toggle").click());
   await atOnce(page, `opening and closing all of ${NODES} cards`, (time) => byId(page, time % 2 ? "collapse-all" : "expand-all").click(), 8);
-  await check("all of them can be opened", async () => {
+  await check("all cards can be opened", async () => {
     await byId(page, "expand-all").click();
     await page.waitForFunction((all) => document.querySelectorAll('[data-testid="tool-card-toggle"][aria-expanded="true"]').length === all, NODES);
   });

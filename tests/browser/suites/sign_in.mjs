@@ -1,4 +1,4 @@
-// Signing in with an API key and out again, where visitors are not let in without one, as in production.
+// Signing in with an API key and out again, where the service needs a key, as in production.
 
 import { assert, assertEqual, byId, check, env, fakeLlm, send, settled, visit } from "../harness.mjs";
 import { clean } from "./access.mjs";
@@ -9,7 +9,7 @@ const chatIs = async (page) => {
   await byId(page, "composer").waitFor();
 };
 
-/** Looks after the keys, as an operator does. */
+/** Manages keys, as an operator does. */
 async function operator(method, path, body) {
   const reply = await fetch(new URL(path, env("ESPALIER_CLOSED_URL")), {
     method,
@@ -27,10 +27,11 @@ async function enter(page, key) {
   await page.keyboard.press("Enter");
 }
 
-/** Everything that this browser keeps and that a script can read. */
+/** All data in this browser that a script can read. */
 const kept = (page) =>
   page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state]));
 
+// Long: one visit, whose checks follow each other.
 export async function signIn(browser) {
   const base = env("ESPALIER_CLOSED_URL");
   for (const options of [{ colorScheme: "light" }, { colorScheme: "dark", viewport: { width: 360, height: 740 } }]) {
@@ -44,14 +45,14 @@ export async function signIn(browser) {
   const { page, context, notes } = await visit(browser, base, {}, asked);
   const field = byId(page, "sign-in-key");
   const focused = () => page.evaluate(() => document.activeElement?.dataset.testid);
-  await check("who has no session is asked for an API key", async () => {
+  await check("a person without a session is asked for an API key", async () => {
     assertEqual(await page.title(), "Sign in · Espalier", "the title");
     assertEqual(await focused(), "sign-in-key", "the focus");
     const attributes = await field.evaluate(({ type, autocomplete, name, labels }) => [type, autocomplete, name, labels[0].textContent]);
     assertEqual(attributes, ["password", "off", "", "API key"], "the field");
   });
 
-  await check("a key that is wrong is told in words, and can be mended at once", async () => {
+  await check("a wrong key is reported in words, and can be corrected at once", async () => {
     for (const [key, words] of [["", "Enter an API key."], [`espk_nobody_${"0".repeat(64)}`, "not valid"]]) {
       await enter(page, key);
       await byId(page, "sign-in-problem").filter({ hasText: words }).waitFor();
@@ -63,7 +64,7 @@ export async function signIn(browser) {
   const llm = fakeLlm();
   await llm.script("", [{ text: "Here I am." }]);
   const ada = await mint(`ada-${crypto.randomUUID()}`);
-  await check("a key opens the page, which says who is here and keeps no key", async () => {
+  await check("a key opens the page, which shows its name and keeps no key", async () => {
     await enter(page, ada.key);
     await chatIs(page);
     await send(page, llm.says("Hello"));
@@ -76,7 +77,7 @@ export async function signIn(browser) {
     await byId(page, "message-assistant").filter({ hasText: "Here I am." }).waitFor();
   });
 
-  await check("a session that ends in the middle asks for a key again, and the draft is kept", async () => {
+  await check("after the end of a session the page asks for a key again, and keeps the draft", async () => {
     await operator("DELETE", `/api/keys/${ada.prefix}`);
     await send(page, "Half a thought");
     await asked(page);
@@ -89,7 +90,7 @@ export async function signIn(browser) {
     assertEqual(await byId(page, "composer").inputValue(), "Half a thought", "the draft");
   });
 
-  await check("who signs out leaves nothing behind, in no tab, and a copy of the cookie opens nothing", async () => {
+  await check("signing out clears every tab, and a copy of the cookie opens no session", async () => {
     const other = await context.newPage();
     await other.goto(page.url());
     await byId(other, "message-assistant").filter({ hasText: "Here I am." }).waitFor();
@@ -113,7 +114,7 @@ export async function signIn(browser) {
     await other.close();
   });
 
-  await check("somebody else finds a page of their own", async () => {
+  await check("another user gets a page of their own", async () => {
     const bob = await mint();
     await page.goto(base);
     await asked(page);
@@ -128,7 +129,7 @@ export async function signIn(browser) {
     assertEqual(await byId(page, "composer").inputValue(), "", "the draft");
   });
 
-  await check("the page complains of nothing but refusals, and asks nobody else", async () => {
+  await check("the console has only refusals, and the page sends requests to the service alone", async () => {
     const others = notes.complaints.filter((complaint) => !complaint.includes("status of 401"));
     assertEqual(others, [], "the console");
     assertEqual(notes.foreign, [], "requests to others");

@@ -1,4 +1,4 @@
-// A swarm, which tells its plan in words of its own: the same checklist, live and stored.
+// A swarm, whose events differ from those of a plan, leads to the same checklist, live and stored.
 
 import { assertEqual, byId, cards, check, env, fakeLlm, openAll, quiet, send, settled, visit } from "../harness.mjs";
 import { checklist, choose, planned } from "./plans.mjs";
@@ -10,13 +10,13 @@ export async function swarm(browser) {
   const held = (llm) => ({ name: llm.barrier("hold"), after: 1 });
 
   const llm = fakeLlm();
-  // The planner is asked with the message itself; the root comes after its plan.
+  // The planner gets the message itself. The root runs after the plan.
   await llm.script("", [planned(llm, [["look", "Look into <b>the handbook</b>"], ["reckon", "Reckon the days"], ["ask", "Ask the neighbours"]]), { text: "Conference, until March." }]);
   await llm.script("look", [{ text: "It keeps 18 weeks." }]);
   await llm.script("reckon", [{ calls: [{ name: "calculate", arguments: { expression: "18 * 7" } }] }, { text: ["126 ", "days."], barrier: held(llm) }]);
   await llm.script("ask", [{ status: { code: 400 } }]);
 
-  await check("a swarm's plan is a numbered list, with the step that runs marked and what it does below it", async () => {
+  await check("a swarm's plan is a numbered list, with the running step marked and its calls below it", async () => {
     await choose(page, "swarm");
     await send(page, llm.says("Which pears keep?"));
     await step(2).getByTestId("step-activity").filter({ hasText: /^> calculate: 18 \* 7$/ }).waitFor();
@@ -26,7 +26,7 @@ export async function swarm(browser) {
     await page.locator('[data-testid="status-chip"][data-state="plan"]').filter({ hasText: "step 2 of 3" }).waitFor();
   });
 
-  await check("what came of it is told once, and is the same after a reload", async () => {
+  await check("a swarm's result is shown once, and is the same after a reload", async () => {
     await llm.release("hold");
     await settled(page);
     const list = await checklist(page);
@@ -48,7 +48,7 @@ export async function swarm(browser) {
   const endless = fakeLlm();
   await endless.script("", [planned(endless, [["dig", "Dig"], ["plant", "Plant"]])]);
   await endless.script("dig", [{ text: "I dig and dig", hang: true }]);
-  await check("it can be cancelled where it stands, and leaves no step running", async () => {
+  await check("a running swarm can be stopped, and then no step runs", async () => {
     await send(page, endless.says("Plant a fig"));
     await byId(page, "plan-stop").click();
     await endless.aborted("dig");

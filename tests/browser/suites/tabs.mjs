@@ -32,7 +32,7 @@ export async function tabs(browser) {
     assertEqual(await cards(other), await cards(page), "the cards");
   });
 
-  await check("a new name is known to the other tab at once", async () => {
+  await check("the other tab shows a new name at once", async () => {
     const item = byId(page, "thread-item").first();
     await item.hover();
     await byId(item, "thread-menu").click();
@@ -43,7 +43,7 @@ export async function tabs(browser) {
     await other.locator(".top-title", { hasText: "The answer" }).waitFor();
   });
 
-  await check("without a network the page says so, and comes back by itself", async () => {
+  await check("the page shows that it is offline, and recovers by itself", async () => {
     await context.setOffline(true);
     await page.locator('[data-testid="status-chip"][data-state="offline"]').waitFor();
     await context.setOffline(false);

@@ -26,7 +26,7 @@ export async function chats(browser) {
     await item.waitFor({ state: "detached" });
   };
 
-  await check("a chat that was deleted can be brought back, and is open again", async () => {
+  await check("a deleted chat can be restored, and is open again", async () => {
     const first = items.filter({ hasText: "1 + 1" });
     await remove(first);
     assertEqual(await byId(page, "message-user").count(), 0, "what is on screen");
@@ -36,7 +36,7 @@ export async function chats(browser) {
     assertEqual(notes.deletions, 0, "deletions that the service was told of");
   });
 
-  await check("a chat that was not brought back is gone, also when the page is left at once", async () => {
+  await check("a deletion holds, also if the person leaves the page at once", async () => {
     const first = items.filter({ hasText: "1 + 1" });
     const path = `api/threads/${await first.getAttribute("data-thread-id")}`;
     await remove(first);
@@ -52,7 +52,8 @@ export async function chats(browser) {
   await context.close();
 }
 
-/** Search, names, files. */
+/** Search, names and saved files. */
+// Long: one visit, whose checks follow each other.
 export async function finding(browser) {
   const llm = fakeLlm();
   await llm.script("pears", [
@@ -70,14 +71,14 @@ export async function finding(browser) {
     await byId(page, entry).click();
   };
 
-  await check("chats are found by what was said in them", async () => {
+  await check("a search finds chats by their words", async () => {
     await send(page, llm.says("Which pears keep?", "pears"));
     await settled(page);
     await byId(page, "new-chat").click();
     await send(page, llm.says("And apples?", "apples"));
     await settled(page);
     await byId(page, "search").fill("conference");
-    // The index hears of a turn when it has ended; what is typed again asks again.
+    // The index gets a turn after its end. Typing again repeats the search.
     const found = items.filter({ hasText: "keeps until March" });
     for (let tries = 0; (await found.count()) === 0 && tries < 40; tries += 1) {
       await byId(page, "search").fill(tries % 2 ? "conference" : "conference ");
@@ -86,12 +87,12 @@ export async function finding(browser) {
     assertEqual(await items.count(), 1, "what was found");
     assert((await items.innerText()).includes("Which pears keep?"), await items.innerText());
     await byId(page, "search").fill("nobody said this");
-    await page.getByText("No chat says that.").waitFor();
+    await page.getByText("No chat has these words.").waitFor();
     await page.keyboard.press("Escape");
     await items.nth(1).waitFor();
   });
 
-  await check("a chat gets another name, which stays", async () => {
+  await check("a chat can be renamed, and keeps the name", async () => {
     await menu("And apples?", "thread-rename");
     await byId(page, "thread-name").fill("Winter fruit");
     await page.keyboard.press("Enter");

@@ -1,7 +1,8 @@
-// The tree of a turn: what runs side by side, how long it takes, what it uses, all of it after a reload as well.
+// The tree of a turn: calls side by side, their durations and their usage, live and after a reload.
 
 import { assert, assertEqual, byId, cards, check, env, fakeLlm, openAll, quiet, send, settled, shot, visit } from "../harness.mjs";
 
+// Long: one visit, whose checks follow each other.
 export async function tree(browser) {
   const llm = fakeLlm();
   await llm.script("", [{ calls: [llm.subtask("Look north", "n"), llm.subtask("Look south", "s")] }, { text: "Seen." }]);
@@ -32,7 +33,7 @@ export async function tree(browser) {
   });
 
   let live = {};
-  await check("each subtask says what it used, and what share of the turn that is", async () => {
+  await check("each subtask shows its usage, and its share of the turn", async () => {
     await byId(page, "expand-all").click();
     const shares = await byId(page, "share").allInnerTexts();
     assertEqual(shares.length, 2, "the shares");
@@ -42,7 +43,7 @@ export async function tree(browser) {
     await shot(page, "timeline");
   });
 
-  await check("a lane leads to its card, through all that is around it", async () => {
+  await check("a lane leads to its card, and opens the enclosing cards", async () => {
     await byId(page, "collapse-all").click();
     assertEqual((await cards(page)).map((card) => card.open), [false, false], "all are closed");
     await byId(page, "lane").nth(1).click();

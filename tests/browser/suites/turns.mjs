@@ -7,7 +7,7 @@ export async function streaming(browser) {
   const llm = fakeLlm();
   await llm.script("", [{ text: ["Once upon ", "a **time**."], barrier: { name: llm.barrier("hold"), after: 1 } }]);
   const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
-  await check("the answer streams in, and the chip says what is going on", async () => {
+  await check("the answer streams in, and the chip shows the status", async () => {
     await send(page, llm.says("Tell me a story"));
     const answer = byId(page, "message-assistant").last();
     await answer.filter({ hasText: "Once upon" }).waitFor();
@@ -54,7 +54,7 @@ export async function nesting(browser) {
     await settled(page);
   });
 
-  await check("a failed call says so, and its siblings do not mind", async () => {
+  await check("a failed call shows its failure, and its siblings go on", async () => {
     await openAll(page);
     live = await cards(page);
     const shape = live.map(({ name, depth, status }) => `${depth} ${name} ${status}`);
@@ -84,7 +84,7 @@ export async function stopping(browser) {
   const llm = fakeLlm();
   await llm.script("", [{ text: "I shall go on and on", hang: true }]);
   const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
-  await check("the stop button stops the turn at once and keeps what was said", async () => {
+  await check("the stop button stops the turn at once and keeps its text", async () => {
     await send(page, llm.says("Never stop"));
     await byId(page, "message-assistant").filter({ hasText: "on and on" }).waitFor();
     await byId(page, "stop").click();
@@ -111,7 +111,7 @@ export async function stopping(browser) {
 
   const broken = fakeLlm();
   await broken.script("", [{ status: { code: 401 } }]);
-  await check("a provider that refuses leads to an error that a person can read", async () => {
+  await check("a refusal of the provider leads to an error in plain words", async () => {
     await send(page, broken.says("Hello?"));
     await page.locator('[data-testid="turn-error"][data-code="provider_auth"]').waitFor();
     await byId(page, "send").waitFor();

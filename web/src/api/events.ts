@@ -1,15 +1,15 @@
-// A response's body → the events in it.
+// A response's body → its events.
 
 import { createParser } from "eventsource-parser";
 import type { TurnEvent } from "../wire";
 
 /**
- * The service writes at least a comment every 15 s. A connection that has been silent for three of
- * them is dead, even where nobody told the browser (a laptop that slept, a network that changed).
+ * The service writes at least a comment every 15 s. A connection that is silent for three such periods is dead, even if
+ * the browser does not know it (the laptop slept, the network changed).
  */
 const SILENCE_MS = 45_000;
 
-/** The comment that ends the stream of a turn that waits for somebody. */
+/** The comment that ends the stream of a turn that waits for a person. */
 const PARKED = "parked";
 
 /** Ends when the body ends; throws when it breaks or falls silent. */
@@ -41,7 +41,7 @@ export async function* readEvents(
       yield* batch;
     }
   } finally {
-    // Also when the consumer stops early: the connection is not left open behind its back.
+    // Also closes the connection when the consumer stops early.
     reader.cancel().catch(() => {});
   }
 }

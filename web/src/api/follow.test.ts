@@ -1,4 +1,4 @@
-// A turn is followed to its `done`, wherever the line is cut.
+// Following a turn to its `done`, wherever the connection is cut.
 
 import { describe, expect, it } from "vitest";
 import type { TurnEvent } from "../wire";
@@ -24,7 +24,7 @@ function streamOf(events: object[], { broken = false, split = 7 } = {}): Respons
   return new Response(body);
 }
 
-/** Plays a script of answers: the first to the POST, the others to the resuming GETs. */
+/** Plays a script of answers: the first answers the POST, the others answer the resuming GETs. */
 async function follow(answers: (Response | Error)[], change: Partial<Line> = {}) {
   const seen: number[] = [];
   const resumedAfter: number[] = [];
@@ -62,12 +62,12 @@ async function follow(answers: (Response | Error)[], change: Partial<Line> = {})
 }
 
 describe("following a turn", () => {
-  it("reads one stream to its end, and not beyond", async () => {
+  it("reads one stream to the end of the turn", async () => {
     const run = await follow([streamOf([event(1, "session"), event(2, "done"), event(3, "session", "u")])]);
     expect(run).toMatchObject({ result: "done", seen: [1, 2], cuts: 0 });
   });
 
-  it("resumes after the last event it has, and applies none twice", async () => {
+  it("resumes after its last event, and applies each event once", async () => {
     const run = await follow([
       streamOf([event(1, "session"), event(5, "chunk")], { broken: true }),
       streamOf([event(5, "chunk"), event(6, "chunk")]),
@@ -80,18 +80,18 @@ describe("following a turn", () => {
     expect(run.resumedAfter).toEqual([5, 6, 6, 6]);
   });
 
-  it("passes over the other turns in the log", async () => {
+  it("skips events of other turns", async () => {
     const log = [event(1, "session", "old"), event(2, "done", "old"), event(3, "session"), event(4, "done")];
     const run = await follow([streamOf(log)], { start: null });
     expect(run).toMatchObject({ result: "done", seen: [3, 4], resumedAfter: [0] });
   });
 
-  it("begins where it is told to", async () => {
+  it("begins after the given event", async () => {
     const run = await follow([streamOf([event(7, "session"), event(8, "done")])], { start: null, after: 6 });
     expect(run).toMatchObject({ result: "done", seen: [7, 8], resumedAfter: [6] });
   });
 
-  it("ends where one event stands for all of the turn, and passes over other such turns", async () => {
+  it("ends at an event that stands for the whole turn, and skips such events of other turns", async () => {
     const gone = (seq: number, turn: string) => ({ ...event(seq, "session", turn), resumed: "truncated" });
     const run = await follow([
       streamOf([event(1, "session"), event(2, "chunk")], { broken: true }),
@@ -104,7 +104,10 @@ describe("following a turn", () => {
     expect(other).toMatchObject({ result: "done", seen: [4, 5] });
   });
 
-  it("waits where the turn waits for somebody, and asks again when the service says", async () => {
+});
+
+describe("a turn that waits", () => {
+  it("is asked for again at the time that the service names", async () => {
     const parked = (events: object[]) => new Response(`${events.map((e) => `data: ${JSON.stringify(e)}\n\n`).join("")}: parked\n\n`);
     const run = await follow([
       parked([event(1, "session"), event(2, "agent_state")]),
@@ -115,25 +118,28 @@ describe("following a turn", () => {
     expect(run).toMatchObject({ result: "done", seen: [1, 2, 3, 4], resumedAfter: [2, 2, 3], waits: [30_000, 12_000, 30_000], cuts: 0 });
   });
 
-  it("ends when the service has nothing more to tell", async () => {
+  it("is over when the service has no more events", async () => {
     const run = await follow([new Response(null, { status: 204 })], { start: null });
     expect(run.result).toBe("gone");
   });
 
-  it("repeats a start that got no answer, a few times", async () => {
+});
+
+describe("a request that fails", () => {
+  it("is repeated a few times if the start got no answer", async () => {
     const late = await follow([new Unreachable(), streamOf([event(1, "done")])]);
     expect(late).toMatchObject({ result: "done", starts: 2 });
     const never = await follow([new Unreachable(), new Unreachable(), new Unreachable()]);
     expect(never.result).toBeInstanceOf(Unreachable);
   });
 
-  it("does not repeat a start that was refused", async () => {
+  it("is not repeated if the service refused the start", async () => {
     const run = await follow([new Refusal(500, "internal", "")]);
     expect(run.result).toBeInstanceOf(Refusal);
     expect(run.starts).toBe(1);
   });
 
-  it("gives up reading on when the thread is gone", async () => {
+  it("ends the turn if the thread is gone", async () => {
     const run = await follow([streamOf([event(1, "session")]), new Refusal(404, "thread_not_found", "")]);
     expect(run.result).toBeInstanceOf(Refusal);
   });

@@ -1,5 +1,5 @@
-// Follows one turn to its `done`, over as many connections as that takes. Knows no URLs, no clock
-// and no page: what it needs of them is passed in, so that the tests can cut the line anywhere.
+// Follows one turn to its `done`, over as many connections as needed. It knows no URLs, no clock and no page: its caller
+// passes them in, so that tests can cut the line anywhere.
 
 import type { TurnEvent } from "../wire";
 import { Refusal, isAbort } from "./http";
@@ -7,32 +7,32 @@ import { readEvents } from "./events";
 
 export interface Line {
   turnId: string;
-  /** Starts the turn, or finds it: the same `turn_id` never starts a second one. Null: it runs. */
+  /** Starts the turn. A repeated request with the same `turn_id` finds the first turn. Null: the turn runs already. */
   start: (() => Promise<Response>) | null;
-  /** Everything up to this number is known already. */
+  /** The page knows all events up to this number. */
   after?: number;
-  /** Reads the thread's events from the one after `after` on. */
+  /** Reads the thread's events that follow `after`. */
   resume: (after: number) => Promise<Response>;
   onEvent: (event: TurnEvent) => void;
   onCut: () => void;
   onOpen: () => void;
-  /** Resolves after about that time, or earlier when trying again makes sense. */
+  /** Resolves after about that time, or earlier when a retry makes sense. */
   pause: (ms: number) => Promise<void>;
-  /** The same where the turn waits for somebody: also earlier when they have answered, later if nobody looks. */
+  /** The same while the turn waits for a person: earlier when the person has answered, later while the tab is hidden. */
   await: (ms: number) => Promise<void>;
   signal: AbortSignal;
 }
 
 /**
- * `gone`: what became of the turn is in its messages. The service is idle and has nothing newer, or
- * it does not keep the turn's events any more.
+ * `gone`: the stored messages tell how the turn ended. The service is idle and has no newer events, or it no longer
+ * keeps the turn's events.
  */
 export type Ending = "done" | "gone" | "aborted";
 
-/** When a stream has ended because its turn waits: what the service says of the next ones (`Retry-After`). */
+/** The wait after a stream that ended because its turn waits; the service asks for the same (`Retry-After`). */
 const PARKED_MS = 30_000;
 
-/** How often a request that got no answer at all is made again before the person is asked. */
+/** A request without an answer is made this often before the page reports it. */
 const START_ATTEMPTS = 3;
 
 export async function followTurn(line: Line): Promise<Ending> {
@@ -40,7 +40,7 @@ export async function followTurn(line: Line): Promise<Ending> {
   let cursor = line.after ?? 0;
   let failures = 0;
   for (;;) {
-    /** How long the turn is left alone, which waits for somebody. */
+    /** Not null: the turn waits for a person, and is asked for again after this time. */
     let waitMs: number | null = null;
     try {
       const response = begun || !line.start ? await line.resume(cursor) : await line.start();
@@ -77,13 +77,13 @@ export async function followTurn(line: Line): Promise<Ending> {
   }
 }
 
-/** Null: there will be nothing more. */
+/** Null: the turn sends no more events. */
 function retryAfterMs(response: Response): number | null {
   const seconds = Number(response.headers.get("retry-after"));
   return seconds > 0 ? seconds * 1000 : null;
 }
 
-/** A refusal that says nothing about the turn, only about the moment. */
+/** A refusal that concerns the moment and not the turn. */
 function passes(refusal: Refusal): boolean {
   return refusal.status === 429 || refusal.status >= 500;
 }

@@ -1,4 +1,4 @@
-// Who the page is, and what it learns when it is nobody any more.
+// The session of the page: its renewal, its end, and a change of the user.
 
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
@@ -20,14 +20,14 @@ beforeEach(async () => {
   vi.resetModules();
   http = await import("./http");
   http.whenSignedOut(() => told.push("signed out"));
-  http.whenUserChanges(() => told.push("somebody else"));
+  http.whenUserChanges(() => told.push("another user"));
 });
 
 afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-it("tells once that there is no session, and passes the refusal on", async () => {
+it("tells once that a session needs a key, and passes the refusal on", async () => {
   answers = [OUT(), OUT()];
   await expect(http.requestJson("/api/threads")).rejects.toMatchObject({ status: 401 });
   expect(requests).toEqual(["GET /api/threads", "POST /api/session {}"]);
@@ -40,13 +40,13 @@ it("ends no session while the service cannot tell whether it is over", async () 
   expect(told).toEqual([]);
 });
 
-it("goes on by itself where a new session is to be had", async () => {
+it("renews the session by itself where it can", async () => {
   answers = [OUT(), Response.json(session("a")), Response.json({ threads: [] })];
   await expect(http.requestJson("/api/threads")).resolves.toEqual({ threads: [] });
   expect(told).toEqual([]);
 });
 
-it("exchanges a key, and knows whether it is somebody else's", async () => {
+it("exchanges a key, and tells whether its user is another one", async () => {
   answers = [Response.json(session("key:ada")), Response.json(session("key:ada")), Response.json(session("key:bob"))];
   await http.openSession();
   await expect(http.exchangeKey("espk_1")).resolves.toBe("same user");

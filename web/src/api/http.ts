@@ -1,14 +1,14 @@
-// One request to the service: the session's cookie, JSON, and errors that say what they are.
+// One request to the service, with the session's cookie and JSON. Errors tell a refusal from a lost connection.
 
 import type { Session } from "../wire";
 
-/** The service answered, and refused. */
+/** The service answered and refused the request. */
 export class Refusal extends Error {
   constructor(
     readonly status: number,
     readonly code: string,
     detail: string,
-    /** The member of the request that was refused. */
+    /** The refused member of the request. */
     readonly field: string | null = null,
   ) {
     super(detail);
@@ -16,7 +16,7 @@ export class Refusal extends Error {
   }
 }
 
-/** No answer came: whether the request arrived is unknown. */
+/** No answer came. The request may have arrived. */
 export class Unreachable extends Error {
   constructor() {
     super("The service cannot be reached. Check your connection, then try again.");
@@ -34,18 +34,18 @@ export function wordsFor(error: unknown): string {
     : "Something went wrong in this page. Reload it, then try again.";
 }
 
-/** The session that all requests share; a second caller waits for the first one's renewal. */
+/** The renewal in progress. All requests share one session, so a second caller waits for the first renewal. */
 let renewal: Promise<Session> | null = null;
 let userId: string | null = null;
 let onOtherUser: () => void = () => {};
 let onSignedOut: () => void = () => {};
 
-/** Told when a lost session came back as somebody else: the chats on screen are not theirs. */
+/** Calls the listener when the renewed session belongs to another user: the chats on screen belong to the old one. */
 export function whenUserChanges(listener: () => void): void {
   onOtherUser = listener;
 }
 
-/** Told when there is no session, and none to be had without an API key. */
+/** Calls the listener when a session needs an API key. */
 export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener;
 }
@@ -71,7 +71,7 @@ async function createSession(): Promise<Session> {
   return session;
 }
 
-/** Exchanges an API key for a session. The answer says whether it is somebody else's than the one before. */
+/** Exchanges an API key for a session, and tells whether its user differs from the one before. */
 export async function exchangeKey(key: string): Promise<"other user" | "same user"> {
   const session = await postSession({ key });
   const other = userId !== null && userId !== session.user_id;
@@ -92,15 +92,15 @@ async function postSession(body: { key?: string }): Promise<Session> {
 export interface RequestOptions {
   method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   body?: unknown;
-  /** A body that is no JSON; it goes as what it says it is. */
+  /** A body other than JSON, sent with its own media type. */
   file?: Blob;
   headers?: Record<string, string>;
   signal?: AbortSignal;
-  /** The request outlives the page. */
+  /** The browser completes the request after the page is closed. */
   keepalive?: boolean;
 }
 
-/** A session that has run out is replaced once, and the request made again. */
+/** Renews an expired session once, and repeats the request. */
 export async function request(path: string, options: RequestOptions = {}): Promise<Response> {
   try {
     return await send(path, options);
@@ -120,7 +120,7 @@ async function send(path: string, options: RequestOptions): Promise<Response> {
   const { method = "GET", body, file, headers = {}, signal, keepalive } = options;
   const init: RequestInit = { method, headers: { ...headers }, credentials: "same-origin" };
   if (method !== "GET") {
-    // Also without a body: it is this header that keeps other sites from sending it.
+    // Also without a body: this header keeps other sites from sending such a request.
     init.headers = { ...headers, "content-type": "application/json" };
     if (body !== undefined) init.body = JSON.stringify(body);
   }
@@ -145,7 +145,7 @@ async function refusalOf(response: Response): Promise<Refusal> {
   try {
     problem = (await response.json()) as typeof problem;
   } catch {
-    // A proxy in between answers with pages of its own.
+    // The answer of a proxy may have another form.
   }
   const detail = problem.detail ?? problem.title ?? `The service answered with ${response.status}.`;
   return new Refusal(response.status, problem.code ?? "unknown", detail, problem.field ?? null);

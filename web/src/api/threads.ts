@@ -1,4 +1,4 @@
-// The routes of docs/wire-protocol.md, one function each.
+// The routes of threads and turns (docs/wire-protocol.md), one function for each.
 
 import type {
   ApprovalList,
@@ -12,10 +12,11 @@ import type {
   StoredMessage,
   ThreadDetail,
   ThreadList,
+  UsageList,
 } from "../wire";
 import { request, requestJson } from "./http";
 
-/** A page of the list; `wanted` leaves the threads that say so somewhere. */
+/** A page of the list; `wanted` selects threads that contain these words. */
 export function listThreads(cursor: string | null, wanted = "", signal?: AbortSignal): Promise<ThreadList> {
   const query = new URLSearchParams({ limit: "50" });
   if (wanted !== "") query.set("q", wanted);
@@ -31,7 +32,7 @@ export function renameThread(id: string, title: string): Promise<ThreadDetail> {
   return requestJson<ThreadDetail>(`/api/threads/${id}`, { method: "PATCH", body: { title } });
 }
 
-/** Arrives even if the page is being left. */
+/** The request arrives even while the page is being closed. */
 export async function deleteThread(id: string): Promise<void> {
   await request(`/api/threads/${id}`, { method: "DELETE", keepalive: true });
 }
@@ -60,7 +61,7 @@ export async function readContent(threadId: string, messageId: string, signal: A
   return answer.content;
 }
 
-/** What is sent: the message and two names chosen here. Which tools, and how, the service decides. */
+/** The message, and two ids that the page chooses. The service chooses the tools. */
 export interface TurnRequest extends ChatRequest {
   thread_id: string;
   turn_id: string;
@@ -90,7 +91,7 @@ export async function cancelTurn(threadId: string): Promise<string | null> {
   return answer.turn_id;
 }
 
-/** Answers a call that waits for the reader's word. */
+/** Answers a call that waits for the reader's decision. */
 export async function decide(threadId: string, approvalId: string, decision: Decision): Promise<void> {
   await request(`/api/threads/${threadId}/approvals/${approvalId}`, {
     method: "POST",
@@ -98,13 +99,18 @@ export async function decide(threadId: string, approvalId: string, decision: Dec
   });
 }
 
-/** The tools that the reader allowed in a chat for good. */
+/** The tools that the reader allowed for the whole chat. */
 export function listApprovals(threadId: string): Promise<ApprovalList> {
   return requestJson<ApprovalList>(`/api/threads/${threadId}/approvals`);
 }
 
 export async function withdrawApproval(threadId: string, tool: string): Promise<void> {
   await request(`/api/threads/${threadId}/approvals/${encodeURIComponent(tool)}`, { method: "DELETE" });
+}
+
+/** The usage of this user's turns. */
+export function readUsage(): Promise<UsageList> {
+  return requestJson<UsageList>("/api/usage");
 }
 
 export function readModels(): Promise<ModelList> {

@@ -1,11 +1,11 @@
-// Reads the running answer to those who listen: paragraph by paragraph as each is complete, then that it has ended.
-// Every piece of the stream on its own would be noise.
+// Announces the running answer to screen readers: each paragraph when it is complete, then the end. The pieces of the
+// stream alone would be noise.
 
 import { useEffect, useRef, useState } from "react";
 import type { ConversationState } from "../state/conversation";
 import { noticeOf } from "../turn/status";
-import { waitingPlan } from "../turn/plan";
 import { answerText, openApprovals, type TurnView } from "../turn/view";
+import { waitingIn } from "../turn/waiting";
 
 export function Announcer({ exchanges, running }: ConversationState) {
   const view = exchanges.at(-1)?.answer ?? null;
@@ -15,7 +15,7 @@ export function Announcer({ exchanges, running }: ConversationState) {
   useEffect(() => {
     if (!view) return;
     const place = read.current;
-    // A turn that was over when it came on screen is text to be read, not news.
+    // A turn that was over before it came on screen is no news.
     if (place.turnId !== view.turnId) {
       read.current = { turnId: view.turnId, chars: running ? 0 : Infinity };
       return;
@@ -29,7 +29,7 @@ export function Announcer({ exchanges, running }: ConversationState) {
 
   const asked = view ? openApprovals(view).at(-1) : undefined;
   useEffect(() => {
-    if (asked) setWords(`May ${asked.name} run? The answer waits for your word.`);
+    if (asked) setWords(`May ${asked.name} run? The answer waits for your decision.`);
   }, [asked?.id]);
 
   return (
@@ -47,6 +47,7 @@ function complete(view: TurnView): { text: string; ended: boolean } {
 
 function ending(view: TurnView): string {
   const notice = noticeOf(view);
-  const draft = waitingPlan([{ turnId: view.turnId, answer: view }]) ? " A plan waits for your word." : "";
-  return notice ? `${notice.title} ${notice.text}` : `The answer is complete.${draft}`;
+  if (notice) return `${notice.title} ${notice.text}`;
+  const waiting = waitingIn([{ turnId: view.turnId, answer: view }])?.announcement;
+  return waiting ? `The answer is complete. ${waiting}` : "The answer is complete.";
 }

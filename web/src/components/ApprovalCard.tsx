@@ -1,4 +1,4 @@
-// A call that the agent may make only if the reader allows it.
+// A call that the reader must allow before it runs.
 
 import { useState } from "react";
 import { conversation } from "../state/page";
@@ -19,7 +19,7 @@ const DECIDED: Record<Decision, string> = {
   expired: "was not allowed in time.",
 };
 
-/** Arguments with all that is in them: what a reader would not see, such as marks that turn the order of letters around, is written out. */
+/** The arguments with invisible characters written out, such as marks that reverse the order of letters. */
 function wholly(args: unknown): string {
   const written = (letter: string) => `\\u{${letter.codePointAt(0)?.toString(16)}}`;
   return JSON.stringify(args, null, 2).replace(/[\p{Cf}\p{Zl}\p{Zp}]/gu, written);
@@ -31,7 +31,7 @@ export function ApprovalCard({ approval: { id, name, args, decision } }: { appro
     setBusy(true);
     await conversation.decide(id, chosen);
     setBusy(false);
-    // The button goes away with its card: who used the keyboard goes on where one writes.
+    // The card disappears with its button, so the keyboard goes on in the composer.
     document.getElementById(COMPOSER_ID)?.focus();
   };
   if (decision !== null) {

@@ -1,4 +1,4 @@
-// What runs in the open chat without a question because the reader allowed it there, and a way to be asked again.
+// The tools that the reader allowed for the whole of the open chat, each with a way to withdraw the approval.
 
 import { useEffect } from "react";
 import { approvals, withdraw } from "../state/approvals";
@@ -13,7 +13,7 @@ export function ApprovalsSetting() {
   return (
     <section className="setting">
       <h3>Approvals</h3>
-      <Disclosure label="What may run in this chat without asking">
+      <Disclosure label="Tools that run in this chat without asking">
         <Allowed key={threadId} />
       </Disclosure>
     </section>
@@ -26,11 +26,11 @@ function Allowed() {
     void approvals.load();
   }, []);
   return (
-    <div className="memories" data-testid="standing-approvals">
+    <div className="setting-list" data-testid="standing-approvals">
       <PagedList
         list={approvals}
-        label="What may run in this chat without asking"
-        none="Nothing was allowed for the whole chat."
+        label="Tools that run in this chat without asking"
+        none="You allowed no tool for the whole chat."
         row={(approval) => (
           <li key={approval.id} className="row" data-testid="standing-approval">
             <div className="row-words">

@@ -1,4 +1,4 @@
-// Something the reader should know, above the composer, until they put it away.
+// A message above the composer, until the reader dismisses it.
 
 import type { ReactNode } from "react";
 import { CloseIcon } from "./Icons";

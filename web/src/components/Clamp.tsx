@@ -1,5 +1,5 @@
-// Long text of a subtask in a few lines, with its end in view while it grows: three subtasks that
-// each write a page would otherwise push the answer out of sight.
+// Shows a few lines of a long text, and its end while it grows. Three subtasks that each write a page would otherwise push
+// the answer out of sight.
 
 import { useEffect, useRef, useState, type ReactNode } from "react";
 

@@ -1,11 +1,11 @@
-// A block of code: its language, a button that copies it, colours once somebody has loaded them.
+// A block of code with its language and a copy button. Its colours come with their chunk.
 
 import { memo } from "react";
 import type { ExtraProps } from "react-markdown";
 import { colours } from "../state/parts";
 import { CopyButton } from "./CopyButton";
 
-/** Longer ones are shown plain: colours cost more than they help there. */
+/** Longer blocks stay plain: their colours would take too long. */
 const COLOURED_CHARS = 50_000;
 
 type Element = NonNullable<ExtraProps["node"]>;
@@ -28,7 +28,7 @@ export const CodeBlock = memo(function CodeBlock({ node }: { node: Element | und
   );
 }, (before, after) => before.node === after.node || same(before.node, after.node));
 
-/** Each drawing of a growing text parses it anew: a block that is complete comes as another object, and says the same. */
+/** Each drawing of a growing text parses all of it, so a complete block comes as a new object with the same text. */
 function same(one: Element | undefined, other: Element | undefined): boolean {
   return textOf(one) === textOf(other) && languageOf(one) === languageOf(other);
 }

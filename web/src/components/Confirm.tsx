@@ -1,12 +1,12 @@
-// A button for what cannot be undone: it asks first, where it stands.
+// A button for an act that cannot be undone. It asks first, in its own place.
 
 import { useEffect, useRef, useState, type ReactNode } from "react";
 
 interface Props {
-  /** What the button is called. */
+  /** The name of the button. */
   label: string;
   question: string;
-  /** What is said to go on. */
+  /** The name of the button that confirms. */
   yes: string;
   className?: string;
   testId?: string;
@@ -20,7 +20,7 @@ export function Confirm({ label, question, yes, className = "icon-button small",
   const [busy, setBusy] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const asked = useRef(false);
-  // The focus comes back to where the question was asked.
+  // The focus comes back to the button after the question.
   useEffect(() => {
     if (asked.current && !asking) button.current?.focus();
     asked.current = asking;
@@ -39,7 +39,7 @@ export function Confirm({ label, question, yes, className = "icon-button small",
       role="group"
       aria-label={question}
       onKeyDown={(event) => {
-        // A key that is still held down from the question is no answer to it.
+        // The key that opened the question may still be held down. It must not confirm.
         if (event.repeat) event.preventDefault();
         if (event.key !== "Escape") return;
         event.preventDefault();

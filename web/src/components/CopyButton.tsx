@@ -9,7 +9,7 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      // The browser forbids it: the text can still be selected.
+      // The browser forbids copying: the reader can still select the text.
       return;
     }
     setCopied(true);

@@ -1,4 +1,4 @@
-// A quiet line that opens what belongs to it: reasoning, a subtask's instructions.
+// A quiet line that opens details: reasoning, a subtask's instructions.
 
 import { useId, useState, type ReactNode } from "react";
 import { ChevronIcon } from "./Icons";

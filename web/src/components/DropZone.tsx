@@ -1,4 +1,4 @@
-// Where files are given: by a button, or dropped.
+// Takes files: by a button, or dropped onto it.
 
 import { useRef, useState, type ReactNode } from "react";
 import { PlusIcon } from "./Icons";

@@ -3,7 +3,7 @@ import type { ToolEntry } from "../turn/view";
 import { useTurnFrame } from "./TurnContext";
 import { useRunningMs } from "./useNow";
 
-/** How long a call took, or has been taking so far. */
+/** A call's duration, or its running time so far. */
 export function Elapsed({ call }: { call: ToolEntry }) {
   const { clock } = useTurnFrame();
   const counting = call.status === "running" && clock !== null && call.startedMs !== null;

@@ -15,7 +15,7 @@ export function EmptyState({ demo }: { demo: boolean }) {
       <h2>What shall we work out?</h2>
       <p className="empty-lead">
         Espalier is an agent that answers, uses tools, or divides the work into subtasks, as each
-        question needs, and shows you every step.
+        question needs. It shows you every step.
       </p>
       <ul className="examples">
         {EXAMPLES.map(({ label, prompt }) => (
@@ -29,7 +29,7 @@ export function EmptyState({ demo }: { demo: boolean }) {
       </ul>
       {demo && (
         <p className="empty-demo">
-          No model is configured, so a small demo model answers, by plain rules.
+          No model is configured. A small demo model answers by plain rules.
         </p>
       )}
     </div>

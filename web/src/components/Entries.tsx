@@ -9,7 +9,7 @@ import { ToolCallCard } from "./ToolCallCard";
 interface Props {
   entries: readonly TurnEntry[];
   outline: Outline;
-  /** Inside a card text is a detail: it is kept short until somebody asks for it. */
+  /** Long texts are clamped: inside a card text is a detail. */
   clamped?: boolean;
 }
 
@@ -18,7 +18,7 @@ export function Entries({ entries, outline, clamped = false }: Props) {
     const [first] = group;
     if (!first) return null;
     const drawn = group.map((entry) => <EntryView key={entry.id} entry={entry} outline={outline} clamped={clamped} />);
-    // One key for a group and for its first call alone: that stays as it is when others join it.
+    // A group has the key of its first call, so that this call stays mounted when others join it.
     return first.kind === "tool" ? (
       <div key={first.id} className="side-by-side" data-testid="side-by-side" data-calls={group.length}>
         {group.length > 1 && <p className="side-by-side-note">{group.length} side by side</p>}

@@ -1,10 +1,9 @@
 // One question and its answer.
 
-import { memo, useMemo } from "react";
+import { memo, useMemo, type ReactNode } from "react";
+import { features } from "../feature";
 import type { TurnClock } from "../state/conversation";
 import { childrenOf, outlineOf } from "../turn/outline";
-import { sourcesOf } from "../turn/citations";
-import { planCalls } from "../turn/plan";
 import { noticeOf, type Notice } from "../turn/status";
 import { isAsked, type Exchange } from "../turn/stored";
 import { answerText, callsIn, openApprovals, type TurnEntry, type TurnView } from "../turn/view";
@@ -13,23 +12,23 @@ import { CopyButton } from "./CopyButton";
 import { CostSummary } from "./CostSummary";
 import { Entries } from "./Entries";
 import { Guard } from "./Guard";
-import { AgainIcon, ShelfIcon } from "./Icons";
+import { AgainIcon } from "./Icons";
 import { Question } from "./Question";
-import { PlansProvider, TurnFrameProvider } from "./TurnContext";
+import { TurnFrameProvider } from "./TurnContext";
 import { TurnNotice } from "./TurnNotice";
 import { WorkBar } from "./WorkBar";
 
 interface Props {
   exchange: Exchange;
-  /** Null when the turn does not run. */
+  /** Null unless the turn runs. */
   clock: TurnClock | null;
-  /** Asks again in place of this exchange; null where that makes no sense (not the last one, busy). */
+  /** Asks again in place of this exchange; null unless it is the last one and no turn runs. */
   onAgain: ((exchange: Exchange, question: string) => void) | null;
-  /** Somebody asked from elsewhere to edit this question. */
+  /** The person edits this question. */
   editing: boolean;
   setEditing: (turnId: string | null) => void;
-  /** The plan that it left waits for the reader's word. */
-  draftWaits: boolean;
+  /** Its outcome waits for the reader's next message. */
+  waits: boolean;
 }
 
 const LOST: Notice = {
@@ -40,13 +39,13 @@ const LOST: Notice = {
   retryable: true,
 };
 
-export const ExchangeView = memo(function ExchangeView({ exchange, clock, onAgain, editing, setEditing, draftWaits }: Props) {
+export const ExchangeView = memo(function ExchangeView({ exchange, clock, onAgain, editing, setEditing, waits }: Props) {
   const { turnId, question, answer } = exchange;
   const notice = answer ? noticeOf(answer) : LOST;
   const again = onAgain && isAsked(exchange) ? (text: string) => onAgain(exchange, text) : null;
   const retry = again && notice?.retryable ? () => again(question) : null;
   const tokens = answer?.cost ? answer.cost.input_tokens + answer.cost.output_tokens : null;
-  const frame = useMemo(() => ({ turnId, clock, tokens, draftWaits }), [turnId, clock, tokens, draftWaits]);
+  const frame = useMemo(() => ({ turnId, clock, tokens, waits }), [turnId, clock, tokens, waits]);
   return (
     <section className="exchange" data-turn-id={turnId}>
       {isAsked(exchange) && (
@@ -62,7 +61,7 @@ export const ExchangeView = memo(function ExchangeView({ exchange, clock, onAgai
         <Guard plain={answer ? answerText(answer) : ""}>
           <TurnFrameProvider value={frame}>{answer && <Answer view={answer} />}</TurnFrameProvider>
         </Guard>
-        {answer && <Sources view={answer} />}
+        {answer && features().map(({ name, Below }) => Below && <Below key={name} view={answer} />)}
         {notice && <TurnNotice notice={notice} onRetry={retry} />}
         {answer && <Footer view={answer} onAgain={again && (() => again(question))} />}
       </div>
@@ -77,15 +76,12 @@ function isRunning(view: TurnView | null): boolean {
 function Answer({ view }: { view: TurnView }) {
   const outline = useMemo(() => outlineOf(view.entries), [view.entries]);
   const root = childrenOf(outline, null);
-  const plans = useMemo(() => planCalls(view), [view.entries, view.plans]);
-  // Between one sign of life and the next there is nothing to draw: show that it goes on.
+  // Between two events there is nothing to draw: the dots show that the turn goes on.
   const quiet = isRunning(view) && openApprovals(view).length === 0 && !root.some(isMoving);
   return (
     <>
       {callsIn(view).length > 0 && <WorkBar view={view} />}
-      <PlansProvider value={plans}>
-        <Entries entries={root} outline={outline} />
-      </PlansProvider>
+      {enclosed(view, <Entries entries={root} outline={outline} />)}
       {view.approvals.map((approval) => (
         <ApprovalCard key={approval.id} approval={approval} />
       ))}
@@ -104,24 +100,9 @@ function isMoving(entry: TurnEntry): boolean {
   return entry.kind === "tool" ? entry.status === "running" : !entry.done;
 }
 
-/** Where the answer may come from; the passages are in the cards. */
-function Sources({ view }: { view: TurnView }) {
-  const sources = isRunning(view) ? [] : sourcesOf(view);
-  if (sources.length === 0) return null;
-  return (
-    <p className="sources" data-testid="sources">
-      <ShelfIcon />
-      <span>
-        Found in{" "}
-        {sources.map((source, index) => (
-          <span key={source}>
-            {index > 0 && ", "}
-            <cite>{source}</cite>
-          </span>
-        ))}
-      </span>
-    </p>
-  );
+/** The entries of an answer, enclosed by the features. */
+function enclosed(view: TurnView, entries: ReactNode): ReactNode {
+  return features().reduce((inside, { Around }) => (Around ? <Around view={view}>{inside}</Around> : inside), entries);
 }
 
 function Footer({ view, onAgain }: { view: TurnView; onAgain: (() => void) | null }) {

@@ -1,4 +1,4 @@
-// If drawing an answer fails, that answer is shown as plain text, and the rest of the page goes on.
+// Shows an answer as plain text if drawing it fails. The rest of the page goes on.
 
 import { Component, type ReactNode } from "react";
 

@@ -1,4 +1,4 @@
-// Line icons, drawn here: a font or a library would be the heavier thing.
+// Line icons. They are drawn here because a font or a library would be larger.
 
 import type { ReactNode } from "react";
 
@@ -21,7 +21,7 @@ function Icon({ children }: { children: ReactNode }) {
 }
 
 /** An icon of one path. */
-const line = (d: string) => () => (
+export const line = (d: string) => () => (
   <Icon>
     <path d={d} />
   </Icon>
@@ -33,8 +33,6 @@ export const PlusIcon = line("M10 4.5v11M4.5 10h11");
 export const TrashIcon = line("M4 6h12M8 6V4.2h4V6M5.5 6l.7 9.8h7.6l.7-9.8");
 export const MenuIcon = line("M3.5 6h13M3.5 10h13M3.5 14h8");
 export const BackIcon = line("M12 5.5L7.5 10l4.5 4.5");
-export const ShelfIcon = line("M4 4.5h3v11H4zM7 4.5h3v11H7zM11.4 5.3l2.8-.8 2.9 10.6-2.8.8z");
-export const FolderIcon = line("M3 15.5v-11h5l1.8 2.2H17v8.8z");
 export const FlagIcon = line("M5.5 16.5v-12h9l-2.2 3 2.2 3h-9");
 export const CloseIcon = line("M5.5 5.5l9 9M14.5 5.5l-9 9");
 export const ChevronIcon = line("M8 5.5l4.5 4.5L8 14.5");

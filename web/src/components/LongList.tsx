@@ -1,5 +1,5 @@
-// A long chat: only what is near the window is drawn. Heights are guessed until they are measured; what is measured
-// above the window moves the scroll position along, so that the reader's line stays.
+// A long chat: only exchanges near the window are drawn. Heights are guessed until they are measured. A measurement above
+// the window moves the scroll position, so that the reader's line stays in place.
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import type { ReactNode, RefObject } from "react";
@@ -12,7 +12,7 @@ interface Props {
 }
 
 const GUESS_PX = 320;
-/** Drawn beyond each edge of the window. */
+/** The number of exchanges drawn beyond each edge of the window. */
 const OVERSCAN = 4;
 
 export function LongList({ exchanges, scroller, draw }: Props) {
@@ -22,7 +22,7 @@ export function LongList({ exchanges, scroller, draw }: Props) {
     getItemKey: (index) => exchanges[index]?.turnId ?? index,
     estimateSize: () => GUESS_PX,
     overscan: OVERSCAN,
-    // A chat is opened at its end.
+    // A chat opens at its end.
     initialOffset: exchanges.length * GUESS_PX,
   });
   return (

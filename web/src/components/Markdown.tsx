@@ -1,4 +1,4 @@
-// Model text as markdown; as it was written for the moment in which what draws it is still on its way.
+// A model's text as markdown, or as plain text until the code that draws markdown has come.
 
 import { memo, useDeferredValue } from "react";
 import { richText } from "../state/parts";
@@ -11,7 +11,7 @@ interface Props {
 
 export const Markdown = memo(function Markdown({ text, growing = false }: Props) {
   const RichText = richText.use();
-  // While text streams in fast, typing and scrolling go before drawing every step of it.
+  // While text streams in fast, typing and scrolling go before drawing each step.
   const drawn = useDeferredValue(text);
   return (
     <div className="prose" data-growing={growing}>

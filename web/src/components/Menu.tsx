@@ -1,5 +1,5 @@
-// A button that opens a short list of acts. A popover of the browser: it lies above everything, and Escape or a click
-// elsewhere closes it.
+// A button that opens a short list of acts. The list is a popover: the browser draws it above all else, and closes it by
+// Escape or a click elsewhere.
 
 import { useId, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 
@@ -25,28 +25,10 @@ export function Menu({ label, className = "icon-button small", testId, items, ch
   const button = useRef<HTMLButtonElement>(null);
   const list = useRef<HTMLDivElement>(null);
 
-  // When its entries are there: before that nobody knows its size.
+  // After the entries have been drawn, which give the menu its size.
   useLayoutEffect(() => {
-    const menu = list.current;
-    const at = button.current?.getBoundingClientRect();
-    if (!open || !menu || !at) return;
-    const { offsetWidth, offsetHeight } = menu;
-    const below = at.bottom + 4;
-    const fits = below + offsetHeight <= window.innerHeight - 8;
-    menu.style.top = `${fits ? below : Math.max(8, at.top - 4 - offsetHeight)}px`;
-    menu.style.left = `${Math.max(8, Math.min(at.right - offsetWidth, window.innerWidth - offsetWidth - 8))}px`;
-    menu.querySelector<HTMLElement>("[role=menuitem]")?.focus();
+    if (open && list.current && button.current) place(list.current, button.current);
   }, [open]);
-
-  const onKeyDown = (event: KeyboardEvent) => {
-    const all = [...(list.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
-    const at = all.indexOf(document.activeElement as HTMLElement);
-    const next = { ArrowDown: at + 1, ArrowUp: at - 1 + all.length, Home: 0, End: all.length - 1 }[event.key];
-    if (event.key === "Tab") list.current?.hidePopover();
-    if (next === undefined) return;
-    event.preventDefault();
-    all[next % all.length]?.focus();
-  };
 
   return (
     <>
@@ -70,7 +52,7 @@ export function Menu({ label, className = "icon-button small", testId, items, ch
         popover="auto"
         role={open ? "menu" : undefined}
         aria-label={open ? label : undefined}
-        onKeyDown={onKeyDown}
+        onKeyDown={(event) => list.current && moveFocus(list.current, event)}
         onToggle={(event) => setOpen(event.newState === "open")}
       >
         {open &&
@@ -94,4 +76,25 @@ export function Menu({ label, className = "icon-button small", testId, items, ch
       </div>
     </>
   );
+}
+
+/** Puts the menu below its button, or above it where there is no room below, and focuses its first entry. */
+function place(menu: HTMLElement, button: HTMLElement): void {
+  const at = button.getBoundingClientRect();
+  const { offsetWidth, offsetHeight } = menu;
+  const below = at.bottom + 4;
+  const fits = below + offsetHeight <= window.innerHeight - 8;
+  menu.style.top = `${fits ? below : Math.max(8, at.top - 4 - offsetHeight)}px`;
+  menu.style.left = `${Math.max(8, Math.min(at.right - offsetWidth, window.innerWidth - offsetWidth - 8))}px`;
+  menu.querySelector<HTMLElement>("[role=menuitem]")?.focus();
+}
+
+function moveFocus(menu: HTMLElement, event: KeyboardEvent): void {
+  const all = [...menu.querySelectorAll<HTMLElement>("[role=menuitem]")];
+  const at = all.indexOf(document.activeElement as HTMLElement);
+  const next = { ArrowDown: at + 1, ArrowUp: at - 1 + all.length, Home: 0, End: all.length - 1 }[event.key];
+  if (event.key === "Tab") menu.hidePopover();
+  if (next === undefined) return;
+  event.preventDefault();
+  all[next % all.length]?.focus();
 }

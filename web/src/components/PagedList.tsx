@@ -1,4 +1,4 @@
-// A list that comes in pages: what went wrong, its rows, what there is to say, and a way to the next page.
+// A list that comes in pages: its last failure, its rows, a note, and a button for the next page.
 
 import type { ReactNode } from "react";
 import type { Paged } from "../state/paged";
@@ -7,9 +7,9 @@ import { useStore } from "../state/store";
 interface Props<T extends { id: string }> {
   list: Paged<T>;
   label: string;
-  /** What is said where there is nothing. */
+  /** The note of an empty list. */
   none: string;
-  /** What is said beside. */
+  /** Stands below the rows. */
   note?: ReactNode;
   more?: string;
   row: (item: T) => ReactNode;

@@ -1,4 +1,4 @@
-// What the person said; the last one can be said otherwise.
+// The question of an exchange. The person can edit the last one.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { conversation } from "../state/page";
@@ -9,7 +9,7 @@ import { FileIcon, PencilIcon } from "./Icons";
 
 interface Props {
   exchange: Exchange;
-  /** Sends the message anew, in place of this one; null where that makes no sense. */
+  /** Sends an edited message in place of this one; null unless it is the last one and no turn runs. */
   onEdit: ((question: string) => void) | null;
   editing: boolean;
   setEditing: (editing: boolean) => void;
@@ -20,7 +20,7 @@ export function Question({ exchange, onEdit, editing, setEditing }: Props) {
   const { text, files } = parseQuestion(question);
   const missing = media.some(({ data }) => data === null);
   useEffect(() => {
-    // Once: what does not come is not there any more.
+    // Once: media that do not come are gone.
     if (missing) void conversation.loadMedia(exchange);
   }, [exchange.turnId]);
   if (editing && onEdit) {
@@ -92,7 +92,7 @@ function Media({ media }: { media: readonly Medium[] }) {
 
 interface EditorProps {
   question: string;
-  /** Without images the words must say something. */
+  /** The message has no images, so its text must not be blank. */
   alone: boolean;
   onSave: (question: string) => void;
   onCancel: () => void;
@@ -140,7 +140,7 @@ function Editor({ question, alone, onSave, onCancel }: EditorProps) {
         }}
       />
       <div className="question-editor-foot">
-        <span>The answer is made anew.</span>
+        <span>This replaces the current answer.</span>
         <button type="button" className="quiet-button" onClick={onCancel}>
           Cancel
         </button>

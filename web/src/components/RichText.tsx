@@ -1,5 +1,5 @@
-// Model text as markdown, in a chunk of its own (see Markdown). Raw HTML stays text, and nothing is loaded: an image becomes a link, so
-// that a model (or a page that it read) cannot make the reader's browser call somewhere.
+// A model's text as markdown, in a chunk of its own (Markdown.tsx). Raw HTML stays text. An image becomes a link, so that
+// a model, or a page that it read, cannot make the reader's browser send a request.
 
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
@@ -8,7 +8,7 @@ import { CodeBlock } from "./CodeBlock";
 
 const PLUGINS = [remarkGfm];
 
-/** An answer stands below a heading of its own: what the model heads goes deeper, and looks as it was meant. */
+/** An answer stands below a heading of the page. The model's headings are two levels deeper, and look like their own level. */
 const heading = (level: 1 | 2 | 3): NonNullable<Components["h1"]> => {
   const Deeper = `h${level + 2}` as "h3" | "h4" | "h5";
   return ({ children }) => <Deeper data-level={level}>{children}</Deeper>;
@@ -34,17 +34,17 @@ const COMPONENTS: Components = {
       <>{alt}</>
     ),
   pre: ({ node }) => <CodeBlock node={node} />,
-  // Wide ones scroll inside themselves, by keyboard too, instead of stretching the page.
+  // A wide table scrolls inside itself, by keyboard too.
   table: ({ children }) => (
     <div className="table-scroll" tabIndex={0} role="region" aria-label="Table">
       <table>{children}</table>
     </div>
   ),
-  // The task lists of GFM show what is done; nobody ticks anything here.
+  // A task list of GFM shows its state. The reader cannot change it.
   input: ({ checked }) => <span className="task-box" data-checked={checked === true} aria-label={checked ? "done" : "open"} role="img" />,
 };
 
-/** Markers that have not come to their end are closed or held back, so that nothing jumps when the end comes. */
+/** Closes or holds back incomplete markers, so that the text does not jump when the end comes. */
 const HEALING = { linkMode: "text-only", katex: false, singleTilde: false, comparisonOperators: false } as const;
 
 export function RichText({ text, growing }: { text: string; growing: boolean }) {

@@ -1,13 +1,13 @@
-// What a person may choose about the page, and its keys.
+// A person's choices about the page, and its keys.
 
 import { useEffect, useRef } from "react";
+import { features, type Feature } from "../feature";
 import { page } from "../state/page";
 import { choicesOf, DEFAULT_ROLE, setModel, setTheme, settings, THEMES, type Theme } from "../state/settings";
 import { useStore } from "../state/store";
 import type { ModelList } from "../wire";
 import { ApprovalsSetting } from "./ApprovalsSetting";
 import { CloseIcon } from "./Icons";
-import { MemorySetting } from "./MemorySetting";
 import { UsageSetting } from "./UsageSetting";
 import "../styles/side.css";
 
@@ -24,7 +24,7 @@ const KEYS: readonly (readonly [string[], string])[] = [
 ];
 
 export function Settings({ onClose }: { onClose: () => void }) {
-  const { theme, model, offered } = useStore(settings);
+  const { model, offered } = useStore(settings);
   const { health } = useStore(page);
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
@@ -40,7 +40,7 @@ export function Settings({ onClose }: { onClose: () => void }) {
       aria-labelledby="settings-title"
       onClose={onClose}
       onClick={(event) => {
-        // The backdrop belongs to the dialog itself, everything else lies in the box within.
+        // A click on the backdrop has the dialog itself as its target.
         if (event.target === dialog.current) onClose();
       }}
     >
@@ -52,42 +52,12 @@ export function Settings({ onClose }: { onClose: () => void }) {
             <span className="visually-hidden">Close the settings</span>
           </button>
         </header>
-        <fieldset className="setting">
-          <legend>Theme</legend>
-          <div className="choices">
-            {THEMES.map((each) => (
-              <label key={each} className="choice">
-                <input
-                  type="radio"
-                  name="theme"
-                  value={each}
-                  checked={theme === each}
-                  onChange={() => setTheme(each)}
-                />
-                <span>{THEME_WORDS[each]}</span>
-              </label>
-            ))}
-          </div>
-        </fieldset>
+        <ThemeChoice />
         {offered && choicesOf(offered).length > 1 && <ModelChoice offered={offered} chosen={model} />}
-        <MemorySetting />
+        {features().map(({ name, setting }) => setting && <FeaturesSetting key={name} setting={setting} />)}
         <ApprovalsSetting />
         <UsageSetting />
-        <section className="setting">
-          <h3>Keys</h3>
-          <dl className="keys">
-            {KEYS.map(([keys, what]) => (
-              <div key={what}>
-                <dt>
-                  {keys.map((key) => (
-                    <kbd key={key}>{key}</kbd>
-                  ))}
-                </dt>
-                <dd>{what}</dd>
-              </div>
-            ))}
-          </dl>
-        </section>
+        <Keys />
         {health?.version && (
           <p className="dialog-foot">
             Espalier {health.version}
@@ -99,7 +69,49 @@ export function Settings({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Only where the deployment offers more than one: a role, which stands for models that the operator chose, or a model. */
+function FeaturesSetting({ setting }: { setting: NonNullable<Feature["setting"]> }) {
+  const Section = setting.use();
+  return Section && <Section />;
+}
+
+function ThemeChoice() {
+  const { theme } = useStore(settings);
+  return (
+    <fieldset className="setting">
+      <legend>Theme</legend>
+      <div className="choices">
+        {THEMES.map((each) => (
+          <label key={each} className="choice">
+            <input type="radio" name="theme" value={each} checked={theme === each} onChange={() => setTheme(each)} />
+            <span>{THEME_WORDS[each]}</span>
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  );
+}
+
+function Keys() {
+  return (
+    <section className="setting">
+      <h3>Keys</h3>
+      <dl className="keys">
+        {KEYS.map(([keys, act]) => (
+          <div key={act}>
+            <dt>
+              {keys.map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </dt>
+            <dd>{act}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+/** Shown where the deployment offers more than one choice: a role, for which the operator chose models, or a model. */
 function ModelChoice({ offered, chosen }: { offered: ModelList; chosen: string | null }) {
   const roles = Object.entries(offered.roles).filter(([role]) => role !== DEFAULT_ROLE);
   return (
@@ -115,7 +127,7 @@ function ModelChoice({ offered, chosen }: { offered: ModelList; chosen: string |
       >
         <option value="">The service’s choice{firstOf(offered.roles[DEFAULT_ROLE])}</option>
         {roles.length > 0 && (
-          <optgroup label="By what matters">
+          <optgroup label="By role">
             {roles.map(([role, ids]) => (
               <option key={role} value={role}>
                 {role}

@@ -1,4 +1,4 @@
-// What stands beside the chat where there is room, and over it where there is none: the same dialog, not modal or modal.
+// A dialog for panels. In a wide window it stands beside the chat; in a narrow one it is modal and lies over the chat.
 
 import { useEffect, useId, useRef, type ReactNode } from "react";
 import { CloseIcon } from "./Icons";
@@ -26,7 +26,7 @@ export function Side({ title, testId, onClose, children }: Props) {
       shown.close();
       if (!wide.matches) return shown.showModal();
       shown.show();
-      // It comes when its chunk has come: whoever has begun to write meanwhile goes on.
+      // The person may have begun to write while the chunk was on its way: they keep the focus.
       writing?.focus();
     };
     show();
@@ -42,7 +42,7 @@ export function Side({ title, testId, onClose, children }: Props) {
       className="side"
       data-testid={testId}
       aria-labelledby={heading}
-      // Told late: it may be open again in the other way.
+      // The event comes late: the dialog may be open again in the other mode.
       onClose={() => !dialog.current?.open && onClose()}
       onKeyDown={(event) => {
         if (event.key === "Escape" && !event.defaultPrevented) dialog.current?.close();

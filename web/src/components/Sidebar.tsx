@@ -3,8 +3,9 @@ import { goTo, page, removeThread, signOut, threads } from "../state/page";
 import { addressOf } from "../state/route";
 import { useStore } from "../state/store";
 import type { Session } from "../wire";
-import { CloseIcon, FlagIcon, GearIcon, PlusIcon, SearchIcon, ShelfIcon } from "./Icons";
+import { CloseIcon, GearIcon, PlusIcon, SearchIcon } from "./Icons";
 import { Logo } from "./Logo";
+import { SidebarButtons } from "./Panels";
 import { ThreadItem } from "./ThreadItem";
 
 interface Props {
@@ -12,81 +13,106 @@ interface Props {
   open: boolean;
   onClose: () => void;
   onSettings: () => void;
-  onCollections: () => void;
-  onProjects: () => void;
 }
 
-/** The sidebar's search box, for a key that leads there. */
+/** The id of the search box, for the key that leads to it. */
 export const SEARCH_ID = "thread-search";
 
-export function Sidebar({ currentId, open, onClose, onSettings, onCollections, onProjects }: Props) {
+export function Sidebar({ currentId, open, onClose, onSettings }: Props) {
   const { session } = useStore(page);
-  const { phase, threads: all, found, wanted, nextCursor, problem } = useStore(threads.store);
-  const close = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
-    if (open) close.current?.focus();
-  }, [open]);
   const go = (id: string | null) => {
     goTo(id);
     onClose();
   };
-  const searching = wanted.trim() !== "";
-  const list = searching ? (found ?? []) : all;
   return (
     <nav className="sidebar" id="sidebar" data-open={open} aria-label="Chats">
-      <div className="sidebar-head">
-        <a
-          className="brand"
-          href={addressOf(null)}
-          onClick={(event) => {
-            event.preventDefault();
-            go(null);
-          }}
-        >
-          <Logo className="logo" />
-          Espalier
-        </a>
-        <button ref={close} type="button" className="icon-button sidebar-close" onClick={onClose} title="Close">
-          <CloseIcon />
-          <span className="visually-hidden">Close the list of chats</span>
-        </button>
-      </div>
+      <Head open={open} onHome={() => go(null)} onClose={onClose} />
       <button type="button" className="new-chat" data-testid="new-chat" onClick={() => go(null)}>
         <PlusIcon />
         New chat
       </button>
-      <div className="search">
-        <SearchIcon />
-        <input
-          id={SEARCH_ID}
-          type="search"
-          data-testid="search"
-          aria-label="Search chats"
-          placeholder="Search"
-          autoComplete="off"
-          maxLength={200}
-          value={wanted}
-          onChange={(event) => threads.look(event.target.value)}
-          onKeyDown={(event) => {
-            if (event.key !== "Escape" || wanted === "") return;
-            event.stopPropagation();
-            threads.look("");
-          }}
-        />
-      </div>
+      <Search />
+      <Chats currentId={currentId} onOpen={go} />
+      <SidebarButtons />
+      <button type="button" className="sidebar-foot" data-testid="settings" onClick={onSettings}>
+        <GearIcon />
+        Settings
+      </button>
+      <SignedIn session={session} />
+    </nav>
+  );
+}
+
+function Head({ open, onHome, onClose }: { open: boolean; onHome: () => void; onClose: () => void }) {
+  const close = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (open) close.current?.focus();
+  }, [open]);
+  return (
+    <div className="sidebar-head">
+      <a
+        className="brand"
+        href={addressOf(null)}
+        onClick={(event) => {
+          event.preventDefault();
+          onHome();
+        }}
+      >
+        <Logo className="logo" />
+        Espalier
+      </a>
+      <button ref={close} type="button" className="icon-button sidebar-close" onClick={onClose} title="Close">
+        <CloseIcon />
+        <span className="visually-hidden">Close the list of chats</span>
+      </button>
+    </div>
+  );
+}
+
+function Search() {
+  const { wanted } = useStore(threads.store);
+  return (
+    <div className="search">
+      <SearchIcon />
+      <input
+        id={SEARCH_ID}
+        type="search"
+        data-testid="search"
+        aria-label="Search chats"
+        placeholder="Search"
+        autoComplete="off"
+        maxLength={200}
+        value={wanted}
+        onChange={(event) => threads.look(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== "Escape" || wanted === "") return;
+          event.stopPropagation();
+          threads.look("");
+        }}
+      />
+    </div>
+  );
+}
+
+function Chats({ currentId, onOpen }: { currentId: string | null; onOpen: (id: string) => void }) {
+  const { phase, threads: all, found, wanted, nextCursor, problem } = useStore(threads.store);
+  const searching = wanted.trim() !== "";
+  const list = searching ? (found ?? []) : all;
+  return (
+    <>
       <ul className="thread-list" data-testid="thread-list" aria-label={searching ? "Chats that were found" : "Chats"}>
         {list.map((thread) => (
           <ThreadItem
             key={thread.id}
             thread={thread}
             current={thread.id === currentId}
-            onOpen={() => go(thread.id)}
+            onOpen={() => onOpen(thread.id)}
             onDelete={() => removeThread(thread.id)}
           />
         ))}
       </ul>
       <p className="sidebar-note" role="status">
-        {searching && found?.length === 0 && "No chat says that."}
+        {searching && found?.length === 0 && "No chat has these words."}
         {!searching && phase === "ready" && list.length === 0 && "Your chats will be listed here."}
       </p>
       {!searching && nextCursor !== null && (
@@ -102,28 +128,16 @@ export function Sidebar({ currentId, open, onClose, onSettings, onCollections, o
           </button>
         </p>
       )}
-      <button type="button" className="sidebar-foot" data-testid="collections-open" onClick={onCollections}>
-        <ShelfIcon />
-        Collections
-      </button>
-      <button type="button" className="sidebar-foot" data-testid="projects-open" onClick={onProjects}>
-        <FlagIcon />
-        Projects
-      </button>
-      <button type="button" className="sidebar-foot" data-testid="settings" onClick={onSettings}>
-        <GearIcon />
-        Settings
-      </button>
-      <SignedIn session={session} />
-    </nav>
+    </>
   );
 }
 
-/** Who is here: by a key, which can be signed out, or by the proxy in front of the service. Visitors have no name. */
+/** The name of the user: that of their API key, with which they can sign out, or one from the proxy in front of the
+    service. A visitor has no name. */
 function SignedIn({ session }: { session: Session | null }) {
   if (!session) return null;
   const { key, user_id } = session;
-  // A visitor's id is a bare UUID, all others begin with who vouches for them.
+  // A visitor's id is a bare UUID. Other ids begin with their issuer.
   const who = key?.name ?? (user_id.includes(":") ? user_id : null);
   if (who === null) return null;
   return (

@@ -1,18 +1,17 @@
-// The way in where visitors are not let in without a key. The key goes to the service once and is kept nowhere: the field
-// has no name and no state, so neither an address, nor a history, nor a form that is filled in again can have it.
+// The sign-in screen, where the service needs an API key. The page sends the key once and keeps it nowhere: the field has no
+// name and no state, so no address, history entry or restored form can contain the key.
 
-import { useEffect, useRef, useState, type FormEvent } from "react";
+import { useEffect, useRef, useState, type FormEvent, type RefObject } from "react";
 import { Refusal, wordsFor } from "../api/http";
 import { signIn } from "../state/page";
 import { Logo } from "./Logo";
 
 const WRONG = "This API key is not valid. It may be mistyped, revoked or expired.";
 
-/** `ended`: somebody was here, and their session is over. */
+/** `ended`: the session of this page is over. */
 export function SignIn({ ended }: { ended: boolean }) {
   const field = useRef<HTMLInputElement>(null);
-  const [problem, setProblem] = useState("");
-  const [busy, setBusy] = useState(false);
+  const { problem, busy, submit } = useSigningIn(field);
   useEffect(() => {
     const before = document.title;
     document.title = "Sign in · Espalier";
@@ -21,29 +20,6 @@ export function SignIn({ ended }: { ended: boolean }) {
       document.title = before;
     };
   }, []);
-
-  const refuse = (words: string) => {
-    setProblem(words);
-    field.current?.focus();
-  };
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    const key = field.current?.value.trim() ?? "";
-    if (busy) return;
-    if (key === "") {
-      refuse("Enter an API key.");
-      return;
-    }
-    setBusy(true);
-    setProblem("");
-    try {
-      await signIn(key);
-    } catch (error) {
-      refuse(error instanceof Refusal && error.status === 401 ? WRONG : wordsFor(error));
-    } finally {
-      setBusy(false);
-    }
-  };
 
   return (
     <main className="unavailable" data-testid="sign-in">
@@ -76,4 +52,32 @@ export function SignIn({ ended }: { ended: boolean }) {
       </form>
     </main>
   );
+}
+
+function useSigningIn(field: RefObject<HTMLInputElement | null>) {
+  const [problem, setProblem] = useState("");
+  const [busy, setBusy] = useState(false);
+  const refuse = (words: string) => {
+    setProblem(words);
+    field.current?.focus();
+  };
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const key = field.current?.value.trim() ?? "";
+    if (busy) return;
+    if (key === "") {
+      refuse("Enter an API key.");
+      return;
+    }
+    setBusy(true);
+    setProblem("");
+    try {
+      await signIn(key);
+    } catch (error) {
+      refuse(error instanceof Refusal && error.status === 401 ? WRONG : wordsFor(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { problem, busy, submit };
 }

@@ -1,4 +1,4 @@
-// What the turn is doing, and, for who asks, how much of its limits it has used.
+// The turn's status. On a click it also shows the turn's use of its limits.
 
 import { useId, useState } from "react";
 import type { TurnClock } from "../state/conversation";
@@ -9,7 +9,7 @@ import { useRunningMs } from "./useNow";
 
 interface Props {
   status: Status;
-  /** The turn that runs; null when none does. */
+  /** The running turn; null if no turn runs. */
   turn: { view: TurnView; clock: TurnClock } | null;
 }
 
@@ -47,7 +47,7 @@ export function StatusChip({ status, turn }: Props) {
   );
 }
 
-/** A thin line under the top bar, as full as the limit that is nearest. */
+/** A thin line under the top bar: the fraction of the limit that the turn will reach first. */
 function BudgetBar({ turn: { view, clock } }: { turn: NonNullable<Props["turn"]> }) {
   const lines = budgetLines(view, useRunningMs(clock));
   if (lines.length === 0) return null;
@@ -68,7 +68,7 @@ function BudgetBar({ turn: { view, clock } }: { turn: NonNullable<Props["turn"]>
 
 function Details({ status, turn }: Props) {
   const runningMs = useRunningMs(turn?.clock ?? null);
-  if (!turn) return <p className="status-words">{status.words ?? "Nothing is running."}</p>;
+  if (!turn) return <p className="status-words">{status.words ?? "No turn is running."}</p>;
   return (
     <>
       <p className="status-words">{status.words ?? status.label}</p>

@@ -17,7 +17,7 @@ export function ThreadItem({ thread, current, onOpen, onDelete }: Props) {
   const title = thread.title.trim() || "Untitled chat";
 
   const open = (event: MouseEvent) => {
-    // A real link: a click with a modifier opens another tab, as everywhere.
+    // As for any link, a click with a modifier opens another tab.
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
     onOpen();
@@ -67,10 +67,10 @@ export function ThreadItem({ thread, current, onOpen, onDelete }: Props) {
   );
 }
 
-/** What the service takes for a title. */
+/** The service's limit for a title. */
 const TITLE_CHARS = 200;
 
-/** `onDone` gets null where nothing is to be changed. */
+/** `onDone` gets null to keep the old name. */
 function Naming({ title, onDone }: { title: string; onDone: (name: string | null) => void }) {
   const [name, setName] = useState(title);
   const box = useRef<HTMLInputElement>(null);

@@ -1,4 +1,4 @@
-// The calls of a turn as lanes over its time. A lane leads to its card.
+// The calls of a turn as lanes over its running time. A click on a lane leads to its card.
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef } from "react";
@@ -16,7 +16,7 @@ interface Props {
 }
 
 const LANE_PX = 26;
-/** Drawn beyond each edge of what is seen. */
+/** The number of lanes drawn beyond each edge. */
 const OVERSCAN = 12;
 
 export function TimelineView({ id, timeline: { lanes, span }, turnId, calls }: Props) {
@@ -30,7 +30,7 @@ export function TimelineView({ id, timeline: { lanes, span }, turnId, calls }: P
   });
   const show = (call: ToolEntry) => {
     openCards(turnId, ancestors(call, calls), true);
-    // After the cards around it have been drawn.
+    // In the next frame, after the enclosing cards have been drawn.
     requestAnimationFrame(() => {
       const card = document.getElementById(cardId(turnId, call.id));
       card?.querySelector<HTMLElement>(".tool-head")?.focus({ preventScroll: true });

@@ -1,4 +1,4 @@
-// What was just done, and the way back, as long as there is one.
+// The last deletion, with a button that undoes it while that is possible.
 
 import { undoRemoval, threads } from "../state/page";
 import { useStore } from "../state/store";

@@ -1,5 +1,5 @@
-// A call's arguments: named values where they are an object, else as they came (a stored preview
-// may be cut off in the middle and then is not JSON any more).
+// A call's arguments: named values of an object, or else plain text. A stored preview may end in the middle, and then is
+// not JSON.
 
 import type { ToolEntry } from "../turn/view";
 import { isSubtask } from "../turn/view";
@@ -26,10 +26,10 @@ function parsed(text: string): Record<string, unknown> | null {
   }
 }
 
-/** Names of arguments that say more of a call than others do. */
+/** The names of the most telling arguments. */
 const TELLING: ReadonlySet<string> = new Set(["path", "key", "query", "url", "name"]);
 
-/** What a folded card says about its arguments in a few words. */
+/** The arguments in a few words, for a folded card. */
 export function argsGist(call: ToolEntry): string {
   if (isSubtask(call)) return "";
   const fields = argFields(call.args) ?? [];
@@ -37,7 +37,7 @@ export function argsGist(call: ToolEntry): string {
   return telling.replace(/\s+/g, " ").slice(0, 120);
 }
 
-/** What a folded card says about its result in a few words. */
+/** The result in a few words, for a folded card. */
 export function resultGist(call: ToolEntry): string {
   if (isSubtask(call) || call.status === "running") return "";
   return (call.result ?? "").trim().replace(/\s+/g, " ").slice(0, 120);

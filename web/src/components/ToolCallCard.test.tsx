@@ -1,4 +1,4 @@
-// Covers N-014 and N-134: what is open before anybody touched it.
+// N-014 N-134: the cards that are open at first.
 
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, it } from "vitest";
@@ -21,7 +21,7 @@ function drawn(...nodes: [id: string, parent: string | null, name: string][]): s
   );
 }
 
-it("says in the head of a card what the call is about, whatever stands first in its arguments", () => {
+it("shows the most telling argument in the head of a card", () => {
   const gist = (args_preview: string) =>
     argsGist(callsOf({ version: 1, nodes: [{ id: "a", parent_id: null, name: "write_file", args_preview, duration_ms: 1 }] })[0]!);
   expect(['{"content":"long","path":"a.md"}', '{"expression":"1 +  1"}', "{}", '{"content":"cut of'].map(gist)).toEqual(["a.md", "1 + 1", "", ""]);
@@ -31,13 +31,13 @@ it("opens a subtask at the root, so that the headers of its cards are seen", () 
   expect(drawn(["a", null, "run_subtask"], ["b", "a", "calculate"])).toEqual(["a 0 true", "b 1 false"]);
 });
 
-it("starts collapsed below the root: what is inside is not even drawn", () => {
+it("folds a subtask below the root, and does not draw its calls", () => {
   expect(
     drawn(["a", null, "run_subtask"], ["b", "a", "run_subtask"], ["c", "b", "calculate"]),
   ).toEqual(["a 0 true", "b 1 false"]);
 });
 
-it("shows what is inside any call that has calls inside", () => {
+it("shows the calls inside any call at the root", () => {
   expect(drawn(["a", null, "another_loop"], ["b", "a", "another_step"], ["c", "b", "calculate"])).toEqual(["a 0 true", "b 1 false"]);
 });
 

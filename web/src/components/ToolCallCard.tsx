@@ -1,18 +1,13 @@
-// One tool call; for a subtask, with everything that happened inside it. Recursive through Entries.
+// The card of a tool call. The card of a subtask contains the cards of its calls, through Entries.
 //
-// What starts open: a subtask at the root, so that one sees what it is made of. All that is nested
-// deeper, and every plain call, starts folded behind its header.
+// A subtask at the root starts open, so that the reader sees its calls. Deeper subtasks and plain calls start folded.
 
-import { memo, useId } from "react";
+import { memo, useId, type ReactNode } from "react";
+import { features, type Card } from "../feature";
 import { useOpen } from "../state/expansion";
-import { planBody } from "../state/parts";
 import { childrenOf, type Outline } from "../turn/outline";
-import { checklistOf, ended } from "../turn/plan";
-import { citationsOf } from "../turn/citations";
 import { compact, shareText } from "../turn/status";
 import { isSubtask, type ToolEntry, type ToolStatus, type TurnEntry } from "../turn/view";
-import type { Plan } from "../wire";
-import { Citations } from "./Citations";
 import { Clamp } from "./Clamp";
 import { Disclosure } from "./Disclosure";
 import { Elapsed } from "./Elapsed";
@@ -20,7 +15,7 @@ import { Entries } from "./Entries";
 import { CheckIcon, ChevronIcon, CloseIcon } from "./Icons";
 import { Markdown } from "./Markdown";
 import { argsGist, resultGist, ToolArgs } from "./ToolArgs";
-import { usePlan, useTurnFrame } from "./TurnContext";
+import { useTurnFrame } from "./TurnContext";
 
 const STATUS_WORDS: Record<ToolStatus, string> = {
   running: "running",
@@ -28,7 +23,7 @@ const STATUS_WORDS: Record<ToolStatus, string> = {
   error: "failed",
 };
 
-/** How a card is found on the page. */
+/** The id of a card in the document. */
 export function cardId(turnId: string, callId: string): string {
   return `card-${turnId}-${callId}`;
 }
@@ -40,16 +35,12 @@ interface Props {
 
 export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props) {
   const inside = childrenOf(outline, call.id);
-  const plan = usePlan(call.id);
-  const PlanBody = planBody.use(plan !== null);
-  // Whatever else comes to have calls inside shows them as a subtask does.
-  const subtask = isSubtask(call) || inside.length > 0 || plan !== null;
+  const card = useFeaturesCard(call, outline);
+  // Other tools may contain calls too. Their cards show them as a subtask does.
+  const subtask = isSubtask(call) || inside.length > 0 || card !== null;
   const { turnId } = useTurnFrame();
   const [open, setOpen] = useOpen(turnId, call.id, subtask && call.depth === 0);
   const bodyId = useId();
-  const title = plan ? "Plan" : call.title;
-  const gist = plan ? (plan.intent_label ?? (open ? "" : plan.objective)) : argsGist(call);
-  const result = open || plan ? "" : resultGist(call);
   return (
     <article
       className="tool-card"
@@ -69,22 +60,12 @@ export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props)
         onClick={() => setOpen(!open)}
       >
         <StatusMark status={call.status} />
-        <span className="tool-name" data-code={plan ? undefined : title === null}>
-          {title ?? call.name}
+        <span className="tool-name" data-code={card ? undefined : call.title === null}>
+          {card?.title ?? call.title ?? call.name}
         </span>
-        {(gist || result) && (
-          <span className="tool-gist">
-            {gist}
-            {result && (
-              <>
-                <span className="tool-arrow"> → </span>
-                <span className="tool-gist-result">{result}</span>
-              </>
-            )}
-          </span>
-        )}
+        <Gist words={card ? card.gist(open) : argsGist(call)} result={open || card ? "" : resultGist(call)} />
         <span className="tool-meta">
-          {plan ? <Progress plan={plan} inside={inside} /> : subtask && <Inside entries={inside} named={isSubtask(call)} />}
+          {card ? card.meta : subtask && <Inside entries={inside} named={isSubtask(call)} />}
           {call.usage && call.usage.input_tokens + call.usage.output_tokens > 0 && (
             <span className="tool-tokens">{compact(call.usage.input_tokens + call.usage.output_tokens)} tokens</span>
           )}
@@ -94,22 +75,43 @@ export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props)
       </button>
       {open && (
         <div id={bodyId} className="tool-body">
-          {plan && PlanBody ? (
-            <PlanBody plan={plan} call={call} outline={outline} />
-          ) : subtask ? (
-            <SubtaskBody call={call} outline={outline} />
-          ) : (
-            <>
-              <p className="tool-label">Arguments</p>
-              <ToolArgs call={call} />
-              <Result call={call} />
-            </>
-          )}
+          {card?.body ?? (subtask ? <SubtaskBody call={call} outline={outline} /> : <CallBody call={call} />)}
         </div>
       )}
     </article>
   );
 });
+
+/** The features never change, so each drawing calls the same hooks. */
+function useFeaturesCard(call: ToolEntry, outline: Outline): Card | null {
+  const cards = features().map((feature) => feature.useCard?.(call, outline));
+  return cards.find(Boolean) ?? null;
+}
+
+function Gist({ words, result }: { words: string; result: string }) {
+  if (!words && !result) return null;
+  return (
+    <span className="tool-gist">
+      {words}
+      {result && (
+        <>
+          <span className="tool-arrow"> → </span>
+          <span className="tool-gist-result">{result}</span>
+        </>
+      )}
+    </span>
+  );
+}
+
+function CallBody({ call }: { call: ToolEntry }) {
+  return (
+    <>
+      <p className="tool-label">Arguments</p>
+      <ToolArgs call={call} />
+      <Result call={call} />
+    </>
+  );
+}
 
 function StatusMark({ status }: { status: ToolStatus }) {
   return (
@@ -128,26 +130,18 @@ function Inside({ entries, named }: { entries: readonly TurnEntry[]; named: bool
   return <span className="tool-inside">{words.join(", ")}</span>;
 }
 
-function Progress({ plan, inside }: { plan: Plan; inside: readonly TurnEntry[] }) {
-  const items = checklistOf(plan, inside);
-  return (
-    <span data-testid="plan-progress">
-      {items.filter(ended).length} of {items.length} done
-    </span>
-  );
-}
-
-export function SubtaskBody({ call, outline, instructions }: Props & { instructions?: string }) {
+/** `instructions`: the instructions of the call, where its arguments would tell less. */
+export function SubtaskBody({ call, outline, instructions }: Props & { instructions?: ReactNode }) {
   const { tokens } = useTurnFrame();
   const inside = childrenOf(outline, call.id);
   const last = inside.findLast((entry) => entry.kind === "text");
-  // A subtask's result is its last text: once is enough. A failure's words are always shown.
+  // A subtask's result repeats its last text: it is shown once. A failure is always shown.
   const repeated =
     call.status === "done" && last?.kind === "text" && last.content.trim() === call.result?.trim();
   return (
     <>
       <Disclosure label="Instructions">
-        {instructions ? <p className="step-instructions">{instructions}</p> : <ToolArgs call={call} />}
+        {instructions || <ToolArgs call={call} />}
       </Disclosure>
       <Entries entries={inside} outline={outline} clamped />
       {!repeated && (isProse(call) ? <WrittenResult text={call.result ?? ""} /> : <Result call={call} />)}
@@ -160,7 +154,7 @@ export function SubtaskBody({ call, outline, instructions }: Props & { instructi
   );
 }
 
-/** A subtask answers in words, unless it was asked for a structure or failed. */
+/** The result of a subtask is prose, unless the subtask failed or returned JSON. */
 function isProse(call: ToolEntry): boolean {
   return call.status === "done" && !/^\s*([[{]|$)/.test(call.result ?? "");
 }
@@ -173,19 +167,19 @@ function WrittenResult({ text }: { text: string }) {
   );
 }
 
-/** Results can be long (the wire allows 50 000 bytes); a reader wants the first page of it. */
+/** The wire allows results of 50 000 bytes. The card shows the first page. */
 const RESULT_CHARS = 4000;
 
 function Result({ call }: { call: ToolEntry }) {
   if (call.status === "running") return null;
   const result = call.result ?? "";
   const cut = result.length > RESULT_CHARS;
-  const found = citationsOf(call);
-  if (found.length > 0) {
+  const drawn = features().map((feature) => feature.result?.(call)).find(Boolean);
+  if (drawn) {
     return (
       <>
-        <p className="tool-label">Found</p>
-        <Citations found={found} />
+        <p className="tool-label">{drawn.label}</p>
+        {drawn.body}
       </>
     );
   }

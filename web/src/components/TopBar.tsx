@@ -2,7 +2,8 @@ import { useEffect, useRef } from "react";
 import type { Status } from "../turn/status";
 import type { TurnClock } from "../state/conversation";
 import type { TurnView } from "../turn/view";
-import { FolderIcon, MenuIcon } from "./Icons";
+import { MenuIcon } from "./Icons";
+import { TopBarButtons } from "./Panels";
 import { StatusChip } from "./StatusChip";
 
 interface Props {
@@ -11,14 +12,12 @@ interface Props {
   turn: { view: TurnView; clock: TurnClock } | null;
   menuOpen: boolean;
   onMenu: () => void;
-  filesOpen: boolean;
-  onFiles: () => void;
 }
 
-export function TopBar({ title, status, turn, menuOpen, onMenu, filesOpen, onFiles }: Props) {
+export function TopBar({ title, status, turn, menuOpen, onMenu }: Props) {
   const menu = useRef<HTMLButtonElement>(null);
   const wasOpen = useRef(false);
-  // The focus comes back from the drawer to where it went in.
+  // The focus comes back from the drawer to its button.
   useEffect(() => {
     if (wasOpen.current && !menuOpen) menu.current?.focus();
     wasOpen.current = menuOpen;
@@ -39,17 +38,7 @@ export function TopBar({ title, status, turn, menuOpen, onMenu, filesOpen, onFil
         <span className="visually-hidden">Chats</span>
       </button>
       <h1 className="top-title">{title}</h1>
-      <button
-        type="button"
-        className="top-button"
-        data-testid="files-toggle"
-        aria-expanded={filesOpen}
-        onClick={onFiles}
-        title="Files"
-      >
-        <FolderIcon />
-        <span>Files</span>
-      </button>
+      <TopBarButtons />
       <StatusChip status={status} turn={turn} />
     </header>
   );

@@ -2,8 +2,8 @@ import { useCallback, useEffect, type RefObject } from "react";
 import type { ConversationState } from "../state/conversation";
 import { longList } from "../state/parts";
 import { conversation } from "../state/page";
-import { waitingPlan } from "../turn/plan";
 import type { Exchange } from "../turn/stored";
+import { waitingIn } from "../turn/waiting";
 import { EmptyState } from "./EmptyState";
 import { ExchangeView } from "./ExchangeView";
 import { ArrowDownIcon } from "./Icons";
@@ -16,9 +16,9 @@ interface Props {
   setEditing: (turnId: string | null) => void;
 }
 
-/** Shorter chats are drawn whole: then the browser's own search finds everything. */
+/** Shorter chats are drawn whole, so that the browser's own search finds everything. */
 const LONG = 60;
-/** A chat that grows is drawn whole for as long as what draws long ones is on its way. */
+/** A growing chat is drawn whole up to this length, until the code for long ones has come. */
 const TOO_LONG = 120;
 
 export function Transcript({ state, demo, editing, setEditing }: Props) {
@@ -32,13 +32,13 @@ export function Transcript({ state, demo, editing, setEditing }: Props) {
     [],
   );
 
-  // What one has just sent is always shown, wherever one was reading.
+  // A message that was just sent is always shown.
   const lastTurn = exchanges.at(-1)?.turnId;
   useEffect(() => {
     if (lastTurn) toBottom();
   }, [lastTurn, toBottom]);
 
-  const asking = running === null ? waitingPlan(exchanges)?.turnId : null;
+  const waiting = running === null ? waitingIn(exchanges)?.turnId : null;
   const LongList = longList.use(exchanges.length > LONG / 2);
   const whole = exchanges.length < (LongList ? LONG : TOO_LONG);
   const draw = (exchange: Exchange) => (
@@ -49,7 +49,7 @@ export function Transcript({ state, demo, editing, setEditing }: Props) {
       onAgain={running === null && exchange.turnId === lastTurn ? again : null}
       editing={editing === exchange.turnId}
       setEditing={setEditing}
-      draftWaits={exchange.turnId === asking}
+      waits={exchange.turnId === waiting}
     />
   );
 

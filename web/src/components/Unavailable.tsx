@@ -1,4 +1,4 @@
-// In place of what cannot be shown: what happened, and the one thing to do about it.
+// Stands in place of a chat or page that cannot be shown: the cause, and a button for the next step.
 
 import type { ReactNode } from "react";
 import { Logo } from "./Logo";

@@ -1,8 +1,8 @@
-// What the user's turns used in the last days, by what they want to know.
+// The usage of the user's turns in the last 30 days, by day, operation, model or context.
 
 import { useEffect, useState } from "react";
 import { wordsFor } from "../api/http";
-import { readUsage } from "../api/projects";
+import { readUsage } from "../api/threads";
 import { compact, money } from "../turn/status";
 import { sumsBy, total, type By, type Sum } from "../turn/usage";
 import type { UsageRow } from "../wire";
@@ -16,7 +16,7 @@ export function UsageSetting() {
   return (
     <section className="setting">
       <h3>Usage</h3>
-      <Disclosure label="What your chats used in the last 30 days">
+      <Disclosure label="Your chats’ usage in the last 30 days">
         <Usage />
       </Disclosure>
     </section>
@@ -37,7 +37,7 @@ function Usage() {
   if (rows === null || rows.length === 0) {
     return (
       <p className="side-note" role="status">
-        {rows === null ? "Loading…" : "Nothing was used yet."}
+        {rows === null ? "Loading…" : "There is no usage yet."}
       </p>
     );
   }
@@ -54,7 +54,7 @@ function Usage() {
           ))}
         </select>
       </label>
-      <div className="usage-frame" tabIndex={0} role="group" aria-label="What was used">
+      <div className="usage-frame" tabIndex={0} role="group" aria-label="Usage">
         <table className="usage" data-testid="usage">
           <thead>
             <tr>
@@ -74,7 +74,7 @@ function Usage() {
           </tfoot>
         </table>
       </div>
-      <p className="side-note">Calls of models, days of UTC. A turn is counted a moment after its end.</p>
+      <p className="side-note">Model calls by days of UTC. The service counts a turn a moment after its end.</p>
     </>
   );
 }

@@ -1,4 +1,4 @@
-// Above an answer that used tools: what the work comes to, its timeline, and a way to open or close all cards at once.
+// The bar above an answer that used tools: the number of calls, the timeline, and buttons that open or close all cards.
 
 import { useId, useState } from "react";
 import { openCards } from "../state/expansion";

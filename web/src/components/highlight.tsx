@@ -1,4 +1,4 @@
-// Colours for code. A chunk of its own (see CodeBlock). Its output is a tree that React draws: no HTML is made or read.
+// Colours for code, in a chunk of its own (CodeBlock.tsx). React draws its output, a tree; there is no HTML in between.
 
 import { toJsxRuntime } from "hast-util-to-jsx-runtime";
 import bash from "highlight.js/lib/languages/bash";
@@ -33,7 +33,7 @@ const lowlight = createLowlight({
   sql, swift, typescript, xml, yaml,
 });
 
-/** The code with its parts named by class; as it is where the language is unknown. */
+/** The code with a class for each part; plain code if the language is unknown. */
 export function colour(code: string, language: string): ReactNode {
   if (!lowlight.registered(language)) return code;
   return toJsxRuntime(lowlight.highlight(language, code), { Fragment, jsx, jsxs });

@@ -1,4 +1,4 @@
-// The time, for what counts seconds while it runs. One timer for all who look, and none when nobody does.
+// The time, for components that count seconds. They share one timer, which stops when none of them counts.
 
 import { useSyncExternalStore } from "react";
 import type { TurnClock } from "../state/conversation";
@@ -32,7 +32,7 @@ export function useNow(running: boolean): number {
   return useSyncExternalStore(running ? subscribe : never, () => now, () => now);
 }
 
-/** A turn's running time, in milliseconds, which grows while `counting`; nothing without a clock. */
+/** A turn's running time in milliseconds, which grows while `counting`; zero without a clock. */
 export function useRunningMs(clock: TurnClock | null, counting = true): number {
   const now = useNow(counting && clock !== null && clock.waitsSince === null);
   return clock === null ? 0 : (clock.waitsSince ?? now) - clock.since;

@@ -1,5 +1,5 @@
-// Keeps the end in view while it grows, but only for a reader who is there. Whoever scrolled up, or
-// just opened a card, is reading: the page must not move under them.
+// Keeps the end in view while the text grows, if the reader is at the end. A reader who scrolled up or opened a card is
+// reading: the page must not move then.
 
 import { useCallback, useEffect, useRef, useState } from "react";
 
@@ -24,8 +24,8 @@ export function useStickToBottom(chat: string, enabled: boolean) {
     const distance = () => box.scrollHeight - box.clientHeight - box.scrollTop;
     let lastTop = 0;
     const onScroll = () => {
-      // Only a way up lets go. Text that grew since the last frame also leaves a distance, and says
-      // nothing about the reader.
+      // Only scrolling up lets go of the end. Text that grew since the last frame leaves a distance too, without an act
+      // of the reader.
       if (distance() < SLACK_PX) stuck.current = true;
       else if (box.scrollTop < lastTop) stuck.current = false;
       lastTop = box.scrollTop;
@@ -49,7 +49,7 @@ export function useStickToBottom(chat: string, enabled: boolean) {
     };
   }, []);
 
-  // Another chat is opened at its end; what is not a chat yet, at its beginning.
+  // A chat opens at its end, and an empty page at its beginning.
   useEffect(() => {
     if (enabled) toBottom();
     else stuck.current = false;

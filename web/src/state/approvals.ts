@@ -1,10 +1,10 @@
-// The tools that the reader allowed in the open chat for good.
+// The tools that the reader allowed for the whole of the open chat.
 
 import { listApprovals, withdrawApproval } from "../api/threads";
 import { conversation } from "./page";
 import { Paged } from "./paged";
 
-/** By the tool's name. */
+/** Its id is the tool's name. */
 export interface StandingApproval {
   id: string;
 }

@@ -1,30 +1,30 @@
-// The open chat: what is on screen, the turn that runs, and the person's acts on it.
+// The open chat: its exchanges on screen, its running turn, and the person's acts on it.
 //
-// Invariant: at most one "visit" is alive. Opening another chat aborts the visit; the turn itself
-// goes on in the service, and is read on when the chat is opened again.
+// Invariant: at most one visit is alive. Opening another chat aborts the visit. The turn goes on in the service; the page
+// follows it again when the chat is opened again.
 
 import { followTurn } from "../api/follow";
 import { Refusal, Unreachable, isAbort, wordsFor } from "../api/http";
 import { cancelTurn, decide, readContent, readMessages, readOn, readThread, startTurn } from "../api/threads";
 import type { TurnRequest } from "../api/threads";
+import { features } from "../feature";
 import { contentOf, isImage, partsOf, type Medium } from "../turn/attachments";
 import type { Connection } from "../turn/status";
 import type { Content, Decision, ThreadDetail } from "../wire";
-import { waitingPlan } from "../turn/plan";
 import { begunExchange, exchangesOf, questionIdOf, renewed, type Exchange } from "../turn/stored";
-import { chosen, chosenFor, refuse } from "./chosen";
+import { choices } from "./choices";
 import { drawing } from "./drawing";
 import { clearDraft, NEW_CHAT, restoreDraft } from "./drafts";
 import { awaitAnswer, Look, pause } from "./pause";
 import { setModel, settings } from "./settings";
 import { Store } from "./store";
-import { requestPart, subjects } from "./subject";
+import { requestPart } from "./subject";
 
-/** The running time of a turn, by this machine's clock. It stands still while the turn waits for a person. */
+/** The running time of a turn, by this machine's clock. The clock stands still while the turn waits for a person. */
 export interface TurnClock {
-  /** When it was nothing, the waits since then left out. */
+  /** The moment at which the running time would be zero, had the turn never waited. */
   since: number;
-  /** Since when the turn waits; null when it does not. */
+  /** The beginning of the present wait; null while the turn runs. */
   waitsSince: number | null;
 }
 
@@ -32,37 +32,38 @@ export interface Running {
   turnId: string;
   connection: Connection;
   stopping: boolean;
-  /** The first event has come: the turn exists in the service and can be stopped there. */
+  /** The first event has come: the service has the turn and can stop it. */
   begun: boolean;
   clock: TurnClock;
 }
 
 export interface ConversationState {
-  /** Null: a new chat of which nothing was sent. */
+  /** Null: a new chat, without a message yet. */
   threadId: string | null;
   phase: "loading" | "ready" | "missing" | "failed";
   exchanges: Exchange[];
   running: Running | null;
-  /** What went wrong with the last act, in words for the reader. */
+  /** Why the last act failed, in words for the reader. */
   problem: string | null;
 }
 
-/** Tells the rest of the page what happened to a chat. */
+/** Learns what happens to chats. */
 export interface Listener {
-  /** Gets what drawing an answer needs, as far as it is to be had. A chat that is opened waits for it. */
+  /** Loads the code that draws answers, if it can. A chat that is opened waits for it. */
   prepare: () => Promise<unknown>;
   began: (threadId: string, content: string) => void;
   ended: (threadId: string) => void;
-  /** A tool has run. */
+  /** A tool ended. */
   called: (threadId: string, tool: string) => void;
-  /** A call that waited has its answer. */
+  /** The person decided about a call that waited. */
   answered: (threadId: string) => void;
 }
 
 /** A message on its way. */
-interface Said {
+interface Outgoing {
   words: string;
   media: readonly Medium[];
+  /** The exchange that it replaces. */
   instead: Exchange | null;
 }
 
@@ -77,23 +78,23 @@ const EMPTY: ConversationState = {
 export class Conversation {
   readonly store = new Store<ConversationState>(EMPTY);
   #visit = new AbortController();
-  /** A send whose fate is unknown. The same words again use its names, so they cannot run twice. */
+  /** A request that may have arrived. Sending the same words again uses its ids, so the service runs them once. */
   #unsure: TurnRequest | null = null;
-  /** The newest event that is on screen; what is newer came from elsewhere. */
+  /** The newest event on screen. Newer ones come from another tab or device. */
   #lastSeq = 0;
   #refreshing = false;
-  /** Wanted when a turn that waits may have been answered. */
+  /** Wanted when somebody may have answered a turn that waits. */
   readonly #look = new Look();
 
   constructor(private readonly listener: Listener) {}
 
-  /** Shows a chat (null: a new one); one that is open already stays as it is. */
+  /** Shows a chat (null: a new one). A chat that is open already stays as it is. */
   async open(threadId: string | null): Promise<void> {
     if (threadId !== null && threadId === this.store.get().threadId) return;
     await this.#load(threadId);
   }
 
-  /** A chat will be opened as soon as there is a session: until then nothing can be sent. */
+  /** The page opens a chat as soon as it has a session. Until then nothing can be sent. */
   expect(): void {
     this.store.set({ phase: "loading" });
   }
@@ -102,8 +103,8 @@ export class Conversation {
     return this.#load(this.store.get().threadId);
   }
 
-  /** Looks whether another tab or device went on with the open chat, or answered a turn that waits. What is on screen
-      stays until it has come. */
+  /** Reads the open chat again if another tab or device went on with it, or answered a turn that waits. The exchanges on
+      screen stay until the new ones have come. */
   async refresh(): Promise<void> {
     const { threadId, phase, running } = this.store.get();
     if (running) this.#look.want();
@@ -120,7 +121,7 @@ export class Conversation {
       this.#refreshing = false;
       await this.#catchUp(details);
     } catch (error) {
-      // Nobody asked for this: without an answer the chat stays as it is. One that is gone is not.
+      // The person did not ask for this: a failure leaves the chat as it is, unless the chat is gone.
       if (!signal.aborted && error instanceof Refusal && error.status === 404) {
         this.store.set({ phase: "missing", running: null });
       }
@@ -129,7 +130,7 @@ export class Conversation {
     }
   }
 
-  /** Sends a message. `instead` names the exchange whose place it takes, which must be the last. */
+  /** Sends a message. It replaces the exchange `instead`, which must be the last one. */
   async send(
     words: string,
     instead: Exchange | null = null,
@@ -142,17 +143,14 @@ export class Conversation {
     const chat = threadId ?? NEW_CHAT;
     const signal = this.#visit.signal;
     if (!instead) clearDraft(chat);
-    if (threadId === null) {
-      chosen.takeAlong(request.thread_id);
-      subjects.takeAlong(request.thread_id);
-    }
+    if (threadId === null) for (const choice of choices()) choice.takeAlong(request.thread_id);
     this.store.set((state) => {
       const before = state.exchanges.filter(({ turnId }) => turnId !== request.turn_id && turnId !== instead?.turnId);
       return {
         threadId: request.thread_id,
         problem: null,
         running: { turnId: request.turn_id, connection: "open", stopping: false, begun: false, clock: started() },
-        exchanges: [...before, begunExchange(request.turn_id, words, media, waitingPlan(before)?.plan)],
+        exchanges: [...before, begunExchange(request.turn_id, words, media, before)],
       };
     });
     try {
@@ -170,7 +168,7 @@ export class Conversation {
     if (running.begun) await this.#cancel(threadId);
   }
 
-  /** Gets the images and files of a question that is on screen. What the service has no more stays a mark. */
+  /** Loads the images and files of a question on screen. Media that the service no longer has keep their marks. */
   async loadMedia(exchange: Exchange): Promise<void> {
     const { threadId } = this.store.get();
     const id = questionIdOf(exchange);
@@ -178,14 +176,14 @@ export class Conversation {
     if (threadId === null || id === null) return;
     const { media } = await readContent(threadId, id, signal).then(partsOf, () => ({ media: [] }));
     if (signal.aborted || media.length !== exchange.media.length) return;
-    // An image has no name of its own: its mark says what it is.
+    // An image has no name of its own: its mark gives one.
     const named = media.map((each, index) => (isImage(each) ? { ...each, name: exchange.media[index]?.name ?? "" } : each));
     this.store.set(({ exchanges }) => ({
       exchanges: exchanges.map((each) => (each.turnId === exchange.turnId ? { ...each, media: named } : each)),
     }));
   }
 
-  /** Whether it took is told by the turn's events. */
+  /** Sends the person's decision about a call. The turn's events tell whether it took effect. */
   async decide(approvalId: string, decision: Decision): Promise<void> {
     const { threadId } = this.store.get();
     const { signal } = this.#visit;
@@ -210,7 +208,7 @@ export class Conversation {
     this.store.set({ ...EMPTY, threadId, phase: threadId === null ? "ready" : "loading" });
     if (threadId === null) return;
     try {
-      // In this order: a turn that ends in between is then in the messages, never in neither.
+      // In this order: the messages then have a turn that ends between the two requests.
       const prepared = this.listener.prepare();
       const details = await readThread(threadId, signal);
       const exchanges = exchangesOf(await readMessages(threadId, signal));
@@ -226,14 +224,14 @@ export class Conversation {
     }
   }
 
-  /** Reads a turn on that runs in the service, unless it has ended meanwhile. */
+  /** Follows the turn that runs in the service, unless it has ended meanwhile. */
   async #catchUp(details: ThreadDetail): Promise<void> {
     const { id: threadId, running_turn_id: turnId, running_turn_first_seq: first, running_ms: runningMs } = details;
     const { exchanges } = this.store.get();
     const asked = exchanges.find((exchange) => exchange.turnId === turnId);
     if (turnId === null || asked?.answer) return;
     const before = exchanges.filter((exchange) => exchange !== asked);
-    const begun = begunExchange(turnId, "", [], waitingPlan(before)?.plan);
+    const begun = begunExchange(turnId, "", [], before);
     this.store.set({
       running: { turnId, connection: "open", stopping: false, begun: true, clock: started(runningMs ?? 0) },
       exchanges: [...before, { ...begun, ...asked, answer: begun.answer }],
@@ -277,7 +275,7 @@ export class Conversation {
     if (ending === "gone") await this.reload();
   }
 
-  /** The first event is the proof that the service has the message. */
+  /** The first event has come: the service has the message. */
   #begin(threadId: string): void {
     const { running, exchanges } = this.store.get();
     this.#unsure = null;
@@ -316,32 +314,31 @@ export class Conversation {
       (threadId ?? unsure.thread_id) === unsure.thread_id &&
       (unsure.replaces_message_id ?? null) === replaced;
     if (again) return unsure;
-    const { model, memory } = settings.get();
-    const collections = chosenFor(threadId ?? NEW_CHAT).map(({ id }) => id);
+    const { model } = settings.get();
+    const chat = threadId ?? NEW_CHAT;
     return {
       content,
       thread_id: threadId ?? crypto.randomUUID(),
       turn_id: crypto.randomUUID(),
       ...(replaced === null ? {} : { replaces_message_id: replaced }),
       ...(model === null ? {} : { model }),
-      ...(memory ? { memory_enabled: true } : {}),
-      ...(collections.length === 0 ? {} : { collections }),
-      ...requestPart(threadId ?? NEW_CHAT),
+      ...requestPart(chat),
+      ...Object.assign({}, ...features().map((feature) => feature.request?.(chat))),
     };
   }
 
-  /** The message was not taken, or the line broke for good: nothing of what was typed is lost. */
-  #unsend(threadId: string | null, request: TurnRequest, { words, media, instead }: Said, error: unknown): void {
+  /** The service refused the message, or the connection is lost for good. The typed words go back to the draft. */
+  #unsend(threadId: string | null, request: TurnRequest, { words, media, instead }: Outgoing, error: unknown): void {
     const begun = this.store.get().running?.begun ?? false;
     if (begun) {
-      // Refused while reading on: the chat was deleted, or belongs to a session that is over.
+      // The service refused to go on: the chat was deleted, or its session is over.
       this.store.set({ running: null, problem: wordsFor(error) });
       return;
     }
     this.#unsure = error instanceof Unreachable ? request : null;
-    // The deployment offers it no more: the next attempt leaves the choice to the service.
+    // The deployment no longer offers this model: the next attempt leaves the choice to the service.
     if (error instanceof Refusal && error.field === "model") setModel(null);
-    if (error instanceof Refusal && error.code === "collection_not_found") refuse(threadId ?? NEW_CHAT, error.field);
+    if (error instanceof Refusal) for (const feature of features()) feature.refused?.(threadId ?? NEW_CHAT, error);
     if (words !== instead?.question) restoreDraft(threadId ?? NEW_CHAT, words, media);
     this.store.set((state) => ({
       threadId,
@@ -352,7 +349,7 @@ export class Conversation {
         ...(instead ? [instead] : []),
       ],
     }));
-    // Another tab started a turn here: show it, beside the words why this message has to wait.
+    // Another tab started a turn here: show it, and say why this message has to wait.
     if (threadId !== null && error instanceof Refusal && error.code === "turn_in_progress") {
       void this.#load(threadId, wordsFor(error));
     }

@@ -1,11 +1,11 @@
-// What was typed before the page had its script is kept, and what an earlier visit left comes back.
+// Text that was typed before the script came is kept, and the drafts of an earlier visit come back.
 
 import { afterEach, expect, it, vi } from "vitest";
 import { draftFiles, drafts, loadDrafts, NEW_CHAT } from "./drafts";
 
 afterEach(() => vi.unstubAllGlobals());
 
-it("begins with what was left here, and with what stands in the box already", () => {
+it("begins with the kept drafts, and with the text in the box", () => {
   const kept = new Map([["espalier.drafts", '{"a":"later","new":"old words"}'], ["espalier.draft-files", "not JSON"]]);
   vi.stubGlobal("sessionStorage", { getItem: (key: string) => kept.get(key) ?? null, setItem: (key: string, value: string) => kept.set(key, value) });
   loadDrafts("  ");
@@ -14,6 +14,6 @@ it("begins with what was left here, and with what stands in the box already", ()
   loadDrafts("typed early");
   expect(drafts.get()).toEqual({ a: "later", [NEW_CHAT]: "typed early" });
   expect(JSON.parse(kept.get("espalier.drafts") ?? "")).toMatchObject({ [NEW_CHAT]: "typed early" });
-  // The first screen was drawn without any.
+  // The first screen was drawn without drafts.
   expect(drafts.first()).toEqual({});
 });

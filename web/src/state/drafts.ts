@@ -1,5 +1,5 @@
-// What was typed or attached and not sent, one draft a chat. Kept in sessionStorage, so that neither a failed
-// send nor a reload loses it, and no other tab or later visitor sees it.
+// Drafts: unsent text and attachments, one draft for each chat. sessionStorage keeps them, so a failed send or a reload
+// loses nothing, and other tabs and later visitors do not see them.
 
 import { parseQuestion, type AttachedFile, type Medium } from "../turn/attachments";
 import { Store } from "./store";
@@ -23,7 +23,7 @@ function keep(key: string, drafts: Record<string, { length: number }>): void {
   try {
     sessionStorage.setItem(key, JSON.stringify(Object.fromEntries(kept)));
   } catch {
-    // Storage is full or forbidden: the draft still lives as long as the page.
+    // Storage is full or forbidden: the draft lasts as long as the page.
   }
 }
 
@@ -32,7 +32,7 @@ export type Attachment = AttachedFile | Medium;
 export const drafts = new Store<Record<string, string>>({});
 export const draftFiles = new Store<Record<string, Attachment[]>>({});
 
-/** What was left here; `typed` is what stands in the box already, from before the page had its script. */
+/** Loads the kept drafts. `typed`: the text that the person typed before the script had come. */
 export function loadDrafts(typed: string): void {
   drafts.set(load(KEY));
   draftFiles.set(load(FILES_KEY));
@@ -62,7 +62,7 @@ export function clearDraft(chat: string): void {
   setDraftFiles(chat, []);
 }
 
-/** Gives an unsent message back without losing what was typed meanwhile. */
+/** Puts an unsent message back into the draft, before the text that was typed meanwhile. */
 export function restoreDraft(chat: string, message: string, media: readonly Medium[]): void {
   const { text, files } = parseQuestion(message);
   const typed = drafts.get()[chat] ?? "";

@@ -1,14 +1,14 @@
-// Events → the screen, at a pace that eyes can follow.
+// Draws the events of a turn together, at a pace that eyes can follow.
 
 import { reduceTurn } from "../turn/reduce";
 import type { TurnEvent } from "../wire";
 import type { ConversationState } from "./conversation";
 import type { Store } from "./store";
 
-/** Chunks come faster than anybody reads: they are drawn together, about 30 times a second. */
+/** Chunks come faster than a person reads: the page draws about 30 times a second. */
 const DRAW_EVERY_MS = 33;
 
-/** Collects a turn's events and applies them together; after the abort nothing is drawn any more. */
+/** Collects a turn's events and applies them together. After the abort it draws nothing. */
 export function drawing(store: Store<ConversationState>, turnId: string, signal: AbortSignal) {
   let waiting: TurnEvent[] = [];
   let timer: ReturnType<typeof setTimeout> | null = null;

@@ -1,5 +1,5 @@
-// Which cards are open. Not in the cards: a long chat draws only what is near the window, and a card that comes back
-// must be as it was left.
+// Which cards are open. A long chat draws only the exchanges near the window, so the cards themselves cannot know: a card
+// that is drawn again must be as the reader left it.
 
 import { useSyncExternalStore } from "react";
 import { Store } from "./store";
@@ -16,12 +16,12 @@ export function useOpen(turnId: string, callId: string, initially: boolean) {
   return [open, (value: boolean) => opened.set({ [key]: value })] as const;
 }
 
-/** So many cards are drawn before the browser may answer the hand again. */
+/** After this many cards the browser handles input again. */
 const AT_A_TIME = 24;
 
 let latest = 0;
 
-/** Opens or closes many cards: the first at once, the others as fast as the page stays responsive. */
+/** Opens or closes many cards: the first ones at once, the others while the page stays responsive. */
 export function openCards(turnId: string, callIds: readonly string[], open: boolean): void {
   latest += 1;
   const mine = latest;

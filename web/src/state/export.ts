@@ -1,4 +1,4 @@
-// A chat as a file. Made here: the service's own messages, nothing else.
+// A chat as a file, which the page makes of the service's messages.
 
 import { readMessages, readThread } from "../api/threads";
 import { childrenOf, outlineOf } from "../turn/outline";

@@ -1,4 +1,4 @@
-// Whether the browser has a network at all. That it has one says nothing about the service.
+// Whether the browser has a network. Even with one, the service may be out of reach.
 
 import { useSyncExternalStore } from "react";
 

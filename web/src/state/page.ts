@@ -1,33 +1,31 @@
-// The page's one instance of each part, and the wires between them.
+// The page's only instance of each part, and the calls between them.
 
 import { closeSession, exchangeKey, openSession, Refusal, whenSignedOut, whenUserChanges, wordsFor } from "../api/http";
 import { readHealth, readModels } from "../api/threads";
+import { features } from "../feature";
 import type { Health, Session } from "../wire";
+import { choices } from "./choices";
 import { Conversation } from "./conversation";
-import { chosen } from "./chosen";
 import { NEW_CHAT } from "./drafts";
 import type { Format } from "./export";
 import { richText, type Part } from "./parts";
-import { projects } from "./projects";
 import { setAddress, threadInAddress } from "./route";
 import { offer, THEME_KEY } from "./settings";
 import { Store } from "./store";
-import { subjects } from "./subject";
 import { hearTabs, tellTabs } from "./tabs";
 import { Threads } from "./threads";
-import { FILE_TOOLS, Workspace } from "./workspace";
 
 export interface PageState {
-  /** `signedOut`: there is no session, and an API key is needed to open one. */
+  /** `signedOut`: a session needs an API key. */
   phase: "starting" | "ready" | "failed" | "signedOut";
-  /** Who is here; null as long as nobody was. */
+  /** The session of this browser; null until there was one. */
   session: Session | null;
-  /** No model is configured: answers come from the demo model. */
+  /** The deployment has no model: the demo model answers. */
   demo: boolean;
-  /** What the service says of itself; null as long as it has not. */
+  /** The service's description of itself; null until it has come. */
   health: Health | null;
   problem: string | null;
-  /** Something the reader should know that is nobody's failure. */
+  /** A message for the reader that concerns no single part of the page. */
   notice: string | null;
 }
 
@@ -42,32 +40,26 @@ export const page = new Store<PageState>({
 
 export const threads = new Threads();
 
-export const workspace = new Workspace();
-
 export const conversation = new Conversation({
   prepare: () => prepare(),
   began: (threadId, content) => {
-    if (threadInAddress() === null) {
-      chosen.choose(NEW_CHAT, []);
-      subjects.choose(NEW_CHAT, null);
-    }
+    if (threadInAddress() === null) for (const choice of choices()) choice.clear(NEW_CHAT);
     setAddress(threadId);
     threads.touch(threadId, content);
     tellTabs({ what: "began", threadId });
   },
   called: (threadId, tool) => {
-    if (FILE_TOOLS.has(tool)) workspace.touched(threadId);
+    for (const feature of features()) feature.called?.(threadId, tool);
   },
   answered: (threadId) => tellTabs({ what: "answered", threadId }),
   ended: (threadId) => {
     void threads.load();
-    workspace.touched(threadId);
-    projects.touched();
+    for (const feature of features()) feature.ended?.(threadId);
     tellTabs({ what: "ended", threadId });
   },
 });
 
-/** Gets what an answer is drawn with. Where it does not come, answers are shown as they were written. */
+/** Loads the code that draws answers. Where that fails, the page shows answers as plain text. */
 function prepare(): Promise<unknown> {
   return richText.load().catch(() => {});
 }
@@ -78,7 +70,7 @@ export async function startPage(): Promise<void> {
   try {
     begin(await openSession());
   } catch (error) {
-    // `whenSignedOut` has told already that an API key is needed.
+    // The listener of `whenSignedOut` has set the phase already.
     if (page.get().phase !== "signedOut") page.set({ phase: "failed", problem: wordsFor(error) });
   }
 }
@@ -86,12 +78,12 @@ export async function startPage(): Promise<void> {
 function begin(session: Session): void {
   page.set({ phase: "ready", session });
   void threads.load();
-  // A new chat is open already, and may have been written to while the session was on its way.
+  // A new chat is open already: the person may have written in it while the session was on its way.
   const threadId = threadInAddress();
-  // A chat that was open before the session ended is read anew.
+  // A chat that was open before the session ended is read again.
   if (threadId !== null && threadId === conversation.store.get().threadId) void conversation.reload();
   else if (threadId !== null) void conversation.open(threadId);
-  // Niceties: without these answers there is no choice of models, and the page does not say that this is the demo model.
+  // Without these answers the page offers no choice of models, and does not name the demo model.
   readModels().then(offer, () => offer(null));
   readHealth().then(
     (health) => page.set({ health, demo: health.provider === "demo" }),
@@ -99,7 +91,7 @@ function begin(session: Session): void {
   );
 }
 
-/** Exchanges an API key for a session, and goes on where the page was. The key is kept nowhere. */
+/** Exchanges an API key for a session, and goes on where the page was. The page does not keep the key. */
 export async function signIn(key: string): Promise<void> {
   if ((await exchangeKey(key)) === "other user") {
     leaveNothing();
@@ -107,7 +99,7 @@ export async function signIn(key: string): Promise<void> {
   }
   let session: Session;
   try {
-    // With the cookie alone, which the browser may have refused.
+    // This request has the cookie alone, which the browser may have refused.
     session = await openSession();
   } catch (error) {
     if (!(error instanceof Refusal) || error.status !== 401) throw error;
@@ -118,7 +110,7 @@ export async function signIn(key: string): Promise<void> {
   begin(session);
 }
 
-/** Ends the session; what this browser keeps of the person goes with it. */
+/** Ends the session, and removes all that this browser keeps of the person. */
 export async function signOut(): Promise<void> {
   try {
     // A deletion that could still be undone needs the session.
@@ -132,15 +124,15 @@ export async function signOut(): Promise<void> {
   leaveNothing();
 }
 
-/** Starts the page anew without anything of the person who was here. */
+/** Starts the page again without any data of the person. */
 function leaveNothing(): void {
-  // A browser that goes back to this page shows it as it was left.
+  // The browser's back button shows this page as it was left.
   page.set({ phase: "signedOut", session: null });
   try {
     sessionStorage.clear();
     for (const key of Object.keys(localStorage)) if (key !== THEME_KEY) localStorage.removeItem(key);
   } catch {
-    // Storage is forbidden: then nothing was kept.
+    // The browser forbids storage, so it kept nothing.
   }
   window.location.assign("/");
 }
@@ -150,7 +142,7 @@ export function goTo(threadId: string | null): void {
   void conversation.open(threadId);
 }
 
-/** Can be undone for a moment. The open chat makes room for a new one. */
+/** Deletes a chat; the person can undo this for a moment. In place of the open chat a new one is opened. */
 export function removeThread(threadId: string): void {
   threads.remove(threadId);
   if (conversation.store.get().threadId === threadId) {
@@ -159,7 +151,7 @@ export function removeThread(threadId: string): void {
   }
 }
 
-/** The open chat that was deleted last: undoing opens it again. */
+/** The open chat that was deleted last. Undoing the deletion opens it again. */
 let leftOpen: string | null = null;
 
 export function undoRemoval(): void {
@@ -168,7 +160,7 @@ export function undoRemoval(): void {
   leftOpen = null;
 }
 
-/** A chat as a file. */
+/** Saves a chat as a file. */
 export async function saveThread(threadId: string, format: Format): Promise<void> {
   try {
     const { exportThread } = await import("./export");
@@ -178,7 +170,7 @@ export async function saveThread(threadId: string, format: Format): Promise<void
   }
 }
 
-/** Gets a part that somebody asked for. Where it does not come, that is said, and `without` it goes on. */
+/** Loads a part that the person asked for. Where that fails, calls `without` and tells the person. */
 export function fetchPart({ load }: Part<unknown>, without: () => void): void {
   load().catch(() => {
     without();
@@ -192,21 +184,21 @@ export function dismissNotice(): void {
   page.set({ notice: null });
 }
 
-/** What the browser, other tabs and the session tell the page. Once. */
+/** Listens to the browser, to other tabs and to the session. Called once. */
 export function listen(): void {
   window.addEventListener("popstate", () => void conversation.open(threadInAddress()));
-  // What was deleted is deleted, also if the person leaves before the time to undo is over.
+  // A deletion holds even if the person leaves before the time to undo is over.
   window.addEventListener("pagehide", () => void threads.settle());
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState !== "visible" || page.get().phase !== "ready") return;
     void conversation.refresh();
     void threads.load();
-    void workspace.load();
+    for (const feature of features()) feature.returned?.();
   });
   window.addEventListener("online", () => void conversation.refresh());
-  // Whoever puts a hand on the page will soon have an answer.
+  // The first touch or key announces a question: load the code that draws its answer.
   for (const type of ["pointerdown", "keydown"]) window.addEventListener(type, () => void prepare(), { once: true });
-  // A file that misses its place would take the place of the page.
+  // A browser would open a file that is dropped beside its target in place of the page.
   for (const type of ["dragover", "drop"]) window.addEventListener(type, (event) => event.preventDefault());
 
   hearTabs((news) => {
@@ -223,7 +215,7 @@ export function listen(): void {
 
   whenUserChanges(() => {
     page.set({
-      notice: "Your session had run out, and a new one has begun. Earlier chats belonged to the old one.",
+      notice: "Your session expired, and a new one has begun. Earlier chats belong to the old one.",
     });
     threads.forget();
     void threads.load();

@@ -1,16 +1,21 @@
-// Lists in pages, by the memories: what is deleted is gone here once it is gone there.
+// Lists in pages: an item that the service deleted leaves the list.
 
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { forget, forgetAll, memories } from "./memories";
+import { request, requestJson } from "../api/http";
+import { Paged } from "./paged";
 
-const memory = (id: string) => ({ id, content: `About ${id}`, created_at: 0, updated_at: 0 });
+const note = (id: string) => ({ id });
 let requests: string[] = [];
 let answer: (line: string) => Response | Promise<Response>;
 const pages: Record<string, unknown> = {
-  "GET /api/memories?limit=50": { memories: [memory("a"), memory("b")], next_cursor: "2" },
-  "GET /api/memories?limit=50&cursor=2": { memories: [memory("b"), memory("c")], next_cursor: null },
+  "GET /notes?": { items: [note("a"), note("b")], next_cursor: "2" },
+  "GET /notes?2": { items: [note("b"), note("c")], next_cursor: null },
 };
-const ids = () => memories.store.get().items.map(({ id }) => id);
+const notes = new Paged<{ id: string }>((cursor) => requestJson(`/notes?${cursor ?? ""}`));
+const deleting = (path: string) => async () => void (await request(path, { method: "DELETE" }));
+const remove = (id: string) => notes.remove(id, deleting(`/notes/${id}`));
+const clear = () => notes.clear(deleting("/notes"));
+const ids = () => notes.store.get().items.map(({ id }) => id);
 
 beforeEach(async () => {
   vi.stubGlobal("fetch", async (url: string, { method }: RequestInit) => {
@@ -18,60 +23,60 @@ beforeEach(async () => {
     return answer(`${method} ${url}`);
   });
   answer = (line) => Response.json(pages[line]);
-  memories.forget();
-  await memories.load();
+  notes.forget();
+  await notes.load();
   requests = [];
   answer = (line) => (pages[line] ? Response.json(pages[line]) : new Response(null, { status: 204 }));
 });
 
 afterEach(() => vi.unstubAllGlobals());
 
-it("comes page after page, and shows nothing twice", async () => {
-  expect([ids(), memories.store.get().phase]).toEqual([["a", "b"], "ready"]);
-  await memories.more();
-  await memories.more();
-  expect([ids(), requests]).toEqual([["a", "b", "c"], ["GET /api/memories?limit=50&cursor=2"]]);
+it("comes page after page, each item once", async () => {
+  expect([ids(), notes.store.get().phase]).toEqual([["a", "b"], "ready"]);
+  await notes.more();
+  await notes.more();
+  expect([ids(), requests]).toEqual([["a", "b", "c"], ["GET /notes?2"]]);
 });
 
-it("forgets one, and all", async () => {
-  await forget(memory("a"));
+it("deletes one item, and all", async () => {
+  await remove("a");
   expect(ids()).toEqual(["b"]);
-  await forgetAll();
-  expect([ids(), memories.store.get().nextCursor]).toEqual([[], null]);
-  expect(requests).toEqual(["DELETE /api/memories/a", "DELETE /api/memories"]);
+  await clear();
+  expect([ids(), notes.store.get().nextCursor]).toEqual([[], null]);
+  expect(requests).toEqual(["DELETE /notes/a", "DELETE /notes"]);
 });
 
-it("takes what is gone already for deleted, and keeps what could not be deleted", async () => {
-  answer = () => Response.json({ code: "memory_not_found", detail: "Gone." }, { status: 404 });
-  await forget(memory("a"));
-  expect([ids(), memories.store.get().problem]).toEqual([["b"], null]);
+it("drops an item that was gone already, and keeps one that could not be deleted", async () => {
+  answer = () => Response.json({ code: "note_not_found", detail: "Gone." }, { status: 404 });
+  await remove("a");
+  expect([ids(), notes.store.get().problem]).toEqual([["b"], null]);
   answer = () => Response.json({ code: "internal", detail: "Not now." }, { status: 500 });
-  await forget(memory("b"));
-  expect([ids(), memories.store.get().problem]).toEqual([["b"], "Not now."]);
+  await remove("b");
+  expect([ids(), notes.store.get().problem]).toEqual([["b"], "Not now."]);
   answer = () => Response.json({ code: "route_not_found", detail: "No such route." }, { status: 404 });
-  await forgetAll();
-  expect([ids(), memories.store.get().problem]).toEqual([["b"], "No such route."]);
+  await clear();
+  expect([ids(), notes.store.get().problem]).toEqual([["b"], "No such route."]);
 });
 
-it("reads a page again that was asked for before something was deleted", async () => {
+it("reads a page again that was requested before a deletion", async () => {
   const late: ((list: Response) => void)[] = [];
   answer = (line) => (line.startsWith("GET") ? new Promise<Response>((resolve) => late.push(resolve)) : new Response(null, { status: 204 }));
-  const reading = memories.load();
-  await forget(memory("a"));
-  late[0]?.(Response.json({ memories: [memory("a"), memory("b")], next_cursor: null }));
+  const reading = notes.load();
+  await remove("a");
+  late[0]?.(Response.json({ items: [note("a"), note("b")], next_cursor: null }));
   await vi.waitFor(() => expect(late.length).toBe(2));
   expect(ids()).toEqual(["b"]);
-  late[1]?.(Response.json({ memories: [memory("b")], next_cursor: null }));
+  late[1]?.(Response.json({ items: [note("b")], next_cursor: null }));
   await reading;
   expect(ids()).toEqual(["b"]);
 });
 
-it("lets no answer in that was asked for an earlier list", async () => {
+it("drops an answer to an earlier reading", async () => {
   let late = (_: Response) => {};
   answer = () => new Promise<Response>((resolve) => (late = resolve));
-  const reading = memories.more();
-  memories.forget();
-  late(Response.json({ memories: [memory("z")], next_cursor: null }));
+  const reading = notes.more();
+  notes.forget();
+  late(Response.json({ items: [note("z")], next_cursor: null }));
   await reading;
-  expect([ids(), memories.store.get().phase]).toEqual([[], "unread"]);
+  expect([ids(), notes.store.get().phase]).toEqual([[], "unread"]);
 });

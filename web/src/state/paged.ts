@@ -1,4 +1,4 @@
-// A list that comes in pages and from which things are deleted: what memories, collections and documents have in common.
+// A list that comes in pages, and whose items a person can delete: memories, collections, documents.
 
 import { Refusal, wordsFor } from "../api/http";
 import { Store } from "./store";
@@ -12,14 +12,14 @@ export interface PagedState<T> {
 
 export class Paged<T extends { id: string }> {
   readonly store = new Store<PagedState<T>>({ phase: "unread", items: [], nextCursor: null, problem: null });
-  /** What was begun for an earlier list is of no use any more. */
+  /** Numbers the readings: an answer to an earlier one is dropped. */
   #reading = 0;
-  /** How often something was changed here: a page that was asked for before that does not know it. */
+  /** Counts the changes made here: a page that was requested before a change does not have it. */
   #changes = 0;
 
   constructor(private readonly read: (cursor: string | null) => Promise<{ items: T[]; next_cursor: string | null }>) {}
 
-  /** The first page; what is on screen stays until it has come. */
+  /** Reads the first page. The items on screen stay until it has come. */
   async load(): Promise<void> {
     this.store.set(({ phase }) => ({ phase: phase === "ready" ? phase : "loading" }));
     await this.#page(null);
@@ -30,7 +30,7 @@ export class Paged<T extends { id: string }> {
     if (nextCursor !== null) await this.#page(nextCursor);
   }
 
-  /** Puts something new, or changed, at its place: where it was, else first. */
+  /** Puts a changed item in its place, and a new one first. */
   put(item: T): void {
     this.#changes += 1;
     this.store.set(({ items }) => ({
@@ -41,7 +41,7 @@ export class Paged<T extends { id: string }> {
     }));
   }
 
-  /** Deletes; what is gone already is what was wanted. True if it is not there any more. */
+  /** Deletes an item. True if it is gone, also if it was gone before. */
   async remove(id: string, act: () => Promise<void>): Promise<boolean> {
     const done = await this.attempt(act);
     this.#changes += 1;
@@ -55,7 +55,7 @@ export class Paged<T extends { id: string }> {
     if (done) this.store.set({ items: [], nextCursor: null });
   }
 
-  /** True if it went well. A failure is said beside the list. */
+  /** True if the act succeeded, or its object was gone already. A failure is shown beside the list. */
   async attempt(act: () => Promise<void>): Promise<boolean> {
     try {
       await act();
@@ -95,7 +95,7 @@ export class Paged<T extends { id: string }> {
       });
     } catch (error) {
       if (mine !== this.#reading) return;
-      // A list that is there stays; only its first reading can fail for good.
+      // A list on screen stays. Only a failed first reading leaves none.
       this.store.set(({ phase }) => ({ phase: phase === "ready" ? phase : "failed", problem: wordsFor(error) }));
     }
   }

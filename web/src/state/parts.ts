@@ -1,15 +1,16 @@
-// The parts of the page that the first screen does without: each a chunk that comes when it is needed.
+// Parts of the page that the first screen does not need. Each is a chunk that the page loads when it needs it.
 
 import { useEffect, useSyncExternalStore } from "react";
+import { features } from "../feature";
 
 export interface Part<T> {
-  /** Gets it; one that did not come is asked for again by the next call. */
+  /** Loads the part. After a failure the next call tries again. */
   load: () => Promise<T>;
-  /** Null until it has come. `wanted`: asks for it. */
+  /** The part; null until it has come. `wanted`: loads it. */
   use: (wanted?: boolean) => T | null;
 }
 
-function part<T>(get: () => Promise<T>): Part<T> {
+export function part<T>(get: () => Promise<T>): Part<T> {
   let value: T | null = null;
   let coming: Promise<T> | null = null;
   const listeners = new Set<() => void>();
@@ -33,7 +34,7 @@ function part<T>(get: () => Promise<T>): Part<T> {
   };
   const use = (wanted = true) => {
     useEffect(() => {
-      // Without a network the page does without it.
+      // Without a network the page goes on without this part.
       if (wanted) load().catch(() => {});
     }, [wanted]);
     return useSyncExternalStore(subscribe, () => value, () => null);
@@ -42,12 +43,12 @@ function part<T>(get: () => Promise<T>): Part<T> {
 }
 
 export const richText = part(() => import("../components/RichText").then((module) => module.RichText));
-/** Large, and most answers have no code. */
+/** A part of its own: it is large, and most answers have no code. */
 export const colours = part(() => import("../components/highlight").then((module) => module.colour));
 export const longList = part(() => import("../components/LongList").then((module) => module.LongList));
 export const timelineView = part(() => import("../components/TimelineView").then((module) => module.TimelineView));
-export const planBody = part(() => import("../components/PlanBody").then((module) => module.PlanBody));
-export const filesPanel = part(() => import("../components/FilesPanel").then((module) => module.FilesPanel));
-export const collectionsPanel = part(() => import("../components/CollectionsPanel").then((module) => module.CollectionsPanel));
-export const projectsPanel = part(() => import("../components/ProjectsPanel").then((module) => module.ProjectsPanel));
-export const settingsDialog = part(() => import("../components/Settings").then((module) => module.Settings));
+/** With the sections that features add: they appear together. */
+export const settingsDialog = part(async () => {
+  const [{ Settings }] = await Promise.all([import("../components/Settings"), ...features().map(({ setting }) => setting?.load())]);
+  return Settings;
+});

@@ -1,4 +1,6 @@
-/** A reason to look at once whether a turn that waits goes on. It holds until somebody has looked. */
+// Waits between two requests of a turn.
+
+/** A reason to ask at once whether a waiting turn goes on. It holds until the page has asked. */
 export class Look extends EventTarget {
   #wanted = false;
 
@@ -16,10 +18,10 @@ export class Look extends EventTarget {
   }
 }
 
-/** Waits, but not longer than until the network or the reader comes back, or the wait is called off. */
+/** Waits for this time, or until the network or the reader comes back, or the wait is aborted. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    // A little earlier or later, so that many pages do not come back in the same instant.
+    // A random part keeps many pages from coming back at the same instant.
     const timer = setTimeout(() => end(), ms * (0.8 + Math.random() * 0.4));
     const end = untilBack(signal, () => {
       clearTimeout(timer);
@@ -28,7 +30,7 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** The same, but not longer than until a look is wanted, and for as long as the page is hidden. */
+/** The same while a turn waits for a person: also ends when a look is wanted, and goes on while the tab is hidden. */
 export function awaitAnswer(ms: number, signal: AbortSignal, look: Look): Promise<void> {
   return new Promise((resolve) => {
     if (look.wanted) return resolve();
@@ -44,7 +46,7 @@ export function awaitAnswer(ms: number, signal: AbortSignal, look: Look): Promis
   });
 }
 
-/** Calls `back` once: when the network or the reader is back, when the wait is called off, or by what it returns. */
+/** Calls `back` when the network or the reader is back, when the wait is aborted, or by the function that it returns. */
 function untilBack(signal: AbortSignal, back: () => void): () => void {
   const end = () => {
     window.removeEventListener("online", end);

@@ -1,28 +1,28 @@
-// What a person chose for single chats. Kept in localStorage by chat, so that a chat that is opened again goes on with
-// it; the service is told with each message.
+// A person's choices for single chats. localStorage keeps them by chat, so a chat that is opened again goes on with its
+// choice. The page tells the service with each message.
 
 import { NEW_CHAT } from "./drafts";
 import { Store } from "./store";
 
-/** So many chats' choices are kept, the latest ones. */
+/** The browser keeps the choices of this many chats, the latest ones. */
 const MAX_CHATS = 100;
 
 export class PerChat<T> {
   readonly store = new Store<{ byChat: Record<string, T> }>({ byChat: {} });
 
-  /** `nothing`: what is not worth keeping. */
+  /** `isNothing`: a choice that equals no choice, and is not kept. */
   constructor(
     private readonly key: string,
-    private readonly nothing: (choice: T) => boolean,
+    private readonly isNothing: (choice: T) => boolean,
   ) {}
 
-  /** Nothing is chosen where the storage is forbidden or damaged. */
+  /** Where the storage is forbidden or damaged, no chat has a choice. */
   load(): void {
     try {
       const kept = JSON.parse(localStorage.getItem(this.key) ?? "{}") as Record<string, T> | null;
       this.store.set({ byChat: kept ?? {} });
     } catch {
-      // Then it is as if there were none.
+      // As if nothing were kept.
     }
   }
 
@@ -31,11 +31,14 @@ export class PerChat<T> {
   }
 
   choose(chat: string, choice: T): void {
-    const { [chat]: _, ...others } = this.store.get().byChat;
-    this.#keep([...Object.entries(others), [chat, choice]]);
+    this.#keep([...this.#others(chat), [chat, choice]]);
   }
 
-  /** A chat that begins takes the choice along; it stays at the next new one until the first has really begun. */
+  clear(chat: string): void {
+    this.#keep(this.#others(chat));
+  }
+
+  /** Copies the new chat's choice to the chat that begins. The new chat is cleared when the service has the message. */
   takeAlong(threadId: string): void {
     const taken = this.of(NEW_CHAT);
     if (taken !== undefined) this.choose(threadId, taken);
@@ -46,13 +49,17 @@ export class PerChat<T> {
     this.#keep(Object.entries(this.store.get().byChat).map(([chat, choice]) => [chat, each(choice)]));
   }
 
+  #others(chat: string): [string, T][] {
+    return Object.entries(this.store.get().byChat).filter(([each]) => each !== chat);
+  }
+
   #keep(entries: [string, T][]): void {
-    const byChat = Object.fromEntries(entries.filter(([, choice]) => !this.nothing(choice)).slice(-MAX_CHATS));
+    const byChat = Object.fromEntries(entries.filter(([, choice]) => !this.isNothing(choice)).slice(-MAX_CHATS));
     this.store.set({ byChat });
     try {
       localStorage.setItem(this.key, JSON.stringify(byChat));
     } catch {
-      // Storage is full or forbidden: the choice holds as long as the page.
+      // Storage is full or forbidden: the choice lasts as long as the page.
     }
   }
 }

@@ -1,4 +1,4 @@
-// The address: `/?thread=ID`. The query string needs no rewriting by whoever serves the page.
+// The address: `/?thread=ID`. A query string needs no rewriting by the server of the page.
 
 const PARAM = "thread";
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

@@ -1,4 +1,4 @@
-/** Hands something to the browser to be saved as a file. */
+/** Has the browser save a file. */
 export function saveBlob(name: string, blob: Blob): void {
   const url = URL.createObjectURL(blob);
   const link = document.createElement("a");

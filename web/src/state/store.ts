@@ -1,5 +1,5 @@
-// A value that can be watched. All asynchronous work happens in classes that own one of these, in
-// plain TypeScript; components only read the value and call methods.
+// A value that components can watch. Classes without React own the stores and do all asynchronous work; components read
+// the value and call methods.
 
 import { useSyncExternalStore } from "react";
 
@@ -13,7 +13,7 @@ export class Store<T> {
 
   get = (): T => this.value;
 
-  /** What the first screen was drawn with when the page was built (prerender.tsx). */
+  /** The value of the first screen, which was drawn when the page was built (prerender.tsx). */
   first = (): T => this.#first;
 
   set(change: Partial<T> | ((value: T) => Partial<T>)): void {

@@ -1,7 +1,7 @@
-// What the tabs of one browser tell each other. A stream that is idle tells nothing, so a turn that begins in another
-// tab would not be seen here.
+// News between the tabs of one browser. An idle stream sends no events, so without them a tab would not see a turn that
+// begins in another.
 
-/** What happened to which chat, or that the person has signed out. */
+/** An event of a chat, or of the session. */
 export type TabNews =
   | { what: "began" | "answered" | "ended" | "renamed" | "deleted"; threadId: string }
   | { what: "signed_out" };

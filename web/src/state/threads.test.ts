@@ -1,4 +1,4 @@
-// The list: what is deleted can come back until the service is told, and what is searched last wins.
+// The list of chats: a deletion can be undone for a moment, and the latest search wins.
 
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { Threads, UNDO_MS } from "./threads";
@@ -30,7 +30,7 @@ async function loaded() {
   return { threads, ids: () => threads.store.get().threads.map(({ id }) => id) };
 }
 
-it("deletes when it cannot be undone any more", async () => {
+it("deletes a chat in the service after the time to undo", async () => {
   const { threads, ids } = await loaded();
   answer = () => new Response(null, { status: 204 });
   threads.remove("a");
@@ -40,7 +40,7 @@ it("deletes when it cannot be undone any more", async () => {
   expect(threads.store.get().leaving).toBeNull();
 });
 
-it("brings back what was deleted last", async () => {
+it("brings back the chat that was deleted last", async () => {
   const { threads, ids } = await loaded();
   answer = () => new Response(null, { status: 204 });
   threads.remove("a");
@@ -51,7 +51,7 @@ it("brings back what was deleted last", async () => {
   expect([ids(), requests]).toEqual([["b"], ["DELETE /api/threads/a"]]);
 });
 
-it("shows a chat again that the service did not delete, and says why", async () => {
+it("shows a chat again that the service did not delete, with the reason", async () => {
   const { threads, ids } = await loaded();
   answer = () => Response.json({ detail: "Not now." }, { status: 503 });
   threads.remove("a");
@@ -59,7 +59,7 @@ it("shows a chat again that the service did not delete, and says why", async () 
   expect([ids(), threads.store.get().problem]).toEqual([["a", "b"], "Not now."]);
 });
 
-it("takes a name back that the service refused", async () => {
+it("restores a name if the service refuses the new one", async () => {
   const { threads } = await loaded();
   answer = () => Response.json({ detail: "Too long." }, { status: 400 });
   const renaming = threads.rename("a", "New");
@@ -69,7 +69,7 @@ it("takes a name back that the service refused", async () => {
   expect(threads.store.get().problem).toBe("Too long.");
 });
 
-it("searches once for what is typed fast, and forgets answers that come late", async () => {
+it("searches once for fast typing, and drops late answers", async () => {
   const { threads } = await loaded();
   threads.look("p");
   threads.look("pea");

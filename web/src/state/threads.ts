@@ -1,4 +1,4 @@
-// The list of chats in the sidebar: its pages, its search, and what a person does to an entry.
+// The list of chats in the sidebar: its pages, its search, and the person's acts on an entry.
 
 import { Refusal, isAbort, wordsFor } from "../api/http";
 import { deleteThread, listThreads, renameThread } from "../api/threads";
@@ -11,18 +11,18 @@ export interface ThreadsState {
   threads: ThreadSummary[];
   nextCursor: string | null;
   problem: string | null;
-  /** What is looked for; blank shows all chats. */
+  /** The words of the search; blank shows all chats. */
   wanted: string;
-  /** The answer to `wanted`; null while it is on its way, or when nothing is looked for. */
+  /** The chats with these words; null while the answer is on its way, or without a search. */
   found: ThreadSummary[] | null;
-  /** The chat that was deleted last and can still be brought back. */
+  /** The chat that was deleted last, while the person can undo it. */
   leaving: ThreadSummary | null;
 }
 
 const TITLE_CHARS = 80;
-/** How long a deletion can be undone. Only then is the service told. */
+/** The time to undo a deletion. The page tells the service after it. */
 export const UNDO_MS = 6_000;
-/** Typing goes on: the search waits for it. */
+/** The search waits for a pause of this length in the typing. */
 const SEARCH_AFTER_MS = 250;
 
 export class Threads {
@@ -35,9 +35,9 @@ export class Threads {
     found: null,
     leaving: null,
   });
-  /** Chats that began here and that the index may not know yet. */
+  /** Chats that began here. The index may not have them yet. */
   readonly #fresh = new Map<string, ThreadSummary>();
-  /** Deleted here; the index may still name them for a moment. */
+  /** Chats that were deleted here. The index may still have them for a moment. */
   readonly #deleted = new Set<string>();
   #leavingTimer: ReturnType<typeof setTimeout> | null = null;
   #search = new AbortController();
@@ -49,7 +49,7 @@ export class Threads {
       this.store.set((state) => {
         const first = this.#merge(page.threads);
         const oldest = first.at(-1)?.updated_at ?? 0;
-        // Pages that were asked for stay below the renewed first one.
+        // Further pages stay below the renewed first page.
         const older =
           page.next_cursor === null ? [] : state.threads.filter((t) => t.updated_at < oldest);
         return {
@@ -60,7 +60,7 @@ export class Threads {
         };
       });
     } catch (error) {
-      // A list that is there stays; only its first loading can fail for good.
+      // A list on screen stays. Only a failed first reading leaves none.
       this.store.set((state) => ({
         phase: state.phase === "ready" ? "ready" : "failed",
         problem: wordsFor(error),
@@ -83,7 +83,7 @@ export class Threads {
     }
   }
 
-  /** Looks for chats; the newest question wins. */
+  /** Searches chats. The latest search wins. */
   look(wanted: string): void {
     this.#search.abort();
     this.#search = new AbortController();
@@ -104,7 +104,7 @@ export class Threads {
     }
   }
 
-  /** A turn began in this chat: it is the newest now, whether or not the index knows it. */
+  /** A turn began in this chat: it goes first, even if the index does not have it yet. */
   touch(id: string, firstWords: string): void {
     const now = Date.now();
     const known = this.store.get().threads.find((thread) => thread.id === id);
@@ -132,7 +132,7 @@ export class Threads {
     }
   }
 
-  /** Takes a chat out of the list. The service is told when it cannot be undone any more. */
+  /** Removes a chat from the list. The page tells the service when the time to undo is over. */
   remove(id: string): void {
     void this.settle();
     const { threads, found } = this.store.get();
@@ -143,7 +143,7 @@ export class Threads {
     this.#leavingTimer = setTimeout(() => void this.settle(), UNDO_MS);
   }
 
-  /** Brings the chat back that was deleted last. */
+  /** Brings back the chat that was deleted last. */
   undo(): ThreadSummary | null {
     const { leaving } = this.store.get();
     if (!leaving) return null;
@@ -151,7 +151,7 @@ export class Threads {
     return leaving;
   }
 
-  /** Deletes for good what could still have been undone: its time is up, or the page is being left. */
+  /** Makes the last deletion final: the time to undo is over, or the person leaves the page. */
   async settle(): Promise<void> {
     const { leaving } = this.store.get();
     if (this.#leavingTimer !== null) clearTimeout(this.#leavingTimer);
@@ -163,7 +163,7 @@ export class Threads {
       await deleteThread(leaving.id);
       tellTabs({ what: "deleted", threadId: leaving.id });
     } catch (error) {
-      // Already gone is what was wanted.
+      // The chat was gone already.
       if (error instanceof Refusal && error.status === 404) return;
       this.#stay(leaving);
       this.store.set({ problem: wordsFor(error) });

@@ -3,7 +3,7 @@ import { bytesOf, contentOf, MAX_MEDIA, parseQuestion, partsOf, withFiles, witho
 
 const file = (name: string, text: string) => ({ name, text });
 
-it("files come back out of the message as they went in", () => {
+it("a message gives its files back unchanged", () => {
   for (const [text, files] of [
     ["Read this", [file("a.txt", "one\n\ntwo")]],
     ["", [file("a.txt", ""), file("b c.md", "# x\n```js\n1\n```")]],
@@ -19,7 +19,7 @@ it("a file cannot end its own block", () => {
   expect([text, files.map(({ name }) => name)]).toEqual(["t", ["a"]]);
 });
 
-it("what only looks like a file stays text", () => {
+it("text that only looks like a file stays text", () => {
   for (const text of [
     "plain",
     "Attached file: x",
@@ -56,7 +56,7 @@ it("the marks at the end of a stored message stand for its images and files", ()
   for (const text of ["", "Look", "[image/png, 34 kB] see above", "a\n[x, 1 kB]", "[x, 1 kB]\n\nb", "[x, kB]"]) {
     expect(withoutMarks(text)).toEqual({ text, media: [] });
   }
-  // A message has no more than that: what stands before is text.
+  // A message has at most MAX_MEDIA marks: an earlier one is text.
   const many = Array.from({ length: MAX_MEDIA + 1 }, () => "[x, 1 kB]").join("\n\n");
   expect(withoutMarks(many)).toMatchObject({ text: "[x, 1 kB]", media: { length: MAX_MEDIA } });
 });

@@ -1,5 +1,5 @@
-// Text files go along as text, in a form that a model reads and that this page knows again when the message comes
-// back. Images and PDFs are parts of the message; what comes back of them is a mark.
+// Attached text files are part of the message's text, in a form that a model can read and that this page recognises in
+// a stored message. Images and PDFs are parts of the message; a stored message has a mark for each.
 
 import type { Content, ContentPart } from "../wire";
 
@@ -11,11 +11,11 @@ export interface AttachedFile {
 /** An image or a PDF. */
 export interface Medium {
   name: string;
-  /** A data URL; null as long as only the message's mark is known. */
+  /** A data URL; null while the page knows only the mark. */
   data: string | null;
 }
 
-/** What the service takes in one message (docs/wire-protocol.md): images and PDFs, and their bytes before base64. */
+/** The service's limits for one message (docs/wire-protocol.md): images and PDFs, and their bytes before base64. */
 export const MAX_MEDIA = 8;
 export const MAX_MEDIA_BYTES = 600_000;
 
@@ -29,7 +29,7 @@ export function bytesOf({ data }: Medium): number {
   return (base64.length * 3) / 4 - (base64.match(/=*$/)?.[0].length ?? 0);
 }
 
-/** A message as it is sent. Media that nobody has any more stay behind. */
+/** A message as it is sent, without media whose data is lost. */
 export function contentOf(text: string, media: readonly Medium[]): Content {
   const parts = media.flatMap((medium): ContentPart[] => {
     const { name, data } = medium;
@@ -40,7 +40,7 @@ export function contentOf(text: string, media: readonly Medium[]): Content {
   return text.trim() === "" ? parts : [{ type: "text", text }, ...parts];
 }
 
-/** The same the other way: the words, and the media with what they are called. */
+/** The reverse: the text of a message, and its media with their names. */
 export function partsOf(content: Content): { text: string; media: Medium[] } {
   if (typeof content === "string") return { text: content, media: [] };
   const words: string[] = [];
@@ -54,7 +54,7 @@ export function partsOf(content: Content): { text: string; media: Medium[] } {
 
 const MARK = /^\[([^\n]{1,300}), \d+ kB\]$/;
 
-/** A stored message apart from the marks at its end, which stand for its images and files. */
+/** The text of a stored message, and the media for which the marks at its end stand. */
 export function withoutMarks(stored: string): { text: string; media: Medium[] } {
   const paragraphs = stored.split("\n\n");
   const media: Medium[] = [];
@@ -76,12 +76,12 @@ export function withFiles(text: string, files: readonly AttachedFile[]): string 
 }
 
 function blockOf({ name, text }: AttachedFile): string {
-  // A file must not end its own block.
+  // A zero-width space keeps a file from ending its own block.
   const body = text.replaceAll(FENCE, "``\u200b```").replace(/\n?$/, "\n");
   return `Attached file: ${name.replace(/\s+/g, " ").slice(0, 200)}\n${FENCE}\n${body}${FENCE}`;
 }
 
-/** The message apart from its files. What is not exactly in that form stays text. */
+/** The message without its files, and the files. Anything that differs from the form stays text. */
 export function parseQuestion(question: string): { text: string; files: AttachedFile[] } {
   const at = question.search(/(^|\n\n)Attached file: [^\n]{1,200}\n`````\n/);
   if (at === -1) return { text: question, files: [] };

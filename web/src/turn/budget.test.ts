@@ -1,4 +1,4 @@
-// Covers the page's side of N-118: what a turn has begun, beside what it may.
+// The page's part of N-118: the calls that a turn has begun, beside its limits.
 
 import { expect, it } from "vitest";
 import type { TurnEvent } from "../wire";
@@ -8,7 +8,7 @@ import { newTurn } from "./view";
 
 const limits = { subtasks: 4, llm_calls: 10, tool_calls: 20, wall_clock_ms: 1000 };
 
-it("counts calls as they begin, those that are made again included", () => {
+it("counts calls when they begin, including repeated ones", () => {
   const model = { type: "model_call_update", model_call_id: "m", model: "x" };
   const tool = (name: string, status: string) => ({ type: "tool_call_update", tool_call_id: name, name, status });
   const view = [
@@ -33,7 +33,7 @@ it("counts calls as they begin, those that are made again included", () => {
   expect(view.questionId).toBe("u");
 });
 
-it("knows nothing of limits that nobody told", () => {
+it("has no lines without limits", () => {
   expect(budgetLines(newTurn("t"), 5)).toEqual([]);
   expect(fullest([])).toBe(0);
 });

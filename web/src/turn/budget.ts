@@ -1,4 +1,4 @@
-// How much of its limits a turn has used.
+// A turn's use of its limits.
 
 import type { TurnView } from "./view";
 
@@ -6,7 +6,7 @@ export interface BudgetLine {
   label: string;
   used: number;
   limit: number;
-  /** Both are milliseconds. */
+  /** `used` and `limit` are milliseconds. */
   time?: true;
 }
 
@@ -24,7 +24,7 @@ export function fractionOf({ used, limit }: BudgetLine): number {
   return limit > 0 ? Math.min(1, used / limit) : 1;
 }
 
-/** The limit that is nearest. */
+/** The fraction of the limit that the turn will reach first. */
 export function fullest(lines: readonly BudgetLine[]): number {
   return lines.reduce((most, line) => Math.max(most, fractionOf(line)), 0);
 }

@@ -1,6 +1,6 @@
 // Sizes and times in words.
 
-/** As `1 kB` is written in a message's marks: thousands, no fractions below ten. */
+/** Decimal units, as in the marks of a stored message (`1 kB`); one decimal below ten. */
 export function bytesText(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
   const [size, unit] = bytes < 999_500 ? [bytes / 1e3, "kB"] : [bytes / 1e6, "MB"];
@@ -14,7 +14,7 @@ const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
 ];
 const AGO = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const DAY = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
-/** From then on a date says more. */
+/** Older times are shown as a date. */
 const DATE_AFTER_MS = 7 * 86_400_000;
 
 export function agoText(at: number, now: number): string {

@@ -1,12 +1,12 @@
-// The nesting of a turn, worked out from `parentId` alone.
+// The nesting of a turn, derived from `parentId` alone.
 
 import type { TurnEntry } from "./view";
 
 export type Outline = ReadonlyMap<string | null, readonly TurnEntry[]>;
 
 /**
- * The entries by the subtask that encloses them, each list in order of appearance; null is the
- * root. An entry whose subtask is unknown stands at the root: better in the wrong place than lost.
+ * The entries by their enclosing subtask, each list in order of appearance; null is the root. An entry of an unknown
+ * subtask stands at the root, so that it is shown.
  */
 export function outlineOf(entries: readonly TurnEntry[]): Outline {
   const calls = new Set(entries.filter((entry) => entry.kind === "tool").map((call) => call.id));

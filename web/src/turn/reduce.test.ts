@@ -1,14 +1,15 @@
-// Covers N-117, N-132 and the page's side of N-111…N-120, B-099.
+// N-117 N-132, and the page's part of N-111…N-120, B-099.
 
 import { describe, expect, it } from "vitest";
 import type { TurnEvent } from "../wire";
+import { compose } from "../feature";
 import { childrenOf, outlineOf } from "./outline";
 import { reduceTurn } from "./reduce";
 import { newTurn, openApprovals, type TurnView } from "./view";
 
 const TURN = "turn";
 
-/** Of older services and of those to come: only what the page needs is there. */
+/** Other versions of the service send other members. A test gives those that the page needs. */
 type Body<E = TurnEvent> = E extends TurnEvent ? { type: E["type"] } & Partial<Omit<E, "seq" | "turn_id">> : never;
 
 /** Numbers the events as the service would, and applies them. */
@@ -55,7 +56,7 @@ const done = (finish_reason: "stop" | "cancelled" | "budget" = "stop"): Body => 
   finish_reason,
 });
 
-/** The nesting in one line a level: what a reader sees. */
+/** The nesting as a reader sees it. */
 function sketch(view: TurnView, parent: string | null = null): unknown[] {
   const outline = outlineOf(view.entries);
   return childrenOf(outline, parent).map((entry) =>
@@ -71,10 +72,12 @@ describe("text", () => {
     expect(sketch(view)).toEqual(["Hello", ["calculate", "running"], "2"]);
   });
 
-  it("takes the titles of levels for titles, and those of other tools for arguments, as the stored tree does", () => {
+  it("gives a title to calls that contain others, as the stored tree does, and none to plain calls", () => {
+    compose([{ name: "plans", turn: { levels: ["plan_step"], begin: () => null, after: () => null, stored: () => null } }]);
     const titled = (id: string, name: string): Body => ({ ...started(id, name), args: { title: "Brief" } }) as Body;
     const view = played(titled("a", "publish_context_document"), titled("b", "plan_step"), titled("c", "run_subtask"));
     expect(view.entries.map((entry) => entry.kind === "tool" && entry.title)).toEqual([null, "Brief", "Brief"]);
+    compose([]);
   });
 
   it("keeps reasoning apart", () => {
@@ -91,7 +94,7 @@ describe("text", () => {
     expect(view.entries).toMatchObject([{ content: "a", done: true }]);
   });
 
-  it("of a call that is made again is dropped, and only that", () => {
+  it("of a call that the service makes again is dropped, and no other text", () => {
     const view = played(
       chunk("kept", "p1", "m0"),
       chunk("half a sen", "p1", "m1"),
@@ -142,13 +145,13 @@ describe("tool calls", () => {
 });
 
 describe("the turn", () => {
-  it("tells its state, and none after its end", () => {
+  it("has a state until its end", () => {
     const thinking: Body = { type: "agent_state", state: "thinking", context_type: "thread" };
     expect(played(thinking).agent).toEqual({ state: "thinking", details: null });
     expect(played(thinking, done()).agent).toBeNull();
   });
 
-  it("keeps why it was stopped", () => {
+  it("keeps the cause of its stop", () => {
     const view = played(
       { type: "budget_exceeded", reason: "llm_calls", limit: 60, observed: 61 },
       { type: "error", code: "budget_exceeded", message: "Enough.", retryable: false },
@@ -161,7 +164,7 @@ describe("the turn", () => {
     });
   });
 
-  it("ignores what it has seen, what is another turn's, and what it does not know", () => {
+  it("ignores repeated events, events of other turns, and unknown events", () => {
     const events = numbered([chunk("a"), chunk("b"), chunk("c")]);
     const twice = [...events.slice(0, 2), ...events].reduce(reduceTurn, newTurn(TURN));
     expect(sketch(twice)).toEqual(["abc"]);
@@ -189,7 +192,7 @@ describe("approvals", () => {
     decision,
   });
 
-  it("shows what is asked until it is answered, here or elsewhere", () => {
+  it("are shown until a person decides, here or elsewhere", () => {
     const asked = played(request("a"), request("b"));
     const args = { url: "https://example.com" };
     expect(asked.approvals).toEqual([
@@ -202,7 +205,7 @@ describe("approvals", () => {
     expect(openApprovals(played(request("a"), resolved("a", "expired")))).toEqual([]);
   });
 
-  it("asks nothing after the end", () => {
+  it("are dropped at the end of the turn", () => {
     expect(played(request("a"), done("cancelled")).approvals).toEqual([]);
   });
 });

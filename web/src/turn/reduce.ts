@@ -1,13 +1,13 @@
-// events → TurnView. Pure: the same events give the same view, however often the connection was
-// cut in between, since repeated events are recognised by their sequence number.
+// Events → TurnView. The same events give the same view, however often the connection was cut: repeated events are
+// recognised by their number.
 
 import type { ChunkEvent, ToolCallUpdateEvent, TurnEvent } from "../wire";
-import { plansAfter, STEP_TOOL } from "./plan";
+import { isFeaturesLevel, knownAfter } from "./features";
 import { SUBTASK_TOOL, type Begun, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
 
 export function reduceTurn(view: TurnView, event: TurnEvent): TurnView {
   if (event.turn_id !== view.turnId || event.seq <= view.lastSeq) return view;
-  return { ...apply(view, event), plans: plansAfter(view, event), lastSeq: event.seq };
+  return { ...apply(view, event), features: knownAfter(view, event), lastSeq: event.seq };
 }
 
 function apply(view: TurnView, event: TurnEvent): TurnView {
@@ -28,19 +28,16 @@ function apply(view: TurnView, event: TurnEvent): TurnView {
       const { approval_id: id, name, args } = event;
       return { ...view, approvals: [...view.approvals, { id, name, args, decision: null }] };
     }
-    case "approval_resolved":
-      return {
-        ...view,
-        approvals: view.approvals.map((asked) =>
-          asked.id === event.approval_id ? { ...asked, decision: event.decision } : asked,
-        ),
-      };
+    case "approval_resolved": {
+      const { approval_id: id, decision } = event;
+      return { ...view, approvals: view.approvals.map((asked) => (asked.id === id ? { ...asked, decision } : asked)) };
+    }
     case "model_call_update":
       return event.status === "end"
         ? { ...view, entries: view.entries.map((entry) => closed(entry, event.model_call_id)) }
         : { ...view, begun: { ...view.begun, llm_calls: view.begun.llm_calls + 1 } };
     case "model_call_reset":
-      // The call is made again, and the budget counts it again.
+      // The service makes the call again, and counts it again.
       return {
         ...view,
         begun: { ...view.begun, llm_calls: view.begun.llm_calls + 1 },
@@ -67,7 +64,7 @@ function apply(view: TurnView, event: TurnEvent): TurnView {
         entries: view.entries.map(settled),
       };
     default:
-      // Types of a later version are none of our business.
+      // A later version may send other types.
       return view;
   }
 }
@@ -83,7 +80,7 @@ function withChunk(entries: TurnEntry[], event: ChunkEvent): TurnEntry[] {
       done: known.done || event.done === true,
     });
   }
-  // The empty chunk that closes a part without text opens nothing.
+  // An empty chunk may close a part that has no text. It opens no entry.
   if (event.content === "") return entries;
   const part: TextEntry = {
     kind: event.kind === "reasoning" ? "reasoning" : "text",
@@ -130,7 +127,7 @@ function withToolCall(entries: TurnEntry[], event: ToolCallUpdateEvent): TurnEnt
   return at === -1 ? [...entries, next] : entries.with(at, next);
 }
 
-/** Close to what the service counts: it leaves out calls that it refuses, which are told like others. */
+/** Nearly the count of the service. The service leaves out calls that it refuses; their events look like others. */
 function begunTool(begun: Begun, name: string): Begun {
   return {
     ...begun,
@@ -139,9 +136,9 @@ function begunTool(begun: Begun, name: string): Begun {
   };
 }
 
-/** Of calls that are levels, as in the stored tree: elsewhere a title is an argument like others. */
+/** As in the stored tree, only calls that contain other calls have a title. Elsewhere `title` is a plain argument. */
 function titleOf({ name, args }: ToolCallUpdateEvent): string | null {
-  const title = name === SUBTASK_TOOL || name === STEP_TOOL ? args?.["title"] : null;
+  const title = name === SUBTASK_TOOL || isFeaturesLevel(name) ? args?.["title"] : null;
   return typeof title === "string" && title.trim() !== "" ? title : null;
 }
 
@@ -151,7 +148,7 @@ function closed(entry: TurnEntry, modelCallId: string): TurnEntry {
     : entry;
 }
 
-/** Nothing goes on after `done`: a spinner that turned for ever would be a lie. */
+/** Everything ends with `done`: otherwise a spinner would turn for ever. */
 function settled(entry: TurnEntry): TurnEntry {
   if (entry.kind !== "tool") return entry.done ? entry : { ...entry, done: true };
   return entry.status === "running" ? { ...entry, status: "error" } : entry;

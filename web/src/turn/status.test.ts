@@ -1,4 +1,4 @@
-// Covers B-099 (the chip's words) and the words for every way a turn can end.
+// B-099: the words of the status chip, and the words for every end of a turn.
 
 import { describe, expect, it } from "vitest";
 import { costParts, durationText, noticeOf, statusOf } from "./status";
@@ -13,6 +13,8 @@ describe("the status chip", () => {
     [agent("thinking"), "Thinking"],
     [agent("thinking", "executing_tool:calculate"), "Running calculate"],
     [agent("thinking", "executing_tool:run_subtask"), "Working on subtasks"],
+    [agent("thinking", "executing_tool:route_request"), "Choosing the way"],
+    [agent("thinking", "queued"), "Queued"],
     [agent("executing_plan"), "Executing plan"],
     [agent("waiting_on_user"), "Waiting on you"],
     [turn({ finishReason: "stop" }), "Idle"],
@@ -20,14 +22,14 @@ describe("the status chip", () => {
     expect(statusOf(view, "open", false).label).toBe(label);
   });
 
-  it("puts the connection and the stopping first", () => {
+  it("tells a lost connection first, then a stop", () => {
     expect(statusOf(agent("thinking"), "reconnecting", true).key).toBe("reconnecting");
     expect(statusOf(agent("thinking"), "open", true).key).toBe("stopping");
   });
 });
 
 describe("the notice at the end", () => {
-  it("is absent when the turn ended by itself", () => {
+  it("is absent if the turn ended by itself", () => {
     expect(noticeOf(turn({ finishReason: "stop" }))).toBeNull();
     expect(noticeOf(turn({}))).toBeNull();
   });
@@ -50,7 +52,7 @@ describe("the notice at the end", () => {
   });
 });
 
-it("says durations and costs as one would", () => {
+it("writes durations and costs in words", () => {
   expect([0, 340, 2449, 65_000].map(durationText)).toEqual(["0 ms", "340 ms", "2.4 s", "1 min 5 s"]);
   const cost = {
     llm_calls: 1,

@@ -1,13 +1,13 @@
-// The words for what a turn is doing and for how it ended.
+// Words for a running turn's status and for the end of a turn.
 
+import { features } from "../feature";
 import type { CostSummary, ModelCost } from "../wire";
-import { ended, MAKES_PLANS, runningPlan } from "./plan";
 import { callsIn, type TurnView } from "./view";
 
 export interface Status {
   key: "idle" | "offline" | "thinking" | "tool" | "plan" | "waiting" | "reconnecting" | "stopping";
   label: string;
-  /** The same in a sentence or two, with what one may do. */
+  /** One or two sentences: the status, and the reader's next step. */
   words?: string;
 }
 
@@ -18,13 +18,7 @@ export const IDLE: Status = { key: "idle", label: "Idle" };
 export const OFFLINE: Status = {
   key: "offline",
   label: "Offline",
-  words: "This browser has no network. What you write is kept, and can be sent when it is back.",
-};
-
-export const DRAFT_WAITS: Status = {
-  key: "waiting",
-  label: "Waiting on you",
-  words: "A plan waits for your word: say in a message whether to run, change or drop it.",
+  words: "This browser has no network. The page keeps your text: send it when the network is back.",
 };
 
 const EXECUTING_TOOL = "executing_tool:";
@@ -35,7 +29,7 @@ export function statusOf(view: TurnView, connection: Connection, stopping: boole
     return {
       key: "reconnecting",
       label: "Reconnecting…",
-      words: "The line was cut. The turn goes on in the service, and is shown from there as soon as the line is back.",
+      words: "The connection was lost. The turn goes on in the service. The page shows it again when the connection is back.",
     };
   }
   if (stopping) return { key: "stopping", label: "Stopping…" };
@@ -44,45 +38,40 @@ export function statusOf(view: TurnView, connection: Connection, stopping: boole
     return {
       key: "waiting",
       label: "Queued",
-      words: "Your answer is stored. The turn goes on when one of your other turns has ended.",
+      words: "Your answer is stored. The turn goes on when one of your other turns ends.",
     };
   }
   if (details.startsWith(EXECUTING_TOOL)) {
     const tool = details.slice(EXECUTING_TOOL.length);
     const open = callsIn(view).filter((call) => call.status === "running").length;
     const words = open === 0 ? undefined : `${open} ${open === 1 ? "call is" : "calls are"} running.`;
-    const label = TOOL_LABELS[tool] ?? `Running ${tool}`;
+    const label = toolLabel(tool);
     return { key: "tool", label, ...(words ? { words } : {}) };
   }
   switch (view.agent?.state) {
     case "executing_plan":
-      return planStatus(view);
+      return planStatus(view) ?? { key: "plan", label: "Executing plan", words: "A plan is carried out, step by step." };
     case "waiting_on_user":
       return {
         key: "waiting",
         label: "Waiting on you",
-        words: "Nothing runs, and no time is counted, until you have answered.",
+        words: "The turn waits for your answer. The wait costs no time of its limit.",
       };
     default:
       return { key: "thinking", label: "Thinking", words: "The model is writing its next reply." };
   }
 }
 
-/** Calls that contain others. */
-const TOOL_LABELS: Record<string, string> = { run_subtask: "Working on subtasks", [MAKES_PLANS]: "Making a plan", route_request: "Choosing the way" };
+/** Tools whose calls contain other calls. */
+const TOOL_LABELS: Record<string, string> = { run_subtask: "Working on subtasks", route_request: "Choosing the way" };
 
-function planStatus(view: TurnView): Status {
-  const items = runningPlan(view)?.items ?? [];
-  const active = items.filter(({ state }) => state === "active");
-  const [first] = active;
-  const at = first && ` · ${active.length === 1 ? "step" : "steps"} ${active.map(({ number }) => number).join(", ")} of ${items.length}`;
-  const now = active.map(({ number, step }) => `${number}. ${step.title}`).join("; ");
-  const done = items.length === 0 ? "" : ` ${items.filter(ended).length} of ${items.length} steps are done.`;
-  return {
-    key: "plan",
-    label: `Executing plan${at ?? ""}`,
-    words: `A plan is carried out, step by step.${done}${first ? ` Now: ${now}.` : ""}`,
-  };
+function toolLabel(tool: string): string {
+  const labels = features().map(({ toolLabels }) => toolLabels?.[tool]);
+  return TOOL_LABELS[tool] ?? labels.find((label) => label !== undefined) ?? `Running ${tool}`;
+}
+
+function planStatus(view: TurnView): Status | null {
+  return features().map((feature) => feature.planStatus?.(view)).find(Boolean) ?? null;
 }
 
 export interface Notice {
@@ -102,10 +91,10 @@ const BUDGETS: Record<string, string> = {
   bytes: "bytes of tool results",
 };
 
-/** Why a turn did not end as a finished answer, and what one may do about it; null when it did. */
+/** Why a turn ended without a finished answer, and the reader's next step; null when the answer is finished. */
 export function noticeOf(view: TurnView): Notice | null {
   const { finishReason, failure, budget } = view;
-  // Not yet ended, but the reason is known already: say it, the end follows at once.
+  // A turn whose failure is known ends at once: the notice need not wait.
   if (finishReason === null && failure === null) return null;
   if (finishReason === "stop" && failure === null) return null;
   const code = failure?.code ?? finishReason ?? "error";
@@ -116,7 +105,7 @@ export function noticeOf(view: TurnView): Notice | null {
       code,
       tone: "quiet",
       title: "Stopped.",
-      text: "What was done until then is kept.",
+      text: "The work done until then is kept.",
       retryable,
     };
   }
@@ -149,7 +138,7 @@ export function noticeOf(view: TurnView): Notice | null {
       code,
       tone: "warning",
       title: "This turn was interrupted.",
-      text: text || "What was done until then is kept. Ask again to go on.",
+      text: text || "The work done until then is kept. Ask again to go on.",
       retryable,
     };
   }
@@ -180,13 +169,13 @@ export function durationText(ms: number): string {
   return `${Math.floor(seconds / 60)} min${rest}`;
 }
 
-/** What counts while one looks: whole seconds, that do not jump about. */
+/** A running time: whole seconds, so that the digits keep their places. */
 export function secondsText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
-/** Made when it is first needed: that takes longer than everything else that the first screen waits for. */
+/** Made on first use: making it takes longer than all the other work of the first screen. */
 let compactFormat: Intl.NumberFormat | null = null;
 
 /** 1,234 → 1.2K */
@@ -195,7 +184,7 @@ export function compact(n: number): string {
   return compactFormat.format(n);
 }
 
-/** A subtask's part in what its turn used. */
+/** A subtask's share of its turn's usage. */
 export function shareText(share: ModelCost, turnTokens: number | null): string {
   const tokens = share.input_tokens + share.output_tokens;
   const parts = [count(share.llm_calls, "model call")];
@@ -214,7 +203,7 @@ export function costParts(cost: CostSummary): string[] {
   if (cost.subtasks > 0) parts.push(count(cost.subtasks, "subtask"));
   const tokens = cost.input_tokens + cost.output_tokens;
   if (tokens > 0) parts.push(count(tokens, "token"));
-  // Null is unknown, and nothing is what the demo model costs: neither is worth a figure.
+  // Null is an unknown price, and the demo model costs nothing: neither gets a figure.
   if (cost.cost_usd) parts.push(money(cost.cost_usd));
   return parts;
 }

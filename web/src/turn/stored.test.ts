@@ -1,4 +1,4 @@
-// Covers N-123…N-125, N-128, N-133.
+// N-123 N-124 N-125 N-128 N-133
 
 import { describe, expect, it } from "vitest";
 import type { TreeNode, StoredMessage } from "../wire";
@@ -60,7 +60,7 @@ describe("an execution tree", () => {
     ]);
   });
 
-  it("of another version is not guessed at", () => {
+  it("of another version gives no cards", () => {
     expect(callsOf({ version: 2, nodes })).toEqual([]);
   });
 
@@ -90,7 +90,7 @@ describe("stored messages", () => {
     ]);
   });
 
-  it("say why the turn stopped", () => {
+  it("tell why the turn stopped", () => {
     const view = turnOf(
       message({ finish_reason: "error", stop: { code: "provider_network", message: "No line." } }),
     );
@@ -107,14 +107,14 @@ describe("a chat that is read again", () => {
       message({ id: "u2", turn_id: "2", role: "user", content: "two?" }),
     ]);
 
-  it("keeps what is on screen where nothing changed, and takes the rest", () => {
+  it("keeps unchanged exchanges on screen, and takes the others", () => {
     const shown = [...read().slice(0, 1), begunExchange("gone", "replaced?")];
     const now = renewed(shown, read());
     expect(now[0]).toBe(shown[0]);
     expect(now.map(({ question }) => question)).toEqual(["one?", "two?"]);
   });
 
-  it("knows which message asked, whether it was read or began here", () => {
+  it("knows the id of a question that was read or that began here", () => {
     expect(read().map(questionIdOf)).toEqual(["u1", "u2"]);
     const begun = begunExchange("3", "three?");
     expect(questionIdOf(begun)).toBeNull();

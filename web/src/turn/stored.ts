@@ -1,8 +1,9 @@
-// A stored message → the same TurnView that the live events would have given, less what is not
-// stored (subtasks' streamed text, reasoning).
+// A stored message → the TurnView that the live events would have given, without subtasks' streamed text and reasoning,
+// which the service does not store.
 
-import type { ExecutionTree, Plan, StoredMessage, TreeNode } from "../wire";
+import type { ExecutionTree, StoredMessage, TreeNode } from "../wire";
 import { withoutMarks, type Medium } from "./attachments";
+import { knownFrom } from "./features";
 import { newTurn, type ToolEntry, type TurnView } from "./view";
 
 export interface Exchange {
@@ -10,10 +11,10 @@ export interface Exchange {
   question: string;
   /** The images and PDFs of the question. */
   media: readonly Medium[];
-  /** The stored message that asked; null in a turn that began here, whose answer knows it. */
+  /** The id of the stored question; null in a turn that began here, whose answer knows the id. */
   questionId: string | null;
   askedAt: number;
-  /** Null when the service has stored none: the turn still runs, or its answer was lost. */
+  /** Null when the service has stored none: the turn still runs, or its answer is lost. */
   answer: TurnView | null;
 }
 
@@ -40,27 +41,27 @@ export function exchangesOf(messages: readonly StoredMessage[]): Exchange[] {
   return [...byTurn.values()];
 }
 
-/** A turn that begins now, here or elsewhere. */
+/** A turn that begins now, here or elsewhere, after these. */
 export function begunExchange(
   turnId: string,
   question: string,
   media: readonly Medium[] = [],
-  draft: Plan | null = null,
+  before: readonly Exchange[] = [],
 ): Exchange {
-  return { turnId, question, media, questionId: null, askedAt: Date.now(), answer: newTurn(turnId, draft) };
+  return { turnId, question, media, questionId: null, askedAt: Date.now(), answer: newTurn(turnId, before) };
 }
 
-/** Whether anything was asked: a turn may be known before its message is. */
+/** Whether the question is known. The page may know a turn before its question. */
 export function isAsked({ question, media }: Exchange): boolean {
   return question !== "" || media.length > 0;
 }
 
-/** The name of the question's message, for a turn that is to take its place. */
+/** The id of the stored question, for a turn that replaces it. */
 export function questionIdOf({ questionId, answer }: Exchange): string | null {
   return questionId ?? answer?.questionId ?? null;
 }
 
-/** What was read again, with what is on screen where it is the same: that knows more and need not be drawn again. */
+/** The exchanges as they were read again. An unchanged one keeps its object on screen, which knows more and is not drawn again. */
 export function renewed(shown: readonly Exchange[], read: readonly Exchange[]): Exchange[] {
   const known = new Map(shown.map((exchange) => [exchange.turnId, exchange]));
   return read.map((exchange) => {
@@ -91,14 +92,14 @@ export function turnOf(message: StoredMessage): TurnView {
             },
           ]),
     ],
-    plans: (message.execution_tree?.plans ?? []).map((plan) => ({ plan, callId: null })),
+    features: knownFrom(message),
     cost: message.usage ?? null,
     failure: stop ? { ...stop, retryable: RETRYABLE.has(stop.code) } : null,
     finishReason: message.finish_reason ?? "stop",
   };
 }
 
-/** Stored stops do not say whether they may be retried; these are the ones that pass by themselves. */
+/** A stored stop does not tell whether a retry makes sense. These causes pass by themselves. */
 const RETRYABLE: ReadonlySet<string> = new Set([
   "interrupted",
   "provider_network",
@@ -107,11 +108,11 @@ const RETRYABLE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The cards of an execution tree. The nodes may come in any order. One whose parent is missing, or
- * is its own ancestor, is put at the root: a damaged tree is still shown whole.
+ * The cards of an execution tree. The nodes may come in any order. A node whose parent is missing, or which is its own
+ * ancestor, stands at the root: so a damaged tree is shown whole.
  */
 export function callsOf(tree: ExecutionTree | null | undefined): ToolEntry[] {
-  // Another version nests by rules that this page does not know.
+  // The page does not know how another version nests.
   if (!tree || tree.version !== 1) return [];
   const nodes = new Map(tree.nodes.map((node) => [node.id, node]));
   return [...nodes.values()].map((node) => {
@@ -133,7 +134,7 @@ export function callsOf(tree: ExecutionTree | null | undefined): ToolEntry[] {
   });
 }
 
-/** Previews end at this length, in the middle of a word if need be (docs/wire-protocol.md). */
+/** The service cuts previews at this length, if need be within a word (docs/wire-protocol.md). */
 const PREVIEW_CHARS = 500;
 
 function cutMarked(preview: string | null): string | null {

@@ -27,7 +27,7 @@ const LIVE = [
 ];
 
 describe("the timeline", () => {
-  it("has a lane a call, in the order of the tree, from the first start on", () => {
+  it("has one lane for each call, in the order of the tree, from the first start", () => {
     const timeline = timelineOf(played(...LIVE), 400);
     expect(timeline?.lanes.map(({ call, from, to }) => [call.id, from, to])).toEqual([
       ["a", 0, 80],
@@ -62,13 +62,13 @@ describe("the timeline", () => {
     expect(seen(stored)).toEqual(seen(live));
   });
 
-  it("is not guessed where no times were stored", () => {
+  it("is absent where the tree has no times", () => {
     expect(timelineOf(played({ ...started("a", null, 0), started_ms: undefined }), 9)).toBeNull();
   });
 });
 
 describe("calls side by side", () => {
-  it("are those that were started together, without anything between them", () => {
+  it("are adjacent calls that started together", () => {
     const view = played(
       started("a", null, 5),
       started("b", null, 5),
@@ -80,7 +80,7 @@ describe("calls side by side", () => {
     expect(ids).toEqual([["a", "b"], ["c"], ["m/p"], ["d"]]);
   });
 
-  it("are not told of trees without times", () => {
+  it("are not derived from trees without times", () => {
     const calls = callsIn(played({ ...started("a", null, 0), started_ms: null }, { ...started("b", null, 0), started_ms: null }));
     expect(sideBySide(calls)).toHaveLength(2);
   });

@@ -1,4 +1,5 @@
-// The calls of a turn over its time: one lane each, in the order of the tree. Live and stored turns give the same.
+// The calls of a turn over its running time: one lane for each, in the order of the tree. A stored turn has the same
+// timeline as the live one.
 
 import { childrenOf, outlineOf } from "./outline";
 import { callsIn, type ToolEntry, type TurnView } from "./view";
@@ -16,7 +17,7 @@ export interface Timeline {
   span: number;
 }
 
-/** `elapsedMs` is the turn's running time: calls that run reach up to it. Null where no times were stored. */
+/** `elapsedMs` is the turn's running time, where the lanes of running calls end. Null where the tree has no times. */
 export function timelineOf(view: TurnView, elapsedMs: number): Timeline | null {
   const timed = callsIn(view).filter((call) => call.startedMs !== null);
   if (timed.length === 0) return null;
@@ -39,8 +40,8 @@ export function timelineOf(view: TurnView, elapsedMs: number): Timeline | null {
 }
 
 /**
- * Siblings that stand together, those that were started together as one group: the service starts the calls of a reply
- * that may run side by side in one step, so they have the same time.
+ * Siblings in groups. The service starts all calls of a reply that may run side by side at the same time, so adjacent
+ * calls with equal times form a group.
  */
 export function sideBySide<Entry extends { kind: string }>(entries: readonly Entry[]): Entry[][] {
   const groups: Entry[][] = [];

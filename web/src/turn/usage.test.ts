@@ -1,4 +1,4 @@
-// What was used, by day, operation, model and context.
+// Usage by day, operation, model and context.
 
 import { expect, it } from "vitest";
 import type { UsageRow } from "../wire";
@@ -24,7 +24,7 @@ const rows = [
   row({ model: "n", context_type: "project", cost_usd: 0.25 }),
 ];
 
-it("is added up by day, newest first, and by all else, most first", () => {
+it("is summed by day, newest first, and by others, most tokens first", () => {
   expect(sumsBy(rows, "day")).toEqual([
     { name: "2026-01-31", calls: 2, tokens: 120, cost: null },
     { name: "2026-01-30", calls: 2, tokens: 15, cost: 0.5 },
@@ -34,7 +34,7 @@ it("is added up by day, newest first, and by all else, most first", () => {
   expect(sumsBy(rows, "context_type").map(({ name }) => name)).toEqual(["thread", "project"]);
 });
 
-it("has a total, whose cost is unknown where that of one call is", () => {
+it("has a total, whose cost is unknown if the cost of one call is", () => {
   expect(total(sumsBy(rows, "model"))).toEqual({ name: "All", calls: 4, tokens: 135, cost: null });
   expect(total(sumsBy(rows.filter(({ cost_usd }) => cost_usd !== null), "day")).cost).toBe(0.75);
   expect(total([])).toEqual({ name: "All", calls: 0, tokens: 0, cost: 0 });

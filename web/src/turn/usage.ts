@@ -1,4 +1,4 @@
-// What turns used, added up by what one wants to know.
+// The usage of turns, summed by day, operation, model or context.
 
 import type { UsageRow } from "../wire";
 
@@ -9,11 +9,11 @@ export interface Sum {
   calls: number;
   /** Input and output. */
   tokens: number;
-  /** Null where the price of one of the calls is unknown. */
+  /** Null where the price of a call is unknown. */
   cost: number | null;
 }
 
-/** Days newest first, all else by what used most. */
+/** Days newest first; others with the most tokens first. */
 export function sumsBy(rows: readonly UsageRow[], by: By): Sum[] {
   const sums = new Map<string, Sum>();
   for (const row of rows) {

@@ -1,22 +1,23 @@
-// What the page knows about one turn. The same shape is made from live events (reduce.ts) and from
-// a stored message (stored.ts), so there is one renderer and a reload shows what was there before.
+// One turn, as the page knows it. Live events (reduce.ts) and a stored message (stored.ts) lead to the same shape. So one
+// renderer draws both, and a reload shows the same answer.
 //
-// `entries` is flat and in order of appearance; who stands inside whom is said by `parentId` alone
-// and worked out when it is drawn (outline.ts).
+// `entries` is a flat list in order of appearance. `parentId` alone tells the nesting; outline.ts derives it for drawing.
 
-import type { CostSummary, Decision, FinishReason, ModelCost, Plan, TurnLimits } from "../wire";
+import type { Turns } from "../feature";
+import type { CostSummary, Decision, FinishReason, ModelCost, TurnLimits } from "../wire";
+import { knownAtBeginning, type Known } from "./features";
 
 interface Entry {
   /** Unique within the turn. */
   id: string;
-  /** The `tool_call_id` of the subtask this belongs to; null at the root. */
+  /** The `tool_call_id` of the enclosing subtask; null at the root. */
   parentId: string | null;
   depth: number;
 }
 
 export interface TextEntry extends Entry {
   kind: "text" | "reasoning";
-  /** A reset drops all the parts of one model call. Null in stored text. */
+  /** A reset drops all parts of one model call. Null in stored text. */
   modelCallId: string | null;
   content: string;
   done: boolean;
@@ -29,13 +30,13 @@ export interface ToolEntry extends Entry {
   name: string;
   title: string | null;
   status: ToolStatus;
-  /** Live: the arguments. Stored: their preview, which may be cut off in the middle. */
+  /** Live: the arguments. Stored: their preview, which may end in the middle. */
   args: Record<string, unknown> | string | null;
   result: string | null;
-  /** The turn's running time when the call started. Null in trees that an earlier version stored. */
+  /** The turn's running time when the call started. Null in trees of an earlier version. */
   startedMs: number | null;
   durationMs: number | null;
-  /** Of a subtask that has ended: what all model calls below it used. */
+  /** The tokens and costs of all model calls below a subtask that has ended. */
   usage: ModelCost | null;
 }
 
@@ -46,7 +47,7 @@ export interface AgentState {
   details: string | null;
 }
 
-/** What the turn has begun so far, of what its limits count. */
+/** How many calls the turn has begun, for comparison with its limits. */
 export interface Begun {
   llm_calls: number;
   tool_calls: number;
@@ -65,34 +66,25 @@ export interface TurnFailure {
   retryable: boolean;
 }
 
-/** A call that waits until a person allows it. */
+/** A call that a person must allow before it runs. */
 export interface Approval {
   id: string;
   name: string;
   args: Record<string, unknown>;
-  /** What was said to it, here or elsewhere; null as long as nothing was. */
+  /** The person's decision, made here or elsewhere; null while the call waits. */
   decision: Decision | null;
-}
-
-/** A plan that the turn made or acted on. */
-export interface PlanEntry {
-  plan: Plan;
-  /** The call that made it, where an event said so. */
-  callId: string | null;
 }
 
 export interface TurnView {
   turnId: string;
-  /** The stored message that asked; null as long as nobody has said its name. */
+  /** The id of the stored question; null until the service has told it. */
   questionId: string | null;
-  /** The highest event applied; anything up to it that comes again is a repetition. */
+  /** The number of the latest event applied. Events up to it that come again are repetitions. */
   lastSeq: number;
   entries: TurnEntry[];
-  /** What a person is asked, as long as the turn runs. */
+  /** The approvals that the turn has asked for; empty after its end. */
   approvals: Approval[];
-  plans: PlanEntry[];
-  /** The plan of an earlier turn that waited for the user's word when this one began here. */
-  draft: Plan | null;
+  features: Known;
   agent: AgentState | null;
   limits: TurnLimits | null;
   begun: Begun;
@@ -103,15 +95,15 @@ export interface TurnView {
   finishReason: FinishReason | null;
 }
 
-export function newTurn(turnId: string, draft: Plan | null = null): TurnView {
+/** A turn that begins after these. */
+export function newTurn(turnId: string, before: Turns = []): TurnView {
   return {
     turnId,
     questionId: null,
     lastSeq: 0,
     entries: [],
     approvals: [],
-    plans: [],
-    draft,
+    features: knownAtBeginning(before),
     agent: null,
     limits: null,
     begun: { llm_calls: 0, tool_calls: 0, subtasks: 0 },
@@ -122,14 +114,14 @@ export function newTurn(turnId: string, draft: Plan | null = null): TurnView {
   };
 }
 
-/** The tool whose calls contain others. The wire nests by it, so the page has to know it too. */
+/** The tool whose calls contain other calls. The wire nests by it, so the page knows its name. */
 export const SUBTASK_TOOL = "run_subtask";
 
 export function isSubtask(entry: ToolEntry): boolean {
   return entry.name === SUBTASK_TOOL;
 }
 
-/** What waits for a person's word. */
+/** The calls that wait for a person's decision. */
 export function openApprovals({ approvals }: TurnView): Approval[] {
   return approvals.filter(({ decision }) => decision === null);
 }

@@ -1,0 +1,106 @@
+// The composer's parts around its text: the chat's subject and the attached files.
+
+import { useRef } from "react";
+import type { Attachment } from "../state/drafts";
+import { useStore } from "../state/store";
+import { known, subjects, subjectText, subjectWords } from "../state/subject";
+import { isImage } from "../turn/attachments";
+import { ClipIcon, CloseIcon, FileIcon, FlagIcon } from "./Icons";
+import { Menu } from "./Menu";
+
+export function SubjectChip({ chat }: { chat: string }) {
+  const subject = known(useStore(subjects.store).byChat[chat]);
+  if (!subject) return null;
+  return (
+    <ul className="composer-files" aria-label="How this chat works">
+      <li data-testid="subject">
+        <FlagIcon />
+        <span>{subjectText(subject)}</span>
+        <button type="button" className="icon-button tiny" title="Just chat" onClick={() => subjects.choose(chat, null)}>
+          <CloseIcon />
+          <span className="visually-hidden">Just chat</span>
+        </button>
+      </li>
+    </ul>
+  );
+}
+
+export function SubjectMenu({ chat, onChosen }: { chat: string; onChosen: () => void }) {
+  return (
+    <Menu
+      label="How this chat works"
+      className="icon-button composer-clip"
+      testId="choose-subject"
+      items={Object.entries(subjectWords()).map(([type, label]) => ({
+        label,
+        testId: `subject-${type}`,
+        act: () => {
+          subjects.choose(chat, { type });
+          onChosen();
+        },
+      }))}
+    >
+      <FlagIcon />
+    </Menu>
+  );
+}
+
+interface AttachedProps {
+  attached: readonly Attachment[];
+  onChange: (attached: Attachment[]) => void;
+}
+
+export function AttachedChips({ attached, onChange }: AttachedProps) {
+  if (attached.length === 0) return null;
+  return (
+    <ul className="composer-files" aria-label="Attached files">
+      {attached.map((file, index) => (
+        <li key={index} data-testid="attached">
+          {"data" in file && file.data !== null && isImage(file) ? <img src={file.data} alt="" /> : <FileIcon />}
+          <span>{file.name}</span>
+          <button
+            type="button"
+            className="icon-button tiny"
+            title="Remove"
+            onClick={() => onChange(attached.filter((_, at) => at !== index))}
+          >
+            <CloseIcon />
+            <span className="visually-hidden">Remove {file.name}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function AttachButton({ usable, take }: { usable: boolean; take: (files: FileList | null) => Promise<void> }) {
+  const picker = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <input
+        ref={picker}
+        type="file"
+        multiple
+        hidden
+        data-testid="file-input"
+        aria-label="Attach files"
+        onChange={(event) => {
+          void take(event.target.files).then(() => {
+            if (picker.current) picker.current.value = "";
+          });
+        }}
+      />
+      <button
+        type="button"
+        className="icon-button composer-clip"
+        data-testid="attach"
+        title="Attach files"
+        disabled={!usable}
+        onClick={() => picker.current?.click()}
+      >
+        <ClipIcon />
+        <span className="visually-hidden">Attach files</span>
+      </button>
+    </>
+  );
+}

@@ -1,0 +1,52 @@
+// The keys of the whole page. The settings list them.
+
+import { useEffect, useState } from "react";
+import { goTo } from "../state/page";
+import { COMPOSER_ID } from "./Composer";
+import { SEARCH_ID } from "./Sidebar";
+
+/** From this width on the window has room for the sidebar. Also in layout.css. */
+const WIDE = "(min-width: 52rem)";
+
+/** Whether the sidebar is open as a drawer. Escape and a window with room for the sidebar close it. */
+export function useDrawer() {
+  const [open, setOpen] = useState(false);
+  useEffect(() => {
+    const close = () => setOpen(false);
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key === "Escape") close();
+    };
+    const wide = window.matchMedia(WIDE);
+    window.addEventListener("keydown", onKey);
+    wide.addEventListener("change", close);
+    return () => {
+      window.removeEventListener("keydown", onKey);
+      wide.removeEventListener("change", close);
+    };
+  }, []);
+  return [open, setOpen] as const;
+}
+
+export function useKeys(setMenuOpen: (open: boolean) => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.isComposing || document.querySelector("dialog:modal")) return;
+      const command = event.ctrlKey || event.metaKey;
+      const writing = (event.target as Element).closest("input, textarea") !== null;
+      if (command && event.key.toLowerCase() === "k") {
+        event.preventDefault();
+        if (!window.matchMedia(WIDE).matches) setMenuOpen(true);
+        // On a narrow window the box can take the focus only after the drawer has appeared.
+        requestAnimationFrame(() => document.getElementById(SEARCH_ID)?.focus());
+      } else if (command && event.shiftKey && event.key.toLowerCase() === "o") {
+        event.preventDefault();
+        goTo(null);
+      } else if (event.key === "/" && !command && !writing) {
+        event.preventDefault();
+        document.getElementById(COMPOSER_ID)?.focus();
+      }
+    };
+    window.addEventListener("keydown", onKey);
+    return () => window.removeEventListener("keydown", onKey);
+  }, [setMenuOpen]);
+}

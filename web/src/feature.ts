@@ -1,0 +1,121 @@
+// A feature of the page, as the core sees it. The core (chats, the composer, turns, sign-in) asks features for their
+// additions, and names none of them. features/index.ts lists the features of this page.
+
+import type { ComponentType, ReactNode } from "react";
+import type { Refusal } from "./api/http";
+import type { PerChat } from "./state/perChat";
+import type { Part } from "./state/parts";
+import type { Outline } from "./turn/outline";
+import type { Status } from "./turn/status";
+import type { ToolEntry, TurnView } from "./turn/view";
+import type { ChatRequest, StoredMessage, TurnEvent } from "./wire";
+
+export interface Feature {
+  /** The name of its folder. A turn keeps the feature's knowledge under this name. */
+  name: string;
+  /** Words for the status chip while one of these tools runs. */
+  toolLabels?: Readonly<Record<string, string>>;
+
+  /** A choice that a person makes for single chats. The core loads it, and carries it over to a chat that begins. */
+  choice?: Pick<PerChat<unknown>, "load" | "takeAlong" | "clear">;
+  /** Context types that it adds to the menu "How this chat works", each with its words. */
+  subjects?: Readonly<Record<string, string>>;
+  /** The members that it adds to a message of this chat. */
+  request?(chat: string): Partial<ChatRequest>;
+  /** The service refused a message of this chat. */
+  refused?(chat: string, refusal: Refusal): void;
+  /** A tool ended in this thread. */
+  called?(threadId: string, tool: string): void;
+  /** A turn ended in this thread. */
+  ended?(threadId: string): void;
+  /** The reader came back to this tab. */
+  returned?(): void;
+
+  /** Its knowledge of a turn. */
+  turn?: TurnKnowledge;
+  /** The turn whose outcome waits for the reader's next message. */
+  waiting?(turns: Turns): Waiting | null;
+  /** The status of a turn whose agent is `executing_plan`. */
+  planStatus?(view: TurnView): Status | null;
+
+  /** Opens beside the chat. */
+  panel?: Panel;
+  /** A section of the settings. */
+  setting?: Part<ComponentType>;
+  /** Stands in the composer, above the text. */
+  Chips?: ComponentType<{ chat: string }>;
+  /** Encloses the entries of an answer, to give their cards a context. */
+  Around?: ComponentType<{ view: TurnView; children: ReactNode }>;
+  /** Stands below an answer. */
+  Below?: ComponentType<{ view: TurnView }>;
+  /** Draws the card of a call; null leaves it to the core. A hook: each card calls it at each drawing. */
+  useCard?(call: ToolEntry, outline: Outline): Card | null;
+  /** Draws the result of a call; null leaves it to the core. */
+  result?(call: ToolEntry): Result | null;
+}
+
+/** Turns of a chat, oldest first. */
+export type Turns = readonly { turnId: string; answer: TurnView | null }[];
+
+/** A feature's knowledge of one turn. Live events and the stored message must lead to the same. */
+export interface TurnKnowledge {
+  /** Tools whose calls contain other calls, and whose argument `title` names the call. */
+  levels: readonly string[];
+  /** The knowledge of a turn that begins after these. */
+  begin(before: Turns): unknown;
+  /** The knowledge after an event; `view` is the turn before it. */
+  after(view: TurnView, event: TurnEvent): unknown;
+  stored(message: StoredMessage): unknown;
+}
+
+export interface Waiting {
+  turnId: string;
+  status: Status;
+  /** For those who listen to the answer. */
+  announcement: string;
+}
+
+export interface Panel {
+  part: Part<ComponentType<PanelProps>>;
+  label: string;
+  Icon: ComponentType;
+  /** Where its button stands. */
+  place: "top bar" | "sidebar";
+  testId: string;
+  /** Its second button, in the composer. */
+  composerButton?: { label: string; testId: string };
+}
+
+export interface PanelProps {
+  /** The open chat, as drafts name it. */
+  chat: string;
+  /** The open chat's id; null until the service knows the chat. */
+  threadId: string | null;
+  onClose: () => void;
+}
+
+export interface Card {
+  title: string;
+  /** The words beside the title. */
+  gist: (open: boolean) => string;
+  /** Stands at the end of the head. */
+  meta: ReactNode;
+  /** Null until its chunk has come: the card shows its calls meanwhile. */
+  body: ReactNode | null;
+}
+
+export interface Result {
+  label: string;
+  body: ReactNode;
+}
+
+let composed: readonly Feature[] = [];
+
+/** Gives the page its features. Once, before anything is drawn; tests of a feature compose it alone. */
+export function compose(features: readonly Feature[]): void {
+  composed = features;
+}
+
+export function features(): readonly Feature[] {
+  return composed;
+}

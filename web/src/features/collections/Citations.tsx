@@ -1,0 +1,50 @@
+// Passages that a search of collections found, and the documents that an answer may come from.
+
+import { Clamp } from "../../components/Clamp";
+import { FileIcon } from "../../components/Icons";
+import type { TurnView } from "../../turn/view";
+import { sourcesOf, type Citation } from "./citations";
+import { ShelfIcon } from "./ShelfIcon";
+import "./citations.css";
+
+export function Citations({ found }: { found: readonly Citation[] }) {
+  return (
+    <ol className="citations" aria-label="Passages that were found">
+      {found.map(({ document, part, heading, text }, index) => (
+        <li key={index} data-testid="citation">
+          <p className="citation-head">
+            <FileIcon />
+            <cite>{document}</cite>
+            <span>
+              part {part}
+              {heading && ` · ${heading}`}
+            </span>
+          </p>
+          <Clamp growing={false}>
+            <blockquote>{text}</blockquote>
+          </Clamp>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** The documents that a turn found, below its answer. The cards have the passages. */
+export function Sources({ view }: { view: TurnView }) {
+  const sources = view.finishReason === null ? [] : sourcesOf(view);
+  if (sources.length === 0) return null;
+  return (
+    <p className="sources" data-testid="sources">
+      <ShelfIcon />
+      <span>
+        Found in{" "}
+        {sources.map((source, index) => (
+          <span key={source}>
+            {index > 0 && ", "}
+            <cite>{source}</cite>
+          </span>
+        ))}
+      </span>
+    </p>
+  );
+}

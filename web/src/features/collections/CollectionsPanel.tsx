@@ -1,0 +1,193 @@
+// The panel in which a person creates, fills and deletes collections, and chooses them for the open chat.
+
+import { useEffect, useState } from "react";
+import { Confirm } from "../../components/Confirm";
+import { Disclosure } from "../../components/Disclosure";
+import { DropZone } from "../../components/DropZone";
+import { BackIcon, ChevronIcon, FileIcon, TrashIcon } from "../../components/Icons";
+import { PagedList } from "../../components/PagedList";
+import { Side } from "../../components/Side";
+import type { PanelProps } from "../../feature";
+import { useStore } from "../../state/store";
+import { bytesText } from "../../turn/measures";
+import type { Collection } from "../../wire.generated";
+import { chosen, MAX_CHOSEN } from "./chosen";
+import { ACCEPT, collections } from "./collections";
+import "./collections.css";
+
+export function CollectionsPanel({ chat, onClose }: PanelProps) {
+  const { open } = useStore(collections.shelf);
+  useEffect(() => {
+    collections.forget();
+    void collections.all.load();
+  }, []);
+  return (
+    <Side title={open ? open.name : "Collections"} testId="collections" onClose={onClose}>
+      {open ? <Documents collection={open} /> : <All chat={chat} />}
+    </Side>
+  );
+}
+
+function All({ chat }: { chat: string }) {
+  const { phase } = useStore(collections.all.store);
+  const full = (useStore(chosen.store).byChat[chat] ?? []).length >= MAX_CHOSEN;
+  return (
+    <>
+      <p className="side-lead">Collections of documents. Espalier searches those that you choose for a chat.</p>
+      <PagedList
+        list={collections.all}
+        label="Collections"
+        none="There are no collections yet."
+        note={full && `A chat searches at most ${MAX_CHOSEN} collections. Remove one to choose another.`}
+        row={(collection) => <CollectionRow key={collection.id} collection={collection} chat={chat} />}
+      />
+      {phase === "ready" && (
+        <Disclosure label="New collection">
+          <NewCollection />
+        </Disclosure>
+      )}
+    </>
+  );
+}
+
+function CollectionRow({ collection, chat }: { collection: Collection; chat: string }) {
+  const { id, name, description, documents, bytes } = collection;
+  const here = useStore(chosen.store).byChat[chat] ?? [];
+  const used = here.some((each) => each.id === id);
+  return (
+    <li className="row" data-testid="collection" data-collection-id={id}>
+      <label className="row-choice">
+        <input
+          type="checkbox"
+          data-testid="collection-use"
+          checked={used}
+          disabled={!used && here.length >= MAX_CHOSEN}
+          onChange={() => chosen.choose(chat, used ? here.filter((each) => each.id !== id) : [...here, { id, name }])}
+        />
+        <span className="row-words">
+          <span className="row-name">{name}</span>
+          {description && <span className="row-more">{description}</span>}
+          <span className="row-more">
+            {documents === 0 ? "no documents yet" : `${documents} ${documents === 1 ? "document" : "documents"}, ${bytesText(bytes)}`}
+          </span>
+          <span className="visually-hidden">, use in this chat</span>
+        </span>
+      </label>
+      <button
+        type="button"
+        className="icon-button small"
+        data-testid="collection-open"
+        title="Open"
+        onClick={() => collections.open(collection)}
+      >
+        <ChevronIcon />
+        <span className="visually-hidden">Open {name}</span>
+      </button>
+    </li>
+  );
+}
+
+function NewCollection() {
+  const [name, setName] = useState("");
+  const [description, setDescription] = useState("");
+  const [busy, setBusy] = useState(false);
+  return (
+    <form
+      className="new-collection"
+      onSubmit={async (event) => {
+        event.preventDefault();
+        if (name.trim() === "" || busy) return;
+        setBusy(true);
+        if (await collections.create(name, description)) {
+          setName("");
+          setDescription("");
+        }
+        setBusy(false);
+      }}
+    >
+      <label>
+        Name
+        <input data-testid="collection-name" required maxLength={200} value={name} onChange={(event) => setName(event.target.value)} />
+      </label>
+      <label>
+        Its subject, if the name does not tell it
+        <input data-testid="collection-about" maxLength={1000} value={description} onChange={(event) => setDescription(event.target.value)} />
+      </label>
+      <button type="submit" className="primary-button small" data-testid="collection-create" disabled={busy || name.trim() === ""}>
+        Create
+      </button>
+    </form>
+  );
+}
+
+function Documents({ collection }: { collection: Collection }) {
+  return (
+    <>
+      <button type="button" className="back-button" data-testid="collections-back" autoFocus onClick={() => collections.open(null)}>
+        <BackIcon />
+        All collections
+      </button>
+      {collection.description && <p className="side-note">{collection.description}</p>}
+      <AddDocuments />
+      <PagedList
+        list={collections.documents}
+        label={`Documents of ${collection.name}`}
+        none="It has no documents yet."
+        row={(document) => (
+          <li key={document.id} className="row" data-testid="document">
+            <FileIcon />
+            <div className="row-words">
+              <span className="row-name">{document.name}</span>
+              <span className="row-more">{bytesText(document.bytes)}</span>
+            </div>
+            <Confirm
+              label={`Delete ${document.name}`}
+              question={`Delete “${document.name}”?`}
+              yes="Delete"
+              testId="document-delete"
+              act={() => collections.drop(document)}
+            >
+              <TrashIcon />
+            </Confirm>
+          </li>
+        )}
+      />
+      <div className="side-foot">
+        <Confirm
+          label="Delete this collection"
+          question="Delete this collection and its documents?"
+          yes="Delete"
+          className="link-button danger"
+          testId="collection-delete"
+          act={() => collections.remove(collection)}
+        />
+      </div>
+    </>
+  );
+}
+
+function AddDocuments() {
+  const { sending, refused } = useStore(collections.shelf);
+  return (
+    <>
+      <DropZone
+        label="Add documents"
+        hint="text, Markdown, HTML, PDF"
+        accept={ACCEPT}
+        testId="add-documents"
+        onFiles={(files) => void collections.add(files)}
+      >
+        <p className="side-note" role="status">
+          {sending > 0 && `${sending} ${sending === 1 ? "document is" : "documents are"} on the way…`}
+        </p>
+      </DropZone>
+      {refused.length > 0 && (
+        <div className="side-problem" role="alert" data-testid="documents-refused">
+          {refused.map((words) => (
+            <p key={words}>{words}</p>
+          ))}
+        </div>
+      )}
+    </>
+  );
+}

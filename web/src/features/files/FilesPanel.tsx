@@ -1,0 +1,127 @@
+// The workspace of the open chat.
+
+import { useEffect } from "react";
+import { Confirm } from "../../components/Confirm";
+import { DropZone } from "../../components/DropZone";
+import { FileIcon, SaveIcon, TrashIcon } from "../../components/Icons";
+import { Side } from "../../components/Side";
+import type { PanelProps } from "../../feature";
+import { useStore } from "../../state/store";
+import { agoText, bytesText } from "../../turn/measures";
+import type { FileEntry } from "../../wire.generated";
+import { workspace, type Upload } from "./workspace";
+import "./files.css";
+
+export { workspace };
+
+export function FilesPanel({ threadId, onClose }: PanelProps) {
+  const { phase, files, uploads, problem } = useStore(workspace.store);
+  useEffect(() => workspace.show(threadId), [threadId]);
+  useEffect(() => () => workspace.show(null), []);
+  return (
+    <Side title="Files" testId="files" onClose={onClose}>
+      <p className="side-lead">The workspace of this chat. Espalier’s tools read and write these files, and so can you.</p>
+      {threadId === null ? (
+        <p className="side-note">A chat has files from its first message on.</p>
+      ) : (
+        <>
+          <DropZone label="Add files" hint="or drop them here" testId="upload" onFiles={(list) => workspace.upload(list)}>
+            {uploads.length > 0 && (
+              <ul className="uploads" aria-label="Files on their way">
+                {uploads.map((upload) => (
+                  <UploadRow key={upload.path} upload={upload} />
+                ))}
+              </ul>
+            )}
+          </DropZone>
+          {problem && (
+            <p className="side-problem" role="alert">
+              {problem}{" "}
+              <button type="button" className="link-button" onClick={() => void workspace.load()}>
+                Load again
+              </button>
+            </p>
+          )}
+          <ul className="file-list" aria-label="Files" aria-busy={phase === "loading"}>
+            {files.map((file) => (
+              <FileRow key={file.path} file={file} />
+            ))}
+          </ul>
+          <p className="side-note" role="status" data-testid="files-sum">
+            {phase === "loading" && "Loading…"}
+            {phase === "ready" && sumOf(files)}
+          </p>
+        </>
+      )}
+    </Side>
+  );
+}
+
+function sumOf(files: readonly FileEntry[]): string {
+  if (files.length === 0) return "There are no files yet.";
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  return `${files.length} ${files.length === 1 ? "file" : "files"}, ${bytesText(bytes)}`;
+}
+
+function FileRow({ file }: { file: FileEntry }) {
+  const { path, bytes, updated_at } = file;
+  const at = path.lastIndexOf("/") + 1;
+  return (
+    <li className="row" data-testid="file" data-path={path}>
+      <FileIcon />
+      <div className="row-words">
+        <span className="row-name" title={path}>
+          {at > 0 && <span className="row-folder">{path.slice(0, at)}</span>}
+          {path.slice(at)}
+        </span>
+        <span className="row-more">
+          {bytesText(bytes)} · {agoText(updated_at, Date.now())}
+        </span>
+      </div>
+      <button
+        type="button"
+        className="icon-button small"
+        data-testid="file-download"
+        title="Download"
+        onClick={() => void workspace.download(file)}
+      >
+        <SaveIcon />
+        <span className="visually-hidden">Download {path}</span>
+      </button>
+      <Confirm
+        label={`Delete ${path}`}
+        question={`Delete “${path.slice(at)}”?`}
+        yes="Delete"
+        testId="file-delete"
+        act={() => workspace.remove(file)}
+      >
+        <TrashIcon />
+      </Confirm>
+    </li>
+  );
+}
+
+function UploadRow({ upload }: { upload: Upload }) {
+  const { path, state, words } = upload;
+  const held = state === "there" || state === "refused";
+  return (
+    <li className="upload" data-testid="upload-row" data-state={state}>
+      {!held && <span className="spinner" aria-hidden="true" />}
+      <p role={held ? "alert" : undefined}>
+        <span className="upload-name">{path}</span> {held ? words : "is being sent…"}
+      </p>
+      {held && (
+        <div className="upload-acts">
+          {state === "there" && (
+            <button type="button" className="link-button" data-testid="upload-replace" onClick={() => void workspace.replace(upload)}>
+              Replace it
+            </button>
+          )}
+          <button type="button" className="link-button" onClick={() => workspace.dismiss(upload)}>
+            {state === "there" ? "Keep it" : "Dismiss"}
+          </button>
+        </div>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,216 @@
+// The files of the open chat's workspace, which the agent's tools read and write as well. An upload replaces an existing
+// file only after the person has confirmed it, and only the version that the page has seen.
+
+import { Refusal, isAbort, wordsFor } from "../../api/http";
+import { saveBlob } from "../../state/save";
+import { Store } from "../../state/store";
+import type { FileEntry } from "../../wire.generated";
+import { deleteFile, listFiles, readFile, writeFile } from "./api";
+
+/** A file on its way into the workspace, or the reason why it did not arrive. */
+export interface Upload {
+  path: string;
+  file: File;
+  /** `there`: the workspace has a file of this name. */
+  state: "waiting" | "sending" | "there" | "refused";
+  words: string;
+}
+
+export interface WorkspaceState {
+  threadId: string | null;
+  phase: "loading" | "ready" | "failed";
+  files: FileEntry[];
+  uploads: Upload[];
+  problem: string | null;
+}
+
+/** Tools that change the list. */
+const FILE_TOOLS: ReadonlySet<string> = new Set(["write_file", "edit_file", "delete_file"]);
+
+/** The service's limit for one file (docs/wire-protocol.md). */
+export const MAX_FILE_BYTES = 1_048_576;
+/** The limit for one upload, since each file is a request. */
+export const MAX_UPLOADS = 50;
+/** Tools write one file after another. The page reads the list once for several. */
+const READ_AFTER_MS = 300;
+
+const EMPTY: WorkspaceState = { threadId: null, phase: "loading", files: [], uploads: [], problem: null };
+
+export class Workspace {
+  readonly store = new Store<WorkspaceState>(EMPTY);
+  #visit = new AbortController();
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #sending = false;
+  /** Counts the changes made here: a list that was requested before a change does not have it. */
+  #changes = 0;
+
+  /** Shows the files of a chat; null: the panel is closed. */
+  show(threadId: string | null): void {
+    if (threadId === this.store.get().threadId) return;
+    this.#visit.abort();
+    this.#visit = new AbortController();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.store.set({ ...EMPTY, threadId });
+    if (threadId !== null) void this.load();
+  }
+
+  async load(): Promise<void> {
+    const { threadId } = this.store.get();
+    const { signal } = this.#visit;
+    if (threadId === null) return;
+    try {
+      for (;;) {
+        const changes = this.#changes;
+        const files = await listFiles(threadId, signal);
+        if (signal.aborted) return;
+        if (changes !== this.#changes) continue;
+        this.store.set({ phase: "ready", files, problem: null });
+        return;
+      }
+    } catch (error) {
+      if (signal.aborted || isAbort(error)) return;
+      // A list on screen stays. Only a failed first reading leaves none.
+      this.store.set(({ phase }) => ({ phase: phase === "ready" ? phase : "failed", problem: wordsFor(error) }));
+    }
+  }
+
+  /** A tool ended in this chat. */
+  called(threadId: string, tool: string): void {
+    if (FILE_TOOLS.has(tool)) this.touched(threadId);
+  }
+
+  /** A tool or a turn may have changed this chat's files. */
+  touched(threadId: string): void {
+    if (threadId !== this.store.get().threadId || this.#timer !== null) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      void this.load();
+    }, READ_AFTER_MS);
+  }
+
+  /** Sends files one after the other. */
+  upload(list: readonly File[]): void {
+    const uploads = list.slice(0, MAX_UPLOADS).map((file): Upload => {
+      const path = file.webkitRelativePath || file.name;
+      if (file.size > MAX_FILE_BYTES) return { path, file, state: "refused", words: TOO_LARGE };
+      const there = this.store.get().files.some((known) => known.path === path);
+      return { path, file, ...(there ? THERE : { state: "waiting", words: "" }) };
+    });
+    const surplus = list.length - uploads.length;
+    this.store.set((state) => ({
+      uploads: [...state.uploads.filter((old) => !uploads.some(({ path }) => path === old.path)), ...uploads],
+      problem: surplus > 0 ? `Send at most ${MAX_UPLOADS} files at once: the last ${surplus} were left out.` : null,
+    }));
+    void this.#send();
+  }
+
+  /** Sends a file in place of the existing one. */
+  async replace(upload: Upload): Promise<void> {
+    const { signal } = this.#visit;
+    this.#change(upload, { state: "sending", words: "" });
+    await this.load();
+    if (signal.aborted) return;
+    const known = this.store.get().files.find(({ path }) => path === upload.path);
+    await this.#write(upload, known?.version ?? null);
+  }
+
+  dismiss(upload: Upload): void {
+    this.store.set(({ uploads }) => ({ uploads: uploads.filter(({ path }) => path !== upload.path) }));
+  }
+
+  async download({ path }: FileEntry): Promise<void> {
+    const { threadId } = this.store.get();
+    if (threadId === null) return;
+    await this.#try(async () => saveBlob(path.split("/").at(-1) ?? path, await readFile(threadId, path)));
+  }
+
+  async remove({ path }: FileEntry): Promise<void> {
+    const { threadId } = this.store.get();
+    if (threadId === null) return;
+    await this.#try(async () => {
+      await deleteFile(threadId, path);
+      this.#drop(path);
+    });
+  }
+
+  async #send(): Promise<void> {
+    if (this.#sending) return;
+    this.#sending = true;
+    try {
+      for (;;) {
+        const next = this.store.get().uploads.find(({ state }) => state === "waiting");
+        if (!next) return;
+        await this.#write(next, null);
+      }
+    } finally {
+      this.#sending = false;
+    }
+  }
+
+  async #write(upload: Upload, version: string | null): Promise<void> {
+    const { threadId } = this.store.get();
+    const { signal } = this.#visit;
+    if (threadId === null) return;
+    this.#change(upload, { state: "sending", words: "" });
+    try {
+      const entry = await writeFile(threadId, upload.path, upload.file, version);
+      if (signal.aborted) return;
+      this.#changes += 1;
+      this.dismiss(upload);
+      this.store.set(({ files }) => ({
+        files: [...files.filter(({ path }) => path !== entry.path), entry].sort((a, b) => (a.path < b.path ? -1 : 1)),
+      }));
+    } catch (error) {
+      if (!signal.aborted) this.#change(upload, refused(error, version));
+    }
+  }
+
+  /** Runs an act of the person, and shows its failure. If the file is gone, reads the list again. */
+  async #try(act: () => Promise<void>): Promise<void> {
+    const { signal } = this.#visit;
+    try {
+      await act();
+      if (!signal.aborted) this.store.set({ problem: null });
+    } catch (error) {
+      if (signal.aborted) return;
+      this.store.set({ problem: wordsFor(error) });
+      if (error instanceof Refusal && error.status === 404) await this.load();
+    }
+  }
+
+  #drop(path: string): void {
+    this.#changes += 1;
+    this.store.set(({ files }) => ({ files: files.filter((file) => file.path !== path) }));
+  }
+
+  #change({ path }: Upload, change: Partial<Upload>): void {
+    this.store.set(({ uploads }) => ({
+      uploads: uploads.map((upload) => (upload.path === path ? { ...upload, ...change } : upload)),
+    }));
+  }
+}
+
+const THERE = { state: "there", words: "is there already." } as const;
+const TOO_LARGE = "is too large: a file has at most 1 MiB.";
+
+/** Why a file did not arrive, and the person's next step. */
+function refused(error: unknown, version: string | null): Pick<Upload, "state" | "words"> {
+  switch (error instanceof Refusal ? error.code : "") {
+    case "precondition_failed":
+      return version === null ? THERE : { state: "there", words: "was written to meanwhile." };
+    case "workspace_full":
+      return {
+        state: "refused",
+        words: "does not fit: the workspace is full. Delete files that are not needed, then send it again.",
+      };
+    case "body_too_large":
+      return { state: "refused", words: TOO_LARGE };
+    case "invalid_request":
+      return { state: "refused", words: `cannot be kept under this name: ${wordsFor(error)}` };
+    default:
+      return { state: "refused", words: `was not sent. ${wordsFor(error)}` };
+  }
+}
+
+export const workspace = new Workspace();

@@ -1,0 +1,17 @@
+// The composition: the only file that names the features of the page. To remove a feature, delete its folder and its
+// two lines here (`scripts/without-page` tries it).
+
+import { compose } from "../feature";
+import { collections } from "./collections";
+import { files } from "./files";
+import { memory } from "./memory";
+import { plans } from "./plans";
+import { projects } from "./projects";
+
+compose([
+  files,
+  collections,
+  projects,
+  memory,
+  plans,
+]);

@@ -1,0 +1,200 @@
+// A plan within its card: its reasoning, the reviewer's verdict, and its steps as a checklist. The calls of a step hang
+// below it, as in every card.
+
+import { useId } from "react";
+import { Clamp } from "../../components/Clamp";
+import { COMPOSER_ID } from "../../components/Composer";
+import { Disclosure } from "../../components/Disclosure";
+import { Elapsed } from "../../components/Elapsed";
+import { Entries } from "../../components/Entries";
+import { ChevronIcon } from "../../components/Icons";
+import { Markdown } from "../../components/Markdown";
+import { argsGist, resultGist } from "../../components/ToolArgs";
+import { cardId, SubtaskBody } from "../../components/ToolCallCard";
+import { useTurnFrame } from "../../components/TurnContext";
+import { drafts, setDraft } from "../../state/drafts";
+import { useOpen } from "../../state/expansion";
+import { conversation } from "../../state/page";
+import { childrenOf, type Outline } from "../../turn/outline";
+import type { ToolEntry, TurnEntry } from "../../turn/view";
+import type { Plan, PlanReview } from "../../wire.generated";
+import { aroundSteps, checklistOf, VERDICTS, type ChecklistItem, type StepState } from "./plan";
+import "./plan.css";
+
+interface Props {
+  plan: Plan;
+  /** The call that shows it. */
+  call: ToolEntry;
+  outline: Outline;
+}
+
+export function PlanBody({ plan, call, outline }: Props) {
+  const { waits: turnWaits } = useTurnFrame();
+  const inside = childrenOf(outline, call.id);
+  const others = aroundSteps(inside);
+  const waits = plan.status === "pending_review";
+  return (
+    <div className="plan" data-testid="plan" data-plan-id={plan.id} data-status={plan.status}>
+      {plan.objective !== "" && <p className="plan-objective">{plan.objective}</p>}
+      {plan.reasoning.trim() !== "" &&
+        (waits ? (
+          <Clamp growing={false}>
+            <Markdown text={plan.reasoning} />
+          </Clamp>
+        ) : (
+          <Disclosure label="Reasoning">
+            <Markdown text={plan.reasoning} />
+          </Disclosure>
+        ))}
+      {others.length > 0 && (
+        <Disclosure label="How it was made">
+          <Entries entries={others} outline={outline} clamped />
+        </Disclosure>
+      )}
+      {plan.review && <Review review={plan.review} />}
+      <ol className="plan-steps" aria-label="Steps of the plan">
+        {checklistOf(plan, inside).map((item) => (
+          <Step key={item.number} plan={plan} item={item} outline={outline} />
+        ))}
+      </ol>
+      {plan.status === "executing" && call.status === "running" && (
+        <button type="button" className="link-button plan-stop" data-testid="plan-stop" onClick={() => void conversation.stop()}>
+          Stop the plan
+        </button>
+      )}
+      {waits && (turnWaits ? <Ask /> : call.status !== "running" && <p className="plan-note">This plan no longer waits.</p>)}
+      {plan.status === "dropped" && <p className="plan-note">This plan was dropped. Its steps will not run.</p>}
+    </div>
+  );
+}
+
+function Review({ review: { verdict, notes } }: { review: PlanReview }) {
+  return (
+    <div className="plan-review" data-testid="plan-review" data-verdict={verdict}>
+      <p className="plan-verdict">{VERDICTS[verdict]}</p>
+      {notes.trim() !== "" && (
+        <Clamp growing={false}>
+          <Markdown text={notes} />
+        </Clamp>
+      )}
+    </div>
+  );
+}
+
+/** The words that a screen reader says, and the mark that is seen. The mark says as much as the colour. */
+const STATES: Record<StepState, readonly [words: string, mark: string]> = {
+  pending: ["not begun", "[ ]"],
+  active: ["running", "[>]"],
+  done: ["done", "[x]"],
+  partial: ["done in part", "[~]"],
+  error: ["failed", "[!]"],
+  skipped: ["not run", "[-]"],
+};
+
+function Step({ plan, item, outline }: { plan: Plan; item: ChecklistItem; outline: Outline }) {
+  const { step, number, state, call, after } = item;
+  const { turnId } = useTurnFrame();
+  const [open, setOpen] = useOpen(turnId, call?.id ?? `${plan.id}/${number}`, false);
+  const bodyId = useId();
+  const [words, mark] = STATES[state];
+  const card = call && {
+    id: cardId(turnId, call.id),
+    "data-testid": "tool-card",
+    "data-tool-name": call.name,
+    "data-tool-call-id": call.id,
+    "data-depth": call.depth,
+    "data-status": call.status,
+  };
+  return (
+    <li className="plan-step" data-testid="plan-step" data-state={state} aria-current={state === "active" ? "step" : undefined}>
+      <div {...card}>
+        <button
+          type="button"
+          className="step-head"
+          data-testid={call ? "tool-card-toggle" : "plan-step-toggle"}
+          aria-expanded={open}
+          aria-controls={open ? bodyId : undefined}
+          onClick={() => setOpen(!open)}
+        >
+          <span className="step-mark" aria-hidden="true">
+            {mark}
+          </span>
+          <span className="visually-hidden">{words}: </span>
+          <span className="step-title">
+            {number}. {step.title}
+          </span>
+          <span className="tool-meta">
+            {!call && after.length > 0 && <span>after {after.join(", ")}</span>}
+            {call && <Elapsed call={call} />}
+            {state === "active" && <span className="spinner" aria-hidden="true" />}
+          </span>
+          <ChevronIcon />
+        </button>
+        {!open && call && <Gist call={call} inside={childrenOf(outline, call.id)} />}
+        {open && (
+          <div id={bodyId} className="tool-body step-body">
+            {call ? (
+              <SubtaskBody call={call} outline={outline} instructions={step.instructions && <p className="step-instructions">{step.instructions}</p>} />
+            ) : (
+              <p className="step-instructions">{step.instructions || "This step has no instructions."}</p>
+            )}
+          </div>
+        )}
+      </div>
+    </li>
+  );
+}
+
+/** The card of a running step shows this many of its latest calls. */
+const LINES = 5;
+
+function Gist({ call, inside }: { call: ToolEntry; inside: readonly TurnEntry[] }) {
+  const calls = inside.filter((entry) => entry.kind === "tool");
+  if (call.status !== "running") {
+    const result = resultGist(call);
+    return result === "" ? null : (
+      <p className="step-result" data-testid="step-result">
+        {result}
+      </p>
+    );
+  }
+  if (calls.length === 0) return null;
+  const earlier = calls.length - LINES;
+  return (
+    <ul className="step-activity" aria-label="Its latest calls">
+      {earlier > 0 && <li>{earlier} more before</li>}
+      {calls.slice(-LINES).map((each) => (
+        <li key={each.id} data-testid="step-activity" data-status={each.status}>
+          <span aria-hidden="true">&gt; </span>
+          {each.name}: {each.title ?? argsGist(each)}
+          {each.status === "error" && " (failed)"}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const WORDS = ["Run it.", "Change it: ", "Drop it."];
+
+/** The reader decides by their next message. These words begin one. */
+function Ask() {
+  const write = (words: string) => {
+    const { threadId } = conversation.store.get();
+    if (threadId === null) return;
+    const typed = (drafts.get()[threadId] ?? "").trim();
+    setDraft(threadId, typed === "" || WORDS.includes(typed) || WORDS.includes(`${typed} `) ? words : `${typed} ${words}`);
+    document.getElementById(COMPOSER_ID)?.focus();
+  };
+  return (
+    <div className="plan-ask" data-testid="plan-ask">
+      <p>No step has run yet. Say in a message whether to run, change or drop it.</p>
+      <div className="plan-words">
+        {WORDS.map((words) => (
+          <button key={words} type="button" data-testid="plan-words" onClick={() => write(words)}>
+            <span className="visually-hidden">Write </span>“{words.trim().replace(/:$/, " …")}”
+          </button>
+        ))}
+      </div>
+    </div>
+  );
+}

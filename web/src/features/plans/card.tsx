@@ -1,0 +1,41 @@
+// The card of a call that made a plan or acts on one.
+
+import { createContext, useContext, useMemo, type ReactNode } from "react";
+import type { Card } from "../../feature";
+import { part } from "../../state/parts";
+import { childrenOf, type Outline } from "../../turn/outline";
+import type { ToolEntry, TurnEntry, TurnView } from "../../turn/view";
+import type { Plan } from "../../wire.generated";
+import { checklistOf, ended, planCalls, plansOf } from "./plan";
+
+const planBody = part(() => import("./PlanBody").then((module) => module.PlanBody));
+
+/** The plans of a turn by the calls that show them. */
+const Plans = createContext<ReadonlyMap<string, Plan>>(new Map());
+
+export function PlansProvider({ view, children }: { view: TurnView; children: ReactNode }) {
+  const { plans } = plansOf(view);
+  const shown = useMemo(() => planCalls(view), [view.entries, plans]);
+  return <Plans value={shown}>{children}</Plans>;
+}
+
+export function usePlanCard(call: ToolEntry, outline: Outline): Card | null {
+  const plan = useContext(Plans).get(call.id) ?? null;
+  const PlanBody = planBody.use(plan !== null);
+  if (!plan) return null;
+  return {
+    title: "Plan",
+    gist: (open) => plan.intent_label ?? (open ? "" : plan.objective),
+    meta: <Progress plan={plan} inside={childrenOf(outline, call.id)} />,
+    body: PlanBody && <PlanBody plan={plan} call={call} outline={outline} />,
+  };
+}
+
+function Progress({ plan, inside }: { plan: Plan; inside: readonly TurnEntry[] }) {
+  const items = checklistOf(plan, inside);
+  return (
+    <span data-testid="plan-progress">
+      {items.filter(ended).length} of {items.length} done
+    </span>
+  );
+}

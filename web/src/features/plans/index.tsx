@@ -1,0 +1,20 @@
+// Plans: the plan of a turn as a checklist within its card, and a draft that waits for the reader's word. It gives the
+// page the card of a plan, the plans in the knowledge of a turn, and the words of the status chip while a plan runs.
+
+import type { Feature } from "../../feature";
+import { PlansProvider, usePlanCard } from "./card";
+import { draftFor, MAKES_PLANS, plansAfter, plansStored, STEP_TOOL, waitingPlan } from "./plan";
+import { DRAFT_WAITS, planStatus } from "./status";
+
+export const plans: Feature = {
+  name: "plans",
+  toolLabels: { [MAKES_PLANS]: "Making a plan" },
+  turn: { levels: [STEP_TOOL], begin: draftFor, after: plansAfter, stored: plansStored },
+  waiting: (turns) => {
+    const turnId = waitingPlan(turns)?.turnId;
+    return turnId === undefined ? null : { turnId, status: DRAFT_WAITS, announcement: "A plan waits for your word." };
+  },
+  planStatus,
+  Around: PlansProvider,
+  useCard: usePlanCard,
+};

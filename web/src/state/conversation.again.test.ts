@@ -1,0 +1,94 @@
+// Asking again, and a chat that another tab or device went on with.
+
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { fakeService, finished, opened, problem } from "./conversation.fixture";
+import { drafts } from "./drafts";
+
+const service = fakeService();
+
+describe("asking again", () => {
+  const told = () => {
+    const session = { type: "session", seq: 1, user_message_id: "u1" };
+    service.answer = ({ body }) =>
+      new Response(
+        [session, { type: "done", seq: 2, finish_reason: "stop" }]
+          .map((event) => `data: ${JSON.stringify({ ...event, turn_id: body["turn_id"] })}\n\n`)
+          .join(""),
+      );
+  };
+
+  it("takes the place of the message that it names", async () => {
+    told();
+    const { conversation, send } = opened();
+    const [first] = (await send("Hi")).exchanges;
+    await send("Ho", first);
+    expect(service.requests[1]!.body).toMatchObject({ content: "Ho", replaces_message_id: "u1" });
+    expect(conversation.store.get().exchanges.map(({ question }) => question)).toEqual(["Ho"]);
+  });
+
+  it("leaves everything as it was when the service refuses, the new words in the draft", async () => {
+    told();
+    const { conversation, send } = opened();
+    const [first] = (await send("Hi")).exchanges;
+    service.answer = () => problem(503, "misconfigured", "No model.");
+    await send("Ho", first);
+    expect(conversation.store.get()).toMatchObject({ problem: "No model.", exchanges: [first] });
+    expect(drafts.get()[service.requests[0]!.body["thread_id"]!]).toBe("Ho");
+  });
+});
+
+describe("a chat that went on elsewhere", () => {
+  const details = { id: "T", title: "", created_at: 0, updated_at: 0, running_turn_id: null as string | null, running_ms: null };
+  const asked = (turn_id: string) => ({ id: `u${turn_id}`, turn_id, role: "user", content: turn_id, created_at: 0 });
+  const said = (turn_id: string) => ({ ...asked(turn_id), id: `a${turn_id}`, role: "assistant", finish_reason: "stop" });
+  let messages: object[];
+  let last_seq: number;
+  let running: string | null;
+
+  beforeEach(() => {
+    [messages, last_seq, running] = [[asked("1"), said("1")], 5, null];
+    service.answer = ({ url }) => {
+      if (url.endsWith("/stream")) return finished("2");
+      if (url.includes("/messages")) return Response.json({ messages, next_cursor: null });
+      return Response.json({ ...details, last_seq, running_turn_id: running });
+    };
+  });
+
+  const refreshed = async () => {
+    const { conversation } = opened();
+    await conversation.open("T");
+    service.requests.length = 0;
+    return {
+      conversation,
+      refresh: async () => {
+        const refreshing = conversation.refresh();
+        await vi.runAllTimersAsync();
+        await refreshing;
+        return conversation.store.get();
+      },
+    };
+  };
+
+  it("is not read again if its last event is known", async () => {
+    const { refresh } = await refreshed();
+    await refresh();
+    expect(service.requests.map(({ url }) => url)).toEqual(["/api/threads/T"]);
+  });
+
+  it("is read again, and a running turn is followed", async () => {
+    const { refresh } = await refreshed();
+    [messages, last_seq, running] = [[...messages, asked("2")], 9, "2"];
+    const state = await refresh();
+    expect(state.exchanges).toMatchObject([
+      { question: "1" },
+      { question: "2", answer: { finishReason: "stop", entries: [{ content: "Hello" }] } },
+    ]);
+    expect(state.running).toBeNull();
+  });
+
+  it("is missing after it was deleted", async () => {
+    const { refresh } = await refreshed();
+    service.answer = () => problem(404, "thread_not_found", "Gone.");
+    expect((await refresh()).phase).toBe("missing");
+  });
+});
