@@ -4,9 +4,9 @@
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
-use platform::env::var;
+use bindings::env::var;
 use platform::headers::ALWAYS;
-use platform::storage::d1;
+use platform::storage::tell::tell;
 use wire::protocol::{ApiError, ErrorCode};
 use worker::js_sys::Uint8Array;
 use worker::web_sys::{Response, ResponseInit};
@@ -70,7 +70,7 @@ fn note(call: &Call, failure: &Failure) {
     NOTED.set(call.now);
     let env = call.env.clone();
     call.context.wait_until(async move {
-        if let Err(error) = d1::tell(&env, &[row]).await {
+        if let Err(error) = tell(&env, &[row]).await {
             console_error!("telling D1 of a failure: {error}");
         }
     });

@@ -1,13 +1,13 @@
 //! Collections of documents. A user searches them, and lets turns search them.
 
 use features::knowledge::chunks::{Chunk, chunks};
+use features::knowledge::store::collections::{
+    D1Collections, MAX_BYTES, MAX_COLLECTIONS, MAX_DOCUMENTS, NewDocument, NotAdded,
+};
+use features::knowledge::store::conversion::{Unread, markdown_of_pdf};
 use features::knowledge::{Collections, KnowledgeError};
 use features::web::reader::markdown;
 use platform::quota::Stored;
-use platform::storage::collections::{
-    D1Collections, MAX_BYTES, MAX_COLLECTIONS, MAX_DOCUMENTS, NewDocument, NotAdded,
-};
-use platform::storage::conversion::{Unread, markdown_of_pdf};
 use wire::protocol::{
     ApiError, Collection, CollectionList, Document, DocumentList, ErrorCode, NewCollection, Owner,
     PassageList,

@@ -1,9 +1,9 @@
 //! The files of a workspace, a thread's own or a named one. The agent's tools work on the same files.
 
+use features::files::store::R2Files;
 use features::files::{FileInfo, Files, FilesError, OnlyIf, Written};
 use features::files::{MAX_FILE_BYTES, path, room};
 use platform::quota::Stored;
-use platform::storage::files::R2Files;
 use uuid::Uuid;
 use wire::protocol::{
     ApiError, ErrorCode, FileEntry, FileList, Owner, ThreadCommand, WorkspaceList, check_workspace,

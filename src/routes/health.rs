@@ -1,8 +1,9 @@
 //! `GET /api/health`. No credential, no I/O.
 
+use bindings::d1;
+use bindings::env::{AI, is_bound, var};
+use features::knowledge::store::vectors;
 use platform::QUOTA_BINDING;
-use platform::env::{AI, is_bound, var};
-use platform::storage::{d1, vectors};
 
 use crate::call::{Answer, Call};
 use crate::health::{Bindings, Health};

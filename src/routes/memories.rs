@@ -1,7 +1,7 @@
 //! The service's memories of a user, for the user to read and to delete.
 
+use features::knowledge::store::memories::D1Memories;
 use features::knowledge::{KnowledgeError, Memories};
-use platform::storage::memories::D1Memories;
 use wire::protocol::{ApiError, ErrorCode, MemoryList, Owner};
 
 use crate::call::{Answer, Call};

@@ -1,6 +1,6 @@
 //! `GET /api/models`.
 
-use platform::env::{AI, is_bound, var};
+use bindings::env::{AI, is_bound, var};
 
 use crate::call::{Answer, Call};
 use crate::models::{ModelList, configuration};

@@ -1,8 +1,8 @@
 //! The user's projects, for reading. The agent's tools create and change them.
 
 use features::projects::item::{Body, Item, Kind, built_in};
+use features::projects::store::D1Projects;
 use features::projects::{Projects, ProjectsError};
-use platform::storage::projects::D1Projects;
 use wire::protocol::{
     ApiError, DocumentDetail, DocumentEntry, ErrorCode, Owner, ProjectDetail, ProjectEntry, ProjectList,
     ProjectTask, TemplateEntry, TemplateList,

@@ -7,12 +7,12 @@ use std::rc::Rc;
 use futures::future::{Either, join3, select};
 use futures::{FutureExt, pin_mut};
 
-use crate::storage::files::R2Files;
 use crate::storage::outgoing::{News, Outgoing, retry_after_ms};
 use crate::storage::thread::{Reason, TurnRow, TurnStatus};
-use crate::storage::{StoreError, d1};
+use crate::storage::{StoreError, tell};
 use engine::journal::Failure;
 use features::files::FilesError;
+use features::files::store::R2Files;
 use wire::protocol::ApiError;
 use wire::redact::redacted;
 
@@ -213,7 +213,7 @@ impl Thread {
         let rows = now;
         // All of them, whatever becomes of the others: what is told twice changes nothing.
         let telling = join3(
-            d1::tell(&self.env, &rows),
+            tell::tell(&self.env, &rows),
             accounts::tell(&self.env, &self.clock, &rows),
             self.delete_files(&rows),
         );

@@ -6,9 +6,6 @@ use std::rc::Rc;
 use uuid::Uuid;
 use worker::Env;
 
-use crate::storage::collections::D1Collections;
-use crate::storage::files::R2Files;
-use crate::storage::projects::D1Projects;
 use engine::budget::Amount;
 use engine::journal::{FORMAT, LEAST_READER, Setting, TurnSpec};
 use engine::offer::InContext;
@@ -18,10 +15,13 @@ use engine::profiles::{Chain, ContextProfile, Limits, Role};
 use engine::toolbelt::{ToolPolicy, ToolUsers};
 use engine::turn::prompt;
 use features::files::Files;
+use features::files::store::R2Files;
 use features::knowledge::Memories;
 use features::knowledge::collections::Searchable;
+use features::knowledge::store::collections::D1Collections;
 use features::mcp::{Offer, Servers};
 use features::projects::Projects;
+use features::projects::store::D1Projects;
 use features::web::{Browser, Web};
 use providers::config::Configuration;
 use wire::model::Usage;
@@ -30,11 +30,11 @@ use wire::protocol::{
     Plan, StoredMessage,
 };
 
-use super::env::{AI, is_bound, var};
 use super::mcp::{self, Offered};
 use super::retrieval::Retrieved;
 use super::thread::Thread;
 use super::web::{FetchWeb, QuickActions};
+use bindings::env::{AI, is_bound, var};
 
 /// Bytes of stored history that are read for each token that a model may see of it: more than any tokenizer packs
 /// into one, so that the token limit cuts and not this.

@@ -28,8 +28,6 @@ pub mod clock;
 mod commands;
 #[cfg(target_arch = "wasm32")]
 mod compose;
-#[cfg(target_arch = "wasm32")]
-pub mod env;
 #[cfg(all(target_arch = "wasm32", feature = "faults"))]
 mod faults;
 #[cfg(target_arch = "wasm32")]

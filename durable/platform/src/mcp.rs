@@ -16,9 +16,9 @@ use wire::protocol::{ApiError, ContextKind, Owner};
 use wire::redact::redacted;
 
 use super::compose::misconfigured;
-use super::env::var;
 use super::model::exchange;
 use super::thread::Thread;
+use bindings::env::var;
 
 thread_local! {
     /// Data alone, so that no object waits for another one's requests.

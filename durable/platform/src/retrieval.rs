@@ -5,16 +5,16 @@ use futures::future::{Either, select, try_join};
 use futures::pin_mut;
 use uuid::Uuid;
 
-use crate::storage::collections::D1Collections;
-use crate::storage::d1::BINDING;
-use crate::storage::memories::D1Memories;
+use bindings::d1::BINDING;
 use features::knowledge::retrieved;
+use features::knowledge::store::collections::D1Collections;
+use features::knowledge::store::memories::D1Memories;
 use features::knowledge::{Collections, KnowledgeError, Memories};
 use wire::protocol::{ApiError, ErrorCode, Memory, Owner, Passage};
 
 use super::chat::Ask;
-use super::env::is_bound;
 use super::thread::Thread;
+use bindings::env::is_bound;
 
 /// How long a turn waits for each look.
 const PATIENCE_MS: u64 = 1_000;

@@ -8,9 +8,9 @@ use wasm_bindgen::prelude::*;
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Env, Method, Response, web_sys};
 
-use super::env::{binding, is_bound};
 use super::model::http::Body;
 use super::model::{AbortOnDrop, body_of, exchange};
+use bindings::env::{binding, is_bound};
 use features::web::{Browser, Decode, Unreachable, Web, WebReply, WebRequest};
 use providers::permits::Permits;
 

@@ -1,6 +1,6 @@
 //! The rows of API keys in D1. A row has the digest of its key, never the key.
 
-use platform::storage::d1::{database, number, text};
+use bindings::d1::{database, number, text};
 use serde::Deserialize;
 use wire::protocol::{KeySummary, hex};
 use worker::wasm_bindgen::JsValue;

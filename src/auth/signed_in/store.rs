@@ -1,6 +1,6 @@
 //! The rows of signed-in sessions in D1. A row has the digest of its token, never the token.
 
-use platform::storage::d1::{batch, database, number, text};
+use bindings::d1::{batch, database, number, text};
 use wire::protocol::hex;
 use worker::wasm_bindgen::JsValue;
 use worker::{Env, Result};

@@ -6,6 +6,8 @@
 mod operations;
 pub mod path;
 mod port;
+#[cfg(target_arch = "wasm32")]
+pub mod store;
 #[cfg(test)]
 mod turn_tests;
 

@@ -7,6 +7,8 @@ pub mod memories;
 mod port;
 pub mod retrieved;
 pub mod search;
+#[cfg(target_arch = "wasm32")]
+pub mod store;
 #[cfg(test)]
 mod turn_tests;
 

@@ -8,6 +8,8 @@ mod operations;
 mod port;
 mod reading;
 mod specs;
+#[cfg(target_arch = "wasm32")]
+pub mod store;
 
 use std::rc::Rc;
 

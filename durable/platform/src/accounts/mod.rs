@@ -20,7 +20,7 @@ use engine::ports::Clock;
 use wire::protocol::quota_object_name;
 
 use super::clock::JsClock;
-use super::env::var;
+use bindings::env::var;
 
 pub use object::QuotaObject;
 

@@ -17,7 +17,7 @@ use super::demo::DemoModel;
 use super::http::{HttpEndpoint, Response, Transport, Unreachable};
 use super::route::{Endpoint, Outside, RoutedModel};
 use super::workers_ai::AiTransport;
-use crate::env::{AI, binding};
+use bindings::env::{AI, binding};
 use engine::ports::{Clock, Model};
 use providers::HttpRequest;
 use providers::breaker::Breaker;

@@ -6,7 +6,8 @@ use super::fit::{CALLS_BYTES, CONTENT_BYTES, TREE_BYTES, cut, fit_calls, fit_mes
 use super::history::fit;
 use super::outgoing::{Calls, News, Outgoing, ThreadRow, statements};
 use super::page::{Bound, LogRow, assemble};
-use super::rows::{Fresh, PAYLOAD_BYTES, STATEMENT_BYTES, entries, entry_rows, event_rows, json_bytes};
+use super::rows::{Fresh, PAYLOAD_BYTES, entries, entry_rows, event_rows, json_bytes};
+use bindings::rows::STATEMENT_BYTES;
 use engine::journal::{CallRecord, Entry, Fact, TextPart, ToolEnd};
 use wire::model::Message;
 use wire::protocol::{

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use worker::{Env, Result};
 
-use super::d1::{database, number, text};
+use bindings::d1::{database, number, text};
 use wire::protocol::{Owner, ThreadSummary, UsageRow};
 
 /// Looks in titles, then in messages, for a text; ASCII letters match in either case. Not by `LIKE`, whose patterns D1

@@ -12,37 +12,23 @@ pub mod salvage;
 pub mod schema;
 
 #[cfg(target_arch = "wasm32")]
-pub mod collections;
-#[cfg(target_arch = "wasm32")]
-pub mod conversion;
-#[cfg(target_arch = "wasm32")]
-pub mod d1;
-#[cfg(target_arch = "wasm32")]
-pub mod files;
-#[cfg(target_arch = "wasm32")]
 pub mod index;
 #[cfg(target_arch = "wasm32")]
-pub mod knowledge;
-#[cfg(target_arch = "wasm32")]
 pub mod log;
-#[cfg(target_arch = "wasm32")]
-pub mod memories;
 #[cfg(target_arch = "wasm32")]
 pub mod outbox;
 #[cfg(target_arch = "wasm32")]
 pub mod plans;
 #[cfg(target_arch = "wasm32")]
-pub mod projects;
-#[cfg(target_arch = "wasm32")]
 pub mod quota;
 #[cfg(target_arch = "wasm32")]
 pub mod sql;
 #[cfg(target_arch = "wasm32")]
+pub mod tell;
+#[cfg(target_arch = "wasm32")]
 pub mod thread;
 #[cfg(target_arch = "wasm32")]
 pub mod trim;
-#[cfg(target_arch = "wasm32")]
-pub mod vectors;
 
 #[cfg(test)]
 mod bounds_tests;

@@ -14,7 +14,7 @@ use engine::journal::{CallRecord, Failure};
 use wire::protocol::{Owner, Plan, StoredMessage};
 
 use super::StoreError;
-use super::rows::arrays;
+use bindings::rows::arrays;
 
 /// One row of the outbox: what happened in which thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

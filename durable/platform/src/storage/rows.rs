@@ -10,6 +10,8 @@ use std::ops::Range;
 use engine::journal::{Entry, TextPart};
 use wire::protocol::{Event, Seq};
 
+use bindings::rows::arrays;
+
 use super::StoreError;
 
 /// The `kind` of a row that holds a [`TextPart`] instead of one event.
@@ -18,8 +20,6 @@ pub const TEXT: &str = "text";
 /// The most bytes of a row's payload, give or take one chunk. As a string within an array JSON grows to twice its
 /// length at most, so that a row always fits into a statement.
 pub const PAYLOAD_BYTES: usize = 500_000;
-/// The most bytes of a statement's array.
-pub const STATEMENT_BYTES: usize = 1_800_000;
 /// What a chunk costs beside its text: its number and its length.
 const CHUNK_BYTES: usize = 24;
 
@@ -138,20 +138,4 @@ pub fn json_char_bytes(char: char) -> usize {
         '\0'..='\u{1f}' => 6,
         other => other.len_utf8(),
     }
-}
-
-/// Rows that are JSON already, in as few arrays as the platform takes them.
-pub fn arrays(rows: &[String]) -> Vec<String> {
-    let mut arrays: Vec<String> = Vec::new();
-    for row in rows {
-        match arrays.last_mut().filter(|array| array.len() + row.len() + 2 <= STATEMENT_BYTES) {
-            Some(array) => {
-                array.push(',');
-                array.push_str(row);
-            }
-            None => arrays.push(format!("[{row}")),
-        }
-    }
-    arrays.iter_mut().for_each(|array| array.push(']'));
-    arrays
 }

@@ -7,9 +7,9 @@ use uuid::Uuid;
 use wasm_bindgen::JsValue;
 use worker::{D1PreparedStatement, Env};
 
-use super::d1::{self, number};
-use features::projects::item::{Item, Kind};
-use features::projects::{Projects, ProjectsError};
+use crate::projects::item::{Item, Kind};
+use crate::projects::{Projects, ProjectsError};
+use bindings::d1::{self, number};
 use wire::protocol::Owner;
 
 const COLUMNS: &str = "kind, id, project_id, title, body, version, operation, created_at, updated_at";

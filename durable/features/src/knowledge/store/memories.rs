@@ -5,11 +5,11 @@ use futures::future::LocalBoxFuture;
 use serde::Deserialize;
 use worker::Env;
 
-use super::d1::{number, text};
-use super::knowledge::{Asked, Asking};
-use features::knowledge::memories::MAX_MEMORIES;
-use features::knowledge::search;
-use features::knowledge::{KnowledgeError, Memories, Remembered};
+use super::{Asked, Asking};
+use crate::knowledge::memories::MAX_MEMORIES;
+use crate::knowledge::search;
+use crate::knowledge::{KnowledgeError, Memories, Remembered};
+use bindings::d1::{number, text};
 use wire::protocol::{Memory, Owner};
 
 /// Of what is full or known already nothing is written; what is said again is new again.

@@ -18,12 +18,12 @@ use wasm_bindgen::prelude::*;
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Delay, Env};
 
-use crate::env::{AI, binding, is_bound, var};
-use features::knowledge::KnowledgeError;
-use features::knowledge::chunks::Chunk;
-use features::knowledge::embeddings::MODEL;
+use crate::knowledge::KnowledgeError;
+use crate::knowledge::chunks::Chunk;
+use crate::knowledge::embeddings::MODEL;
+use bindings::env::{AI, binding, is_bound, var};
 
-use super::knowledge::Asked;
+use super::Asked;
 
 /// Vectorize's binding. The index needs the model's dimensions, and a metadata index on the string `scope`.
 pub const BINDING: &str = "VECTORS";

@@ -1,10 +1,7 @@
-//! D1, the index across threads: the one place that opens it. Takes an outbox's statements as one batch.
+//! D1: the one place that opens it.
 
 use wasm_bindgen::JsValue;
 use worker::{D1Database, D1PreparedStatement, D1Result, Env};
-
-use super::StoreError;
-use super::outgoing::{Outgoing, statements};
 
 /// The name of the binding (wrangler.toml).
 pub const BINDING: &str = "DB";
@@ -31,15 +28,4 @@ pub fn text(value: &str) -> JsValue {
 /// A number as a parameter. As a float: D1 has no 64-bit integers, and milliseconds do not fit into 32.
 pub fn number(value: u64) -> JsValue {
     JsValue::from_f64(value as f64)
-}
-
-/// Tells D1 the news of one thread, all of it or nothing.
-pub async fn tell(env: &Env, outbox: &[Outgoing]) -> Result<(), StoreError> {
-    let failed = |error: worker::Error| StoreError(format!("D1: {error}"));
-    let database = database(env).map_err(failed)?;
-    let mut prepared = Vec::new();
-    for statement in statements(outbox)? {
-        prepared.push(database.prepare(statement.sql).bind(&[text(&statement.rows)]).map_err(failed)?);
-    }
-    batch(env, prepared).await.map(drop).map_err(failed)
 }

@@ -1,11 +1,16 @@
 //! What D1 knows beyond threads, and how it is asked: every statement names tenant and user.
 
+pub mod collections;
+pub mod conversion;
+pub mod memories;
+pub mod vectors;
+
 use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
 use worker::{D1PreparedStatement, D1Result, Env};
 
-use super::d1::{self, text};
-use features::knowledge::KnowledgeError;
+use crate::knowledge::KnowledgeError;
+use bindings::d1::{self, text};
 use wire::protocol::Owner;
 
 /// D1, on behalf of one user.

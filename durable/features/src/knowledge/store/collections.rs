@@ -9,14 +9,14 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use worker::{Env, console_error};
 
-use super::d1::{number, text};
-use super::knowledge::{Asked, Asking, rows};
-use super::rows::arrays;
 use super::vectors::{Near, Vectors};
-use features::knowledge::chunks::Chunk;
-use features::knowledge::embeddings::fused;
-use features::knowledge::search;
-use features::knowledge::{Collections, KnowledgeError};
+use super::{Asked, Asking, rows};
+use crate::knowledge::chunks::Chunk;
+use crate::knowledge::embeddings::fused;
+use crate::knowledge::search;
+use crate::knowledge::{Collections, KnowledgeError};
+use bindings::d1::{number, text};
+use bindings::rows::arrays;
 use wire::protocol::{Collection, Document, Owner, Passage};
 
 /// What a user may have: for what a person collects, and so that no search takes long.

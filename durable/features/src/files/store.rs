@@ -4,8 +4,8 @@ use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use worker::{Bucket, Conditional, Data, Env, HttpMetadata, Object};
 
-use features::files::MAX_FILES;
-use features::files::{FileInfo, FileRead, Files, FilesError, OnlyIf, Written};
+use crate::files::MAX_FILES;
+use crate::files::{FileInfo, FileRead, Files, FilesError, OnlyIf, Written};
 
 /// The name of the binding (wrangler.toml).
 const BINDING: &str = "WORKSPACE";

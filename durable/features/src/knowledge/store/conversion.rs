@@ -12,7 +12,7 @@ use wasm_bindgen::prelude::*;
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Delay, Env};
 
-use crate::env::{AI, binding, is_bound};
+use bindings::env::{AI, binding, is_bound};
 
 /// How long a conversion may take.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -1,0 +1,19 @@
+//! Tells D1, the index across threads, the news of one thread: an outbox's statements as one batch.
+
+use worker::Env;
+
+use bindings::d1::{batch, database, text};
+
+use super::StoreError;
+use super::outgoing::{Outgoing, statements};
+
+/// Tells D1 the news of one thread, all of it or nothing.
+pub async fn tell(env: &Env, outbox: &[Outgoing]) -> Result<(), StoreError> {
+    let failed = |error: worker::Error| StoreError(format!("D1: {error}"));
+    let database = database(env).map_err(failed)?;
+    let mut prepared = Vec::new();
+    for statement in statements(outbox)? {
+        prepared.push(database.prepare(statement.sql).bind(&[text(&statement.rows)]).map_err(failed)?);
+    }
+    batch(env, prepared).await.map(drop).map_err(failed)
+}
