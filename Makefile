@@ -80,10 +80,10 @@ audit: $(RUST) $(NPM) $(PAGE_NPM) ## known holes, licences and sources of what w
 # The binary starts the fake LLM and `wrangler dev`, runs the command against them and stops both.
 E2E := $(TOOLS) ESPALIER_SKIP_BUILD=1 cargo run --locked --quiet -p espalier-test-support --bin e2e --
 
-e2e: $(WORKER) $(PAGE) $(PYTHON) ## the end-to-end tests against real workerd
-	$(E2E) cargo test --locked --no-fail-fast -p espalier --test "*"
+e2e: $(WORKER) $(PAGE) $(PYTHON) ## the end-to-end tests against real workerd (ARGS="threads:: quotas::")
+	$(E2E) scripts/e2e-tests $(ARGS)
 
-# The client's own protocol; what it does in the Worker is tested in tests/mcp.rs.
+# The client's own protocol; what it does in the Worker is tested in tests/e2e/mcp.rs.
 mcp-conformance: $(RUST) $(NPM) ## the MCP client against the conformance tests of the protocol
 	@$(TOOLS) scripts/mcp-conformance
 

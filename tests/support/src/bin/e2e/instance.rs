@@ -25,14 +25,14 @@ pub const KEEPER: &str = r#"("$@" </dev/null; echo "[e2e] wrangler ended with $?
 /// The line of [`KEEPER`] that means that there is no use in waiting.
 const ENDED: &str = "[e2e] wrangler ended";
 
-/// What the users of `closed` may cost (`tests/quotas.rs`).
+/// What the users of `closed` may cost (`tests/e2e/quotas.rs`).
 const QUOTAS: &str = r#"{"user":{"concurrent_turns":2,"tokens_per_day":100000,"stored_bytes_per_day":2500000},"tenant":{"tokens_per_day":1000000},"threads_per_user":5}"#;
 
-/// What the visitors of `visitors` may cost (`tests/visitors.rs`).
+/// What the visitors of `visitors` may cost (`tests/e2e/visitors.rs`).
 const VISITORS_QUOTAS: &str =
     r#"{"user":{"turns_per_minute":20},"address":{"concurrent_turns":2},"anonymous":{"concurrent_turns":4}}"#;
 
-/// What the visitors of `ai` may have embedded (`tests/embeddings.rs`).
+/// What the visitors of `ai` may have embedded (`tests/e2e/embeddings.rs`).
 const EMBEDDING_QUOTAS: &str = r#"{"user":{"embeddings_per_day":250}}"#;
 
 /// The origin that `closed` allows.
@@ -165,7 +165,7 @@ impl Plan {
                     format!("FAKE_MCP_TOKEN:{}", canary::MCP_BEARER),
                     format!("FAKE_MCP_CLIENT:{}", canary::MCP_CLIENT_SECRET),
                 ];
-                // Only those with a key of that tenant calculate (`tests/mcp.rs`).
+                // Only those with a key of that tenant calculate (`tests/e2e/mcp.rs`).
                 let users = r#"TOOL_USERS:{"safe":["key/e2e"]}"#.to_owned();
                 let vars = [
                     vec![anonymous, session, users, format!("MCP_SERVERS:{}", mcp_servers(world))],
