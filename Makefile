@@ -90,8 +90,9 @@ mcp-conformance: $(RUST) $(NPM) ## the MCP client against the conformance tests 
 contract: $(WORKER) $(PAGE) $(PYTHON) ## schemathesis against openapi.json: no 5xx, nothing that it does not promise (ARGS="--seed 7 --max-examples 500")
 	$(E2E) --instances main -- scripts/contract $(ARGS)
 
-browser: $(WORKER) $(PAGE) ## the page in a headless Chromium
-	CHROMIUM_BIN="$$(scripts/chromium)" && export CHROMIUM_BIN && $(E2E) node tests/browser/page.mjs
+browser: $(WORKER) $(PAGE) ## the page in a headless Chromium (ARGS="safety access")
+	CHROMIUM_BIN="$$(scripts/chromium)" && export CHROMIUM_BIN && \
+		$(E2E) --instances main,closed,demo -- node tests/browser/page.mjs $(ARGS)
 
 lighthouse: $(WORKER) $(PAGE) ## Lighthouse's marks for the page (fetches Lighthouse from npm)
 	CHROMIUM_BIN="$$(scripts/chromium)" && export CHROMIUM_BIN && $(E2E) node tests/browser/lighthouse.mjs
