@@ -77,6 +77,7 @@ verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the 
 	cd web && $(TOOLS) npm run check && $(TOOLS) npm test
 	$(TOOLS) scripts/audit quick
 	scripts/coverage-of-requirements
+	$(TOOLS) scripts/lengths
 
 types: $(RUST) ## the page's types, made from the wire's in Rust, and the lists of tools (`verify` compares them)
 	ESPALIER_WRITE_TYPES=1 cargo test --locked --quiet -p espalier-durable --lib -- the_page_has_the_wires_types \
