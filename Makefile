@@ -2,7 +2,10 @@
 # Works with GNU make 3.81 (macOS). Each step is a file with its inputs, so nothing is done twice.
 
 .DELETE_ON_ERROR:
+# Steps wait for each other, but for those of `make test`.
+ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
+endif
 .PHONY: help dev test verify audit types journals openapi contract coverage coverage-of-requirements fuzz e2e mcp-conformance browser lighthouse faults faults-small faults-mutants bench smoke-model deploy key keys revoke build clean
 
 PORT ?= 8787
@@ -19,7 +22,14 @@ WRANGLER := $(TOOLS) CI=1 wrangler
 
 RUST   := .tools/rust
 NPM    := node_modules/.package-lock.json
+
+# Three builds of the Worker. This one is deployed, and every suite but the faults tests it: what is tested is what is
+# deployed, size and speed included. `make dev` serves the second, which compiles in seconds after a change. The third has
+# faults on command.
 WORKER := build/index.js
+DEV    := target/dev-worker/index.js
+FAULTS := target/faults-worker/index.js
+
 PAGE   := web/dist/index.html
 D1     := .wrangler/state/migrated
 LLM    := .tools/local-model/installed
@@ -34,8 +44,8 @@ PAGE_SOURCES := $(shell find web -type f ! -path 'web/dist/*' ! -path '*/node_mo
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-dev: $(WORKER) $(PAGE) $(D1) .dev.vars $(if $(filter local,$(MODEL)),$(LLM)) ## build what is missing and serve http://localhost:8787 (PORT=…, MODEL=local)
-	@$(TOOLS) PORT=$(PORT) MODEL=$(MODEL) MODEL_PORT=$(MODEL_PORT) scripts/dev
+dev: $(DEV) $(PAGE) $(D1) .dev.vars $(if $(filter local,$(MODEL)),$(LLM)) ## build what is missing and serve http://localhost:8787 (PORT=…, MODEL=local)
+	@$(TOOLS) ESPALIER_WORKER=$(DEV) PORT=$(PORT) MODEL=$(MODEL) MODEL_PORT=$(MODEL_PORT) scripts/dev
 
 build: $(WORKER) $(PAGE) ## the Worker and the page, as they are deployed
 
@@ -46,7 +56,12 @@ WORKER_BUILD = $(TOOLS) WASM_BINDGEN_BIN="$$(scripts/cargo-tool wasm-bindgen-cli
 
 # ---- checks ----
 
-test: verify mcp-conformance e2e contract browser faults-small ## everything that CI runs
+# Two at a time, in this order: compiling a crate and linking the Worker use one core each, and the suites mostly wait.
+# GNU make 4 prints what a stage says when it ends, or is cut off; make 3.81 mixes the two.
+STAGES := verify $(WORKER) $(FAULTS) mcp-conformance faults-small e2e contract browser
+
+test: $(RUST) $(NPM) $(PAGE_NPM) ## everything that CI runs
+	@+$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) SIDE_BY_SIDE=1 $(STAGES)
 
 # `isolate_memory` counts all allocations of its process, so it has one of its own.
 NATIVE := --workspace --lib --test isolate_memory
@@ -62,6 +77,7 @@ verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the 
 	cd web && $(TOOLS) npm run check && $(TOOLS) npm test
 	$(TOOLS) scripts/audit quick
 	scripts/coverage-of-requirements
+	$(TOOLS) scripts/lengths
 
 types: $(RUST) ## the page's types, made from the wire's in Rust, and the lists of tools (`verify` compares them)
 	ESPALIER_WRITE_TYPES=1 cargo test --locked --quiet --workspace --lib -- the_page_has_the_wires_types \
@@ -80,28 +96,22 @@ audit: $(RUST) $(NPM) $(PAGE_NPM) ## known holes, licences and sources of what w
 # The binary starts the fake LLM and `wrangler dev`, runs the command against them and stops both.
 E2E := $(TOOLS) ESPALIER_SKIP_BUILD=1 cargo run --locked --quiet -p espalier-test-support --bin e2e --
 
-e2e: $(WORKER) $(PAGE) $(PYTHON) ## the end-to-end tests against real workerd
-	$(E2E) cargo test --locked --no-fail-fast -p espalier --test "*"
+e2e: $(WORKER) $(PAGE) $(PYTHON) ## the end-to-end tests against real workerd (ARGS="threads:: quotas::")
+	$(E2E) scripts/e2e-tests $(ARGS)
 
-# The client's own protocol; what it does in the Worker is tested in tests/mcp.rs.
+# The client's own protocol; what it does in the Worker is tested in tests/e2e/mcp.rs.
 mcp-conformance: $(RUST) $(NPM) ## the MCP client against the conformance tests of the protocol
 	@$(TOOLS) scripts/mcp-conformance
 
 contract: $(WORKER) $(PAGE) $(PYTHON) ## schemathesis against openapi.json: no 5xx, nothing that it does not promise (ARGS="--seed 7 --max-examples 500")
-	$(E2E) --instances main -- scripts/contract $(ARGS)
+	E2E_LOGS=target/e2e/contract $(E2E) --instances main -- scripts/contract $(ARGS)
 
-browser: $(WORKER) $(PAGE) ## the page in a headless Chromium
-	CHROMIUM_BIN="$$(scripts/chromium)" && export CHROMIUM_BIN && $(E2E) node tests/browser/page.mjs
+browser: $(WORKER) $(PAGE) ## the page in a headless Chromium (ARGS="safety access")
+	CHROMIUM_BIN="$$(scripts/chromium)" && export CHROMIUM_BIN && \
+		E2E_LOGS=target/e2e/browser $(E2E) --instances main,closed,demo -- node tests/browser/page.mjs $(ARGS)
 
 lighthouse: $(WORKER) $(PAGE) ## Lighthouse's marks for the page (fetches Lighthouse from npm)
 	CHROMIUM_BIN="$$(scripts/chromium)" && export CHROMIUM_BIN && $(E2E) node tests/browser/lighthouse.mjs
-
-# The Worker with faults on command: built fast, never deployed.
-FAULTS := target/faults-worker/index.js
-
-$(FAULTS): $(RUST_SOURCES) $(RUST) $(NPM)
-	$(WORKER_BUILD) --profile faults --no-opt --out-dir $(@D) -- --features faults
-	@touch $@
 
 faults: $(WORKER) $(PAGE) $(FAULTS) ## kill the runtime 400 times under load, and check that nothing is lost or repeated (ARGS="--seed 7")
 	$(TOOLS) cargo run --locked --quiet -p espalier-faults -- $(ARGS)
@@ -187,6 +197,14 @@ $(NPM): package.json package-lock.json .npmrc
 
 $(WORKER): $(RUST_SOURCES) $(RUST) $(NPM)
 	$(WORKER_BUILD) --release
+	@touch $@
+
+$(DEV): $(RUST_SOURCES) $(RUST) $(NPM)
+	$(WORKER_BUILD) --profile local --no-opt --out-dir $(@D)
+	@touch $@
+
+$(FAULTS): $(RUST_SOURCES) $(RUST) $(NPM)
+	$(WORKER_BUILD) --profile local --no-opt --out-dir $(@D) -- --features faults
 	@touch $@
 
 $(PAGE_NPM): web/package.json web/package-lock.json $(NPM)

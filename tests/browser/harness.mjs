@@ -1,5 +1,6 @@
 // The tools of the page's checks: a browser, watched pages, scripts of the fake LLM, a tally.
 
+import { AsyncLocalStorage } from "node:async_hooks";
 import { existsSync, mkdirSync } from "node:fs";
 import { chromium } from "playwright-core";
 
@@ -9,16 +10,39 @@ export { cuttableLine } from "./line.mjs";
 const PATIENCE_MS = 30_000;
 
 const counts = { passed: 0, failed: 0 };
+/** The lines of the suite that runs: several run at once, and each is printed as a whole. */
+const lines = new AsyncLocalStorage();
+
+export function say(line) {
+  lines.getStore().push(line);
+}
+
+/** Runs a suite and prints what its checks came to. A suite that breaks off does not keep the others from running. */
+export async function report(name, suite) {
+  const began = performance.now();
+  await lines.run([], async () => {
+    try {
+      await suite();
+    } catch (error) {
+      failed("it ran to its end", error);
+    }
+    console.log([`-- ${name}, ${((performance.now() - began) / 1000).toFixed(1)} s`, ...lines.getStore()].join("\n"));
+  });
+}
+
+function failed(name, error) {
+  counts.failed += 1;
+  say(`FAIL ${name}\n     ${String(error?.message ?? error).replaceAll("\n", "\n     ")}`);
+}
 
 /** Prints one line for each check. After a failed check the others run. */
 export async function check(name, run) {
   try {
     await run();
     counts.passed += 1;
-    console.log(`ok   ${name}`);
+    say(`ok   ${name}`);
   } catch (error) {
-    counts.failed += 1;
-    console.log(`FAIL ${name}\n     ${String(error?.message ?? error).replaceAll("\n", "\n     ")}`);
+    failed(name, error);
   }
 }
 

@@ -4,7 +4,7 @@
 //
 // N-003 N-014 N-117 N-121 N-128 N-132 N-133 N-134 N-206 N-220 N-222
 
-import { finish, launch } from "./harness.mjs";
+import { finish, launch, report } from "./harness.mjs";
 import { access } from "./suites/access.mjs";
 import { approvals } from "./suites/approvals.mjs";
 import { budget } from "./suites/budget.mjs";
@@ -28,19 +28,34 @@ import { chats, finding } from "./suites/threads.mjs";
 import { tree } from "./suites/tree.mjs";
 import { nesting, stopping, streaming } from "./suites/turns.mjs";
 
+// The longest first, so that no lane ends long after the others.
 const SUITES = {
-  demo, streaming, nesting, stopping, tree, budget, approvals, editing, media, files, memory, collections, plans, projects, swarm, chats, finding, tabs, lines, keys, themes, models, narrow, access,
-  safety, scale, sign_in: signIn,
+  safety, access, plans, budget, approvals, demo, streaming, nesting, stopping, tree, editing, media, files, memory,
+  collections, projects, swarm, chats, finding, tabs, lines, keys, themes, models, narrow, sign_in: signIn, scale,
 };
 
-const named = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
-const browser = await launch();
-try {
-  for (const [name, suite] of Object.entries(SUITES)) {
-    if (named.length === 0 || named.includes(name)) await suite(browser);
+/** Suites that measure how fast the page is: they run alone. */
+const MEASURING = ["scale"];
+/** Suites at once. They mostly wait for the page; each lane has a browser, because a browser has one clipboard. */
+const LANES = 3;
+
+async function lane(queue) {
+  const browser = await launch();
+  try {
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      const [name, suite] = next;
+      await report(name, () => suite(browser));
+    }
+  } finally {
+    await browser.close();
   }
-  if (process.argv.includes("--update-screenshots")) await pictures(browser);
-} finally {
-  await browser.close();
 }
+
+const named = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
+const wanted = Object.entries(SUITES).filter(([name]) => named.length === 0 || named.includes(name));
+const together = wanted.filter(([name]) => !MEASURING.includes(name));
+const lanes = Math.min(LANES, together.length);
+await Promise.all(Array.from({ length: lanes }, () => lane(together)));
+await lane(wanted.filter(([name]) => MEASURING.includes(name)));
+if (process.argv.includes("--update-screenshots")) await lane([["pictures", pictures]]);
 finish();

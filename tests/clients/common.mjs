@@ -1,9 +1,9 @@
 // What the clients have in common: a session, a question, and a report of what was read. Everything here is Node's own
-// `fetch`, as a program of a user would use it. `tests/clients.rs` runs them and judges the report.
+// `fetch`, as a program of a user would use it. `tests/e2e/clients.rs` runs them and judges the report.
 
 const env = (name) => {
   const value = process.env[name];
-  if (!value) throw new Error(`${name} is not set: see tests/clients.rs`);
+  if (!value) throw new Error(`${name} is not set: see tests/e2e/clients.rs`);
   return value;
 };
 

@@ -1,4 +1,4 @@
-"""httpx, which leaves in the middle of the turn and reads on with Last-Event-ID. `tests/clients.rs` judges its report."""
+"""httpx, which leaves in the middle of the turn and reads on with Last-Event-ID. `tests/e2e/clients.rs` judges its report."""
 
 import json
 import os

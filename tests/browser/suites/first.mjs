@@ -1,7 +1,7 @@
 // The page as a newcomer meets it: without configuration, with the demo model and the examples of the first screen.
 
 import { gzipSync } from "node:zlib";
-import { assert, assertEqual, byId, cards, check, env, openAll, quiet, send, settled, shot, toggle, visit } from "../harness.mjs";
+import { assert, assertEqual, byId, cards, check, env, openAll, quiet, say, send, settled, shot, toggle, visit } from "../harness.mjs";
 
 const DIVISIBLE = "Research apples, pears and figs, then compare them";
 
@@ -18,7 +18,7 @@ export async function demo(browser) {
         .map(async (name) => gzipSync(Buffer.from(await (await fetch(name)).arrayBuffer()), { level: 9 }).length),
     );
     const sum = Math.round(sizes.reduce((all, size) => all + size, 0) / 102.4) / 10;
-    console.log(`     ${sum} KB of gzipped JavaScript in ${sizes.length} files`);
+    say(`     ${sum} KB of gzipped JavaScript in ${sizes.length} files`);
     assert(sizes.length > 0 && sum <= 200, `${sum} KB`);
   });
 

@@ -1,6 +1,6 @@
 // A chat of 2 000 messages and a turn of 500 calls: the page reacts at once.
 
-import { assert, assertEqual, byId, check, env, quiet, storedChat, storedTurn, visit } from "../harness.mjs";
+import { assert, assertEqual, byId, check, env, quiet, say, storedChat, storedTurn, visit } from "../harness.mjs";
 
 const MESSAGES = 2_000;
 const NODES = 500;
@@ -38,7 +38,7 @@ async function answered(page, times, act) {
 async function atOnce(page, what, act, times = 7) {
   await check(`${what} is answered within ${AT_ONCE_MS} ms`, async () => {
     const taken = await answered(page, times, act);
-    console.log(`     ${taken === 0 ? "less than 16" : taken} ms`);
+    say(`     ${taken === 0 ? "less than 16" : taken} ms`);
     assert(taken < AT_ONCE_MS, `${taken} ms`);
   });
 }

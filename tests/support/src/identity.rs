@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
+use crate::http::Reply;
 use crate::{Client, env};
 
 /// Makes the issuers' private keys, and in the D1 of this file an API key with the scope `admin` and one of another tenant.
@@ -131,15 +132,19 @@ pub async fn users<const N: usize>(who: [(&str, &str); N]) -> [Client; N] {
     let closed = Client::nobody_at(&env("ESPALIER_CLOSED_URL"));
     let users = tokens.map(|token| closed.with("authorization", &format!("Bearer {token}")));
     if let Some(first) = users.first() {
-        know_the_issuer(first).await;
+        answered(first).await;
     }
     users
 }
 
-/// Returns when the instance has the issuer's keys. Only one of its requests fetches them; those that come meanwhile are
-/// told to ask again.
-async fn know_the_issuer(user: &Client) {
-    while user.get("/api/threads?limit=1").await.status == 503 {
+/// The answer to somebody whose issuer the instance may not know yet. One request at a time fetches an issuer's keys;
+/// the service tells the others meanwhile to ask again.
+pub async fn answered(user: &Client) -> Reply {
+    loop {
+        let reply = user.get("/api/threads?limit=1").await;
+        if reply.status != 503 {
+            return reply;
+        }
         tokio::task::yield_now().await;
     }
 }

@@ -1,13 +1,13 @@
-//! What stands in D1, read past the service from the file that the local D1 keeps, and a D1 that refuses.
+//! The rows in D1, read and changed past the service, a D1 that refuses, and the files of R2 and of the threads' objects.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use tokio::process::Command;
 
-use crate::Event;
 use crate::case::first;
+use crate::{Event, http};
 
 /// Node has SQLite built in, and node is there because wrangler needs it.
 const QUERY: &str = "
@@ -25,6 +25,14 @@ database.exec('PRAGMA busy_timeout = 10000');
 database.exec(sql);
 ";
 
+/// The variable of the main instance.
+const MAIN: &str = "ESPALIER_STATE_DIR";
+
+/// Where wrangler's own explorer asks D1; the database has this id in `wrangler.toml`. The runtime that has the database
+/// open runs the statement. A second process that wrote to its file would lock it, and the runtime does not wait for a
+/// lock: it would answer requests of other tests with 500.
+const D1: &str = "/cdn-cgi/local/explorer/api/d1/database/00000000-0000-0000-0000-000000000000/raw";
+
 /// The name under which the runtime keeps an object: what it makes of the class and of the object's own name.
 const OBJECT_ID: &str = "
 const { createHash, createHmac } = require('node:crypto');
@@ -40,12 +48,12 @@ const THREADS: &str = "espalier-ThreadObject";
 
 /// The rows of a query on the main instance's D1.
 pub async fn d1(sql: &str, values: &[&str]) -> Vec<Value> {
-    serde_json::from_slice(&node(QUERY, &main().await, sql, values).await).expect("rows as JSON")
+    ask(MAIN, sql, values).await
 }
 
 /// The keys of all files in the main instance's R2.
 pub async fn r2_keys() -> Vec<String> {
-    let folder = PathBuf::from(crate::env("ESPALIER_STATE_DIR")).join("v3/r2/miniflare-R2BucketObject");
+    let folder = PathBuf::from(crate::env(MAIN)).join("v3/r2/miniflare-R2BucketObject");
     let rows =
         node(QUERY, &one_database(&folder).await, "SELECT key FROM _mf_objects ORDER BY key", &[]).await;
     let rows: Vec<Value> = serde_json::from_slice(&rows).expect("rows as JSON");
@@ -62,19 +70,27 @@ pub async fn rows(events: &[Event], table: &str, columns: &str) -> Vec<Value> {
 
 /// The rows of a query on the D1 of the instance whose state is in the folder that this variable names.
 pub async fn d1_at(state: &str, sql: &str) -> Vec<Value> {
-    serde_json::from_slice(&node(QUERY, &of(state).await, sql, &[]).await).expect("rows as JSON")
-}
-
-/// Lets one test of a file go at a time. A file whose tests change D1 behind the runtime's back needs that: the runtime
-/// does not wait for somebody else's lock, and answers a request of another test with 500.
-pub async fn alone() -> futures::lock::MutexGuard<'static, ()> {
-    static ALONE: std::sync::LazyLock<futures::lock::Mutex<()>> = std::sync::LazyLock::new(Default::default);
-    ALONE.lock().await
+    ask(state, sql, &[]).await
 }
 
 /// Changes that D1.
 pub async fn change_at(state: &str, sql: &str) {
-    node(CHANGE, &of(state).await, sql, &[]).await;
+    ask(state, sql, &[]).await;
+}
+
+async fn ask(state: &str, sql: &str, values: &[&str]) -> Vec<Value> {
+    let url = crate::env(&state.replace("_STATE_DIR", "_URL")) + D1;
+    let body = json!({ "sql": sql, "params": values }).to_string();
+    let answer = http::send("POST", &url, &[("content-type", "application/json")], body).await.json().await;
+    assert_eq!(answer["success"], true, "{sql}: {answer}");
+    let found = &answer["result"][0]["results"];
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let columns = list(&found["columns"]);
+    let named = |row: &Value| {
+        let names = columns.iter().map(|name| name.as_str().unwrap_or_default().to_owned());
+        Value::Object(names.zip(list(row)).collect::<Map<_, _>>())
+    };
+    list(&found["rows"]).iter().map(named).collect()
 }
 
 /// From now on D1 takes no message whose content has this text in it, until [`take`].
@@ -84,12 +100,12 @@ pub async fn refuse(text: &str) {
         "CREATE TRIGGER {name} BEFORE INSERT ON messages WHEN instr(NEW.content, '{text}')
          BEGIN SELECT RAISE(ABORT, 'refused by a test'); END"
     );
-    node(CHANGE, &main().await, &sql, &[]).await;
+    change_at(MAIN, &sql).await;
 }
 
 /// Undoes [`refuse`].
 pub async fn take(text: &str) {
-    node(CHANGE, &main().await, &format!("DROP TRIGGER {}", trigger(text)), &[]).await;
+    change_at(MAIN, &format!("DROP TRIGGER {}", trigger(text))).await;
 }
 
 fn trigger(text: &str) -> String {
@@ -135,15 +151,6 @@ async fn node(script: &str, database: &Path, sql: &str, values: &[&str]) -> Vec<
 /// The file that wrangler keeps D1 in, of an instance whose state is here.
 pub async fn database(state: &Path) -> PathBuf {
     one_database(&state.join("v3/d1/miniflare-D1DatabaseObject")).await
-}
-
-async fn main() -> PathBuf {
-    of("ESPALIER_STATE_DIR").await
-}
-
-/// The D1 of the instance whose state is in the folder that this variable names.
-async fn of(state: &str) -> PathBuf {
-    database(&PathBuf::from(crate::env(state))).await
 }
 
 async fn one_database(folder: &Path) -> PathBuf {

@@ -10,7 +10,7 @@ use espalier_test_support::http;
 use tokio::process::{Child, Command};
 
 use crate::instance::KEEPER;
-use crate::{LOGS, path_with_tools};
+use crate::{logs, path_with_tools};
 
 const SERVER: &str = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
 
@@ -32,7 +32,8 @@ impl Everything {
     pub async fn start(root: &Path) -> Result<Self, String> {
         let free = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
         let port = free.map_err(|error| error.to_string())?.port();
-        let log = File::create(format!("{LOGS}/everything.log")).map_err(|error| error.to_string())?;
+        let path = logs().join("everything.log");
+        let log = File::create(&path).map_err(|error| error.to_string())?;
         let errors = log.try_clone().map_err(|error| error.to_string())?;
         let keeper = Command::new("sh")
             .args(["-c", KEEPER, "keeper", "node", "--import", ON_LOOPBACK, SERVER, "streamableHttp"])
@@ -53,9 +54,9 @@ impl Everything {
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         });
-        answered.await.map_err(|_| {
-            format!("server-everything: no answer for {PATIENCE:?}, see {LOGS}/everything.log")
-        })?;
+        answered
+            .await
+            .map_err(|_| format!("server-everything: no answer for {PATIENCE:?}, see {}", path.display()))?;
         Ok(Self { url, _keeper: keeper })
     }
 }

@@ -8,10 +8,10 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use espalier_test_support::identity::Identity;
-use espalier_test_support::{canary, http, identity, stored};
+use espalier_test_support::{http, stored};
 use tokio::process::{Child, Command};
 
-use crate::{LOGS, browser, path_with_tools};
+use crate::{browser, logs, path_with_tools, variables};
 
 /// The longest start that we wait for. Three servers on two slow cores need about 20 s.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -24,19 +24,6 @@ pub const KEEPER: &str = r#"("$@" </dev/null; echo "[e2e] wrangler ended with $?
 
 /// The line of [`KEEPER`] that means that there is no use in waiting.
 const ENDED: &str = "[e2e] wrangler ended";
-
-/// What the users of `closed` may cost (`tests/quotas.rs`).
-const QUOTAS: &str = r#"{"user":{"concurrent_turns":2,"tokens_per_day":100000,"stored_bytes_per_day":2500000},"tenant":{"tokens_per_day":1000000},"threads_per_user":5}"#;
-
-/// What the visitors of `visitors` may cost (`tests/visitors.rs`).
-const VISITORS_QUOTAS: &str =
-    r#"{"user":{"turns_per_minute":20},"address":{"concurrent_turns":2},"anonymous":{"concurrent_turns":4}}"#;
-
-/// What the visitors of `ai` may have embedded (`tests/embeddings.rs`).
-const EMBEDDING_QUOTAS: &str = r#"{"user":{"embeddings_per_day":250}}"#;
-
-/// The origin that `closed` allows.
-const FRIEND: &str = "https://friend.example";
 
 /// What all instances have in common.
 pub struct World {
@@ -97,98 +84,8 @@ impl World {
 impl Plan {
     /// The plan for the instance of this name.
     pub fn of(name: &str, world: &World) -> Result<Self, String> {
-        let anonymous = "AUTH_ANONYMOUS:true".to_owned();
-        let session = format!("SESSION_SECRET:{}", canary::SESSION_SECRET);
-        let provider = [
-            "LLM_PROVIDER:openai".to_owned(),
-            format!("LLM_BASE_URL:{}/v1", world.llm),
-            format!("LLM_API_KEY:{}", canary::LLM_API_KEY),
-            "LLM_MODEL:fake-1".to_owned(),
-            // The same server by another name, so that a chain can go from one provider to another.
-            format!("OTHER_BASE_URL:{}/v1", world.llm),
-            format!("OTHER_API_KEY:{}", canary::OTHER_API_KEY),
-            "MODEL_SECONDARY:openai:fake-2, other:fake-3".to_owned(),
-            // And by its other two wires.
-            format!("OPENAI_BASE_URL:{}/v1", world.llm),
-            format!("OPENAI_API_KEY:{}", canary::OPENAI_API_KEY),
-            format!("ANTHROPIC_BASE_URL:{}", world.llm),
-            format!("ANTHROPIC_API_KEY:{}", canary::ANTHROPIC_API_KEY),
-            "MODELS:other:fake-4, openai-responses:fake-5, anthropic:fake-6".to_owned(),
-            [
-                r#"CAPABILITIES:{"other:fake-3":{"vision":true},"other:fake-4":{"tools":false},"#,
-                r#""openai-responses:fake-5":{"reasoning":true}}"#,
-            ]
-            .concat(),
-            // Long enough for every test on a slow machine, short enough for the test that reaches it.
-            r#"LIMITS:{"wall_clock_ms":20000}"#.to_owned(),
-            // Few enough for a test to reach it.
-            "EVENT_TURNS:3".to_owned(),
-            // The rest of the web: the same server once more.
-            format!("FETCH_ALLOW:{}", world.llm.trim_start_matches("http://")),
-            format!("FETCH_RESOLVER:{}/dns-query", world.llm),
-            "SEARCH:brave".to_owned(),
-            format!("SEARCH_URL:{}/search", world.llm),
-            format!("BRAVE_API_KEY:{}", canary::BRAVE_API_KEY),
-            // A tool that only the tests of approvals have.
-            r#"TOOL_POLICY:{"ui_erase":"ask"}"#.to_owned(),
-        ];
-        let (name, url_variable, vars) = match name {
-            "main" => ("main", "ESPALIER_URL", [vec![anonymous, session], provider.to_vec()].concat()),
-            "closed" => {
-                let issuers = identity::issuers(|name| world.issuer_url(name));
-                let vars = vec![
-                    session,
-                    format!("JWT:{issuers}"),
-                    format!("ALLOWED_ORIGINS:{FRIEND}"),
-                    format!("QUOTAS:{QUOTAS}"),
-                ];
-                ("closed", "ESPALIER_CLOSED_URL", [vars, provider.to_vec()].concat())
-            }
-            "visitors" => {
-                // In the middle of a rotation: the new secret signs, the old one is still taken.
-                let secrets =
-                    format!("SESSION_SECRET:{},{}", canary::NEW_SESSION_SECRET, canary::SESSION_SECRET);
-                let vars = vec![anonymous, secrets, format!("QUOTAS:{VISITORS_QUOTAS}")];
-                ("visitors", "ESPALIER_VISITORS_URL", [vars, provider.to_vec()].concat())
-            }
-            "demo" => ("demo", "ESPALIER_DEMO_URL", vec![anonymous, session]),
-            "ai" => {
-                let model =
-                    ["LLM_PROVIDER:workers-ai", "LLM_MODEL:@cf/fake/7b", "EMBEDDING_MODEL:@cf/fake/embeds"];
-                let model = model.map(str::to_owned).to_vec();
-                let binding =
-                    vec![format!("FAKE_AI_URL:{}/ai/run", world.llm), format!("QUOTAS:{EMBEDDING_QUOTAS}")];
-                ("ai", "ESPALIER_AI_URL", [vec![anonymous, session], model, binding].concat())
-            }
-            "mcp" => {
-                let secrets = [
-                    format!("FAKE_MCP_TOKEN:{}", canary::MCP_BEARER),
-                    format!("FAKE_MCP_CLIENT:{}", canary::MCP_CLIENT_SECRET),
-                ];
-                // Only those with a key of that tenant calculate (`tests/mcp.rs`).
-                let users = r#"TOOL_USERS:{"safe":["key/e2e"]}"#.to_owned();
-                let vars = [
-                    vec![anonymous, session, users, format!("MCP_SERVERS:{}", mcp_servers(world))],
-                    provider.to_vec(),
-                ];
-                ("mcp", "ESPALIER_MCP_URL", [vars.concat(), secrets.to_vec()].concat())
-            }
-            "broken" => {
-                let wrong = [
-                    "MODEL_PRIMARY:openai:gpt-5-mini, groq:llama",
-                    r#"MODEL_OPTIONS:{"openai:*":{"temperature":3}}"#,
-                    r#"LIMITS:{"subtasks":"many"}"#,
-                    r#"MCP_SERVERS:{"my__docs":{"url":"https://docs.example/mcp"}}"#,
-                    "FETCH_ALLOW:localhost",
-                    "SEARCH:brave",
-                ];
-                let vars = [vec![anonymous, session], wrong.map(str::to_owned).to_vec()];
-                ("broken", "ESPALIER_BROKEN_URL", vars.concat())
-            }
-            "smoke" => ("smoke", "ESPALIER_URL", [vec![anonymous, session], real_model()].concat()),
-            other => return Err(format!("there is no instance {other}")),
-        };
-        let secrets = if name == "smoke" { real_key() } else { String::new() };
+        let (name, url_variable, vars) = variables::of(name, world)?;
+        let secrets = if name == "smoke" { variables::real_key() } else { String::new() };
         let script = (name == "ai").then_some("tests/workers_ai/worker.mjs");
         let ports = [free_port()?, free_port()?];
         let url = format!("http://127.0.0.1:{}", port(&ports[0])?);
@@ -307,6 +204,8 @@ fn environment(command: &mut Command, world: &World, state: &Path) {
         // No calls home: these tests run without a network.
         .env("WRANGLER_SEND_METRICS", "false")
         .env("CLOUDFLARE_CF_FETCH_ENABLED", "false")
+        // Wrangler would write a trace of each request, and nobody reads it.
+        .env("X_LOCAL_OBSERVABILITY", "false")
         // Instances of the same Worker would find each other in the shared registry.
         .env(browser::CACHE, browser::cache(state))
         .env("WRANGLER_REGISTRY_PATH", state.join("registry"))
@@ -315,72 +214,7 @@ fn environment(command: &mut Command, world: &World, state: &Path) {
 
 /// Where an instance's output goes.
 pub fn log_path(name: &str) -> PathBuf {
-    Path::new(LOGS).join(format!("{name}.log"))
-}
-
-/// The model of the `SMOKE_*` variables; `tools:MODEL` is the same one with tools, where it is configured without.
-fn real_model() -> Vec<String> {
-    let [base_url, model, tools] = ["SMOKE_BASE_URL", "SMOKE_MODEL", "SMOKE_TOOLS"].map(env);
-    let max_tokens = Some(env("SMOKE_MAX_TOKENS")).filter(|most| !most.is_empty()).unwrap_or("2048".into());
-    let provider = Some(env("SMOKE_PROVIDER")).filter(|name| !name.is_empty()).unwrap_or("openai".into());
-    let mut vars = vec![
-        format!("LLM_PROVIDER:{provider}"),
-        format!("LLM_BASE_URL:{base_url}"),
-        format!("LLM_MODEL:{model}"),
-        // A slow machine may need minutes for a turn, and a model without sense any number of calls.
-        r#"LIMITS:{"wall_clock_ms":180000,"llm_calls":8,"iterations":4}"#.to_owned(),
-        "LLM_FIRST_BYTE_MS:180000".to_owned(),
-        // Some models never come to an end by themselves.
-        format!(r#"MODEL_OPTIONS:{{"*":{{"max_output_tokens":{max_tokens}}}}}"#),
-    ];
-    if tools == "false" {
-        vars.push(format!(r#"CAPABILITIES:{{"{provider}:{model}":{{"tools":false}}}}"#));
-        vars.extend([format!("TOOLS_BASE_URL:{base_url}"), format!("MODELS:tools:{model}")]);
-    }
-    vars
-}
-
-fn real_key() -> String {
-    let key = env("SMOKE_KEY");
-    if key.is_empty() { key } else { format!("LLM_API_KEY='{key}'\nTOOLS_API_KEY='{key}'\n") }
-}
-
-/// The servers of the instance `mcp`, all but one for visitors as well. What is slow to say what it offers is the
-/// editor's alone, so that other tests do not wait for it.
-fn mcp_servers(world: &World) -> String {
-    let (mcp, editor, users) = (&world.mcp, ["editor"], ["*", "anonymous"]);
-    let bearer = serde_json::json!({"bearer_secret": "FAKE_MCP_TOKEN"});
-    // It says of none of them that it only reads.
-    let called = [
-        "echo",
-        "get-tiny-image",
-        "get-structured-content",
-        "get-resource-reference",
-        "get-resource-links",
-        "get-annotated-message",
-        "trigger-long-running-operation",
-    ];
-    let mut tools: serde_json::Map<String, serde_json::Value> =
-        called.iter().map(|name| ((*name).to_owned(), serde_json::json!({"rule": "on"}))).collect();
-    tools.insert("get-sum".to_owned(), serde_json::json!({"parallel_safe": true, "rule": "on"}));
-    let client = serde_json::json!({
-        "token_url": format!("{mcp}/token"), "client_id": "espalier", "client_secret_secret": "FAKE_MCP_CLIENT",
-    });
-    serde_json::json!({
-        "everything": {"url": world.everything, "users": users, "tools": tools},
-        "tools": {"url": format!("{mcp}/tools"), "users": users, "auth": bearer, "timeout_ms": 2_000},
-        "oauth": {"url": format!("{mcp}/oauth"), "users": users, "auth": {"client_credentials": client}},
-        // Nothing listens on the port of the discard protocol.
-        "down": {"url": "http://127.0.0.1:9/mcp", "users": users, "contexts": editor},
-        "slow": {"url": format!("{mcp}/hang"), "users": users, "contexts": editor},
-        "giant": {"url": format!("{mcp}/giant"), "users": users, "contexts": editor},
-        "keyed": {"url": format!("{mcp}/tools"), "auth": bearer, "only": ["say"]},
-    })
-    .to_string()
-}
-
-fn env(name: &str) -> String {
-    std::env::var(name).unwrap_or_default()
+    logs().join(format!("{name}.log"))
 }
 
 fn private_file(path: &Path, text: &str) -> io::Result<()> {

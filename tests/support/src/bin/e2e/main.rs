@@ -22,14 +22,18 @@
 //! `ESPALIER_GROUP` (the process group of the main instance), `ESPALIER_ISSUER_KEYS` (what the issuers sign with) and
 //! `ESPALIER_ADMIN_KEY` (of the tenant `e2e`). Its exit code is ours, unless a secret of the instances is in what they
 //! have written: that fails. The Worker must have been built (`make build`): the instances do not build it. Runs in the
-//! root of the repository; logs go to `target/e2e/`.
+//! root of the repository; logs go to `target/e2e/`, or to the folder `E2E_LOGS`: harnesses that run side by side need
+//! one each.
 
 mod browser;
 mod everything;
 mod instance;
+mod variables;
 
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use espalier_test_support::{FakeLlm, FakeMcp, canary};
 use everything::Everything;
@@ -37,7 +41,13 @@ use instance::{Instance, Plan, World};
 use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
-const LOGS: &str = "target/e2e";
+/// Locked by the harness whose instances are starting.
+const STARTING: &str = "target/e2e.starting";
+
+/// The folder for logs.
+fn logs() -> PathBuf {
+    std::env::var_os("E2E_LOGS").map_or_else(|| "target/e2e".into(), PathBuf::from)
+}
 
 /// What the command line says.
 struct Arguments {
@@ -108,7 +118,7 @@ async fn run(arguments: &Arguments, state: &Path, instances: &mut Vec<Instance>)
     if !root.join("wrangler.toml").exists() {
         return Err("no wrangler.toml here: run me in the root of the repository".into());
     }
-    std::fs::create_dir_all(LOGS).map_err(|error| format!("{LOGS}: {error}"))?;
+    std::fs::create_dir_all(logs()).map_err(|error| format!("{}: {error}", logs().display()))?;
     let (llm, mcp) = (FakeLlm::start().await, FakeMcp::start().await);
     let everything = match arguments.instances.iter().any(|name| name == "mcp") {
         true => Some(Everything::start(&root).await?),
@@ -124,16 +134,19 @@ async fn run(arguments: &Arguments, state: &Path, instances: &mut Vec<Instance>)
     };
     let plans =
         arguments.instances.iter().map(|name| Plan::of(name, &world)).collect::<Result<Vec<_>, _>>()?;
+    // Two wranglers that start at the same moment take each other's internal ports: one after the other, those of other
+    // harnesses on this tree as well.
+    let starting = turn_to_start().await.map_err(|error| format!("{STARTING}: {error}"))?;
     let identity = instance::prepare(&plans, &world).await?;
     llm.publish("rsa", &identity.published(&["rsa"])).await;
     llm.publish("ec", &identity.published(&["ec"])).await;
     for plan in plans {
-        // One after the other: two wranglers that start at the same moment take each other's internal ports.
         instances.push(plan.start(&world)?);
         if let Some(instance) = instances.last() {
             instance.ready().await?;
         }
     }
+    drop(starting);
 
     let [program, words @ ..] = arguments.command.as_slice() else { return Err("no command".into()) };
     let mut command = Command::new(program);
@@ -150,6 +163,18 @@ async fn run(arguments: &Arguments, state: &Path, instances: &mut Vec<Instance>)
     let status = command.kill_on_drop(true).status().await.map_err(|error| format!("{program}: {error}"))?;
     secrets_are_kept(instances, &identity.admin_key)?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}
+
+/// The lock on [`STARTING`], which ends with the file.
+async fn turn_to_start() -> std::io::Result<File> {
+    let file = File::create(STARTING)?;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => tokio::time::sleep(Duration::from_millis(100)).await,
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
 }
 
 /// Whatever the command did: no log, no row, no event, no tree has a secret in it.

@@ -1,0 +1,104 @@
+//! The demo provider, as a newcomer meets it: no key, no network, and each shape of a turn for the asking.
+//!
+//! N-001 N-002 N-012 N-014 N-054 N-112 N-113 N-121 N-222
+
+use espalier_test_support::case::first;
+use espalier_test_support::{Client, Event, env, json, story, tree};
+
+/// A new user asks the demo instance; the questions are those that the page offers as examples.
+async fn ask(question: &str) -> (Client, Vec<Event>) {
+    let client = Client::anonymous_at(&env("ESPALIER_DEMO_URL")).await;
+    let events = client.chat(&json!({ "content": question })).await.turn().await;
+    let done = first(&events, "done");
+    assert_eq!(done.text("finish_reason"), "stop", "{}", story(&events).join("\n"));
+
+    let messages = client.messages(first(&events, "session").text("thread_id")).await;
+    assert_eq!(messages[1]["id"], done.data["message_id"]);
+    tree::assert_matches(&events, &messages[1]["execution_tree"]);
+    (client, events)
+}
+
+/// What the root said last.
+fn answer(events: &[Event]) -> String {
+    let last =
+        events.iter().rposition(|event| event.kind == "model_call_update" && event.text("status") == "start");
+    let chunks = events[last.unwrap_or_default()..].iter().filter(|event| event.kind == "chunk");
+    chunks.map(|chunk| chunk.text("content")).collect()
+}
+
+/// Whether the second tool of this name started before the first one ended.
+fn overlap(events: &[Event], first: &str, second: &str) -> bool {
+    let at = |name: &str, status: &str| {
+        events.iter().position(|event| event.is("tool_call_update", &[("name", name), ("status", status)]))
+    };
+    at(second, "start") < at(first, "end")
+}
+
+#[tokio::test]
+async fn a_question_has_an_answer_that_says_whose_it_is() {
+    let (_, events) = ask("What is an espalier?").await;
+    let session = first(&events, "session");
+    assert_eq!(session.text("provider"), "demo");
+    assert!(!events.iter().any(|event| event.kind == "tool_call_update"));
+    assert!(events.iter().filter(|event| event.kind == "chunk").count() > 1, "it streams");
+    assert!(answer(&events).to_lowercase().contains("demo"), "{}", answer(&events));
+}
+
+#[tokio::test]
+async fn a_calculation_is_a_tool_call() {
+    let (_, events) = ask("What is 17 * 23?").await;
+    let ends = tree::ends(&events, "calculate");
+    assert_eq!(ends.len(), 1);
+    assert_eq!(ends[0].text("result"), "391");
+    assert!(answer(&events).contains("391"), "{}", answer(&events));
+}
+
+#[tokio::test]
+async fn two_questions_are_two_calls_at_once() {
+    let (_, events) = ask("What time is it, and what is 2^10?").await;
+    assert_eq!(tree::ends(&events, "calculate")[0].text("result"), "1024");
+    assert_eq!(tree::ends(&events, "current_time").len(), 1);
+    assert!(overlap(&events, "current_time", "calculate") || overlap(&events, "calculate", "current_time"));
+    assert!(answer(&events).contains("1024"), "{}", answer(&events));
+}
+
+#[tokio::test]
+async fn work_that_can_be_divided_becomes_nested_subtasks() {
+    let (_, events) = ask("Research apples, pears and figs, then compare them").await;
+    let subtasks = tree::starts(&events, "run_subtask");
+    assert!(subtasks.len() >= 3, "{}", story(&events).join("\n"));
+    let deepest = events.iter().filter_map(|event| event.data["depth"].as_u64()).max();
+    assert!(deepest >= Some(1), "{}", story(&events).join("\n"));
+    let said = events.iter().map(|event| event.data.to_string()).collect::<String>();
+    for fruit in ["apples", "pears", "figs"] {
+        assert!(said.contains(fruit), "{fruit}");
+    }
+    let cost = first(&events, "cost_summary");
+    assert_eq!(cost.data["subtasks"], subtasks.len());
+}
+
+// Deterministic: what is asked twice is answered twice in the same way, but for the time of day.
+#[tokio::test]
+async fn the_same_question_has_the_same_answer() {
+    let question = "Research apples, pears and figs, then compare them";
+    let ((_, once), (_, twice)) = (ask(question).await, ask(question).await);
+    assert_eq!(answer(&once), answer(&twice));
+    let tools = |events: &[Event]| {
+        let starts = events.iter().filter(|event| event.is("tool_call_update", &[("status", "start")]));
+        let mut starts: Vec<String> =
+            starts.map(|start| format!("{} {}", start.text("name"), start.data["args"])).collect();
+        starts.sort();
+        starts
+    };
+    assert_eq!(tools(&once), tools(&twice));
+}
+
+// The demo model reads the conversation like any other.
+#[tokio::test]
+async fn a_conversation_goes_on() {
+    let (client, events) = ask("What is 17 * 23?").await;
+    let thread = first(&events, "session").text("thread_id");
+    let next = client.chat(&json!({ "thread_id": thread, "content": "What is 2 + 2?" })).await.turn().await;
+    assert_eq!(tree::ends(&next, "calculate")[0].text("result"), "4");
+    assert_eq!(client.messages(thread).await.len(), 4);
+}

@@ -1,0 +1,156 @@
+//! Collections that are searched by meaning as well, and PDFs in them: real D1, and stand-ins for the bindings of Workers
+//! AI and Vectorize, which are at Cloudflare only (`tests/workers_ai`).
+//!
+//! N-031 N-175
+
+use espalier_test_support::client::assert_problem;
+use espalier_test_support::http::Reply;
+use espalier_test_support::{Case, Client, Value, env, json, text};
+
+async fn somebody() -> Client {
+    Client::anonymous_at(&env("ESPALIER_AI_URL")).await
+}
+
+async fn collection(client: &Client) -> String {
+    let made =
+        client.post("/api/collections", &json!({ "name": "Cars" })).await.expect(201).await.json().await;
+    made["id"].as_str().unwrap_or_else(|| panic!("no id: {made}")).to_owned()
+}
+
+async fn post(client: &Client, collection: &str, body: &str) -> Reply {
+    let path = format!("/api/collections/{collection}/documents?name=a.md");
+    client.with("content-type", "text/markdown").send("POST", &path, body.to_owned()).await
+}
+
+async fn add(client: &Client, collection: &str, body: &str) -> String {
+    let added = post(client, collection, body).await.expect(201).await.json().await;
+    added["id"].as_str().unwrap_or_else(|| panic!("no id: {added}")).to_owned()
+}
+
+async fn found(client: &Client, collection: &str, query: &str) -> Vec<(String, f64)> {
+    let list = client.read(&format!("/api/collections/{collection}/search?q={query}")).await;
+    let of = |result: &Value| {
+        (result["text"].as_str().unwrap_or_default().to_owned(), result["score"].as_f64().unwrap_or_default())
+    };
+    list["results"].as_array().unwrap_or_else(|| panic!("no results: {list}")).iter().map(of).collect()
+}
+
+fn texts(found: &[(String, f64)]) -> Vec<&str> {
+    found.iter().map(|(text, _)| text.as_str()).collect()
+}
+
+const ENGINE: &str = "The automobile needs gasoline.";
+const HEALTH: &str = "A physician sees patients.";
+
+// N-031
+#[tokio::test]
+async fn what_means_the_same_is_found_without_a_word_in_common() {
+    let client = somebody().await;
+    let id = collection(&client).await;
+    let document = add(&client, &id, &format!("# Engine\n\n{ENGINE}\n\n# Health\n\n{HEALTH}\n")).await;
+    assert_eq!(found(&client, &id, "doctor").await, [(HEALTH.to_owned(), 1.0)]);
+    // Two of its two directions: one of them is the question's.
+    assert_eq!(found(&client, &id, "car").await, [(ENGINE.to_owned(), 0.707)]);
+    // Its words and its meaning find the same passage: once.
+    assert_eq!(texts(&found(&client, &id, "gasoline").await), [ENGINE]);
+    // What is nearest is no answer where it is not near.
+    assert_eq!(found(&client, &id, "espalier").await, []);
+
+    // The passage is part of what the model is told.
+    let case = Case::of(client.clone());
+    case.script("", [text("Fill it up.")]).await;
+    case.chat_with(&json!({ "content": case.said("Car?", ""), "collections": [id] })).await;
+    let sent = case.requests("").await.requests[0].body.to_string();
+    assert!(sent.contains(ENGINE) && !sent.contains(HEALTH), "{sent}");
+
+    // Nobody else finds it, and nobody at all once it is gone.
+    let other = somebody().await;
+    let theirs = collection(&other).await;
+    assert_eq!(found(&other, &theirs, "car").await, []);
+    client.send("DELETE", &format!("/api/collections/{id}/documents/{document}"), "").await.expect(204).await;
+    assert_eq!(found(&client, &id, "car").await, []);
+    add(&client, &id, ENGINE).await;
+    let of_another = collection(&client).await;
+    assert_eq!(found(&client, &of_another, "car").await, [], "each collection by itself");
+    client.send("DELETE", &format!("/api/collections/{id}"), "").await.expect(204).await;
+    let gone = client.get(&format!("/api/collections/{id}/search?q=car")).await;
+    assert_problem(gone, 404, "collection_not_found", None).await;
+}
+
+// A document that cannot be embedded is refused whole, and a question that cannot is looked up by its words.
+#[tokio::test]
+async fn a_model_that_is_away_costs_meaning_and_nothing_else() {
+    let client = somebody().await;
+    let id = collection(&client).await;
+    let refused = post(&client, &id, &format!("{ENGINE}\n\nThis is unembeddable.")).await;
+    assert_problem(refused, 500, "internal", None).await;
+    let documents = client.read(&format!("/api/collections/{id}/documents")).await;
+    assert_eq!(documents["documents"], json!([]), "nothing of it is left");
+    assert_eq!(found(&client, &id, "gasoline").await, []);
+    add(&client, &id, ENGINE).await;
+    assert_eq!(texts(&found(&client, &id, "unembeddable+gasoline").await), [ENGINE]);
+    assert_eq!(found(&client, &id, "unembeddable+car").await, []);
+}
+
+// More pieces than the model takes at once, all of them found and all of them forgotten.
+#[tokio::test]
+async fn a_document_of_many_pieces() {
+    let client = somebody().await;
+    let id = collection(&client).await;
+    let section =
+        |at: usize| format!("# Part {at}\n\nOf {}.\n\n", if at == 205 { "petrol" } else { "nothing" });
+    let body: String = (1..=210).map(section).collect();
+    let document = add(&client, &id, &body).await;
+    assert_eq!(texts(&found(&client, &id, "fuel").await), ["Of petrol."]);
+    client.send("DELETE", &format!("/api/collections/{id}/documents/{document}"), "").await.expect(204).await;
+    assert_eq!(found(&client, &id, "fuel").await, []);
+}
+
+// N-175
+#[tokio::test]
+async fn a_pdf_is_read_where_something_reads_it() {
+    let client = somebody().await;
+    let id = collection(&client).await;
+    let post = async |body: &str| {
+        let path = format!("/api/collections/{id}/documents?name=pears.pdf");
+        client.with("content-type", "application/pdf").send("POST", &path, body.to_owned()).await
+    };
+    let added =
+        post("%PDF-1.7\n%# Pears\n%\n%They keep for 126 days.\n").await.expect(201).await.json().await;
+    assert_eq!(added["media_type"], "application/pdf");
+    assert_eq!(texts(&found(&client, &id, "126").await), ["They keep for 126 days."]);
+    for (body, status, code) in [
+        ("They keep for 126 days.", 400, "invalid_request"),
+        ("%PDF-1.7\n% encrypted", 400, "invalid_request"),
+        ("%PDF-1.7\n%  \n", 400, "invalid_request"),
+        ("%PDF-1.7\n% away", 500, "internal"),
+    ] {
+        assert_problem(post(body).await, status, code, None).await;
+    }
+    let documents = client.read(&format!("/api/collections/{id}/documents")).await;
+    assert_eq!(documents["documents"].as_array().map(Vec::len), Some(1), "what was refused is not there");
+}
+
+// Of documents that come together as many are embedded as the day has embeddings, and a question is one too.
+#[tokio::test]
+async fn a_day_has_so_many_embeddings() {
+    let client = somebody().await;
+    let id = collection(&client).await;
+    let body: String = (1..=60).map(|at| format!("# Part {at}\n\nOf nothing.\n\n")).collect();
+    let replies = futures::future::join_all((0..8).map(|_| post(&client, &id, &body))).await;
+    let mut added = 0;
+    for reply in replies {
+        match reply.status {
+            201 => added += 1,
+            _ => assert_problem(reply, 429, "quota_exceeded", None).await,
+        }
+    }
+    assert_eq!(added, 4, "of 250 embeddings, 60 each");
+    assert_eq!(client.read(&format!("/api/collections/{id}")).await["documents"], 4);
+    for _ in 0..10 {
+        found(&client, &id, "nothing").await;
+    }
+    let over = client.get(&format!("/api/collections/{id}/search?q=nothing")).await;
+    assert!(over.header("retry-after").parse::<u64>().is_ok_and(|seconds| seconds <= 86_400));
+    assert_problem(over, 429, "quota_exceeded", None).await;
+}

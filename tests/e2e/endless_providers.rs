@@ -1,0 +1,65 @@
+//! Providers that never come to an end: they drip, so that no silence is ever long enough, or send as fast as they are read.
+//! The turn ends all the same, the connection with it, and the memory of the instance stays what it was.
+
+#![cfg(target_os = "linux")]
+
+use espalier_test_support::case::first;
+use espalier_test_support::memory::resident;
+use espalier_test_support::{Case, Outcome, text};
+
+/// A third of what is sent in the rounds that are measured: what the collector has not got to yet, and nothing that stays.
+const MOST_GROWTH: u64 = 128 << 20;
+/// The turn's, at this instance.
+const WALL_CLOCK_MS: u64 = 20_000;
+
+/// What the model says first, then these bytes for ever: why the turn ended.
+async fn endless(bytes: &str, every_ms: u64) -> String {
+    let case = Case::new().await;
+    case.script("", [text("Once").dripping(bytes, every_ms)]).await;
+    let events = case.chat("Tell me a story").await;
+    // The connection is closed, and what was said before is kept.
+    case.llm.wait_for(&case.marker(""), 1, Outcome::Aborted).await;
+    assert_eq!(case.requests("").await.requests.len(), 1);
+    let said = case.stored(&events).await["content"].as_str().unwrap_or_default().to_owned();
+    assert!(said.starts_with("Once"), "{said:.40}");
+    assert!(events.len() < 200, "{} events", events.len());
+    match events.iter().find(|event| event.kind == "budget_exceeded") {
+        Some(event) => {
+            assert_eq!(event.data["limit"], WALL_CLOCK_MS);
+            event.text("reason").to_owned()
+        }
+        None => first(&events, "error").text("code").to_owned(),
+    }
+}
+
+// Each byte begins a new silence: only the turn's own clock is left to end it.
+#[tokio::test]
+async fn providers_that_drip() {
+    let ended =
+        futures::join!(endless(": still here\n\n", 20), endless("x", 20), endless("data: {}\n\n", 20),);
+    assert_eq!(ended, ["wall_clock"; 3].map(str::to_owned).into());
+}
+
+#[tokio::test]
+#[ignore = "measures the memory of the whole instance: `make e2e` runs it alone"]
+async fn providers_that_flood() {
+    // A line that never ends, and 128 MiB of what says nothing, each time. The first round makes the instance as large as
+    // it will be: what the platform read is garbage until it is collected.
+    let kilobytes = "x".repeat(64 << 10);
+    let mut before = 0;
+    for round in 0..4 {
+        assert_eq!(endless(&kilobytes, 0).await, "provider_protocol");
+        assert_eq!(endless(&format!(": {kilobytes}\n\n"), 0).await, "provider_protocol");
+        if round == 0 {
+            before = resident();
+            assert!(before > 0, "the processes of the instance are not found");
+        }
+    }
+    // The instance answers others.
+    let case = Case::new().await;
+    case.script("", [text("Hi.")]).await;
+    case.chat("Hello").await;
+    let growth = resident().saturating_sub(before);
+    println!("{} MB more in memory", growth >> 20);
+    assert!(growth < MOST_GROWTH, "{growth} bytes more");
+}

@@ -1,0 +1,47 @@
+//! The end-to-end tests against real workerd, as one binary: `make e2e`. A module is a subject, and
+//! `cargo test -p espalier --test e2e MODULE::` under the binary `e2e` of `espalier-test-support` runs one.
+//!
+//! All tests run in parallel against the same instances. A test that measures an instance, or takes something away from
+//! all of its users, is ignored here; `scripts/e2e-tests` runs those one after the other.
+
+// A helper may fail as its test does; clippy allows that in `#[test]` functions only.
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+
+mod auth;
+mod bad_configuration;
+mod bad_input;
+mod chat_back_compat;
+mod chat_budget;
+mod chat_direct;
+mod chat_with_subtasks;
+mod clients;
+mod collections;
+mod demo;
+mod durability;
+mod embeddings;
+mod endless_providers;
+mod files;
+mod headers;
+mod hostile;
+mod isolation;
+mod keys;
+mod long_term_memory;
+mod mcp;
+mod memory;
+mod models;
+mod on_hold;
+mod parked;
+mod plans;
+mod quotas;
+mod replace;
+mod sign_in;
+mod silent_readers;
+mod smoke_model;
+mod swarm;
+mod threads;
+mod tokens;
+mod turns;
+mod upgrades;
+mod visitors;
+mod web_tools;
+mod wires;

@@ -1,0 +1,217 @@
+//! Contexts, plans and projects, end to end: each execution mode, the user's word, a project from the first message on.
+//!
+//! B-003 B-005 B-006 B-013 B-022 B-044 B-045 B-046 B-047 B-048 B-049 B-055 B-056 B-062 B-064 B-098 B-101 B-115
+
+use espalier_test_support::case::first;
+use espalier_test_support::{Case, Event, Step, Value, call, calls, json, text, tree};
+
+fn kinds(events: &[Event]) -> Vec<&str> {
+    let flow = ["plan_", "step_", "executor_"];
+    events
+        .iter()
+        .map(|event| event.kind.as_str())
+        .filter(|kind| flow.iter().any(|of| kind.starts_with(of)))
+        .collect()
+}
+
+fn count(events: &[Event], kind: &str) -> usize {
+    events.iter().filter(|event| event.kind == kind).count()
+}
+
+fn makes_plan(case: &Case, mode: &str) -> (&'static str, Value) {
+    ("agent_create_plan", json!({"objective": case.said("Do it", "plan"), "execution_mode": mode}))
+}
+
+/// A planner's reply: steps whose instructions lead to the script of their own name.
+fn planned(case: &Case, steps: &[(&str, Option<&str>, &[&str])]) -> Step {
+    let step = |(id, tool, needs): &(&str, Option<&str>, &[&str])| {
+        let mut step = json!({"id": id, "title": id, "instructions": case.said(id, id), "depends_on": needs});
+        if let Some(tool) = tool {
+            step["tool"] = json!(tool);
+        }
+        step
+    };
+    let steps: Vec<Value> = steps.iter().map(step).collect();
+    call("finish_subtask", json!({"reasoning": case.said("Because.", "review"), "steps": steps}))
+}
+
+fn says(case: &Case, context: &str, content: &str, path: &str) -> Value {
+    json!({ "content": case.said(content, path), "chat_context": { "context_type": context } })
+}
+
+// B-003 B-044 B-059: a plan made and run in one turn, in waves.
+#[tokio::test]
+async fn a_plan_runs_at_once() {
+    let case = Case::new().await;
+    case.script("", [calls([makes_plan(&case, "auto_execute")]), text("All done.")]).await;
+    let steps: &[(&str, Option<&str>, &[&str])] =
+        &[("a", None, &[]), ("b", None, &[]), ("c", Some("list_projects"), &["a", "b"])];
+    case.script("plan", [planned(&case, steps)]).await;
+    case.script("a", [text("one")]).await;
+    case.script("b", [text("two")]).await;
+    case.script("c", [call("list_projects", json!({})), text("three")]).await;
+    let events = case.chat_with(&says(&case, "general", "Please", "")).await;
+    assert_eq!(kinds(&events)[..2], ["plan_created", "executor_start"]);
+    assert_eq!((count(&events, "step_start"), count(&events, "step_complete")), (3, 3));
+    let states: Vec<&str> =
+        events.iter().filter(|event| event.kind == "agent_state").map(|event| event.text("state")).collect();
+    assert_eq!(states, ["thinking", "thinking", "executing_plan", "thinking"]);
+    let c = &case.requests("c").await.requests[0].body.to_string();
+    assert!(c.contains("one") && c.contains("two"), "the last step knows what the others came to");
+    let end = tree::ends(&events, "agent_create_plan");
+    let told: Value = serde_json::from_str(end[0].text("result")).expect("a plan's result is JSON");
+    assert_eq!((&told["status"], &told["steps"][2]["result"]), (&json!("completed"), &json!("three")));
+    assert_eq!(first(&events, "done").text("finish_reason"), "stop");
+}
+
+// B-045 B-101 B-102 B-114: a draft waits; what the user says next, in words, changes it and then runs it.
+#[tokio::test]
+async fn a_draft_waits_for_the_users_word() {
+    let case = Case::new().await;
+    case.script("", [calls([makes_plan(&case, "draft_only")]), text("Shall I?")]).await;
+    // The second time the planner is asked it is for the change: a fresh level, so it says the same.
+    case.script("plan", [planned(&case, &[("a", None, &[])])]).await;
+    case.script("a", [text("one")]).await;
+    let events = case.chat_with(&says(&case, "project", "Plan it", "")).await;
+    assert_eq!(kinds(&events), ["plan_created", "plan_ready_for_review"]);
+    let last = events.iter().rfind(|event| event.kind == "agent_state").expect("a state");
+    assert_eq!(last.text("state"), "waiting_on_user");
+    let plan = first(&events, "plan_ready_for_review").data["plan"].clone();
+    let thread = first(&events, "session").text("thread_id").to_owned();
+    let say = |content: &str, path: &str| {
+        let mut body = says(&case, "project", content, path);
+        body["thread_id"] = json!(thread);
+        body
+    };
+    let act = |action: &str| {
+        call(
+            "agent_update_plan",
+            json!({"plan_id": plan["id"], "action": action, "changes": "a milestone first"}),
+        )
+    };
+
+    case.script("change", [act("change"), text("Like this?")]).await;
+    let events = case.chat_with(&say("Add a milestone first", "change")).await;
+    assert_eq!(kinds(&events), ["plan_ready_for_review"]);
+    let asked = case.requests("change").await.requests[0].body.to_string();
+    assert!(asked.contains("stored_plan") && asked.contains(plan["id"].as_str().unwrap_or_default()));
+    assert_eq!(first(&events, "plan_ready_for_review").data["plan"]["revision"], 2);
+
+    case.script("run", [act("run"), text("Done.")]).await;
+    let events = case.chat_with(&say("Yes, run it", "run")).await;
+    assert_eq!(kinds(&events), ["executor_start", "step_start", "step_complete", "executor_complete"]);
+
+    // It waits no more: the next turn has no tool for it.
+    case.script("after", [text("Fine.")]).await;
+    case.chat_with(&say("Thanks", "after")).await;
+    let after = &case.requests("after").await.requests[0].body;
+    assert!(!after["tools"].to_string().contains("agent_update_plan"), "{after}");
+    assert!(!after.to_string().contains("stored_plan"), "{after}");
+}
+
+// B-046 B-047 B-048 B-049
+#[tokio::test]
+async fn a_reviewer_decides() {
+    for (verdict, runs) in [("approved", true), ("needs_changes", false)] {
+        let case = Case::new().await;
+        case.script("", [calls([makes_plan(&case, "agent_review")]), text("So.")]).await;
+        case.script("plan", [planned(&case, &[("a", None, &[])])]).await;
+        case.script("review", [call("finish_subtask", json!({"verdict": verdict, "notes": "for a reason"}))])
+            .await;
+        case.script("a", [text("one")]).await;
+        let events = case.chat_with(&says(&case, "project", "Plan it", "")).await;
+        let review = first(&events, "plan_review");
+        assert_eq!((review.text("verdict"), review.text("notes")), (verdict, "for a reason"));
+        assert_eq!(count(&events, "step_start"), usize::from(runs));
+    }
+}
+
+// B-013 B-080 B-115: from the first message to a project that is there, read over HTTP.
+#[tokio::test]
+async fn a_project_is_created() {
+    let case = Case::new().await;
+    case.script("", [calls([makes_plan(&case, "auto_execute")]), text("Your project is there.")]).await;
+    let steps: &[(&str, Option<&str>, &[&str])] = &[
+        ("look", Some("list_templates"), &[]),
+        ("make", Some("create_project"), &[]),
+        ("publish", Some("publish_context_document"), &[]),
+    ];
+    case.script("plan", [planned(&case, steps)]).await;
+    case.script("look", [call("list_templates", json!({})), text("Software fits.")]).await;
+    let new = json!({"name": "Garden", "description": "A garden", "template_id": "template_software"});
+    // What it is called is not known before it is made: the script's next step cannot name it.
+    case.script("make", [call("create_project", new), text("Made.")]).await;
+    case.script("publish", [call("list_projects", json!({})), text("Published.")]).await;
+    let events = case.chat_with(&says(&case, "project_create", "Make a project", "")).await;
+    assert_eq!(count(&events, "step_complete"), 3);
+    let last = events.iter().rfind(|event| event.kind == "agent_state").expect("a state");
+    assert_eq!(last.text("state"), "thinking", "what the turn is for was reached");
+    let projects = case.client.read("/api/projects").await;
+    let project = &projects["projects"][0];
+    assert_eq!((&project["name"], &project["template_id"]), (&json!("Garden"), &json!("template_software")));
+    let id = project["id"].as_str().expect("an id").to_owned();
+    let detail = case.client.read(&format!("/api/projects/{id}")).await;
+    assert_eq!(detail["tasks"].as_array().map(Vec::len), Some(5));
+
+    // The next turn publishes the document, and a task is done.
+    let task = detail["tasks"][0]["id"].clone();
+    let publish = json!({"project_id": id, "title": "Brief", "content": "Roses."});
+    let update = json!({"task_id": task, "status": "done"});
+    case.script("go on", [call("publish_context_document", publish), text("There.")]).await;
+    let mut body = says(&case, "project_create", "Go on", "go on");
+    let events = case.chat_with(&body).await;
+    let last = events.iter().rfind(|event| event.kind == "agent_state").expect("a state");
+    assert_eq!(last.text("state"), "waiting_on_user", "this turn made no project");
+    case.script("done", [call("update_task", update), text("Done.")]).await;
+    body = says(&case, "task", "The first one is done", "done");
+    case.chat_with(&body).await;
+    let detail = case.client.read(&format!("/api/projects/{id}")).await;
+    assert_eq!(
+        (&detail["tasks"][0]["status"], &detail["documents"][0]["title"]),
+        (&json!("done"), &json!("Brief"))
+    );
+    let document = detail["documents"][0]["id"].as_str().expect("an id");
+    let document = case.client.read(&format!("/api/projects/{id}/documents/{document}")).await;
+    assert_eq!(document["content"], "Roses.");
+
+    // Somebody else sees none of it.
+    let other = Case::new().await;
+    assert_eq!(other.client.read("/api/projects").await, json!({"projects": []}));
+    other.client.get(&format!("/api/projects/{id}")).await.expect(404).await;
+    let templates = other.client.read("/api/templates").await;
+    assert_eq!(templates["templates"][0]["id"], "template_blank");
+}
+
+// B-062 B-064 B-065 CF-10, and what was used, by operation and context.
+#[tokio::test]
+async fn a_blank_message_and_what_was_used() {
+    let case = Case::new().await;
+    let events =
+        case.chat_with(&json!({"content": " ", "chat_context": {"context_type": "task_update"}})).await;
+    assert_eq!(first(&events, "agent_state").text("context_type"), "task");
+    assert_eq!(first(&events, "cost_summary").data["llm_calls"], 0);
+    let thread = first(&events, "session").text("thread_id").to_owned();
+    case.script("", [text("Hello.")]).await;
+    let mut body = case.says("Hello");
+    body["thread_id"] = json!(thread);
+    case.chat_with(&body).await;
+    assert_eq!(case.all_requests().await.requests.len(), 1, "no more call than the answer");
+    let usage = loop {
+        let usage = case.client.read("/api/usage?days=2").await;
+        if usage["usage"].as_array().is_some_and(|rows| rows.len() > 1) {
+            break usage;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    };
+    let row = |operation: &str| {
+        let rows = usage["usage"].as_array().into_iter().flatten();
+        let mut rows = rows.filter(|row| row["operation_type"] == operation);
+        rows.next().unwrap_or_else(|| panic!("{operation}: {usage:#}")).clone()
+    };
+    assert_eq!(
+        (&row("clarify_blank")["context_type"], &row("clarify_blank")["input_tokens"]),
+        (&json!("task"), &json!(0))
+    );
+    assert_eq!((&row("chat")["calls"], &row("chat")["context_type"]), (&json!(1), &json!("thread")));
+    case.client.get("/api/usage?days=91").await.expect(400).await;
+}
