@@ -1,6 +1,6 @@
 //! Which tools a turn's root is offered.
 
-use crate::calls::{agent_create_plan, agent_update_plan, intercepted};
+use crate::calls::{agent_create_plan, agent_update_plan, declarations};
 use crate::ports::Tools;
 use crate::profiles::ContextProfile;
 use crate::toolbelt::{Rule, ToolPolicy, ToolSpec, client};
@@ -32,7 +32,7 @@ pub fn offered(
     policy: &ToolPolicy,
     context: InContext,
 ) -> Vec<ToolSpec> {
-    let own = intercepted().into_iter().filter(|spec| context.has_call(&spec.name));
+    let own = declarations().into_iter().filter(|spec| context.has_call(&spec.name));
     let registered = tools.all().iter().filter(|tool| {
         !tool.is_of_some_contexts() || context.profile.tools.contains(&tool.spec().name.as_str())
     });

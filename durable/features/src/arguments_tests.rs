@@ -11,7 +11,7 @@ use crate::files::in_memory::InMemory as Files;
 use crate::projects::Projects;
 use crate::projects::in_memory::InMemory;
 use crate::tests::{At, everything};
-use engine::calls::{agent_create_plan, agent_update_plan, intercepted, memory, run_subtask};
+use engine::calls::{agent_create_plan, agent_update_plan, declarations, memory, run_subtask};
 use engine::memory::{AgentMemory, Overlay};
 use engine::ports::{ToolContext, ToolError, Tools};
 use engine::toolbelt::ToolSpec;
@@ -26,7 +26,7 @@ fn standard() -> Standard {
 }
 
 fn specs() -> Vec<ToolSpec> {
-    intercepted().into_iter().chain(standard().all().iter().map(|tool| tool.spec().clone())).collect()
+    declarations().into_iter().chain(standard().all().iter().map(|tool| tool.spec().clone())).collect()
 }
 
 /// A call as the engine makes it: what the model is told.

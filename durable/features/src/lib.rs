@@ -70,7 +70,7 @@ impl Tools for Standard {
 pub fn is_known(name: &str) -> bool {
     let standard = Standard::new(&Resources::default());
     let registered = standard.all().iter().map(|tool| tool.spec().clone());
-    let all = calls::intercepted()
+    let all = calls::declarations()
         .into_iter()
         .chain(registered)
         .chain(files::specs())

@@ -63,7 +63,7 @@ fn current_time_is_rfc_3339_in_utc() {
 fn types_take_what_the_published_schemas_allow() {
     let standard = Standard::new(&everything());
     let registered = standard.all().iter().map(|tool| tool.spec().clone());
-    let specs: Vec<ToolSpec> = intercepted().into_iter().chain(registered).collect();
+    let specs: Vec<ToolSpec> = declarations().into_iter().chain(registered).collect();
     let accepts = |name: &str, arguments: &Value| -> bool {
         let json = arguments.to_string();
         let result = match name {
@@ -227,7 +227,7 @@ proptest! {
             ..ToolPolicy::default()
         };
         let given = offered(&catalogue, &[], &policy, in_a_thread());
-        let intercepted = intercepted().into_iter().filter(|spec| !makes_plans(&spec.name));
+        let intercepted = declarations().into_iter().filter(|spec| !makes_plans(&spec.name));
         let registered: Vec<ToolSpec> = intercepted.chain(specs).collect();
         let is_in_all = |spec: &&ToolSpec| {
             spec.permission_class.is_some_and(|class| {

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
+use super::OwnCall;
 use crate::toolbelt::ToolError;
 use crate::toolbelt::arguments::{self, refused};
 use crate::toolbelt::declare;
@@ -10,6 +11,10 @@ use crate::toolbelt::{PermissionClass, ToolSpec};
 use wire::protocol::ExecutionMode;
 
 pub const NAME: &str = "agent_create_plan";
+
+/// Its facts: the plan is a level, and its steps are levels below it.
+pub(super) const CALL: OwnCall =
+    OwnCall { makes_plans: true, stands_for_inner: true, ..OwnCall::composite(NAME, 2) };
 
 /// The longest objective and the longest of the texts beside it, in characters, and how many of those there may be.
 const MAX_OBJECTIVE: usize = 4_000;

@@ -3,12 +3,17 @@
 use serde::Deserialize;
 use serde_json::json;
 
+use super::OwnCall;
 use crate::toolbelt::ToolError;
 use crate::toolbelt::arguments::{self, refused};
 use crate::toolbelt::declare;
 use crate::toolbelt::{PermissionClass, ToolSpec};
 
 pub const NAME: &str = "agent_update_plan";
+
+/// Its facts: the plan is a level, and its steps are levels below it.
+pub(super) const CALL: OwnCall =
+    OwnCall { makes_plans: true, stands_for_inner: true, ..OwnCall::composite(NAME, 2) };
 
 /// The longest description of a change, in characters.
 const MAX_CHANGES: usize = 4_000;

@@ -5,11 +5,15 @@ use std::rc::Rc;
 
 use serde_json::json;
 
+use super::{Carrier, OwnCall};
 use crate::toolbelt::declare;
 use crate::toolbelt::{PermissionClass, ToolSpec};
 use wire::model::RawValueEq;
 
 pub const NAME: &str = "finish_subtask";
+
+/// Its facts.
+pub(super) const CALL: OwnCall = OwnCall::plain(NAME, Carrier::Finish);
 
 /// The declaration for one subtask: its input schema is the schema that the caller asked for (N-068).
 pub fn spec(output_schema: &Rc<RawValueEq>) -> ToolSpec {

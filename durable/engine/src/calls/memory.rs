@@ -4,6 +4,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
+use super::{Carrier, OwnCall};
 use crate::memory::{AgentMemory, Overlay, check_write};
 use crate::toolbelt::ToolError;
 use crate::toolbelt::arguments;
@@ -13,6 +14,30 @@ use crate::toolbelt::{PermissionClass, ToolSpec};
 pub const LIST: &str = "memory_list";
 pub const READ: &str = "memory_read";
 pub const WRITE: &str = "memory_write";
+
+/// What a call does with the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    List,
+    Read,
+    Write,
+}
+
+/// Their facts.
+pub(super) const LIST_CALL: OwnCall = OwnCall::plain(LIST, Carrier::Memory(Operation::List));
+pub(super) const READ_CALL: OwnCall = OwnCall::plain(READ, Carrier::Memory(Operation::Read));
+pub(super) const WRITE_CALL: OwnCall = OwnCall::plain(WRITE, Carrier::Memory(Operation::Write));
+
+impl Operation {
+    /// Answers from the memory that the call sees. What it writes goes to its overlay.
+    pub fn run(self, json: &str, seen: &AgentMemory, overlay: &mut Overlay) -> Result<String, ToolError> {
+        match self {
+            Operation::List => list(json, seen),
+            Operation::Read => read(json, seen),
+            Operation::Write => write(json, overlay),
+        }
+    }
+}
 
 #[derive(Deserialize)]
 struct ListArguments {}

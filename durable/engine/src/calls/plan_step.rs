@@ -3,12 +3,22 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::{OwnCall, Settles};
 use crate::toolbelt::declare;
 use crate::toolbelt::{PermissionClass, ToolSpec};
 use wire::model::ToolCall;
 use wire::protocol::PlanStep;
 
 pub const NAME: &str = "plan_step";
+
+/// Its facts.
+pub(super) const CALL: OwnCall = OwnCall {
+    counts_as_subtask: true,
+    has_title: true,
+    stands_for_inner: true,
+    settles: Some(Settles::Step),
+    ..OwnCall::composite(NAME, 1)
+};
 
 /// What the service calls a step with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

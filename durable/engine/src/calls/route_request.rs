@@ -3,11 +3,15 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::{OwnCall, Settles};
 use crate::profiles::Role;
 use crate::toolbelt::declare;
 use crate::toolbelt::{PermissionClass, ToolSpec};
 
 pub const NAME: &str = "route_request";
+
+/// Its facts.
+pub(super) const CALL: OwnCall = OwnCall { settles: Some(Settles::Route), ..OwnCall::composite(NAME, 1) };
 
 /// Whose models suit a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
+use super::OwnCall;
 use crate::toolbelt::ToolError;
 use crate::toolbelt::arguments::{self, refused};
 use crate::toolbelt::declare;
@@ -10,6 +11,14 @@ use crate::toolbelt::{PermissionClass, ToolSpec};
 use wire::model::RawValueEq;
 
 pub const NAME: &str = "run_subtask";
+
+/// Its facts.
+pub(super) const CALL: OwnCall = OwnCall {
+    counts_as_subtask: true,
+    has_title: true,
+    stands_for_inner: true,
+    ..OwnCall::composite(NAME, 1)
+};
 
 /// What the model gives a subtask.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -123,7 +123,7 @@ mod tests {
     use crate::calls;
 
     fn spec(permission_class: Option<PermissionClass>) -> ToolSpec {
-        let mut spec = calls::intercepted().remove(0);
+        let mut spec = calls::declarations().remove(0);
         spec.permission_class = permission_class;
         spec
     }

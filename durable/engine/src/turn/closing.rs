@@ -3,7 +3,6 @@
 
 use super::Turn;
 use super::drive::take_parts;
-use super::plan;
 use super::record::{PendingCall, Record};
 use super::results::{end_event, failed, start_event, truncated};
 use crate::journal::{Commit, Entry, Fact};
@@ -50,7 +49,10 @@ impl Scope<'_> {
             }
             commit.events.push((format!("tool_end:{key}"), end_event(turn, id, &call, &place, &end)));
             if pending.since_ms.is_some() {
-                commit.events.extend(plan::step_complete(turn, &key, &call, StepStatus::Skipped, &end));
+                let composite = turn.composite(&call.name);
+                let told = composite
+                    .and_then(|composite| composite.ended(turn, &key, &call, StepStatus::Skipped, &end));
+                commit.events.extend(told);
             }
             commit.entries.push(Entry { at: key, elapsed_ms: now, fact: Fact::ToolEnded(end) });
         }

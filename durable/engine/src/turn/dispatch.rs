@@ -13,7 +13,7 @@ use futures::future::{Either, select, try_join_all};
 use futures::pin_mut;
 
 use super::closing::{Scope, foresee};
-use super::interceptors::Interceptor;
+use super::composite::{Outcome, Running};
 use super::keys::call_key;
 use super::machine::Level;
 use super::order::Order;
@@ -24,9 +24,9 @@ use super::results::{
     DENIED, UNASKED, UNKNOWN, end_event, failed, start_event, told_arguments, told_by_client,
     too_long_to_show, truncated,
 };
-use super::{Halt, Turn, plan, step, subtask};
+use super::{Halt, Turn};
 use crate::budget::Exceeded;
-use crate::calls;
+use crate::calls::{self, Carrier, memory};
 use crate::journal::{Answer, Commit, Entry, Fact, ToolEnd};
 use crate::memory::{MAX_TURN_BYTES, Overlay};
 use crate::ports::{ToolContext, ToolError};
@@ -167,7 +167,7 @@ impl<'a> Round<'a> {
     }
 
     fn reserve(&self, reservation: &mut Reservation<'_>, call: &ToolCall) -> Result<(), Exceeded> {
-        reservation.tool_call(self.level.place.depth == 0, Interceptor::is_subtask(&call.name))
+        reservation.tool_call(self.level.place.depth == 0, is_subtask(call))
     }
 
     /// Whether a person must allow this call before it starts. What was asked once stays asked, whatever was allowed
@@ -187,14 +187,8 @@ impl<'a> Round<'a> {
         let found = self.level.belt.find(&call.name).filter(|spec| self.turn.spec.policy.allows(spec));
         let spec = found.ok_or_else(|| self.level.belt.refusal(&call.name))?;
         let limit = self.turn.spec.limits.depth;
-        let deeper =
-            matches!(Interceptor::of(&call.name), Some(Interceptor::RunSubtask | Interceptor::Route));
-        if deeper && self.level.place.depth >= limit {
+        if self.level.place.depth.saturating_add(calls::levels(&call.name)) > limit {
             return Err(format!("depth limit: subtasks may nest {limit} deep, do this work here"));
-        }
-        // A plan is one level, its steps are the next one.
-        if calls::makes_plans(&call.name) && self.level.place.depth + 2 > limit {
-            return Err(format!("depth limit: levels may nest {limit} deep, which has no room for a plan"));
         }
         if spec.runs_at == RunsAt::Client {
             self.turn.check_arguments(spec, &call.arguments)?;
@@ -247,55 +241,38 @@ impl<'a> Round<'a> {
         };
         let turn = self.turn;
         let outside = spec.runs_at == RunsAt::Client;
-        // A level's own calls count as running; a call that waits for its client does not run.
-        let _runs = (!outside && !calls::is_level(&call.name)).then(|| Tally::of(&turn.busy));
+        // The calls within a composite call count as running, the composite call itself does not. A call that waits for its
+        // client does not run.
+        let _runs = (!outside && calls::levels(&call.name) == 0).then(|| Tally::of(&turn.busy));
         let lock = spec.exclusive_lock.as_deref().map(|name| turn.lock(name));
         let _held = match &lock {
             Some(lock) => Some(lock.lock().await),
             None => None,
         };
         let began_ms = turn.ports.clock.now_ms();
-        let (mut overlay, mut waited_ms) = (Overlay::new(), None);
-        let (mut cut, mut partial) = (false, false);
+        let mut waited_ms = None;
         let seen = Rc::new(Seen::new(Rc::clone(&self.versions.borrow())));
-        let result = match Interceptor::of(&call.name) {
-            Some(Interceptor::RunSubtask) => {
-                subtask::run(turn, self.level, &key, &call.arguments, &mut overlay).await?
-            }
-            Some(Interceptor::CreatePlan) => {
-                plan::create(turn, self.level, &key, &call.arguments, &mut overlay).await?
-            }
-            Some(Interceptor::UpdatePlan) => {
-                plan::update(turn, self.level, &key, &call.arguments, &mut overlay).await?
-            }
-            Some(Interceptor::Route) => Ok(plan::route(turn, self.level, &key).await?),
-            Some(Interceptor::PlanStep) => {
-                let run = step::run(turn, self.level, &key, &call.arguments).await?;
-                (overlay, cut, partial) = (run.overlay, run.cut, run.partial);
-                run.result
-            }
-            Some(Interceptor::FinishSubtask) => match self.level.schema() {
-                Some(schema) => self.finish(schema, &call.arguments),
-                None => Err(ToolError(self.level.belt.refusal(&call.name))),
-            },
-            Some(Interceptor::Memory(memory)) => {
-                let result = memory.run(&call.arguments, &self.level.memory, &mut overlay);
-                match turn.record.borrow().memory_has_room(&overlay) {
-                    true => result,
-                    false => {
-                        overlay.clear();
-                        let limit = MAX_TURN_BYTES;
-                        Err(ToolError(format!("the memory is full: a turn may write {limit} bytes in all")))
+        let Outcome { result, overlay, partial, cut_off } =
+            match calls::own(&call.name).map(|own| own.carrier) {
+                Some(Carrier::Composite) => match turn.composite(&call.name) {
+                    Some(composite) => {
+                        let (parent, key) = (self.level, key.as_str());
+                        composite.run(Running { turn, parent, key, arguments: &call.arguments }).await?
                     }
+                    None => Outcome::of(Err(ToolError(self.level.belt.refusal(&call.name)))),
+                },
+                Some(Carrier::Finish) => Outcome::of(match self.level.schema() {
+                    Some(schema) => self.finish(schema, &call.arguments),
+                    None => Err(ToolError(self.level.belt.refusal(&call.name))),
+                }),
+                Some(Carrier::Memory(operation)) => self.remember(operation, &call.arguments),
+                None if outside => {
+                    let (answer, waited) = turn.answered(&key, Awaited::Client).await;
+                    waited_ms = Some(waited);
+                    Outcome::of(told_by_client(answer))
                 }
-            }
-            None if outside => {
-                let (answer, waited) = turn.answered(&key, Awaited::Client).await;
-                waited_ms = Some(waited);
-                told_by_client(answer)
-            }
-            None => self.run_tool(&spec, &key, call, &seen).await,
-        };
+                None => Outcome::of(self.run_tool(&spec, &key, call, &seen).await),
+            };
         let duration_ms = waited_ms.unwrap_or_else(|| turn.ports.clock.now_ms().saturating_sub(began_ms));
         let (content, is_error) = match result {
             Ok(content) => (content, false),
@@ -305,13 +282,13 @@ impl<'a> Round<'a> {
         let end = ToolEnd { content, is_error, partial, overlay, versions: seen.learnt(), duration_ms };
         let mut reservation = turn.reserve_room();
         let within = format!("{key}-");
-        let scope = Scope { within: &within, told: &step::cut_off };
-        let below = if cut { scope.result_bytes(turn) } else { 0 };
+        let scope = cut_off.as_ref().map(|told| Scope { within: &within, told });
+        let below = scope.as_ref().map_or(0, |scope| scope.result_bytes(turn));
         if let Err(exceeded) = reservation.result(end.content.len() + below) {
             return turn.exceed(exceeded);
         }
         turn.alive()?;
-        let mut commit = if cut { scope.close(turn) } else { Commit::default() };
+        let mut commit = scope.map(|scope| scope.close(turn)).unwrap_or_default();
         let closes_more = !commit.entries.is_empty();
         let end = self.note_end(&mut commit, &key, call, end, turn.elapsed_ms());
         if closes_more {
@@ -319,6 +296,17 @@ impl<'a> Round<'a> {
         }
         reservation.commit(commit)?;
         Ok(Some((index, end)))
+    }
+
+    /// Carries a call of the memory out, where the turn has room for what it writes.
+    fn remember(&self, operation: memory::Operation, arguments: &str) -> Outcome {
+        let mut overlay = Overlay::new();
+        let result = operation.run(arguments, &self.level.memory, &mut overlay);
+        if self.turn.record.borrow().memory_has_room(&overlay) {
+            return Outcome { overlay, ..Outcome::of(result) };
+        }
+        let full = format!("the memory is full: a turn may write {MAX_TURN_BYTES} bytes in all");
+        Outcome::of(Err(ToolError(full)))
     }
 
     async fn run_tool(
@@ -381,7 +369,7 @@ impl<'a> Round<'a> {
     /// A call that was let in: its reservation and its start, and what it waits for. `now` is the same for all that are
     /// let in together: by that a page knows that they run side by side.
     fn note_reserved(&self, commit: &mut Commit, key: &str, call: &ToolCall, spec: &ToolSpec, now: u64) {
-        let subtask = Interceptor::is_subtask(&call.name);
+        let subtask = is_subtask(call);
         let place = self.level.place.clone();
         let started = Fact::ToolStarted { place, subtask };
         commit.entries.push(Entry { at: key.to_owned(), elapsed_ms: now, fact: started });
@@ -424,7 +412,8 @@ impl<'a> Round<'a> {
             (*awaits, *expires_at) = (Some(Awaited::Client), until);
         }
         commit.events.push((format!("tool_start:{key}"), event));
-        commit.events.extend(plan::step_start(self.turn, key, call));
+        let composite = self.turn.composite(&call.name);
+        commit.events.extend(composite.and_then(|composite| composite.started(self.turn, key, call)));
     }
 
     /// The entry's time is given, so that a refused call starts at the same millisecond in the event and in the tree.
@@ -433,8 +422,15 @@ impl<'a> Round<'a> {
         commit.entries.push(Entry { at: key.to_owned(), elapsed_ms: now, fact });
         let event = end_event(self.turn, self.turn.ids.tool_call(key), call, &self.level.place, &end);
         commit.events.push((format!("tool_end:{key}"), event));
-        commit.events.extend(plan::step_complete(self.turn, key, call, step_status(&end), &end));
-        commit.events.extend(plan::tool_executed(self.turn, self.level, key, call, &end));
+        let composite = self.turn.composite(&call.name);
+        let told =
+            composite.and_then(|composite| composite.ended(self.turn, key, call, step_status(&end), &end));
+        commit.events.extend(told);
+        commit.events.extend(self.turn.told_around(self.level, key, call, &end));
         end
     }
+}
+
+fn is_subtask(call: &ToolCall) -> bool {
+    calls::own(&call.name).is_some_and(|own| own.counts_as_subtask)
 }

@@ -9,6 +9,7 @@ use std::mem;
 use super::Turn;
 use super::closing::{Scope, foresee};
 use super::machine::{Level, LevelEnd, answer};
+use super::plan::Voice;
 use super::record::{PendingCall, Record};
 use super::results::failed;
 use crate::journal::{Commit, ToolEnd, TurnEnd, TurnStop, told_result};
@@ -54,7 +55,7 @@ fn by_itself(turn: &Turn, finish_reason: FinishReason, history: Vec<Message>) ->
         commit.events.push(("state:waiting".to_owned(), state));
     }
     let content = last.root_texts.join("\n\n");
-    if turn.swarm.get() && last.has_plan() {
+    if turn.voice() == Voice::Swarm && last.has_plan() {
         let complete = Event::SwarmComplete { result: content.clone() };
         commit.events.push(("swarm_complete".to_owned(), complete));
     }

@@ -3,10 +3,10 @@
 
 use std::rc::Rc;
 
-use super::interceptors::Interceptor;
 use super::keys::{Digest, LevelPath};
 use super::open::Opening;
 use super::prune::{fixed_tokens, messages_tokens, prune};
+use crate::calls::{self, Carrier};
 use crate::journal::{ModelOutcome, ToolEnd};
 use crate::memory::{AgentMemory, Overlay};
 use crate::profiles::{Limits, Role};
@@ -50,6 +50,26 @@ enum State {
     Done(LevelEnd),
 }
 
+/// How a level ends at its limit of iterations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AtLimit {
+    /// The limit is a failure.
+    Fails,
+    /// The level returns its partial result.
+    Returns,
+}
+
+/// Whether the level sends less than its messages, because the provider found them too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shortening {
+    /// It sends them as they are.
+    No,
+    /// It sends half of them, and the newest once more: the call before came to nothing.
+    Again,
+    /// It sends half of them.
+    Done,
+}
+
 /// What a level starts from.
 pub(super) struct LevelStart {
     pub(super) path: LevelPath,
@@ -64,8 +84,7 @@ pub(super) struct LevelStart {
     pub(super) belt: Toolbelt,
     /// What the level's result must satisfy: it then ends only with `finish_subtask`.
     pub(super) schema: Option<Rc<OutputSchema>>,
-    /// What is journaled with a child level's first model call. Absent at the root, which entry 0 freezes, and in the
-    /// level that a running plan is, which asks no model.
+    /// The journal has it with a child level's first model call. Absent at the root, which entry 0 freezes.
     pub(super) opening: Option<Rc<Opening>>,
     pub(super) memory: AgentMemory,
     pub(super) digest: Digest,
@@ -91,17 +110,13 @@ pub(super) struct Level {
     message_tokens: u64,
     iterations: u32,
     schema: Option<Rc<OutputSchema>>,
-    partial: bool,
+    at_limit: AtLimit,
     /// Results that did not satisfy the schema, and what was wrong with the last one.
     rejected: u32,
     objection: String,
-    /// Whether the provider has found the messages too long.
-    shortened: bool,
-    /// Whether the newest messages were sent already, in a call that came to nothing.
-    again: bool,
-    /// The last reply was prose in a level that ends only with a call.
-    wants_call: bool,
-    only_speaks: bool,
+    shortening: Shortening,
+    /// Whether the next reply may, must or must not call. It must after prose in a level that ends only with a call.
+    tool_choice: ToolChoice,
     limits: Limits,
     digest: Digest,
     state: State,
@@ -111,11 +126,14 @@ impl Level {
     pub(super) fn new(start: LevelStart, limits: Limits) -> Self {
         let LevelStart { path, place, models, model, system, history, instructions, belt, .. } = start;
         let LevelStart { schema, opening, memory, digest, .. } = start;
-        let partial = opening.as_ref().is_some_and(|opening| opening.spec.partial);
+        let at_limit = match opening.as_ref().is_some_and(|opening| opening.spec.partial) {
+            true => AtLimit::Returns,
+            false => AtLimit::Fails,
+        };
         // A model that cannot call has nothing to call, whatever it writes (N-170).
         let belt = if model.calls() { belt } else { Toolbelt::new([]) };
         let tools =
-            belt.definitions(|spec| place.depth < limits.depth || !Interceptor::RunSubtask.is(&spec.name));
+            belt.definitions(|spec| place.depth.saturating_add(calls::levels(&spec.name)) <= limits.depth);
         let message_tokens = limits.history_tokens.saturating_sub(fixed_tokens(&system, &tools));
         let own_from = history.len();
         let digest = digest.with(&system).with(&instructions.text());
@@ -137,13 +155,11 @@ impl Level {
             message_tokens,
             iterations: 0,
             schema,
-            partial,
+            at_limit,
             rejected: 0,
             objection: "finish_subtask was never called".to_owned(),
-            shortened: false,
-            again: false,
-            wants_call: false,
-            only_speaks: false,
+            shortening: Shortening::No,
+            tool_choice: ToolChoice::Auto,
             limits,
             digest,
             state: State::Model,
@@ -162,7 +178,7 @@ impl Level {
             State::Model if self.iterations >= self.limits.iterations => {
                 Step::Finish(match self.schema.is_some() {
                     true => LevelEnd::SchemaNotSatisfied(self.objection.clone()),
-                    false if self.partial => LevelEnd::Partial(self.so_far()),
+                    false if self.at_limit == AtLimit::Returns => LevelEnd::Partial(self.so_far()),
                     false => LevelEnd::IterationLimit(self.limits.iterations),
                 })
             }
@@ -171,12 +187,7 @@ impl Level {
                 system: Rc::clone(&self.system),
                 messages: self.sent(),
                 tools: Rc::clone(&self.tools),
-                // A model that answered in prose where only a tool ends the level is told so, in words and here.
-                tool_choice: match (self.wants_call, self.only_speaks) {
-                    (true, _) => ToolChoice::Required,
-                    (false, true) => ToolChoice::None,
-                    (false, false) => ToolChoice::Auto,
-                },
+                tool_choice: self.tool_choice,
                 response_schema: None,
                 max_output_tokens: self.limits.bounds_output().then_some(self.limits.output_tokens),
             }),
@@ -202,7 +213,7 @@ impl Level {
     /// From here on the level makes so many model calls at most, and ends with what it has then.
     pub(super) fn in_simple_loop(&mut self, iterations: u32) {
         self.limits.iterations = self.iterations.saturating_add(iterations);
-        self.partial = true;
+        self.at_limit = AtLimit::Returns;
     }
 
     /// From here on the level asks these models.
@@ -222,12 +233,12 @@ impl Level {
 
     /// From here on the level is asked to speak and not to call.
     pub(super) fn only_speak(&mut self) {
-        self.only_speaks = true;
+        self.tool_choice = ToolChoice::None;
     }
 
     /// Whether a call is out of order, whatever the level has.
     pub(super) fn only_speaks(&self) -> bool {
-        self.only_speaks
+        self.tool_choice == ToolChoice::None
     }
 
     /// The key of the calls that are made next in the model's place.
@@ -253,12 +264,12 @@ impl Level {
 
     /// Halves what is sent from now on, where that is possible and was not done before.
     fn shorten(&mut self) -> bool {
-        if self.shortened {
+        if self.shortening != Shortening::No {
             return false;
         }
         let before = self.sent();
         self.message_tokens = messages_tokens(&before) / 2;
-        (self.shortened, self.again) = (true, true);
+        self.shortening = Shortening::Again;
         self.digest = self.digest.with("shortened");
         self.sent().len() < before.len()
     }
@@ -266,7 +277,9 @@ impl Level {
     /// Takes the outcome of a model call.
     pub(super) fn apply_model(&mut self, outcome: ModelOutcome) {
         self.iterations += 1;
-        self.again = false;
+        if self.shortening == Shortening::Again {
+            self.shortening = Shortening::Done;
+        }
         let reply = match outcome {
             ModelOutcome::Failed { error, said }
                 if error.kind == ModelErrorKind::ContextTooLong && said.is_empty() && self.shorten() =>
@@ -289,7 +302,9 @@ impl Level {
         let ModelReply { text, tool_calls, finish, raw, .. } = reply;
         let calls: Rc<[ToolCall]> = tool_calls.iter().cloned().collect();
         self.push(Message::Assistant { content: text.clone(), tool_calls, raw });
-        self.wants_call = false;
+        if self.tool_choice == ToolChoice::Required {
+            self.tool_choice = ToolChoice::Auto;
+        }
         self.state = match (calls.is_empty(), self.schema.is_some()) {
             (false, _) => State::Tools(calls),
             (true, _) if finish == ReplyFinish::Pause => State::Model,
@@ -298,7 +313,7 @@ impl Level {
                 // Prose is not a result here (N-069): the level goes on until it finishes or its iterations end.
                 let reminder = self.opening.as_ref().map(|opening| opening.spec.reminder.clone());
                 self.push(Message::User { content: reminder.unwrap_or_default().into() });
-                self.wants_call = true;
+                self.tool_choice = ToolChoice::Required;
                 State::Model
             }
         };
@@ -319,7 +334,9 @@ impl Level {
 
     /// The end that this round's `finish_subtask` calls brought: the first accepted one, or one rejection too many.
     fn finished(&mut self, calls: &[ToolCall], results: &[ToolEnd]) -> Option<LevelEnd> {
-        let finishes = |(call, _): &(&ToolCall, &ToolEnd)| Interceptor::FinishSubtask.is(&call.name);
+        let finishes = |(call, _): &(&ToolCall, &ToolEnd)| {
+            calls::own(&call.name).is_some_and(|own| own.carrier == Carrier::Finish)
+        };
         for (call, result) in calls.iter().zip(results).filter(finishes).filter(|_| self.schema.is_some()) {
             if !result.is_error {
                 return Some(LevelEnd::Structured(call.arguments.clone()));
@@ -341,7 +358,8 @@ impl Level {
 
     /// Whether the next model call follows the results of a round.
     pub(super) fn has_new_results(&self) -> bool {
-        !self.again && matches!(self.messages.last().map(Rc::as_ref), Some(Message::Tool { .. }))
+        self.shortening != Shortening::Again
+            && matches!(self.messages.last().map(Rc::as_ref), Some(Message::Tool { .. }))
     }
 
     /// What the level's result must satisfy.
@@ -409,7 +427,7 @@ mod tests {
                 system: "system".into(),
                 history: vec![Rc::clone(&before)],
                 instructions: "now".into(),
-                belt: Toolbelt::new(calls::intercepted()),
+                belt: Toolbelt::new(calls::declarations()),
                 schema: None,
                 opening: None,
                 memory: AgentMemory::default(),
@@ -428,9 +446,15 @@ mod tests {
         assert_eq!((&*request.system, request.model.model.as_str()), ("system", "m"));
         let now = Rc::new(Message::User { content: "now".into() });
         assert_eq!(request.messages, [Rc::clone(&before), now]);
-        let offered: Vec<_> = calls::intercepted().iter().map(ToolSpec::definition).collect();
+        let offered: Vec<_> = calls::declarations().iter().map(ToolSpec::definition).collect();
         assert_eq!(*request.tools, offered);
-        assert_eq!(*asked(3).tools, offered[1..], "run_subtask is not offered where it would be refused");
+        let deepest = offered.iter().filter(|tool| calls::levels(&tool.name) == 0).cloned();
+        let deepest: Vec<_> = deepest.collect();
+        assert_eq!(
+            (deepest.len(), &*asked(3).tools),
+            (3, &*deepest),
+            "calls that would be refused are not offered"
+        );
         assert!(matches!(level(0, 0).next(), Step::Finish(LevelEnd::IterationLimit(0))));
     }
 }

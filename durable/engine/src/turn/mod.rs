@@ -5,10 +5,10 @@
 //! platform.
 
 mod closing;
+mod composite;
 mod dispatch;
 mod drive;
 mod ending;
-mod interceptors;
 pub(crate) mod keys;
 mod machine;
 mod open;
@@ -35,10 +35,12 @@ use futures::lock::Mutex;
 use futures::task::AtomicWaker;
 use futures::{FutureExt, pin_mut};
 
+use self::composite::Composites;
 use self::keys::{Digest, LevelPath, WireIds};
 use self::machine::{Level, LevelStart};
 use self::record::Record;
 use self::replay::Replay;
+use crate::calls::{agent_create_plan, agent_update_plan, plan_step, route_request, run_subtask};
 use crate::journal::{Commit, Entry, Fact, Parking, TurnSpec, TurnStop};
 use crate::memory::AgentMemory;
 use crate::ports::{LogError, Ports};
@@ -55,6 +57,15 @@ pub use self::prune::request_tokens;
 const MAX_FRUITLESS_RESUMPTIONS: u32 = 3;
 const MAX_RESUMPTIONS: u32 = 20;
 
+/// The calls that contain levels. A new kind of them is a file and a line here.
+const COMPOSITES: Composites = &[
+    (run_subtask::NAME, &subtask::Subtask),
+    (agent_create_plan::NAME, &plan::Create),
+    (agent_update_plan::NAME, &plan::Update),
+    (plan_step::NAME, &step::Step),
+    (route_request::NAME, &plan::Route),
+];
+
 /// One turn, from entry 0 to `done`.
 pub struct Turn {
     spec: Rc<TurnSpec>,
@@ -68,9 +79,7 @@ pub struct Turn {
     ended: Cell<bool>,
     /// Why this code must not go on with the turn: its journal was written by newer code.
     unreadable: Option<String>,
-    /// The turn's plan is a swarm's: the service made it, and tells of it in a swarm's words. A plan that a model makes by
-    /// itself, in a simple loop too, is like any other.
-    swarm: Cell<bool>,
+    composites: Composites,
     /// When this run began, and how long earlier runs had been running.
     began_ms: u64,
     earlier_ms: u64,
@@ -187,7 +196,7 @@ impl Turn {
             stopped: AtomicWaker::new(),
             ended: Cell::new(false),
             unreadable: None,
-            swarm: Cell::new(false),
+            composites: COMPOSITES,
             locks: RefCell::default(),
             schemas: RefCell::default(),
             busy: Cell::new(0),

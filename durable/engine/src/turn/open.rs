@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::Turn;
 use super::keys::LevelPath;
 use super::machine::{Level, LevelStart};
-use crate::calls::finish_subtask;
+use crate::calls::{self, finish_subtask, plan_step};
 use crate::journal::{Entry, Fact, LevelSpec};
 use crate::ports::ToolError;
 use crate::profiles::Limits;
@@ -46,6 +46,38 @@ impl Turn {
         let schema = finish.map(|tool| compile(Rc::clone(&tool.input_schema))).transpose();
         let schema =
             schema.map_err(|problem| ToolError(format!("invalid arguments at output_schema: {problem}")))?;
+        Ok(self.child(parent, key, path, opening, schema.map(Rc::new)))
+    }
+
+    /// The level that a plan is while it runs, in the call `key`: its rounds are the waves of the plan's steps. It asks no
+    /// model, so nothing of it is frozen.
+    pub(super) fn waves(&self, parent: &Level, key: &str, objective: &str) -> Level {
+        let spec = LevelSpec {
+            system: String::new(),
+            instructions: objective.into(),
+            models: None,
+            toolset: None,
+            own_tools: vec![plan_step::spec()],
+            rules: None,
+            reminder: String::new(),
+            iterations: self.spec.limits.iterations,
+            partial: false,
+            left_out: Vec::new(),
+        };
+        let shared = parent.belt.without(|name| calls::makes_plans(name) || name == plan_step::NAME);
+        self.child(parent, key, LevelPath::waves(key), Rc::new(Opening { spec, shared }), None)
+    }
+
+    /// The one place where a child level is made.
+    fn child(
+        &self,
+        parent: &Level,
+        key: &str,
+        path: LevelPath,
+        opening: Rc<Opening>,
+        schema: Option<Rc<OutputSchema>>,
+    ) -> Level {
+        let spec = &opening.spec;
         let start = LevelStart {
             path,
             place: Place { parent_id: Some(self.ids.tool_call(key)), depth: parent.place.depth + 1 },
@@ -55,12 +87,12 @@ impl Turn {
             history: Vec::new(),
             instructions: spec.instructions.clone(),
             belt: opening.shared.with(spec.own_tools.iter().cloned()),
-            schema: schema.map(Rc::new),
+            schema,
             memory: parent.memory.fork(),
             digest: parent.digest().with(key),
             opening: Some(Rc::clone(&opening)),
         };
-        Ok(Level::new(start, Limits { iterations: spec.iterations, ..self.spec.limits }))
+        Level::new(start, Limits { iterations: spec.iterations, ..self.spec.limits })
     }
 
     /// The entries that freeze a level which is not journaled yet: what it was opened with, and its toolset if no other

@@ -37,7 +37,6 @@ pub(super) async fn drive(turn: &Turn, root: &mut Level) -> Result<LevelEnd, Hal
 
 /// A plan for the whole task, carried out step by step; the root then says what came of it, without tools.
 async fn swarm(turn: &Turn, root: &mut Level) -> Result<(), Halt> {
-    turn.swarm.set(true);
     let task = turn.spec.content.text();
     let objective = agent_create_plan::objective(&task);
     let arguments = json!({"objective": objective, "execution_mode": "auto_execute"});

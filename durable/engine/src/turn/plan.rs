@@ -4,46 +4,61 @@
 //! `agent_create_plan` and `agent_update_plan` come here. A plan that runs is a level whose rounds are its waves: it
 //! goes through `dispatch` like any round, so guards, budget, journal and replay are those of every call.
 
-use std::rc::Rc;
-
 use futures::FutureExt;
+use futures::future::LocalBoxFuture;
 use serde::Deserialize;
 
+use super::composite::{Composite, Outcome, Running};
 use super::keys::LevelPath;
-use super::machine::{Level, LevelEnd, LevelStart};
+use super::machine::{Level, LevelEnd};
 use super::record::step_status;
 use super::{Halt, Turn, dispatch, opening, prompt};
 use crate::calls::{self, agent_create_plan, agent_update_plan, plan_step};
 use crate::journal::{Commit, Fact, ToolEnd, Work};
-use crate::memory::Overlay;
 use crate::plans::{self, Draft, Progress, Rules};
 use crate::ports::ToolError;
-use wire::protocol::{
-    AgentState, Event, ExecutionMode, Place, Plan, PlanReview, PlanStatus, StepStatus, Verdict,
-};
+use wire::protocol::{AgentState, Event, ExecutionMode, Plan, PlanReview, PlanStatus, StepStatus, Verdict};
 
-pub(super) use self::ask::route;
+pub(super) use self::ask::Route;
 use self::ask::{Question, ask};
 use self::summary::summary;
-pub(super) use self::told::{step_complete, step_start, tool_executed};
+pub(super) use self::voice::Voice;
 
 mod ask;
 mod summary;
-mod told;
+mod voice;
 
-type Outcome = Result<Result<String, ToolError>, Halt>;
+/// `agent_create_plan`: makes a plan and does with it what its mode says.
+pub(super) struct Create;
 
-/// Makes a plan and does with it what its mode says.
-pub(super) async fn create(
-    turn: &Turn,
-    parent: &Level,
-    key: &str,
-    arguments: &str,
-    overlay: &mut Overlay,
-) -> Outcome {
+/// `agent_update_plan`: does with the plan that waits what the user's word was.
+pub(super) struct Update;
+
+impl Composite for Create {
+    fn run<'a>(&self, call: Running<'a>) -> LocalBoxFuture<'a, Result<Outcome, Halt>> {
+        create(call).boxed_local()
+    }
+}
+
+impl Composite for Update {
+    fn run<'a>(&self, call: Running<'a>) -> LocalBoxFuture<'a, Result<Outcome, Halt>> {
+        update(call).boxed_local()
+    }
+}
+
+/// A call that acts on a plan: the level that made it, and its key.
+#[derive(Clone, Copy)]
+struct Acting<'a> {
+    turn: &'a Turn,
+    parent: &'a Level,
+    key: &'a str,
+}
+
+async fn create(Running { turn, parent, key, arguments }: Running<'_>) -> Result<Outcome, Halt> {
+    let acting = Acting { turn, parent, key };
     let intent = match agent_create_plan::intent(arguments) {
         Ok(intent) => intent,
-        Err(refusal) => return Ok(Err(refusal)),
+        Err(refusal) => return Ok(Outcome::of(Err(refusal))),
     };
     let setting = &turn.spec.setting;
     let mut plan = Plan {
@@ -63,16 +78,18 @@ pub(super) async fn create(
         // Of the turn's beginning: a replay makes the same plan.
         created_at: turn.spec.created_at,
     };
-    let draft = match make(turn, parent, key, &plan, None).await? {
+    let draft = match make(acting, &plan, None).await? {
         Ok(draft) => draft,
         // A swarm goes on with the task as its one step (S-031).
-        Err(_) if turn.swarm.get() => Draft::of_one(&plan.objective),
-        Err(why) => return Ok(Err(why)),
+        Err(_) if turn.voice() == Voice::Swarm => Draft::of_one(&plan.objective),
+        Err(why) => return Ok(Outcome::of(Err(why))),
     };
     take(&mut plan, draft, turn);
-    let created = match turn.swarm.get() {
-        false => Event::PlanCreated { tool_call_id: turn.ids.tool_call(key), plan: Box::new(plan.clone()) },
-        true => {
+    let created = match turn.voice() {
+        Voice::Plan => {
+            Event::PlanCreated { tool_call_id: turn.ids.tool_call(key), plan: Box::new(plan.clone()) }
+        }
+        Voice::Swarm => {
             let steps = plan.steps.iter().map(|step| step.title.clone()).collect();
             Event::SwarmPlanReady { steps }
         }
@@ -80,58 +97,56 @@ pub(super) async fn create(
     match plan.execution_mode {
         ExecutionMode::AutoExecute => {
             note(turn, key, &mut plan, vec![("plan_created", created)])?;
-            execute(turn, parent, key, plan, overlay).await
+            execute(acting, plan).await
         }
         ExecutionMode::DraftOnly => {
             let waits = Event::PlanReadyForReview { plan: Box::new(plan.clone()) };
             note(turn, key, &mut plan, vec![("plan_created", created), ("plan_ready", waits)])?;
-            Ok(Ok(summary(turn, key, &plan, &[])))
+            Ok(Outcome::of(Ok(summary(turn, key, &plan, &[]))))
         }
         ExecutionMode::AgentReview => {
             note(turn, key, &mut plan, vec![("plan_created", created)])?;
-            review(turn, parent, key, plan, overlay).await
+            review(acting, plan).await
         }
     }
 }
 
-/// Does with the plan that waits what the user's word was.
-pub(super) async fn update(
-    turn: &Turn,
-    parent: &Level,
-    key: &str,
-    arguments: &str,
-    overlay: &mut Overlay,
-) -> Outcome {
+async fn update(Running { turn, parent, key, arguments }: Running<'_>) -> Result<Outcome, Halt> {
+    let acting = Acting { turn, parent, key };
     let arguments = match agent_update_plan::arguments(arguments) {
         Ok(arguments) => arguments,
-        Err(refusal) => return Ok(Err(refusal)),
+        Err(refusal) => return Ok(Outcome::of(Err(refusal))),
     };
     // Only a plan of an earlier turn: nobody has said a word yet about one that was made in this turn.
     let Some(draft) = turn.spec.setting.draft.as_deref().filter(|draft| draft.id == arguments.plan_id) else {
         let known = turn.spec.setting.draft.as_ref().map_or("none", |draft| draft.id.as_str());
-        return Ok(Err(ToolError(format!("this plan does not wait for the user's word; waiting: {known}"))));
+        return Ok(Outcome::of(Err(ToolError(format!(
+            "this plan does not wait for the user's word; waiting: {known}"
+        )))));
     };
     let mut plan = turn.record.borrow().plan_before(&draft.id, key).unwrap_or_else(|| draft.clone());
     if plan.status != PlanStatus::PendingReview {
-        return Ok(Err(ToolError("this plan does not wait for the user's word any more".to_owned())));
+        return Ok(Outcome::of(Err(ToolError(
+            "this plan does not wait for the user's word any more".to_owned(),
+        ))));
     }
     match arguments.action {
-        agent_update_plan::Action::Run => execute(turn, parent, key, plan, overlay).await,
+        agent_update_plan::Action::Run => execute(acting, plan).await,
         agent_update_plan::Action::Drop => {
             plan.status = PlanStatus::Dropped;
             note(turn, key, &mut plan, Vec::new())?;
-            Ok(Ok(summary(turn, key, &plan, &[])))
+            Ok(Outcome::of(Ok(summary(turn, key, &plan, &[]))))
         }
         agent_update_plan::Action::Change => {
-            let changed = match make(turn, parent, key, &plan, Some(&arguments.changes)).await? {
+            let changed = match make(acting, &plan, Some(&arguments.changes)).await? {
                 Ok(draft) => draft,
-                Err(why) => return Ok(Err(why)),
+                Err(why) => return Ok(Outcome::of(Err(why))),
             };
             take(&mut plan, changed, turn);
             plan.review = None;
             let waits = Event::PlanReadyForReview { plan: Box::new(plan.clone()) };
             note(turn, key, &mut plan, vec![("plan_ready", waits)])?;
-            Ok(Ok(summary(turn, key, &plan, &[])))
+            Ok(Outcome::of(Ok(summary(turn, key, &plan, &[]))))
         }
     }
 }
@@ -144,9 +159,7 @@ fn take(plan: &mut Plan, draft: Draft, turn: &Turn) {
 
 /// Has a plan made. What is wrong with it goes back to the planner, a few times.
 async fn make(
-    turn: &Turn,
-    parent: &Level,
-    key: &str,
+    Acting { turn, parent, key }: Acting<'_>,
     plan: &Plan,
     changes: Option<&str>,
 ) -> Result<Result<Draft, ToolError>, Halt> {
@@ -202,7 +215,8 @@ struct Reviewed {
 }
 
 /// Has a plan reviewed. Whatever is not an approval is none: then nothing runs (B-050).
-async fn review(turn: &Turn, parent: &Level, key: &str, mut plan: Plan, overlay: &mut Overlay) -> Outcome {
+async fn review(acting: Acting<'_>, mut plan: Plan) -> Result<Outcome, Halt> {
+    let Acting { turn, parent, key } = acting;
     let question = || Question {
         work: Work::Review,
         system: prompt::REVIEWER.to_owned(),
@@ -218,7 +232,7 @@ async fn review(turn: &Turn, parent: &Level, key: &str, mut plan: Plan, overlay:
     let Some(Reviewed { verdict, notes }) = reviewed else {
         let waits = Event::PlanReadyForReview { plan: Box::new(plan.clone()) };
         note(turn, key, &mut plan, vec![("plan_ready", waits)])?;
-        return Ok(Err(ToolError(summary(turn, key, &plan, &[]))));
+        return Ok(Outcome::of(Err(ToolError(summary(turn, key, &plan, &[])))));
     };
     let told = Event::PlanReview { plan_id: plan.id.clone(), verdict, notes: notes.clone() };
     plan.review = Some(PlanReview { verdict, notes });
@@ -227,37 +241,22 @@ async fn review(turn: &Turn, parent: &Level, key: &str, mut plan: Plan, overlay:
     }
     note(turn, key, &mut plan, vec![("plan_review", told)])?;
     match verdict {
-        Verdict::Approved => execute(turn, parent, key, plan, overlay).await,
-        Verdict::NeedsChanges | Verdict::Rejected => Ok(Ok(summary(turn, key, &plan, &[]))),
+        Verdict::Approved => execute(acting, plan).await,
+        Verdict::NeedsChanges | Verdict::Rejected => Ok(Outcome::of(Ok(summary(turn, key, &plan, &[])))),
     }
 }
 
 /// Runs the steps of a plan, wave by wave.
-async fn execute(turn: &Turn, parent: &Level, key: &str, mut plan: Plan, overlay: &mut Overlay) -> Outcome {
+async fn execute(Acting { turn, parent, key }: Acting<'_>, mut plan: Plan) -> Result<Outcome, Halt> {
     plan.status = PlanStatus::Executing;
     let count = u32::try_from(plan.steps.len()).unwrap_or(u32::MAX);
-    let swarm = turn.swarm.get();
+    let swarm = turn.voice() == Voice::Swarm;
     let mut begins = vec![("executing", turn.in_state(AgentState::ExecutingPlan, None))];
     if !swarm {
         begins.push(("executor_start", Event::ExecutorStart { plan_id: plan.id.clone(), steps: count }));
     }
     note(turn, key, &mut plan, begins)?;
-    let belt = parent.belt.without(calls::makes_plans).replacing(plan_step::NAME, Some(plan_step::spec()));
-    let start = LevelStart {
-        path: LevelPath::waves(key),
-        place: Place { parent_id: Some(turn.ids.tool_call(key)), depth: parent.place.depth + 1 },
-        models: None,
-        model: Rc::clone(&turn.spec.chain.first.choice),
-        system: "".into(),
-        history: Vec::new(),
-        instructions: plan.objective.as_str().into(),
-        belt,
-        schema: None,
-        opening: None,
-        memory: parent.memory.fork(),
-        digest: parent.digest().with(key),
-    };
-    let mut level = Level::new(start, turn.spec.limits);
+    let mut level = turn.waves(parent, key, &plan.objective);
     let mut progress = Progress::new(&plan.steps, swarm);
     let mut results: Vec<Option<ToolEnd>> = vec![None; plan.steps.len()];
     while let Some(ends) = wave(turn, key, &plan, &mut level, &mut progress, &results).await? {
@@ -278,8 +277,8 @@ async fn execute(turn: &Turn, parent: &Level, key: &str, mut plan: Plan, overlay
         skipped: progress.count(StepStatus::Skipped),
     };
     note(turn, key, &mut plan, if swarm { Vec::new() } else { vec![("executor_complete", over)] })?;
-    *overlay = level.into_written();
-    Ok(Ok(summary(turn, key, &plan, &results)))
+    let result = Ok(summary(turn, key, &plan, &results));
+    Ok(Outcome { overlay: level.into_written(), ..Outcome::of(result) })
 }
 
 /// Runs the steps that can run now; none where the plan is over.
@@ -304,7 +303,7 @@ async fn wave(
         let step = plan.steps.get(*index)?;
         let before = plan.steps.iter().zip(results);
         // The steps of a swarm follow each other: each knows all that came before.
-        let all = turn.swarm.get();
+        let all = turn.voice() == Voice::Swarm;
         let before = before.filter(|(other, _)| all || step.depends_on.contains(&other.id));
         let before: Vec<_> =
             before.filter_map(|(other, end)| Some((other, end.as_ref()?.content.as_str()))).collect();

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use super::keys::{self, WireIds, call_key, work};
 use super::open::{Opening, Toolsets};
 use crate::budget::{Counted, Exceeded, Spending, TurnBudget};
-use crate::calls::{self, route_request};
+use crate::calls::{self, Settles, route_request};
 use crate::journal::{
     Answer, CallRecord, Entry, Fact, LevelSpec, ModelOutcome, TextPart, ToolEnd, TurnSpec, TurnStop, Work,
 };
@@ -381,11 +381,14 @@ impl Record {
                     self.tool_ended(&pending, end, entry.elapsed_ms);
                     // A model may call what only the service calls: that is refused before it starts.
                     let ran = pending.since_ms.is_some();
-                    if ran && pending.call.name == calls::plan_step::NAME && self.stop.is_none() {
-                        self.step_ended(&pending.call.arguments, end);
-                    }
-                    if ran && !end.is_error && pending.call.name == route_request::NAME {
-                        self.routed = route_request::role(&end.content);
+                    match calls::own(&pending.call.name).and_then(|own| own.settles).filter(|_| ran) {
+                        Some(Settles::Step) if self.stop.is_none() => {
+                            self.step_ended(&pending.call.arguments, end);
+                        }
+                        Some(Settles::Route) if !end.is_error => {
+                            self.routed = route_request::role(&end.content);
+                        }
+                        Some(_) | None => {}
                     }
                     self.note_unanswered(&pending, end);
                     let goal = self.spec.setting.goal.as_ref();
@@ -407,10 +410,8 @@ impl Record {
 
     /// The result of a call that contains levels takes the place of those within it.
     fn note_unanswered(&mut self, pending: &PendingCall, end: &ToolEnd) {
-        if !calls::is_level(&pending.call.name) || pending.call.name == route_request::NAME {
-            return;
-        }
-        if !end.is_error {
+        let stands = calls::own(&pending.call.name).is_some_and(|own| own.stands_for_inner);
+        if stands && !end.is_error {
             let within = format!("{}-", pending.key);
             self.unanswered.retain(|key, _| !key.starts_with(&within));
             self.unanswered.insert(pending.key.clone(), end.content.clone());
@@ -504,7 +505,7 @@ impl Record {
 
 /// What a call itself wrote to memory: of a subtask its result alone, since its calls were counted one by one.
 fn written(pending: &PendingCall, end: &ToolEnd) -> usize {
-    if !calls::is_level(&pending.call.name) {
+    if calls::levels(&pending.call.name) == 0 {
         return stored_bytes(&end.overlay);
     }
     let key = task_key(&pending.id);

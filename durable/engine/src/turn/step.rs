@@ -1,38 +1,89 @@
 //! One step of a plan: a level in a call that the plan made. It has limits of its own, and where they are reached it
 //! ends with what it has.
 
-use futures::future::{Either, select};
+use futures::FutureExt;
+use futures::future::{Either, LocalBoxFuture, select};
 use futures::pin_mut;
 
+use super::composite::{Composite, Outcome, Running};
 use super::drive::drive;
 use super::keys::LevelPath;
 use super::machine::{Level, LevelEnd};
 use super::open::Opening;
+use super::plan::Voice;
 use super::record::PendingCall;
 use super::subtask::settled;
 use super::{Halt, Turn, prompt};
 use crate::calls::plan_step;
-use crate::journal::{LevelSpec, Work};
-use crate::memory::Overlay;
-use crate::ports::ToolError;
+use crate::journal::{LevelSpec, ToolEnd, Work};
+use wire::model::ToolCall;
+use wire::protocol::{Event, StepStatus, preview};
 
-/// What a step came to.
-pub(super) struct Run {
-    pub(super) result: Result<String, ToolError>,
-    pub(super) partial: bool,
-    pub(super) overlay: Overlay,
-    /// Its time was over: what is open below it ends together with it.
-    pub(super) cut: bool,
+/// `plan_step`. Its plan tells clients of it.
+pub(super) struct Step;
+
+impl Composite for Step {
+    fn run<'a>(&self, call: Running<'a>) -> LocalBoxFuture<'a, Result<Outcome, Halt>> {
+        run(call).boxed_local()
+    }
+
+    fn started(&self, turn: &Turn, key: &str, call: &ToolCall) -> Option<(String, Event)> {
+        let plan_step::Arguments { title, plan_id, step_id, index, .. } =
+            plan_step::arguments(&call.arguments)?;
+        let event = match turn.voice() {
+            Voice::Plan => {
+                Event::StepStart { plan_id, step_id, index, title, tool_call_id: turn.ids.tool_call(key) }
+            }
+            Voice::Swarm => Event::SwarmStepStarted { step_index: index, description: title },
+        };
+        Some((format!("step_start:{key}"), event))
+    }
+
+    fn ended(
+        &self,
+        turn: &Turn,
+        key: &str,
+        call: &ToolCall,
+        status: StepStatus,
+        end: &ToolEnd,
+    ) -> Option<(String, Event)> {
+        let plan_step::Arguments { plan_id, step_id, index, .. } = plan_step::arguments(&call.arguments)?;
+        let result = preview(&end.content);
+        let event = match turn.voice() {
+            Voice::Plan => Event::StepComplete { plan_id, step_id, index, status, result },
+            Voice::Swarm => Event::SwarmStepCompleted { step_index: index, result, status },
+        };
+        Some((format!("step_complete:{key}"), event))
+    }
+
+    /// A swarm tells clients of each tool that a step used.
+    fn inner_ended(
+        &self,
+        turn: &Turn,
+        own: &ToolCall,
+        key: &str,
+        call: &ToolCall,
+        end: &ToolEnd,
+    ) -> Option<(String, Event)> {
+        if turn.voice() == Voice::Plan {
+            return None;
+        }
+        let step_index = plan_step::arguments(&own.arguments)?.index;
+        let brief_result = end.content.chars().take(BRIEF_CHARS).collect();
+        let event = Event::SwarmToolExecuted { step_index, tool: call.name.clone(), brief_result };
+        Some((format!("swarm_tool:{key}"), event))
+    }
 }
 
+/// How much of a tool's result a swarm tells, in characters.
+const BRIEF_CHARS: usize = 120;
+
 /// Runs a step to its end, or until its time is over.
-pub(super) async fn run(turn: &Turn, parent: &Level, key: &str, arguments: &str) -> Result<Run, Halt> {
+async fn run(Running { turn, parent, key, arguments }: Running<'_>) -> Result<Outcome, Halt> {
     let opened = turn.open(parent, key, LevelPath::child(key), || Ok(opening(turn, parent, arguments)));
     let mut level = match opened {
         Ok(level) => level,
-        Err(refusal) => {
-            return Ok(Run { result: Err(refusal), partial: false, overlay: Overlay::new(), cut: false });
-        }
+        Err(refusal) => return Ok(Outcome::of(Err(refusal))),
     };
     let end = {
         let over = turn.step_is_over(key, parent);
@@ -45,7 +96,7 @@ pub(super) async fn run(turn: &Turn, parent: &Level, key: &str, arguments: &str)
             }
         }
     };
-    let cut = end.is_none();
+    let cut_off = end.is_none().then_some(cut_off as fn(&PendingCall) -> String);
     let (end, partial) = match end {
         Some(LevelEnd::Partial(text)) => (LevelEnd::Partial(so_far(text, prompt::OUT_OF_CALLS)), true),
         Some(end) => (end, false),
@@ -53,7 +104,7 @@ pub(super) async fn run(turn: &Turn, parent: &Level, key: &str, arguments: &str)
     };
     let mut overlay = level.into_written();
     let result = settled(turn, &turn.ids.tool_call(key), end, &mut overlay, &[]);
-    Ok(Run { result, partial, overlay, cut })
+    Ok(Outcome { result, overlay, partial, cut_off })
 }
 
 /// What a call of `plan_step` opens a level with.
@@ -80,7 +131,7 @@ fn so_far(text: String, why: &str) -> String {
 }
 
 /// The words with which a call ends that is open within a step whose time is over.
-pub(super) fn cut_off(pending: &PendingCall) -> String {
+fn cut_off(pending: &PendingCall) -> String {
     if pending.since_ms.is_some() { prompt::CUT_OFF } else { prompt::NOT_MADE }.to_owned()
 }
 

@@ -2,8 +2,11 @@
 
 use std::rc::Rc;
 
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
 use serde_json::json;
 
+use super::composite::{Composite, Outcome, Running};
 use super::drive::drive;
 use super::keys::LevelPath;
 use super::machine::{Level, LevelEnd};
@@ -16,24 +19,27 @@ use crate::memory::{Overlay, task_key};
 use crate::ports::ToolError;
 use wire::model::ReplyFinish;
 
-/// Runs a subtask to its end. A failure of its level is an error result for the parent, not the turn's (N-177,
-/// CF-13). What the level wrote to memory becomes the call's overlay, its result under `task:ID` included.
-pub(super) async fn run(
-    turn: &Turn,
-    parent: &Level,
-    key: &str,
-    arguments: &str,
-    overlay: &mut Overlay,
-) -> Result<Result<String, ToolError>, Halt> {
+/// `run_subtask`. A failure of its level is an error result for the parent, not the turn's end (N-177). What the level
+/// wrote to memory becomes the call's overlay, with its result under `task:ID`.
+pub(super) struct Subtask;
+
+impl Composite for Subtask {
+    fn run<'a>(&self, call: Running<'a>) -> LocalBoxFuture<'a, Result<Outcome, Halt>> {
+        run(call).boxed_local()
+    }
+}
+
+async fn run(Running { turn, parent, key, arguments }: Running<'_>) -> Result<Outcome, Halt> {
     let opened = turn.open(parent, key, LevelPath::child(key), || opening(turn, parent, arguments));
     let mut level = match opened {
         Ok(level) => level,
-        Err(refusal) => return Ok(Err(refusal)),
+        Err(refusal) => return Ok(Outcome::of(Err(refusal))),
     };
     let end = drive(turn, &mut level).await?;
     let left_out = level.opening().map(|opening| opening.spec.left_out.clone()).unwrap_or_default();
-    *overlay = level.into_written();
-    Ok(settled(turn, &turn.ids.tool_call(key), end, overlay, &left_out))
+    let mut overlay = level.into_written();
+    let result = settled(turn, &turn.ids.tool_call(key), end, &mut overlay, &left_out);
+    Ok(Outcome { overlay, ..Outcome::of(result) })
 }
 
 /// What a call of `run_subtask` opens a level with.

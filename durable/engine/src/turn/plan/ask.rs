@@ -2,6 +2,10 @@
 
 use std::rc::Rc;
 
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+
+use super::super::composite::{Composite, Outcome, Running};
 use super::super::drive::drive;
 use super::super::keys::LevelPath;
 use super::super::machine::{Level, LevelEnd};
@@ -66,8 +70,16 @@ impl Turn {
     }
 }
 
-/// Decides which way a request goes: one call, and whatever comes of it, a decision.
-pub(in crate::turn) async fn route(turn: &Turn, parent: &Level, key: &str) -> Result<String, Halt> {
+/// `route_request`: decides which way a request goes. It makes one model call, and always comes to a decision.
+pub(in crate::turn) struct Route;
+
+impl Composite for Route {
+    fn run<'a>(&self, call: Running<'a>) -> LocalBoxFuture<'a, Result<Outcome, Halt>> {
+        route(call).boxed_local()
+    }
+}
+
+async fn route(Running { turn, parent, key, .. }: Running<'_>) -> Result<Outcome, Halt> {
     let question = || Question {
         work: Work::Route,
         system: prompt::ROUTER.to_owned(),
@@ -81,5 +93,5 @@ pub(in crate::turn) async fn route(turn: &Turn, parent: &Level, key: &str) -> Re
         _ => None,
     };
     let decision = decision.unwrap_or_else(|| RouteDecision::fallback("its answer was not understood"));
-    Ok(serde_json::to_string(&decision).unwrap_or_default())
+    Ok(Outcome::of(Ok(serde_json::to_string(&decision).unwrap_or_default())))
 }
