@@ -1,5 +1,6 @@
 //! Where things may stand, read from the sources: the database is opened in one place, and routes have no SQL.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -132,6 +133,45 @@ fn the_rooms_of_the_engine_import_one_way() {
         for import in rooms_in(&text) {
             assert!(height(&import) <= height(&room), "{} imports {import}", path.display());
         }
+    }
+}
+
+/// The modules of the turn that each of them imports. `mod.rs` is not one of them: it has the `Turn` that all act on, and
+/// lists the composite calls.
+fn turn_imports() -> BTreeMap<String, BTreeSet<String>> {
+    const TURN: &str = "durable/engine/src/turn";
+    let files = sources(TURN);
+    let modules = files.iter().filter_map(|(path, _)| room_of(path, TURN));
+    let modules: BTreeSet<String> = modules.filter(|name| name != "mod").collect();
+    let mut imports = BTreeMap::<String, BTreeSet<String>>::new();
+    for (path, text) in &files {
+        let Some(module) = room_of(path, TURN).filter(|name| name != "mod") else { continue };
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        let named = code.split("super::").skip(1).flat_map(|rest| match rest.strip_prefix('{') {
+            Some(group) => group.split('}').next().unwrap_or_default().split(',').collect(),
+            None => vec![rest],
+        });
+        let is_letter = |letter: &char| letter.is_ascii_lowercase() || *letter == '_';
+        let named = named.map(|name| name.trim().chars().take_while(is_letter).collect::<String>());
+        let named = named.filter(|name| *name != module && modules.contains(name));
+        imports.entry(module.clone()).or_default().extend(named);
+    }
+    imports
+}
+
+#[test]
+fn the_modules_of_the_turn_import_in_no_circle() {
+    let mut left = turn_imports();
+    assert!(left.len() > 15 && left["drive"].contains("dispatch"), "the turn has been moved: {left:?}");
+    // Whoever imports nothing that is left stands at the bottom.
+    while !left.is_empty() {
+        let bottom: Vec<String> = left
+            .iter()
+            .filter(|(_, imports)| imports.iter().all(|name| !left.contains_key(name)))
+            .map(|(name, _)| name.clone())
+            .collect();
+        assert!(!bottom.is_empty(), "these import each other: {left:?}");
+        bottom.iter().for_each(|name| drop(left.remove(name)));
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Owns the shapes and their format over time. `turn/` writes them, `storage/` keeps them.
 
+mod end;
 mod format;
 mod level;
 mod setting;
@@ -12,14 +13,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::Amount;
 use crate::memory::Overlay;
 use crate::profiles::{Chain, Limits, Role};
 use crate::toolbelt::{ToolPolicy, ToolSpec};
 use crate::versions::Versions;
-use wire::model::{Message, ModelError, ModelReply, ToolCall, Usage};
-use wire::protocol::{Awaited, BudgetReason, ChunkKind, Content, Event, Place, Plan, Seq, StoredMessage};
+use wire::model::{ModelError, ModelReply, ToolCall, Usage};
+use wire::protocol::{Awaited, BudgetReason, ChunkKind, Content, Event, Place, Plan, Seq};
 
+pub use end::{CallRecord, Failure, TurnEnd};
 pub use format::{FORMAT, LEAST_READER, told_result};
 pub use level::LevelSpec;
 pub use setting::{Setting, Work};
@@ -366,76 +367,4 @@ pub struct TextPart {
     /// The part goes on in another row, so its last chunk is not among these.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub more: bool,
-}
-
-/// The turn's last words: what the thread keeps of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TurnEnd {
-    pub message: StoredMessage,
-    /// What the turn adds to the model's view of the conversation: from the user's message on.
-    pub history: Vec<Message>,
-    pub calls: Vec<CallRecord>,
-    /// The plans that were made or changed, as they are now.
-    pub plans: Vec<Plan>,
-    /// What quotas are charged; none where that is not known.
-    pub used: Option<Amount>,
-}
-
-/// One row of telemetry.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "of", rename_all = "snake_case")]
-pub enum CallRecord {
-    /// A model call: `llm_usage`.
-    Model {
-        /// The `model_call_id`.
-        id: String,
-        provider: String,
-        model: String,
-        operation_type: String,
-        /// [`TurnSpec::profile_for`].
-        #[serde(default)]
-        profile: String,
-        input_tokens: u64,
-        cached_tokens: u64,
-        output_tokens: u64,
-        /// None where the price or the tokens are not known.
-        #[serde(default)]
-        cost_usd: Option<f64>,
-        #[serde(default)]
-        first_byte_ms: Option<u64>,
-        duration_ms: u64,
-        /// Requests beyond the first.
-        #[serde(default)]
-        retries: u32,
-        /// `ok`, `aborted`, or the error's code.
-        outcome: String,
-    },
-    /// A tool call: `tool_usage`.
-    Tool {
-        id: String,
-        tool_name: String,
-        duration_ms: u64,
-        is_error: bool,
-        /// What a call that makes or runs a plan was asked for.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        detail: Option<String>,
-    },
-    /// Something that failed: `error_log`.
-    Failure(Failure),
-}
-
-/// A failure, for the operator.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Failure {
-    /// Unique within the turn.
-    pub id: String,
-    /// What failed: `provider`, `tool`, `turn`, `outbox`, `thread`, `worker`.
-    pub component: String,
-    /// What it was doing.
-    pub stage: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool_name: Option<String>,
-    pub code: String,
-    /// Redacted.
-    pub message: String,
 }

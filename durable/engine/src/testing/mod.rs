@@ -10,11 +10,13 @@
 
 mod hungry;
 mod invariants;
+mod lines;
 mod scripted;
 mod support;
 mod test_tools;
 
 pub use hungry::hungry;
 pub use invariants::check;
+pub use lines::line;
 pub use support::*;
 pub use test_tools::TestTools;

@@ -2,7 +2,7 @@
 //! the text that they announced, tool calls with an error, the deepest first, so that no call ends before those within it.
 
 use super::Turn;
-use super::drive::take_parts;
+use super::announcing::take_parts;
 use super::record::{PendingCall, Record};
 use super::results::{end_event, failed, start_event, truncated};
 use crate::journal::{Commit, Entry, Fact};

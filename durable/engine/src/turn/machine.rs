@@ -1,10 +1,13 @@
 //! One level as a pure state machine: what comes next, and what an outcome changes. It never awaits, reads no clock
 //! and draws no random numbers, so the same outcomes lead to the same steps, live and in replay.
 
+mod start;
+
 use std::rc::Rc;
 
+pub(super) use self::start::LevelStart;
+use super::frozen::Opening;
 use super::keys::{Digest, LevelPath};
-use super::open::Opening;
 use super::prune::{fixed_tokens, messages_tokens, prune};
 use crate::calls::{self, Carrier};
 use crate::journal::{ModelOutcome, ToolEnd};
@@ -16,7 +19,7 @@ use wire::model::{
     Message, ModelChoice, ModelError, ModelErrorKind, ModelReply, ModelRequest, ReplyFinish, ToolCall,
     ToolChoice, ToolDefinition,
 };
-use wire::protocol::{Content, Place};
+use wire::protocol::Place;
 
 /// What a level wants next.
 #[derive(Debug)]
@@ -68,26 +71,6 @@ enum Shortening {
     Again,
     /// It sends half of them.
     Done,
-}
-
-/// What a level starts from.
-pub(super) struct LevelStart {
-    pub(super) path: LevelPath,
-    pub(super) place: Place,
-    /// Whose models the level asks, and the first of them.
-    pub(super) models: Option<Role>,
-    pub(super) model: Rc<ModelChoice>,
-    pub(super) system: Rc<str>,
-    /// The messages before the level's own.
-    pub(super) history: Vec<Rc<Message>>,
-    pub(super) instructions: Content,
-    pub(super) belt: Toolbelt,
-    /// What the level's result must satisfy: it then ends only with `finish_subtask`.
-    pub(super) schema: Option<Rc<OutputSchema>>,
-    /// The journal has it with a child level's first model call. Absent at the root, which entry 0 freezes.
-    pub(super) opening: Option<Rc<Opening>>,
-    pub(super) memory: AgentMemory,
-    pub(super) digest: Digest,
 }
 
 /// One run of the loop at one depth.
@@ -408,53 +391,4 @@ pub(super) fn answer(call: &ToolCall, content: String, is_error: bool) -> Messag
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::calls;
-    use crate::toolbelt::ToolSpec;
-
-    // N-030 N-037 N-038: what a level is given is what it asks its model with, and asking changes nothing.
-    #[test]
-    fn a_level_asks_with_what_it_was_given() {
-        let model = Rc::new(ModelChoice::new("p", "m"));
-        let before = Rc::new(Message::User { content: "before".into() });
-        let level = |depth, iterations| {
-            let start = LevelStart {
-                path: LevelPath::default(),
-                place: Place { parent_id: Some("parent".to_owned()), depth },
-                models: None,
-                model: Rc::clone(&model),
-                system: "system".into(),
-                history: vec![Rc::clone(&before)],
-                instructions: "now".into(),
-                belt: Toolbelt::new(calls::declarations()),
-                schema: None,
-                opening: None,
-                memory: AgentMemory::default(),
-                digest: Digest::new(),
-            };
-            Level::new(start, Limits { iterations, ..Limits::default() })
-        };
-        let asked = |depth| match (level(depth, 1).next(), level(depth, 1).next()) {
-            (Step::CallModel(request), Step::CallModel(again)) => {
-                assert_eq!(request, again);
-                request
-            }
-            other => panic!("{other:?}"),
-        };
-        let request = asked(0);
-        assert_eq!((&*request.system, request.model.model.as_str()), ("system", "m"));
-        let now = Rc::new(Message::User { content: "now".into() });
-        assert_eq!(request.messages, [Rc::clone(&before), now]);
-        let offered: Vec<_> = calls::declarations().iter().map(ToolSpec::definition).collect();
-        assert_eq!(*request.tools, offered);
-        let deepest = offered.iter().filter(|tool| calls::levels(&tool.name) == 0).cloned();
-        let deepest: Vec<_> = deepest.collect();
-        assert_eq!(
-            (deepest.len(), &*asked(3).tools),
-            (3, &*deepest),
-            "calls that would be refused are not offered"
-        );
-        assert!(matches!(level(0, 0).next(), Step::Finish(LevelEnd::IterationLimit(0))));
-    }
-}
+mod tests;

@@ -4,11 +4,14 @@
 //! level deeper, `reserve` asks the budget, `record` is what the journal adds up to, `ending` says the last words. Nothing here knows SSE, SQL or the
 //! platform.
 
+mod announcing;
+mod canned;
 mod closing;
 mod composite;
 mod dispatch;
 mod drive;
 mod ending;
+mod frozen;
 pub(crate) mod keys;
 mod machine;
 mod open;

@@ -4,23 +4,15 @@
 use std::rc::Rc;
 
 use super::Turn;
+use super::frozen::Opening;
 use super::keys::LevelPath;
 use super::machine::{Level, LevelStart};
 use crate::calls::{self, finish_subtask, plan_step};
 use crate::journal::{Entry, Fact, LevelSpec};
 use crate::ports::ToolError;
 use crate::profiles::Limits;
-use crate::toolbelt::{OutputSchema, Toolbelt};
+use crate::toolbelt::OutputSchema;
 use wire::protocol::Place;
-
-/// What a child level is opened with.
-#[derive(Clone, Debug)]
-pub(super) struct Opening {
-    /// Its number of the toolset counts only where it came from the journal.
-    pub(super) spec: LevelSpec,
-    /// The tools that the level shares with others; those of its own stand in `spec`.
-    pub(super) shared: Toolbelt,
-}
 
 impl Turn {
     /// Opens the level at `path` within the call `key` of its parent. `make` is asked only for a level that the journal
@@ -125,34 +117,4 @@ fn as_edited(opening: Opening) -> Opening {
         opening
     };
     opening
-}
-
-/// The toolsets of a turn by their numbers. The root's is the first.
-#[derive(Clone, Debug)]
-pub(super) struct Toolsets(Vec<Toolbelt>);
-
-impl Toolsets {
-    pub(super) fn new(root: Toolbelt) -> Self {
-        Toolsets(vec![root])
-    }
-
-    /// The toolset of this number. One that is not there has no tools, and so allows nothing.
-    pub(super) fn get(&self, number: Option<u32>) -> Toolbelt {
-        let found = number.and_then(|number| self.0.get(number as usize));
-        found.cloned().unwrap_or_else(|| Toolbelt::new([]))
-    }
-
-    /// The number of an equal toolset.
-    pub(super) fn number_of(&self, belt: &Toolbelt) -> Option<u32> {
-        self.0.iter().position(|known| known == belt).and_then(|at| u32::try_from(at).ok())
-    }
-
-    /// The number of the next new one.
-    pub(super) fn next(&self) -> u32 {
-        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
-    }
-
-    pub(super) fn add(&mut self, belt: Toolbelt) {
-        self.0.push(belt);
-    }
 }

@@ -1,26 +1,25 @@
 //! What a turn's journal entries add up to: counters, ledger, execution tree, what is open. Live and in replay the
 //! same entries go through [`Record::apply`], so a rebuilt turn stands where the lost one stood.
 
+mod calls;
+mod models;
 mod plans;
 mod rows;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::keys::{self, WireIds, call_key, work};
-use super::open::{Opening, Toolsets};
-use crate::budget::{Counted, Exceeded, Spending, TurnBudget};
-use crate::calls::{self, Settles, route_request};
+use super::frozen::{Opening, Toolsets};
+use super::keys::{self, WireIds, work};
+use crate::budget::{Counted, Exceeded, TurnBudget};
 use crate::journal::{
-    Answer, CallRecord, Entry, Fact, LevelSpec, ModelOutcome, TextPart, ToolEnd, TurnSpec, TurnStop, Work,
+    Answer, CallRecord, Entry, Fact, LevelSpec, TextPart, ToolEnd, TurnSpec, TurnStop, Work,
 };
-use crate::memory::{MAX_TURN_BYTES, Overlay, stored_bytes, task_key};
+use crate::memory::{MAX_TURN_BYTES, Overlay, stored_bytes};
 use crate::profiles::{Chain, Offer, Role};
 use crate::toolbelt::Toolbelt;
-use wire::model::{ToolCall, Usage};
-use wire::protocol::{
-    Awaited, BudgetReason, CostSummary, ExecutionTree, ModelCost, Place, Plan, TreeNode, preview,
-};
+use wire::model::ToolCall;
+use wire::protocol::{Awaited, BudgetReason, CostSummary, ExecutionTree, ModelCost, Place, Plan};
 
 pub(super) use plans::step_status;
 
@@ -62,7 +61,7 @@ pub(super) struct OpenModelCall {
     pub(super) parts: Vec<TextPart>,
     /// How many parts were begun, those included that are written.
     pub(super) begun: usize,
-    /// What `parts` weighs, in the sense of `drive::UNWRITTEN_BYTES`.
+    /// What `parts` weighs, in the sense of `announcing::UNWRITTEN_BYTES`.
     pub(super) unwritten: usize,
     /// The text of each part that is text, whole.
     pub(super) said: Vec<String>,
@@ -252,17 +251,6 @@ impl Record {
         share
     }
 
-    /// Notes which model an open call asks now. Tells who was asked before, and how often anybody was, where that
-    /// request failed.
-    pub(super) fn asking(&mut self, at: &str, asked: usize, failed: bool) -> Option<(usize, u32)> {
-        let open = self.models.get_mut(at)?;
-        if failed {
-            return Some((open.asked, open.requests));
-        }
-        open.asked = asked;
-        None
-    }
-
     pub(super) fn apply(&mut self, entry: &Entry) {
         match &entry.fact {
             Fact::Started(_) | Fact::Resumed { .. } | Fact::Unknown(_) => {}
@@ -293,52 +281,9 @@ impl Record {
                 self.stop = Some(why.clone());
             }
             Fact::Stopped(_) => {}
-            Fact::ModelStarted { place, held, .. } => {
-                let lost = self.models.remove(&entry.at);
-                if let Some(lost) = &lost {
-                    // Its run was lost; whatever it used was used.
-                    let duration_ms = entry.elapsed_ms.saturating_sub(lost.since_ms);
-                    self.model_row(&entry.at, lost, "interrupted", None, duration_ms);
-                }
-                self.budget.count(Counted::LlmCall);
-                let dearest = self.chain(&entry.at).dearest();
-                self.budget.hold(&entry.at, Spending::of(*held, dearest));
-                let lost_requests = lost.map_or(0, |lost| lost.requests);
-                let open = OpenModelCall {
-                    place: place.clone(),
-                    since_ms: entry.elapsed_ms,
-                    parts: Vec::new(),
-                    begun: 0,
-                    unwritten: 0,
-                    said: Vec::new(),
-                    live: false,
-                    asked: 0,
-                    lost_requests,
-                    requests: lost_requests + 1,
-                    first_byte_ms: None,
-                };
-                self.models.insert(entry.at.clone(), open);
-            }
+            Fact::ModelStarted { place, held, .. } => self.model_started(entry, place, *held),
             Fact::ModelRetried { failed, asked, error, .. } => {
-                self.budget.count(Counted::LlmCall);
-                let Some(open) = self.models.get_mut(&entry.at) else { return };
-                open.asked = *asked;
-                open.requests += 1;
-                let place = open.place.clone();
-                let choice = self.offer(&entry.at, *failed).choice;
-                if !error.kind.used_nothing() {
-                    self.budget.forfeit(&entry.at);
-                    self.unpriced.insert(choice.model.clone());
-                }
-                self.share(&choice.model, 1);
-                self.share_around(&place, |share| share.llm_calls += 1);
-                self.failed(
-                    "provider",
-                    "first_byte",
-                    None,
-                    error.kind.code(),
-                    &[&choice.id(), &error.message],
-                );
+                self.model_retried(&entry.at, *failed, *asked, error);
             }
             Fact::ModelEnded { outcome, duration_ms, asked, first_byte_ms, .. } => {
                 if let Some(mut open) = self.models.remove(&entry.at) {
@@ -356,124 +301,14 @@ impl Record {
                 }
             }
             Fact::Plan(plan) => self.plans.push((entry.at.clone(), Plan::clone(plan))),
-            Fact::ToolStarted { place, subtask } => {
-                self.budget.count(Counted::ToolCall);
-                self.root_calls += u32::from(place.depth == 0);
-                if *subtask {
-                    self.budget.count(Counted::Subtask);
-                }
-                if let Some(pending) = self.pending.iter_mut().find(|pending| pending.key == entry.at) {
-                    pending.since_ms = Some(entry.elapsed_ms);
-                    let pending = pending.clone();
-                    self.add_node(&pending, entry.elapsed_ms);
-                }
-            }
-            Fact::ToolEnded(end) => {
-                self.budget.count_result(end.content.len());
-                if let Some(index) = self.pending.iter().position(|pending| pending.key == entry.at) {
-                    let pending = self.pending.remove(index);
-                    self.memory_bytes += written(&pending, end);
-                    // A call that its turn's end cuts off is no failure of the tool.
-                    if end.is_error && self.stop.is_none() {
-                        let stage = if pending.since_ms.is_some() { "run" } else { "dispatch" };
-                        self.failed("tool", stage, Some(&pending.call.name), "tool_failed", &[&end.content]);
-                    }
-                    self.tool_ended(&pending, end, entry.elapsed_ms);
-                    // A model may call what only the service calls: that is refused before it starts.
-                    let ran = pending.since_ms.is_some();
-                    match calls::own(&pending.call.name).and_then(|own| own.settles).filter(|_| ran) {
-                        Some(Settles::Step) if self.stop.is_none() => {
-                            self.step_ended(&pending.call.arguments, end);
-                        }
-                        Some(Settles::Route) if !end.is_error => {
-                            self.routed = route_request::role(&end.content);
-                        }
-                        Some(_) | None => {}
-                    }
-                    self.note_unanswered(&pending, end);
-                    let goal = self.spec.setting.goal.as_ref();
-                    self.goal_reached |= !end.is_error && goal == Some(&pending.call.name);
-                    // Nobody waits for it any more, if anybody did.
-                    self.waits.retain(|(at, _), wait| *at != entry.at || wait.answer.is_some());
-                    if pending.place.depth == 0 {
-                        self.round.insert(entry.at.clone(), end.clone());
-                    }
-                }
-            }
+            Fact::ToolStarted { place, subtask } => self.tool_started(entry, place, *subtask),
+            Fact::ToolEnded(end) => self.call_ended(entry, end),
         }
     }
 
     fn opened(&mut self, path: &str, spec: &LevelSpec) {
         let shared = self.toolsets.get(spec.toolset);
         self.levels.insert(path.to_owned(), Rc::new(Opening { spec: spec.clone(), shared }));
-    }
-
-    /// The result of a call that contains levels takes the place of those within it.
-    fn note_unanswered(&mut self, pending: &PendingCall, end: &ToolEnd) {
-        let stands = calls::own(&pending.call.name).is_some_and(|own| own.stands_for_inner);
-        if stands && !end.is_error {
-            let within = format!("{}-", pending.key);
-            self.unanswered.retain(|key, _| !key.starts_with(&within));
-            self.unanswered.insert(pending.key.clone(), end.content.clone());
-        }
-    }
-
-    /// Closes a call in the tree and in the telemetry; a refused one gets its node only now.
-    fn tool_ended(&mut self, pending: &PendingCall, end: &ToolEnd, elapsed_ms: u64) {
-        if pending.since_ms.is_none() {
-            self.add_node(pending, elapsed_ms);
-        }
-        let index = self.node_of.get(&pending.id).copied();
-        if let Some(node) = index.and_then(|index| self.tree.nodes.get_mut(index)) {
-            node.result_preview = Some(preview(&end.content));
-            node.is_error = end.is_error.then_some(true);
-            node.duration_ms = end.duration_ms;
-        }
-        self.calls.push(CallRecord::Tool {
-            id: pending.id.clone(),
-            tool_name: pending.call.name.clone(),
-            duration_ms: end.duration_ms,
-            is_error: end.is_error,
-            detail: calls::makes_plans(&pending.call.name).then(|| preview(&pending.call.arguments)),
-        });
-    }
-
-    fn model_ended(&mut self, at: &str, open: &OpenModelCall, outcome: &ModelOutcome, duration_ms: u64) {
-        let price = self.offer(at, open.asked).price;
-        let is_root = open.place.depth == 0;
-        let reply = match outcome {
-            ModelOutcome::Failed { error, said } => {
-                let used_nothing = open.first_byte_ms.is_none() && error.kind.used_nothing();
-                let usage = used_nothing.then(Usage::default);
-                self.model_row(at, open, error.kind.code(), usage, duration_ms);
-                let stage = if open.first_byte_ms.is_none() { "first_byte" } else { "stream" };
-                let id = self.offer(at, open.asked).choice.id();
-                self.failed("provider", stage, None, error.kind.code(), &[&id, &error.message]);
-                self.budget.settle(at, usage.map(|usage| Spending::of(usage, price)));
-                if is_root {
-                    self.root_texts.extend((!said.is_empty()).then(|| said.clone()));
-                }
-                return;
-            }
-            ModelOutcome::Replied(reply) => reply,
-        };
-        self.model_row(at, open, "ok", reply.usage, duration_ms);
-        self.budget.settle(at, reply.usage.map(|usage| Spending::of(usage, price)));
-        if is_root {
-            self.round.clear();
-            self.unanswered.clear();
-            self.root_texts.extend((!reply.text.is_empty()).then(|| reply.text.clone()));
-        }
-        self.called(at, &reply.tool_calls, &open.place);
-    }
-
-    /// Calls that have no result yet, whoever made them.
-    fn called(&mut self, at: &str, calls: &[ToolCall], place: &Place) {
-        self.pending.extend(calls.iter().enumerate().map(|(index, call)| {
-            let key = call_key(at, index);
-            let id = self.ids.tool_call(&key);
-            PendingCall { key, id, call: call.clone(), place: place.clone(), since_ms: None }
-        }));
     }
 
     /// Counts something towards every subtask that a place lies in.
@@ -486,28 +321,4 @@ impl Record {
             around = node.parent_id.clone();
         }
     }
-
-    fn add_node(&mut self, pending: &PendingCall, started_ms: u64) {
-        let PendingCall { id, call, place, .. } = pending;
-        let title = calls::title(&call.name, &call.arguments);
-        self.node_of.insert(id.clone(), self.tree.nodes.len());
-        self.tree.nodes.push(TreeNode {
-            id: id.clone(),
-            parent_id: place.parent_id.clone(),
-            name: call.name.clone(),
-            title,
-            args_preview: Some(preview(&call.arguments)),
-            started_ms: Some(started_ms),
-            ..TreeNode::default()
-        });
-    }
-}
-
-/// What a call itself wrote to memory: of a subtask its result alone, since its calls were counted one by one.
-fn written(pending: &PendingCall, end: &ToolEnd) -> usize {
-    if calls::levels(&pending.call.name) == 0 {
-        return stored_bytes(&end.overlay);
-    }
-    let key = task_key(&pending.id);
-    end.overlay.get(&key).map_or(0, |text| stored_bytes(&Overlay::from([(key, text.clone())])))
 }

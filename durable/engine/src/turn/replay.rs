@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::drive::canned_reply;
+use super::canned::canned_reply;
 use crate::journal::{Entry, Fact, ModelOutcome, ToolEnd};
 use wire::model::ToolCall;
 

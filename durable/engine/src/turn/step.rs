@@ -7,9 +7,9 @@ use futures::pin_mut;
 
 use super::composite::{Composite, Outcome, Running};
 use super::drive::drive;
+use super::frozen::Opening;
 use super::keys::LevelPath;
 use super::machine::{Level, LevelEnd};
-use super::open::Opening;
 use super::plan::Voice;
 use super::record::PendingCall;
 use super::subtask::settled;

@@ -8,9 +8,9 @@ use serde_json::json;
 
 use super::composite::{Composite, Outcome, Running};
 use super::drive::drive;
+use super::frozen::Opening;
 use super::keys::LevelPath;
 use super::machine::{Level, LevelEnd};
-use super::open::Opening;
 use super::results::truncated;
 use super::{Halt, Turn, prompt};
 use crate::calls::{self, finish_subtask, run_subtask};

@@ -7,9 +7,9 @@ use futures::future::LocalBoxFuture;
 
 use super::super::composite::{Composite, Outcome, Running};
 use super::super::drive::drive;
+use super::super::frozen::Opening;
 use super::super::keys::LevelPath;
 use super::super::machine::{Level, LevelEnd};
-use super::super::open::Opening;
 use super::super::{Halt, Turn, prompt};
 use crate::calls::finish_subtask;
 use crate::calls::route_request::{self, RouteDecision};

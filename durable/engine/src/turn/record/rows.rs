@@ -1,6 +1,6 @@
 //! Telemetry in the record: a row for each model call and each failure, and what it adds to the costs.
 
-use super::super::drive::CANNED;
+use super::super::canned::CANNED;
 use super::super::keys::work;
 use super::{OpenModelCall, Record};
 use crate::journal::{CallRecord, Failure, TurnStop};

@@ -4,7 +4,7 @@
 use super::faults::view;
 use crate::journal::TurnStop;
 use crate::testing::*;
-use crate::turn::drive::{CHUNK_BYTES, UNWRITTEN_BYTES};
+use crate::turn::announcing::{CHUNK_BYTES, UNWRITTEN_BYTES};
 use wire::protocol::{ChunkKind, Event, FinishReason};
 
 const WORD: &str = "word ";

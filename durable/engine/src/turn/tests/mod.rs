@@ -12,6 +12,7 @@ mod loop_shapes;
 mod memory;
 mod models;
 mod parked;
+mod plan_limits;
 mod plans;
 mod property;
 mod stops;

@@ -1,0 +1,166 @@
+//! What a turn came to in all: its limits, what is stored of it, its history and its memory.
+
+use super::*;
+
+pub(super) fn count_of(kinds: &[&str], kind: &str) -> usize {
+    kinds.iter().filter(|is| **is == kind).count()
+}
+
+/// No limit is crossed by even one, as the journal counts; the ledger says the same.
+pub(super) fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
+    let limits = case.limits;
+    let (mut llm_calls, mut tool_calls, mut subtasks, mut result_bytes) = (0, 0, 0, 0);
+    let mut tokens: BTreeMap<(&str, u32), Usage> = BTreeMap::new();
+    let mut steps: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let entries = case.disk.entries.borrow();
+    for entry in entries.iter() {
+        match &entry.fact {
+            Fact::ModelStarted { attempt, place, held, .. } => {
+                llm_calls += 1;
+                tokens.insert((&entry.at, *attempt), *held);
+                let level = entry.at.trim_end_matches(|digit: char| digit.is_ascii_digit());
+                steps.entry(level).or_default().insert(&entry.at);
+                assert!(held.input_tokens <= limits.history_tokens, "{shown}");
+                assert!(entry.elapsed_ms < limits.wall_clock_ms && place.depth <= limits.depth, "{shown}");
+            }
+            Fact::ModelEnded { outcome: ModelOutcome::Replied(reply), .. } => {
+                let last = tokens.range_mut(..=(entry.at.as_str(), u32::MAX)).next_back().unwrap();
+                *last.1 = reply.usage.unwrap_or(*last.1);
+            }
+            // Who did not begin to answer used nothing.
+            Fact::ModelEnded { outcome: ModelOutcome::Failed { .. }, first_byte_ms: None, .. } => {
+                let last = tokens.range_mut(..=(entry.at.as_str(), u32::MAX)).next_back().unwrap();
+                *last.1 = Usage::default();
+            }
+            Fact::ModelRetried { .. } => llm_calls += 1,
+            Fact::ToolStarted { subtask, .. } => {
+                tool_calls += 1;
+                subtasks += u32::from(*subtask);
+                assert!(entry.elapsed_ms < limits.wall_clock_ms, "{shown}");
+            }
+            Fact::ToolEnded(end) => result_bytes += end.content.len() as u64,
+            _ => {}
+        }
+    }
+    assert!(llm_calls <= limits.llm_calls && tool_calls <= limits.tool_calls, "{shown}");
+    assert!(subtasks <= limits.subtasks, "{shown}");
+    assert!(limits.turn_result_bytes.is_none_or(|limit| result_bytes <= limit), "{shown}");
+    let used: u64 = tokens.values().map(|usage| usage.input_tokens + usage.output_tokens).sum();
+    assert!(limits.turn_tokens.is_none_or(|limit| used <= limit), "{used} tokens\n{shown}");
+    let most = |at: &str| match crate::turn::keys::work(&format!("{at}0")) {
+        Work::Plan | Work::Review => limits.schema_retries + 2,
+        Work::Step => limits.step_iterations,
+        Work::Root | Work::Subtask => limits.iterations,
+        Work::Route => 1,
+    };
+    assert!(steps.iter().all(|(at, made)| made.len() <= most(at) as usize), "{shown}");
+    let is_cut = |call: &Call| call.result.len() <= limits.tool_result_bytes;
+    assert!(client.calls.values().all(is_cut), "{shown}");
+
+    let end = case.end();
+    let costs = end.message.usage.unwrap();
+    assert_eq!((costs.llm_calls, costs.tool_calls, costs.subtasks), (llm_calls, tool_calls, subtasks));
+    assert_eq!(costs.by_model.values().map(|share| share.llm_calls).sum::<u32>(), llm_calls);
+    let requests = end.calls.iter().map(|row| match row {
+        CallRecord::Model { model, .. } if model == "canned" => 0,
+        CallRecord::Model { retries, .. } => retries + 1,
+        CallRecord::Tool { .. } | CallRecord::Failure(_) => 0,
+    });
+    let tools = end.calls.iter().filter(|row| matches!(row, CallRecord::Tool { .. })).count();
+    assert_eq!(
+        (requests.sum::<u32>(), tools),
+        (llm_calls, client.ids.len()),
+        "a row for each call, with all its requests\n{shown}"
+    );
+}
+
+/// The stored tree is the one that a client builds.
+pub(super) fn stored(case: &Case, tree: ExecutionTree, shown: &Shown<'_>) {
+    let mut stored = case.end().message.execution_tree.unwrap();
+    stored.nodes.iter_mut().for_each(|node| node.args_preview = None);
+    assert_eq!(std::mem::take(&mut stored.plans), case.end().plans, "{shown}");
+    assert_eq!(stored, tree, "{shown}");
+}
+
+/// Each call of the root is followed by its one result, in the model's order, and it is the one that clients saw.
+pub(super) fn history(case: &Case, client: &Client) {
+    let calls = client.rounds(None).into_values().flat_map(BTreeMap::into_values);
+    let mut seen = calls.map(|id| &client.calls[id]);
+    let mut unanswered: Vec<&str> = Vec::new();
+    let end = case.end();
+    for message in &end.history {
+        match message {
+            Message::Tool { call_id, content, is_error, name } => {
+                assert_eq!(unanswered.first(), Some(&call_id.as_str()), "a result without its call");
+                unanswered.remove(0);
+                let seen = seen.next().expect("nobody saw this call");
+                assert_eq!((name, content, *is_error), (&seen.name, &seen.result, seen.is_error));
+            }
+            Message::Assistant { tool_calls, .. } => {
+                assert!(unanswered.is_empty(), "a call without its result: {unanswered:?}");
+                unanswered.extend(tool_calls.iter().map(|call| call.call_id.as_str()));
+            }
+            Message::User { .. } => assert!(unanswered.is_empty()),
+        }
+    }
+    assert!(unanswered.is_empty(), "a call without its result: {unanswered:?}");
+    // A turn whose journal cannot be replayed does not know what the model had seen.
+    assert!(seen.next().is_none() || end.message.finish_reason == Some(FinishReason::Interrupted));
+}
+
+/// What a level sees of the shared memory and what it wrote, computed anew from who called what in which round, and
+/// compared with what each call of it read: siblings of a round are blind to each other, a later round sees (N-153,
+/// N-154), and of two writes the later one in the model's order wins.
+pub(super) fn memory(
+    client: &Client,
+    level: Option<&String>,
+    seen: &BTreeMap<String, String>,
+    shown: &Shown<'_>,
+) -> BTreeMap<String, String> {
+    let (mut seen, mut written) = (seen.clone(), BTreeMap::new());
+    for round in client.rounds(level).into_values() {
+        let mut settled = BTreeMap::new();
+        // A round that was cut off with its step never settled.
+        let was_cut = |id: &&String| client.calls[*id].result.contains("its step");
+        if round.values().any(was_cut) {
+            break;
+        }
+        for id in round.into_values() {
+            let Call { name, args, result, is_error, .. } = &client.calls[id];
+            let key = args["key"].as_str().unwrap_or_default();
+            match name.as_str() {
+                "memory_write" if !is_error => {
+                    settled.insert(key.to_owned(), args["value"].as_str().unwrap().to_owned());
+                }
+                "memory_read" if !is_error => assert_eq!(seen.get(key), Some(result), "{id}\n{shown}"),
+                "memory_read" if result.starts_with("nothing is stored") => {
+                    assert_eq!(seen.get(key), None, "{id}\n{shown}");
+                }
+                "memory_list" if !is_error => {
+                    let listed: Vec<String> =
+                        seen.iter().map(|(key, value)| format!("{key} ({} bytes)", value.len())).collect();
+                    let listed =
+                        if listed.is_empty() { "the memory is empty".to_owned() } else { listed.join("\n") };
+                    assert_eq!(*result, listed, "{id}\n{shown}");
+                }
+                "agent_create_plan" | "agent_update_plan" => {
+                    settled.extend(memory(client, Some(id), &seen, shown));
+                }
+                "run_subtask" | "plan_step" => {
+                    settled.extend(memory(client, Some(id), &seen, shown));
+                    if !is_error && !result.contains("[The memory of this turn is full") {
+                        // The notes beside a subtask's result are the caller's alone, who may pass them on in its own.
+                        let own = (name == "run_subtask").then_some("\n\n[These tools");
+                        let text = own.and_then(|notes| result.split(notes).next()).unwrap_or(result);
+                        settled.insert(format!("task:{id}"), text.to_owned());
+                    }
+                }
+                _ => {}
+            }
+        }
+        seen.extend(settled.clone());
+        written.extend(settled);
+    }
+    // What a call wrote that was stopped is lost with it; nothing comes after that.
+    written
+}

@@ -1,0 +1,72 @@
+//! Events as short lines: the form in which tests compare them whole.
+
+use wire::protocol::{AgentState, Event};
+
+/// One event as a short line, in which ids are the keys that they are derived from.
+pub fn line(event: &Event) -> String {
+    let short = |id: &str| id.rsplit('_').next().unwrap_or_default().to_owned();
+    let place = |place: &wire::protocol::Place| match &place.parent_id {
+        Some(parent) => format!(" in {} depth {}", short(parent), place.depth),
+        None => String::new(),
+    };
+    match event {
+        Event::AgentState { state: AgentState::WaitingOnUser, .. } => "state waiting".to_owned(),
+        Event::AgentState { state: AgentState::ExecutingPlan, .. } => "state executing_plan".to_owned(),
+        Event::PlanCreated { plan, .. } => format!("plan {} of {}", short(&plan.id), plan.steps.len()),
+        Event::PlanReadyForReview { plan } => format!("plan {} ready", short(&plan.id)),
+        Event::PlanReview { plan_id, verdict, .. } => format!("plan {} {verdict:?}", short(plan_id)),
+        Event::ExecutorStart { plan_id, steps } => format!("executor {} start {steps}", short(plan_id)),
+        Event::StepStart { step_id, tool_call_id, .. } => {
+            format!("step {step_id} start {}", short(tool_call_id))
+        }
+        Event::StepComplete { step_id, status, .. } => format!("step {step_id} {status:?}"),
+        Event::ExecutorComplete { status, completed, failed, skipped, .. } => {
+            format!("executor {status:?} {completed} {failed} {skipped}")
+        }
+        Event::AgentState { details, .. } => format!("state {}", details.as_deref().unwrap_or("thinking")),
+        Event::ApprovalRequest { approval_id, tool_call_id, name, place: at, .. } => {
+            assert_eq!(short(approval_id), short(tool_call_id));
+            format!("ask {} {name}{}", short(approval_id), place(at))
+        }
+        Event::ApprovalResolved { approval_id, decision, place: at, .. } => {
+            format!("resolved {} {decision:?}{}", short(approval_id), place(at))
+        }
+        Event::ModelCallUpdate { model_call_id, status, place: at, finish_reason, .. } => {
+            let why = finish_reason.as_deref().map(|why| format!(" {why}")).unwrap_or_default();
+            format!("model {} {status:?}{why}{}", short(model_call_id), place(at)).replace("Start", "start")
+        }
+        Event::Chunk { content, part_id, place: at, done, .. } => {
+            let done = if *done { " done" } else { "" };
+            format!("chunk {} {content:?}{done}{}", short(part_id), place(at))
+        }
+        Event::ToolCallUpdate { tool_call_id, name, awaits: Some(on), place: at, .. } => {
+            format!("tool {} {name} Start awaits {}{}", short(tool_call_id), on.as_str(), place(at))
+        }
+        Event::ToolCallUpdate { tool_call_id, name, status, result, is_error, place: at, .. } => {
+            let result = result.as_deref().map(|text| format!(" {text:?}")).unwrap_or_default();
+            let error = if *is_error { " error" } else { "" };
+            format!("tool {} {name} {status:?}{error}{result}{}", short(tool_call_id), place(at))
+        }
+        Event::ModelCallReset { model_call_id, place: at, .. } => {
+            format!("reset {}{}", short(model_call_id), place(at))
+        }
+        Event::SwarmPlanReady { steps } => format!("swarm plan {}", steps.join(", ")),
+        Event::SwarmStepStarted { step_index, description } => {
+            format!("swarm step {step_index} start {description}")
+        }
+        Event::SwarmToolExecuted { step_index, tool, brief_result } => {
+            format!("swarm tool {step_index} {tool} {brief_result}")
+        }
+        Event::SwarmStepCompleted { step_index, result, .. } => format!("swarm step {step_index} {result}"),
+        Event::SwarmComplete { result } => format!("swarm complete {result}"),
+        Event::BudgetExceeded { reason, limit, observed } => {
+            format!("budget {reason:?} {observed} of {limit}")
+        }
+        Event::Error { code, .. } => format!("error {code}"),
+        Event::CostSummary(costs) => {
+            format!("cost {} llm {} tools {} subtasks", costs.llm_calls, costs.tool_calls, costs.subtasks)
+        }
+        Event::Done { finish_reason, .. } => format!("done {finish_reason:?}"),
+        Event::Session { .. } => "session".to_owned(),
+    }
+}

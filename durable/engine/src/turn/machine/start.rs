@@ -1,0 +1,31 @@
+//! What a level starts from.
+
+use std::rc::Rc;
+
+use super::super::frozen::Opening;
+use super::super::keys::{Digest, LevelPath};
+use crate::memory::AgentMemory;
+use crate::profiles::Role;
+use crate::toolbelt::{OutputSchema, Toolbelt};
+use wire::model::{Message, ModelChoice};
+use wire::protocol::{Content, Place};
+
+/// What a level starts from.
+pub(in crate::turn) struct LevelStart {
+    pub(in crate::turn) path: LevelPath,
+    pub(in crate::turn) place: Place,
+    /// Whose models the level asks, and the first of them.
+    pub(in crate::turn) models: Option<Role>,
+    pub(in crate::turn) model: Rc<ModelChoice>,
+    pub(in crate::turn) system: Rc<str>,
+    /// The messages before the level's own.
+    pub(in crate::turn) history: Vec<Rc<Message>>,
+    pub(in crate::turn) instructions: Content,
+    pub(in crate::turn) belt: Toolbelt,
+    /// What the level's result must satisfy: it then ends only with `finish_subtask`.
+    pub(in crate::turn) schema: Option<Rc<OutputSchema>>,
+    /// The journal has it with a child level's first model call. Absent at the root, which entry 0 freezes.
+    pub(in crate::turn) opening: Option<Rc<Opening>>,
+    pub(in crate::turn) memory: AgentMemory,
+    pub(in crate::turn) digest: Digest,
+}

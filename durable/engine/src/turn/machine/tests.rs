@@ -1,0 +1,48 @@
+use super::*;
+use crate::calls;
+use crate::toolbelt::ToolSpec;
+
+// N-030 N-037 N-038: what a level is given is what it asks its model with, and asking changes nothing.
+#[test]
+fn a_level_asks_with_what_it_was_given() {
+    let model = Rc::new(ModelChoice::new("p", "m"));
+    let before = Rc::new(Message::User { content: "before".into() });
+    let level = |depth, iterations| {
+        let start = LevelStart {
+            path: LevelPath::default(),
+            place: Place { parent_id: Some("parent".to_owned()), depth },
+            models: None,
+            model: Rc::clone(&model),
+            system: "system".into(),
+            history: vec![Rc::clone(&before)],
+            instructions: "now".into(),
+            belt: Toolbelt::new(calls::declarations()),
+            schema: None,
+            opening: None,
+            memory: AgentMemory::default(),
+            digest: Digest::new(),
+        };
+        Level::new(start, Limits { iterations, ..Limits::default() })
+    };
+    let asked = |depth| match (level(depth, 1).next(), level(depth, 1).next()) {
+        (Step::CallModel(request), Step::CallModel(again)) => {
+            assert_eq!(request, again);
+            request
+        }
+        other => panic!("{other:?}"),
+    };
+    let request = asked(0);
+    assert_eq!((&*request.system, request.model.model.as_str()), ("system", "m"));
+    let now = Rc::new(Message::User { content: "now".into() });
+    assert_eq!(request.messages, [Rc::clone(&before), now]);
+    let offered: Vec<_> = calls::declarations().iter().map(ToolSpec::definition).collect();
+    assert_eq!(*request.tools, offered);
+    let deepest = offered.iter().filter(|tool| calls::levels(&tool.name) == 0).cloned();
+    let deepest: Vec<_> = deepest.collect();
+    assert_eq!(
+        (deepest.len(), &*asked(3).tools),
+        (3, &*deepest),
+        "calls that would be refused are not offered"
+    );
+    assert!(matches!(level(0, 0).next(), Step::Finish(LevelEnd::IterationLimit(0))));
+}
