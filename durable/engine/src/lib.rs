@@ -16,3 +16,7 @@ pub mod testing;
 pub mod toolbelt;
 pub mod turn;
 pub mod versions;
+
+// The example names this crate as others do, and the tests run it.
+#[cfg(test)]
+extern crate self as engine;

@@ -212,7 +212,7 @@ pub enum ModelOutcome {
 }
 
 /// What a tool call came to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ToolEnd {
     /// What the model reads.

@@ -23,7 +23,7 @@ use wire::protocol::Place;
 
 /// What a level wants next.
 #[derive(Debug)]
-pub(super) enum Step {
+pub enum Step {
     CallModel(ModelRequest),
     CallTools(Rc<[ToolCall]>),
     Finish(LevelEnd),
@@ -31,7 +31,7 @@ pub(super) enum Step {
 
 /// How a level ended.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum LevelEnd {
+pub enum LevelEnd {
     /// A reply without tool calls: its text is the level's result (N-042).
     Text { text: String, finish: ReplyFinish },
     /// The provider failed, which ends the level (CF-13).
@@ -75,7 +75,7 @@ enum Shortening {
 
 /// One run of the loop at one depth.
 #[derive(Debug)]
-pub(super) struct Level {
+pub struct Level {
     pub(super) path: LevelPath,
     pub(super) place: Place,
     pub(super) belt: Toolbelt,
@@ -150,7 +150,7 @@ impl Level {
     }
 
     /// What comes next. Asking twice gives the same answer.
-    pub(super) fn next(&self) -> Step {
+    pub fn next(&self) -> Step {
         match &self.state {
             State::Model if self.schema.is_some() && !self.model.calls() => {
                 // Only a call ends this level, and its model makes none: not one of them is paid for.
@@ -258,7 +258,7 @@ impl Level {
     }
 
     /// Takes the outcome of a model call.
-    pub(super) fn apply_model(&mut self, outcome: ModelOutcome) {
+    pub fn apply_model(&mut self, outcome: ModelOutcome) {
         self.iterations += 1;
         if self.shortening == Shortening::Again {
             self.shortening = Shortening::Done;
@@ -304,7 +304,7 @@ impl Level {
 
     /// Takes the results of a round, one per call, in the model's order (N-050, N-052). The round settles: what its
     /// calls wrote to memory becomes visible.
-    pub(super) fn apply_tools(&mut self, results: &[ToolEnd]) {
+    pub fn apply_tools(&mut self, results: &[ToolEnd]) {
         let calls = self.pending();
         self.memory.merge(results.iter().map(|result| &result.overlay));
         learn(&mut self.versions, results.iter().map(|result| &result.versions));

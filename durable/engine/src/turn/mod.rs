@@ -40,7 +40,7 @@ use futures::{FutureExt, pin_mut};
 
 use self::composite::Composites;
 use self::keys::{Digest, LevelPath, WireIds};
-use self::machine::{Level, LevelStart};
+use self::machine::LevelStart;
 use self::record::Record;
 use self::replay::Replay;
 use crate::calls::{agent_create_plan, agent_update_plan, plan_step, route_request, run_subtask};
@@ -51,6 +51,7 @@ use crate::toolbelt::{OutputSchema, ToolSpec};
 use wire::model::Message;
 use wire::protocol::{AgentState, Event, Place, TurnLimits};
 
+pub use self::machine::{Level, LevelEnd, Step};
 pub use self::parking::Heard;
 #[cfg(any(test, feature = "testing"))]
 pub use self::prune::request_tokens;

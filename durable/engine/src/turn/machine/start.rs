@@ -4,8 +4,9 @@ use std::rc::Rc;
 
 use super::super::frozen::Opening;
 use super::super::keys::{Digest, LevelPath};
+use super::Level;
 use crate::memory::AgentMemory;
-use crate::profiles::Role;
+use crate::profiles::{Limits, Role};
 use crate::toolbelt::{OutputSchema, Toolbelt};
 use wire::model::{Message, ModelChoice};
 use wire::protocol::{Content, Place};
@@ -28,4 +29,32 @@ pub(in crate::turn) struct LevelStart {
     pub(in crate::turn) opening: Option<Rc<Opening>>,
     pub(in crate::turn) memory: AgentMemory,
     pub(in crate::turn) digest: Digest,
+}
+
+impl Level {
+    /// A level that stands alone, without a history, a parent or a journal: for code that steps the loop by hand
+    /// (`examples/by_hand.rs`).
+    pub fn alone(
+        system: &str,
+        instructions: &str,
+        model: ModelChoice,
+        belt: Toolbelt,
+        limits: Limits,
+    ) -> Self {
+        let start = LevelStart {
+            path: LevelPath::default(),
+            place: Place::default(),
+            models: None,
+            model: Rc::new(model),
+            system: system.into(),
+            history: Vec::new(),
+            instructions: instructions.into(),
+            belt,
+            schema: None,
+            opening: None,
+            memory: AgentMemory::default(),
+            digest: Digest::new(),
+        };
+        Level::new(start, limits)
+    }
 }

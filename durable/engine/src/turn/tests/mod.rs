@@ -2,6 +2,8 @@
 //! milliseconds.
 
 mod budget;
+#[path = "../../../examples/by_hand.rs"]
+mod by_hand;
 mod dispatch;
 mod everywhere;
 mod faults;
@@ -19,3 +21,14 @@ mod stops;
 mod structured;
 mod subtasks;
 mod swarm;
+
+#[test]
+fn the_example_steps_a_level_to_its_end() {
+    let expected = [
+        "model call with 1 messages",
+        "weather {\"city\":\"Bern\"}",
+        "model call with 3 messages",
+        "It is sunny.",
+    ];
+    assert_eq!(by_hand::run(), expected);
+}
