@@ -8,7 +8,7 @@ use futures::future::{Either, join3, select};
 use futures::{FutureExt, pin_mut};
 
 use crate::storage::outgoing::{News, Outgoing, retry_after_ms};
-use crate::storage::thread::{Reason, TurnRow, TurnStatus};
+use crate::storage::turn::{Reason, TurnRow, TurnStatus};
 use crate::storage::{StoreError, tell};
 use engine::journal::Failure;
 use features::files::FilesError;

@@ -8,7 +8,8 @@ use uuid::{NoContext, Timestamp, Uuid};
 use worker::Response;
 
 use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing, ThreadRow};
-use crate::storage::thread::{Reason, ThreadMeta, TurnRow, TurnStatus};
+use crate::storage::thread::ThreadMeta;
+use crate::storage::turn::{Reason, TurnRow, TurnStatus};
 use engine::journal::TurnStop;
 use engine::ports::Ports;
 use engine::profiles::Grant;

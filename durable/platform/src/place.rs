@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use crate::quota::{GoOn, back_off_ms};
 use crate::storage::StoreError;
-use crate::storage::thread::{Reason, TurnRow, TurnStatus};
+use crate::storage::turn::{Reason, TurnRow, TurnStatus};
 use wire::protocol::ApiError;
 
 use super::admission::lease_ms;

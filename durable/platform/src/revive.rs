@@ -5,7 +5,8 @@
 use std::rc::Rc;
 
 use crate::storage::salvage::Salvaged;
-use crate::storage::thread::{Reason, ThreadMeta, TurnRow, TurnStatus};
+use crate::storage::thread::ThreadMeta;
+use crate::storage::turn::{Reason, TurnRow, TurnStatus};
 use crate::storage::{Failing, StoreError};
 use engine::journal::{Commit, Entry, Fact, Parking, TurnEnd, TurnSpec};
 use engine::ports::{Log, LogError, Ports};
