@@ -7,7 +7,7 @@ use std::rc::Rc;
 use futures::future::{Either, join3, select};
 use futures::{FutureExt, pin_mut};
 
-use crate::storage::outgoing::{News, Outgoing, retry_after_ms};
+use crate::storage::outgoing::{News, Outgoing};
 use crate::storage::turn::{Reason, TurnRow, TurnStatus};
 use crate::storage::{StoreError, tell};
 use engine::journal::Failure;
@@ -16,6 +16,7 @@ use features::files::store::R2Files;
 use wire::protocol::ApiError;
 use wire::redact::redacted;
 
+use super::drain::{Batch, Drain, Retry, Step};
 use super::thread::{PUT_OFF_MS, Thread, WATCH_MS};
 use super::{accounts, compose};
 
@@ -141,8 +142,8 @@ impl Thread {
         Ok(due)
     }
 
-    /// Tells D1 all that it has not heard of, one batch after the other; a refusal is tried again later. `due`: the
-    /// alarm says that it is time; otherwise a D1 that has refused is left alone until then.
+    /// Tells D1 every row of the outbox that is due, one parcel after another; `drain.rs` says in which steps. `due`: the
+    /// alarm says that it is time; otherwise a D1 that has refused rows is left alone until then.
     pub async fn drain(&self, due: bool) {
         if self.draining.replace(true) {
             return;
@@ -153,51 +154,61 @@ impl Thread {
         self.draining.set(false);
     }
 
+    /// Carries out the steps of a [`Drain`]. Only [`Step::Tell`] awaits: the platform makes the writes between two of
+    /// them durable together.
     async fn drain_once(&self, due: bool) -> Result<(), StoreError> {
         if !self.store.exists()? {
             return Ok(());
         }
-        // Whether D1 may be asked about what it has refused: it is time, or it has just taken something else.
-        let (mut willing, mut took) = (due, false);
-        let mut refused = Vec::new();
-        while let Some(parcel) = self.store.parcel(self.clock.now_ms())? {
-            if parcel.attempts > 0 && !willing {
-                return Ok(());
-            }
-            if parcel.ids.iter().any(|id| refused.contains(id)) {
-                return Ok(());
-            }
-            if let Err(error) = self.tell(parcel.rows).await {
-                let refusals = parcel.attempts + 1;
-                worker::console_error!("outbox: rows {:?}, refused {refusals} times: {error}", parcel.ids);
-                // Before it counts as refused: told once an outage, when D1 is back.
-                self.report("outbox", "d1", "outbox_refused", &error.to_string())?;
-                self.store.refused(&parcel.ids)?;
-                let retry_at = self.clock.now_ms() + retry_after_ms(refusals);
-                match refused.is_empty() {
-                    true => self.store.set_timer(Reason::Outbox, retry_at)?,
-                    false => self.store.hasten_timer(Reason::Outbox, retry_at)?,
-                }
-                self.store.arm()?;
-                refused.extend(parcel.ids);
-                // A D1 that takes other rows is not down: those after this one need not wait.
-                if took {
+        let mut drain = Drain::new(due);
+        // The rows of the parcel that was read last.
+        let mut rows = Ok(Vec::new());
+        loop {
+            match drain.next() {
+                Step::Read => {
+                    let parcel = self.store.parcel(self.clock.now_ms())?;
+                    drain.read(parcel.map(|parcel| {
+                        rows = parcel.rows;
+                        Batch { ids: parcel.ids, attempts: parcel.attempts }
+                    }));
                     continue;
                 }
-                return Ok(());
+                Step::Tell(batch) => {
+                    let batch = batch.clone();
+                    let answer = self.tell(std::mem::replace(&mut rows, Ok(Vec::new()))).await;
+                    drain.told(batch, answer);
+                    continue;
+                }
+                Step::Delete(ids) => self.store.delivered(ids)?,
+                Step::Trim => match compose::kept_turns(&self.env) {
+                    Ok(keep) => self.store.trim(keep)?,
+                    Err(error) => worker::console_error!("nothing is trimmed: {error}"),
+                },
+                Step::Report { batch, error } => {
+                    let refusals = batch.attempts.saturating_add(1);
+                    worker::console_error!("outbox: rows {:?}, refused {refusals} times: {error}", batch.ids);
+                    self.report("outbox", "d1", "outbox_refused", &error.to_string())?;
+                }
+                Step::Count(batch) => self.store.refused(&batch.ids)?,
+                Step::Retry(Retry { wait_ms, keep_earlier }) => {
+                    let retry_at = self.clock.now_ms() + wait_ms;
+                    match keep_earlier {
+                        true => self.store.hasten_timer(Reason::Outbox, retry_at)?,
+                        false => self.store.set_timer(Reason::Outbox, retry_at)?,
+                    }
+                    self.store.arm()?;
+                }
+                Step::Rest => {
+                    match self.store.next_news()? {
+                        Some(due_at) => self.store.set_timer(Reason::Outbox, due_at)?,
+                        None => self.store.clear_timer(Reason::Outbox)?,
+                    }
+                    self.store.arm()?;
+                }
+                Step::Done => return Ok(()),
             }
-            self.store.delivered(&parcel.ids)?;
-            (willing, took) = (true, true);
-            match compose::kept_turns(&self.env) {
-                Ok(keep) => self.store.trim(keep)?,
-                Err(error) => worker::console_error!("nothing is trimmed: {error}"),
-            }
+            drain.written();
         }
-        match self.store.next_news()? {
-            Some(due_at) => self.store.set_timer(Reason::Outbox, due_at)?,
-            None => self.store.clear_timer(Reason::Outbox)?,
-        }
-        self.store.arm()
     }
 
     async fn tell(&self, rows: Result<Vec<Outgoing>, StoreError>) -> Result<(), StoreError> {

@@ -5,6 +5,7 @@
 //! kept, `quota/` what users may cost. The modules that need no platform are tested natively.
 
 pub mod attempts;
+pub mod drain;
 pub mod headers;
 pub mod limits;
 pub mod live;
