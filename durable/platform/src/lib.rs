@@ -4,6 +4,7 @@
 //! It decides when something happens and who hears of it. `engine` decides what a turn does, `storage/` how a thread is
 //! kept, `quota/` what users may cost. The modules that need no platform are tested natively.
 
+pub mod admission;
 pub mod attempts;
 pub mod drain;
 pub mod headers;
@@ -17,8 +18,6 @@ pub mod storage;
 
 #[cfg(target_arch = "wasm32")]
 pub mod accounts;
-#[cfg(target_arch = "wasm32")]
-mod admission;
 #[cfg(target_arch = "wasm32")]
 mod alarm;
 #[cfg(target_arch = "wasm32")]
@@ -41,11 +40,15 @@ pub mod object;
 mod place;
 pub mod quota;
 #[cfg(target_arch = "wasm32")]
+mod reservation;
+#[cfg(target_arch = "wasm32")]
 pub mod respond;
 #[cfg(target_arch = "wasm32")]
 mod retrieval;
 #[cfg(target_arch = "wasm32")]
 mod revive;
+#[cfg(target_arch = "wasm32")]
+mod start;
 #[cfg(target_arch = "wasm32")]
 mod thread;
 #[cfg(target_arch = "wasm32")]
