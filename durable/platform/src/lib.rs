@@ -13,6 +13,7 @@ pub mod live;
 pub mod model;
 pub mod numbers;
 pub mod reader;
+pub mod revival;
 pub mod sse;
 pub mod storage;
 

@@ -21,6 +21,7 @@ use super::compose;
 use super::live::LiveLog;
 use super::log::{About, TurnLog};
 use super::respond::not_logged;
+use super::revival::{Outcome, Revival, Step, Way};
 use super::thread::{Run, Thread, WATCH_MS};
 
 /// The turn that has no end yet.
@@ -57,11 +58,13 @@ pub fn on_hold(turn: &TurnRow, now: u64) -> ApiError {
     ApiError::new(ErrorCode::TurnOnHold, detail).retry_after(seconds)
 }
 
-/// What an attempt to rebuild a turn came to.
-enum Attempt {
-    Run(Run),
-    OnHold(TurnRow),
-    GivenUp,
+/// Why a turn cannot be rebuilt. The log says it.
+fn cause(turn: &TurnRow, error: &ApiError) -> Cause {
+    worker::console_error!("turn {} cannot be taken up: {error}", turn.turn_id);
+    match error.code {
+        ErrorCode::Misconfigured => Cause::Misconfigured,
+        _ => Cause::Unreadable,
+    }
 }
 
 impl Thread {
@@ -81,7 +84,7 @@ impl Thread {
         }
         let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(()) };
         let next = TurnRow { generation: turn.generation + 1, resumptions: turn.resumptions + 1, ..turn };
-        if let Attempt::Run(run) = self.attempt(&thread, next)? {
+        if let Outcome::Run(run) = self.attempt(&thread, next, Way::Resume)? {
             let spec = run.turn.spec();
             worker::console_log!("turn {} resumed", spec.turn_id);
             self.store.set_timer(Reason::Turn, self.clock.now_ms() + WATCH_MS)?;
@@ -102,10 +105,10 @@ impl Thread {
         if turn.status != TurnStatus::Parked && !self.is_queued()? {
             return Ok(OpenTurn::OnHold(OnHold { thread, turn }));
         }
-        Ok(match self.attempt(&thread, turn)? {
-            Attempt::Run(run) => OpenTurn::Run(Rc::new(run)),
-            Attempt::OnHold(turn) => OpenTurn::OnHold(OnHold { thread, turn }),
-            Attempt::GivenUp => OpenTurn::None,
+        Ok(match self.attempt(&thread, turn, Way::Rebuild)? {
+            Outcome::Run(run) => OpenTurn::Run(Rc::new(run)),
+            Outcome::OnHold(turn) => OpenTurn::OnHold(OnHold { thread, turn }),
+            Outcome::GivenUp => OpenTurn::None,
         })
     }
 
@@ -133,10 +136,11 @@ impl Thread {
                     until => until,
                 },
                 Err(error) => {
-                    let turn = TurnRow { failing: Some(begun), ..turn };
-                    match self.failed(&thread, turn, begun, &error)? {
-                        Attempt::OnHold(turn) => retry_at_ms(&turn),
-                        Attempt::Run(_) | Attempt::GivenUp => return Ok(()),
+                    let cause = cause(&turn, &error);
+                    let failed = Revival::after_failure(turn, begun, cause, self.clock.now_ms());
+                    match self.carry_out(&thread, failed)? {
+                        Outcome::OnHold(turn) => retry_at_ms(&turn),
+                        Outcome::Run(_) | Outcome::GivenUp => return Ok(()),
                     }
                 }
             },
@@ -159,61 +163,42 @@ impl Thread {
     }
 
     /// Rebuilds a turn, unless that has just failed. `turn` is its row as it will be.
-    fn attempt(&self, thread: &ThreadMeta, turn: TurnRow) -> Result<Attempt, ApiError> {
-        let now = self.clock.now_ms();
+    fn attempt(&self, thread: &ThreadMeta, turn: TurnRow, way: Way) -> Result<Outcome<Run>, ApiError> {
         let before = self.failing_before(&turn);
         self.announced.set(None);
-        match attempts::next(before, now) {
-            Next::Wait(_) => return Ok(Attempt::OnHold(turn)),
-            Next::GiveUp => return self.give_up(thread, turn),
-            Next::Try => {}
-        }
-        let begun = attempts::begun(before, now);
-        let turn = TurnRow { failing: Some(begun), ..turn };
-        // Not within the transaction of the rebuilding: a rebuilding that fails does not take it back.
-        self.store.attempt(&turn)?;
-        let rebuilt = match turn.status == TurnStatus::Parked || self.is_queued()? {
-            true => self.rebuilt(thread, &turn, Turn::rebuild),
-            false => {
-                self.store.set_timer(Reason::Turn, begun.retry_at_ms)?;
-                self.store.arm()?;
-                self.rebuilt(thread, &turn, Turn::resume)
-            }
-        };
-        match rebuilt {
-            Ok(run) => {
-                self.store.set_failing(&turn.turn_id, None)?;
-                Ok(Attempt::Run(run))
-            }
-            Err(error) => self.failed(thread, turn, begun, &error),
-        }
+        self.carry_out(thread, Revival::new(turn, before, way, self.clock.now_ms()))
     }
 
-    /// An attempt has failed: the turn waits for the next one, or is given up.
-    fn failed(
-        &self,
-        thread: &ThreadMeta,
-        turn: TurnRow,
-        begun: Failing,
-        error: &ApiError,
-    ) -> Result<Attempt, ApiError> {
-        worker::console_error!("turn {} cannot be taken up: {error}", turn.turn_id);
-        let cause = match error.code {
-            ErrorCode::Misconfigured => Cause::Misconfigured,
-            _ => Cause::Unreadable,
-        };
-        let Some(failed) = attempts::failed(begun, cause, self.clock.now_ms()) else {
-            return self.give_up(thread, turn);
-        };
-        self.store.set_failing(&turn.turn_id, Some(failed))?;
-        let reason = match turn.status {
-            TurnStatus::Parked => Reason::Parked,
-            TurnStatus::Running | TurnStatus::Done => Reason::Turn,
-        };
-        // A parked turn has its alarm at the end of its wait, which may be an hour away.
-        self.store.hasten_timer(reason, failed.retry_at_ms)?;
-        self.store.arm()?;
-        Ok(Attempt::OnHold(TurnRow { failing: Some(failed), ..turn }))
+    /// Carries out the steps of an attempt. None of them awaits.
+    fn carry_out(&self, thread: &ThreadMeta, mut revival: Revival<Run>) -> Result<Outcome<Run>, ApiError> {
+        loop {
+            let turn = revival.turn();
+            match revival.next() {
+                Step::Begin => self.store.attempt(turn)?,
+                Step::Watch(retry_at) => {
+                    self.store.set_timer(Reason::Turn, retry_at)?;
+                    self.store.arm()?;
+                }
+                Step::Rebuild(way) => {
+                    let rebuilt = match way {
+                        Way::Resume => self.rebuilt(thread, turn, Turn::resume),
+                        Way::Rebuild => self.rebuilt(thread, turn, Turn::rebuild),
+                    };
+                    let rebuilt = rebuilt.map_err(|error| cause(turn, &error));
+                    revival.rebuilt(rebuilt, self.clock.now_ms());
+                    continue;
+                }
+                Step::Clear => self.store.set_failing(&turn.turn_id, None)?,
+                Step::Hold { failing, reason } => {
+                    self.store.set_failing(&turn.turn_id, Some(failing))?;
+                    self.store.hasten_timer(reason, failing.retry_at_ms)?;
+                    self.store.arm()?;
+                }
+                Step::End => self.end(thread, turn)?,
+                Step::Done => return Ok(revival.outcome()),
+            }
+            revival.written();
+        }
     }
 
     /// Counts the attempt to take up a turn that the alarm is about to make, and completes when that is on disk: nothing
@@ -279,16 +264,6 @@ impl Thread {
             Some(live) => Ok(live),
             None => Ok(Rc::new(LiveLog::new(turn.turn_id.as_str(), self.numbers()?.next()))),
         }
-    }
-
-    fn give_up(&self, thread: &ThreadMeta, turn: TurnRow) -> Result<Attempt, ApiError> {
-        // Should the end be refused, the next attempt at it waits as long as any other.
-        let again = attempts::begun(turn.failing, self.clock.now_ms());
-        let again = Failing { attempts: again.attempts.max(attempts::MAX_ATTEMPTS), ..again };
-        let turn = TurnRow { failing: Some(again), ..turn };
-        self.store.attempt(&turn)?;
-        self.end(thread, &turn)?;
-        Ok(Attempt::GivenUp)
     }
 
     /// Ends a turn that cannot be rebuilt, because somebody stops it.
