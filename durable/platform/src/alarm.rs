@@ -1,5 +1,5 @@
-//! The one alarm and its reasons: a turn whose run may be lost, a parked turn whose time is over, a queued turn that
-//! asks for its place again, news that D1 has not taken.
+//! The one alarm and its reasons: a turn whose run may be lost, a parked turn whose calls may expire, a queued turn that
+//! asks for its place again, and news that D1 has not taken.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -23,7 +23,7 @@ use super::{accounts, compose};
 /// How long D1 may take for a batch before it counts as refused: its own limit for a query is 30 s.
 const D1_MS: u64 = 30_000;
 
-/// What the alarm has to do beside taking up a lost turn.
+/// The work of the alarm, beside taking up a lost turn.
 #[derive(Default)]
 struct Due {
     /// Calls of a parked turn have waited long enough.
@@ -34,13 +34,13 @@ struct Due {
 }
 
 impl Thread {
-    /// Re-arms first, counts the attempt that it makes, starts the work and returns. Never fails: a handler that does is
-    /// retried on the platform's terms instead of ours. Requests may come while the count is written, so all that
-    /// follows reads anew what there is to do.
+    /// Re-arms first, counts the attempt that it makes, starts the work and returns. It never fails: the platform would
+    /// retry a handler that fails on terms of its own. Requests may come while the count is written, so the code after
+    /// it reads the storage again.
     pub async fn on_alarm(self: &Rc<Self>) {
         let due = self.rearm().unwrap_or_else(|error| {
             worker::console_error!("re-arming: {error}");
-            // The timers cannot be read: what they are for is found out by the next alarm.
+            // The timers cannot be read. The next alarm reads them again.
             if let Err(error) = self.store.set_alarm(self.clock.now_ms() + PUT_OFF_MS) {
                 worker::console_error!("no alarm: {error}");
             }
@@ -66,8 +66,8 @@ impl Thread {
         }
     }
 
-    /// Leaves everything as it is until another version of the code may be there. Only the alarm is set again: without it
-    /// a turn that runs, or waits, would be forgotten.
+    /// Leaves everything as it is, because another version of the code may come. Only the alarm is set again: without it
+    /// the object would forget a turn that runs or waits.
     pub fn put_off(&self, why: &ApiError) {
         worker::console_error!("put off: {why}");
         if let Err(error) = self.store.set_alarm(self.clock.now_ms() + PUT_OFF_MS) {
@@ -75,9 +75,8 @@ impl Thread {
         }
     }
 
-    /// Has the platform make this object anew. Responses that an instance streamed which is gone would hang until
-    /// their clients lose patience: so they break at once, and clients come back to where they were. The next alarm
-    /// takes up the turn.
+    /// Restarts the object, so that the streams of a lost instance break at once and their clients reconnect; otherwise
+    /// these streams would hang until the clients give up. The next alarm takes up the turn.
     pub async fn start_over(self: &Rc<Self>) {
         if let Err(error) = self.rearm() {
             worker::console_error!("re-arming: {error}");
@@ -94,7 +93,7 @@ impl Thread {
         });
     }
 
-    /// Sets the timers by what is to be done, and the alarm by the timers. What is due.
+    /// Sets the timers by the state of the thread, and the alarm by the timers. Returns the work that is due.
     fn rearm(&self) -> Result<Due, StoreError> {
         let mut due = Due::default();
         if !self.store.exists()? {
@@ -222,7 +221,7 @@ impl Thread {
             now.push(row.told_now(&title, replaced));
         }
         let rows = now;
-        // All of them, whatever becomes of the others: what is told twice changes nothing.
+        // Each is told even if another one fails: news that are told twice change nothing.
         let telling = join3(
             tell::tell(&self.env, &rows),
             accounts::tell(&self.env, &self.clock, &rows),
@@ -236,7 +235,7 @@ impl Thread {
         }
     }
 
-    /// Files of deleted threads, which nobody can name any more.
+    /// Deletes the files of deleted threads, which no request can name any more.
     async fn delete_files(&self, rows: &[Outgoing]) -> Result<(), StoreError> {
         let roots = rows.iter().filter_map(|row| match &row.news {
             News::ThreadDeleted { workspace_root } => workspace_root.as_deref(),
@@ -250,8 +249,8 @@ impl Thread {
         Ok(())
     }
 
-    /// Tells D1 of a failure outside of a turn, where there is a thread to tell it of. While D1 refuses something it is
-    /// told of nothing more, so that the outbox does not grow with what fails meanwhile.
+    /// Posts a failure outside of a turn for D1, if the object has a thread. While the outbox has a refused row it posts
+    /// nothing, so that an outage does not fill the outbox with failures.
     pub fn report(&self, component: &str, stage: &str, code: &str, message: &str) -> Result<(), StoreError> {
         let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(()) };
         if self.store.has_refused_news()? {

@@ -20,7 +20,7 @@ use super::revive::{OpenTurn, on_hold};
 use super::start::Before;
 use super::thread::Thread;
 
-/// Who asks, where, for which turn.
+/// A chat request: its user, its thread and its turn.
 pub struct Ask<'a> {
     pub owner: &'a Owner,
     pub visitor: Option<&'a Visitor>,
@@ -52,8 +52,8 @@ impl Thread {
         }
     }
 
-    /// The turn, which may have run before. Carries out the steps of an [`Admission`], which says where the others may
-    /// run: between two steps that do not await, the thread stays as it was read.
+    /// Starts the turn of the request, or finds it. Carries out the steps of an [`Admission`]. Other requests run only
+    /// while a step awaits: until the next such step the thread stays as the last look found it.
     async fn started(self: &Rc<Self>, ask: &Ask<'_>) -> Result<TurnRow, ApiError> {
         let mut admission = Admission::new(ask.request.request_seq);
         // The lock is held until this request has its turn, or has given back what it was granted.
@@ -143,10 +143,10 @@ impl Thread {
         }
     }
 
-    /// Refuses a request that could never start a turn: its model, or the message that it replaces, is not there.
+    /// Refuses a request that could never start a turn, because its model or the message that it replaces is missing.
     fn check_request(&self, ask: &Ask<'_>, new: bool, open: Option<&TurnRow>) -> Result<(), ApiError> {
         compose::terms(&self.env, ask.request, false)?;
-        // The answer that is being made has no row yet.
+        // The answer of the open turn has no row yet.
         let replaces = ask.request.replaces_message_id.map(|id| id.to_string());
         match open.zip(replaces) {
             Some((open, id)) if open.assistant_message_id == id => Ok(()),
@@ -155,14 +155,14 @@ impl Thread {
     }
 }
 
-/// Stops the turn when the response's reader is gone while it runs. The stream of a parked turn ends by itself, so a
-/// parked turn goes on waiting. Where it ended before, there is nothing to stop.
+/// Stops a running turn when the reader of its response is gone. A parked turn goes on waiting, because its stream ends
+/// by itself. A turn that has ended needs no stop.
 struct StopWhenDropped(Weak<Thread>, Rc<LiveLog>);
 
 impl Drop for StopWhenDropped {
     fn drop(&mut self) {
         let Some(thread) = self.0.upgrade().filter(|_| !self.1.is_over()) else { return };
-        // A run that took the turn up later has a log of its own, and readers of its own.
+        // A run that took the turn up later has its own log and its own readers.
         let Some(run) = thread.run().filter(|run| Rc::ptr_eq(&run.live, &self.1)) else { return };
         if let Err(error) = run.turn.stop(TurnStop::Cancelled) {
             worker::console_error!("stopping a turn whose reader is gone: {error:?}");

@@ -1,8 +1,8 @@
-//! Espalier on Cloudflare: the Durable Object of a thread. It owns the running turn, the clock, the alarm and the readers,
-//! and implements the ports of the engine over the platform.
+//! Espalier on Cloudflare: the Durable Object of a thread. It owns the running turn, the clock, the alarm and the
+//! readers, and implements the ports of the engine over the platform.
 //!
-//! It decides when something happens and who hears of it. `engine` decides what a turn does, `storage/` how a thread is
-//! kept, `quota/` what users may cost. The modules that need no platform are tested natively.
+//! It decides when something happens and which readers hear of it. `engine` decides what a turn does, `storage/` how a
+//! thread is kept, `quota/` what users may cost. The modules that need no platform are tested natively.
 
 pub mod admission;
 pub mod attempts;

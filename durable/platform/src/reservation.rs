@@ -1,5 +1,5 @@
-//! A turn and its quotas: admitted before it starts, released where it does not start, kept when it goes on. Its end is
-//! told with the outbox; what a parked turn gives up is `place`'s.
+//! A turn and its quotas: the turn is admitted before it starts, released if it does not start, and keeps its lease when
+//! a lost run goes on. The outbox tells the quotas of its end; `place.rs` gives up the place of a parked turn.
 
 use std::rc::Rc;
 
@@ -23,7 +23,8 @@ fn turn_key(ask: &Ask<'_>) -> TurnKey {
 }
 
 impl Thread {
-    /// What the turn may use. Where nothing is limited nobody is asked; where nobody answers nobody gets in.
+    /// Asks the quotas to admit the turn, and returns what it may use. A deployment without limits asks nobody; if the
+    /// quotas do not answer, the turn is refused.
     pub async fn admission(&self, ask: &Ask<'_>, new_thread: bool) -> Result<Grant, ApiError> {
         let quotas = accounts::quotas(&self.env).map_err(compose::misconfigured)?;
         if !quotas.limits_turns() {
@@ -43,15 +44,15 @@ impl Thread {
         match accounts::admit(&self.env, &self.clock, &ask.owner.tenant, question).await {
             Ok(admission) => admission.map_err(ApiError::from),
             Err(error) => {
-                // It may have been admitted all the same.
+                // The quotas may have admitted it before the answer was lost.
                 self.release(ask).await;
                 Err(internal(&error))
             }
         }
     }
 
-    /// Gives back what was reserved for a turn that does not start. Should that fail, the place comes free with its lease,
-    /// and what the turn might have spent with the day.
+    /// Gives back the grant of a turn that does not start. Should that fail, its place comes free when its lease ends,
+    /// and its amounts come free at the end of the day.
     pub async fn release(&self, ask: &Ask<'_>) {
         if accounts::quotas(&self.env).is_ok_and(|quotas| !quotas.limits_turns()) {
             return;
@@ -62,7 +63,7 @@ impl Thread {
         }
     }
 
-    /// A turn whose run was lost goes on: its place stays its own. Should that fail, others may start beside it.
+    /// Renews the lease of a turn whose lost run goes on. Should that fail, other turns may start in its place.
     pub fn keep_lease(self: &Rc<Self>, run: &Run) {
         let Some((owner, turn)) = self.limited(run) else { return };
         let lease_ms = lease_ms(run);
@@ -76,7 +77,7 @@ impl Thread {
         });
     }
 
-    /// The turn of a run as its quotas know it, and whose it is; none where nothing is limited.
+    /// The owner of a run's turn, and the key by which the quotas know the turn; none in a deployment without limits.
     pub fn limited(&self, run: &Run) -> Option<(Owner, TurnKey)> {
         if accounts::quotas(&self.env).is_ok_and(|quotas| !quotas.limits_turns()) {
             return None;
@@ -92,7 +93,7 @@ impl Thread {
     }
 }
 
-/// How long a turn counts as running if nothing more is heard of it.
+/// How long a turn counts as running after the quotas last heard of it.
 pub fn lease_ms(run: &Run) -> u64 {
     run.turn.spec().limits.wall_clock_ms + LEASE_MARGIN_MS
 }

@@ -27,10 +27,10 @@ use super::thread::{Run, Thread, WATCH_MS};
 
 /// The longest title, in characters: it is the beginning of the first message.
 const TITLE_CHARS: usize = 80;
-/// The title of a thread whose first message says nothing.
+/// The title of a thread whose first message is blank.
 const UNTITLED: &str = "New chat";
 
-/// The most messages that one request may take the place of: their ids go through the outbox in one row.
+/// The most messages that one request may replace: their ids go through the outbox in one row.
 const MAX_REPLACED: usize = 1_000;
 
 /// What a request gathered before its turn starts.

@@ -41,7 +41,7 @@ impl Store {
         self.run(query, bindings)
     }
 
-    /// Messages after a row, oldest first, with their rows: so many at most, and none after [`PAGE_CHARS`].
+    /// Messages after a row, oldest first, with their rows: at most `limit`, and no further one after [`PAGE_CHARS`].
     pub fn messages(&self, after: i64, limit: usize) -> Result<Vec<(i64, StoredMessage)>, StoreError> {
         let query = format!(
             "SELECT {MESSAGE} FROM (
@@ -61,8 +61,8 @@ impl Store {
         rows.into_iter().map(|row| message_of(row).map(|(_, message)| message)).collect()
     }
 
-    /// The messages from the beginning of the turn that a message belongs to, oldest first, at most so many: their
-    /// rows and ids. None where there is no such message.
+    /// The rows and ids of the messages from the beginning of a message's turn, oldest first, at most `limit`. Empty if
+    /// there is no such message.
     pub fn messages_from_turn_of(&self, id: &str, limit: usize) -> Result<Vec<(i64, String)>, StoreError> {
         let query = "SELECT row, id FROM messages WHERE row >= (SELECT min(row) FROM messages
             WHERE turn_id = (SELECT turn_id FROM messages WHERE id = ?1)) ORDER BY row LIMIT ?2";
@@ -70,7 +70,7 @@ impl Store {
         rows.into_iter().map(|mut row| Ok((row.int(0)?, row.text(1)?))).collect()
     }
 
-    /// Takes the messages from a row on away. Their rows are never used again.
+    /// Deletes the messages from a row on. SQLite never uses their row numbers again.
     pub fn cut_messages(&self, from: i64) -> Result<(), StoreError> {
         self.run("DELETE FROM messages WHERE row >= ?1", [SqlStorageValue::Integer(from)])
     }
@@ -80,13 +80,13 @@ impl Store {
         Ok(self.row("SELECT 1 FROM messages WHERE id = ?1", [id.into()])?.is_some())
     }
 
-    /// What the user said first, and in which row.
+    /// The row and the text of the first message.
     pub fn first_words(&self) -> Result<Option<(i64, String)>, StoreError> {
         let row = self.row("SELECT row, content FROM messages ORDER BY row LIMIT 1", [])?;
         row.map(|mut row| Ok((row.int(0)?, row.text(1)?))).transpose()
     }
 
-    /// A user's message as it was sent, as far as that is kept: a turn that left too much has only its words.
+    /// A user's message as it was sent. The history of a long turn may have lost it: then only its text is left.
     pub fn sent_content(&self, id: &str) -> Result<Option<Content>, StoreError> {
         let query =
             "SELECT content, (SELECT history FROM messages answer WHERE answer.turn_id = asked.turn_id
@@ -97,7 +97,7 @@ impl Store {
         Ok(Some(sent.unwrap_or_else(|| words.into())))
     }
 
-    /// What the user said in a turn.
+    /// The text of the user's message in a turn.
     pub fn user_content(&self, turn_id: &str) -> Result<Option<String>, StoreError> {
         let query = "SELECT content FROM messages WHERE turn_id = ?1 AND role = 'user'";
         self.row(query, [turn_id.into()])?.map(|mut row| row.text(0)).transpose()
@@ -109,8 +109,8 @@ impl Store {
         row.map(|row| Ok((row.int(0)?, unsigned(row.int(1)?)))).transpose()
     }
 
-    /// The conversation up to a row, in whole turns, the newest `max_bytes` of it at least: what a model may see of
-    /// it is cut further, by tokens.
+    /// The conversation up to a row, in whole turns: at least its newest `max_bytes`. The engine cuts it further, by
+    /// tokens.
     pub fn history(&self, until: i64, max_bytes: usize) -> Result<Vec<Message>, StoreError> {
         let mut turns: Vec<Vec<Message>> = Vec::new();
         let (mut before, mut bytes) = (until.saturating_add(1), 0);

@@ -1,7 +1,7 @@
 //! Where a thread is kept: SQLite in its object, which is the authority, and D1, the index across threads.
 //!
 //! Owns tables, statements and the mapping between rows and our types. Decides nothing: the modules above it say
-//! who may write, when, and what happens next. What names the platform exists on wasm32 alone.
+//! who may write, when, and what happens next. The modules that name the platform exist on wasm32 only.
 
 pub mod fit;
 pub mod history;

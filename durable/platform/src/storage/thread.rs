@@ -10,7 +10,7 @@ use super::sql::{Row, Store, int, unsigned};
 use super::turn::{TurnRow, TurnStatus};
 use super::{Failing, StoreError, schema};
 
-/// What `meta` says. A thread that was deleted keeps its numbers alone.
+/// The row of `meta`. A deleted thread keeps only its numbers.
 pub struct Meta {
     pub seq_reserved: Seq,
     pub thread: Option<ThreadMeta>,
@@ -30,7 +30,7 @@ const TURN: &str =
     "turn_id, status, generation, resumptions, assistant_message_id, seq_first, seq_last, failing_since,
     failed_attempts, retry_at";
 impl Store {
-    /// What the thread is; none where the object was never written to.
+    /// The row of `meta`; none if the object was never written to.
     pub fn meta(&self) -> Result<Option<Meta>, StoreError> {
         if !self.exists()? {
             return Ok(None);
@@ -51,7 +51,7 @@ impl Store {
         Ok(Some(Meta { seq_reserved: unsigned(row.int(0)?), thread }))
     }
 
-    /// Makes the tables and the thread. Belongs into the transaction of its first turn.
+    /// Makes the tables and the thread, in the transaction of its first turn.
     pub fn create(&self, thread: &ThreadMeta, seq_reserved: Seq) -> Result<(), StoreError> {
         self.run(schema::CREATE, [])?;
         let query =
@@ -89,7 +89,7 @@ impl Store {
         self.run("UPDATE meta SET request_seq = ?1", [int(request_seq)])
     }
 
-    /// Clears the thread but for its tombstone and its numbers. Belongs into a transaction.
+    /// Clears the thread except its tombstone and its numbers. The caller opens a transaction.
     pub fn bury(&self, now: u64) -> Result<(), StoreError> {
         self.run(schema::CLEAR, [])?;
         self.run(schema::BURY, [int(now)])
@@ -128,7 +128,7 @@ impl Store {
         Ok(self.open_turn()?.filter(|turn| turn.status == TurnStatus::Running))
     }
 
-    /// The turn waits for somebody outside, or runs again.
+    /// Marks the turn as parked, or as running again.
     pub fn set_parked(&self, turn_id: &str, parked: bool) -> Result<(), StoreError> {
         let status = if parked { "parked" } else { "running" };
         self.run("UPDATE turns SET status = ?2 WHERE turn_id = ?1", [turn_id.into(), status.into()])
@@ -161,7 +161,7 @@ impl Store {
         self.run("UPDATE meta SET approved_tools = ?1", [serde_json::to_string(names)?.into()])
     }
 
-    /// Whether this run may write: a newer run, the turn's end and a deletion take that away.
+    /// Whether this run may write. It may not after a newer run, the turn's end or a deletion.
     pub fn may_write(&self, turn_id: &str, generation: u64) -> Result<bool, StoreError> {
         let query = "SELECT 1 FROM turns WHERE turn_id = ?1 AND generation = ?2 AND status = 'running'";
         Ok(self.row(query, [turn_id.into(), int(generation)])?.is_some())
