@@ -1,98 +1,232 @@
-//! A turn and its quotas: admitted before it starts, released where it does not start, kept when it goes on. Its end is
-//! told with the outbox; what a parked turn gives up is `place`'s.
+//! Decides how a chat request gets to its turn: which step comes next, and what an outcome changes. Pure: it never
+//! awaits, reads no clock and names no platform, so its tests run natively. `chat.rs` carries the steps out.
+//!
+//! Other requests run while a step awaits. After each of these steps the machine therefore looks at the thread again,
+//! and makes its checks again, before it goes on.
 
-use std::rc::Rc;
-
-use crate::quota::{Ask as QuotaAsk, TurnKey};
-use crate::storage::thread::ThreadMeta;
 use engine::profiles::Grant;
-use wire::protocol::{ApiError, Owner};
+use wire::protocol::{ApiError, ErrorCode};
 
-use super::accounts::{self, LEASE_MARGIN_MS};
-use super::chat::Ask;
-use super::compose;
-use super::respond::internal;
-use super::thread::{Run, Thread};
+use crate::storage::turn::TurnRow;
 
-fn turn_key(ask: &Ask<'_>) -> TurnKey {
-    TurnKey {
-        user_id: ask.owner.user_id(),
-        thread_id: ask.thread_id.to_string(),
-        turn_id: ask.turn_id.to_string(),
-    }
+/// What a request needs next. `C`: the collections that it names; `R`: the text that was looked up for it; `O`: the tools
+/// that its user's MCP servers offer.
+#[derive(Debug, PartialEq)]
+pub enum Step<'a, C, R, O> {
+    /// Read the thread, take up a lost turn, and look for the request's own turn; answered by [`Admission::looked`].
+    Look,
+    /// Look for a turn that has no end yet; answered by [`Admission::found`].
+    LookForOpen,
+    /// Check the model and the message to replace, before the request costs anything and before it stops a turn;
+    /// answered by [`Admission::checked`].
+    Check,
+    /// Stop the open turn for the request with this `request_seq` (awaits); answered by [`Admission::superseded`].
+    Supersede(u64),
+    /// Keep other requests of the thread from being admitted until this one has started (awaits): of requests that come
+    /// together one is charged. Answered by [`Admission::locked`].
+    Lock,
+    /// Look up the collections that the request names (awaits), before it is charged: a missing collection refuses the
+    /// request. Answered by [`Admission::asked`].
+    LookUpCollections,
+    /// Ask the quotas to admit the turn (awaits); answered by [`Admission::granted`].
+    Admit,
+    /// Search the memories and these collections (awaits). A provider is paid for that, so the turn is charged first.
+    /// Answered by [`Admission::retrieved`].
+    Retrieve(&'a C),
+    /// Ask the MCP servers for their tools (awaits); answered by [`Admission::offered`].
+    Offer,
+    /// Start the turn, in one transaction that awaits nothing; answered by [`Admission::started`].
+    Start { grant: Grant, retrieved: &'a R, offered: &'a O },
+    /// Give back the grant of a turn that does not start (awaits), while no other request of the thread can be admitted,
+    /// a retry of this one included. Answered by [`Admission::released`].
+    Release,
+    /// The request has this turn.
+    Answer(&'a TurnRow),
+    /// The request is refused.
+    Refuse(&'a ApiError),
 }
 
-impl Thread {
-    /// What the turn may use. Where nothing is limited nobody is asked; where nobody answers nobody gets in.
-    pub async fn admission(&self, ask: &Ask<'_>, new_thread: bool) -> Result<Grant, ApiError> {
-        let quotas = accounts::quotas(&self.env).map_err(compose::misconfigured)?;
-        if !quotas.limits_turns() {
-            return Ok(Grant::default());
-        }
-        let (limits, least) = compose::terms(&self.env, ask.request, quotas.limits_money())?;
-        let address = ask.visitor.and_then(|visitor| visitor.address.as_deref());
-        let turn = turn_key(ask);
-        let question = QuotaAsk {
-            rules: quotas.rules(&turn.user_id, ask.visitor.is_some(), address),
-            turn,
-            new_thread: quotas.threads_per_user.filter(|_| new_thread),
-            lease_ms: limits.wall_clock_ms + LEASE_MARGIN_MS,
-            most: Grant { tokens: limits.turn_tokens, microusd: limits.turn_cost_microusd },
-            least,
-        };
-        match accounts::admit(&self.env, &self.clock, &ask.owner.tenant, question).await {
-            Ok(admission) => admission.map_err(ApiError::from),
-            Err(error) => {
-                // It may have been admitted all the same.
-                self.release(ask).await;
-                Err(internal(&error))
-            }
+/// What [`Step::Look`] finds.
+#[derive(Clone, Debug, Default)]
+pub struct Looked {
+    /// The request's own turn: the request is a retry.
+    pub turn: Option<TurnRow>,
+    /// The highest `request_seq` of other requests of the thread, started or still waiting for the turn that they stop.
+    pub highest_seq: Option<u64>,
+}
+
+/// What a request has so far. It gets one after another, in this order.
+#[derive(Debug)]
+enum Gathered<C, R, O> {
+    Nothing,
+    Alone,
+    Collections(C),
+    Grant(Grant, C),
+    Retrieved(Grant, R),
+    Offered(Grant, R, O),
+}
+
+#[derive(Debug)]
+enum State {
+    Look,
+    LookForOpen,
+    /// `supersede`: a turn is open, and the request with this `request_seq` stops it.
+    Check {
+        supersede: Option<u64>,
+    },
+    Supersede(u64),
+    Gather,
+    Release(ApiError),
+    Answer(TurnRow),
+    Refuse(ApiError),
+}
+
+/// A chat request on its way to its turn.
+#[derive(Debug)]
+pub struct Admission<C, R, O> {
+    request_seq: Option<u64>,
+    gathered: Gathered<C, R, O>,
+    state: State,
+}
+
+impl<C, R, O> Admission<C, R, O> {
+    /// A request with this `request_seq`.
+    pub fn new(request_seq: Option<u64>) -> Self {
+        Admission { request_seq, gathered: Gathered::Nothing, state: State::Look }
+    }
+
+    /// The next step. Asking twice gives the same answer.
+    pub fn next(&self) -> Step<'_, C, R, O> {
+        match &self.state {
+            State::Look => Step::Look,
+            State::LookForOpen => Step::LookForOpen,
+            State::Check { .. } => Step::Check,
+            State::Supersede(request_seq) => Step::Supersede(*request_seq),
+            State::Gather => match &self.gathered {
+                Gathered::Nothing => Step::Lock,
+                Gathered::Alone => Step::LookUpCollections,
+                Gathered::Collections(_) => Step::Admit,
+                Gathered::Grant(_, collections) => Step::Retrieve(collections),
+                Gathered::Retrieved(..) => Step::Offer,
+                Gathered::Offered(grant, retrieved, offered) => {
+                    Step::Start { grant: *grant, retrieved, offered }
+                }
+            },
+            State::Release(_) => Step::Release,
+            State::Answer(turn) => Step::Answer(turn),
+            State::Refuse(error) => Step::Refuse(error),
         }
     }
 
-    /// Gives back what was reserved for a turn that does not start. Should that fail, the place comes free with its lease,
-    /// and what the turn might have spent with the day.
-    pub async fn release(&self, ask: &Ask<'_>) {
-        if accounts::quotas(&self.env).is_ok_and(|quotas| !quotas.limits_turns()) {
+    /// Takes what the thread says. A request that is older than another one is refused.
+    pub fn looked(&mut self, looked: Looked) {
+        if let Some(turn) = looked.turn {
+            self.state = State::Answer(turn);
             return;
         }
-        let released = accounts::release(&self.env, &self.clock, &ask.owner.tenant, turn_key(ask)).await;
-        if let Err(error) = released {
-            worker::console_error!("releasing a turn that did not start: {error}");
-        }
-    }
-
-    /// A turn whose run was lost goes on: its place stays its own. Should that fail, others may start beside it.
-    pub fn keep_lease(self: &Rc<Self>, run: &Run) {
-        let Some((owner, turn)) = self.limited(run) else { return };
-        let lease_ms = lease_ms(run);
-        let thread = Rc::clone(self);
-        self.state.wait_until(async move {
-            if let Err(error) =
-                accounts::renew(&thread.env, &thread.clock, &owner.tenant, turn, lease_ms).await
-            {
-                worker::console_error!("keeping the place of a turn: {error}");
+        match self.request_seq.zip(looked.highest_seq) {
+            Some((request_seq, highest)) if request_seq <= highest => {
+                let detail = format!("request_seq must be greater than {highest}");
+                self.failed(ApiError::new(ErrorCode::StaleRequestSeq, detail));
             }
-        });
-    }
-
-    /// The turn of a run as its quotas know it, and whose it is; none where nothing is limited.
-    pub fn limited(&self, run: &Run) -> Option<(Owner, TurnKey)> {
-        if accounts::quotas(&self.env).is_ok_and(|quotas| !quotas.limits_turns()) {
-            return None;
+            _ => self.state = State::LookForOpen,
         }
-        let meta = self.store.meta().unwrap_or_else(|error| {
-            worker::console_error!("the place of a turn: {error}");
-            None
+    }
+
+    /// Takes the id of the turn that has no end yet. Only a request with a `request_seq` stops it.
+    pub fn found(&mut self, open: Option<&str>) {
+        let supersede = match (open, self.request_seq) {
+            (Some(turn_id), None) => {
+                let detail = format!("the turn {turn_id} is running");
+                return self.failed(ApiError::new(ErrorCode::TurnInProgress, detail));
+            }
+            (Some(_), request_seq) => request_seq,
+            (None, _) => None,
+        };
+        self.state = State::Check { supersede };
+        if self.is_granted() {
+            self.checked();
+        }
+    }
+
+    /// The request can start a turn.
+    pub fn checked(&mut self) {
+        if let State::Check { supersede } = self.state {
+            self.state = supersede.map_or(State::Gather, State::Supersede);
+        }
+    }
+
+    /// The open turn was stopped.
+    pub fn superseded(&mut self) {
+        self.state = State::Look;
+    }
+
+    /// No other request of the thread is admitted meanwhile.
+    pub fn locked(&mut self) {
+        self.gather(|_| Gathered::Alone);
+    }
+
+    /// The collections that the request names are there.
+    pub fn asked(&mut self, collections: C) {
+        self.gather(|_| Gathered::Collections(collections));
+    }
+
+    /// The quotas let the turn have this.
+    pub fn granted(&mut self, grant: Grant) {
+        self.gather(|before| match before {
+            Gathered::Collections(collections) => Gathered::Grant(grant, collections),
+            before => before,
         });
-        let ThreadMeta { owner, thread_id, .. } = meta?.thread?;
-        let turn_id = run.turn.spec().turn_id.clone();
-        let turn = TurnKey { user_id: owner.user_id(), thread_id, turn_id };
-        Some((owner, turn))
+    }
+
+    /// This was looked up for the message.
+    pub fn retrieved(&mut self, retrieved: R) {
+        self.gather(|before| match before {
+            Gathered::Grant(grant, _) => Gathered::Retrieved(grant, retrieved),
+            before => before,
+        });
+    }
+
+    /// The MCP servers offer this.
+    pub fn offered(&mut self, offered: O) {
+        self.gather(|before| match before {
+            Gathered::Retrieved(grant, retrieved) => Gathered::Offered(grant, retrieved, offered),
+            before => before,
+        });
+    }
+
+    /// The turn has started.
+    pub fn started(&mut self, turn: TurnRow) {
+        self.state = State::Answer(turn);
+    }
+
+    /// A step was refused or has failed: so is the request.
+    pub fn failed(&mut self, error: ApiError) {
+        self.state = if self.is_granted() { State::Release(error) } else { State::Refuse(error) };
+    }
+
+    /// The grant was given back.
+    pub fn released(&mut self) {
+        self.state = match std::mem::replace(&mut self.state, State::Look) {
+            State::Release(error) => State::Refuse(error),
+            state => state,
+        };
+    }
+
+    /// A step that awaited has brought something: everything else may have changed meanwhile. The match arms `before` are
+    /// outcomes of a step that was not the next one: they change nothing.
+    fn gather(&mut self, with: impl FnOnce(Gathered<C, R, O>) -> Gathered<C, R, O>) {
+        self.gathered = with(std::mem::replace(&mut self.gathered, Gathered::Nothing));
+        self.state = State::Look;
+    }
+
+    fn is_granted(&self) -> bool {
+        match self.gathered {
+            Gathered::Nothing | Gathered::Alone | Gathered::Collections(_) => false,
+            Gathered::Grant(..) | Gathered::Retrieved(..) | Gathered::Offered(..) => true,
+        }
     }
 }
 
-/// How long a turn counts as running if nothing more is heard of it.
-pub fn lease_ms(run: &Run) -> u64 {
-    run.turn.spec().limits.wall_clock_ms + LEASE_MARGIN_MS
-}
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,5 @@
-//! The one alarm and its reasons: a turn whose run may be lost, a parked turn whose time is over, a queued turn that
-//! asks for its place again, news that D1 has not taken.
+//! The one alarm and its reasons: a turn whose run may be lost, a parked turn whose calls may expire, a queued turn that
+//! asks for its place again, and news that D1 has not taken.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -7,8 +7,8 @@ use std::rc::Rc;
 use futures::future::{Either, join3, select};
 use futures::{FutureExt, pin_mut};
 
-use crate::storage::outgoing::{News, Outgoing, retry_after_ms};
-use crate::storage::thread::{Reason, TurnRow, TurnStatus};
+use crate::storage::outgoing::{News, Outgoing};
+use crate::storage::turn::{Reason, TurnRow, TurnStatus};
 use crate::storage::{StoreError, tell};
 use engine::journal::Failure;
 use features::files::FilesError;
@@ -16,13 +16,14 @@ use features::files::store::R2Files;
 use wire::protocol::ApiError;
 use wire::redact::redacted;
 
+use super::drain::{Batch, Drain, Retry, Step};
 use super::thread::{PUT_OFF_MS, Thread, WATCH_MS};
 use super::{accounts, compose};
 
 /// How long D1 may take for a batch before it counts as refused: its own limit for a query is 30 s.
 const D1_MS: u64 = 30_000;
 
-/// What the alarm has to do beside taking up a lost turn.
+/// The work of the alarm, beside taking up a lost turn.
 #[derive(Default)]
 struct Due {
     /// Calls of a parked turn have waited long enough.
@@ -33,13 +34,13 @@ struct Due {
 }
 
 impl Thread {
-    /// Re-arms first, counts the attempt that it makes, starts the work and returns. Never fails: a handler that does is
-    /// retried on the platform's terms instead of ours. Requests may come while the count is written, so all that
-    /// follows reads anew what there is to do.
+    /// Re-arms first, counts the attempt that it makes, starts the work and returns. It never fails: the platform would
+    /// retry a handler that fails on terms of its own. Requests may come while the count is written, so the code after
+    /// it reads the storage again.
     pub async fn on_alarm(self: &Rc<Self>) {
         let due = self.rearm().unwrap_or_else(|error| {
             worker::console_error!("re-arming: {error}");
-            // The timers cannot be read: what they are for is found out by the next alarm.
+            // The timers cannot be read. The next alarm reads them again.
             if let Err(error) = self.store.set_alarm(self.clock.now_ms() + PUT_OFF_MS) {
                 worker::console_error!("no alarm: {error}");
             }
@@ -65,8 +66,8 @@ impl Thread {
         }
     }
 
-    /// Leaves everything as it is until another version of the code may be there. Only the alarm is set again: without it
-    /// a turn that runs, or waits, would be forgotten.
+    /// Leaves everything as it is, because another version of the code may come. Only the alarm is set again: without it
+    /// the object would forget a turn that runs or waits.
     pub fn put_off(&self, why: &ApiError) {
         worker::console_error!("put off: {why}");
         if let Err(error) = self.store.set_alarm(self.clock.now_ms() + PUT_OFF_MS) {
@@ -74,9 +75,8 @@ impl Thread {
         }
     }
 
-    /// Has the platform make this object anew. Responses that an instance streamed which is gone would hang until
-    /// their clients lose patience: so they break at once, and clients come back to where they were. The next alarm
-    /// takes up the turn.
+    /// Restarts the object, so that the streams of a lost instance break at once and their clients reconnect; otherwise
+    /// these streams would hang until the clients give up. The next alarm takes up the turn.
     pub async fn start_over(self: &Rc<Self>) {
         if let Err(error) = self.rearm() {
             worker::console_error!("re-arming: {error}");
@@ -93,7 +93,7 @@ impl Thread {
         });
     }
 
-    /// Sets the timers by what is to be done, and the alarm by the timers. What is due.
+    /// Sets the timers by the state of the thread, and the alarm by the timers. Returns the work that is due.
     fn rearm(&self) -> Result<Due, StoreError> {
         let mut due = Due::default();
         if !self.store.exists()? {
@@ -141,8 +141,8 @@ impl Thread {
         Ok(due)
     }
 
-    /// Tells D1 all that it has not heard of, one batch after the other; a refusal is tried again later. `due`: the
-    /// alarm says that it is time; otherwise a D1 that has refused is left alone until then.
+    /// Tells D1 every row of the outbox that is due, one parcel after another; `drain.rs` says in which steps. `due`: the
+    /// alarm says that it is time; otherwise a D1 that has refused rows is left alone until then.
     pub async fn drain(&self, due: bool) {
         if self.draining.replace(true) {
             return;
@@ -153,51 +153,61 @@ impl Thread {
         self.draining.set(false);
     }
 
+    /// Carries out the steps of a [`Drain`]. Only [`Step::Tell`] awaits: the platform makes the writes between two of
+    /// them durable together.
     async fn drain_once(&self, due: bool) -> Result<(), StoreError> {
         if !self.store.exists()? {
             return Ok(());
         }
-        // Whether D1 may be asked about what it has refused: it is time, or it has just taken something else.
-        let (mut willing, mut took) = (due, false);
-        let mut refused = Vec::new();
-        while let Some(parcel) = self.store.parcel(self.clock.now_ms())? {
-            if parcel.attempts > 0 && !willing {
-                return Ok(());
-            }
-            if parcel.ids.iter().any(|id| refused.contains(id)) {
-                return Ok(());
-            }
-            if let Err(error) = self.tell(parcel.rows).await {
-                let refusals = parcel.attempts + 1;
-                worker::console_error!("outbox: rows {:?}, refused {refusals} times: {error}", parcel.ids);
-                // Before it counts as refused: told once an outage, when D1 is back.
-                self.report("outbox", "d1", "outbox_refused", &error.to_string())?;
-                self.store.refused(&parcel.ids)?;
-                let retry_at = self.clock.now_ms() + retry_after_ms(refusals);
-                match refused.is_empty() {
-                    true => self.store.set_timer(Reason::Outbox, retry_at)?,
-                    false => self.store.hasten_timer(Reason::Outbox, retry_at)?,
-                }
-                self.store.arm()?;
-                refused.extend(parcel.ids);
-                // A D1 that takes other rows is not down: those after this one need not wait.
-                if took {
+        let mut drain = Drain::new(due);
+        // The rows of the parcel that was read last.
+        let mut rows = Ok(Vec::new());
+        loop {
+            match drain.next() {
+                Step::Read => {
+                    let parcel = self.store.parcel(self.clock.now_ms())?;
+                    drain.read(parcel.map(|parcel| {
+                        rows = parcel.rows;
+                        Batch { ids: parcel.ids, attempts: parcel.attempts }
+                    }));
                     continue;
                 }
-                return Ok(());
+                Step::Tell(batch) => {
+                    let batch = batch.clone();
+                    let answer = self.tell(std::mem::replace(&mut rows, Ok(Vec::new()))).await;
+                    drain.told(batch, answer);
+                    continue;
+                }
+                Step::Delete(ids) => self.store.delivered(ids)?,
+                Step::Trim => match compose::kept_turns(&self.env) {
+                    Ok(keep) => self.store.trim(keep)?,
+                    Err(error) => worker::console_error!("nothing is trimmed: {error}"),
+                },
+                Step::Report { batch, error } => {
+                    let refusals = batch.attempts.saturating_add(1);
+                    worker::console_error!("outbox: rows {:?}, refused {refusals} times: {error}", batch.ids);
+                    self.report("outbox", "d1", "outbox_refused", &error.to_string())?;
+                }
+                Step::Count(batch) => self.store.refused(&batch.ids)?,
+                Step::Retry(Retry { wait_ms, keep_earlier }) => {
+                    let retry_at = self.clock.now_ms() + wait_ms;
+                    match keep_earlier {
+                        true => self.store.hasten_timer(Reason::Outbox, retry_at)?,
+                        false => self.store.set_timer(Reason::Outbox, retry_at)?,
+                    }
+                    self.store.arm()?;
+                }
+                Step::Rest => {
+                    match self.store.next_news()? {
+                        Some(due_at) => self.store.set_timer(Reason::Outbox, due_at)?,
+                        None => self.store.clear_timer(Reason::Outbox)?,
+                    }
+                    self.store.arm()?;
+                }
+                Step::Done => return Ok(()),
             }
-            self.store.delivered(&parcel.ids)?;
-            (willing, took) = (true, true);
-            match compose::kept_turns(&self.env) {
-                Ok(keep) => self.store.trim(keep)?,
-                Err(error) => worker::console_error!("nothing is trimmed: {error}"),
-            }
+            drain.written();
         }
-        match self.store.next_news()? {
-            Some(due_at) => self.store.set_timer(Reason::Outbox, due_at)?,
-            None => self.store.clear_timer(Reason::Outbox)?,
-        }
-        self.store.arm()
     }
 
     async fn tell(&self, rows: Result<Vec<Outgoing>, StoreError>) -> Result<(), StoreError> {
@@ -211,7 +221,7 @@ impl Thread {
             now.push(row.told_now(&title, replaced));
         }
         let rows = now;
-        // All of them, whatever becomes of the others: what is told twice changes nothing.
+        // Each is told even if another one fails: news that are told twice change nothing.
         let telling = join3(
             tell::tell(&self.env, &rows),
             accounts::tell(&self.env, &self.clock, &rows),
@@ -225,7 +235,7 @@ impl Thread {
         }
     }
 
-    /// Files of deleted threads, which nobody can name any more.
+    /// Deletes the files of deleted threads, which no request can name any more.
     async fn delete_files(&self, rows: &[Outgoing]) -> Result<(), StoreError> {
         let roots = rows.iter().filter_map(|row| match &row.news {
             News::ThreadDeleted { workspace_root } => workspace_root.as_deref(),
@@ -239,8 +249,8 @@ impl Thread {
         Ok(())
     }
 
-    /// Tells D1 of a failure outside of a turn, where there is a thread to tell it of. While D1 refuses something it is
-    /// told of nothing more, so that the outbox does not grow with what fails meanwhile.
+    /// Posts a failure outside of a turn for D1, if the object has a thread. While the outbox has a refused row it posts
+    /// nothing, so that an outage does not fill the outbox with failures.
     pub fn report(&self, component: &str, stage: &str, code: &str, message: &str) -> Result<(), StoreError> {
         let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(()) };
         if self.store.has_refused_news()? {

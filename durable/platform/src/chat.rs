@@ -1,67 +1,32 @@
-//! `POST /api/chat` in the object: whether a turn starts, and its start, which is one synchronous transaction.
+//! `POST /api/chat` in the object: the request's way to its turn, whose steps `admission.rs` decides, and the stream of
+//! that turn. `start.rs` starts it.
 
-use std::collections::BTreeSet;
 use std::rc::{Rc, Weak};
 
-use futures::lock::MutexGuard;
-use uuid::{NoContext, Timestamp, Uuid};
+use uuid::Uuid;
 use worker::Response;
 
-use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing, ThreadRow};
-use crate::storage::thread::{Reason, ThreadMeta, TurnRow, TurnStatus};
+use crate::storage::thread::ThreadMeta;
+use crate::storage::turn::TurnRow;
 use engine::journal::TurnStop;
-use engine::ports::Ports;
-use engine::profiles::Grant;
-use engine::turn::Turn;
-use wire::protocol::{ApiError, ChatRequest, ErrorCode, Owner, Role, StoredMessage, Visitor};
+use wire::protocol::{ApiError, ChatRequest, Owner, Visitor};
 
+use super::admission::{Admission, Looked, Step};
 use super::compose;
 use super::live::LiveLog;
-use super::log::{About, TurnLog};
-use super::mcp::{self, Offered};
 use super::reader::Source;
-use super::respond::{not_logged, stream_response};
-use super::retrieval::Retrieved;
+use super::respond::stream_response;
 use super::revive::{OpenTurn, on_hold};
-use super::thread::{Run, Thread, WATCH_MS};
+use super::start::Before;
+use super::thread::Thread;
 
-/// The longest title, in characters: it is the beginning of the first message.
-const TITLE_CHARS: usize = 80;
-/// The title of a thread whose first message says nothing.
-const UNTITLED: &str = "New chat";
-
-/// Who asks, where, for which turn.
+/// A chat request: its user, its thread and its turn.
 pub struct Ask<'a> {
     pub owner: &'a Owner,
     pub visitor: Option<&'a Visitor>,
     pub thread_id: Uuid,
     pub turn_id: Uuid,
     pub request: &'a ChatRequest,
-}
-
-/// What was asked for before the turn starts.
-struct Before<'a> {
-    offered: &'a Offered,
-    retrieved: &'a Retrieved,
-}
-
-/// The most messages that one request may take the place of: their ids go through the outbox in one row.
-const MAX_REPLACED: usize = 1_000;
-
-/// A request on its way to its turn.
-#[derive(Default)]
-struct Admitting<'a> {
-    /// No other request of the thread is admitted meanwhile.
-    alone: Option<MutexGuard<'a, ()>>,
-    /// What the turn's quotas let it have, once they were asked.
-    grant: Option<Grant>,
-}
-
-/// The end of a conversation that a new turn takes the place of.
-struct Replaced {
-    /// The first row of it.
-    from: i64,
-    ids: Vec<String>,
 }
 
 impl Thread {
@@ -87,295 +52,120 @@ impl Thread {
         }
     }
 
-    /// The turn, which may have run before. One that was admitted and did not start gives back what it had reserved while
-    /// no other request of this thread can be admitted, a retry of this one included.
+    /// Starts the turn of the request, or finds it. Carries out the steps of an [`Admission`]. Other requests run only
+    /// while a step awaits: until the next such step the thread stays as the last look found it.
     async fn started(self: &Rc<Self>, ask: &Ask<'_>) -> Result<TurnRow, ApiError> {
-        let mut admitting = Admitting::default();
-        let started = self.admitted_and_started(ask, &mut admitting).await;
-        if started.is_err() && admitting.grant.is_some() {
-            self.release(ask).await;
-        }
-        started
-    }
-
-    /// All checks are made again after each wait.
-    async fn admitted_and_started<'a>(
-        self: &'a Rc<Self>,
-        ask: &Ask<'_>,
-        admitting: &mut Admitting<'a>,
-    ) -> Result<TurnRow, ApiError> {
-        let (mut asked, mut found, mut offered) = (None, None, None);
+        let mut admission = Admission::new(ask.request.request_seq);
+        // The lock is held until this request has its turn, or has given back what it was granted.
+        let mut _alone = None;
+        // The thread and its open turn as the last look found them.
+        let (mut thread, mut open) = (None, None);
         loop {
-            let thread = self.of(ask.owner)?;
-            self.revive()?;
-            if thread.is_some()
-                && let Some(turn) = self.store.turn(&ask.turn_id.to_string())?
-            {
-                return Ok(turn);
-            }
-            self.check_order(ask, thread.as_ref())?;
-            let open = if thread.is_some() { self.store.open_turn()? } else { None };
-            if let Some(open) = open.as_ref().filter(|_| ask.request.request_seq.is_none()) {
-                let detail = format!("the turn {} is running", open.turn_id);
-                return Err(ApiError::new(ErrorCode::TurnInProgress, detail));
-            }
-            // Before it costs anything, and before it stops a turn.
-            if admitting.grant.is_none() {
-                self.check_request(ask, thread.is_none(), open.as_ref())?;
-            }
-            let Some(request_seq) = ask.request.request_seq.filter(|_| open.is_some()) else {
-                // From admission to start one request at a time: of those that come together, one is charged.
-                if admitting.alone.is_none() {
-                    admitting.alone = Some(self.admitting.lock().await);
-                    continue;
+            let done = match admission.next() {
+                Step::Look => self.look(ask).map(|(found, looked)| {
+                    thread = found;
+                    admission.looked(looked);
+                }),
+                Step::LookForOpen => self.open_turn_of(thread.as_ref()).map(|found| {
+                    admission.found(found.as_ref().map(|turn| turn.turn_id.as_str()));
+                    open = found;
+                }),
+                Step::Check => {
+                    self.check_request(ask, thread.is_none(), open.as_ref()).map(|()| admission.checked())
                 }
-                // Before it is charged: a collection that is not there refuses the request.
-                let Some(asked) = &asked else {
-                    asked = Some(self.collections(ask).await?);
-                    continue;
-                };
-                let Some(grant) = admitting.grant else {
-                    admitting.grant = Some(self.admission(ask, thread.is_none()).await?);
-                    continue;
-                };
-                // What a provider is paid for comes after it is charged.
-                let Some(retrieved) = &found else {
-                    found = Some(self.retrieve(ask, asked).await);
-                    continue;
-                };
-                let Some(offered) = &offered else {
-                    offered = Some(self.offered(ask.request.kind(), ask.owner).await?);
-                    continue;
-                };
-                return self.start(ask, thread, grant, Before { offered, retrieved });
+                Step::Supersede(request_seq) => {
+                    self.supersede(ask, request_seq).await.map(|()| admission.superseded())
+                }
+                Step::Lock => {
+                    _alone = Some(self.admitting.lock().await);
+                    admission.locked();
+                    Ok(())
+                }
+                Step::LookUpCollections => self.collections(ask).await.map(|asked| admission.asked(asked)),
+                Step::Admit => {
+                    self.admission(ask, thread.is_none()).await.map(|grant| admission.granted(grant))
+                }
+                Step::Retrieve(asked) => {
+                    let retrieved = self.retrieve(ask, asked).await;
+                    admission.retrieved(retrieved);
+                    Ok(())
+                }
+                Step::Offer => {
+                    let offered = self.offered(ask.request.kind(), ask.owner).await;
+                    offered.map(|offered| admission.offered(offered))
+                }
+                Step::Start { grant, retrieved, offered } => {
+                    let before = Before { grant, retrieved, offered };
+                    self.start(ask, thread.take(), before).map(|turn| admission.started(turn))
+                }
+                Step::Release => {
+                    self.release(ask).await;
+                    admission.released();
+                    Ok(())
+                }
+                Step::Answer(turn) => return Ok(turn.clone()),
+                Step::Refuse(error) => return Err(error.clone()),
             };
-            self.superseding.set(Some((request_seq, ask.turn_id)));
-            match self.open()? {
-                OpenTurn::Run(run) => self.stop(&run, TurnStop::Superseded).await?,
-                OpenTurn::OnHold(held) => self.abandon(&held)?,
-                OpenTurn::None => {}
+            if let Err(error) = done {
+                admission.failed(error);
             }
         }
     }
 
-    /// Refuses a request that could never start a turn: its model, or the message that it replaces, is not there.
+    /// The thread, with what the machine must know of it. Takes up a turn whose run was lost.
+    fn look(self: &Rc<Self>, ask: &Ask<'_>) -> Result<(Option<ThreadMeta>, Looked), ApiError> {
+        let thread = self.of(ask.owner)?;
+        self.revive()?;
+        let turn = match &thread {
+            Some(_) => self.store.turn(&ask.turn_id.to_string())?,
+            None => None,
+        };
+        let seen = thread.as_ref().and_then(|thread| thread.request_seq);
+        let waiting = self.superseding.get().filter(|(_, turn_id)| *turn_id != ask.turn_id);
+        let highest_seq = seen.max(waiting.map(|(request_seq, _)| request_seq));
+        Ok((thread, Looked { turn, highest_seq }))
+    }
+
+    fn open_turn_of(&self, thread: Option<&ThreadMeta>) -> Result<Option<TurnRow>, ApiError> {
+        match thread {
+            Some(_) => Ok(self.store.open_turn()?),
+            None => Ok(None),
+        }
+    }
+
+    /// Ends the open turn, and waits until its end is committed.
+    async fn supersede(self: &Rc<Self>, ask: &Ask<'_>, request_seq: u64) -> Result<(), ApiError> {
+        self.superseding.set(Some((request_seq, ask.turn_id)));
+        match self.open()? {
+            OpenTurn::Run(run) => self.stop(&run, TurnStop::Superseded).await,
+            OpenTurn::OnHold(held) => self.abandon(&held),
+            OpenTurn::None => Ok(()),
+        }
+    }
+
+    /// Refuses a request that could never start a turn, because its model or the message that it replaces is missing.
     fn check_request(&self, ask: &Ask<'_>, new: bool, open: Option<&TurnRow>) -> Result<(), ApiError> {
         compose::terms(&self.env, ask.request, false)?;
-        // The answer that is being made has no row yet.
+        // The answer of the open turn has no row yet.
         let replaces = ask.request.replaces_message_id.map(|id| id.to_string());
         match open.zip(replaces) {
             Some((open, id)) if open.assistant_message_id == id => Ok(()),
             _ => self.replaced(ask, new).map(drop),
         }
     }
-
-    /// Refuses a request that is older than one that was seen, be it answered or still waiting to start.
-    fn check_order(&self, ask: &Ask<'_>, thread: Option<&ThreadMeta>) -> Result<(), ApiError> {
-        let Some(request_seq) = ask.request.request_seq else { return Ok(()) };
-        let seen = thread.and_then(|thread| thread.request_seq);
-        let waiting = self.superseding.get().filter(|(_, turn_id)| *turn_id != ask.turn_id);
-        let highest = seen.max(waiting.map(|(request_seq, _)| request_seq));
-        match highest {
-            Some(highest) if request_seq <= highest => {
-                let detail = format!("request_seq must be greater than {highest}");
-                Err(ApiError::new(ErrorCode::StaleRequestSeq, detail))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn start(
-        self: &Rc<Self>,
-        ask: &Ask<'_>,
-        thread: Option<ThreadMeta>,
-        grant: Grant,
-        Before { offered, retrieved }: Before<'_>,
-    ) -> Result<TurnRow, ApiError> {
-        let now = self.clock.now_ms();
-        let numbers = self.numbers()?;
-        let new = thread.is_none();
-        let content = ask.request.content.text().into_owned();
-        let mut thread = thread.unwrap_or_else(|| ThreadMeta {
-            owner: ask.owner.clone(),
-            thread_id: ask.thread_id.to_string(),
-            title: title(&content),
-            created_at: now,
-            request_seq: None,
-        });
-        let replaced = self.replaced(ask, new)?;
-        let history_until = match &replaced {
-            Some(replaced) => replaced.from - 1,
-            None if new => 0,
-            None => self.store.newest_message()?.map_or(0, |(row, _)| row),
-        };
-        if let Some(replaced) = &replaced
-            && let Some((row, words)) = self.store.first_words()?
-            && (row, &thread.title) == (replaced.from, &title(&words))
-        {
-            // It was never renamed: it is the beginning of the first message, whatever that is.
-            thread.title = title(&content);
-        }
-        let user_message = StoredMessage {
-            id: new_id(now),
-            turn_id: ask.turn_id.to_string(),
-            role: Role::User,
-            content,
-            created_at: now,
-            finish_reason: None,
-            stop: None,
-            usage: None,
-            execution_tree: None,
-        };
-        let turn = TurnRow {
-            turn_id: ask.turn_id.to_string(),
-            status: TurnStatus::Running,
-            generation: 1,
-            resumptions: 0,
-            assistant_message_id: new_id(now),
-            seq_first: numbers.next(),
-            seq_last: None,
-            failing: None,
-        };
-        let frame = compose::Frame {
-            owner: ask.owner,
-            retrieved,
-            thread_id: &thread.thread_id,
-            model: ask.request.model.as_deref(),
-            user_message: &user_message,
-            content: &ask.request.content,
-            workspace_root: match &ask.request.workspace {
-                Some(name) => format!("{}{name}/", ask.owner.workspaces_root()),
-                None => ask.owner.workspace_root(ask.thread_id),
-            },
-            assistant_message_id: &turn.assistant_message_id,
-            context: ask.request.chat_context.as_ref(),
-            mode: ask.request.mode_profile,
-            browser: ask.request.browser_context.as_ref(),
-            draft: if new {
-                None
-            } else {
-                self.store.draft(replaced.as_ref().map(|replaced| replaced.from))?
-            },
-            client_tools: ask.request.client_tools.as_deref().unwrap_or_default(),
-            approved: if new { BTreeSet::new() } else { self.store.approved_tools()? },
-            mcp: offered,
-            history_until,
-            grant,
-            replaces_message_id: ask.request.replaces_message_id.map(|id| id.to_string()),
-        };
-        let (spec, parts) = compose::compose(self, &frame)?;
-        let history = match new {
-            true => Vec::new(),
-            false => self.store.history(history_until, compose::history_bytes(&spec.limits))?,
-        };
-        let live = Rc::new(LiveLog::new(turn.turn_id.as_str(), turn.seq_first));
-        let about = About::new(&thread, &turn.turn_id, turn.generation, &spec.context_type);
-        let reserved = numbers.reserved();
-        let ports = self.ports(parts, about, &live, Rc::clone(&numbers));
-        let row = ThreadRow { title: thread.title.clone(), created_at: thread.created_at, updated_at: now };
-        let news = News::TurnStarted { thread: row, message: user_message.clone() };
-        let engine = self.store.transaction(|| {
-            if new {
-                self.store.create(&thread, turn.seq_first)?;
-            }
-            if let Some(request_seq) = ask.request.request_seq {
-                self.store.saw_request(request_seq)?;
-            }
-            if let Some(Replaced { from, ids }) = replaced {
-                self.store.cut_messages(from)?;
-                self.store.rename(&thread.title)?;
-                let replaced =
-                    Outgoing::new(ask.owner, thread.thread_id.as_str(), News::MessagesReplaced { ids });
-                self.store.post(&replaced, now)?;
-                self.store.post(&replaced, now + DELETED_AGAIN_MS)?;
-            }
-            self.store.insert_turn(&turn, now)?;
-            self.store.insert_message(&user_message, None)?;
-            for news in std::iter::once(news).chain(mcp::failures(&offered.listed.missing, now)) {
-                self.store.post(&Outgoing::new(ask.owner, thread.thread_id.as_str(), news), now)?;
-            }
-            self.store.set_timer(Reason::Turn, now + WATCH_MS)?;
-            // A version that knows no queue leaves the mark of its turn behind.
-            self.store.clear_timer(Reason::Queued)?;
-            self.store.hasten_timer(Reason::Outbox, now + WATCH_MS)?;
-            self.store.arm()?;
-            if let Some(failure) = &retrieved.failure {
-                self.report("thread", "looking up what is known", "internal", failure)?;
-            }
-            Turn::begin(spec, history, ports).map_err(not_logged)
-        });
-        let engine = engine.inspect_err(|_| numbers.set_reserved(reserved))?;
-        let run = Rc::new(Run { turn: engine, live });
-        self.launch(&run);
-        Ok(turn)
-    }
-
-    /// What `replaces_message_id` takes away: the turn of that message, and all that came after it.
-    fn replaced(&self, ask: &Ask<'_>, new: bool) -> Result<Option<Replaced>, ApiError> {
-        let Some(id) = ask.request.replaces_message_id else { return Ok(None) };
-        let refused = |detail: String| ApiError::field("replaces_message_id", detail);
-        let messages = match new {
-            true => Vec::new(),
-            false => self.store.messages_from_turn_of(&id.to_string(), MAX_REPLACED + 1)?,
-        };
-        let Some((from, _)) = messages.first() else {
-            return Err(refused("there is no message with this id in this thread".to_owned()));
-        };
-        if messages.len() > MAX_REPLACED {
-            return Err(refused(format!("more than {MAX_REPLACED} messages would be replaced")));
-        }
-        Ok(Some(Replaced { from: *from, ids: messages.into_iter().map(|(_, id)| id).collect() }))
-    }
-
-    /// The ports of a run.
-    pub fn ports(
-        &self,
-        parts: compose::Parts,
-        about: About,
-        live: &Rc<LiveLog>,
-        numbers: Rc<super::numbers::Numbers>,
-    ) -> Ports {
-        let log = TurnLog {
-            store: Rc::clone(&self.store),
-            numbers,
-            live: Rc::clone(live),
-            clock: Rc::clone(&self.clock),
-            about,
-        };
-        let ports = Ports {
-            model: parts.model,
-            tools: parts.tools,
-            clock: Rc::clone(&self.clock),
-            log: Rc::new(log),
-        };
-        #[cfg(feature = "faults")]
-        let ports = super::faults::struck(ports, &self.state, &self.env);
-        ports
-    }
 }
 
-/// Stops the turn when the response's reader is gone while it runs. The stream of a parked turn ends by itself, so a
-/// parked turn goes on waiting. Where it ended before, there is nothing to stop.
+/// Stops a running turn when the reader of its response is gone. A parked turn goes on waiting, because its stream ends
+/// by itself. A turn that has ended needs no stop.
 struct StopWhenDropped(Weak<Thread>, Rc<LiveLog>);
 
 impl Drop for StopWhenDropped {
     fn drop(&mut self) {
         let Some(thread) = self.0.upgrade().filter(|_| !self.1.is_over()) else { return };
-        // A run that took the turn up later has a log of its own, and readers of its own.
+        // A run that took the turn up later has its own log and its own readers.
         let Some(run) = thread.run().filter(|run| Rc::ptr_eq(&run.live, &self.1)) else { return };
         if let Err(error) = run.turn.stop(TurnStop::Cancelled) {
             worker::console_error!("stopping a turn whose reader is gone: {error:?}");
         }
     }
-}
-
-fn title(content: &str) -> String {
-    let title: String = content.trim().chars().take(TITLE_CHARS).collect();
-    if title.is_empty() { UNTITLED.to_owned() } else { title }
-}
-
-/// A UUIDv7: it sorts by its time.
-fn new_id(now_ms: u64) -> String {
-    let nanoseconds = u32::try_from(now_ms % 1_000).unwrap_or(0) * 1_000_000;
-    Uuid::new_v7(Timestamp::from_unix(NoContext, now_ms / 1_000, nanoseconds)).to_string()
 }

@@ -7,7 +7,8 @@ use worker::Response;
 
 use crate::storage::StoreError;
 use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing, ThreadRow};
-use crate::storage::thread::{Reason, ThreadMeta};
+use crate::storage::thread::ThreadMeta;
+use crate::storage::turn::Reason;
 use engine::journal::{Answer, TurnStop};
 use engine::turn::Heard;
 use wire::protocol::{

@@ -81,28 +81,21 @@ pub struct Frame<'a> {
     pub replaces_message_id: Option<String>,
 }
 
+impl Frame<'_> {
+    fn entity_id(&self) -> Option<&str> {
+        self.context.and_then(|context| context.entity_id.as_deref())
+    }
+}
+
 /// A new turn by the present configuration. From here on it depends on what stands in the spec.
 pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), ApiError> {
     let context = &ContextProfile::of(frame.context).in_mode(frame.mode);
-    let kind = frame.context.map(|context| context.kind).unwrap_or_default();
     let limits = limits(&thread.env, context)?.within(frame.grant);
     let Offered { servers, listed } = frame.mcp;
-    let rules = crate::limits::tool_rules(|name| var(&thread.env, name)).map_err(misconfigured)?;
-    let workspace_root = R2Files::new(&thread.env).map(|_| frame.workspace_root.clone());
-    let users = tool_users(&thread.env)?;
-    let mut policy = ToolPolicy {
-        workspace_root,
-        allowed_mcp_servers: servers.allowed(kind, frame.owner),
-        memory: frame.retrieved.memory,
-        collections: frame.retrieved.collections.clone(),
-        ..ToolPolicy::of(kind)
-    };
-    policy.classes.retain(|class| users.may_have(*class, frame.owner));
-    let rules = servers.rules(rules, &listed.offers);
-    let policy = policy.narrowed(rules, frame.approved.clone());
+    let policy = policy(thread, frame)?;
     let (parts, configuration) =
         parts_with(thread, frame.owner, frame.thread_id, &policy, servers, &listed.offers)?;
-    // A router or a swarm is nothing without calls: a model that can make none writes them.
+    // A router and a swarm work by calls: a model without native calls writes them as text.
     let able = |chain: Chain| if frame.mode.is_some() { chain.calling_in_text() } else { chain };
     let chain = able(chain(&configuration, frame.model, context, frame.content)?);
     let other = |role| configuration.roles.of(role).cloned().map(able).filter(|other| *other != chain);
@@ -110,10 +103,9 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     let tools = engine::offer::offered(parts.tools.as_ref(), frame.client_tools, &policy, in_context);
     let has_tools = chain.first.choice.calls() && !tools.is_empty();
     let draft = frame.draft.clone().filter(|_| context.plans);
-    let entity_id = frame.context.and_then(|context| context.entity_id.clone());
     let about = prompt::About {
         context,
-        entity_id: entity_id.as_deref(),
+        entity_id: frame.entity_id(),
         has_tools,
         draft: draft.as_ref(),
         browser: frame.browser,
@@ -123,20 +115,8 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     let routed = [Role::Secondary, Role::Subagent].into_iter().filter_map(|role| Some((role, other(role)?)));
     let asks_router = frame.mode == Some(ModeProfile::AutoRoute) && frame.model.is_none();
     let routed = if asks_router { routed.collect() } else { BTreeMap::new() };
-    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    let setting = Setting {
-        operation: if has_tools { context.operation } else { NO_TOOLS }.to_owned(),
-        entity_id,
-        goal: context.goal.map(str::to_owned),
-        planning: context.planning.to_owned(),
-        plan_tools: owned(context.plan_tools),
-        draft: draft.map(Box::new),
-        mode: frame.mode,
-        simple_iterations: limits.of_simple_loop(),
-        browser: frame.browser.cloned(),
-        reviewers: other(Role::Quality),
-        routed,
-    };
+    let setting =
+        Setting { reviewers: other(Role::Quality), routed, ..setting(frame, &limits, has_tools, draft) };
     let spec = TurnSpec {
         format: FORMAT,
         least_reader: LEAST_READER,
@@ -163,6 +143,42 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         created_at: frame.user_message.created_at,
     };
     Ok((spec, parts))
+}
+
+/// The tools that the turn may use, and under which rules.
+fn policy(thread: &Thread, frame: &Frame<'_>) -> Result<ToolPolicy, ApiError> {
+    let kind = frame.context.map(|context| context.kind).unwrap_or_default();
+    let Offered { servers, listed } = frame.mcp;
+    let rules = crate::limits::tool_rules(|name| var(&thread.env, name)).map_err(misconfigured)?;
+    let users = tool_users(&thread.env)?;
+    let mut policy = ToolPolicy {
+        workspace_root: R2Files::new(&thread.env).map(|_| frame.workspace_root.clone()),
+        allowed_mcp_servers: servers.allowed(kind, frame.owner),
+        memory: frame.retrieved.memory,
+        collections: frame.retrieved.collections.clone(),
+        ..ToolPolicy::of(kind)
+    };
+    policy.classes.retain(|class| users.may_have(*class, frame.owner));
+    let rules = servers.rules(rules, &listed.offers);
+    Ok(policy.narrowed(rules, frame.approved.clone()))
+}
+
+/// The setting of the turn without its reviewers and its router's models.
+fn setting(frame: &Frame<'_>, limits: &Limits, has_tools: bool, draft: Option<Plan>) -> Setting {
+    let context = &ContextProfile::of(frame.context).in_mode(frame.mode);
+    Setting {
+        operation: if has_tools { context.operation } else { NO_TOOLS }.to_owned(),
+        entity_id: frame.entity_id().map(str::to_owned),
+        goal: context.goal.map(str::to_owned),
+        planning: context.planning.to_owned(),
+        plan_tools: context.plan_tools.iter().map(|name| (*name).to_owned()).collect(),
+        draft: draft.map(Box::new),
+        mode: frame.mode,
+        simple_iterations: limits.of_simple_loop(),
+        browser: frame.browser.cloned(),
+        reviewers: None,
+        routed: BTreeMap::new(),
+    }
 }
 
 /// The `operation_type` of a turn that can only talk (B-063).

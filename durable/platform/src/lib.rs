@@ -1,23 +1,24 @@
-//! Espalier on Cloudflare: the Durable Object of a thread. It owns the running turn, the clock, the alarm and the readers,
-//! and implements the ports of the engine over the platform.
+//! Espalier on Cloudflare: the Durable Object of a thread. It owns the running turn, the clock, the alarm and the
+//! readers, and implements the ports of the engine over the platform.
 //!
-//! It decides when something happens and who hears of it. `engine` decides what a turn does, `storage/` how a thread is
-//! kept, `quota/` what users may cost. The modules that need no platform are tested natively.
+//! It decides when something happens and which readers hear of it. `engine` decides what a turn does, `storage/` how a
+//! thread is kept, `quota/` what users may cost. The modules that need no platform are tested natively.
 
+pub mod admission;
 pub mod attempts;
+pub mod drain;
 pub mod headers;
 pub mod limits;
 pub mod live;
 pub mod model;
 pub mod numbers;
 pub mod reader;
+pub mod revival;
 pub mod sse;
 pub mod storage;
 
 #[cfg(target_arch = "wasm32")]
 pub mod accounts;
-#[cfg(target_arch = "wasm32")]
-mod admission;
 #[cfg(target_arch = "wasm32")]
 mod alarm;
 #[cfg(target_arch = "wasm32")]
@@ -40,11 +41,15 @@ pub mod object;
 mod place;
 pub mod quota;
 #[cfg(target_arch = "wasm32")]
+mod reservation;
+#[cfg(target_arch = "wasm32")]
 pub mod respond;
 #[cfg(target_arch = "wasm32")]
 mod retrieval;
 #[cfg(target_arch = "wasm32")]
 mod revive;
+#[cfg(target_arch = "wasm32")]
+mod start;
 #[cfg(target_arch = "wasm32")]
 mod thread;
 #[cfg(target_arch = "wasm32")]

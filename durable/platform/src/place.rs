@@ -8,10 +8,10 @@ use std::rc::Rc;
 
 use crate::quota::{GoOn, back_off_ms};
 use crate::storage::StoreError;
-use crate::storage::thread::{Reason, TurnRow, TurnStatus};
+use crate::storage::turn::{Reason, TurnRow, TurnStatus};
 use wire::protocol::ApiError;
 
-use super::admission::lease_ms;
+use super::reservation::lease_ms;
 use super::respond::not_logged;
 use super::revive::{OpenTurn, retry_at_ms};
 use super::thread::{Run, Thread, WATCH_MS};

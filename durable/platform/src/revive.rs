@@ -1,11 +1,12 @@
-//! Takes up a turn whose run was lost: a crash, an eviction, a deploy; and rebuilds a parked turn when something is said to
-//! it. The engine counts the resumptions that it has journaled. This module counts the attempts that fail before that,
-//! and ends a turn that cannot be rebuilt at all.
+//! Takes up a turn whose run was lost by a crash, an eviction or a deploy, and rebuilds a parked turn when an answer or a
+//! stop comes. The engine counts the resumptions that it has journaled. This module counts the attempts that fail before
+//! that, and ends a turn that cannot be rebuilt at all; `revival.rs` decides the steps.
 
 use std::rc::Rc;
 
 use crate::storage::salvage::Salvaged;
-use crate::storage::thread::{Reason, ThreadMeta, TurnRow, TurnStatus};
+use crate::storage::thread::ThreadMeta;
+use crate::storage::turn::{Reason, TurnRow, TurnStatus};
 use crate::storage::{Failing, StoreError};
 use engine::journal::{Commit, Entry, Fact, Parking, TurnEnd, TurnSpec};
 use engine::ports::{Log, LogError, Ports};
@@ -20,11 +21,12 @@ use super::compose;
 use super::live::LiveLog;
 use super::log::{About, TurnLog};
 use super::respond::not_logged;
+use super::revival::{Outcome, Revival, Step, Way};
 use super::thread::{Run, Thread, WATCH_MS};
 
 /// The turn that has no end yet.
 pub enum OpenTurn {
-    /// It runs, or it is parked and was rebuilt: then it does not run before something is said to it.
+    /// It runs; or it is parked and was rebuilt, and runs once an answer or a stop comes.
     Run(Rc<Run>),
     /// It cannot be rebuilt at the moment.
     OnHold(OnHold),
@@ -49,23 +51,25 @@ pub fn retry_at_ms(turn: &TurnRow) -> u64 {
     turn.failing.map_or(0, |failing| failing.retry_at_ms)
 }
 
-/// What is said of a turn that cannot be rebuilt at the moment, where it would have to run.
+/// The refusal of a request that needs a turn which cannot be rebuilt at the moment.
 pub fn on_hold(turn: &TurnRow, now: u64) -> ApiError {
     let detail = format!("the turn {} cannot be taken up; the service tries again by itself", turn.turn_id);
     let seconds = retry_at_ms(turn).saturating_sub(now).div_ceil(1_000).max(1);
     ApiError::new(ErrorCode::TurnOnHold, detail).retry_after(seconds)
 }
 
-/// What an attempt to rebuild a turn came to.
-enum Attempt {
-    Run(Run),
-    OnHold(TurnRow),
-    GivenUp,
+/// Why a turn cannot be rebuilt. The log says it.
+fn cause(turn: &TurnRow, error: &ApiError) -> Cause {
+    worker::console_error!("turn {} cannot be taken up: {error}", turn.turn_id);
+    match error.code {
+        ErrorCode::Misconfigured => Cause::Misconfigured,
+        _ => Cause::Unreadable,
+    }
 }
 
 impl Thread {
-    /// Takes up the running turn if nobody in this memory runs it, unless that has just failed. Synchronous: whoever comes
-    /// next finds it running.
+    /// Takes up the running turn if it has no run in this memory, unless an attempt has just failed. Awaits nothing: the
+    /// request that comes next finds the turn running.
     pub fn revive(self: &Rc<Self>) -> Result<(), ApiError> {
         if self.run().is_some() || self.idle.get() || !self.store.exists()? {
             return Ok(());
@@ -80,7 +84,7 @@ impl Thread {
         }
         let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(()) };
         let next = TurnRow { generation: turn.generation + 1, resumptions: turn.resumptions + 1, ..turn };
-        if let Attempt::Run(run) = self.attempt(&thread, next)? {
+        if let Outcome::Run(run) = self.attempt(&thread, next, Way::Resume)? {
             let spec = run.turn.spec();
             worker::console_log!("turn {} resumed", spec.turn_id);
             self.store.set_timer(Reason::Turn, self.clock.now_ms() + WATCH_MS)?;
@@ -101,10 +105,10 @@ impl Thread {
         if turn.status != TurnStatus::Parked && !self.is_queued()? {
             return Ok(OpenTurn::OnHold(OnHold { thread, turn }));
         }
-        Ok(match self.attempt(&thread, turn)? {
-            Attempt::Run(run) => OpenTurn::Run(Rc::new(run)),
-            Attempt::OnHold(turn) => OpenTurn::OnHold(OnHold { thread, turn }),
-            Attempt::GivenUp => OpenTurn::None,
+        Ok(match self.attempt(&thread, turn, Way::Rebuild)? {
+            Outcome::Run(run) => OpenTurn::Run(Rc::new(run)),
+            Outcome::OnHold(turn) => OpenTurn::OnHold(OnHold { thread, turn }),
+            Outcome::GivenUp => OpenTurn::None,
         })
     }
 
@@ -114,11 +118,11 @@ impl Thread {
         Ok(self.store.open_turn()?.map(|turn| OnHold { thread, turn }))
     }
 
-    /// The time of some of a parked turn's calls is over, or an attempt to rebuild it is due. An expiry that cannot be
-    /// written is an attempt that failed.
+    /// Expires the calls of a parked turn whose time is over, or makes an attempt to rebuild it that is due. An expiry
+    /// that cannot be written counts as a failed attempt.
     pub fn expire(self: &Rc<Self>) -> Result<(), ApiError> {
         let Some(OnHold { thread, turn }) = self.held()?.filter(OnHold::is_parked) else { return Ok(()) };
-        // A rebuilt turn has no attempts in its row any more.
+        // The row of a rebuilt turn has no attempts any more, so they are read first.
         let begun = attempts::begun(self.failing_before(&turn), self.clock.now_ms());
         let again_at = match self.open()? {
             OpenTurn::Run(run) => match self.expired(&run) {
@@ -127,15 +131,16 @@ impl Thread {
                     return Ok(());
                 }
                 Ok(false) => match run.turn.waits_until() {
-                    // It waits for nothing that could still come: no alarm and no answer would ever go on with it.
+                    // It has no call that could still be answered or expire, so it would wait for ever.
                     0 => return self.abandon(&OnHold { thread, turn }),
                     until => until,
                 },
                 Err(error) => {
-                    let turn = TurnRow { failing: Some(begun), ..turn };
-                    match self.failed(&thread, turn, begun, &error)? {
-                        Attempt::OnHold(turn) => retry_at_ms(&turn),
-                        Attempt::Run(_) | Attempt::GivenUp => return Ok(()),
+                    let cause = cause(&turn, &error);
+                    let failed = Revival::after_failure(turn, begun, cause, self.clock.now_ms());
+                    match self.carry_out(&thread, failed)? {
+                        Outcome::OnHold(turn) => retry_at_ms(&turn),
+                        Outcome::Run(_) | Outcome::GivenUp => return Ok(()),
                     }
                 }
             },
@@ -146,7 +151,8 @@ impl Thread {
         Ok(self.store.arm()?)
     }
 
-    /// Answers the calls of a parked turn whose time is over, and queues the turn with that. Whether there were any.
+    /// Answers the expired calls of a parked turn, and queues the turn in the same transaction. Returns whether there
+    /// were any.
     fn expired(&self, run: &Rc<Run>) -> Result<bool, ApiError> {
         self.store.transaction(|| {
             let until = run.turn.waits_until();
@@ -158,66 +164,47 @@ impl Thread {
     }
 
     /// Rebuilds a turn, unless that has just failed. `turn` is its row as it will be.
-    fn attempt(&self, thread: &ThreadMeta, turn: TurnRow) -> Result<Attempt, ApiError> {
-        let now = self.clock.now_ms();
+    fn attempt(&self, thread: &ThreadMeta, turn: TurnRow, way: Way) -> Result<Outcome<Run>, ApiError> {
         let before = self.failing_before(&turn);
         self.announced.set(None);
-        match attempts::next(before, now) {
-            Next::Wait(_) => return Ok(Attempt::OnHold(turn)),
-            Next::GiveUp => return self.give_up(thread, turn),
-            Next::Try => {}
-        }
-        let begun = attempts::begun(before, now);
-        let turn = TurnRow { failing: Some(begun), ..turn };
-        // Not within the transaction of the rebuilding: a rebuilding that fails does not take it back.
-        self.store.attempt(&turn)?;
-        let rebuilt = match turn.status == TurnStatus::Parked || self.is_queued()? {
-            true => self.rebuilt(thread, &turn, Turn::rebuild),
-            false => {
-                self.store.set_timer(Reason::Turn, begun.retry_at_ms)?;
-                self.store.arm()?;
-                self.rebuilt(thread, &turn, Turn::resume)
+        self.carry_out(thread, Revival::new(turn, before, way, self.clock.now_ms()))
+    }
+
+    /// Carries out the steps of an attempt. None of them awaits.
+    fn carry_out(&self, thread: &ThreadMeta, mut revival: Revival<Run>) -> Result<Outcome<Run>, ApiError> {
+        loop {
+            let turn = revival.turn();
+            match revival.next() {
+                Step::Begin => self.store.attempt(turn)?,
+                Step::Watch(retry_at) => {
+                    self.store.set_timer(Reason::Turn, retry_at)?;
+                    self.store.arm()?;
+                }
+                Step::Rebuild(way) => {
+                    let rebuilt = match way {
+                        Way::Resume => self.rebuilt(thread, turn, Turn::resume),
+                        Way::Rebuild => self.rebuilt(thread, turn, Turn::rebuild),
+                    };
+                    let rebuilt = rebuilt.map_err(|error| cause(turn, &error));
+                    revival.rebuilt(rebuilt, self.clock.now_ms());
+                    continue;
+                }
+                Step::Clear => self.store.set_failing(&turn.turn_id, None)?,
+                Step::Hold { failing, reason } => {
+                    self.store.set_failing(&turn.turn_id, Some(failing))?;
+                    self.store.hasten_timer(reason, failing.retry_at_ms)?;
+                    self.store.arm()?;
+                }
+                Step::End => self.end(thread, turn)?,
+                Step::Done => return Ok(revival.outcome()),
             }
-        };
-        match rebuilt {
-            Ok(run) => {
-                self.store.set_failing(&turn.turn_id, None)?;
-                Ok(Attempt::Run(run))
-            }
-            Err(error) => self.failed(thread, turn, begun, &error),
+            revival.written();
         }
     }
 
-    /// An attempt has failed: the turn waits for the next one, or is given up.
-    fn failed(
-        &self,
-        thread: &ThreadMeta,
-        turn: TurnRow,
-        begun: Failing,
-        error: &ApiError,
-    ) -> Result<Attempt, ApiError> {
-        worker::console_error!("turn {} cannot be taken up: {error}", turn.turn_id);
-        let cause = match error.code {
-            ErrorCode::Misconfigured => Cause::Misconfigured,
-            _ => Cause::Unreadable,
-        };
-        let Some(failed) = attempts::failed(begun, cause, self.clock.now_ms()) else {
-            return self.give_up(thread, turn);
-        };
-        self.store.set_failing(&turn.turn_id, Some(failed))?;
-        let reason = match turn.status {
-            TurnStatus::Parked => Reason::Parked,
-            TurnStatus::Running | TurnStatus::Done => Reason::Turn,
-        };
-        // A parked turn has its alarm at the end of its wait, which may be an hour away.
-        self.store.hasten_timer(reason, failed.retry_at_ms)?;
-        self.store.arm()?;
-        Ok(Attempt::OnHold(TurnRow { failing: Some(failed), ..turn }))
-    }
-
-    /// Counts the attempt to take up a turn that the alarm is about to make, and completes when that is on disk: nothing
-    /// of an attempt that takes the instance down is written. `parked` and `queued`: an attempt is due for a turn that
-    /// is parked, or queued.
+    /// Counts the attempt that the alarm is about to make, and completes when the count is on disk: an attempt that takes
+    /// the instance down loses its own writes. `parked` and `queued`: an attempt is due for a turn that is parked, or
+    /// queued.
     pub async fn announce(&self, parked: bool, queued: bool) -> Result<(), StoreError> {
         if self.run().is_some() || !self.store.exists()? {
             return Ok(());
@@ -239,12 +226,12 @@ impl Thread {
         self.store.sync().await
     }
 
-    /// Whether the alarm has counted an attempt to take up this turn that was not made yet.
+    /// Whether the alarm has counted an attempt to take up this turn and has not made it yet.
     fn is_announced(&self, turn: &TurnRow) -> bool {
         self.announced.get().is_some_and(|(announced, _)| turn.failing == Some(announced))
     }
 
-    /// How attempts to take up a turn have failed, without the one that is about to be made.
+    /// The failed attempts to take up a turn, without the one that is about to be made.
     fn failing_before(&self, turn: &TurnRow) -> Option<Failing> {
         let announced = self.announced.get().filter(|_| self.is_announced(turn));
         announced.map_or(turn.failing, |(_, before)| before)
@@ -272,7 +259,7 @@ impl Thread {
         Ok(Run { turn, live })
     }
 
-    /// Where the readers of a turn wait that is rebuilt or abandoned: of a parked turn they may be there already.
+    /// The log at which the readers of a turn wait. A parked turn may have one with readers already.
     fn live_for(&self, turn: &TurnRow) -> Result<Rc<LiveLog>, StoreError> {
         match self.live(&turn.turn_id)? {
             Some(live) => Ok(live),
@@ -280,23 +267,12 @@ impl Thread {
         }
     }
 
-    fn give_up(&self, thread: &ThreadMeta, turn: TurnRow) -> Result<Attempt, ApiError> {
-        // Should the end be refused, the next attempt at it waits as long as any other.
-        let again = attempts::begun(turn.failing, self.clock.now_ms());
-        let again = Failing { attempts: again.attempts.max(attempts::MAX_ATTEMPTS), ..again };
-        let turn = TurnRow { failing: Some(again), ..turn };
-        self.store.attempt(&turn)?;
-        self.end(thread, &turn)?;
-        Ok(Attempt::GivenUp)
-    }
-
-    /// Ends a turn that cannot be rebuilt, because somebody stops it.
+    /// Ends a turn that cannot be rebuilt, because a request stops it.
     pub fn abandon(&self, OnHold { thread, turn }: &OnHold) -> Result<(), ApiError> {
         Ok(self.end(thread, turn)?)
     }
 
-    /// Ends a turn with all text that the object holds of it, so that the thread can go on. What it streamed stays in the
-    /// log.
+    /// Ends a turn with all text that the object holds of it, so that the thread can go on. The log keeps its events.
     fn end(&self, thread: &ThreadMeta, turn: &TurnRow) -> Result<(), StoreError> {
         let salvaged = self.store.salvaged(&turn.turn_id)?;
         let asked = match salvaged.content.clone() {
@@ -312,18 +288,18 @@ impl Thread {
             numbers: self.numbers()?,
         };
         worker::console_error!("turn {} is given up", turn.turn_id);
-        // Only a running turn can be ended.
+        // The store ends running turns only, so a parked one is made to run in the same commit.
         let parking = (turn.status == TurnStatus::Parked).then_some(Parking::Over);
         let commit = Commit { parking, ..last_words(turn, salvaged, asked, self.clock.now_ms()) };
         log.commit(commit).map_err(|error| StoreError(format!("giving a turn up: {error:?}")))?;
-        // The alarm may stand at the next attempt, which is not made any more.
+        // The alarm may stand at an attempt that is no longer made.
         self.store.arm()?;
         self.release_readers();
         Ok(())
     }
 }
 
-/// The end of a turn that nobody can go on with, as `turn::ending` would say it.
+/// The end of a turn that cannot go on, in the form that `turn::ending` gives to an end.
 fn last_words(turn: &TurnRow, salvaged: Salvaged, asked: Content, now: u64) -> Commit {
     let message = "The service lost this turn and could not take it up again. Send the message again.";
     let stop = StopNote { code: "interrupted".to_owned(), message: message.to_owned() };

@@ -1,3 +1,7 @@
+//! Readers of the event log: live, stored and both.
+
+mod limits;
+mod live;
 mod parked;
 
 use std::cell::{Cell, RefCell};
@@ -9,14 +13,11 @@ use futures::stream::{LocalBoxStream, StreamExt};
 use futures::task::LocalSpawnExt;
 use futures::{FutureExt, channel::oneshot};
 
-use super::live::{LiveLog, Position};
-use super::numbers::Numbers;
+use super::live::LiveLog;
 use super::reader::{Archive, Reader, Source};
-use super::{limits, sse};
 use crate::storage::StoreError;
 use crate::storage::page::Page;
 use engine::ports::Clock;
-use engine::profiles::{ContextProfile, Limits};
 use wire::protocol::{CallStatus, ChunkKind, Event, Numbered, Place, Seq};
 
 fn fact(code: &str) -> Event {
@@ -44,176 +45,6 @@ fn call_ended(model_call_id: &str) -> Event {
         finish_reason: None,
     }
 }
-
-// ---- sse ----
-
-#[test]
-fn an_event_is_three_lines_and_a_blank_one() {
-    let mut out = b"before".to_vec();
-    sse::encode(&mut out, 42, "turn \"1\"", &chunk("call", "a\nb\r\u{2028}\"")).unwrap();
-    let text = String::from_utf8(out).unwrap();
-    let expected = "beforeid: 42\nevent: chunk\ndata: {\"seq\":42,\"turn_id\":\"turn \\\"1\\\"\",\"type\":\"chunk\",\
-        \"content\":\"a\\nb\\r\u{2028}\\\"\",\"part_id\":\"part\",\"model_call_id\":\"call\",\"parent_id\":null,\"depth\":0}\n\n";
-    assert_eq!(text, expected);
-}
-
-#[test]
-fn data_is_the_event_with_its_number_and_its_turn() {
-    for event in [fact("x"), chunk("call", "text"), call_ended("call")] {
-        let mut out = Vec::new();
-        sse::encode(&mut out, 7, "turn", &event).unwrap();
-        let text = String::from_utf8(out).unwrap();
-        let data = text.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
-        let expected = Numbered { seq: 7, turn_id: "turn".to_owned(), event };
-        assert_eq!(serde_json::from_str::<Numbered>(data).unwrap(), expected);
-    }
-}
-
-// ---- numbers ----
-
-#[test]
-fn numbers_are_drawn_from_what_is_reserved_and_never_twice() {
-    let numbers = Numbers::after(1);
-    assert!(numbers.exhausted());
-    let reserve = numbers.due(3).unwrap();
-    numbers.set_reserved(reserve);
-    let drawn: Vec<_> = (0..3).map(|_| numbers.draw()).collect();
-    assert_eq!(drawn, [1, 2, 3]);
-    assert_eq!(numbers.due(3), None, "a block lasts for many events");
-    while numbers.due(1).is_none() {
-        numbers.draw();
-    }
-    assert!(!numbers.exhausted(), "it is renewed before it is used up");
-    // A crash: what was reserved is skipped.
-    assert!(Numbers::after(reserve).next() > numbers.next());
-}
-
-#[test]
-fn a_reservation_that_was_taken_back_is_due_again() {
-    let numbers = Numbers::after(100);
-    numbers.set_reserved(numbers.due(1).unwrap());
-    numbers.draw();
-    numbers.set_reserved(100);
-    assert!(numbers.exhausted());
-    assert!(numbers.due(1).is_some());
-}
-
-// ---- limits ----
-
-#[test]
-fn single_limits_are_overridden() {
-    let limits = |profile: &'static str, json: &'static str| {
-        limits::from_env(
-            move |name| Some(if name == "PROFILE" { profile } else { json }.to_owned()),
-            context("thread"),
-        )
-    };
-    assert_eq!(limits("", " "), Ok(Limits::default()));
-    assert_eq!(limits("thread", "{\"subtasks\": 9}"), Ok(Limits { subtasks: 9, ..Limits::default() }));
-    let free = Limits::of_profile("free").unwrap();
-    assert_eq!(limits("free", "{\"subtasks\": 9}"), Ok(Limits { subtasks: 9, ..free }));
-    assert!(limits("fast", "").unwrap_err().contains("PROFILE"));
-    assert!(limits("", "{\"tool_result_bytes\": 200000}").is_ok());
-    assert!(limits("", "{\"tool_result_bytes\": 200001}").unwrap_err().contains("tool_result_bytes"));
-    let error = limits("", "{\"subtask\": 8}").unwrap_err();
-    assert!(error.contains("LIMITS") && error.contains("subtask"), "{error}");
-}
-
-fn context(name: &str) -> &'static ContextProfile {
-    ContextProfile::named(name).unwrap()
-}
-
-// CF-01: the stricter limit of a context and a deployment holds; each can be overridden in one context alone.
-#[test]
-fn limits_are_overridden_by_context() {
-    let limits = |profile: &'static str, json: &'static str, name: &str| {
-        let var = move |name: &str| Some(if name == "PROFILE" { profile } else { json }.to_owned());
-        limits::from_env(var, context(name))
-    };
-    let (planner, free) = (Limits::of_profile("planner").unwrap(), Limits::of_profile("free").unwrap());
-    assert_eq!(limits("", "", "project"), Ok(planner));
-    assert_eq!(limits("free", "", "project"), Ok(planner.strictest(free)));
-    let json = r#"{"depth": 2, "project": {"root_tool_calls": 12}, "task_update": {"wall_clock_ms": 5}}"#;
-    let shallow = Limits { depth: 2, ..planner };
-    assert_eq!(limits("", json, "project"), Ok(Limits { root_tool_calls: Some(12), ..shallow }));
-    assert_eq!(limits("", json, "task"), Ok(Limits { wall_clock_ms: 5, ..shallow }));
-    assert_eq!(limits("", json, "general"), Ok(shallow));
-    assert!(limits("", r#"{"projects": {}}"#, "thread").unwrap_err().contains("no context's"));
-    assert!(limits("", r#"{"project": {"deep": 1}}"#, "thread").is_err());
-}
-
-#[test]
-fn how_many_turns_keep_their_events() {
-    let kept = |text: &'static str| limits::kept_turns(move |_| Some(text.to_owned()));
-    assert_eq!(limits::kept_turns(|_| None), Ok(50));
-    assert_eq!([kept(" "), kept("1"), kept(" 1000 ")], [Ok(50), Ok(1), Ok(1_000)]);
-    for wrong in ["0", "1001", "-1", "ten"] {
-        assert!(kept(wrong).unwrap_err().contains("EVENT_TURNS"), "{wrong}");
-    }
-}
-
-// ---- live log ----
-
-#[test]
-fn what_is_not_written_stays_and_what_is_written_may_go() {
-    let live = LiveLog::new("turn", 1);
-    live.publish([(1, fact("start"))]).unwrap();
-    live.announce(2, &chunk("a", &"x".repeat(2 << 20)), false).unwrap();
-    live.publish([(3, fact("more"))]).unwrap();
-    assert_eq!(live.position(0), Position::Stored { before: 2 }, "the start is in storage, the text is not");
-    assert_eq!(live.position(1), Position::Frames { through: 3, sync: true });
-    live.publish([(4, call_ended("a"))]).unwrap();
-    assert_eq!(live.position(1), Position::Stored { before: 3 });
-}
-
-#[test]
-fn arguments_count_by_their_length() {
-    let live = LiveLog::new("turn", 1);
-    let numbers = vec![1; 50_000];
-    let serde_json::Value::Object(args) = serde_json::json!({ "numbers": numbers }) else { unreachable!() };
-    let start = Event::ToolCallUpdate {
-        tool_call_id: "c".to_owned(),
-        name: "t".to_owned(),
-        status: CallStatus::Start,
-        started_ms: Some(0),
-        usage: None,
-        args: Some(serde_json::Value::Object(args)),
-        result: None,
-        is_error: false,
-        duration_ms: None,
-        awaits: None,
-        expires_at: None,
-        place: Place::default(),
-    };
-    live.publish([(1, start.clone())]).unwrap();
-    assert!(live.bytes() > 100_000, "{}", live.bytes());
-    for seq in 2..=20 {
-        live.publish([(seq, start.clone())]).unwrap();
-        assert!(live.bytes() <= 1 << 20, "{seq}: {}", live.bytes());
-    }
-    assert_eq!(live.position(0), Position::Stored { before: 11 });
-}
-
-#[test]
-fn a_reader_waits_is_woken_and_sees_the_end() {
-    let live = LiveLog::new("turn", 5);
-    assert_eq!(live.position(4), Position::Waiting);
-    live.announce(5, &chunk("a", "x"), false).unwrap();
-    assert_eq!(live.position(4), Position::Frames { through: 5, sync: false }, "text may leave at once");
-    live.announce(6, &chunk("a", "x"), true).unwrap();
-    assert_eq!(
-        live.position(5),
-        Position::Frames { through: 6, sync: true },
-        "unless its number is new on disk"
-    );
-    live.mark_synced(6);
-    assert_eq!(live.position(5), Position::Frames { through: 6, sync: false });
-    live.close();
-    assert_eq!(live.position(5), Position::Frames { through: 6, sync: false }, "the rest is still read");
-    assert_eq!(live.position(6), Position::Over);
-}
-
-// ---- reader ----
 
 /// A clock that stands still until it is told; timers fire in order.
 #[derive(Default)]

@@ -1,7 +1,7 @@
 //! Where a thread is kept: SQLite in its object, which is the authority, and D1, the index across threads.
 //!
-//! Owns tables, statements and the mapping between rows and our types. Does not decide anything: who may write, when,
-//! and what happens next is `shell/`. What names the platform exists on wasm32 alone.
+//! Owns tables, statements and the mapping between rows and our types. Decides nothing: the modules above it say
+//! who may write, when, and what happens next. The modules that name the platform exist on wasm32 only.
 
 pub mod fit;
 pub mod history;
@@ -10,11 +10,14 @@ pub mod page;
 pub mod rows;
 pub mod salvage;
 pub mod schema;
+pub mod turn;
 
 #[cfg(target_arch = "wasm32")]
 pub mod index;
 #[cfg(target_arch = "wasm32")]
 pub mod log;
+#[cfg(target_arch = "wasm32")]
+pub mod messages;
 #[cfg(target_arch = "wasm32")]
 pub mod outbox;
 #[cfg(target_arch = "wasm32")]
@@ -27,6 +30,8 @@ pub mod sql;
 pub mod tell;
 #[cfg(target_arch = "wasm32")]
 pub mod thread;
+#[cfg(target_arch = "wasm32")]
+pub mod timers;
 #[cfg(target_arch = "wasm32")]
 pub mod trim;
 

@@ -4,8 +4,8 @@ use worker::SqlStorageValue;
 
 use wire::protocol::{Plan, PlanStatus};
 
+use super::messages::word;
 use super::sql::Store;
-use super::thread::word;
 use super::{StoreError, schema};
 
 /// Beyond all rows: the largest integer that JavaScript represents exactly.

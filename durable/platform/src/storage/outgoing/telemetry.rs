@@ -54,6 +54,8 @@ impl CallRows {
         self.failures.push(failure_row(out, failure, &id, &Part::default(), created_at));
     }
 
+    /// Adds the calls of a turn.
+    // Long: it names each column of two tables.
     pub(super) fn add(&mut self, out: &Outgoing, calls: &Calls) {
         let unique = |id: &str| format!("{}/{id}", calls.message_id);
         let mode = calls.execution_mode.as_deref().unwrap_or(NO_PLAN);

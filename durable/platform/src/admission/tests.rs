@@ -1,0 +1,198 @@
+use super::*;
+use crate::storage::turn::TurnStatus;
+
+/// The grant that every test's quotas give.
+const GRANT: Grant = Grant { tokens: Some(7), microusd: None };
+
+fn turn(turn_id: &str) -> TurnRow {
+    TurnRow {
+        turn_id: turn_id.to_owned(),
+        status: TurnStatus::Running,
+        generation: 1,
+        resumptions: 0,
+        assistant_message_id: "answer".to_owned(),
+        seq_first: 1,
+        seq_last: None,
+        failing: None,
+    }
+}
+
+fn failure() -> ApiError {
+    ApiError::new(ErrorCode::Internal, "this step fails")
+}
+
+/// One request, and the thread as each look at it finds it. A look beyond the lists finds what the last one does.
+#[derive(Clone, Default)]
+struct Case {
+    request_seq: Option<u64>,
+    looks: Vec<Looked>,
+    open: Vec<Option<&'static str>>,
+    /// The number of the step that fails.
+    fails: Option<usize>,
+}
+
+impl Case {
+    /// The steps of the request up to its end, by their names, and the code of a refusal.
+    fn steps(&self) -> Vec<String> {
+        let mut admission = Admission::<&str, &str, &str>::new(self.request_seq);
+        let (mut steps, mut looks, mut opens) = (Vec::new(), 0, 0);
+        loop {
+            assert!(steps.len() < 100, "it has no end: {steps:?}");
+            assert_eq!(admission.next(), admission.next(), "asking changes nothing");
+            let step = admission.next();
+            steps.push(match &step {
+                Step::Start { grant, retrieved, offered } => {
+                    assert_eq!((grant, *retrieved, *offered), (&GRANT, &"found", &"tools"));
+                    "Start".to_owned()
+                }
+                Step::Retrieve(collections) => format!("Retrieve({collections})"),
+                Step::Answer(turn) => format!("Answer({})", turn.turn_id),
+                Step::Refuse(error) => format!("Refuse({}: {})", error.code.as_str(), error.detail),
+                step => format!("{step:?}"),
+            });
+            if matches!(step, Step::Answer(_) | Step::Refuse(_)) {
+                return steps;
+            }
+            if self.fails == Some(steps.len() - 1) && !matches!(step, Step::Release) {
+                admission.failed(failure());
+                continue;
+            }
+            match step {
+                Step::Look => {
+                    let last = self.looks.get(looks).or(self.looks.last());
+                    looks += 1;
+                    admission.looked(last.cloned().unwrap_or_default());
+                }
+                Step::LookForOpen => {
+                    let last = self.open.get(opens).or(self.open.last());
+                    opens += 1;
+                    admission.found(last.copied().flatten());
+                }
+                Step::Check => admission.checked(),
+                Step::Supersede(_) => admission.superseded(),
+                Step::Lock => admission.locked(),
+                Step::LookUpCollections => admission.asked("named"),
+                Step::Admit => admission.granted(GRANT),
+                Step::Retrieve(_) => admission.retrieved("found"),
+                Step::Offer => admission.offered("tools"),
+                Step::Start { .. } => admission.started(turn("new")),
+                Step::Release => admission.released(),
+                Step::Answer(_) | Step::Refuse(_) => {}
+            }
+        }
+    }
+}
+
+/// A request that starts its turn: after each step that awaits it looks again, and checks again until it is charged.
+const STARTS: [&str; 20] = [
+    "Look",
+    "LookForOpen",
+    "Check",
+    "Lock",
+    "Look",
+    "LookForOpen",
+    "Check",
+    "LookUpCollections",
+    "Look",
+    "LookForOpen",
+    "Check",
+    "Admit",
+    "Look",
+    "LookForOpen",
+    "Retrieve(named)",
+    "Look",
+    "LookForOpen",
+    "Offer",
+    "Look",
+    "LookForOpen",
+];
+
+fn starts() -> Vec<&'static str> {
+    STARTS.into_iter().chain(["Start", "Answer(new)"]).collect()
+}
+
+#[test]
+fn a_request_is_checked_charged_and_started() {
+    assert_eq!(Case::default().steps(), starts());
+    let newer = Looked { highest_seq: Some(4), ..Looked::default() };
+    assert_eq!(Case { request_seq: Some(5), looks: vec![newer], ..Case::default() }.steps(), starts());
+}
+
+#[test]
+fn a_retry_gets_the_turn_that_is_there_and_is_not_charged_again() {
+    let known = Looked { turn: Some(turn("known")), highest_seq: Some(5) };
+    // Not even its own `request_seq` refuses it.
+    let retry = Case { request_seq: Some(5), looks: vec![known.clone()], ..Case::default() };
+    assert_eq!(retry.steps(), ["Look", "Answer(known)"]);
+    // The same while it waited for the lock.
+    let looks = vec![Looked::default(), known];
+    let both = Case { looks, ..Case::default() };
+    assert_eq!(both.steps(), ["Look", "LookForOpen", "Check", "Lock", "Look", "Answer(known)"]);
+}
+
+#[test]
+fn only_the_newest_request_goes_on() {
+    for (request_seq, highest, goes_on) in [(4, 5, false), (5, 5, false), (6, 5, true)] {
+        let looks = vec![Looked { highest_seq: Some(highest), ..Looked::default() }];
+        let steps = Case { request_seq: Some(request_seq), looks, ..Case::default() }.steps();
+        match goes_on {
+            true => assert_eq!(steps, starts()),
+            false => {
+                assert_eq!(steps, ["Look", "Refuse(stale_request_seq: request_seq must be greater than 5)"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_request_without_a_number_stops_no_turn() {
+    let case = Case { open: vec![Some("other")], ..Case::default() };
+    let refused = "Refuse(turn_in_progress: the turn other is running)";
+    assert_eq!(case.steps(), ["Look", "LookForOpen", refused]);
+}
+
+#[test]
+fn a_request_with_a_number_is_checked_before_it_stops_the_open_turn() {
+    let case = Case { request_seq: Some(5), open: vec![Some("other"), None], ..Case::default() };
+    let superseding = ["Look", "LookForOpen", "Check", "Supersede(5)"];
+    assert_eq!(case.steps(), superseding.into_iter().chain(starts()).collect::<Vec<_>>());
+}
+
+// A newer request came while this one waited for the turn that it stopped.
+#[test]
+fn a_request_that_is_overtaken_while_it_waits_is_refused() {
+    let looks = vec![Looked::default(), Looked { highest_seq: Some(6), ..Looked::default() }];
+    let case = Case { request_seq: Some(5), looks, open: vec![Some("other"), None], ..Case::default() };
+    let refused = "Refuse(stale_request_seq: request_seq must be greater than 6)";
+    assert_eq!(case.steps(), ["Look", "LookForOpen", "Check", "Supersede(5)", "Look", refused]);
+}
+
+#[test]
+fn a_turn_that_opens_after_the_charge_is_stopped_or_the_grant_is_given_back() {
+    let open = vec![None, None, None, Some("other"), None];
+    let case = Case { request_seq: Some(5), open: open.clone(), ..Case::default() };
+    let steps = case.steps();
+    assert_eq!(steps[..14], STARTS[..14]);
+    // It is charged, so it is not checked again; and it is charged once.
+    assert_eq!(steps[14..17], ["Supersede(5)", "Look", "LookForOpen"]);
+    assert_eq!(steps[17..], starts()[14..]);
+    let steps = Case { open, ..Case::default() }.steps();
+    assert_eq!(steps[..14], STARTS[..14]);
+    assert_eq!(steps[14..], ["Release", "Refuse(turn_in_progress: the turn other is running)"]);
+}
+
+// A request that was charged and does not start gives its grant back; one that was not charged has none to give back.
+#[test]
+fn a_failure_of_any_step_refuses_the_request_and_releases_what_it_was_granted() {
+    let (all, admit) = (starts(), 11);
+    assert_eq!(all[admit], "Admit");
+    for fails in 0..all.len() - 1 {
+        let steps = Case { fails: Some(fails), ..Case::default() }.steps();
+        assert_eq!(steps[..=fails], all[..=fails]);
+        let refused = "Refuse(internal: this step fails)";
+        match fails > admit {
+            true => assert_eq!(steps[fails + 1..], ["Release", refused]),
+            false => assert_eq!(steps[fails + 1..], [refused]),
+        }
+    }
+}

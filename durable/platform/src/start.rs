@@ -1,0 +1,279 @@
+//! The start of a turn that was admitted: one synchronous transaction. Nothing here awaits, so no other request of the
+//! thread runs between the look at it, the charge and the start.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use uuid::{NoContext, Timestamp, Uuid};
+
+use crate::storage::StoreError;
+use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing, ThreadRow};
+use crate::storage::thread::ThreadMeta;
+use crate::storage::turn::{Reason, TurnRow, TurnStatus};
+use engine::ports::Ports;
+use engine::profiles::Grant;
+use engine::turn::Turn;
+use wire::protocol::{ApiError, Role, Seq, StoredMessage};
+
+use super::chat::Ask;
+use super::compose;
+use super::live::LiveLog;
+use super::log::{About, TurnLog};
+use super::mcp::{self, Offered};
+use super::numbers::Numbers;
+use super::respond::not_logged;
+use super::retrieval::Retrieved;
+use super::thread::{Run, Thread, WATCH_MS};
+
+/// The longest title, in characters: it is the beginning of the first message.
+const TITLE_CHARS: usize = 80;
+/// The title of a thread whose first message is blank.
+const UNTITLED: &str = "New chat";
+
+/// The most messages that one request may replace: their ids go through the outbox in one row.
+const MAX_REPLACED: usize = 1_000;
+
+/// What a request gathered before its turn starts.
+pub struct Before<'a> {
+    /// What the turn's quotas let it have.
+    pub grant: Grant,
+    pub retrieved: &'a Retrieved,
+    pub offered: &'a Offered,
+}
+
+/// The rows of a turn that is about to start.
+struct Opening {
+    thread: ThreadMeta,
+    /// The turn makes the thread.
+    is_new: bool,
+    turn: TurnRow,
+    user_message: StoredMessage,
+    /// The messages that the turn replaces, until they are taken away.
+    replaced: Option<Replaced>,
+    /// The row of the last message that the model may see.
+    history_until: i64,
+    now: u64,
+}
+
+/// The end of a conversation that a new turn replaces.
+pub struct Replaced {
+    /// The first row of it.
+    from: i64,
+    ids: Vec<String>,
+}
+
+impl Thread {
+    /// Starts the turn of an admitted request. `thread`: the thread as it is now; none where the turn makes it.
+    pub fn start(
+        self: &Rc<Self>,
+        ask: &Ask<'_>,
+        thread: Option<ThreadMeta>,
+        before: Before<'_>,
+    ) -> Result<TurnRow, ApiError> {
+        let numbers = self.numbers()?;
+        let mut opening = self.opening(ask, thread, numbers.next())?;
+        let (spec, parts) = compose::compose(self, &self.frame(ask, &opening, &before)?)?;
+        let history = match opening.is_new {
+            true => Vec::new(),
+            false => self.store.history(opening.history_until, compose::history_bytes(&spec.limits))?,
+        };
+        let Opening { thread, turn, .. } = &opening;
+        let live = Rc::new(LiveLog::new(turn.turn_id.as_str(), turn.seq_first));
+        let about = About::new(thread, &turn.turn_id, turn.generation, &spec.context_type);
+        let reserved = numbers.reserved();
+        let ports = self.ports(parts, about, &live, Rc::clone(&numbers));
+        let replaced = opening.replaced.take();
+        let engine = self.store.transaction(|| {
+            self.write_start(ask, &opening, replaced, &before)?;
+            Turn::begin(spec, history, ports).map_err(not_logged)
+        });
+        let engine = engine.inspect_err(|_| numbers.set_reserved(reserved))?;
+        let run = Rc::new(Run { turn: engine, live });
+        self.launch(&run);
+        Ok(opening.turn)
+    }
+
+    /// The rows of a turn whose first event has the number `seq_first`.
+    fn opening(
+        &self,
+        ask: &Ask<'_>,
+        thread: Option<ThreadMeta>,
+        seq_first: Seq,
+    ) -> Result<Opening, ApiError> {
+        let now = self.clock.now_ms();
+        let is_new = thread.is_none();
+        let content = ask.request.content.text().into_owned();
+        let mut thread = thread.unwrap_or_else(|| ThreadMeta {
+            owner: ask.owner.clone(),
+            thread_id: ask.thread_id.to_string(),
+            title: title(&content),
+            created_at: now,
+            request_seq: None,
+        });
+        let replaced = self.replaced(ask, is_new)?;
+        let history_until = match &replaced {
+            Some(replaced) => replaced.from - 1,
+            None if is_new => 0,
+            None => self.store.newest_message()?.map_or(0, |(row, _)| row),
+        };
+        if let Some(replaced) = &replaced
+            && let Some((row, words)) = self.store.first_words()?
+            && (row, &thread.title) == (replaced.from, &title(&words))
+        {
+            // The title is the beginning of the message that is replaced: nobody renamed the thread.
+            thread.title = title(&content);
+        }
+        let user_message = StoredMessage {
+            id: new_id(now),
+            turn_id: ask.turn_id.to_string(),
+            role: Role::User,
+            content,
+            created_at: now,
+            finish_reason: None,
+            stop: None,
+            usage: None,
+            execution_tree: None,
+        };
+        let turn = TurnRow {
+            turn_id: ask.turn_id.to_string(),
+            status: TurnStatus::Running,
+            generation: 1,
+            resumptions: 0,
+            assistant_message_id: new_id(now),
+            seq_first,
+            seq_last: None,
+            failing: None,
+        };
+        Ok(Opening { thread, is_new, turn, user_message, replaced, history_until, now })
+    }
+
+    fn frame<'a>(
+        &self,
+        ask: &Ask<'a>,
+        opening: &'a Opening,
+        before: &Before<'a>,
+    ) -> Result<compose::Frame<'a>, ApiError> {
+        let request = ask.request;
+        let replaced_from = opening.replaced.as_ref().map(|replaced| replaced.from);
+        Ok(compose::Frame {
+            owner: ask.owner,
+            retrieved: before.retrieved,
+            thread_id: &opening.thread.thread_id,
+            model: request.model.as_deref(),
+            user_message: &opening.user_message,
+            content: &request.content,
+            workspace_root: match &request.workspace {
+                Some(name) => format!("{}{name}/", ask.owner.workspaces_root()),
+                None => ask.owner.workspace_root(ask.thread_id),
+            },
+            assistant_message_id: &opening.turn.assistant_message_id,
+            context: request.chat_context.as_ref(),
+            mode: request.mode_profile,
+            browser: request.browser_context.as_ref(),
+            draft: if opening.is_new { None } else { self.store.draft(replaced_from)? },
+            client_tools: request.client_tools.as_deref().unwrap_or_default(),
+            approved: if opening.is_new { BTreeSet::new() } else { self.store.approved_tools()? },
+            mcp: before.offered,
+            history_until: opening.history_until,
+            grant: before.grant,
+            replaces_message_id: request.replaces_message_id.map(|id| id.to_string()),
+        })
+    }
+
+    /// Writes the rows of a turn that starts, its news for D1 and its timers. Belongs into the transaction in which the
+    /// engine writes its first entry.
+    fn write_start(
+        &self,
+        ask: &Ask<'_>,
+        opening: &Opening,
+        replaced: Option<Replaced>,
+        before: &Before<'_>,
+    ) -> Result<(), StoreError> {
+        let Opening { thread, turn, user_message, now, .. } = opening;
+        let now = *now;
+        let outgoing = |news| Outgoing::new(ask.owner, thread.thread_id.as_str(), news);
+        if opening.is_new {
+            self.store.create(thread, turn.seq_first)?;
+        }
+        if let Some(request_seq) = ask.request.request_seq {
+            self.store.saw_request(request_seq)?;
+        }
+        if let Some(Replaced { from, ids }) = replaced {
+            self.store.cut_messages(from)?;
+            self.store.rename(&thread.title)?;
+            let replaced = outgoing(News::MessagesReplaced { ids });
+            self.store.post(&replaced, now)?;
+            self.store.post(&replaced, now + DELETED_AGAIN_MS)?;
+        }
+        self.store.insert_turn(turn, now)?;
+        self.store.insert_message(user_message, None)?;
+        let row = ThreadRow { title: thread.title.clone(), created_at: thread.created_at, updated_at: now };
+        let started = News::TurnStarted { thread: row, message: user_message.clone() };
+        for news in std::iter::once(started).chain(mcp::failures(&before.offered.listed.missing, now)) {
+            self.store.post(&outgoing(news), now)?;
+        }
+        self.store.set_timer(Reason::Turn, now + WATCH_MS)?;
+        // A version that knows no queue leaves the mark of its turn behind.
+        self.store.clear_timer(Reason::Queued)?;
+        self.store.hasten_timer(Reason::Outbox, now + WATCH_MS)?;
+        self.store.arm()?;
+        match &before.retrieved.failure {
+            Some(failure) => self.report("thread", "looking up what is known", "internal", failure),
+            None => Ok(()),
+        }
+    }
+
+    /// The messages that `replaces_message_id` takes away: those of the turn of that message, and all later ones.
+    pub fn replaced(&self, ask: &Ask<'_>, new: bool) -> Result<Option<Replaced>, ApiError> {
+        let Some(id) = ask.request.replaces_message_id else { return Ok(None) };
+        let refused = |detail: String| ApiError::field("replaces_message_id", detail);
+        let messages = match new {
+            true => Vec::new(),
+            false => self.store.messages_from_turn_of(&id.to_string(), MAX_REPLACED + 1)?,
+        };
+        let Some((from, _)) = messages.first() else {
+            return Err(refused("there is no message with this id in this thread".to_owned()));
+        };
+        if messages.len() > MAX_REPLACED {
+            return Err(refused(format!("more than {MAX_REPLACED} messages would be replaced")));
+        }
+        Ok(Some(Replaced { from: *from, ids: messages.into_iter().map(|(_, id)| id).collect() }))
+    }
+
+    /// The ports of a run.
+    pub fn ports(
+        &self,
+        parts: compose::Parts,
+        about: About,
+        live: &Rc<LiveLog>,
+        numbers: Rc<Numbers>,
+    ) -> Ports {
+        let log = TurnLog {
+            store: Rc::clone(&self.store),
+            numbers,
+            live: Rc::clone(live),
+            clock: Rc::clone(&self.clock),
+            about,
+        };
+        let ports = Ports {
+            model: parts.model,
+            tools: parts.tools,
+            clock: Rc::clone(&self.clock),
+            log: Rc::new(log),
+        };
+        #[cfg(feature = "faults")]
+        let ports = super::faults::struck(ports, &self.state, &self.env);
+        ports
+    }
+}
+
+fn title(content: &str) -> String {
+    let title: String = content.trim().chars().take(TITLE_CHARS).collect();
+    if title.is_empty() { UNTITLED.to_owned() } else { title }
+}
+
+/// A UUIDv7: it sorts by its time.
+fn new_id(now_ms: u64) -> String {
+    let nanoseconds = u32::try_from(now_ms % 1_000).unwrap_or(0) * 1_000_000;
+    Uuid::new_v7(Timestamp::from_unix(NoContext, now_ms / 1_000, nanoseconds)).to_string()
+}

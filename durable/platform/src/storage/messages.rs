@@ -1,0 +1,164 @@
+//! The messages of a thread, and the conversation that a model may see.
+
+use worker::SqlStorageValue;
+
+use wire::model::Message;
+use wire::protocol::{Content, Role, StoredMessage};
+
+use super::sql::{Row, Store, int, unsigned};
+use super::{StoreError, history};
+
+/// Where a page of messages ends, in characters of contents and trees: an isolate has 128 MB for all its threads, and
+/// a message may have a megabyte.
+const PAGE_CHARS: u64 = 1_000_000;
+
+const MESSAGE: &str =
+    "row, id, turn_id, role, content, created_at, finish_reason, stop, usage, execution_tree";
+
+impl Store {
+    /// Appends a message, with what it adds to the model's view.
+    pub fn insert_message(
+        &self,
+        message: &StoredMessage,
+        history: Option<&[Message]>,
+    ) -> Result<(), StoreError> {
+        let query =
+            "INSERT INTO messages (id, turn_id, role, content, created_at, finish_reason, stop, usage, execution_tree,
+            history) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+        let history = history.map(|messages| history::fit(messages, history::MAX_BYTES)).transpose()?;
+        let bindings = [
+            message.id.as_str().into(),
+            message.turn_id.as_str().into(),
+            word(&message.role)?.into(),
+            message.content.as_str().into(),
+            int(message.created_at),
+            message.finish_reason.as_ref().map(word).transpose()?.into(),
+            message.stop.as_ref().map(serde_json::to_string).transpose()?.into(),
+            message.usage.as_ref().map(serde_json::to_string).transpose()?.into(),
+            message.execution_tree.as_ref().map(serde_json::to_string).transpose()?.into(),
+            history.into(),
+        ];
+        self.run(query, bindings)
+    }
+
+    /// Messages after a row, oldest first, with their rows: at most `limit`, and no further one after [`PAGE_CHARS`].
+    pub fn messages(&self, after: i64, limit: usize) -> Result<Vec<(i64, StoredMessage)>, StoreError> {
+        let query = format!(
+            "SELECT {MESSAGE} FROM (
+                SELECT *, sum(length(content) + ifnull(length(execution_tree), 0)) OVER (
+                    ORDER BY row ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+                FROM messages WHERE row > ?1 ORDER BY row LIMIT ?2)
+            WHERE ifnull(before, 0) < ?3 ORDER BY row"
+        );
+        let bindings = [SqlStorageValue::Integer(after), int(limit as u64), int(PAGE_CHARS)];
+        self.rows(&query, bindings)?.into_iter().map(message_of).collect()
+    }
+
+    /// The messages of a turn.
+    pub fn messages_of(&self, turn_id: &str) -> Result<Vec<StoredMessage>, StoreError> {
+        let query = format!("SELECT {MESSAGE} FROM messages WHERE turn_id = ?1 ORDER BY row");
+        let rows = self.rows(&query, [turn_id.into()])?;
+        rows.into_iter().map(|row| message_of(row).map(|(_, message)| message)).collect()
+    }
+
+    /// The rows and ids of the messages from the beginning of a message's turn, oldest first, at most `limit`. Empty if
+    /// there is no such message.
+    pub fn messages_from_turn_of(&self, id: &str, limit: usize) -> Result<Vec<(i64, String)>, StoreError> {
+        let query = "SELECT row, id FROM messages WHERE row >= (SELECT min(row) FROM messages
+            WHERE turn_id = (SELECT turn_id FROM messages WHERE id = ?1)) ORDER BY row LIMIT ?2";
+        let rows = self.rows(query, [id.into(), int(limit as u64)])?;
+        rows.into_iter().map(|mut row| Ok((row.int(0)?, row.text(1)?))).collect()
+    }
+
+    /// Deletes the messages from a row on. SQLite never uses their row numbers again.
+    pub fn cut_messages(&self, from: i64) -> Result<(), StoreError> {
+        self.run("DELETE FROM messages WHERE row >= ?1", [SqlStorageValue::Integer(from)])
+    }
+
+    /// Whether a message is there, and was not replaced.
+    pub fn has_message(&self, id: &str) -> Result<bool, StoreError> {
+        Ok(self.row("SELECT 1 FROM messages WHERE id = ?1", [id.into()])?.is_some())
+    }
+
+    /// The row and the text of the first message.
+    pub fn first_words(&self) -> Result<Option<(i64, String)>, StoreError> {
+        let row = self.row("SELECT row, content FROM messages ORDER BY row LIMIT 1", [])?;
+        row.map(|mut row| Ok((row.int(0)?, row.text(1)?))).transpose()
+    }
+
+    /// A user's message as it was sent. The history of a long turn may have lost it: then only its text is left.
+    pub fn sent_content(&self, id: &str) -> Result<Option<Content>, StoreError> {
+        let query =
+            "SELECT content, (SELECT history FROM messages answer WHERE answer.turn_id = asked.turn_id
+            AND answer.history IS NOT NULL) FROM messages asked WHERE id = ?1 AND role = 'user'";
+        let Some(mut row) = self.row(query, [id.into()])? else { return Ok(None) };
+        let words = row.text(0)?;
+        let sent = row.maybe_text(1).map(|history| history::question(&history)).transpose()?.flatten();
+        Ok(Some(sent.unwrap_or_else(|| words.into())))
+    }
+
+    /// The text of the user's message in a turn.
+    pub fn user_content(&self, turn_id: &str) -> Result<Option<String>, StoreError> {
+        let query = "SELECT content FROM messages WHERE turn_id = ?1 AND role = 'user'";
+        self.row(query, [turn_id.into()])?.map(|mut row| row.text(0)).transpose()
+    }
+
+    /// The row and the time of the newest message.
+    pub fn newest_message(&self) -> Result<Option<(i64, u64)>, StoreError> {
+        let row = self.row("SELECT row, created_at FROM messages ORDER BY row DESC LIMIT 1", [])?;
+        row.map(|row| Ok((row.int(0)?, unsigned(row.int(1)?)))).transpose()
+    }
+
+    /// The conversation up to a row, in whole turns: at least its newest `max_bytes`. The engine cuts it further, by
+    /// tokens.
+    pub fn history(&self, until: i64, max_bytes: usize) -> Result<Vec<Message>, StoreError> {
+        let mut turns: Vec<Vec<Message>> = Vec::new();
+        let (mut before, mut bytes) = (until.saturating_add(1), 0);
+        while bytes < max_bytes {
+            let query = "SELECT row, history FROM messages WHERE row < ?1 AND history IS NOT NULL
+                ORDER BY row DESC LIMIT 16";
+            let rows = self.rows(query, [SqlStorageValue::Integer(before)])?;
+            let last = rows.len() < 16;
+            for mut row in rows {
+                before = row.int(0)?;
+                let json = row.text(1)?;
+                if bytes < max_bytes {
+                    bytes += json.len();
+                    turns.push(serde_json::from_str(&json)?);
+                }
+            }
+            if last {
+                break;
+            }
+        }
+        Ok(turns.into_iter().rev().flatten().collect())
+    }
+}
+
+/// A unit variant's name on the wire.
+pub(super) fn word(value: &impl serde::Serialize) -> Result<String, StoreError> {
+    match serde_json::to_value(value)? {
+        serde_json::Value::String(word) => Ok(word),
+        other => Err(StoreError(format!("{other} is not a word"))),
+    }
+}
+
+fn of_word<T: serde::de::DeserializeOwned>(word: String) -> Result<T, StoreError> {
+    Ok(serde_json::from_value(serde_json::Value::String(word))?)
+}
+
+fn message_of(mut row: Row) -> Result<(i64, StoredMessage), StoreError> {
+    let json = |text: Option<String>| text.map(|text| serde_json::from_str(&text)).transpose();
+    let message = StoredMessage {
+        id: row.text(1)?,
+        turn_id: row.text(2)?,
+        role: of_word::<Role>(row.text(3)?)?,
+        content: row.text(4)?,
+        created_at: unsigned(row.int(5)?),
+        finish_reason: row.maybe_text(6).map(of_word).transpose()?,
+        stop: row.maybe_text(7).map(|text| serde_json::from_str(&text)).transpose()?,
+        usage: row.maybe_text(8).map(|text| serde_json::from_str(&text)).transpose()?,
+        execution_tree: json(row.maybe_text(9))?,
+    };
+    Ok((row.int(0)?, message))
+}

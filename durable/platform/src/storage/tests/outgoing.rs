@@ -1,0 +1,292 @@
+//! What a thread tells D1: the statements that its news become.
+
+use serde_json::{Value, json};
+
+use super::plan;
+use crate::storage::outgoing::{Calls, News, Outgoing, ThreadRow, retry_after_ms, statements};
+use engine::journal::{CallRecord, Failure};
+use wire::protocol::{FinishReason, Owner, Plan, Role, StoredMessage};
+
+fn owner() -> Owner {
+    Owner { issuer: "anonymous".to_owned(), tenant: "tenant".to_owned(), user: "user".to_owned() }
+}
+
+fn message(id: &str, role: Role) -> StoredMessage {
+    StoredMessage {
+        id: id.to_owned(),
+        turn_id: "turn".to_owned(),
+        role,
+        content: "text".to_owned(),
+        created_at: 1_700_000_000_123,
+        finish_reason: (role == Role::Assistant).then_some(FinishReason::Stop),
+        stop: None,
+        usage: None,
+        execution_tree: (role == Role::Assistant).then(Default::default),
+    }
+}
+
+fn outbox() -> Vec<Outgoing> {
+    let thread = |updated_at| ThreadRow { title: "title".to_owned(), created_at: 1, updated_at };
+    let tool = |id: &str| CallRecord::Tool {
+        id: id.to_owned(),
+        tool_name: "calculate".to_owned(),
+        duration_ms: 3,
+        is_error: true,
+        detail: Some("detail".to_owned()),
+    };
+    let calls = Calls {
+        turn_id: "turn".to_owned(),
+        message_id: "m2".to_owned(),
+        context_type: "thread".to_owned(),
+        created_at: 7,
+        records: vec![tool("c1"), tool("c2")],
+        used: None,
+        execution_mode: None,
+    };
+    let started = News::TurnStarted { thread: thread(1), message: message("m1", Role::User) };
+    let ended = News::TurnEnded { thread: thread(2), message: message("m2", Role::Assistant), calls };
+    vec![Outgoing::new(&owner(), "thread", started), Outgoing::new(&owner(), "thread", ended)]
+}
+
+#[test]
+fn a_short_turn_is_one_batch_that_names_its_owner_everywhere() {
+    let batch = statements(&outbox()).unwrap();
+    let rows: Vec<Value> =
+        batch.iter().map(|statement| serde_json::from_str(&statement.rows).unwrap()).collect();
+    assert_eq!(batch.len(), 3, "threads, messages, tool_usage: {batch:?}");
+    for row in rows.iter().flat_map(|rows| rows.as_array().unwrap()) {
+        assert_eq!((&row[0], &row[1]), (&json!("tenant"), &json!("anonymous:user")));
+    }
+    assert_eq!(rows[0][1], json!(["tenant", "anonymous:user", "thread", "title", 1, 2]));
+    assert_eq!(rows[1][0][7], Value::Null, "a user's message has no tree");
+    assert_eq!(rows[1][1][7], json!(r#"{"nodes":[],"version":1}"#), "a tree is a text");
+    assert_eq!(rows[1][1][9], json!("stop"));
+    assert_eq!(rows[1][1][10], json!(1_700_000_000_123_u64));
+    assert_eq!(rows[2][1][2], json!("m2/c2"), "call ids repeat across threads, message ids do not");
+}
+
+#[test]
+fn a_deletion_comes_last_and_keeps_only_what_was_spent() {
+    let mut news: Vec<_> = outbox().into_iter().filter_map(Outgoing::without_content).collect();
+    news.push(Outgoing::new(&owner(), "thread", News::ThreadDeleted { workspace_root: None }));
+    let batch = statements(&news).unwrap();
+    let verbs = [
+        "INSERT INTO tool_usage ",
+        "DELETE FROM messages ",
+        "UPDATE tool_usage SET detail = NULL ",
+        "UPDATE error_log SET message = '' ",
+        "DELETE FROM plans ",
+        "DELETE FROM threads ",
+    ];
+    assert_eq!(batch.len(), verbs.len());
+    for (statement, verb) in batch.iter().zip(verbs) {
+        assert!(statement.sql.trim().starts_with(verb), "{}", statement.sql);
+    }
+    for blanked in &batch[2..] {
+        assert_eq!(blanked.rows, r#"[["tenant","anonymous:user","thread"]]"#);
+    }
+    assert!(!batch[0].rows.contains("detail"), "what a call was asked for goes with its thread");
+}
+
+fn failure(id: &str) -> Failure {
+    Failure {
+        id: id.to_owned(),
+        component: "tool".to_owned(),
+        stage: "run".to_owned(),
+        tool_name: Some("calculate".to_owned()),
+        code: "tool_failed".to_owned(),
+        message: "because".to_owned(),
+    }
+}
+
+// B-033 B-034 B-035 B-107 B-108
+// Long: it names each column of the rows.
+#[test]
+fn calls_and_failures_are_rows() {
+    let model = CallRecord::Model {
+        id: "model".to_owned(),
+        provider: "openai".to_owned(),
+        model: "gpt".to_owned(),
+        operation_type: "chat".to_owned(),
+        profile: "speed".to_owned(),
+        input_tokens: 10,
+        cached_tokens: 4,
+        output_tokens: 2,
+        cost_usd: Some(0.5),
+        first_byte_ms: None,
+        duration_ms: 30,
+        retries: 2,
+        outcome: "provider_quota".to_owned(),
+    };
+    let calls = Calls {
+        turn_id: "turn".to_owned(),
+        message_id: "m2".to_owned(),
+        context_type: "thread".to_owned(),
+        created_at: 7,
+        records: vec![model, CallRecord::Failure(failure("failure_0"))],
+        used: None,
+        execution_mode: None,
+    };
+    let failed = News::Failed { failure: Failure { tool_name: None, ..failure("outbox_5") }, created_at: 5 };
+    let spent = Outgoing::new(&owner(), "thread", News::Spent { calls });
+    let batch = statements(&[spent.clone(), Outgoing::new(&owner(), "thread", failed)]).unwrap();
+    let rows: Vec<Value> = batch.iter().map(|batch| serde_json::from_str(&batch.rows).unwrap()).collect();
+    let user = "anonymous:user";
+    assert_eq!(
+        rows,
+        [
+            json!([[
+                "tenant",
+                user,
+                "m2/model",
+                "thread",
+                "turn",
+                "openai",
+                "gpt",
+                "chat",
+                "thread",
+                "speed",
+                "agent",
+                10,
+                4,
+                2,
+                0.5,
+                null,
+                30,
+                2,
+                "provider_quota",
+                7
+            ]]),
+            json!([
+                [
+                    "tenant",
+                    user,
+                    "m2/failure_0",
+                    "thread",
+                    "turn",
+                    "tool",
+                    "run",
+                    "calculate",
+                    "tool_failed",
+                    "because",
+                    "thread",
+                    "agent",
+                    7
+                ],
+                [
+                    "tenant",
+                    user,
+                    "thread/outbox_5",
+                    "thread",
+                    "",
+                    "tool",
+                    "run",
+                    null,
+                    "tool_failed",
+                    "because",
+                    "",
+                    "agent",
+                    5
+                ],
+            ]),
+        ]
+    );
+    for (statement, rows) in batch.iter().zip(&rows) {
+        let columns = statement.sql.split(['(', ')']).nth(1).unwrap().split(',').count();
+        let values = statement.sql.matches("value ->>").count();
+        assert_eq!((columns, values), (rows[0].as_array().unwrap().len(), columns), "{}", statement.sql);
+    }
+    let Some(Outgoing { news: News::Spent { calls }, .. }) = spent.without_content() else { panic!() };
+    assert_eq!(calls.records.len(), 1, "what failed may quote what was deleted");
+}
+
+/// D1 may hear of things in any order and late: it is told the present title, and no message that was replaced.
+#[test]
+fn what_is_told_late_is_told_as_it_is_now() {
+    let told: Vec<_> = outbox().into_iter().map(|out| out.told_now("mine", false)).collect();
+    let batch = statements(&told).unwrap();
+    let threads: Value = serde_json::from_str(&batch[0].rows).unwrap();
+    let titles: Vec<_> = threads.as_array().unwrap().iter().map(|row| &row[3]).collect();
+    assert_eq!(titles, ["mine", "mine"]);
+
+    let replaced = outbox().into_iter().map(|out| out.told_now("mine", true));
+    let gone = News::MessagesReplaced { ids: vec!["m1".to_owned(), "m2".to_owned()] };
+    let news: Vec<_> = [Outgoing::new(&owner(), "thread", gone)].into_iter().chain(replaced).collect();
+    let batch = statements(&news).unwrap();
+    let verbs = [
+        "INSERT INTO threads ",
+        "INSERT INTO tool_usage ",
+        "DELETE FROM messages ",
+        "UPDATE tool_usage SET detail = NULL ",
+        "UPDATE error_log SET message = '' ",
+    ];
+    assert_eq!(batch.len(), verbs.len());
+    for (statement, verb) in batch.iter().zip(verbs) {
+        assert!(statement.sql.trim().starts_with(verb), "{}", statement.sql);
+    }
+    for gone in &batch[2..] {
+        assert_eq!(gone.rows, r#"[["tenant","anonymous:user","m1"],["tenant","anonymous:user","m2"]]"#);
+    }
+    let kept: Vec<_> = news.into_iter().filter_map(Outgoing::without_content).map(|out| out.news).collect();
+    assert!(matches!(kept[..], [News::Spent { .. }]), "of a deleted thread only what was spent: {kept:?}");
+}
+
+#[test]
+fn the_outbox_is_read_back_as_it_was_written() {
+    for outgoing in outbox() {
+        let json = serde_json::to_string(&outgoing).unwrap();
+        assert_eq!(serde_json::from_str::<Outgoing>(&json).unwrap(), outgoing);
+    }
+}
+
+#[test]
+fn a_refusing_d1_is_asked_less_and_less() {
+    let waits: Vec<_> = [1, 2, 3, 4, 5, 6, 7, 64, 65, u32::MAX].map(retry_after_ms).to_vec();
+    assert_eq!(waits, [2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000, 3_600_000, 3_600_000]);
+}
+
+// B-078 B-083 B-105 B-106 B-111: a plan is a row of the index, with what metrics are counted by.
+#[test]
+fn a_plan_is_told_with_its_context_and_its_review() {
+    let news = News::PlanChanged { turn_id: "turn".to_owned(), plan: Box::new(plan()), updated_at: 9 };
+    let batch = statements(&[Outgoing::new(&owner(), "thread", news.clone())]).unwrap();
+    let [statement] = batch.as_slice() else { panic!("{batch:?}") };
+    assert!(statement.sql.trim().starts_with("INSERT INTO plans "));
+    let rows: Value = serde_json::from_str(&statement.rows).unwrap();
+    let expected =
+        json!(["tenant", "anonymous:user", "thread", "plan_1", "turn", "o", "label", "project", "e"]);
+    assert_eq!(rows[0].as_array().unwrap()[..9], expected.as_array().unwrap()[..]);
+    assert_eq!(rows[0][9], json!("agent_review"));
+    assert_eq!((&rows[0][10], &rows[0][11]), (&json!("pending_review"), &json!("needs_changes")));
+    assert_eq!(serde_json::from_str::<Plan>(rows[0][12].as_str().unwrap()).unwrap(), plan());
+    assert_eq!((&rows[0][13], &rows[0][14], &rows[0][15]), (&json!(3), &json!(4), &json!(9)));
+    assert_eq!(Outgoing::new(&owner(), "thread", news).without_content(), None);
+}
+
+// B-071 B-072 B-089 B-107 B-108: all rows of a turn say how its plan was to be carried out.
+#[test]
+fn a_turn_is_annotated_with_its_execution_mode() {
+    let tool = CallRecord::Tool {
+        id: "c".to_owned(),
+        tool_name: "agent_create_plan".to_owned(),
+        duration_ms: 3,
+        is_error: false,
+        detail: Some("objective".to_owned()),
+    };
+    let calls = Calls {
+        turn_id: "turn".to_owned(),
+        message_id: "m2".to_owned(),
+        context_type: "project".to_owned(),
+        created_at: 7,
+        records: vec![tool, CallRecord::Failure(failure("failure_0"))],
+        used: None,
+        execution_mode: Some("draft_only".to_owned()),
+    };
+    let batch = statements(&[Outgoing::new(&owner(), "thread", News::Spent { calls })]).unwrap();
+    let rows: Vec<Value> = batch.iter().map(|batch| serde_json::from_str(&batch.rows).unwrap()).collect();
+    assert_eq!(
+        rows[0][0].as_array().unwrap()[6..],
+        *json!([3, 0, "ok", 7, "project", "draft_only", "objective"]).as_array().unwrap()
+    );
+    assert_eq!((&rows[1][0][10], &rows[1][0][11]), (&json!("project"), &json!("draft_only")));
+}

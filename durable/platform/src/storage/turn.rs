@@ -1,0 +1,55 @@
+//! A turn as its row has it, and the reasons for which the alarm is set. Pure.
+
+use super::Failing;
+use wire::protocol::Seq;
+
+/// A row of `turns`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnRow {
+    pub turn_id: String,
+    pub status: TurnStatus,
+    pub generation: u64,
+    pub resumptions: u32,
+    pub assistant_message_id: String,
+    pub seq_first: Seq,
+    /// The number of `done`; none while the turn runs.
+    pub seq_last: Option<Seq>,
+    /// Set while the turn cannot be rebuilt.
+    pub failing: Option<Failing>,
+}
+
+/// Where a turn stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnStatus {
+    /// It runs, or ran when its run was lost.
+    Running,
+    /// It waits for an answer of a person or a client, and nothing runs.
+    Parked,
+    Done,
+}
+
+/// Why the alarm is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// A turn runs: should its run be lost, the alarm takes it up again.
+    Turn,
+    /// A call of a parked turn may expire.
+    Parked,
+    /// A mark, and never due: the turn that runs is queued. Its time counts how often it was refused a place
+    /// (`place.rs`).
+    Queued,
+    /// D1 has not heard of everything.
+    Outbox,
+}
+
+impl Reason {
+    /// The name of the timer's row.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Reason::Turn => "turn",
+            Reason::Parked => "parked",
+            Reason::Queued => "queued",
+            Reason::Outbox => "outbox",
+        }
+    }
+}
