@@ -32,7 +32,7 @@ use projects::Projects;
 #[derive(Clone, Default)]
 pub struct Resources {
     pub files: Option<Rc<dyn Files>>,
-    pub web: Option<web::Outside>,
+    pub web: Option<web::WebPorts>,
     pub memories: Option<Rc<dyn Memories>>,
     pub searchable: Option<collections::Searchable>,
 }

@@ -33,7 +33,12 @@ pub fn everything() -> Resources {
     let browser: Rc<dyn Browser> = web.clone();
     Resources {
         files: Some(Rc::new(InMemory::default())),
-        web: Some(web::Outside { web, browser: Some(browser), config: web::testing::everything() }),
+        web: Some(web::WebPorts {
+            http: web.clone(),
+            charsets: web,
+            browser: Some(browser),
+            config: web::testing::everything(),
+        }),
         memories: Some(Rc::new(knowledge::memories::in_memory::InMemory::default())),
         searchable: Some(collections::tests::searchable(&Rc::default())),
     }
@@ -166,7 +171,7 @@ fn what_is_offered_is_registered_and_allowed() {
 
 fn tools_of_the_web(config: web::Config) -> Vec<String> {
     let fake = web::testing::FakeWeb::new(|_| None);
-    web::tools(&web::Outside { web: fake, browser: None, config })
+    web::tools(&web::WebPorts { http: fake.clone(), charsets: fake, browser: None, config })
         .iter()
         .map(|tool| tool.spec().name.clone())
         .collect()

@@ -1,7 +1,6 @@
 //! What a provider's wire is to the rest: a request becomes bytes, bytes become [`ModelEvent`]s. No I/O.
 
-use std::fmt;
-
+use wire::http::HttpRequest;
 use wire::model::{Message, ModelError, ModelErrorKind, ModelEvent, ModelRequest};
 use wire::redact::Secret;
 
@@ -87,26 +86,6 @@ impl<R: Reading> Decoder for EventStream<R> {
 
     fn finish(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         self.reply.take().map_or(Ok(()), |reply| reply.cut(events))
-    }
-}
-
-/// A POST, ready to be sent.
-#[derive(Clone, PartialEq, Eq)]
-pub struct HttpRequest {
-    pub url: String,
-    pub headers: Vec<(&'static str, String)>,
-    pub body: Vec<u8>,
-}
-
-impl fmt::Debug for HttpRequest {
-    /// Names the headers only: one of them is the key.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let headers: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
-        f.debug_struct("HttpRequest")
-            .field("url", &self.url)
-            .field("headers", &headers)
-            .field("body", &String::from_utf8_lossy(&self.body))
-            .finish()
     }
 }
 

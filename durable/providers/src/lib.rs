@@ -22,7 +22,7 @@ pub mod retry;
 pub mod text_calls;
 pub mod workers_ai;
 
-pub use codec::{Codec, Decoder, HttpRequest, MAX_REPLY_BYTES};
+pub use codec::{Codec, Decoder, MAX_REPLY_BYTES};
 
 #[cfg(test)]
 mod testing;

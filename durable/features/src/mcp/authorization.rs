@@ -13,7 +13,8 @@ use serde::Deserialize;
 
 use super::config::{Auth, Server};
 use super::failure::Failure;
-use super::wire::{HttpRequest, Method, Outside};
+use super::port::McpPorts;
+use wire::http::HttpRequest;
 use wire::redact::Secret;
 
 /// The largest answer of a token endpoint; a token itself is a header of every request.
@@ -44,8 +45,8 @@ struct Denied {
 
 impl Authorization {
     /// The token for the next request, if the server wants one.
-    pub async fn token(&self, server: &Server, outside: &Outside) -> Result<Option<Secret>, Failure> {
-        let known = || known_token(server, outside);
+    pub async fn token(&self, server: &Server, ports: &McpPorts) -> Result<Option<Secret>, Failure> {
+        let known = || known_token(server, ports);
         match (&server.auth, known()) {
             (Auth::None, _) => return Ok(None),
             (_, Some(token)) => return Ok(Some(token)),
@@ -56,21 +57,21 @@ impl Authorization {
             return Ok(Some(token));
         }
         let Some(request) = token_request(server) else { return Ok(None) };
-        let granted = granted(request, server.timeout_ms, outside).await?;
+        let granted = granted(request, server.timeout_ms, ports).await?;
         let token = Secret::new(granted.access_token);
         let seconds = granted.expires_in.unwrap_or(UNSAID_S).min(LONGEST_S).saturating_sub(SKEW_S);
-        let until_ms = outside.clock.now_ms() + seconds * 1_000;
-        outside.known.keep_token(&server.name, token.clone(), until_ms);
+        let until_ms = ports.clock.now_ms() + seconds * 1_000;
+        ports.known.keep_token(&server.name, token.clone(), until_ms);
         Ok(Some(token))
     }
 }
 
 /// The token that is there without asking anybody.
-pub fn known_token(server: &Server, outside: &Outside) -> Option<Secret> {
+pub fn known_token(server: &Server, ports: &McpPorts) -> Option<Secret> {
     match &server.auth {
         Auth::None => None,
         Auth::Bearer(token) => Some(token.clone()),
-        Auth::ClientCredentials { .. } => outside.known.token(&server.name, outside.clock.now_ms()),
+        Auth::ClientCredentials { .. } => ports.known.token(&server.name, ports.clock.now_ms()),
     }
 }
 
@@ -86,22 +87,18 @@ fn token_request(server: &Server) -> Option<HttpRequest> {
     if let Some(scope) = scope {
         form.append_pair("scope", scope);
     }
-    Some(HttpRequest {
-        method: Method::Post,
-        url: token_url.clone(),
-        headers: vec![
-            ("authorization", format!("Basic {basic}")),
-            ("content-type", "application/x-www-form-urlencoded".to_owned()),
-            ("accept", "application/json".to_owned()),
-        ],
-        body: form.finish().into_bytes(),
-    })
+    let headers = vec![
+        ("authorization", format!("Basic {basic}")),
+        ("content-type", "application/x-www-form-urlencoded".to_owned()),
+        ("accept", "application/json".to_owned()),
+    ];
+    Some(HttpRequest::post(token_url.clone(), headers, form.finish().into_bytes()))
 }
 
-async fn granted(request: HttpRequest, timeout_ms: u64, outside: &Outside) -> Result<Granted, Failure> {
+async fn granted(request: HttpRequest, timeout_ms: u64, ports: &McpPorts) -> Result<Granted, Failure> {
     let refused = |what: &str| Failure::Unauthorized(format!("the token endpoint {what}"));
     let answer = async {
-        let mut reply = outside.wire.send(request).await.map_err(|_| refused("could not be reached"))?;
+        let mut reply = ports.http.send(request.into()).await.map_err(|_| refused("could not be reached"))?;
         let mut body = Vec::new();
         while let Some(read) = reply.body.next().await {
             body.extend(read.map_err(|_| refused("broke the connection"))?);
@@ -111,8 +108,7 @@ async fn granted(request: HttpRequest, timeout_ms: u64, outside: &Outside) -> Re
         }
         Ok((reply.status, body))
     };
-    let (status, body) =
-        outside.within(timeout_ms, answer).await.unwrap_or(Err(refused("did not answer")))?;
+    let (status, body) = ports.within(timeout_ms, answer).await.unwrap_or(Err(refused("did not answer")))?;
     if status != 200 {
         let Denied { error } = serde_json::from_slice(&body).unwrap_or_default();
         // The words of RFC 6749 and nothing else: what a server repeats of a request may be our secret.

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use futures::future::{Either, select};
 use futures::lock::Mutex;
-use futures::{FutureExt, StreamExt, pin_mut};
+use futures::{FutureExt, StreamExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -19,8 +19,9 @@ use super::config::{Auth, Server};
 use super::content::cut;
 use super::failure::Failure;
 use super::message::{self, Capabilities, Incoming, Initialized, Progress, RpcError, VERSIONS};
+use super::port::McpPorts;
 use super::reply::{Heard, Reader};
-use super::wire::{HttpReply, HttpRequest, Method, Outside, Unreachable};
+use wire::http::{HttpReply, HttpRequest, Method, Unreachable};
 use wire::redact::Secret;
 use wire::redact::redacted;
 
@@ -38,7 +39,7 @@ const MAX_REFUSAL: usize = 4_096;
 /// A server, and the session with it.
 pub struct Connection {
     pub server: Rc<Server>,
-    pub(super) outside: Outside,
+    pub(super) ports: McpPorts,
     authorization: Authorization,
     session: RefCell<Option<Rc<Session>>>,
     /// Held by whoever opens the session.
@@ -53,23 +54,12 @@ pub struct Session {
     pub capabilities: Capabilities,
 }
 
-impl Outside {
-    /// Waits, but not for ever: none when the time is up.
-    pub async fn within<F: Future>(&self, ms: u64, future: F) -> Option<F::Output> {
-        pin_mut!(future);
-        match select(future, self.clock.sleep(ms)).await {
-            Either::Left((output, _)) => Some(output),
-            Either::Right(_) => None,
-        }
-    }
-}
-
 impl Connection {
     /// To a server that is not asked yet.
-    pub fn new(server: Rc<Server>, outside: Outside) -> Rc<Self> {
+    pub fn new(server: Rc<Server>, ports: McpPorts) -> Rc<Self> {
         Rc::new(Connection {
             server,
-            outside,
+            ports,
             authorization: Authorization::default(),
             session: RefCell::default(),
             opening: Mutex::default(),
@@ -118,7 +108,7 @@ impl Connection {
         let id = self.id();
         let body = message::request(id, "initialize", &message::initialize());
         let reply = self.sent(None, Method::Post, body, None).await?;
-        let session_id = reply.session.clone();
+        let session_id = reply.header("mcp-session-id").map(str::to_owned);
         if let Some(id) = &session_id
             && (id.is_empty() || id.len() > MAX_SESSION || !id.bytes().all(|byte| byte.is_ascii_graphic()))
         {
@@ -180,14 +170,14 @@ impl Connection {
     ) -> Result<HttpReply, Failure> {
         let mut renewed = false;
         let mut reply = loop {
-            let token = self.authorization.token(&self.server, &self.outside).await?;
+            let token = self.authorization.token(&self.server, &self.ports).await?;
             let request = self.http(session, method, body.clone(), after.clone(), token.as_ref());
-            let sending = self.outside.wire.send(request);
+            let sending = self.ports.http.send(request.into());
             let timeout_ms = self.server.timeout_ms;
-            let reply = self.outside.within(timeout_ms, sending).await;
+            let reply = self.ports.within(timeout_ms, sending).await;
             let reply = reply.ok_or(Failure::Silent(timeout_ms, None))??;
             match token.filter(|_| reply.status == 401 && !renewed && self.renews()) {
-                Some(token) => self.outside.known.forget_token(&self.server.name, &token),
+                Some(token) => self.ports.known.forget_token(&self.server.name, &token),
                 None => break reply,
             }
             renewed = true;
@@ -242,7 +232,7 @@ impl Connection {
                 }
             }
         };
-        self.outside.within(self.server.timeout_ms, read).await;
+        self.ports.within(self.server.timeout_ms, read).await;
         body.truncate(MAX_REFUSAL);
         let said: Option<RpcError> =
             serde_json::from_slice(&body).ok().and_then(|message: Incoming| message.error);
@@ -260,7 +250,7 @@ impl Connection {
         let mut asked = 0;
         let mut last: Option<(String, Option<u64>)> = None;
         for resumed in 0..=MAX_RESUMPTIONS {
-            let Some(mut reader) = Reader::new(id, &reply.content_type) else {
+            let Some(mut reader) = Reader::new(id, reply.header("content-type").unwrap_or_default()) else {
                 let status = reply.status;
                 return Err(Failure::NotMcp(format!("a {status} that is neither JSON nor an event stream")));
             };
@@ -271,7 +261,7 @@ impl Connection {
             }
             last = reader.resumption().or(last);
             let Some((after, retry_ms)) = last.clone().filter(|_| resumed < MAX_RESUMPTIONS) else { break };
-            self.outside.clock.sleep(retry_ms.unwrap_or(RESUME_MS).min(MAX_RESUME_MS)).await;
+            self.ports.clock.sleep(retry_ms.unwrap_or(RESUME_MS).min(MAX_RESUME_MS)).await;
             let session = session.map(Rc::as_ref);
             reply = match self.sent(session, Method::Get, Vec::new(), Some(after)).await {
                 Ok(reply) => reply,
@@ -292,7 +282,7 @@ impl Connection {
         asked: &mut usize,
     ) -> Result<Option<Result<Box<RawValue>, RpcError>>, Failure> {
         let timeout_ms = self.server.timeout_ms;
-        let mut patience = self.outside.clock.sleep(timeout_ms);
+        let mut patience = self.ports.clock.sleep(timeout_ms);
         let mut progress = None;
         loop {
             let mut heard = Vec::new();
@@ -313,10 +303,10 @@ impl Connection {
                     Heard::Answer(answer) => return Ok(Some(answer)),
                     Heard::Progress(made) => {
                         // A server that goes on is not silent. What bounds the call is the tool's own time.
-                        patience = self.outside.clock.sleep(timeout_ms);
+                        patience = self.ports.clock.sleep(timeout_ms);
                         progress = Some(self.hidden(described(&made)));
                     }
-                    Heard::Changed => self.outside.known.changed(&self.server.name),
+                    Heard::Changed => self.ports.known.changed(&self.server.name),
                     Heard::Asked { id, method } => {
                         *asked += 1;
                         if *asked > MAX_ASKED {
@@ -334,20 +324,20 @@ impl Connection {
 
     /// Sends what needs no answer, with the token that is there.
     fn tell(&self, session: Option<&Session>, body: Vec<u8>) {
-        let token = known_token(&self.server, &self.outside);
+        let token = known_token(&self.server, &self.ports);
         self.post_and_forget(self.http(session, Method::Post, body, None, token.as_ref()));
     }
 
     fn post_and_forget(&self, request: HttpRequest) {
         // It may outlive the connection.
-        let (outside, timeout_ms) = (self.outside.clone(), self.server.timeout_ms);
-        let task = async move { drop(outside.within(timeout_ms, outside.wire.send(request)).await) };
-        self.outside.wire.spawn(task.boxed_local());
+        let (ports, timeout_ms) = (self.ports.clone(), self.server.timeout_ms);
+        let task = async move { drop(ports.within(timeout_ms, ports.http.send(request.into())).await) };
+        self.ports.tasks.spawn(task.boxed_local());
     }
 
     /// The text without what only the operator knows, whoever repeats it.
     pub fn hidden(&self, text: String) -> String {
-        let token = known_token(&self.server, &self.outside);
+        let token = known_token(&self.server, &self.ports);
         let secret = match &self.server.auth {
             Auth::ClientCredentials { client_secret, .. } => Some(client_secret.clone()),
             Auth::None | Auth::Bearer(_) => None,
@@ -362,7 +352,7 @@ impl Drop for Connection {
     /// A session that was opened is ended, which servers may refuse.
     fn drop(&mut self) {
         let Some(session) = self.session.take().filter(|session| session.id.is_some()) else { return };
-        let token = known_token(&self.server, &self.outside);
+        let token = known_token(&self.server, &self.ports);
         self.post_and_forget(self.http(Some(&session), Method::Delete, Vec::new(), None, token.as_ref()));
     }
 }

@@ -1,7 +1,7 @@
 //! Why a request has no result, for the model, for the operator's log, and in one word for telemetry.
 
 use super::reply::{MAX_BYTES, Unreadable};
-use super::wire::Unreachable;
+use wire::http::Unreachable;
 
 /// Why there is no result. What a server said is redacted.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //!
 //! Which servers there are, and who may have them, is configuration (`config`); nothing is taken from a request. What a
 //! server says is bounded (`reply`, `offer`, `content`) and can only narrow what its tools may do. `connection` speaks
-//! the protocol over a port (`wire`); a turn that goes on finds its tools by what its entry 0 froze, and asks no server
+//! the protocol over its ports (`port`); a turn that goes on finds its tools by what its entry 0 froze, and asks no server
 //! what it offers.
 
 mod authorization;
@@ -13,10 +13,10 @@ mod failure;
 mod known;
 mod message;
 mod offer;
+pub mod port;
 mod reply;
 mod servers;
 mod tool;
-pub mod wire;
 
 pub use connection::Connection;
 pub use failure::Failure;

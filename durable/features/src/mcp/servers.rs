@@ -9,8 +9,8 @@ use super::config::McpServers;
 use super::connection::{Connection, parsed};
 use super::failure::Failure;
 use super::offer::{Offer, Offers, ToolPage};
+use super::port::McpPorts;
 use super::tool::McpTool;
-use super::wire::Outside;
 use engine::ports::{Tool, Tools};
 use engine::toolbelt::{Rules, ToolSpec};
 use wire::protocol::{ContextKind, Owner};
@@ -60,9 +60,9 @@ impl Listed {
 }
 
 impl Servers {
-    pub fn new(configured: McpServers, outside: &Outside) -> Self {
+    pub fn new(configured: McpServers, ports: &McpPorts) -> Self {
         let connection = |(name, server): (&String, &Rc<_>)| {
-            (name.clone(), Connection::new(Rc::clone(server), outside.clone()))
+            (name.clone(), Connection::new(Rc::clone(server), ports.clone()))
         };
         Servers { connections: configured.0.iter().map(connection).collect(), configured }
     }
@@ -151,17 +151,17 @@ impl Tools for WithServers {
 type Listing = (String, Result<Rc<[Offer]>, Option<Failure>>, Vec<String>);
 
 async fn listing(connection: &Connection) -> Listing {
-    let (name, outside) = (connection.server.name.clone(), &connection.outside);
-    if let Some(known) = outside.known.offers(&name, outside.clock.now_ms()) {
+    let (name, ports) = (connection.server.name.clone(), &connection.ports);
+    if let Some(known) = ports.known.offers(&name, ports.clock.now_ms()) {
         return (name, known.ok_or(None), Vec::new());
     }
-    let asked = outside.within(LISTING_MS, offers(connection)).await;
+    let asked = ports.within(LISTING_MS, offers(connection)).await;
     let asked = asked.unwrap_or(Err(Failure::Silent(LISTING_MS, None)));
     let (offers, left_out) = match asked {
         Ok(Offers { offers, left_out, .. }) => (Ok(Rc::<[Offer]>::from(offers)), left_out),
         Err(why) => (Err(Some(why)), Vec::new()),
     };
-    outside.known.listed(&name, offers.as_ref().ok().cloned(), outside.clock.now_ms());
+    ports.known.listed(&name, offers.as_ref().ok().cloned(), ports.clock.now_ms());
     (name, offers, left_out)
 }
 

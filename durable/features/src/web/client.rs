@@ -9,9 +9,10 @@ use futures::{FutureExt, StreamExt, pin_mut};
 use serde::Deserialize;
 use url::Url;
 
+use super::Charsets;
 use super::guard::{self, Guard, Refused, Target};
-use crate::web::{Unreachable, Web, WebReply, WebRequest};
 use engine::ports::{Clock, ToolError};
+use wire::http::{Http, HttpReply, HttpRequest, Unreachable};
 
 /// How long a call may take in all. Below what the tools declare, so that a call ends with what it has.
 const PATIENCE_MS: u64 = 19_000;
@@ -74,7 +75,8 @@ impl From<Unreachable> for Silence {
 /// The guarded client.
 #[derive(Clone)]
 pub struct Client {
-    pub web: Rc<dyn Web>,
+    pub http: Rc<dyn Http>,
+    pub charsets: Rc<dyn Charsets>,
     pub guard: Guard,
     /// Where names are resolved (DNS over HTTPS, JSON); none where the operator does without.
     pub resolver: Option<String>,
@@ -83,7 +85,7 @@ pub struct Client {
 /// A page whose headers are there.
 pub struct Opened {
     pub url: Url,
-    pub reply: WebReply,
+    pub reply: HttpReply,
 }
 
 impl Client {
@@ -93,15 +95,12 @@ impl Client {
         for _ in 0..=MAX_REDIRECTS {
             self.resolve(&target, patience).await?;
             let url = target.url;
-            let request = WebRequest {
-                url: url.to_string(),
-                headers: vec![("user-agent", USER_AGENT.to_owned()), ("accept", ACCEPT.to_owned())],
-                body: None,
-            };
-            let sent = patience.wait(self.web.send(request)).await.map_err(|TooLate| late(&url))?;
+            let headers = vec![("user-agent", USER_AGENT.to_owned()), ("accept", ACCEPT.to_owned())];
+            let request = HttpRequest::get(url.to_string(), headers);
+            let sent = patience.wait(self.http.send(request.into())).await.map_err(|TooLate| late(&url))?;
             let reply = sent.map_err(|Unreachable| told(&format!("{url} could not be reached")))?;
             let location =
-                reply.location.as_deref().filter(|_| matches!(reply.status, 301 | 302 | 303 | 307 | 308));
+                reply.header("location").filter(|_| matches!(reply.status, 301 | 302 | 303 | 307 | 308));
             let Some(location) = location else { return Ok(Opened { url, reply }) };
             target = self
                 .guard
@@ -124,11 +123,11 @@ impl Client {
     /// A whole answer of a service that the operator has configured: its status and what it says.
     pub async fn ask(
         &self,
-        request: WebRequest,
+        request: HttpRequest,
         max_bytes: usize,
         patience: &mut Patience,
     ) -> Result<(u16, Vec<u8>), Silence> {
-        whole(self.web.send(request), max_bytes, patience).await
+        whole(self.http.send(request.into()), max_bytes, patience).await
     }
 
     /// Refuses a name that leads to an address which is not public. What cannot be checked is refused.
@@ -153,7 +152,7 @@ impl Client {
         // The guard lets no character into a name that would have to be escaped.
         let url = format!("{resolver}{and}name={name}&type={kind}");
         let headers = vec![("accept", "application/dns-json".to_owned())];
-        let mut reply = self.web.send(WebRequest { url, headers, body: None }).await?;
+        let mut reply = self.http.send(HttpRequest::get(url, headers).into()).await?;
         let mut body = Vec::new();
         while let Some(read) = reply.body.next().await {
             body.extend(read?);
@@ -168,7 +167,7 @@ impl Client {
 
 /// An answer to its end: its status and what it says.
 pub async fn whole(
-    answer: LocalBoxFuture<'static, Result<WebReply, Unreachable>>,
+    answer: LocalBoxFuture<'static, Result<HttpReply, Unreachable>>,
     max_bytes: usize,
     patience: &mut Patience,
 ) -> Result<(u16, Vec<u8>), Silence> {

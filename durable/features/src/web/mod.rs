@@ -16,7 +16,7 @@ mod tests;
 use std::rc::Rc;
 
 pub use config::Config;
-pub use port::{Browser, Decode, Unreachable, Web, WebReply, WebRequest};
+pub use port::{Browser, Charsets, Decode, WebPorts};
 
 use engine::ports::Tool;
 use engine::toolbelt::ToolSpec;
@@ -24,18 +24,10 @@ use engine::toolbelt::ToolSpec;
 /// What both tools declare. They end a little earlier by themselves, with words of their own.
 const TIMEOUT_MS: u64 = 20_000;
 
-/// The ways out, and what is configured of them.
-#[derive(Clone)]
-pub struct Outside {
-    pub web: Rc<dyn Web>,
-    pub browser: Option<Rc<dyn Browser>>,
-    pub config: Config,
-}
-
 /// The tools of a deployment.
-pub fn tools(Outside { web, browser, config }: &Outside) -> Vec<Rc<dyn Tool>> {
+pub fn tools(WebPorts { http, charsets, browser, config }: &WebPorts) -> Vec<Rc<dyn Tool>> {
     let Config { guard, resolver, search } = config.clone();
-    let client = client::Client { web: Rc::clone(web), guard, resolver };
+    let client = client::Client { http: Rc::clone(http), charsets: Rc::clone(charsets), guard, resolver };
     let spec = page::spec(browser.is_some());
     let page = page::FetchPage { spec, client: client.clone(), browser: browser.clone() };
     let search =

@@ -91,7 +91,7 @@ async fn fetch(client: &Client, url: &str, from: usize, mut patience: Patience) 
     if !(200..300).contains(&reply.status) {
         return Err(told(&format!("{url} answered with status {}", reply.status)));
     }
-    let media = MediaType::parse(reply.content_type.as_deref().unwrap_or_default());
+    let media = MediaType::parse(reply.header("content-type").unwrap_or_default());
     let mut read = 0;
     let mut reading = None;
     let end = loop {
@@ -160,7 +160,7 @@ fn begin(
         told(&format!("{url} is {what}: only text can be read"))
     })?;
     let charset = media.charset(kind, start);
-    let decoder = client.web.decoder(&charset);
+    let decoder = client.charsets.decoder(&charset);
     let decoder = decoder.ok_or_else(|| {
         told(&format!("{url} is written in the character set {:?}, which is not known here", shown(&charset)))
     })?;

@@ -9,8 +9,9 @@ use futures::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 
 use super::Config;
-use crate::web::{Browser, Decode, Unreachable, Web, WebReply, WebRequest};
+use crate::web::{Browser, Charsets, Decode};
 use engine::ports::Clock;
+use wire::http::{Http, HttpReply, HttpRequest, Unreachable};
 
 /// A piece of an answer.
 #[derive(Clone)]
@@ -54,12 +55,12 @@ impl Answer {
     }
 }
 
-type Answers = Box<dyn Fn(&WebRequest) -> Option<Answer>>;
+type Answers = Box<dyn Fn(&HttpRequest) -> Option<Answer>>;
 
 /// See the module. None is no answer, ever.
 pub struct FakeWeb {
     answers: Answers,
-    pub asked: RefCell<Vec<WebRequest>>,
+    pub asked: RefCell<Vec<Rc<HttpRequest>>>,
     /// How many bytes of bodies were taken.
     pub taken: Rc<Cell<usize>>,
     /// How many bodies are still held.
@@ -67,7 +68,7 @@ pub struct FakeWeb {
 }
 
 impl FakeWeb {
-    pub fn new(answers: impl Fn(&WebRequest) -> Option<Answer> + 'static) -> Rc<Self> {
+    pub fn new(answers: impl Fn(&HttpRequest) -> Option<Answer> + 'static) -> Rc<Self> {
         let (asked, taken, open) = Default::default();
         Rc::new(FakeWeb { answers: Box::new(answers), asked, taken, open })
     }
@@ -79,8 +80,8 @@ impl FakeWeb {
     }
 }
 
-impl Web for FakeWeb {
-    fn send(&self, request: WebRequest) -> LocalBoxFuture<'static, Result<WebReply, Unreachable>> {
+impl Http for FakeWeb {
+    fn send(&self, request: Rc<HttpRequest>) -> LocalBoxFuture<'static, Result<HttpReply, Unreachable>> {
         let answer = resolved(&request.url).or_else(|| (self.answers)(&request));
         self.asked.borrow_mut().push(request);
         let Some(Answer { status, content_type, location, body }) = answer else {
@@ -104,10 +105,14 @@ impl Web for FakeWeb {
             let _ = &held;
             taken.set(taken.get() + read.as_ref().map_or(0, Vec::len));
         });
-        let content_type = content_type.map(str::to_owned);
-        ready(Ok(WebReply { status, content_type, location, body: body.boxed_local() })).boxed_local()
+        let content_type = content_type.map(|value| ("content-type".to_owned(), value.to_owned()));
+        let location = location.map(|value| ("location".to_owned(), value));
+        let headers = content_type.into_iter().chain(location).collect();
+        ready(Ok(HttpReply { status, headers, body: body.boxed_local() })).boxed_local()
     }
+}
 
+impl Charsets for FakeWeb {
     fn decoder(&self, charset: &str) -> Option<Box<dyn Decode>> {
         match charset {
             "utf-8" => Some(Box::new(Utf8(Vec::new()))),
@@ -118,9 +123,9 @@ impl Web for FakeWeb {
 }
 
 impl Browser for FakeWeb {
-    fn markdown(&self, options: &Value) -> LocalBoxFuture<'static, Result<WebReply, Unreachable>> {
-        let body = Some(options.to_string().into_bytes());
-        self.send(WebRequest { url: BROWSER.to_owned(), headers: Vec::new(), body })
+    fn markdown(&self, options: &Value) -> LocalBoxFuture<'static, Result<HttpReply, Unreachable>> {
+        let body = options.to_string().into_bytes();
+        self.send(HttpRequest::post(BROWSER.to_owned(), Vec::new(), body).into())
     }
 }
 

@@ -23,7 +23,8 @@ use wire::model::{ModelError, ModelRequest};
 
 use super::codec::{EventStream, address, calls_in, headers};
 use super::failure::Complaint;
-use super::{Codec, Decoder, HttpRequest};
+use super::{Codec, Decoder};
+use wire::http::HttpRequest;
 use wire::redact::Secret;
 
 use response::Reply;
@@ -56,7 +57,7 @@ impl Codec for Anthropic {
         let mut headers = headers(None);
         headers.push(("anthropic-version", VERSION.to_string()));
         headers.extend(self.key.as_ref().map(|key| ("x-api-key", key.reveal().to_string())));
-        Ok(HttpRequest { url: self.url.clone(), headers, body: request::body(request)? })
+        Ok(HttpRequest::post(self.url.clone(), headers, request::body(request)?))
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {

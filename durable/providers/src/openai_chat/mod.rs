@@ -26,7 +26,8 @@ use wire::model::{ModelError, ModelRequest};
 
 use super::codec::{EventStream, address, calls_in, headers};
 use super::failure::Complaint;
-use super::{Codec, Decoder, HttpRequest};
+use super::{Codec, Decoder};
+use wire::http::HttpRequest;
 use wire::redact::Secret;
 
 use request::OutputLimit;
@@ -57,7 +58,7 @@ impl OpenAiChat {
 impl Codec for OpenAiChat {
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ModelError> {
         let headers = headers(self.key.as_ref());
-        Ok(HttpRequest { url: self.url.clone(), headers, body: request::body(request, self.output_limit)? })
+        Ok(HttpRequest::post(self.url.clone(), headers, request::body(request, self.output_limit)?))
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {

@@ -23,7 +23,8 @@ use wire::model::{ModelError, ModelRequest};
 
 use super::codec::{EventStream, address, calls_in, headers};
 use super::failure::Complaint;
-use super::{Codec, Decoder, HttpRequest};
+use super::{Codec, Decoder};
+use wire::http::HttpRequest;
 use wire::redact::Secret;
 
 use response::Reply;
@@ -48,7 +49,7 @@ impl OpenAiResponses {
 impl Codec for OpenAiResponses {
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ModelError> {
         let headers = headers(self.key.as_ref());
-        Ok(HttpRequest { url: self.url.clone(), headers, body: request::body(request)? })
+        Ok(HttpRequest::post(self.url.clone(), headers, request::body(request)?))
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {

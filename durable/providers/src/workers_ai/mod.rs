@@ -20,7 +20,8 @@ use wire::model::{ModelError, ModelRequest, RawValueEq};
 use super::codec::{EventStream, calls_in, unwritable};
 use super::failure::Complaint;
 use super::openai_chat::request::{WireMessage, WireTool, messages, tool_choice};
-use super::{Codec, Decoder, HttpRequest};
+use super::{Codec, Decoder};
+use wire::http::HttpRequest;
 
 use response::AiReply;
 
@@ -39,7 +40,7 @@ impl Codec for WorkersAi {
     /// The address is the model's name, the body its inputs.
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ModelError> {
         let body = serde_json::to_vec(&Inputs::of(request)).map_err(unwritable)?;
-        Ok(HttpRequest { url: request.model.model.clone(), headers: Vec::new(), body })
+        Ok(HttpRequest::post(request.model.model.clone(), Vec::new(), body))
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {

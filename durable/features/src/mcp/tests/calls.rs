@@ -21,10 +21,10 @@ fn a_session_is_opened_once_and_ended_with_the_connection() {
         assert_eq!(call(&connection).unwrap(), json!({"ok": "t"}));
     }
     drop(connection);
-    let methods = case.wire.methods();
+    let methods = case.server.methods();
     let first = ["initialize", "notifications/initialized", "tools/call", "tools/call", "Delete"];
     assert_eq!(methods, first);
-    let asked = case.wire.asked.borrow();
+    let asked = case.server.asked.borrow();
     assert_eq!(asked[0].body["params"]["protocolVersion"], VERSIONS[0]);
     assert_eq!(asked[0].body["params"]["capabilities"], json!({}), "nothing is offered to servers");
     assert!(!asked[0].headers.contains_key("mcp-session-id"));
@@ -44,7 +44,7 @@ fn two_calls_open_one_session() {
     let nothing = json!({});
     let both = futures::future::join(connection.call("a", &nothing), connection.call("b", &nothing));
     assert!(matches!(block_on(both), (Ok(_), Ok(_))));
-    assert_eq!(case.wire.methods().iter().filter(|method| *method == "initialize").count(), 1);
+    assert_eq!(case.server.methods().iter().filter(|method| *method == "initialize").count(), 1);
 }
 
 #[test]
@@ -139,10 +139,10 @@ fn a_lost_session_is_opened_anew_once() {
             _ => Says::status(status, "text/plain", "which session?"),
         });
         assert_eq!(call(&case.connection()).unwrap(), json!({"ok": 1}));
-        let methods = case.wire.methods();
+        let methods = case.server.methods();
         let initialized = methods.iter().filter(|method| *method == "initialize").count();
         assert_eq!((initialized, methods[2].as_str()), (2, "tools/call"), "{methods:?}");
-        let asked = case.wire.asked.borrow();
+        let asked = case.server.asked.borrow();
         assert!(
             !asked[3].headers.contains_key("mcp-session-id"),
             "a new session begins without the old one's id"
@@ -150,7 +150,7 @@ fn a_lost_session_is_opened_anew_once() {
     }
     let case = Case::opening(|_| Says::status(404, "", ""));
     assert_eq!(call(&case.connection()), Err(Failure::SessionLost(404)));
-    assert_eq!(case.wire.methods().iter().filter(|method| *method == "tools/call").count(), 2);
+    assert_eq!(case.server.methods().iter().filter(|method| *method == "tools/call").count(), 2);
 }
 
 #[test]
@@ -170,9 +170,9 @@ fn a_reply_that_was_cut_is_read_on_from_where_it_broke() {
     });
     assert_eq!(call(&case.connection()).unwrap(), json!({"ok": 1}));
     assert_eq!(case.time.now_ms(), 700 + 1_000, "it waits as long as the server asks, else a second");
-    let methods = case.wire.methods();
+    let methods = case.server.methods();
     assert_eq!(methods.iter().filter(|method| *method == "tools/call").count(), 1, "it is not made again");
-    let asked = case.wire.asked.borrow();
+    let asked = case.server.asked.borrow();
     let resumed = asked.iter().find(|asked| asked.method == Method::Get).unwrap();
     assert_eq!((resumed.headers["accept"].as_str(), resumed.text.as_str()), ("text/event-stream", ""));
     assert_eq!(resumed.headers["mcp-session-id"], "s-1");
@@ -182,7 +182,7 @@ fn a_reply_that_was_cut_is_read_on_from_where_it_broke() {
 fn nothing_is_resumed_for_ever() {
     let case = Case::opening(|_| Says::stream("id: a\nretry: 99999999\ndata:\n\n"));
     assert_eq!(call(&case.connection()), Err(Failure::Cut));
-    assert_eq!(case.wire.methods().iter().filter(|method| *method == "Get").count(), 5);
+    assert_eq!(case.server.methods().iter().filter(|method| *method == "Get").count(), 5);
     assert_eq!(case.time.now_ms(), 5 * 30_000, "no server makes us wait longer");
 
     let case = Case::opening(|asked| match asked.method {
@@ -204,8 +204,8 @@ fn what_servers_ask_is_answered_and_bounded() {
     let case =
         Case::opening(move |asked| Says::stream(&(asks(16) + &event("y", &asked.result(json!({"ok": 1}))))));
     assert_eq!(call(&case.connection()).unwrap(), json!({"ok": 1}));
-    case.wire.methods();
-    let asked = case.wire.asked.borrow();
+    case.server.methods();
+    let asked = case.server.asked.borrow();
     let answers: Vec<&Asked> = asked.iter().filter(|asked| asked.body["id"].is_string()).collect();
     assert_eq!(answers.len(), 16);
     assert_eq!(answers[0].body, json!({"jsonrpc": "2.0", "id": "q0", "result": {}}));
@@ -222,17 +222,20 @@ fn whoever_stops_waiting_says_so() {
     block_on(connection.opened()).map(drop).unwrap();
     let nothing = json!({});
     abandoned(connection.call("tools/call", &nothing));
-    assert_eq!(case.wire.methods().last().map(String::as_str), Some("notifications/cancelled"));
+    assert_eq!(case.server.methods().last().map(String::as_str), Some("notifications/cancelled"));
     assert_eq!(case.last("notifications/cancelled").body["params"]["requestId"], 2);
     assert_eq!(case.last("notifications/cancelled").headers["mcp-session-id"], "s-1");
 
     assert_eq!(call(&connection), Err(Failure::Silent(30_000, None)));
-    case.wire.methods();
+    case.server.methods();
     assert_eq!(case.last("notifications/cancelled").body["params"]["requestId"], 3);
 
     let case = Case::opening(|asked| Says::json(&asked.result(json!({}))));
     call(&case.connection()).unwrap();
-    assert!(!case.wire.methods().contains(&"notifications/cancelled".to_owned()), "an answered call is over");
+    assert!(
+        !case.server.methods().contains(&"notifications/cancelled".to_owned()),
+        "an answered call is over"
+    );
 }
 
 #[test]
@@ -252,12 +255,8 @@ fn progress_keeps_a_call_alive() {
             Some((Ok(event("x", &progress(at + 1)).into_bytes()), at + 1))
         }
     });
-    let reply = HttpReply {
-        status: 200,
-        content_type: "text/event-stream".to_owned(),
-        session: None,
-        body: reads.boxed_local(),
-    };
+    let reply =
+        HttpReply { status: 200, headers: headers("text/event-stream", None), body: reads.boxed_local() };
     let silent = block_on(connection.read(None, 7, reply)).map(drop).unwrap_err();
     assert_eq!(silent, Failure::Silent(30_000, Some("3 of 3, half".to_owned())));
     assert_eq!(case.time.now_ms(), 3 * 20_000 + 30_000);
@@ -284,6 +283,6 @@ fn answers_are_bounded() {
         let case = Case::opening(move |_| Says::stream(&body));
         let failure = call(&case.connection()).unwrap_err();
         assert!(matches!(failure, Failure::TooLarge | Failure::NotMcp(_)), "{failure:?}");
-        assert!(case.wire.asked.borrow().len() < 10);
+        assert!(case.server.asked.borrow().len() < 10);
     }
 }

@@ -24,9 +24,10 @@ pub use super::config::{Auth, McpServers, Server, ToolWords};
 pub use super::connection::Connection;
 pub use super::failure::Failure;
 pub use super::known::Known;
-pub use super::wire::{HttpReply, HttpRequest, Method, Outside, Unreachable, Wire};
+pub use super::port::{McpPorts, Spawn};
 pub use engine::ports::Clock;
 pub use engine::toolbelt::Users;
+pub use wire::http::{Http, HttpReply, HttpRequest, Method, Unreachable};
 pub use wire::protocol::{ANONYMOUS, ContextKind, Owner};
 pub use wire::redact::Secret;
 
@@ -140,19 +141,19 @@ impl Asked {
 }
 
 /// A server, and all that it was asked.
-pub struct TestWire {
+pub struct TestServer {
     answers: Answers,
     pub asked: RefCell<Vec<Asked>>,
     spawned: RefCell<Vec<LocalBoxFuture<'static, ()>>>,
 }
 
-impl Wire for TestWire {
-    fn send(&self, request: HttpRequest) -> LocalBoxFuture<'static, Result<HttpReply, Unreachable>> {
-        let text = String::from_utf8(request.body).unwrap();
+impl Http for TestServer {
+    fn send(&self, request: Rc<HttpRequest>) -> LocalBoxFuture<'static, Result<HttpReply, Unreachable>> {
+        let text = String::from_utf8(request.body.clone()).unwrap();
         let asked = Asked {
             method: request.method,
-            url: request.url,
-            headers: request.headers.into_iter().collect(),
+            url: request.url.clone(),
+            headers: request.headers.iter().cloned().collect(),
             body: serde_json::from_str(&text).unwrap_or_default(),
             text,
         };
@@ -168,17 +169,25 @@ impl Wire for TestWire {
         };
         let pieces = body.into_iter().map(Ok).chain(broken.then_some(Err(Unreachable)));
         let body = futures::stream::iter(pieces.collect::<Vec<_>>()).boxed_local();
-        let session = session.map(str::to_owned);
-        let reply = HttpReply { status, content_type: content_type.to_owned(), session, body };
-        futures::future::ready(Ok(reply)).boxed_local()
+        futures::future::ready(Ok(HttpReply { status, headers: headers(content_type, session), body }))
+            .boxed_local()
     }
+}
 
+impl Spawn for TestServer {
     fn spawn(&self, task: LocalBoxFuture<'static, ()>) {
         self.spawned.borrow_mut().push(task);
     }
 }
 
-impl TestWire {
+/// The headers of a reply that the client reads.
+pub fn headers(content_type: &str, session: Option<&str>) -> Vec<(String, String)> {
+    let session = session.map(|id| ("mcp-session-id", id));
+    let headers = [("content-type", content_type)].into_iter().chain(session);
+    headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+impl TestServer {
     /// What was asked so far, by JSON-RPC or HTTP method.
     pub fn methods(&self) -> Vec<String> {
         self.spawned.take().into_iter().for_each(block_on);
@@ -190,21 +199,25 @@ impl TestWire {
     }
 }
 
-/// A server with its wire and its clock.
+/// A server and a clock.
 pub struct Case {
-    pub wire: Rc<TestWire>,
+    pub server: Rc<TestServer>,
     pub time: Time,
-    pub outside: Outside,
+    pub ports: McpPorts,
 }
 
 impl Case {
     pub fn new(answers: impl Fn(&Asked) -> Says + 'static) -> Self {
-        let wire =
-            TestWire { answers: Box::new(answers), asked: RefCell::default(), spawned: RefCell::default() };
-        let (wire, time) = (Rc::new(wire), Time::default());
-        let outside =
-            Outside { wire: Rc::clone(&wire) as _, clock: Rc::new(time.clone()), known: Known::default() };
-        Case { wire, time, outside }
+        let server =
+            TestServer { answers: Box::new(answers), asked: RefCell::default(), spawned: RefCell::default() };
+        let (server, time) = (Rc::new(server), Time::default());
+        let ports = McpPorts {
+            http: Rc::clone(&server) as _,
+            tasks: Rc::clone(&server) as _,
+            clock: Rc::new(time.clone()),
+            known: Known::default(),
+        };
+        Case { server, time, ports }
     }
 
     /// A server that opens sessions, and answers all else so.
@@ -217,12 +230,12 @@ impl Case {
     }
 
     pub fn connection_with(&self, auth: Auth) -> Rc<Connection> {
-        Connection::new(Rc::new(Server { auth, ..server("docs") }), self.outside.clone())
+        Connection::new(Rc::new(Server { auth, ..server("docs") }), self.ports.clone())
     }
 
     /// The last request of this JSON-RPC method.
     pub fn last(&self, rpc: &str) -> Asked {
-        self.wire.asked.borrow().iter().rev().find(|asked| asked.rpc() == rpc).cloned().unwrap()
+        self.server.asked.borrow().iter().rev().find(|asked| asked.rpc() == rpc).cloned().unwrap()
     }
 }
 

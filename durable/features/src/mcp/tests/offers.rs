@@ -176,7 +176,7 @@ fn a_tool_asks_unless_it_only_reads_or_the_operator_says_otherwise() {
         let spec = offered[0].spec.clone();
         let case = Case::new(|_| Says::Down);
         let configured = McpServers([("docs".to_owned(), Rc::new(docs))].into());
-        let servers = Servers::new(configured, &case.outside);
+        let servers = Servers::new(configured, &case.ports);
         let rules: Rules = serde_json::from_str(operator).unwrap();
         let policy = ToolPolicy {
             allowed_mcp_servers: servers.allowed(ContextKind::Thread, &ada()),

@@ -8,7 +8,7 @@ use engine::versions::{Seen, Versions};
 
 fn servers(case: &Case, names: &[&str]) -> Rc<Servers> {
     let configured = names.iter().map(|name| ((*name).to_owned(), Rc::new(server(name)))).collect();
-    Rc::new(Servers::new(McpServers(configured), &case.outside))
+    Rc::new(Servers::new(McpServers(configured), &case.ports))
 }
 
 fn listed(servers: &Servers) -> Listed {
@@ -77,11 +77,11 @@ fn a_server_that_is_down_or_slow_costs_its_own_tools() {
     );
 
     // For a while nobody is asked again, and nothing is logged again.
-    let before = case.wire.asked.borrow().len();
+    let before = case.server.asked.borrow().len();
     let again = listed(&servers(&case, &["docs", "down", "slow", "wrong"]));
     assert_eq!((names(&again), again.missing.len()), (names(&first), 3));
     assert!(again.missing.iter().all(|missing| missing.why.is_none()));
-    assert_eq!(case.wire.asked.borrow().len(), before);
+    assert_eq!(case.server.asked.borrow().len(), before);
     case.time.now.set(case.time.now_ms() + 30_000);
     assert!(listed(&all).missing.iter().all(|missing| missing.why.is_some()), "then they are");
     assert_eq!(Listed::default().note(), "");
@@ -97,7 +97,7 @@ fn lists_are_kept_for_minutes_or_until_they_change() {
         }
         _ => plain(asked).unwrap_or_else(|| tools(asked, &["search"])),
     });
-    let lists = || case.wire.methods().iter().filter(|method| *method == "tools/list").count();
+    let lists = || case.server.methods().iter().filter(|method| *method == "tools/list").count();
     let docs = servers(&case, &["docs"]);
     let first = listed(&docs);
     listed(&servers(&case, &["docs"]));
@@ -150,11 +150,11 @@ fn only_the_servers_of_a_context_are_asked() {
     let case = Case::new(|asked| plain(asked).unwrap_or_else(|| tools(asked, &["search"])));
     let editors = Server { contexts: vec![ContextKind::Editor], ..server("docs") };
     let configured = McpServers([("docs".to_owned(), Rc::new(editors))].into());
-    let servers = Rc::new(Servers::new(configured, &case.outside));
+    let servers = Rc::new(Servers::new(configured, &case.ports));
     assert!(listed(&servers).offers.is_empty());
-    assert!(case.wire.methods().is_empty());
+    assert!(case.server.methods().is_empty());
     assert!(block_on(servers.listed(ContextKind::Editor, &visitor())).offers.is_empty());
-    assert!(case.wire.methods().is_empty());
+    assert!(case.server.methods().is_empty());
     let in_editor = block_on(servers.listed(ContextKind::Editor, &ada()));
     assert_eq!(names(&in_editor), ["mcp__docs__search"]);
     // What is registered and not listed is not offered either.

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use super::{Hit, query_string};
-use crate::web::WebRequest;
 use crate::web::reader::one_line;
+use wire::http::HttpRequest;
 use wire::redact::Secret;
 
 /// Where it is.
@@ -17,14 +17,14 @@ pub struct Brave {
 }
 
 impl Brave {
-    pub fn request(&self, query: &str, count: usize) -> WebRequest {
+    pub fn request(&self, query: &str, count: usize) -> HttpRequest {
         let parameters =
             query_string(&[("q", query), ("count", &count.to_string()), ("text_decorations", "false")]);
         let headers = vec![
             ("accept", "application/json".to_owned()),
             ("x-subscription-token", self.key.reveal().to_owned()),
         ];
-        WebRequest { url: format!("{}?{parameters}", self.url), headers, body: None }
+        HttpRequest::get(format!("{}?{parameters}", self.url), headers)
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{Hit, query_string};
-use crate::web::WebRequest;
+use wire::http::HttpRequest;
 use wire::redact::Secret;
 
 /// Where it is.
@@ -18,12 +18,12 @@ pub struct Google {
 }
 
 impl Google {
-    pub fn request(&self, query: &str, count: usize) -> WebRequest {
+    pub fn request(&self, query: &str, count: usize) -> HttpRequest {
         let count = count.to_string();
         let parameters =
             query_string(&[("key", self.key.reveal()), ("cx", &self.cx), ("q", query), ("num", &count)]);
         let headers = vec![("accept", "application/json".to_owned())];
-        WebRequest { url: format!("{}?{parameters}", self.url), headers, body: None }
+        HttpRequest::get(format!("{}?{parameters}", self.url), headers)
     }
 }
 

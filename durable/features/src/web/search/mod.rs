@@ -18,7 +18,6 @@ use url::form_urlencoded::byte_serialize;
 
 use super::client::{Client, Patience, Silence};
 use super::{TIMEOUT_MS, is_data};
-use crate::web::WebRequest;
 pub use brave::Brave;
 use engine::ports::{Tool, ToolContext, ToolError};
 use engine::toolbelt::arguments;
@@ -26,6 +25,7 @@ use engine::toolbelt::declare;
 use engine::toolbelt::{PermissionClass, ToolSpec};
 pub use google::Google;
 pub use searxng::Searxng;
+use wire::http::HttpRequest;
 
 /// The longest query: Brave takes no more.
 const MAX_QUERY_CHARS: usize = 400;
@@ -57,7 +57,7 @@ pub enum Service {
 }
 
 impl Service {
-    fn request(&self, query: &str, count: usize) -> WebRequest {
+    fn request(&self, query: &str, count: usize) -> HttpRequest {
         match self {
             Service::Brave(service) => service.request(query, count),
             Service::Google(service) => service.request(query, count),

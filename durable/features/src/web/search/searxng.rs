@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use super::{Hit, query_string};
-use crate::web::WebRequest;
+use wire::http::HttpRequest;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Searxng {
@@ -13,14 +13,10 @@ pub struct Searxng {
 }
 
 impl Searxng {
-    pub fn request(&self, query: &str) -> WebRequest {
+    pub fn request(&self, query: &str) -> HttpRequest {
         let parameters = query_string(&[("q", query), ("format", "json")]);
         let headers = vec![("accept", "application/json".to_owned())];
-        WebRequest {
-            url: format!("{}/search?{parameters}", self.url.trim_end_matches('/')),
-            headers,
-            body: None,
-        }
+        HttpRequest::get(format!("{}/search?{parameters}", self.url.trim_end_matches('/')), headers)
     }
 }
 

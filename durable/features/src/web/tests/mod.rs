@@ -24,11 +24,15 @@ pub fn run_on(
     name: &str,
     arguments: &Value,
 ) -> Result<String, String> {
-    run(&Outside { web: web.clone(), browser: None, config: config.clone() }, clock, name, arguments)
+    run(&ports(web, None, config.clone()), clock, name, arguments)
 }
 
-fn run(outside: &Outside, clock: Rc<dyn Clock>, name: &str, arguments: &Value) -> Result<String, String> {
-    let tools = tools(outside);
+fn ports(web: &Rc<FakeWeb>, browser: Option<Rc<dyn Browser>>, config: Config) -> WebPorts {
+    WebPorts { http: web.clone(), charsets: web.clone(), browser, config }
+}
+
+fn run(ports: &WebPorts, clock: Rc<dyn Clock>, name: &str, arguments: &Value) -> Result<String, String> {
+    let tools = tools(ports);
     let tool = tools.iter().find(|tool| tool.spec().name == name).unwrap();
     let context =
         ToolContext { clock, operation_id: "call_1".into(), workspace_root: None, seen: Rc::default() };
@@ -74,9 +78,9 @@ fn a_browser_renders_what_the_guard_lets_through() {
     let ask = |answer: Answer, url: &str| {
         let web = web_of(answer);
         let config = config(&[("FETCH_ALLOW", "wiki.internal:8080")]);
-        let outside = Outside { web: web.clone(), browser: Some(web.clone()), config };
+        let ports = ports(&web, Some(web.clone()), config);
         let arguments = json!({"url": url, "render": true});
-        (web, run(&outside, Rc::new(At(0)), "fetch_page", &arguments))
+        (web, run(&ports, Rc::new(At(0)), "fetch_page", &arguments))
     };
     let good = || answer(200, json!({"success": true, "result": "# Pears\n\nAll of them."}));
     let (web, outcome) = ask(good(), "https://example.com/app");
@@ -91,7 +95,7 @@ fn a_browser_renders_what_the_guard_lets_through() {
     let options = |web: &FakeWeb| {
         let asked = web.asked.borrow();
         let request = asked.last().filter(|request| request.url == BROWSER).unwrap();
-        serde_json::from_slice::<Value>(request.body.as_deref().unwrap()).unwrap()
+        serde_json::from_slice::<Value>(&request.body).unwrap()
     };
     let of_public = options(&web);
     assert_eq!(of_public["url"], "https://example.com/app");
