@@ -86,9 +86,9 @@ fn workers_ai(kind: &str, piece: &str) -> String {
 }
 
 /// A codec with a stream of its own.
-type Wire = (&'static str, Box<dyn Codec>, fn(&str, &str) -> String);
+type ReplyCase = (&'static str, Box<dyn Codec>, fn(&str, &str) -> String);
 
-fn wires() -> [Wire; 4] {
+fn wires() -> [ReplyCase; 4] {
     let url = "https://example.com/v1";
     [
         ("chat", Box::new(OpenAiChat::new(url, None)), chat),

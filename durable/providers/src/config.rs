@@ -15,7 +15,7 @@ mod overrides;
 mod provider;
 
 use overrides::Overrides;
-pub use provider::{Provider, Wire};
+pub use provider::{Api, Provider};
 
 #[cfg(test)]
 mod tests;
@@ -100,7 +100,7 @@ impl Configuration {
 
     /// The same, if what it needs beside variables is there: Workers AI is reached by the binding `AI`.
     pub fn bound(self, ai: bool) -> Result<Configuration, Vec<String>> {
-        let needs_ai = self.providers.values().any(|provider| matches!(provider.wire, Wire::WorkersAi));
+        let needs_ai = self.providers.values().any(|provider| matches!(provider.api, Api::WorkersAi));
         if needs_ai && !ai {
             return Err(vec![
                 "The binding AI is missing, which the provider workers-ai needs: [ai] with binding = \"AI\" in \

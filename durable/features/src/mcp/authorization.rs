@@ -12,7 +12,7 @@ use futures::lock::Mutex;
 use serde::Deserialize;
 
 use super::config::{Auth, Server};
-use super::failure::Failure;
+use super::error::McpError;
 use super::port::McpPorts;
 use wire::http::HttpRequest;
 use wire::redact::Secret;
@@ -45,7 +45,7 @@ struct Denied {
 
 impl Authorization {
     /// The token for the next request, if the server wants one.
-    pub async fn token(&self, server: &Server, ports: &McpPorts) -> Result<Option<Secret>, Failure> {
+    pub async fn token(&self, server: &Server, ports: &McpPorts) -> Result<Option<Secret>, McpError> {
         let known = || known_token(server, ports);
         match (&server.auth, known()) {
             (Auth::None, _) => return Ok(None),
@@ -95,8 +95,8 @@ fn token_request(server: &Server) -> Option<HttpRequest> {
     Some(HttpRequest::post(token_url.clone(), headers, form.finish().into_bytes()))
 }
 
-async fn granted(request: HttpRequest, timeout_ms: u64, ports: &McpPorts) -> Result<Granted, Failure> {
-    let refused = |what: &str| Failure::Unauthorized(format!("the token endpoint {what}"));
+async fn granted(request: HttpRequest, timeout_ms: u64, ports: &McpPorts) -> Result<Granted, McpError> {
+    let refused = |what: &str| McpError::Unauthorized(format!("the token endpoint {what}"));
     let answer = async {
         let mut reply = ports.http.send(request.into()).await.map_err(|_| refused("could not be reached"))?;
         let mut body = Vec::new();

@@ -17,10 +17,10 @@ use serde_json::value::RawValue;
 use super::authorization::{Authorization, known_token};
 use super::config::{Auth, Server};
 use super::content::cut;
-use super::failure::Failure;
+use super::error::McpError;
 use super::message::{self, Capabilities, Incoming, Initialized, Progress, RpcError, VERSIONS};
 use super::port::McpPorts;
-use super::reply::{Heard, Reader};
+use super::reply::{Reader, ServerMessage};
 use wire::http::{HttpReply, HttpRequest, Method, Unreachable};
 use wire::redact::Secret;
 use wire::redact::redacted;
@@ -68,7 +68,7 @@ impl Connection {
     }
 
     /// Makes a request, in the session that there is or in a new one.
-    pub async fn call(&self, method: &str, params: &impl Serialize) -> Result<Box<RawValue>, Failure> {
+    pub async fn call(&self, method: &str, params: &impl Serialize) -> Result<Box<RawValue>, McpError> {
         self.call_with(method, &|_| params).await
     }
 
@@ -77,10 +77,10 @@ impl Connection {
         &self,
         method: &str,
         params: &impl Fn(u64) -> P,
-    ) -> Result<Box<RawValue>, Failure> {
+    ) -> Result<Box<RawValue>, McpError> {
         let session = self.opened().await?;
         match self.request(&session, method, params).await {
-            Err(Failure::SessionLost(_)) => {
+            Err(McpError::SessionLost(_)) => {
                 self.forget(&session);
                 let session = self.opened().await?;
                 self.request(&session, method, params).await
@@ -90,13 +90,13 @@ impl Connection {
     }
 
     /// Calls a tool, by the server's own name for it.
-    pub async fn called<T: DeserializeOwned>(&self, tool: &str, arguments: &RawValue) -> Result<T, Failure> {
+    pub async fn called<T: DeserializeOwned>(&self, tool: &str, arguments: &RawValue) -> Result<T, McpError> {
         let params = |id: u64| json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": id}});
         parsed(&self.call_with("tools/call", &params).await?)
     }
 
     /// The session, which is opened where there is none.
-    pub async fn opened(&self) -> Result<Rc<Session>, Failure> {
+    pub async fn opened(&self) -> Result<Rc<Session>, McpError> {
         let present = || self.session.borrow().clone();
         if let Some(session) = present() {
             return Ok(session);
@@ -112,13 +112,13 @@ impl Connection {
         if let Some(id) = &session_id
             && (id.is_empty() || id.len() > MAX_SESSION || !id.bytes().all(|byte| byte.is_ascii_graphic()))
         {
-            return Err(Failure::NotMcp("its session id is not one".to_owned()));
+            return Err(McpError::NotMcp("its session id is not one".to_owned()));
         }
         let result = self.read(None, id, reply).await?;
         let Initialized { protocol_version, capabilities } = parsed(&result)?;
         let version = VERSIONS.into_iter().find(|version| *version == protocol_version).ok_or_else(|| {
             let theirs = redacted(&protocol_version);
-            Failure::NotMcp(format!(
+            McpError::NotMcp(format!(
                 "it speaks revision {theirs} of the protocol, not {}",
                 VERSIONS.join(", ")
             ))
@@ -146,7 +146,7 @@ impl Connection {
         session: &Rc<Session>,
         method: &str,
         params: &impl Fn(u64) -> P,
-    ) -> Result<Box<RawValue>, Failure> {
+    ) -> Result<Box<RawValue>, McpError> {
         let id = self.id();
         // Whoever stops waiting, be it this function, the turn's end or the call's timeout, says so.
         let open = Open { connection: self, session, id, answered: Cell::new(false) };
@@ -155,7 +155,7 @@ impl Connection {
             Ok(reply) => self.read(Some(session), id, reply).await,
             Err(failure) => Err(failure),
         };
-        open.answered.set(!matches!(result, Err(Failure::Silent(..) | Failure::TooLarge)));
+        open.answered.set(!matches!(result, Err(McpError::Silent(..) | McpError::TooLarge)));
         result
     }
 
@@ -167,7 +167,7 @@ impl Connection {
         method: Method,
         body: Vec<u8>,
         after: Option<String>,
-    ) -> Result<HttpReply, Failure> {
+    ) -> Result<HttpReply, McpError> {
         let mut renewed = false;
         let mut reply = loop {
             let token = self.authorization.token(&self.server, &self.ports).await?;
@@ -175,7 +175,7 @@ impl Connection {
             let sending = self.ports.http.send(request.into());
             let timeout_ms = self.server.timeout_ms;
             let reply = self.ports.within(timeout_ms, sending).await;
-            let reply = reply.ok_or(Failure::Silent(timeout_ms, None))??;
+            let reply = reply.ok_or(McpError::Silent(timeout_ms, None))??;
             match token.filter(|_| reply.status == 401 && !renewed && self.renews()) {
                 Some(token) => self.ports.known.forget_token(&self.server.name, &token),
                 None => break reply,
@@ -185,10 +185,10 @@ impl Connection {
         let has_session = session.is_some_and(|session| session.id.is_some());
         match reply.status {
             200..=299 => Ok(reply),
-            401 | 403 => Err(Failure::Unauthorized(format!("it answered {}", reply.status))),
+            401 | 403 => Err(McpError::Unauthorized(format!("it answered {}", reply.status))),
             // 404 is what the protocol wants; 400 is what some servers say of a session that they have forgotten.
-            status @ (400 | 404) if has_session => Err(Failure::SessionLost(status)),
-            status => Err(Failure::Status(status, self.refusal(&mut reply).await)),
+            status @ (400 | 404) if has_session => Err(McpError::SessionLost(status)),
+            status => Err(McpError::Status(status, self.refusal(&mut reply).await)),
         }
     }
 
@@ -246,17 +246,17 @@ impl Connection {
         session: Option<&Rc<Session>>,
         id: u64,
         mut reply: HttpReply,
-    ) -> Result<Box<RawValue>, Failure> {
+    ) -> Result<Box<RawValue>, McpError> {
         let mut asked = 0;
         let mut last: Option<(String, Option<u64>)> = None;
         for resumed in 0..=MAX_RESUMPTIONS {
             let Some(mut reader) = Reader::new(id, reply.header("content-type").unwrap_or_default()) else {
                 let status = reply.status;
-                return Err(Failure::NotMcp(format!("a {status} that is neither JSON nor an event stream")));
+                return Err(McpError::NotMcp(format!("a {status} that is neither JSON nor an event stream")));
             };
             if let Some(answer) = self.listen(session, &mut reader, &mut reply, &mut asked).await? {
                 return answer.map_err(|RpcError { code, message }| {
-                    Failure::Refused(code, cut(self.hidden(message), MAX_REFUSAL))
+                    McpError::Refused(code, cut(self.hidden(message), MAX_REFUSAL))
                 });
             }
             last = reader.resumption().or(last);
@@ -266,11 +266,11 @@ impl Connection {
             reply = match self.sent(session, Method::Get, Vec::new(), Some(after)).await {
                 Ok(reply) => reply,
                 // The request was taken, so it is not made again in another session.
-                Err(Failure::SessionLost(_) | Failure::Status(..)) => break,
+                Err(McpError::SessionLost(_) | McpError::Status(..)) => break,
                 Err(failure) => return Err(failure),
             };
         }
-        Err(Failure::Cut)
+        Err(McpError::Cut)
     }
 
     /// Reads one connection's part of an answer; none where it ended without the answer.
@@ -280,7 +280,7 @@ impl Connection {
         reader: &mut Reader,
         reply: &mut HttpReply,
         asked: &mut usize,
-    ) -> Result<Option<Result<Box<RawValue>, RpcError>>, Failure> {
+    ) -> Result<Option<Result<Box<RawValue>, RpcError>>, McpError> {
         let timeout_ms = self.server.timeout_ms;
         let mut patience = self.ports.clock.sleep(timeout_ms);
         let mut progress = None;
@@ -296,21 +296,21 @@ impl Connection {
                     reader.finish(&mut heard)?;
                     true
                 }
-                Either::Right(_) => return Err(Failure::Silent(timeout_ms, progress)),
+                Either::Right(_) => return Err(McpError::Silent(timeout_ms, progress)),
             };
             for heard in heard {
                 match heard {
-                    Heard::Answer(answer) => return Ok(Some(answer)),
-                    Heard::Progress(made) => {
+                    ServerMessage::Answer(answer) => return Ok(Some(answer)),
+                    ServerMessage::Progress(made) => {
                         // A server that goes on is not silent. What bounds the call is the tool's own time.
                         patience = self.ports.clock.sleep(timeout_ms);
                         progress = Some(self.hidden(described(&made)));
                     }
-                    Heard::Changed => self.ports.known.changed(&self.server.name),
-                    Heard::Asked { id, method } => {
+                    ServerMessage::Changed => self.ports.known.changed(&self.server.name),
+                    ServerMessage::Asked { id, method } => {
                         *asked += 1;
                         if *asked > MAX_ASKED {
-                            return Err(Failure::NotMcp("it asks without end".to_owned()));
+                            return Err(McpError::NotMcp("it asks without end".to_owned()));
                         }
                         self.tell(session.map(Rc::as_ref), message::answer(&id, &method));
                     }
@@ -376,10 +376,10 @@ impl Drop for Open<'_> {
 }
 
 /// What a result says, as the type that it must have.
-pub fn parsed<T: DeserializeOwned>(result: &RawValue) -> Result<T, Failure> {
+pub fn parsed<T: DeserializeOwned>(result: &RawValue) -> Result<T, McpError> {
     // The error names a place and a type, and could repeat a value.
     serde_json::from_str(result.get()).map_err(|error| {
-        Failure::NotMcp(format!("its result is not as expected: {}", redacted(&error.to_string())))
+        McpError::NotMcp(format!("its result is not as expected: {}", redacted(&error.to_string())))
     })
 }
 

@@ -52,7 +52,7 @@ struct Argument {
 /// One page of a list.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Page {
+pub struct ListPage {
     #[serde(alias = "prompts", alias = "resourceTemplates")]
     resources: Vec<Item>,
     next_cursor: Option<String>,
@@ -147,7 +147,7 @@ impl Item {
     }
 }
 
-impl Page {
+impl ListPage {
     pub fn has_some(&self) -> bool {
         !self.resources.is_empty()
     }

@@ -9,7 +9,7 @@ mod authorization;
 pub mod config;
 mod connection;
 mod content;
-mod failure;
+mod error;
 mod known;
 mod message;
 mod offer;
@@ -19,7 +19,7 @@ mod servers;
 mod tool;
 
 pub use connection::Connection;
-pub use failure::Failure;
+pub use error::McpError;
 pub use known::Known;
 pub use offer::{Offer, PREFIX};
 pub use servers::{Listed, Missing, Servers};

@@ -12,7 +12,7 @@ const MAX_MESSAGES: usize = 10_000;
 
 /// What a server says.
 #[derive(Debug)]
-pub enum Heard {
+pub enum ServerMessage {
     /// The response to the request.
     Answer(Result<Box<RawValue>, RpcError>),
     /// How far it is with it.
@@ -63,7 +63,7 @@ impl Reader {
     }
 
     /// Reads on.
-    pub fn feed(&mut self, bytes: &[u8], heard: &mut Vec<Heard>) -> Result<(), Unreadable> {
+    pub fn feed(&mut self, bytes: &[u8], heard: &mut Vec<ServerMessage>) -> Result<(), Unreadable> {
         self.bytes = self.bytes.saturating_add(bytes.len());
         if self.bytes > MAX_BYTES {
             return Err(Unreadable::TooLarge);
@@ -89,7 +89,7 @@ impl Reader {
     }
 
     /// The body has ended.
-    pub fn finish(&mut self, heard: &mut Vec<Heard>) -> Result<(), Unreadable> {
+    pub fn finish(&mut self, heard: &mut Vec<ServerMessage>) -> Result<(), Unreadable> {
         match &self.form {
             Form::Json(body) => take(self.id, body, heard),
             Form::Stream(_) => Ok(()),
@@ -104,26 +104,28 @@ impl Reader {
     }
 }
 
-fn take(request: u64, json: &[u8], heard: &mut Vec<Heard>) -> Result<(), Unreadable> {
+fn take(request: u64, json: &[u8], heard: &mut Vec<ServerMessage>) -> Result<(), Unreadable> {
     let message: Incoming = serde_json::from_slice(json).map_err(|_| Unreadable::NotJson)?;
     let Incoming { id, method, params, result, error } = message;
     let is_ours = |id: &RawValue| id.get() == request.to_string();
     match (method, id) {
-        (Some(method), Some(id)) => heard.push(Heard::Asked { id, method }),
-        (Some(method), None) if method.ends_with("/list_changed") => heard.push(Heard::Changed),
+        (Some(method), Some(id)) => heard.push(ServerMessage::Asked { id, method }),
+        (Some(method), None) if method.ends_with("/list_changed") => heard.push(ServerMessage::Changed),
         (Some(method), None) if method == "notifications/progress" => {
             let progress = params.and_then(|params| serde_json::from_str::<Progress>(params.get()).ok());
-            heard.extend(progress.filter(|progress| progress.progress_token == request).map(Heard::Progress));
+            heard.extend(
+                progress.filter(|progress| progress.progress_token == request).map(ServerMessage::Progress),
+            );
         }
         // Log messages, and what nobody knows.
         (Some(_), None) => {}
         (None, id) => match (result, error) {
             (Some(result), None) if id.as_deref().is_some_and(is_ours) => {
-                heard.push(Heard::Answer(Ok(result)));
+                heard.push(ServerMessage::Answer(Ok(result)));
             }
             // An error may have no id, where the request could not even be read.
             (_, Some(error)) if id.as_deref().is_none_or(is_ours) => {
-                heard.push(Heard::Answer(Err(error)));
+                heard.push(ServerMessage::Answer(Err(error)));
             }
             // The answer to somebody else.
             _ => {}

@@ -7,7 +7,7 @@ use futures::future::join_all;
 
 use super::config::McpServers;
 use super::connection::{Connection, parsed};
-use super::failure::Failure;
+use super::error::McpError;
 use super::offer::{Offer, Offers, ToolPage};
 use super::port::McpPorts;
 use super::tool::McpTool;
@@ -42,7 +42,7 @@ pub struct Listed {
 pub struct Missing {
     pub server: String,
     /// None where it was known to be away.
-    pub why: Option<Failure>,
+    pub why: Option<McpError>,
 }
 
 impl Listed {
@@ -148,7 +148,7 @@ impl Tools for WithServers {
     }
 }
 
-type Listing = (String, Result<Rc<[Offer]>, Option<Failure>>, Vec<String>);
+type Listing = (String, Result<Rc<[Offer]>, Option<McpError>>, Vec<String>);
 
 async fn listing(connection: &Connection) -> Listing {
     let (name, ports) = (connection.server.name.clone(), &connection.ports);
@@ -156,7 +156,7 @@ async fn listing(connection: &Connection) -> Listing {
         return (name, known.ok_or(None), Vec::new());
     }
     let asked = ports.within(LISTING_MS, offers(connection)).await;
-    let asked = asked.unwrap_or(Err(Failure::Silent(LISTING_MS, None)));
+    let asked = asked.unwrap_or(Err(McpError::Silent(LISTING_MS, None)));
     let (offers, left_out) = match asked {
         Ok(Offers { offers, left_out, .. }) => (Ok(Rc::<[Offer]>::from(offers)), left_out),
         Err(why) => (Err(Some(why)), Vec::new()),
@@ -165,7 +165,7 @@ async fn listing(connection: &Connection) -> Listing {
     (name, offers, left_out)
 }
 
-async fn offers(connection: &Connection) -> Result<Offers, Failure> {
+async fn offers(connection: &Connection) -> Result<Offers, McpError> {
     let session = connection.opened().await?;
     let mut offers = Offers::default();
     let mut cursor: Option<String> = None;

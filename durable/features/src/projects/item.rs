@@ -16,31 +16,31 @@ pub const MAX_DOCUMENT: usize = 30_000;
 /// What an item is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum ItemKind {
     Template,
     Project,
     Task,
     Document,
 }
 
-impl Kind {
+impl ItemKind {
     /// The name in the table.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Kind::Template => "template",
-            Kind::Project => "project",
-            Kind::Task => "task",
-            Kind::Document => "document",
+            ItemKind::Template => "template",
+            ItemKind::Project => "project",
+            ItemKind::Task => "task",
+            ItemKind::Document => "document",
         }
     }
 
     /// The most of them.
     pub const fn most(self) -> usize {
         match self {
-            Kind::Template => MAX_TEMPLATES,
-            Kind::Project => MAX_PROJECTS,
-            Kind::Task => MAX_TASKS,
-            Kind::Document => MAX_DOCUMENTS,
+            ItemKind::Template => MAX_TEMPLATES,
+            ItemKind::Project => MAX_PROJECTS,
+            ItemKind::Task => MAX_TASKS,
+            ItemKind::Document => MAX_DOCUMENTS,
         }
     }
 }
@@ -48,7 +48,7 @@ impl Kind {
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Item {
-    pub kind: Kind,
+    pub kind: ItemKind,
     pub id: String,
     /// The project that a task or a document belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -144,7 +144,7 @@ pub fn built_in() -> Vec<Item> {
             blocked_by: blocked_by.iter().map(|title| (*title).to_owned()).collect(),
         });
         Item {
-            kind: Kind::Template,
+            kind: ItemKind::Template,
             id: id.to_owned(),
             project_id: None,
             title: title.to_owned(),

@@ -8,7 +8,8 @@ use wire::protocol::TaskStatus;
 
 use super::reading;
 use crate::projects::item::{
-    Body, Item, Kind, MAX_DOCUMENT, MAX_TEXT, MAX_TITLE, Task, TemplateTask, blockers, built_in, in_a_circle,
+    Body, Item, ItemKind, MAX_DOCUMENT, MAX_TEXT, MAX_TITLE, Task, TemplateTask, blockers, built_in,
+    in_a_circle,
 };
 use crate::projects::{Projects, ProjectsError};
 use engine::ports::{Clock, ToolContext, ToolError};
@@ -107,7 +108,7 @@ impl Desk {
     }
 
     /// A new item, named by the operation that makes it: made again, it is the same.
-    fn item(&self, kind: Kind, number: usize, project_id: Option<&str>, title: &str, body: Body) -> Item {
+    fn item(&self, kind: ItemKind, number: usize, project_id: Option<&str>, title: &str, body: Body) -> Item {
         let now = self.clock.now_ms();
         Item {
             kind,
@@ -137,10 +138,10 @@ impl Desk {
         if let Some(found) = built_in().into_iter().find(|template| template.id == id) {
             return Ok(found);
         }
-        self.found(Kind::Template, id).await
+        self.found(ItemKind::Template, id).await
     }
 
-    pub(super) async fn found(&self, kind: Kind, id: &str) -> Result<Item, ToolError> {
+    pub(super) async fn found(&self, kind: ItemKind, id: &str) -> Result<Item, ToolError> {
         let found = self.projects.get(kind, id).await.map_err(failed)?;
         found.ok_or_else(|| ToolError(format!("there is no {} with the id {id:?}", kind.as_str())))
     }
@@ -148,8 +149,8 @@ impl Desk {
     pub(super) async fn create_template(&self, new: NewTemplate) -> Result<String, ToolError> {
         within("name", &new.name, 1, MAX_TITLE)?;
         within("description", &new.description, 1, MAX_TEXT)?;
-        if new.tasks.len() > Kind::Task.most() {
-            return refused(format!("a template may have {} tasks at most", Kind::Task.most()));
+        if new.tasks.len() > ItemKind::Task.most() {
+            return refused(format!("a template may have {} tasks at most", ItemKind::Task.most()));
         }
         for (index, task) in new.tasks.iter().enumerate() {
             within(&format!("tasks[{index}].title"), &task.title, 1, MAX_TITLE)?;
@@ -165,7 +166,7 @@ impl Desk {
             }
         }
         let body = Body::Template { description: new.description, tasks: new.tasks };
-        let item = self.item(Kind::Template, 0, None, &new.name, body);
+        let item = self.item(ItemKind::Template, 0, None, &new.name, body);
         self.has_room(&item, 1).await?;
         let id = item.id.clone();
         self.projects.create(vec![item]).await.map_err(failed)?;
@@ -178,15 +179,15 @@ impl Desk {
         let template = self.template(&new.template_id).await?;
         let Body::Template { tasks, .. } = template.body else { return refused("this is no template") };
         let body = Body::Project { description: new.description, template_id: Some(new.template_id) };
-        let project = self.item(Kind::Project, 0, None, &new.name, body);
+        let project = self.item(ItemKind::Project, 0, None, &new.name, body);
         self.has_room(&project, 1).await?;
         let id_of = |title: &String| tasks.iter().position(|task| task.title == *title);
         let of_task = |number: usize, task: &TemplateTask| {
             let blocked_by = task.blocked_by.iter().filter_map(id_of);
             let ids =
-                blocked_by.map(|at| self.item(Kind::Task, at, None, "", Body::Task(Task::default())).id);
+                blocked_by.map(|at| self.item(ItemKind::Task, at, None, "", Body::Task(Task::default())).id);
             let body = Body::Task(Task { blocked_by: ids.collect(), ..Task::default() });
-            self.item(Kind::Task, number, Some(&project.id), &task.title, body)
+            self.item(ItemKind::Task, number, Some(&project.id), &task.title, body)
         };
         let tasks: Vec<Item> = tasks.iter().enumerate().map(|(number, task)| of_task(number, task)).collect();
         let told = json!({"project_id": project.id, "name": project.title, "tasks": tasks.len()});
@@ -196,18 +197,19 @@ impl Desk {
     }
 
     pub(super) async fn delete_project(&self, of: OfProject) -> Result<String, ToolError> {
-        self.projects.delete(Kind::Project, &of.project_id).await.map_err(failed)?;
+        self.projects.delete(ItemKind::Project, &of.project_id).await.map_err(failed)?;
         Ok(format!("deleted {:?} with all that belonged to it", of.project_id))
     }
 
     pub(super) async fn publish_document(&self, new: Publish) -> Result<String, ToolError> {
         within("title", &new.title, 1, MAX_TITLE)?;
         within("content", &new.content, 1, MAX_DOCUMENT)?;
-        self.found(Kind::Project, &new.project_id).await?;
+        self.found(ItemKind::Project, &new.project_id).await?;
         let body = Body::Document { content: new.content };
-        let item = self.item(Kind::Document, 0, Some(&new.project_id), &new.title, body.clone());
+        let item = self.item(ItemKind::Document, 0, Some(&new.project_id), &new.title, body.clone());
         for _ in 0..ATTEMPTS {
-            let there = self.projects.list(Kind::Document, Some(&new.project_id)).await.map_err(failed)?;
+            let there =
+                self.projects.list(ItemKind::Document, Some(&new.project_id)).await.map_err(failed)?;
             let Some(old) = there.into_iter().find(|document| document.title == item.title) else {
                 self.has_room(&item, 1).await?;
                 self.projects.create(vec![item.clone()]).await.map_err(failed)?;
@@ -224,11 +226,11 @@ impl Desk {
     pub(super) async fn create_task(&self, new: NewTask) -> Result<String, ToolError> {
         within("title", &new.title, 1, MAX_TITLE)?;
         within("notes", &new.notes, 0, MAX_TEXT)?;
-        self.found(Kind::Project, &new.project_id).await?;
-        let all = self.projects.list(Kind::Task, Some(&new.project_id)).await.map_err(failed)?;
+        self.found(ItemKind::Project, &new.project_id).await?;
+        let all = self.projects.list(ItemKind::Task, Some(&new.project_id)).await.map_err(failed)?;
         known(&new.blocked_by, &all)?;
         let task = Task { notes: new.notes, blocked_by: new.blocked_by, ..Task::default() };
-        let item = self.item(Kind::Task, 0, Some(&new.project_id), &new.title, Body::Task(task));
+        let item = self.item(ItemKind::Task, 0, Some(&new.project_id), &new.title, Body::Task(task));
         self.has_room(&item, 1).await?;
         let id = item.id.clone();
         self.projects.create(vec![item]).await.map_err(failed)?;
@@ -239,8 +241,8 @@ impl Desk {
         change.title.iter().try_for_each(|title| within("title", title, 1, MAX_TITLE))?;
         change.notes.iter().try_for_each(|notes| within("notes", notes, 0, MAX_TEXT))?;
         for _ in 0..ATTEMPTS {
-            let item = self.found(Kind::Task, &change.task_id).await?;
-            let all = self.projects.list(Kind::Task, item.project_id.as_deref()).await.map_err(failed)?;
+            let item = self.found(ItemKind::Task, &change.task_id).await?;
+            let all = self.projects.list(ItemKind::Task, item.project_id.as_deref()).await.map_err(failed)?;
             let mut task = item.task().cloned().unwrap_or_default();
             if let Some(blocked_by) = &change.blocked_by {
                 known(blocked_by, &all)?;
@@ -270,7 +272,7 @@ impl Desk {
     }
 
     pub(super) async fn delete_task(&self, of: OfTask) -> Result<String, ToolError> {
-        self.projects.delete(Kind::Task, &of.task_id).await.map_err(failed)?;
+        self.projects.delete(ItemKind::Task, &of.task_id).await.map_err(failed)?;
         Ok(format!("deleted {:?}", of.task_id))
     }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use wire::protocol::TaskStatus;
 
 use super::operations::{Desk, Nothing, OfProject, OfTemplate, failed};
-use crate::projects::item::{Body, Item, Kind, Task, blockers, built_in};
+use crate::projects::item::{Body, Item, ItemKind, Task, blockers, built_in};
 use engine::ports::ToolError;
 
 #[derive(Deserialize)]
@@ -19,7 +19,7 @@ const TOLD_CHARS: usize = 4_000;
 
 impl Desk {
     pub(super) async fn list_templates(&self, Nothing {}: Nothing) -> Result<String, ToolError> {
-        let own = self.projects.list(Kind::Template, None).await.map_err(failed)?;
+        let own = self.projects.list(ItemKind::Template, None).await.map_err(failed)?;
         let told = |item: Item| match item.body {
             Body::Template { description, tasks } => {
                 json!({"template_id": item.id, "name": item.title, "description": description, "tasks": tasks.len()})
@@ -35,15 +35,15 @@ impl Desk {
     }
 
     pub(super) async fn list_projects(&self, Nothing {}: Nothing) -> Result<String, ToolError> {
-        let projects = self.projects.list(Kind::Project, None).await.map_err(failed)?;
+        let projects = self.projects.list(ItemKind::Project, None).await.map_err(failed)?;
         let told = |item: &Item| json!({"project_id": item.id, "name": item.title});
         Ok(json!({"projects": projects.iter().map(told).collect::<Vec<_>>()}).to_string())
     }
 
     pub(super) async fn get_project(&self, of: OfProject) -> Result<String, ToolError> {
-        let project = self.found(Kind::Project, &of.project_id).await?;
-        let tasks = self.projects.list(Kind::Task, Some(&project.id)).await.map_err(failed)?;
-        let documents = self.projects.list(Kind::Document, Some(&project.id)).await.map_err(failed)?;
+        let project = self.found(ItemKind::Project, &of.project_id).await?;
+        let tasks = self.projects.list(ItemKind::Task, Some(&project.id)).await.map_err(failed)?;
+        let documents = self.projects.list(ItemKind::Document, Some(&project.id)).await.map_err(failed)?;
         let documents: Vec<Value> = documents
             .iter()
             .map(|document| {
@@ -69,8 +69,8 @@ impl Desk {
     }
 
     pub(super) async fn list_tasks(&self, of: TasksOf) -> Result<String, ToolError> {
-        self.found(Kind::Project, &of.project_id).await?;
-        let all = self.projects.list(Kind::Task, Some(&of.project_id)).await.map_err(failed)?;
+        self.found(ItemKind::Project, &of.project_id).await?;
+        let all = self.projects.list(ItemKind::Task, Some(&of.project_id)).await.map_err(failed)?;
         let wanted = all.iter().filter_map(|item| Some((item, item.task()?)));
         let wanted = wanted.filter(|(_, task)| of.status.is_none_or(|status| task.status == status));
         let told: Vec<Value> = wanted.map(|(item, of)| task(&item.id, &item.title, of, &all)).collect();
@@ -78,9 +78,9 @@ impl Desk {
     }
 
     pub(super) async fn audit(&self, of: OfProject) -> Result<String, ToolError> {
-        let project = self.found(Kind::Project, &of.project_id).await?;
-        let tasks = self.projects.list(Kind::Task, Some(&project.id)).await.map_err(failed)?;
-        let documents = self.projects.list(Kind::Document, Some(&project.id)).await.map_err(failed)?;
+        let project = self.found(ItemKind::Project, &of.project_id).await?;
+        let tasks = self.projects.list(ItemKind::Task, Some(&project.id)).await.map_err(failed)?;
+        let documents = self.projects.list(ItemKind::Document, Some(&project.id)).await.map_err(failed)?;
         let mut findings: Vec<String> = Vec::new();
         for (item, of) in tasks.iter().filter_map(|item| Some((item, item.task()?))) {
             let open = blockers(of, &tasks);

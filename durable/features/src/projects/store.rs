@@ -7,7 +7,7 @@ use uuid::Uuid;
 use wasm_bindgen::JsValue;
 use worker::{D1PreparedStatement, Env};
 
-use crate::projects::item::{Item, Kind};
+use crate::projects::item::{Item, ItemKind};
 use crate::projects::{Projects, ProjectsError};
 use bindings::d1::{self, number};
 use wire::protocol::Owner;
@@ -27,7 +27,7 @@ pub struct D1Projects {
 
 #[derive(Deserialize)]
 struct Row {
-    kind: Kind,
+    kind: ItemKind,
     id: String,
     project_id: String,
     title: String,
@@ -86,7 +86,7 @@ impl Projects for D1Projects {
 
     fn list(
         &self,
-        kind: Kind,
+        kind: ItemKind,
         project_id: Option<&str>,
     ) -> LocalBoxFuture<'static, Result<Vec<Item>, ProjectsError>> {
         let query = format!(
@@ -98,7 +98,7 @@ impl Projects for D1Projects {
         read(self.prepare(&query, more))
     }
 
-    fn get(&self, kind: Kind, id: &str) -> LocalBoxFuture<'static, Result<Option<Item>, ProjectsError>> {
+    fn get(&self, kind: ItemKind, id: &str) -> LocalBoxFuture<'static, Result<Option<Item>, ProjectsError>> {
         let query = format!(
             "SELECT {COLUMNS} FROM project_items WHERE tenant = ?1 AND user_id = ?2 AND kind = ?3 AND id = ?4"
         );
@@ -134,7 +134,7 @@ impl Projects for D1Projects {
         .boxed_local()
     }
 
-    fn delete(&self, kind: Kind, id: &str) -> LocalBoxFuture<'static, Result<(), ProjectsError>> {
+    fn delete(&self, kind: ItemKind, id: &str) -> LocalBoxFuture<'static, Result<(), ProjectsError>> {
         let query = "DELETE FROM project_items WHERE tenant = ?1 AND user_id = ?2
             AND ((kind = ?3 AND id = ?4) OR (?3 = 'project' AND project_id = ?4))";
         let statement = self.prepare(query, vec![kind.as_str().into(), id.into()]);

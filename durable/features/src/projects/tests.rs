@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::in_memory::InMemory;
 use super::*;
-use crate::projects::item::{Body, Kind, MAX_DOCUMENTS, MAX_PROJECTS};
+use crate::projects::item::{Body, ItemKind, MAX_DOCUMENTS, MAX_PROJECTS};
 use engine::ports::Clock;
 use engine::versions::Seen;
 
@@ -192,7 +192,7 @@ fn what_is_not_there_and_a_storage_that_is_down() {
     assert!(told.contains("no project with the id \"p\""), "{told}");
     let id = room.project();
     let items = room.memory.items.borrow().clone();
-    assert!(matches!(&items[0].body, Body::Project { .. }) && items[0].kind == Kind::Project);
+    assert!(matches!(&items[0].body, Body::Project { .. }) && items[0].kind == ItemKind::Project);
     room.memory.is_down.set(true);
     let told = room.call("get_project", json!({"project_id": id})).unwrap_err();
     assert!(told.contains("cannot be reached") && !told.contains("down"), "{told}");

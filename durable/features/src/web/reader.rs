@@ -27,7 +27,7 @@ const NOISE: [&str; 12] = [
 
 /// How a body is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PageFormat {
     Html,
     Text,
 }
@@ -53,11 +53,11 @@ impl MediaType {
     }
 
     /// How a body of this type is read; none where it is no text. `start` is how it begins.
-    pub fn kind(&self, start: &[u8]) -> Option<Kind> {
+    pub fn kind(&self, start: &[u8]) -> Option<PageFormat> {
         match self.essence.as_str() {
-            "text/html" | "application/xhtml+xml" => Some(Kind::Html),
+            "text/html" | "application/xhtml+xml" => Some(PageFormat::Html),
             "" if start.contains(&0) => None,
-            "" if start.trim_ascii_start().starts_with(b"<") => Some(Kind::Html),
+            "" if start.trim_ascii_start().starts_with(b"<") => Some(PageFormat::Html),
             ""
             | "application/json"
             | "application/xml"
@@ -65,23 +65,23 @@ impl MediaType {
             | "application/yaml"
             | "application/x-ndjson"
             | "application/x-yaml"
-            | "application/toml" => Some(Kind::Text),
+            | "application/toml" => Some(PageFormat::Text),
             other if other.starts_with("text/") || other.ends_with("+json") || other.ends_with("+xml") => {
-                Some(Kind::Text)
+                Some(PageFormat::Text)
             }
             _ => None,
         }
     }
 
     /// The character set: what stands in front of the body, what is said with it, what the page says itself.
-    pub fn charset(&self, kind: Kind, start: &[u8]) -> String {
+    pub fn charset(&self, kind: PageFormat, start: &[u8]) -> String {
         let mark = match start {
             [0xef, 0xbb, 0xbf, ..] => Some("utf-8"),
             [0xff, 0xfe, ..] => Some("utf-16le"),
             [0xfe, 0xff, ..] => Some("utf-16be"),
             _ => None,
         };
-        let declared = || if kind == Kind::Html { declared(start) } else { None };
+        let declared = || if kind == PageFormat::Html { declared(start) } else { None };
         let named = mark.map(str::to_owned).or_else(|| self.charset.clone()).or_else(declared);
         named.unwrap_or_else(|| "utf-8".to_owned())
     }
@@ -141,9 +141,9 @@ pub struct Reader {
 
 impl Reader {
     /// `url` is where relative links of a page begin.
-    pub fn new(kind: Kind, url: &str, window: Window) -> Self {
+    pub fn new(kind: PageFormat, url: &str, window: Window) -> Self {
         let options = || HtmlToMarkdownOptions { origin: Some(url.to_owned()), ..options(true) };
-        let markdown = (kind == Kind::Html).then(|| MarkdownStreamProcessor::new(options()));
+        let markdown = (kind == PageFormat::Html).then(|| MarkdownStreamProcessor::new(options()));
         Reader { markdown, window }
     }
 

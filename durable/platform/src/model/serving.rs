@@ -13,7 +13,7 @@ use crate::fetch::Fetch;
 use bindings::env::{AI, binding};
 use engine::ports::{Clock, Model};
 use providers::breaker::Breaker;
-use providers::config::{Configuration, Provider, Wire};
+use providers::config::{Api, Configuration, Provider};
 use providers::permits::{FETCHES, Permits};
 use wire::http::Http;
 
@@ -38,9 +38,9 @@ pub fn serving(
     env: &Env,
 ) -> Rc<dyn Model> {
     let endpoint = |provider: &Provider| -> Rc<dyn Endpoint> {
-        let Some(codec) = provider.wire.codec() else { return Rc::new(DemoModel::new(Rc::clone(clock))) };
-        let http: Rc<dyn Http> = match provider.wire {
-            Wire::WorkersAi => Rc::new(AiBinding(binding(env, AI).unchecked_into())),
+        let Some(codec) = provider.api.codec() else { return Rc::new(DemoModel::new(Rc::clone(clock))) };
+        let http: Rc<dyn Http> = match provider.api {
+            Api::WorkersAi => Rc::new(AiBinding(binding(env, AI).unchecked_into())),
             _ => Rc::new(Fetch),
         };
         Rc::new(HttpEndpoint {

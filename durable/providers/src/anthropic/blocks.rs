@@ -21,7 +21,7 @@ pub struct Blocks(Vec<Block>);
 #[derive(Debug)]
 struct Block {
     index: u64,
-    kind: Kind,
+    kind: BlockKind,
     /// All members of the block, in their order, as far as they have come.
     members: Members,
     /// `input`, which comes in pieces of JSON.
@@ -29,7 +29,7 @@ struct Block {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum BlockKind {
     Text,
     Thinking,
     ToolUse,
@@ -63,10 +63,10 @@ impl Blocks {
             raw.and_then(|(_, raw)| serde_json::from_str::<Text<'a>>(raw.get()).ok())
         };
         let (kind, told) = match &*members.text("type") {
-            "text" => (Kind::Text, text("text").map(Told::Text)),
-            "thinking" => (Kind::Thinking, text("thinking").map(Told::Thinking)),
-            "tool_use" => (Kind::ToolUse, None),
-            _ => (Kind::Other, None),
+            "text" => (BlockKind::Text, text("text").map(Told::Text)),
+            "thinking" => (BlockKind::Thinking, text("thinking").map(Told::Thinking)),
+            "tool_use" => (BlockKind::ToolUse, None),
+            _ => (BlockKind::Other, None),
         };
         let next = self.0.iter().map(|block| block.index.saturating_add(1)).max().unwrap_or(0);
         self.0.push(Block { index: index.unwrap_or(next), kind, members, input: String::new() });
@@ -133,7 +133,8 @@ impl Blocks {
     }
 
     fn name_calls(&mut self, first: usize) -> Result<Vec<ToolCall>, ModelError> {
-        let blocks: Vec<&mut Block> = self.0.iter_mut().filter(|block| block.kind == Kind::ToolUse).collect();
+        let blocks: Vec<&mut Block> =
+            self.0.iter_mut().filter(|block| block.kind == BlockKind::ToolUse).collect();
         if blocks.len() > MAX_CALLS {
             return Err(too_many_calls());
         }
@@ -152,14 +153,15 @@ impl Blocks {
 
     /// Whether text and calls say it all, and in this order.
     fn is_plain(&self) -> bool {
-        let only =
-            |block: &Block, kind: Kind, names: &[&str]| block.kind == kind && block.members.has_only(names);
-        let text = |block: &&Block| only(block, Kind::Text, &["type", "text"]);
+        let only = |block: &Block, kind: BlockKind, names: &[&str]| {
+            block.kind == kind && block.members.has_only(names)
+        };
+        let text = |block: &&Block| only(block, BlockKind::Text, &["type", "text"]);
         let rest = match self.0.split_first() {
             Some((first, rest)) if text(&first) => rest,
             _ => &self.0,
         };
-        rest.iter().all(|block| only(block, Kind::ToolUse, &["type", "id", "name", "input"]))
+        rest.iter().all(|block| only(block, BlockKind::ToolUse, &["type", "id", "name", "input"]))
     }
 }
 
@@ -167,9 +169,9 @@ impl Block {
     /// What Anthropic refuses is left out: empty text, and thinking that was cut before its signature.
     fn may_go_back(&self) -> bool {
         match self.kind {
-            Kind::Text => !self.members.text("text").is_empty(),
-            Kind::Thinking => !self.members.text("signature").is_empty(),
-            Kind::ToolUse | Kind::Other => true,
+            BlockKind::Text => !self.members.text("text").is_empty(),
+            BlockKind::Thinking => !self.members.text("signature").is_empty(),
+            BlockKind::ToolUse | BlockKind::Other => true,
         }
     }
 
@@ -184,13 +186,13 @@ impl Block {
     /// Puts into the members what stands beside them.
     fn close(&mut self) {
         let has_input = !self.input.trim().is_empty();
-        if has_input || self.kind == Kind::ToolUse {
+        if has_input || self.kind == BlockKind::ToolUse {
             let input = acceptable::arguments(&self.arguments()).into_owned();
             if let Ok(input) = RawValue::from_string(input) {
                 self.members.set("input", input);
             }
         }
-        if self.kind == Kind::ToolUse {
+        if self.kind == BlockKind::ToolUse {
             let name = self.members.text("name").into_owned();
             let acceptable = acceptable::name(&name);
             if *acceptable != *name {

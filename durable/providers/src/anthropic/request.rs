@@ -292,10 +292,10 @@ fn replied<'a>(message: &'a Message, choice: &ModelChoice, is_current: bool) -> 
 
 fn is_thinking(block: &RawValue) -> bool {
     #[derive(Deserialize)]
-    struct Kind<'a> {
+    struct BlockType<'a> {
         #[serde(borrow, default, rename = "type")]
         kind: Loose<'a>,
     }
-    serde_json::from_str::<Kind<'_>>(block.get())
+    serde_json::from_str::<BlockType<'_>>(block.get())
         .is_ok_and(|block| matches!(block.kind.as_str(), "thinking" | "redacted_thinking"))
 }

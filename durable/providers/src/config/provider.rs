@@ -1,4 +1,4 @@
-//! Who serves models: a name, and by it the wire, the address and the key.
+//! Providers: the name of each decides its API, its address and its key.
 
 use std::rc::Rc;
 
@@ -9,17 +9,17 @@ use crate::openai_responses::OpenAiResponses;
 use crate::workers_ai::WorkersAi;
 use wire::redact::Secret;
 
-/// A provider, as it is spoken to.
+/// A provider.
 #[derive(Clone, Debug)]
 pub struct Provider {
-    pub wire: Wire,
-    /// Headers beside those of the wire.
+    pub api: Api,
+    /// Headers in addition to those of the codec.
     pub headers: Vec<(&'static str, Secret)>,
 }
 
-/// How a provider is spoken to.
+/// The API of a provider.
 #[derive(Clone, Debug)]
-pub enum Wire {
+pub enum Api {
     /// The embedded demo model.
     Demo,
     /// A server that speaks Chat Completions.
@@ -32,15 +32,15 @@ pub enum Wire {
     WorkersAi,
 }
 
-impl Wire {
-    /// How its requests and answers are written; the demo has none.
+impl Api {
+    /// The codec of the API; the demo has none.
     pub fn codec(&self) -> Option<Rc<dyn Codec>> {
         match self {
-            Wire::Demo => None,
-            Wire::OpenAiChat(codec) => Some(Rc::new(codec.clone())),
-            Wire::OpenAiResponses(codec) => Some(Rc::new(codec.clone())),
-            Wire::Anthropic(codec) => Some(Rc::new(codec.clone())),
-            Wire::WorkersAi => Some(Rc::new(WorkersAi)),
+            Api::Demo => None,
+            Api::OpenAiChat(codec) => Some(Rc::new(codec.clone())),
+            Api::OpenAiResponses(codec) => Some(Rc::new(codec.clone())),
+            Api::Anthropic(codec) => Some(Rc::new(codec.clone())),
+            Api::WorkersAi => Some(Rc::new(WorkersAi)),
         }
     }
 }
@@ -48,38 +48,38 @@ impl Wire {
 /// A provider whose address is known.
 struct Known {
     name: &'static str,
-    /// What its variables begin with: one that is reached by two wires has one key.
+    /// The prefix of its variables. A provider with two APIs has one key.
     variables: &'static str,
     base_url: &'static str,
     /// Its path behind an AI Gateway.
     gateway: &'static str,
-    wire: fn(&str, Option<Secret>) -> Wire,
+    api: fn(&str, Option<Secret>) -> Api,
 }
 
 /// Where OpenAI is, as its own clients call it.
 const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
 
 const KNOWN: [Known; 3] = [
-    Known { name: "openai", variables: "OPENAI", base_url: OPENAI_BASE_URL, gateway: "/openai", wire: chat },
+    Known { name: "openai", variables: "OPENAI", base_url: OPENAI_BASE_URL, gateway: "/openai", api: chat },
     Known {
         name: "openai-responses",
         variables: "OPENAI",
         base_url: OPENAI_BASE_URL,
         gateway: "/openai",
-        wire: |url, key| Wire::OpenAiResponses(OpenAiResponses::new(url, key)),
+        api: |url, key| Api::OpenAiResponses(OpenAiResponses::new(url, key)),
     },
     Known {
         name: "anthropic",
         variables: "ANTHROPIC",
         base_url: "https://api.anthropic.com",
         gateway: "/anthropic",
-        wire: |url, key| Wire::Anthropic(Anthropic::new(url, key)),
+        api: |url, key| Api::Anthropic(Anthropic::new(url, key)),
     },
 ];
 
-/// What everybody else speaks.
-fn chat(url: &str, key: Option<Secret>) -> Wire {
-    Wire::OpenAiChat(OpenAiChat::new(url, key))
+/// The API of all other providers.
+fn chat(url: &str, key: Option<Secret>) -> Api {
+    Api::OpenAiChat(OpenAiChat::new(url, key))
 }
 
 impl Provider {
@@ -90,10 +90,10 @@ impl Provider {
         simple: bool,
         read: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Provider, Vec<String>> {
-        // Neither has an address or a key.
+        // These two have neither address nor key.
         match name {
-            "demo" => return Ok(Provider { wire: Wire::Demo, headers: Vec::new() }),
-            "workers-ai" => return Ok(Provider { wire: Wire::WorkersAi, headers: Vec::new() }),
+            "demo" => return Ok(Provider { api: Api::Demo, headers: Vec::new() }),
+            "workers-ai" => return Ok(Provider { api: Api::WorkersAi, headers: Vec::new() }),
             _ => {}
         }
         let known = KNOWN.iter().find(|known| known.name == name);
@@ -147,8 +147,8 @@ impl Provider {
         let through = gateway.is_some_and(|gateway| base_url.starts_with(&gateway));
         let token = token.filter(|_| through).map(|token| Secret::new(format!("Bearer {token}")));
         let headers = token.map(|token| ("cf-aig-authorization", token)).into_iter().collect();
-        let wire = known.map_or(chat as fn(&str, Option<Secret>) -> Wire, |known| known.wire);
-        Ok(Provider { wire: wire(&base_url, key.map(Secret::new)), headers })
+        let api = known.map_or(chat as fn(&str, Option<Secret>) -> Api, |known| known.api);
+        Ok(Provider { api: api(&base_url, key.map(Secret::new)), headers })
     }
 }
 

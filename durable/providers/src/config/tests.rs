@@ -20,9 +20,9 @@ fn primary(configuration: &Configuration) -> String {
 
 /// The address, the authorization and the gateway's authorization that a request to this provider would have.
 fn sent(configuration: &Configuration, provider: &str) -> (String, Option<String>, Option<String>) {
-    let Provider { wire, headers } = &configuration.providers[provider];
+    let Provider { api, headers } = &configuration.providers[provider];
     let request = ModelRequest::new(Rc::clone(&configuration.roles.primary.first.choice), "".into());
-    let sent = wire.codec().unwrap().encode(&request).unwrap();
+    let sent = api.codec().unwrap().encode(&request).unwrap();
     let authorization = sent.headers.into_iter().find(|(name, _)| *name == "authorization");
     let gateway = headers.first().map(|(name, value)| format!("{name}: {}", value.reveal()));
     (sent.url, authorization.map(|(_, value)| value), gateway)
@@ -34,7 +34,7 @@ fn nothing_configured_is_the_demo() {
     for vars in [&[][..], &empty, &[("LLM_PROVIDER", "demo"), ("LLM_MODEL", "x")]] {
         let configuration = read(vars).unwrap();
         assert_eq!(primary(&configuration), "demo:demo");
-        assert!(matches!(configuration.providers["demo"].wire, Wire::Demo));
+        assert!(matches!(configuration.providers["demo"].api, Api::Demo));
         assert_eq!(configuration.roles.iter().count(), 1);
     }
 }
@@ -119,7 +119,7 @@ fn the_simple_variables_belong_to_the_provider_that_they_name() {
 }
 
 #[test]
-fn the_wires_of_those_who_are_known() {
+fn known_providers_have_their_apis() {
     let configuration = read(&[
         ("MODEL_PRIMARY", "anthropic:claude-sonnet-4-5, openai-responses:gpt-5, openai:gpt-5"),
         ("ANTHROPIC_API_KEY", "ant"),

@@ -36,11 +36,11 @@ impl Calls {
         let name = function.name.as_ref().map_or("", |name| name.as_str());
         let place = self.place(delta.index, id, name);
         let place = match place {
-            Place::At(place) => place,
-            Place::New(_) if self.list.len() >= MAX_CALLS => {
+            Slot::At(place) => place,
+            Slot::New(_) if self.list.len() >= MAX_CALLS => {
                 return Err(too_many_calls());
             }
-            Place::New(index) => {
+            Slot::New(index) => {
                 self.list.push(Call { index, ..Call::default() });
                 self.list.len() - 1
             }
@@ -61,19 +61,19 @@ impl Calls {
     }
 
     /// Which call a delta belongs to.
-    fn place(&self, index: Option<u64>, id: &str, name: &str) -> Place {
+    fn place(&self, index: Option<u64>, id: &str, name: &str) -> Slot {
         let next = self.list.iter().map(|call| call.index.saturating_add(1)).max().unwrap_or(0);
         match index {
             // The newest of that index: Gemini gives all calls of a reply the index 0, each whole, each with an id.
             Some(index) => match self.list.iter().enumerate().rfind(|(_, call)| call.index == index) {
-                Some((_, call)) if call.is_another(id, name) => Place::New(index),
-                Some((place, _)) => Place::At(place),
-                None => Place::New(index),
+                Some((_, call)) if call.is_another(id, name) => Slot::New(index),
+                Some((place, _)) => Slot::At(place),
+                None => Slot::New(index),
             },
             None => match self.list.iter().position(|call| !id.is_empty() && call.id == id) {
-                Some(place) => Place::At(place),
-                None if self.list.is_empty() || !id.is_empty() || !name.is_empty() => Place::New(next),
-                None => Place::At(self.last),
+                Some(place) => Slot::At(place),
+                None if self.list.is_empty() || !id.is_empty() || !name.is_empty() => Slot::New(next),
+                None => Slot::At(self.last),
             },
         }
     }
@@ -102,7 +102,7 @@ impl Calls {
     }
 }
 
-enum Place {
+enum Slot {
     At(usize),
     New(u64),
 }

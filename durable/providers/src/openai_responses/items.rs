@@ -21,7 +21,7 @@ pub struct Items(Vec<Item>);
 pub struct Item {
     index: u64,
     id: String,
-    pub kind: Kind,
+    pub kind: OutputKind,
     /// Something of it was told by deltas, so its end tells it no more.
     pub told: bool,
     /// The item as it came when it was complete.
@@ -29,7 +29,7 @@ pub struct Item {
 }
 
 #[derive(Debug, Default)]
-pub enum Kind {
+pub enum OutputKind {
     Message,
     Reasoning {
         /// Whether the provider can read it when it comes back: without its encrypted text it would look the item up,
@@ -116,26 +116,26 @@ impl Item {
     /// are kept.
     pub fn take(&mut self, item: &WireItem<'_>, raw: &RawValue, done: bool) -> usize {
         let known = match std::mem::take(&mut self.kind) {
-            Kind::Call(call) => call,
+            OutputKind::Call(call) => call,
             _ => ToolCall { call_id: String::new(), name: String::new(), arguments: String::new() },
         };
         self.kind = match item.kind.as_str() {
-            "message" => Kind::Message,
+            "message" => OutputKind::Message,
             "reasoning" => {
                 let readable = !item.encrypted_content.as_str().is_empty()
                     || item.content.as_ref().is_some_and(|content| !content.is_empty());
-                Kind::Reasoning { readable }
+                OutputKind::Reasoning { readable }
             }
             "function_call" => {
                 // At the end all is said again, and that is what counts.
                 let newer = |new: &str, old: String| if new.is_empty() { old } else { new.to_owned() };
-                Kind::Call(ToolCall {
+                OutputKind::Call(ToolCall {
                     call_id: newer(item.call_id.as_str(), known.call_id),
                     name: newer(item.name.as_str(), known.name),
                     arguments: newer(item.arguments.as_str(), known.arguments),
                 })
             }
-            _ => Kind::Other,
+            _ => OutputKind::Other,
         };
         if self.id.is_empty() {
             item.id.as_str().clone_into(&mut self.id);
@@ -149,27 +149,27 @@ impl Item {
 
     fn call(&self) -> Option<&ToolCall> {
         match &self.kind {
-            Kind::Call(call) => Some(call),
-            Kind::Message | Kind::Reasoning { .. } | Kind::Other => None,
+            OutputKind::Call(call) => Some(call),
+            OutputKind::Message | OutputKind::Reasoning { .. } | OutputKind::Other => None,
         }
     }
 
     fn call_id(&mut self) -> Option<&mut String> {
         match &mut self.kind {
-            Kind::Call(call) => Some(&mut call.call_id),
-            Kind::Message | Kind::Reasoning { .. } | Kind::Other => None,
+            OutputKind::Call(call) => Some(&mut call.call_id),
+            OutputKind::Message | OutputKind::Reasoning { .. } | OutputKind::Other => None,
         }
     }
 
     /// The item as it goes back; `came` is the call as the provider wrote it.
     fn written(&self, came: Option<&ToolCall>) -> Option<Written<'_>> {
-        let is_reasoning = matches!(self.kind, Kind::Reasoning { .. });
+        let is_reasoning = matches!(self.kind, OutputKind::Reasoning { .. });
         let own = |call| Written { is_reasoning: false, form: Form::Ours(InputItem::Call(call)) };
         match (&self.kind, &self.raw) {
-            (Kind::Reasoning { readable: false }, _) => None,
+            (OutputKind::Reasoning { readable: false }, _) => None,
             // What was cut, has no id, or is not what the API takes is told in our words.
-            (Kind::Call(call), None) => Some(own(call)),
-            (Kind::Call(call), Some(_)) if !acceptable::is_call(call) || came != Some(call) => {
+            (OutputKind::Call(call), None) => Some(own(call)),
+            (OutputKind::Call(call), Some(_)) if !acceptable::is_call(call) || came != Some(call) => {
                 Some(own(call))
             }
             (_, raw) => raw.as_deref().map(|raw| Written { is_reasoning, form: Form::Theirs(raw) }),

@@ -13,7 +13,7 @@ use wire::sse::SseEvent;
 
 use super::WIRE;
 use super::event::{Event, Response, UsageCounts, WireItem, WirePart};
-use super::items::{Items, Kind};
+use super::items::{Items, OutputKind};
 
 /// What has come of the reply.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ impl Reply {
             }
             "response.function_call_arguments.delta" => {
                 let item = self.items.at(event.output_index, event.item_id.as_str())?;
-                if let Kind::Call(call) = &mut item.kind {
+                if let OutputKind::Call(call) = &mut item.kind {
                     call.arguments.push_str(event.delta.as_str());
                     self.bytes += event.delta.as_str().len();
                 }
@@ -168,21 +168,21 @@ impl Reply {
         }
         let index = item.index();
         match item.kind {
-            Kind::Message => {
+            OutputKind::Message => {
                 for part in wire.content.iter().flatten() {
                     self.refused |= !part.refusal.as_str().is_empty();
                     self.tell_text(index, part.text.as_str(), events);
                     self.tell_text(index, part.refusal.as_str(), events);
                 }
             }
-            Kind::Reasoning { .. } => {
+            OutputKind::Reasoning { .. } => {
                 let parts = |list: &Option<Vec<WirePart<'_>>>| -> Vec<String> {
                     list.iter().flatten().map(|part| part.text.as_str().to_owned()).collect()
                 };
                 let told = [parts(&wire.summary), parts(&wire.content)].concat().join("\n\n");
                 self.tell_reasoning(&told, events);
             }
-            Kind::Call(_) | Kind::Other => {}
+            OutputKind::Call(_) | OutputKind::Other => {}
         }
         Ok(())
     }

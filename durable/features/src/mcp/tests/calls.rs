@@ -4,7 +4,7 @@ use super::*;
 use crate::mcp::message::VERSIONS;
 use crate::mcp::reply::MAX_BYTES;
 
-fn call(connection: &Connection) -> Result<Value, Failure> {
+fn call(connection: &Connection) -> Result<Value, McpError> {
     let result = block_on(connection.call("tools/call", &json!({"name": "t", "arguments": {}})))?;
     Ok(serde_json::from_str(result.get()).unwrap())
 }
@@ -81,7 +81,7 @@ fn session_ids_are_checked() {
             }
             says => says.unwrap_or(Says::Down),
         });
-        assert!(matches!(call(&case.connection()), Err(Failure::NotMcp(_))), "{bad:?}");
+        assert!(matches!(call(&case.connection()), Err(McpError::NotMcp(_))), "{bad:?}");
     }
 }
 
@@ -149,7 +149,7 @@ fn a_lost_session_is_opened_anew_once() {
         );
     }
     let case = Case::opening(|_| Says::status(404, "", ""));
-    assert_eq!(call(&case.connection()), Err(Failure::SessionLost(404)));
+    assert_eq!(call(&case.connection()), Err(McpError::SessionLost(404)));
     assert_eq!(case.server.methods().iter().filter(|method| *method == "tools/call").count(), 2);
 }
 
@@ -181,7 +181,7 @@ fn a_reply_that_was_cut_is_read_on_from_where_it_broke() {
 #[test]
 fn nothing_is_resumed_for_ever() {
     let case = Case::opening(|_| Says::stream("id: a\nretry: 99999999\ndata:\n\n"));
-    assert_eq!(call(&case.connection()), Err(Failure::Cut));
+    assert_eq!(call(&case.connection()), Err(McpError::Cut));
     assert_eq!(case.server.methods().iter().filter(|method| *method == "Get").count(), 5);
     assert_eq!(case.time.now_ms(), 5 * 30_000, "no server makes us wait longer");
 
@@ -189,7 +189,7 @@ fn nothing_is_resumed_for_ever() {
         Method::Get => Says::status(405, "", ""),
         _ => Says::stream("id: a\ndata:\n\n"),
     });
-    assert_eq!(call(&case.connection()), Err(Failure::Cut), "a server may have no such thing");
+    assert_eq!(call(&case.connection()), Err(McpError::Cut), "a server may have no such thing");
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn what_servers_ask_is_answered_and_bounded() {
     assert_eq!(answers[1].body["error"]["code"], -32601);
 
     let case = Case::opening(move |_| Says::stream(&asks(17)));
-    assert!(matches!(call(&case.connection()), Err(Failure::NotMcp(_))));
+    assert!(matches!(call(&case.connection()), Err(McpError::NotMcp(_))));
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn whoever_stops_waiting_says_so() {
     assert_eq!(case.last("notifications/cancelled").body["params"]["requestId"], 2);
     assert_eq!(case.last("notifications/cancelled").headers["mcp-session-id"], "s-1");
 
-    assert_eq!(call(&connection), Err(Failure::Silent(30_000, None)));
+    assert_eq!(call(&connection), Err(McpError::Silent(30_000, None)));
     case.server.methods();
     assert_eq!(case.last("notifications/cancelled").body["params"]["requestId"], 3);
 
@@ -258,7 +258,7 @@ fn progress_keeps_a_call_alive() {
     let reply =
         HttpReply { status: 200, headers: headers("text/event-stream", None), body: reads.boxed_local() };
     let silent = block_on(connection.read(None, 7, reply)).map(drop).unwrap_err();
-    assert_eq!(silent, Failure::Silent(30_000, Some("3 of 3, half".to_owned())));
+    assert_eq!(silent, McpError::Silent(30_000, Some("3 of 3, half".to_owned())));
     assert_eq!(case.time.now_ms(), 3 * 20_000 + 30_000);
     assert!(silent.told("docs").contains("the last it said was 3 of 3, half"));
 }
@@ -282,7 +282,7 @@ fn answers_are_bounded() {
     for body in [endless, ":\n".repeat(3 << 20), noise.repeat(10_001)] {
         let case = Case::opening(move |_| Says::stream(&body));
         let failure = call(&case.connection()).unwrap_err();
-        assert!(matches!(failure, Failure::TooLarge | Failure::NotMcp(_)), "{failure:?}");
+        assert!(matches!(failure, McpError::TooLarge | McpError::NotMcp(_)), "{failure:?}");
         assert!(case.server.asked.borrow().len() < 10);
     }
 }

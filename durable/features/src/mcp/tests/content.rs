@@ -1,5 +1,5 @@
 use super::*;
-use crate::mcp::content::{Contents, MAX_TOLD_BYTES, Page, Prompt, ToolResult, cut};
+use crate::mcp::content::{Contents, ListPage, MAX_TOLD_BYTES, Prompt, ToolResult, cut};
 
 fn told(result: &Value) -> String {
     serde_json::from_value::<ToolResult>(result.clone()).unwrap().told()
@@ -41,13 +41,13 @@ fn what_is_structured_is_said_once() {
 #[test]
 fn lists_resources_and_prompts_are_text() {
     let page = json!({"resources": [{"uri": "a://1", "name": "one"}], "nextCursor": "p\n2"});
-    let page: Page = serde_json::from_value(page).unwrap();
+    let page: ListPage = serde_json::from_value(page).unwrap();
     assert_eq!(page.told(), "a://1 one\n[there are more: call again with the cursor \"p\\n2\"]");
     let arguments = json!([{"name": "city", "required": true}, {"name": "when"}]);
     let page = json!({"prompts": [{"name": "weather", "description": "asks", "arguments": arguments}]});
-    let page: Page = serde_json::from_value(page).unwrap();
+    let page: ListPage = serde_json::from_value(page).unwrap();
     assert_eq!(page.told(), "weather (city, when?): asks");
-    let page: Page = serde_json::from_value(json!({"resourceTemplates": []})).unwrap();
+    let page: ListPage = serde_json::from_value(json!({"resourceTemplates": []})).unwrap();
     assert_eq!(page.told(), "(there are none)");
     let contents = json!({"contents": [{"uri": "a://1", "mimeType": "text/plain", "text": "x"}, {"uri": "a://2", "blob": "AAAA"}]});
     let contents: Contents = serde_json::from_value(contents).unwrap();

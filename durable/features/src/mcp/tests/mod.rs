@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 pub use super::config::{Auth, McpServers, Server, ToolWords};
 pub use super::connection::Connection;
-pub use super::failure::Failure;
+pub use super::error::McpError;
 pub use super::known::Known;
 pub use super::port::{McpPorts, Spawn};
 pub use engine::ports::Clock;

@@ -15,7 +15,7 @@ fn token(text: &str, expires_in: u64) -> Says {
     Says::json(&json!({"access_token": text, "token_type": "Bearer", "expires_in": expires_in}))
 }
 
-fn call(connection: &Connection) -> Result<String, Failure> {
+fn call(connection: &Connection) -> Result<String, McpError> {
     block_on(connection.call("tools/call", &json!({}))).map(|result| result.get().to_owned())
 }
 
@@ -79,7 +79,7 @@ fn a_token_that_is_refused_is_replaced_once() {
         _ => Says::status(401, "", ""),
     });
     let refused = call(&case.connection_with(client_credentials())).unwrap_err();
-    assert_eq!(refused, Failure::Unauthorized("it answered 401".to_owned()));
+    assert_eq!(refused, McpError::Unauthorized("it answered 401".to_owned()));
     assert_eq!(tokens_asked(&case), 2);
 
     let case = Case::new(|_| Says::status(401, "", ""));

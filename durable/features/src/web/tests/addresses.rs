@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::*;
+use wire::http::Method;
 
 #[derive(Deserialize)]
 struct Address {

@@ -99,7 +99,7 @@ fn hostile_pages() {
     ] {
         let url = format!("https://example.com/{}", "long/".repeat(400));
         // As it is read: in pieces, and no further than is told.
-        let mut reader = Reader::new(Kind::Html, &url, Window::new(0, page::MAX_TOLD_BYTES));
+        let mut reader = Reader::new(PageFormat::Html, &url, Window::new(0, page::MAX_TOLD_BYTES));
         for piece in page.as_bytes().chunks(16_384) {
             reader.feed(std::str::from_utf8(piece).unwrap());
             if reader.window.is_full {

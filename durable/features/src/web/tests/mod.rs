@@ -10,7 +10,7 @@ use futures::FutureExt;
 use serde_json::{Value, json};
 
 use super::guard::{Guard, is_public};
-use super::reader::{Kind, MediaType, Reader, Window};
+use super::reader::{MediaType, PageFormat, Reader, Window};
 use super::testing::{Answer, BROWSER, FakeWeb, Hurried, Piece, config, unreachable};
 use super::*;
 use crate::tests::At;

@@ -114,7 +114,7 @@ fn character_sets() {
         (b"<meta charset=>", "utf-8"),
         (b"", "utf-8"),
     ] {
-        assert_eq!(MediaType::parse("text/html").charset(Kind::Html, start), expected, "{start:?}");
+        assert_eq!(MediaType::parse("text/html").charset(PageFormat::Html, start), expected, "{start:?}");
     }
     // Characters that two reads share.
     let pieces: Vec<Piece> = "grüße".as_bytes().chunks(1).map(|byte| Piece::Bytes(byte.to_vec())).collect();

@@ -5,7 +5,7 @@ use wire::http::Unreachable;
 
 /// Why there is no result. What a server said is redacted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum McpError {
     Unreachable,
     /// Nothing was heard for so many milliseconds, after this much progress.
     Silent(u64, Option<String>),
@@ -23,36 +23,38 @@ pub enum Failure {
     Refused(i64, String),
 }
 
-impl Failure {
+impl McpError {
     /// In words that the model can act on.
     pub fn told(&self, server: &str) -> String {
         let gone = "go on without it, or try again later";
         let unknown = "the result is unknown, and the call may have taken effect";
         match self {
-            Failure::Unreachable => format!("the MCP server {server} could not be reached; {gone}"),
-            Failure::Silent(ms, progress) => {
+            McpError::Unreachable => format!("the MCP server {server} could not be reached; {gone}"),
+            McpError::Silent(ms, progress) => {
                 let last = progress.as_ref().map(|last| format!(" (the last it said was {last})"));
                 let last = last.unwrap_or_default();
                 format!("the MCP server {server} did not answer for {ms} ms{last}; {unknown}")
             }
-            Failure::Cut => format!("the MCP server {server} closed the connection early; {unknown}"),
-            Failure::TooLarge => {
+            McpError::Cut => format!("the MCP server {server} closed the connection early; {unknown}"),
+            McpError::TooLarge => {
                 format!(
                     "the answer of the MCP server {server} is larger than {MAX_BYTES} bytes; ask it for less"
                 )
             }
-            Failure::NotMcp(what) => format!("the MCP server {server} gave no proper answer: {what}; {gone}"),
-            Failure::Unauthorized(what) => format!(
+            McpError::NotMcp(what) => {
+                format!("the MCP server {server} gave no proper answer: {what}; {gone}")
+            }
+            McpError::Unauthorized(what) => format!(
                 "the MCP server {server} does not let this service in ({what}); only its operator can change that"
             ),
-            Failure::Status(status, said) if said.is_empty() => {
+            McpError::Status(status, said) if said.is_empty() => {
                 format!("the MCP server {server} answered {status}; {gone}")
             }
-            Failure::Status(status, said) => format!("the MCP server {server} answered {status}: {said}"),
-            Failure::SessionLost(status) => {
+            McpError::Status(status, said) => format!("the MCP server {server} answered {status}: {said}"),
+            McpError::SessionLost(status) => {
                 format!("the MCP server {server} answered {status} and keeps no session; {gone}")
             }
-            Failure::Refused(code, said) => {
+            McpError::Refused(code, said) => {
                 format!("the MCP server {server} refused the call: {said} (error {code})")
             }
         }
@@ -61,29 +63,29 @@ impl Failure {
     /// A word for the operator's telemetry.
     pub fn code(&self) -> &'static str {
         match self {
-            Failure::Unreachable => "mcp_unreachable",
-            Failure::Silent(..) => "mcp_silent",
-            Failure::Cut => "mcp_cut",
-            Failure::TooLarge => "mcp_too_large",
-            Failure::NotMcp(_) => "mcp_protocol",
-            Failure::Unauthorized(_) => "mcp_unauthorized",
-            Failure::Status(..) | Failure::SessionLost(_) => "mcp_status",
-            Failure::Refused(..) => "mcp_refused",
+            McpError::Unreachable => "mcp_unreachable",
+            McpError::Silent(..) => "mcp_silent",
+            McpError::Cut => "mcp_cut",
+            McpError::TooLarge => "mcp_too_large",
+            McpError::NotMcp(_) => "mcp_protocol",
+            McpError::Unauthorized(_) => "mcp_unauthorized",
+            McpError::Status(..) | McpError::SessionLost(_) => "mcp_status",
+            McpError::Refused(..) => "mcp_refused",
         }
     }
 }
 
-impl From<Unreadable> for Failure {
+impl From<Unreadable> for McpError {
     fn from(unreadable: Unreadable) -> Self {
         match unreadable {
-            Unreadable::TooLarge => Failure::TooLarge,
-            Unreadable::NotJson => Failure::NotMcp("it is not JSON-RPC".to_owned()),
+            Unreadable::TooLarge => McpError::TooLarge,
+            Unreadable::NotJson => McpError::NotMcp("it is not JSON-RPC".to_owned()),
         }
     }
 }
 
-impl From<Unreachable> for Failure {
+impl From<Unreachable> for McpError {
     fn from(Unreachable: Unreachable) -> Self {
-        Failure::Unreachable
+        McpError::Unreachable
     }
 }
