@@ -1,4 +1,4 @@
-//! What the file tools do.
+//! The operations of the file tools.
 
 use std::num::NonZeroUsize;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use engine::ports::{ToolContext, ToolError};
 use engine::versions::Seen;
 use wire::protocol::workspaces_beside;
 
-/// The files of one thread, as one call of one level sees them.
+/// The workspace of one call.
 pub(super) struct Workspace {
     files: Rc<dyn Files>,
     root: Rc<str>,
@@ -22,7 +22,7 @@ pub(super) struct Workspace {
     operation_id: Rc<str>,
 }
 
-/// A path that was checked, and the key that it stands for.
+/// A checked path, and its key.
 struct Location {
     path: String,
     key: String,
@@ -55,10 +55,7 @@ impl Workspace {
             Some(Err(_)) => Ok(format!("{:?} is not text; it has {} bytes", location.path, info.bytes)),
             None => {
                 let limit = MAX_FILE_BYTES;
-                Ok(format!(
-                    "{:?} has {} bytes, more than can be read here ({limit})",
-                    location.path, info.bytes
-                ))
+                Ok(format!("{:?} has {} bytes, more than the limit of {limit}", location.path, info.bytes))
             }
         }
     }
@@ -79,7 +76,7 @@ impl Workspace {
         let EditArguments { path, old_text, new_text, replace_all } = arguments;
         let location = self.location(path)?;
         if old_text.is_empty() || old_text == new_text {
-            return Err(told("old_text must not be empty, and new_text must be another text"));
+            return Err(told("old_text must not be empty, and new_text must differ from it"));
         }
         let Some((info, body)) = self.files.read(&location.key, MAX_FILE_BYTES).await? else {
             return Err(self.absent(&location));
@@ -99,11 +96,11 @@ impl Workspace {
         let count = text.matches(&old_text).count();
         match count {
             0 => {
-                return Err(told(&format!("old_text does not stand in {:?} as it was given", location.path)));
+                return Err(told(&format!("old_text was not found in {:?}", location.path)));
             }
             2.. if !replace_all => {
                 let why = "give more of the text around it, or set replace_all";
-                return Err(told(&format!("old_text stands {count} times in {:?}: {why}", location.path)));
+                return Err(told(&format!("old_text occurs {count} times in {:?}: {why}", location.path)));
             }
             _ => {}
         }
@@ -125,7 +122,7 @@ impl Workspace {
         };
         let files = self.files.list(&prefix).await?;
         if files.is_empty() {
-            return Ok("there are no files here".to_owned());
+            return Ok("there are no files".to_owned());
         }
         let mut list = String::new();
         for (at, file) in files.iter().enumerate() {
@@ -151,12 +148,12 @@ impl Workspace {
             }
             self.files.delete(&location.key).await?;
         }
-        // Gone already is what was asked for: a call that is made again after an interruption ends the same.
+        // A missing file counts as deleted, so a call repeated after an interruption succeeds.
         self.seen.saw(&location.path, None);
         Ok(format!("{:?} is deleted", location.path))
     }
 
-    /// Checks a path: the one door to a key.
+    /// Checks a path and makes its key. Every key comes from here.
     fn location(&self, path: String) -> Result<Location, ToolError> {
         check(&path).map_err(ToolError)?;
         Ok(Location { key: format!("{}{path}", self.root), path })
@@ -178,7 +175,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Whether this very call has written what is there: it was interrupted before its result was known.
+    /// Whether this call wrote the present file before an interruption lost its result.
     fn is_ours(&self, info: &FileInfo) -> bool {
         info.operation.as_deref() == Some(&*self.operation_id)
     }
@@ -193,8 +190,8 @@ impl Workspace {
     }
 }
 
-/// Whether a file of so many bytes fits into its workspace, or why not. The first file of a named workspace is what makes
-/// it, and so many of those may be.
+/// Checks that a file of this size fits into its workspace. The first file of a named workspace creates the workspace,
+/// so this also checks the limit of named workspaces.
 pub async fn room(
     files: &dyn Files,
     root: &str,
@@ -211,12 +208,12 @@ pub async fn room(
     Ok(has_room(&known, key, bytes))
 }
 
-/// Whether a file of so many bytes fits into its workspace, in the location of the one of that key or beside the others.
+/// Checks that a file of this size fits into its workspace, replacing the file of that key or beside the others.
 pub(super) fn has_room(files: &[FileInfo], key: &str, bytes: usize) -> Result<(), String> {
     let others = files.iter().filter(|file| file.key != key);
     let (count, taken) = others.fold((0, 0_u64), |(count, taken), file| (count + 1, taken + file.bytes));
     if count >= MAX_FILES {
-        return Err(format!("the workspace is full: it may have {MAX_FILES} files, delete some"));
+        return Err(format!("the workspace is full: the limit is {MAX_FILES} files, delete some"));
     }
     match taken.saturating_add(bytes as u64) > MAX_WORKSPACE_BYTES {
         true => Err(format!(
@@ -226,7 +223,7 @@ pub(super) fn has_room(files: &[FileInfo], key: &str, bytes: usize) -> Result<()
     }
 }
 
-/// So many lines of a text as one result takes, as data. What is missing is said in a last line, with where to read on.
+/// The lines of a text that fit into one result, as data. A last line names the missing part and where to read on.
 fn piece(path: &str, text: &str, from: usize, lines: Option<usize>) -> String {
     let marked = |text: &str| format!("{IS_DATA}\n{}", verbatim("file_content", ("path", path), text));
     if from == 1 && lines.is_none() && text.len() <= MAX_TOLD_BYTES {
@@ -270,14 +267,11 @@ fn edited(location: &Location, count: Option<usize>) -> String {
 }
 
 fn unread(location: &Location) -> ToolError {
-    told(&format!("{:?} is there and was not read here: read it first, nothing was changed", location.path))
+    told(&format!("{:?} exists, and you have not read it: read it first; nothing was changed", location.path))
 }
 
 fn changed(location: &Location) -> ToolError {
-    told(&format!(
-        "{:?} has changed since it was read here: read it again, nothing was changed",
-        location.path
-    ))
+    told(&format!("{:?} has changed since you read it: read it again; nothing was changed", location.path))
 }
 
 fn told(text: &str) -> ToolError {

@@ -1,8 +1,7 @@
-//! The token of a server: one that the operator was given, or one of OAuth 2.1's client credentials, fetched once for
-//! all calls that wait for it.
-//!
-//! Where tokens come from is configuration. What a server says of its authorization servers (RFC 9728) is not followed:
-//! our secret goes to no address that somebody else names.
+//! The token of a server: a fixed one from the configuration, or one by OAuth 2.1 client credentials, which one request
+//! fetches for all waiting calls.
+//! The configuration names the token endpoint. The client ignores the authorization servers that a server announces
+//! (RFC 9728), so our secret goes only to a configured address.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,16 +16,16 @@ use super::port::McpPorts;
 use wire::http::HttpRequest;
 use wire::redact::Secret;
 
-/// The largest answer of a token endpoint; a token itself is a header of every request.
+/// The largest reply of a token endpoint, and the longest token, which each request carries in a header.
 const MAX_ANSWER: usize = 64 * 1024;
 const MAX_TOKEN: usize = 16 * 1024;
-/// How long a token is taken for good that says nothing of its end, how long at most, and how much earlier it is
-/// replaced: clocks differ, and a request takes its time.
+/// The lifetime of a token without `expires_in`, the longest lifetime, and how much earlier the client replaces a
+/// token: clocks differ, and requests take time.
 const UNSAID_S: u64 = 300;
 const LONGEST_S: u64 = 24 * 60 * 60;
 const SKEW_S: u64 = 30;
 
-/// Held by whoever fetches a token.
+/// The call that fetches a token holds the lock.
 #[derive(Debug, Default)]
 pub struct Authorization(Mutex<()>);
 
@@ -44,7 +43,7 @@ struct Denied {
 }
 
 impl Authorization {
-    /// The token for the next request, if the server wants one.
+    /// The token for the next request, if the server needs one.
     pub async fn token(&self, server: &Server, ports: &McpPorts) -> Result<Option<Secret>, McpError> {
         let known = || known_token(server, ports);
         match (&server.auth, known()) {
@@ -66,7 +65,7 @@ impl Authorization {
     }
 }
 
-/// The token that is there without asking anybody.
+/// The token that needs no request.
 pub fn known_token(server: &Server, ports: &McpPorts) -> Option<Secret> {
     match &server.auth {
         Auth::None => None,
@@ -75,7 +74,8 @@ pub fn known_token(server: &Server, ports: &McpPorts) -> Option<Secret> {
     }
 }
 
-/// What asks for a token: `client_secret_basic`, which every server must know, for this server alone (RFC 8707).
+/// The request for a token: `client_secret_basic`, which every server must support, with this server as its resource
+/// (RFC 8707).
 fn token_request(server: &Server) -> Option<HttpRequest> {
     let Auth::ClientCredentials { token_url, client_id, client_secret, scope } = &server.auth else {
         return None;
@@ -111,7 +111,7 @@ async fn granted(request: HttpRequest, timeout_ms: u64, ports: &McpPorts) -> Res
     let (status, body) = ports.within(timeout_ms, answer).await.unwrap_or(Err(refused("did not answer")))?;
     if status != 200 {
         let Denied { error } = serde_json::from_slice(&body).unwrap_or_default();
-        // The words of RFC 6749 and nothing else: what a server repeats of a request may be our secret.
+        // Quotes only an error code in the form of RFC 6749, because a server's text may repeat our secret.
         let word = error.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') && error.len() < 40;
         return Err(refused(&format!("answered {status} {}", if word { error } else { String::new() })));
     }

@@ -1,7 +1,7 @@
-//! A server as one run of a turn talks to it: one session, opened when it is first needed and ended with the run.
-//!
-//! A request is made once. It is made again only where the server says that it did not take it (a session that is gone,
-//! a token that is old), and a reply that was cut is read on from where it broke, never asked for anew.
+//! A connection to a server during one run of a turn. It has one session, which opens with the first request and ends
+//! with the run.
+//! The client sends a request once. It repeats a request only if the server has refused it (lost session, expired
+//! token). It resumes a cut reply from its last event and does not repeat the request.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -25,15 +25,15 @@ use wire::http::{HttpReply, HttpRequest, Method, Unreachable};
 use wire::redact::Secret;
 use wire::redact::redacted;
 
-/// How often a reply that was cut is read on, and how long a server may ask us to wait before that.
+/// How often the client resumes a cut reply, its default wait, and the longest wait that a server may ask for.
 const MAX_RESUMPTIONS: usize = 5;
 const RESUME_MS: u64 = 1_000;
 const MAX_RESUME_MS: u64 = 30_000;
-/// How many requests of its own a server may make while it answers one of ours.
+/// The most requests of a server during one of ours.
 const MAX_ASKED: usize = 16;
 /// The longest session id.
 const MAX_SESSION: usize = 1_024;
-/// How much of a refusal is read.
+/// The most bytes of a refusal that the client reads.
 const MAX_REFUSAL: usize = 4_096;
 
 /// A server, and the session with it.
@@ -42,12 +42,12 @@ pub struct Connection {
     pub(super) ports: McpPorts,
     authorization: Authorization,
     session: RefCell<Option<Rc<Session>>>,
-    /// Held by whoever opens the session.
+    /// The call that opens the session holds the lock.
     opening: Mutex<()>,
     next_id: Cell<u64>,
 }
 
-/// What was agreed on.
+/// The result of the initialization.
 pub struct Session {
     id: Option<String>,
     version: &'static str,
@@ -55,7 +55,7 @@ pub struct Session {
 }
 
 impl Connection {
-    /// To a server that is not asked yet.
+    /// Makes a connection without a request.
     pub fn new(server: Rc<Server>, ports: McpPorts) -> Rc<Self> {
         Rc::new(Connection {
             server,
@@ -67,12 +67,12 @@ impl Connection {
         })
     }
 
-    /// Makes a request, in the session that there is or in a new one.
+    /// Sends a request in the open session, or opens one.
     pub async fn call(&self, method: &str, params: &impl Serialize) -> Result<Box<RawValue>, McpError> {
         self.call_with(method, &|_| params).await
     }
 
-    /// The same with parameters that know the request's id.
+    /// Sends a request whose parameters depend on its id.
     async fn call_with<P: Serialize>(
         &self,
         method: &str,
@@ -95,7 +95,7 @@ impl Connection {
         parsed(&self.call_with("tools/call", &params).await?)
     }
 
-    /// The session, which is opened where there is none.
+    /// The session. Opens one if there is none.
     pub async fn opened(&self) -> Result<Rc<Session>, McpError> {
         let present = || self.session.borrow().clone();
         if let Some(session) = present() {
@@ -112,7 +112,7 @@ impl Connection {
         if let Some(id) = &session_id
             && (id.is_empty() || id.len() > MAX_SESSION || !id.bytes().all(|byte| byte.is_ascii_graphic()))
         {
-            return Err(McpError::NotMcp("its session id is not one".to_owned()));
+            return Err(McpError::NotMcp("its session id is invalid".to_owned()));
         }
         let result = self.read(None, id, reply).await?;
         let Initialized { protocol_version, capabilities } = parsed(&result)?;
@@ -148,7 +148,7 @@ impl Connection {
         params: &impl Fn(u64) -> P,
     ) -> Result<Box<RawValue>, McpError> {
         let id = self.id();
-        // Whoever stops waiting, be it this function, the turn's end or the call's timeout, says so.
+        // If this function, the turn's end or the call's timeout drops the request, `open` cancels it.
         let open = Open { connection: self, session, id, answered: Cell::new(false) };
         let body = message::request(id, method, &params(id));
         let result = match self.sent(Some(session), Method::Post, body, None).await {
@@ -159,8 +159,7 @@ impl Connection {
         result
     }
 
-    /// Sends a message and waits for the headers of its answer. A token that the server does not take any more is
-    /// replaced once.
+    /// Sends a message and waits for the headers of its reply. Replaces a refused token once.
     async fn sent(
         &self,
         session: Option<&Session>,
@@ -186,7 +185,7 @@ impl Connection {
         match reply.status {
             200..=299 => Ok(reply),
             401 | 403 => Err(McpError::Unauthorized(format!("it answered {}", reply.status))),
-            // 404 is what the protocol wants; 400 is what some servers say of a session that they have forgotten.
+            // The protocol requires 404 for a forgotten session, but some servers send 400.
             status @ (400 | 404) if has_session => Err(McpError::SessionLost(status)),
             status => Err(McpError::Status(status, self.refusal(&mut reply).await)),
         }
@@ -221,7 +220,7 @@ impl Connection {
         HttpRequest { method, url: self.server.url.clone(), headers, body }
     }
 
-    /// What a server says in a refusal, as much of it as comes soon.
+    /// Reads the beginning of a refusal.
     async fn refusal(&self, reply: &mut HttpReply) -> String {
         let mut body = Vec::new();
         let read = async {
@@ -240,7 +239,7 @@ impl Connection {
         redacted(&self.hidden(said))
     }
 
-    /// Reads an answer to its end, over as many connections as the server wants.
+    /// Reads a whole response, over several connections if the server closes them.
     pub(super) async fn read(
         &self,
         session: Option<&Rc<Session>>,
@@ -252,7 +251,9 @@ impl Connection {
         for resumed in 0..=MAX_RESUMPTIONS {
             let Some(mut reader) = Reader::new(id, reply.header("content-type").unwrap_or_default()) else {
                 let status = reply.status;
-                return Err(McpError::NotMcp(format!("a {status} that is neither JSON nor an event stream")));
+                return Err(McpError::NotMcp(format!(
+                    "status {status} with neither JSON nor an event stream"
+                )));
             };
             if let Some(answer) = self.listen(session, &mut reader, &mut reply, &mut asked).await? {
                 return answer.map_err(|RpcError { code, message }| {
@@ -265,7 +266,7 @@ impl Connection {
             let session = session.map(Rc::as_ref);
             reply = match self.sent(session, Method::Get, Vec::new(), Some(after)).await {
                 Ok(reply) => reply,
-                // The request was taken, so it is not made again in another session.
+                // The server has accepted the request, so the client does not repeat it in a new session.
                 Err(McpError::SessionLost(_) | McpError::Status(..)) => break,
                 Err(failure) => return Err(failure),
             };
@@ -273,7 +274,7 @@ impl Connection {
         Err(McpError::Cut)
     }
 
-    /// Reads one connection's part of an answer; none where it ended without the answer.
+    /// Reads one connection's part of a response; none if the connection ended before the response.
     async fn listen(
         &self,
         session: Option<&Rc<Session>>,
@@ -302,7 +303,7 @@ impl Connection {
                 match heard {
                     ServerMessage::Answer(answer) => return Ok(Some(answer)),
                     ServerMessage::Progress(made) => {
-                        // A server that goes on is not silent. What bounds the call is the tool's own time.
+                        // Progress renews the patience. The tool's timeout bounds the call.
                         patience = self.ports.clock.sleep(timeout_ms);
                         progress = Some(self.hidden(described(&made)));
                     }
@@ -310,7 +311,7 @@ impl Connection {
                     ServerMessage::Asked { id, method } => {
                         *asked += 1;
                         if *asked > MAX_ASKED {
-                            return Err(McpError::NotMcp("it asks without end".to_owned()));
+                            return Err(McpError::NotMcp("it sends too many requests".to_owned()));
                         }
                         self.tell(session.map(Rc::as_ref), message::answer(&id, &method));
                     }
@@ -322,20 +323,20 @@ impl Connection {
         }
     }
 
-    /// Sends what needs no answer, with the token that is there.
+    /// Sends a message without waiting for a reply, with the known token.
     fn tell(&self, session: Option<&Session>, body: Vec<u8>) {
         let token = known_token(&self.server, &self.ports);
         self.post_and_forget(self.http(session, Method::Post, body, None, token.as_ref()));
     }
 
     fn post_and_forget(&self, request: HttpRequest) {
-        // It may outlive the connection.
+        // The task may outlive the connection.
         let (ports, timeout_ms) = (self.ports.clone(), self.server.timeout_ms);
         let task = async move { drop(ports.within(timeout_ms, ports.http.send(request.into())).await) };
         self.ports.tasks.spawn(task.boxed_local());
     }
 
-    /// The text without what only the operator knows, whoever repeats it.
+    /// Removes our secrets from a text.
     pub fn hidden(&self, text: String) -> String {
         let token = known_token(&self.server, &self.ports);
         let secret = match &self.server.auth {
@@ -349,7 +350,7 @@ impl Connection {
 }
 
 impl Drop for Connection {
-    /// A session that was opened is ended, which servers may refuse.
+    /// Ends an open session. Servers may refuse that.
     fn drop(&mut self) {
         let Some(session) = self.session.take().filter(|session| session.id.is_some()) else { return };
         let token = known_token(&self.server, &self.ports);
@@ -357,7 +358,7 @@ impl Drop for Connection {
     }
 }
 
-/// A request that is not answered yet. Whoever drops it before that cancels it.
+/// An unanswered request. Dropping it cancels the request.
 struct Open<'a> {
     connection: &'a Connection,
     session: &'a Session,
@@ -368,18 +369,18 @@ struct Open<'a> {
 impl Drop for Open<'_> {
     fn drop(&mut self) {
         if !self.answered.get() {
-            let params = json!({"requestId": self.id, "reason": "nobody waits for it any more"});
+            let params = json!({"requestId": self.id, "reason": "the call was abandoned"});
             let cancelled = message::notification("notifications/cancelled", Some(&params));
             self.connection.tell(Some(self.session), cancelled);
         }
     }
 }
 
-/// What a result says, as the type that it must have.
+/// Reads a result as its expected type.
 pub fn parsed<T: DeserializeOwned>(result: &RawValue) -> Result<T, McpError> {
-    // The error names a place and a type, and could repeat a value.
+    // The error names a position and a type, and may repeat a value.
     serde_json::from_str(result.get()).map_err(|error| {
-        McpError::NotMcp(format!("its result is not as expected: {}", redacted(&error.to_string())))
+        McpError::NotMcp(format!("its result has an unexpected shape: {}", redacted(&error.to_string())))
     })
 }
 

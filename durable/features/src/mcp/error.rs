@@ -1,30 +1,30 @@
-//! Why a request has no result, for the model, for the operator's log, and in one word for telemetry.
+//! Errors of MCP requests, with a text for the model and the operator's log, and a code for telemetry.
 
 use super::reply::{MAX_BYTES, Unreadable};
 use wire::http::Unreachable;
 
-/// Why there is no result. What a server said is redacted.
+/// Why a request failed. Texts of a server are redacted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpError {
     Unreachable,
-    /// Nothing was heard for so many milliseconds, after this much progress.
+    /// The server was silent for this many milliseconds, after this progress.
     Silent(u64, Option<String>),
-    /// The connection ended before the answer, and could not be resumed.
+    /// The connection ended before the response and could not be resumed.
     Cut,
     TooLarge,
-    /// What came is not MCP.
+    /// The response violates MCP.
     NotMcp(String),
     Unauthorized(String),
     /// The server answered with this status.
     Status(u16, String),
-    /// The server does not know the session any more.
+    /// The server has forgotten the session.
     SessionLost(u16),
     /// A JSON-RPC error.
     Refused(i64, String),
 }
 
 impl McpError {
-    /// In words that the model can act on.
+    /// A text that tells the model what to do.
     pub fn told(&self, server: &str) -> String {
         let gone = "go on without it, or try again later";
         let unknown = "the result is unknown, and the call may have taken effect";
@@ -42,10 +42,10 @@ impl McpError {
                 )
             }
             McpError::NotMcp(what) => {
-                format!("the MCP server {server} gave no proper answer: {what}; {gone}")
+                format!("the MCP server {server} sent an invalid response: {what}; {gone}")
             }
             McpError::Unauthorized(what) => format!(
-                "the MCP server {server} does not let this service in ({what}); only its operator can change that"
+                "the MCP server {server} refuses this service's credentials ({what}); only the operator can change that"
             ),
             McpError::Status(status, said) if said.is_empty() => {
                 format!("the MCP server {server} answered {status}; {gone}")
@@ -60,7 +60,7 @@ impl McpError {
         }
     }
 
-    /// A word for the operator's telemetry.
+    /// The code for the operator's telemetry.
     pub fn code(&self) -> &'static str {
         match self {
             McpError::Unreachable => "mcp_unreachable",

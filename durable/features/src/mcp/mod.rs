@@ -1,9 +1,8 @@
 //! The client of MCP servers (Model Context Protocol, Streamable HTTP): their tools, resources and prompts as tools.
-//!
-//! Which servers there are, and who may have them, is configuration (`config`); nothing is taken from a request. What a
-//! server says is bounded (`reply`, `offer`, `content`) and can only narrow what its tools may do. `connection` speaks
-//! the protocol over its ports (`port`); a turn that goes on finds its tools by what its entry 0 froze, and asks no server
-//! what it offers.
+//! The configuration (`config`) alone decides which servers exist and which users have them. The client bounds all data
+//! of a server (`reply`, `offer`, `content`), and a server can only restrict its tools further. `connection` implements
+//! the protocol over its ports (`port`). A resumed turn finds its tools in the frozen entry 0 and lists no server
+//! again.
 
 mod authorization;
 pub mod config;

@@ -29,7 +29,7 @@ enum What {
 }
 
 impl McpTool {
-    /// The tool of this declaration; none where a server has no such thing.
+    /// The tool of a declaration; none for an unknown name.
     pub fn new(spec: &ToolSpec, connection: &Rc<Connection>) -> Option<Self> {
         let what = match &spec.mcp_tool {
             Some(name) => What::Call(name.clone()),
@@ -48,8 +48,8 @@ impl Tool for McpTool {
     fn run(&self, arguments: &str, _: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
         let (connection, what) = (Rc::clone(&self.connection), self.what.clone());
         let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
-        // As a person is shown them: a member that stands there twice, or a number that no double holds, is one thing to
-        // us and could be another to the server.
+        // Rewrites the arguments in the form that a person approves: a duplicate member or a number beyond a double
+        // could otherwise mean something else to the server.
         let arguments = serde_json::from_str::<Value>(arguments).and_then(|value| to_raw_value(&value));
         async move {
             let arguments = arguments.map_err(|error| ToolError(format!("invalid arguments: {error}")))?;
@@ -84,7 +84,7 @@ async fn carried_out(
         Reading::ListResources => {
             let resources: ListPage = parsed(&connection.call("resources/list", &arguments).await?)?;
             let templates = connection.call("resources/templates/list", &json!({})).await;
-            // Many servers have none, and refuse the question.
+            // Many servers have no templates and refuse the request.
             let templates =
                 templates.and_then(|page| parsed::<ListPage>(&page)).ok().filter(ListPage::has_some);
             let more = templates.map(|page| format!("\nTemplates of addresses:\n{}", page.told()));

@@ -8,7 +8,7 @@ use futures::future::{LocalBoxFuture, ready};
 use crate::projects::item::{Item, ItemKind};
 use crate::projects::{Projects, ProjectsError};
 
-/// Items in memory, with a storage that can be down.
+/// Items in memory. A test can take the storage down.
 #[derive(Default)]
 pub struct InMemory {
     pub items: RefCell<Vec<Item>>,

@@ -1,4 +1,4 @@
-//! What the tools of the project domain do that write.
+//! The project tools that write.
 
 use std::rc::Rc;
 
@@ -14,13 +14,13 @@ use crate::projects::item::{
 use crate::projects::{Projects, ProjectsError};
 use engine::ports::{Clock, ToolContext, ToolError};
 
-/// How often a change is made again that somebody else came before.
+/// How often a change is retried after a concurrent change.
 const ATTEMPTS: u32 = 3;
 
-/// Where one call works.
+/// The context of one call.
 pub(super) struct Desk {
     pub(super) projects: Rc<dyn Projects>,
-    /// The call, named so that no other thread has one of this name.
+    /// The name of the call, unique across threads.
     operation: String,
     clock: Rc<dyn Clock>,
 }
@@ -107,7 +107,7 @@ impl Desk {
         Desk { projects, operation, clock: Rc::clone(&context.clock) }
     }
 
-    /// A new item, named by the operation that makes it: made again, it is the same.
+    /// Makes a new item with an id from its operation. A repeated operation makes the same item.
     fn item(&self, kind: ItemKind, number: usize, project_id: Option<&str>, title: &str, body: Body) -> Item {
         let now = self.clock.now_ms();
         Item {
@@ -123,13 +123,13 @@ impl Desk {
         }
     }
 
-    /// Refuses what would be more than there may be, unless this very operation made it before.
+    /// Refuses an item beyond the limit, unless this operation has already made it.
     async fn has_room(&self, item: &Item, more: usize) -> Result<(), ToolError> {
         let there = self.projects.list(item.kind, item.project_id.as_deref()).await.map_err(failed)?;
         let again = there.iter().any(|known| known.id == item.id);
         let most = item.kind.most();
         match !again && there.len() + more > most {
-            true => refused(format!("there may be {most} {}s at most", item.kind.as_str())),
+            true => refused(format!("the limit is {most} {}s", item.kind.as_str())),
             false => Ok(()),
         }
     }
@@ -150,11 +150,11 @@ impl Desk {
         within("name", &new.name, 1, MAX_TITLE)?;
         within("description", &new.description, 1, MAX_TEXT)?;
         if new.tasks.len() > ItemKind::Task.most() {
-            return refused(format!("a template may have {} tasks at most", ItemKind::Task.most()));
+            return refused(format!("a template has at most {} tasks", ItemKind::Task.most()));
         }
         for (index, task) in new.tasks.iter().enumerate() {
             within(&format!("tasks[{index}].title"), &task.title, 1, MAX_TITLE)?;
-            // Only what stands before: so no task of a new project waits for itself.
+            // A task may wait only for earlier tasks, so no task of a new project waits for itself.
             let before = new.tasks.get(..index).unwrap_or_default();
             if let Some(unknown) =
                 task.blocked_by.iter().find(|title| before.iter().all(|t| t.title != **title))
@@ -198,7 +198,7 @@ impl Desk {
 
     pub(super) async fn delete_project(&self, of: OfProject) -> Result<String, ToolError> {
         self.projects.delete(ItemKind::Project, &of.project_id).await.map_err(failed)?;
-        Ok(format!("deleted {:?} with all that belonged to it", of.project_id))
+        Ok(format!("deleted {:?} with its tasks and documents", of.project_id))
     }
 
     pub(super) async fn publish_document(&self, new: Publish) -> Result<String, ToolError> {
@@ -276,8 +276,8 @@ impl Desk {
         Ok(format!("deleted {:?}", of.task_id))
     }
 
-    /// Writes a changed item over the one that was read; nothing where this operation did so before. False where
-    /// somebody else was faster.
+    /// Replaces an item by its changed version. Does nothing if this operation has already done so. False after a
+    /// concurrent change.
     async fn write(&self, item: Item, change: impl FnOnce(&mut Item)) -> Result<bool, ToolError> {
         if item.operation == self.operation {
             return Ok(true);
@@ -291,9 +291,9 @@ impl Desk {
     }
 }
 
-const BUSY: &str = "others change this at the same time: read it again, then repeat the call";
+const BUSY: &str = "this changed at the same time: read it again, then repeat the call";
 
-/// Refuses ids of tasks that the project does not have.
+/// Refuses unknown ids of tasks.
 fn known(ids: &[String], all: &[Item]) -> Result<(), ToolError> {
     match ids.iter().find(|id| all.iter().all(|item| item.id != **id)) {
         Some(unknown) => refused(format!("there is no task {unknown:?} in this project")),

@@ -1,4 +1,4 @@
-//! What the tools of the project domain tell that read.
+//! The project tools that read.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ pub(super) struct TasksOf {
     status: Option<TaskStatus>,
 }
 
-/// The longest document that is told with its project, in characters.
+/// The longest document that `get_project` includes, in characters.
 const TOLD_CHARS: usize = 4_000;
 
 impl Desk {
@@ -100,8 +100,7 @@ impl Desk {
             }
             let lost = of.blocked_by.iter().filter(|id| tasks.iter().all(|task| task.id != **id)).count();
             if lost > 0 {
-                findings
-                    .push(format!("{:?} waits for {lost} task(s) that are not there any more", item.title));
+                findings.push(format!("{:?} waits for {lost} deleted task(s)", item.title));
             }
         }
         if documents.is_empty() {
@@ -129,7 +128,7 @@ fn is_blocked(item: &Item, all: &[Item]) -> bool {
     item.task().is_some_and(|task| task.status != TaskStatus::Done && !blockers(task, all).is_empty())
 }
 
-/// How many tasks stand how.
+/// Counts the tasks by status.
 fn standing(tasks: &[Item]) -> Value {
     let count =
         |status| tasks.iter().filter(|item| item.task().is_some_and(|task| task.status == status)).count();
@@ -141,7 +140,7 @@ fn standing(tasks: &[Item]) -> Value {
     })
 }
 
-/// A task, with what blocks it.
+/// A task with its blockers.
 pub(super) fn task(id: &str, title: &str, task: &Task, all: &[Item]) -> Value {
     let open = blockers(task, all);
     let open: Vec<Value> = open.iter().map(|item| json!({"task_id": item.id, "title": item.title})).collect();

@@ -1,4 +1,4 @@
-//! D1, where projects are.
+//! The projects in D1.
 
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
@@ -14,7 +14,7 @@ use wire::protocol::Owner;
 
 const COLUMNS: &str = "kind, id, project_id, title, body, version, operation, created_at, updated_at";
 
-/// How much of a thread's name is in the ids that its calls make: 48 bits.
+/// How many characters of a thread's name the ids of its items have: 48 bits.
 const SCOPE_CHARS: usize = 12;
 
 /// The projects of one user.
@@ -39,14 +39,14 @@ struct Row {
 }
 
 impl D1Projects {
-    /// Those of an owner, as a thread writes them; without one they are only read.
+    /// The projects of an owner. A caller without a thread only reads.
     pub fn new(env: &Env, owner: &Owner, thread_id: Option<Uuid>) -> Self {
         let name = thread_id.map(|id| owner.object_name(id)).unwrap_or_default();
         let scope = name.chars().take(SCOPE_CHARS).collect();
         D1Projects { env: env.clone(), scope, tenant: owner.tenant.clone(), user_id: owner.user_id() }
     }
 
-    /// A statement about this user: their names are its first two parameters.
+    /// A statement about this user. Its first two parameters are tenant and user.
     fn prepare(&self, query: &str, more: Vec<JsValue>) -> Result<D1PreparedStatement, ProjectsError> {
         let owner = [JsValue::from_str(&self.tenant), JsValue::from_str(&self.user_id)];
         let values: Vec<JsValue> = owner.into_iter().chain(more).collect();
@@ -113,7 +113,7 @@ impl Projects for D1Projects {
     }
 
     fn update(&self, item: Item, over: u32) -> LocalBoxFuture<'static, Result<bool, ProjectsError>> {
-        // Whoever comes first has the version: the other one finds no row.
+        // The first writer changes the version, so a concurrent writer finds no row.
         let query =
             "UPDATE project_items SET title = ?6, body = ?7, version = ?8, operation = ?9, updated_at = ?11
             WHERE tenant = ?1 AND user_id = ?2 AND kind = ?3 AND id = ?4 AND project_id = ?5 AND version = ?12

@@ -96,7 +96,7 @@ fn a_template_of_ones_own() {
     assert!(told.unwrap_err().contains("blocked by \"Second\", which no task before it is"));
 }
 
-// B-015: what blocks a task is told, and what is blocked cannot be done.
+// B-015: the tools list the blockers of a task, and a blocked task cannot be done.
 #[test]
 fn blockers() {
     let room = Room::new();
@@ -119,19 +119,19 @@ fn blockers() {
 
 // B-016
 #[test]
-fn an_audit_says_what_it_found() {
+fn an_audit_lists_its_findings() {
     let room = Room::new();
     let id = room.project();
     let first = room.told("list_tasks", json!({"project_id": id}))["tasks"][0]["task_id"].clone();
     room.call("delete_task", json!({"task_id": first})).unwrap();
     let audit = room.told("audit_project", json!({"project_id": id}));
     let findings = audit["findings"].to_string();
-    assert!(findings.contains("waits for 1 task(s) that are not there"), "{findings}");
+    assert!(findings.contains("waits for 1 deleted task(s)"), "{findings}");
     assert!(findings.contains("no context document"), "{findings}");
     assert_eq!(audit["blocked"].as_array().unwrap().len(), 3);
 }
 
-// A call that runs again finds what it made.
+// A repeated call finds its own items.
 #[test]
 fn a_repeated_call_changes_nothing_more() {
     let room = Room::new();
@@ -152,9 +152,9 @@ fn a_repeated_call_changes_nothing_more() {
     assert_eq!((item.version, item.operation.as_str()), (2, "s_t_z"));
 }
 
-// B-014: what destroys asks first, and takes what belongs to it.
+// B-014: a deletion asks first, and deletes the project's items, too.
 #[test]
-fn deleting_asks_and_is_whole() {
+fn deletions_ask_first_and_include_the_items() {
     let asking: Vec<String> = specs().filter(|spec| spec.ask).map(|spec| spec.name).collect();
     assert_eq!(asking, ["delete_project", "delete_task"]);
     let room = Room::new();
@@ -166,7 +166,7 @@ fn deleting_asks_and_is_whole() {
 }
 
 #[test]
-fn what_there_may_be_is_bounded() {
+fn the_numbers_of_items_are_bounded() {
     let room = Room::new();
     let id = room.project();
     let publish = |n: usize, content: &str| {
@@ -186,7 +186,7 @@ fn what_there_may_be_is_bounded() {
 }
 
 #[test]
-fn what_is_not_there_and_a_storage_that_is_down() {
+fn missing_items_and_a_failing_storage_are_errors() {
     let room = Room::new();
     let told = room.call("get_project", json!({"project_id": "p"})).unwrap_err();
     assert!(told.contains("no project with the id \"p\""), "{told}");

@@ -17,13 +17,13 @@ use wire::http::{Http, HttpReply, HttpRequest, Unreachable};
 #[derive(Clone)]
 pub enum Piece {
     Bytes(Vec<u8>),
-    /// The same bytes for ever.
+    /// The same bytes without end.
     Endless(Vec<u8>),
     Broken,
     Silence,
 }
 
-/// What a host answers.
+/// The reply of a host.
 #[derive(Clone)]
 pub struct Answer {
     pub status: u16,
@@ -39,7 +39,7 @@ impl Answer {
         Answer { status: 200, content_type: Some(content_type), location: None, body }
     }
 
-    /// One that leads elsewhere.
+    /// A redirect.
     pub fn redirect(location: &str) -> Self {
         Answer { status: 302, location: Some(location.to_owned()), ..Answer::page("text/plain", "moved") }
     }
@@ -57,13 +57,13 @@ impl Answer {
 
 type Answers = Box<dyn Fn(&HttpRequest) -> Option<Answer>>;
 
-/// See the module. None is no answer, ever.
+/// The fake web. A request without an answer stays pending.
 pub struct FakeWeb {
     answers: Answers,
     pub asked: RefCell<Vec<Rc<HttpRequest>>>,
-    /// How many bytes of bodies were taken.
+    /// The bytes that the client has read.
     pub taken: Rc<Cell<usize>>,
-    /// How many bodies are still held.
+    /// The bodies that the client still holds.
     pub open: Rc<Cell<usize>>,
 }
 
@@ -73,7 +73,7 @@ impl FakeWeb {
         Rc::new(FakeWeb { answers: Box::new(answers), asked, taken, open })
     }
 
-    /// What was asked but for the resolver.
+    /// The requested addresses, without the resolver's.
     pub fn pages(&self) -> Vec<String> {
         let asked = self.asked.borrow();
         asked.iter().map(|request| request.url.clone()).filter(|url| !url.starts_with(RESOLVER)).collect()
@@ -129,10 +129,10 @@ impl Browser for FakeWeb {
     }
 }
 
-/// Where the browser is asked.
+/// The address of the browser's requests.
 pub const BROWSER: &str = "browser:markdown";
 
-/// A body that somebody still reads.
+/// A body that the client still holds.
 struct Held(Rc<Cell<usize>>);
 
 impl Held {
@@ -176,7 +176,7 @@ impl Decode for Latin1 {
 
 pub const RESOLVER: &str = "https://resolver.example/dns-query";
 
-/// What the resolver says of a name; all others are public.
+/// The resolver's reply for a name. Other names are public.
 fn resolved(url: &str) -> Option<Answer> {
     let (name, kind) = url.strip_prefix(RESOLVER)?.strip_prefix("?name=")?.split_once("&type=")?;
     let kinds = |kind: &str| if kind == "A" { 1 } else { 28 };
@@ -185,7 +185,7 @@ fn resolved(url: &str) -> Option<Answer> {
     let empty = json!({"Status": 0, "Answer": []});
     let body = match (name, kind) {
         ("rebound.example.com", "A") => record("10.0.0.7"),
-        // One public address and one that is not.
+        // A public and a private address.
         ("half.example.com", "A") => json!({"Status": 0, "Answer": [
             {"name": name, "type": 1, "data": "93.184.216.34"}, {"name": name, "type": 1, "data": "169.254.169.254"},
         ]}),
@@ -214,12 +214,12 @@ pub fn config(vars: &[(&str, &str)]) -> Config {
     Config::from_env(read).unwrap()
 }
 
-/// All that can be configured.
+/// A full configuration.
 pub fn everything() -> Config {
     config(&[("SEARCH", "brave"), ("BRAVE_API_KEY", "the-key")])
 }
 
-/// A clock whose time is up as soon as somebody must wait.
+/// A clock whose every sleep ends at once.
 pub struct Hurried;
 
 impl Clock for Hurried {

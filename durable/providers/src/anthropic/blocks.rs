@@ -1,4 +1,4 @@
-//! The blocks of a reply, put together from their deltas, and the form in which they go back.
+//! Assembles the blocks of a reply from their deltas, and writes them for the next request.
 
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -12,7 +12,7 @@ use wire::model::{ModelError, RawValueEq, ToolCall};
 
 use super::event::Delta;
 
-/// Blocks of one reply: more than its calls, and the text and thinking between them, ever make.
+/// The most blocks of a reply: enough for all its calls with text and thinking between them.
 const MAX_BLOCKS: usize = 4 * MAX_CALLS;
 
 #[derive(Debug, Default)]
@@ -22,9 +22,9 @@ pub struct Blocks(Vec<Block>);
 struct Block {
     index: u64,
     kind: BlockKind,
-    /// All members of the block, in their order, as far as they have come.
+    /// The members of the block so far, in their order.
     members: Members,
-    /// `input`, which comes in pieces of JSON.
+    /// `input`, from its pieces of JSON.
     input: String,
 }
 
@@ -33,11 +33,11 @@ enum BlockKind {
     Text,
     Thinking,
     ToolUse,
-    /// Redacted thinking, calls and results of Anthropic's own tools, what nobody here knows.
+    /// Redacted thinking, calls and results of Anthropic's own tools, unknown blocks.
     Other,
 }
 
-/// What a delta adds to what is told.
+/// The text that a delta adds to the events.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Told<'a> {
     Text(Text<'a>),
@@ -46,8 +46,7 @@ pub enum Told<'a> {
 }
 
 impl Blocks {
-    /// A block begins. Returns how many bytes it brought, and what of them is told: gateways that do not stream send it
-    /// whole.
+    /// Begins a block. Returns its number of bytes and its text: gateways that do not stream send whole blocks.
     pub fn start<'a>(
         &mut self,
         index: Option<u64>,
@@ -73,7 +72,7 @@ impl Blocks {
         Ok((bytes, told.unwrap_or(Told::Nothing)))
     }
 
-    /// A block goes on. Returns how many bytes the delta brought, and what of them is told.
+    /// Continues a block. Returns the delta's number of bytes and its text.
     pub fn take<'a>(
         &mut self,
         index: Option<u64>,
@@ -107,15 +106,15 @@ impl Blocks {
             Delta { citation: Some(citation), .. } => {
                 (members.push_element("citations", citation), Told::Nothing)
             }
-            // A kind of delta that nobody here knows adds to the members that it names.
+            // An unknown kind of delta adds to the members that it names.
             Delta { unknown, .. } => (members.take(&unknown), Told::Nothing),
         })
     }
 
-    /// The calls in the model's order, and the blocks as they go back where that is more than text and calls say.
-    /// `first` numbers the ids that must be made up.
+    /// The calls in the model's order, and the blocks for the next request if they have more than text and calls.
+    /// `first` numbers the made-up ids.
     pub fn complete(mut self, first: usize) -> Result<(Vec<ToolCall>, Option<RawValueEq>), ModelError> {
-        // Stable: without numbers, blocks stay in the order in which they came.
+        // The sort is stable: blocks without an index keep their order of arrival.
         self.0.sort_by_key(|block| block.index);
         let calls = self.name_calls(first)?;
         self.0.retain(Block::may_go_back);
@@ -141,7 +140,7 @@ impl Blocks {
         let mut ids: Vec<String> = blocks.iter().map(|block| block.members.text("id").into_owned()).collect();
         name_calls(&mut ids.iter_mut().collect::<Vec<_>>(), first);
         let call = |(block, call_id): (&mut Block, String)| {
-            // The id under which its result will go back.
+            // The id that its result will refer to.
             let acceptable = acceptable::call_id(&call_id);
             if *block.members.text("id") != *acceptable {
                 block.members.set_text("id", &acceptable);
@@ -151,7 +150,7 @@ impl Blocks {
         Ok(blocks.into_iter().zip(ids).map(call).collect())
     }
 
-    /// Whether text and calls say it all, and in this order.
+    /// Whether the blocks are text followed by calls, without further data.
     fn is_plain(&self) -> bool {
         let only = |block: &Block, kind: BlockKind, names: &[&str]| {
             block.kind == kind && block.members.has_only(names)
@@ -166,7 +165,7 @@ impl Blocks {
 }
 
 impl Block {
-    /// What Anthropic refuses is left out: empty text, and thinking that was cut before its signature.
+    /// Leaves out the blocks that Anthropic refuses: empty text, and thinking without its signature.
     fn may_go_back(&self) -> bool {
         match self.kind {
             BlockKind::Text => !self.members.text("text").is_empty(),
@@ -175,7 +174,7 @@ impl Block {
         }
     }
 
-    /// The arguments as the model wrote them: in pieces, or, where none came, whole at the beginning.
+    /// The arguments as the model wrote them: from their pieces, or whole from the beginning of the block.
     fn arguments(&self) -> String {
         match self.input.trim().is_empty() {
             false => self.input.clone(),
@@ -183,7 +182,7 @@ impl Block {
         }
     }
 
-    /// Puts into the members what stands beside them.
+    /// Writes the input into the members.
     fn close(&mut self) {
         let has_input = !self.input.trim().is_empty();
         if has_input || self.kind == BlockKind::ToolUse {

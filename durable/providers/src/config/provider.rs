@@ -45,7 +45,7 @@ impl Api {
     }
 }
 
-/// A provider whose address is known.
+/// A provider with a known address.
 struct Known {
     name: &'static str,
     /// The prefix of its variables. A provider with two APIs has one key.
@@ -56,7 +56,7 @@ struct Known {
     api: fn(&str, Option<Secret>) -> Api,
 }
 
-/// Where OpenAI is, as its own clients call it.
+/// The base URL of OpenAI, as its own clients define it.
 const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
 
 const KNOWN: [Known; 3] = [
@@ -83,8 +83,8 @@ fn chat(url: &str, key: Option<Secret>) -> Api {
 }
 
 impl Provider {
-    /// Reads the variables of a provider: `NAME_BASE_URL` and `NAME_API_KEY`, and for the `simple` one
-    /// `LLM_BASE_URL` and `LLM_API_KEY`, which win. The error lists all that is wrong.
+    /// Reads the variables of a provider: `NAME_BASE_URL` and `NAME_API_KEY`, and for the `simple` one `LLM_BASE_URL`
+    /// and `LLM_API_KEY`, which win. The error lists all problems.
     pub(super) fn read(
         name: &str,
         simple: bool,
@@ -99,16 +99,7 @@ impl Provider {
         let known = KNOWN.iter().find(|known| known.name == name);
         let prefix = known
             .map_or_else(|| name.to_ascii_uppercase().replace('-', "_"), |known| known.variables.to_owned());
-        let own = |what: &str| format!("{prefix}_{what}");
-        let pick = |what: &str| {
-            let plain = format!("LLM_{what}");
-            let by_plain = read(&plain).filter(|_| simple);
-            let (own, value) = (own(what), read(&own(what)));
-            match by_plain {
-                Some(value) => (plain, Some(value)),
-                None => (if simple && value.is_none() { plain } else { own }, value),
-            }
-        };
+        let pick = |what: &str| variable(read, &prefix, simple, what);
         let ((url_name, url), (key_name, key)) = (pick("BASE_URL"), pick("API_KEY"));
         let gateway = read("AI_GATEWAY_URL").map(|url| url.trim_end_matches('/').to_string());
         let mut problems: Vec<String> = Vec::new();
@@ -116,9 +107,9 @@ impl Provider {
         problems
             .extend(gateway.as_deref().and_then(|url| problem_of("AI_GATEWAY_URL", "AI_GATEWAY_TOKEN", url)));
         let base_url = match (url, known, &gateway) {
-            // Many servers of one's own want no key; whether this one does, it will say itself.
+            // Many self-hosted servers need no key. A server that needs one refuses the first request.
             (Some(url), ..) => Some(url),
-            // A gateway may keep the provider's key itself.
+            // A gateway may store the provider's key.
             (None, Some(known), Some(gateway)) => Some(format!("{gateway}{}", known.gateway)),
             (None, Some(known), None) => {
                 if key.is_none() {
@@ -131,7 +122,7 @@ impl Provider {
             }
             (None, None, _) => {
                 problems.push(format!(
-                    "{url_name} is missing: where that provider is. Only those of {} are known.",
+                    "{url_name} is missing: the address of that provider. Only {} have a known address.",
                     KNOWN.map(|known| known.name).join(", ")
                 ));
                 None
@@ -152,7 +143,23 @@ impl Provider {
     }
 }
 
-/// What is wrong with a base URL. Its text is not repeated: it may carry credentials.
+/// The name and the value of a provider's variable: of `LLM_…` for the simple provider if that is set, else of its own.
+/// Without a value the name is the one that the operator should set.
+fn variable(
+    read: &dyn Fn(&str) -> Option<String>,
+    prefix: &str,
+    simple: bool,
+    what: &str,
+) -> (String, Option<String>) {
+    let (plain, own) = (format!("LLM_{what}"), format!("{prefix}_{what}"));
+    match (read(&plain).filter(|_| simple), read(&own)) {
+        (Some(value), _) => (plain, Some(value)),
+        (None, None) if simple => (plain, None),
+        (None, value) => (own, value),
+    }
+}
+
+/// The problem of a base URL. The message does not repeat the URL, because it may contain credentials.
 fn problem_of(variable: &str, key: &str, url: &str) -> Option<String> {
     let after_scheme = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let Some(rest) = after_scheme else {
@@ -171,5 +178,5 @@ fn problem_of(variable: &str, key: &str, url: &str) -> Option<String> {
     let path = rest.split('?').next().unwrap_or_default().trim_end_matches('/');
     let added =
         ["/chat/completions", "/responses", "/messages"].into_iter().find(|end| path.ends_with(end))?;
-    Some(format!("{variable} must end before {added}, which is added to it."))
+    Some(format!("{variable} must end before {added}, which the service appends."))
 }

@@ -1,4 +1,4 @@
-//! One request and what can become of it.
+//! One request and its possible outcomes.
 
 use super::*;
 use crate::mcp::message::VERSIONS;
@@ -118,7 +118,7 @@ fn errors_are_told() {
         (Says::stream("data: no\n\n"), "not JSON-RPC"),
         (Says::status(500, "text/plain", "it broke"), "answered 500: it broke"),
         (Says::status(302, "", ""), "answered 302; go on without it"),
-        (Says::status(403, "", ""), "does not let this service in"),
+        (Says::status(403, "", ""), "refuses this service's credentials"),
         (Says::Down, "could not be reached"),
         (Says::stream("data:\n\n"), "closed the connection early; the result is unknown"),
         (Says::Broken("application/json", vec![b"{".to_vec()]), "closed the connection early"),
@@ -162,7 +162,7 @@ fn a_reply_that_was_cut_is_read_on_from_where_it_broke() {
             Says::stream(&event("c", &json!({"jsonrpc": "2.0", "id": 2, "result": {"ok": 1}})))
         }
         (Method::Get, after) => panic!("{after:?}"),
-        // What no blank line closed did not arrive.
+        // An event without its blank line did not arrive.
         _ => Says::Broken(
             "text/event-stream",
             vec![b"id: a\nretry: 700\ndata:\n\nid: never\ndata: {".to_vec()],
@@ -179,7 +179,7 @@ fn a_reply_that_was_cut_is_read_on_from_where_it_broke() {
 }
 
 #[test]
-fn nothing_is_resumed_for_ever() {
+fn resumptions_are_bounded() {
     let case = Case::opening(|_| Says::stream("id: a\nretry: 99999999\ndata:\n\n"));
     assert_eq!(call(&case.connection()), Err(McpError::Cut));
     assert_eq!(case.server.methods().iter().filter(|method| *method == "Get").count(), 5);
@@ -193,7 +193,7 @@ fn nothing_is_resumed_for_ever() {
 }
 
 #[test]
-fn what_servers_ask_is_answered_and_bounded() {
+fn requests_of_servers_are_answered_and_bounded() {
     let asks = |count: usize| {
         let ask = |at| {
             let method = if at == 0 { "ping" } else { "sampling/createMessage" };
@@ -216,7 +216,7 @@ fn what_servers_ask_is_answered_and_bounded() {
 }
 
 #[test]
-fn whoever_stops_waiting_says_so() {
+fn an_abandoned_call_is_cancelled() {
     let case = Case::opening(|_| Says::Hang);
     let connection = case.connection();
     block_on(connection.opened()).map(drop).unwrap();
@@ -250,7 +250,7 @@ fn progress_keeps_a_call_alive() {
             if at == 3 {
                 return std::future::pending().await;
             }
-            // Each piece comes after almost all the patience that there is.
+            // Each piece arrives shortly before the timeout.
             clock.sleep(20_000).await;
             Some((Ok(event("x", &progress(at + 1)).into_bytes()), at + 1))
         }

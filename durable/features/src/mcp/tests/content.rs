@@ -29,7 +29,7 @@ fn each_type_of_content_becomes_text() {
 }
 
 #[test]
-fn what_is_structured_is_said_once() {
+fn structured_content_appears_once() {
     let structured = json!({"b": 1, "a": [2]});
     let text = json!({"type": "text", "text": "{\"a\": [2], \"b\": 1}"});
     assert_eq!(told(&json!({"content": [text], "structuredContent": structured})), "{\"a\": [2], \"b\": 1}");
@@ -61,7 +61,7 @@ fn lists_resources_and_prompts_are_text() {
 }
 
 #[test]
-fn what_is_too_long_is_cut() {
+fn long_results_are_cut() {
     assert_eq!(cut("x".repeat(MAX_TOLD_BYTES), MAX_TOLD_BYTES), "x".repeat(MAX_TOLD_BYTES));
     let long = cut("x".repeat(MAX_TOLD_BYTES + 1), MAX_TOLD_BYTES);
     assert_eq!(long, format!("{}\n[truncated: 45001 bytes in all]", "x".repeat(MAX_TOLD_BYTES)));

@@ -1,4 +1,4 @@
-//! The client against a server that is a function.
+//! Tests of the client against a server that is a function.
 
 mod calls;
 mod config;
@@ -41,7 +41,7 @@ pub fn visitor() -> Owner {
     Owner { issuer: ANONYMOUS.to_owned(), tenant: "public".to_owned(), user: "x".to_owned() }
 }
 
-/// Time that passes when all that goes on sleeps: then the first of the sleepers wakes.
+/// A clock that advances when all tasks sleep. The first sleeper wakes.
 #[derive(Clone, Default)]
 pub struct Time {
     pub now: Rc<Cell<u64>>,
@@ -49,7 +49,7 @@ pub struct Time {
     slept: Rc<Cell<u64>>,
 }
 
-/// Somebody who sleeps, by number. Whoever is dropped is not waited for.
+/// A sleeper by number. Dropping it removes it from the clock.
 struct Sleeper(Time, u64);
 
 impl Drop for Sleeper {
@@ -67,7 +67,7 @@ impl Clock for Time {
         let (time, mut sleeper) = (self.clone(), None);
         futures::future::poll_fn(move |context| {
             let Some(Sleeper(_, number)) = &sleeper else {
-                // Everything else is asked once more before time passes.
+                // Polls all other tasks once more before time passes.
                 let number = time.slept.replace(time.slept.get() + 1);
                 time.sleepers.borrow_mut().insert(number, time.now.get() + ms);
                 sleeper = Some(Sleeper(time.clone(), number));
@@ -88,7 +88,7 @@ impl Clock for Time {
     }
 }
 
-/// What the function answers.
+/// The reply of the function.
 pub enum Says {
     Reply {
         status: u16,
@@ -96,7 +96,7 @@ pub enum Says {
         session: Option<&'static str>,
         body: Vec<Vec<u8>>,
     },
-    /// The same, and the connection breaks at the end.
+    /// A reply whose connection breaks at its end.
     Broken(&'static str, Vec<Vec<u8>>),
     Down,
     Hang,
@@ -140,7 +140,7 @@ impl Asked {
     }
 }
 
-/// A server, and all that it was asked.
+/// A server that records its requests.
 pub struct TestServer {
     answers: Answers,
     pub asked: RefCell<Vec<Asked>>,
@@ -188,7 +188,7 @@ pub fn headers(content_type: &str, session: Option<&str>) -> Vec<(String, String
 }
 
 impl TestServer {
-    /// What was asked so far, by JSON-RPC or HTTP method.
+    /// The requests so far, by JSON-RPC or HTTP method.
     pub fn methods(&self) -> Vec<String> {
         self.spawned.take().into_iter().for_each(block_on);
         let name = |asked: &Asked| match asked.rpc() {
@@ -220,7 +220,7 @@ impl Case {
         Case { server, time, ports }
     }
 
-    /// A server that opens sessions, and answers all else so.
+    /// A server that opens sessions, and answers all other requests by the function.
     pub fn opening(answers: impl Fn(&Asked) -> Says + 'static) -> Self {
         Case::new(move |asked| opened(asked).unwrap_or_else(|| answers(asked)))
     }
@@ -239,7 +239,7 @@ impl Case {
     }
 }
 
-/// What a server with everything answers to what opens and closes a session.
+/// The replies of a server with all capabilities to requests that open and close a session.
 pub fn opened(asked: &Asked) -> Option<Says> {
     match (asked.rpc(), asked.method) {
         ("initialize", _) => {

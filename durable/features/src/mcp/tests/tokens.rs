@@ -51,7 +51,7 @@ fn client_credentials_are_asked_for_once_and_kept_until_shortly_before_their_end
     assert_eq!(asked.headers["authorization"], "Basic bWUlM0ExOnMzY3JldCUyRiUyQg==");
     assert_eq!(case.last("a").headers["authorization"], "Bearer token-1");
 
-    // Another object of the isolate.
+    // A connection of another object in the isolate.
     case.time.now.set(69_999);
     call(&case.connection_with(client_credentials())).unwrap();
     assert_eq!(tokens_asked(&case), 1);
@@ -88,7 +88,7 @@ fn a_token_that_is_refused_is_replaced_once() {
 }
 
 #[test]
-fn what_a_token_endpoint_can_do_wrong() {
+fn failures_of_a_token_endpoint_are_told() {
     let long = "x".repeat(70_000);
     let one = |bytes: usize| json!({"access_token": "x".repeat(bytes), "token_type": "bearer"}).to_string();
     for (says, part) in [
@@ -120,9 +120,9 @@ fn what_a_token_endpoint_can_do_wrong() {
     call(&case.connection_with(client_credentials())).unwrap();
 }
 
-// Secrets stay here, whoever repeats them.
+// The client hides our secrets in every reply.
 #[test]
-fn what_a_server_repeats_of_our_secrets_is_hidden() {
+fn secrets_in_replies_are_hidden() {
     let case = Case::new(|asked| match asked.url.as_str() {
         "https://id.test/token" => token("token-1", 1_000),
         _ => {

@@ -7,7 +7,7 @@ use crate::web::reader::one_line;
 use wire::http::HttpRequest;
 use wire::redact::Secret;
 
-/// Where it is.
+/// The address of the service.
 pub const URL: &str = "https://api.search.brave.com/res/v1/web/search";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Brave {
 
 #[derive(Deserialize)]
 struct Answer {
-    /// Absent where nothing was found; `query` is always there.
+    /// Absent without results; `query` is always present.
     web: Option<Web>,
     #[serde(rename = "query")]
     _query: serde::de::IgnoredAny,
@@ -52,7 +52,7 @@ struct Found {
 pub fn hits(body: &[u8]) -> Option<Vec<Hit>> {
     let answer: Answer = serde_json::from_slice(body).ok()?;
     let hit = |Found { title, url, description }| Hit {
-        // Both may have entities and marks in them.
+        // Title and description may contain HTML.
         title: one_line(&title),
         url,
         snippet: one_line(&description.unwrap_or_default()),

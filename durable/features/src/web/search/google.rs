@@ -6,14 +6,14 @@ use super::{Hit, query_string};
 use wire::http::HttpRequest;
 use wire::redact::Secret;
 
-/// Where it is.
+/// The address of the service.
 pub const URL: &str = "https://www.googleapis.com/customsearch/v1";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Google {
     pub url: String,
     pub key: Secret,
-    /// The engine.
+    /// The id of the search engine.
     pub cx: String,
 }
 
@@ -31,7 +31,7 @@ impl Google {
 struct Answer {
     /// `customsearch#search`
     kind: String,
-    /// Absent where nothing was found.
+    /// Absent without results.
     #[serde(default)]
     items: Vec<Item>,
 }

@@ -1,5 +1,5 @@
-//! SearXNG, whose instances the operator runs: <https://docs.searxng.org/dev/search_api.html>. The format `json` must be
-//! allowed in its `settings.yml`.
+//! SearXNG, on an instance of the operator: <https://docs.searxng.org/dev/search_api.html>. Its `settings.yml` must
+//! allow the format `json`.
 
 use serde::Deserialize;
 
@@ -8,7 +8,7 @@ use wire::http::HttpRequest;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Searxng {
-    /// Up to but without `/search`.
+    /// The part of the address before `/search`.
     pub url: String,
 }
 
