@@ -137,9 +137,9 @@ fn a_write_needs_a_read_of_the_present_version() {
     refused(level.delete("a"), "you have not read it");
     level.read("a").unwrap();
     level.files.put("threads/t/a", "theirs again");
-    refused(level.write("a", "mine"), "has changed since it was read");
-    refused(level.edit("a", "theirs", "mine"), "has changed since it was read");
-    refused(level.delete("a"), "has changed since it was read");
+    refused(level.write("a", "mine"), "has changed since you read it");
+    refused(level.edit("a", "theirs", "mine"), "has changed since you read it");
+    refused(level.delete("a"), "has changed since you read it");
     assert_eq!(level.files.text("threads/t/a").unwrap(), "theirs again");
     level.read("a").unwrap();
     level.write("a", "mine").unwrap();
@@ -160,7 +160,7 @@ fn each_level_has_a_record_of_its_own() {
     refused(child.write("a", "the child's"), "you have not read it");
     child.read("a").unwrap();
     child.write("a", "the child's").unwrap();
-    refused(parent.write("a", "the parent's again"), "has changed since it was read");
+    refused(parent.write("a", "the parent's again"), "has changed since you read it");
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn an_edit_needs_one_place_or_leave_for_all() {
     refused(level.edit("a", "z", "w"), "was not found in");
     refused(level.edit("a", "x", "w"), "occurs 2 times");
     refused(level.edit("a", "", "w"), "must not be empty");
-    refused(level.edit("a", "x", "x"), "another text");
+    refused(level.edit("a", "x", "x"), "must differ from it");
     let all = json!({"path": "a", "old_text": "x", "new_text": "w", "replace_all": true});
     assert_eq!(level.call("edit_file", all), ok("edited \"a\" in 2 places"));
     assert_eq!(level.files.text("threads/t/a").unwrap(), "w y w");

@@ -174,7 +174,7 @@ fn the_numbers_of_items_are_bounded() {
         room.call("publish_context_document", arguments)
     };
     (0..MAX_DOCUMENTS).for_each(|n| drop(publish(n, "x").unwrap()));
-    assert!(publish(MAX_DOCUMENTS, "x").unwrap_err().contains("50 documents at most"));
+    assert!(publish(MAX_DOCUMENTS, "x").unwrap_err().contains("the limit is 50 documents"));
     publish(0, "another").unwrap();
     assert!(publish(0, &"x".repeat(crate::projects::item::MAX_DOCUMENT)).is_ok());
     assert!(
@@ -182,7 +182,7 @@ fn the_numbers_of_items_are_bounded() {
     );
     let blank = json!({"name": "n", "description": "d", "template_id": "template_blank"});
     (1..MAX_PROJECTS).for_each(|_| drop(room.call("create_project", blank.clone()).unwrap()));
-    assert!(room.call("create_project", blank).unwrap_err().contains("100 projects at most"));
+    assert!(room.call("create_project", blank).unwrap_err().contains("the limit is 100 projects"));
 }
 
 #[test]
