@@ -16,13 +16,14 @@ use engine::ports::{Clock, ToolContext, ToolError};
 use engine::versions::{Seen, Versions};
 use espalier_test_support::http::try_send;
 use features::mcp::config::McpServers;
-use features::mcp::wire::{HttpReply, HttpRequest, Method, Outside, Unreachable, Wire};
+use features::mcp::port::{McpPorts, Spawn};
 use features::mcp::{Known, Servers};
 use futures::future::LocalBoxFuture;
 use futures::stream::unfold;
 use futures::{FutureExt, StreamExt};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
+use wire::http::{Http, HttpReply, HttpRequest, Method, Unreachable};
 use wire::protocol::{ContextKind, Owner};
 
 type Problem = Box<dyn Error>;
@@ -36,12 +37,12 @@ async fn run() -> Result<(), Problem> {
     let url = std::env::args().next_back().ok_or("which server?")?;
     let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
     let context: Value = serde_json::from_str(&context).unwrap_or_default();
-    let wire = Rc::new(PlainWire);
+    let http = Rc::new(PlainHttp);
     let mut server = json!({"url": url});
     let secret = context.get("client_secret").and_then(Value::as_str).map(str::to_owned);
     if secret.is_some() {
         let client_credentials = json!({
-            "token_url": token_url(&wire, &url).await?,
+            "token_url": token_url(&http, &url).await?,
             "client_id": context.get("client_id"),
             "client_secret_secret": "SECRET",
         });
@@ -54,8 +55,9 @@ async fn run() -> Result<(), Problem> {
         _ => None,
     })?;
     let clock: Rc<dyn Clock> = Rc::new(TokioClock(Instant::now()));
-    let outside = Outside { wire, clock: Rc::clone(&clock), known: Known::default() };
-    let servers = Servers::new(servers, &outside);
+    let ports =
+        McpPorts { tasks: Rc::clone(&http) as _, http, clock: Rc::clone(&clock), known: Known::default() };
+    let servers = Servers::new(servers, &ports);
     let [issuer, tenant, user] = ["key", "conformance", "tester"].map(str::to_owned);
     let listed = servers.listed(ContextKind::Thread, &Owner { issuer, tenant, user }).await;
     if let Some(missing) = listed.missing.first() {
@@ -100,22 +102,21 @@ fn arguments(schema: &Value) -> Value {
 }
 
 /// The metadata of the server (RFC 9728) names its authorization server, whose metadata (RFC 8414) names the endpoint.
-async fn token_url(wire: &PlainWire, url: &str) -> Result<String, Problem> {
+async fn token_url(http: &PlainHttp, url: &str) -> Result<String, Problem> {
     let (origin, path) =
         url.match_indices('/').nth(2).and_then(|(at, _)| url.split_at_checked(at)).unwrap_or((url, ""));
-    let resource = wire.document(format!("{origin}/.well-known/oauth-protected-resource{path}")).await?;
+    let resource = http.document(format!("{origin}/.well-known/oauth-protected-resource{path}")).await?;
     let issuer = resource.pointer("/authorization_servers/0").and_then(Value::as_str).ok_or("no issuer")?;
-    let issuer = wire.document(format!("{issuer}/.well-known/oauth-authorization-server")).await?;
+    let issuer = http.document(format!("{issuer}/.well-known/oauth-authorization-server")).await?;
     Ok(issuer.get("token_endpoint").and_then(Value::as_str).ok_or("no token endpoint")?.to_owned())
 }
 
-struct PlainWire;
+struct PlainHttp;
 
-impl PlainWire {
+impl PlainHttp {
     async fn document(&self, url: String) -> Result<Value, Problem> {
         let headers = vec![("accept", "application/json".to_owned())];
-        let request = HttpRequest { method: Method::Get, url, headers, body: Vec::new() };
-        let mut reply = self.send(request).await.map_err(|_| "no answer")?;
+        let mut reply = self.send(Rc::new(HttpRequest::get(url, headers))).await.map_err(|_| "no answer")?;
         let mut body = Vec::new();
         while let Some(Ok(read)) = reply.body.next().await {
             body.extend(read);
@@ -124,17 +125,19 @@ impl PlainWire {
     }
 }
 
-impl Wire for PlainWire {
-    fn send(&self, request: HttpRequest) -> LocalBoxFuture<'static, Result<HttpReply, Unreachable>> {
+impl Http for PlainHttp {
+    fn send(&self, request: Rc<HttpRequest>) -> LocalBoxFuture<'static, Result<HttpReply, Unreachable>> {
         sent(request).boxed_local()
     }
+}
 
+impl Spawn for PlainHttp {
     fn spawn(&self, task: LocalBoxFuture<'static, ()>) {
         tokio::task::spawn_local(task);
     }
 }
 
-async fn sent(request: HttpRequest) -> Result<HttpReply, Unreachable> {
+async fn sent(request: Rc<HttpRequest>) -> Result<HttpReply, Unreachable> {
     let method = match request.method {
         Method::Get => "GET",
         Method::Post => "POST",
@@ -142,14 +145,17 @@ async fn sent(request: HttpRequest) -> Result<HttpReply, Unreachable> {
     };
     let headers: Vec<(&str, &str)> =
         request.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let reply = try_send(method, &request.url, &headers, request.body).await.map_err(|_| Unreachable)?;
-    let (status, content_type) = (reply.status, reply.header("content-type").to_owned());
-    let session = Some(reply.header("mcp-session-id").to_owned()).filter(|id| !id.is_empty());
+    let reply =
+        try_send(method, &request.url, &headers, request.body.clone()).await.map_err(|_| Unreachable)?;
+    let status = reply.status;
+    let named = ["content-type", "mcp-session-id", "www-authenticate"]
+        .map(|name| (name.to_owned(), reply.header(name).to_owned()));
+    let headers = named.into_iter().filter(|(_, value)| !value.is_empty()).collect();
     let body = unfold(reply, |mut reply| async {
         let read = reply.read().await.map_err(|_| Unreachable).transpose()?;
         Some((read.map(|bytes| bytes.to_vec()), reply))
     });
-    Ok(HttpReply { status, content_type, session, body: body.boxed_local() })
+    Ok(HttpReply { status, headers, body: body.boxed_local() })
 }
 
 struct TokioClock(Instant);

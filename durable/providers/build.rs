@@ -1,5 +1,5 @@
-//! Turns the tables of models, which are data, into constants: a mistake in them is an error of the build, and nothing is
-//! parsed at run time.
+//! Turns the tables of models into constants. A mistake in a table fails the build, and the Worker parses nothing at
+//! run time.
 
 use std::error::Error;
 use std::fmt::Write;

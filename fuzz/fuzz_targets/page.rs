@@ -2,13 +2,13 @@
 
 #![no_main]
 
-use features::web::reader::{Kind, Reader, Window};
+use features::web::reader::{PageFormat, Reader, Window};
 use libfuzzer_sys::fuzz_target;
 
 const ALL: usize = 1 << 24;
 
 fn read(page: &str, length: usize, window: Window) -> Window {
-    let mut reader = Reader::new(Kind::Html, "https://example.com/a/b?c=d", window);
+    let mut reader = Reader::new(PageFormat::Html, "https://example.com/a/b?c=d", window);
     let mut rest = page;
     while !rest.is_empty() {
         let (piece, after) = rest.split_at(rest.ceil_char_boundary(length));

@@ -1,6 +1,6 @@
 //! The user's projects, for reading. The agent's tools create and change them.
 
-use features::projects::item::{Body, Item, Kind, built_in};
+use features::projects::item::{Body, Item, ItemKind, built_in};
 use features::projects::store::D1Projects;
 use features::projects::{Projects, ProjectsError};
 use wire::protocol::{
@@ -14,7 +14,7 @@ use crate::reply::Reply;
 
 /// `GET /api/templates`: the built-in ones, then the user's own.
 pub async fn templates(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
-    let own = projects_of(call, owner).list(Kind::Template, None).await.map_err(unreachable)?;
+    let own = projects_of(call, owner).list(ItemKind::Template, None).await.map_err(unreachable)?;
     let entry = |Item { id, title, body, .. }: Item| match body {
         Body::Template { description, tasks } => {
             let tasks = tasks.into_iter().map(|task| task.title).collect();
@@ -28,16 +28,16 @@ pub async fn templates(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
 
 /// `GET /api/projects`.
 pub async fn list(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
-    let projects = projects_of(call, owner).list(Kind::Project, None).await.map_err(unreachable)?;
+    let projects = projects_of(call, owner).list(ItemKind::Project, None).await.map_err(unreachable)?;
     Ok(Reply::json(200, &ProjectList { projects: projects.iter().map(entry).collect() }).into())
 }
 
 /// `GET /api/projects/{id}`: with its tasks and the titles of its documents.
 pub async fn get(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
     let projects = projects_of(call, owner);
-    let project = projects.get(Kind::Project, id).await.map_err(unreachable)?.ok_or_else(not_found)?;
-    let tasks = projects.list(Kind::Task, Some(id)).await.map_err(unreachable)?;
-    let documents = projects.list(Kind::Document, Some(id)).await.map_err(unreachable)?;
+    let project = projects.get(ItemKind::Project, id).await.map_err(unreachable)?.ok_or_else(not_found)?;
+    let tasks = projects.list(ItemKind::Task, Some(id)).await.map_err(unreachable)?;
+    let documents = projects.list(ItemKind::Document, Some(id)).await.map_err(unreachable)?;
     let task = |item: &Item| {
         let task = item.task()?;
         Some(ProjectTask {
@@ -64,7 +64,7 @@ pub async fn get(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure
 
 /// `GET /api/projects/{id}/documents/{document}`.
 pub async fn document(call: &Call, owner: &Owner, id: &str, document: &str) -> Result<Answer, Failure> {
-    let found = projects_of(call, owner).get(Kind::Document, document).await.map_err(unreachable)?;
+    let found = projects_of(call, owner).get(ItemKind::Document, document).await.map_err(unreachable)?;
     let found = found.filter(|item| item.project_id.as_deref() == Some(id)).ok_or_else(not_found)?;
     let Item { id, title, body, updated_at, .. } = found;
     let Body::Document { content } = body else { return Err(not_found().into()) };

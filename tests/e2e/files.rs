@@ -122,9 +122,9 @@ async fn nothing_is_overwritten_that_was_not_read_as_it_is() {
     case.turn(stream).await;
     let requests = case.requests("work").await.requests;
     let told = |request: usize| requests[request].results().concat();
-    assert!(told(1).contains("was not read here") && told(3).contains("has changed since"), "{}", told(3));
+    assert!(told(1).contains("you have not read it") && told(3).contains("has changed since"), "{}", told(3));
     let child = case.requests("child").await.requests[1].results();
-    assert!(child[0].contains("was not read here"), "{child:?}");
+    assert!(child[0].contains("you have not read it"), "{child:?}");
     let reply = case.client.get(&url(&thread, "a")).await;
     assert_eq!(reply.text().await, "one, says the user");
 }
@@ -220,7 +220,7 @@ async fn a_named_workspace_is_shared_by_threads_and_by_nobody_else() {
     assert_eq!(paths(&case.client, &thread).await, [""; 0], "the thread's own workspace is another");
     other.chat_with(&json!({ "workspace": name, "content": other.said("List", "list") })).await;
     let told = other.requests("list").await.requests[1].results().concat();
-    assert_eq!(told, "there are no files here");
+    assert_eq!(told, "there are no files");
 
     let file = format!("/api/workspaces/{name}/files/a.txt");
     assert_eq!(case.client.get(&file).await.expect(200).await.text().await, "one");

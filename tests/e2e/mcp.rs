@@ -158,7 +158,7 @@ async fn whatever_goes_wrong_costs_that_call() {
         ),
         ("in a new session".to_owned(), false),
         (
-            "the MCP server tools gave no proper answer: it is not JSON-RPC; go on without it, or try again later"
+            "the MCP server tools sent an invalid response: it is not JSON-RPC; go on without it, or try again later"
                 .to_owned(),
             true,
         ),

@@ -1,16 +1,16 @@
 // Made from durable/wire/src/protocol by `make types`: change it there.
 
 /**
- * A chat message with what the client may choose. Unknown fields are ignored; `tools` and `agent_mode` are known
- * to older clients and mean nothing.
+ * A chat message with the options of the client. The service ignores unknown members. Older clients send `tools` and
+ * `agent_mode`, which have no effect.
  */
 export type ChatRequest = { content: Content, thread_id?: string, turn_id?: string, request_seq?: number, chat_context?: ChatContext, 
 /**
- * Asks for a router or a swarm; without it a turn makes no call beside its own.
+ * Asks for a router or a swarm. Without it a turn runs the plain loop.
  */
 mode_profile?: ModeProfile, browser_context?: BrowserContext, cancel_on_disconnect?: boolean, model?: string, memory_enabled?: boolean, collections?: Array<string>, workflow_target?: string, workflow_id?: string, media_generation?: Record<string, unknown>, client_tools?: Array<ClientTool>, include?: Array<string>, replaces_message_id?: string, 
 /**
- * The named workspace whose files the turn works with, in place of the thread's own.
+ * The named workspace that the turn uses instead of the thread's own.
  */
 workspace?: string, };
 
@@ -30,28 +30,27 @@ export type ContentPart = { "type": "text", text: string, } | { "type": "image",
 export type DataUrl = string;
 
 /**
- * Where the chat happens: it decides the toolbelt and the profile.
+ * The context of the chat. It decides the toolbelt and the profile.
  */
 export type ChatContext = { kind: ContextKind, context_type?: string, workflow_id?: string, entity_id?: string, };
 
 /**
- * The kinds of chat context; `thread` where the client says nothing.
+ * The kinds of chat context; `thread` by default.
  */
 export type ContextKind = "thread" | "editor";
 
 /**
- * How a turn is to be carried out, where the request says so (CF-07).
+ * The mode that a request chooses for its turn.
  */
 export type ModeProfile = "auto_route" | "swarm";
 
 /**
- * What the user has open beside the chat.
+ * The browser tab that the user has open beside the chat.
  */
 export type BrowserContext = { active_tab_url?: string, active_tab_title?: string, tab_count?: number, };
 
 /**
- * A tool that the client carries out itself; its calls wait for what the client answers. What it may be is checked
- * where tools are known.
+ * A tool that the client carries out. Its calls wait for the client's result. The toolbelt checks the declaration.
  */
 export type ClientTool = { name: string, description: string, 
 /**
@@ -64,7 +63,7 @@ input_schema: Record<string, unknown>, };
  */
 export type ToolResult = { tool_call_id: string, 
 /**
- * A text goes to the model as it is, anything else as JSON.
+ * The model gets a text unchanged, and any other value as JSON.
  */
 result: unknown, is_error?: boolean, };
 
@@ -91,19 +90,19 @@ seq: number,
  */
 turn_id: string, } & ({ "type": "session", thread_id: string, user_message_id: string, assistant_message_id: string, provider?: string, model?: string, 
 /**
- * What the turn may use. Turns that began under an earlier version do not say.
+ * The limits of the turn. Turns from earlier versions of the service have none.
  */
 limits?: TurnLimits | null, 
 /**
- * The message that this turn takes the place of, with all that came after it.
+ * The message that this turn replaces, together with all later messages.
  */
 replaces_message_id?: string | null, 
 /**
- * `truncated`: the turn's events are not kept any more, and this one event stands for all of them.
+ * `truncated`: the service has deleted the turn's events, and this event stands for all of them.
  */
 resumed?: string | null, 
 /**
- * The turn's messages, where its events are not kept any more.
+ * The turn's messages, if the service has deleted its events.
  */
 messages?: Array<StoredMessage>, } | { "type": "agent_state", state: AgentState, context_type: string, details?: string | null, } | { "type": "model_call_update", model_call_id: string, status: CallStatus, model: string, usage?: Usage | null, finish_reason?: string | null, 
 /**
@@ -131,11 +130,11 @@ depth: number, } | { "type": "tool_call_update", tool_call_id: string, name: str
  */
 started_ms?: number | null, args?: Record<string, unknown> | null, result?: string | null, is_error?: boolean, duration_ms?: number | null, 
 /**
- * At the end of a `run_subtask`: what its model calls used, those of the subtasks within it included.
+ * At the end of a `run_subtask`: the usage of its model calls, including those of its own subtasks.
  */
 usage?: ModelCost | null, 
 /**
- * At the start of a call that the client is to carry out, and until when it may (milliseconds since 1970).
+ * At the start of a call that the client carries out. `expires_at` is its deadline (milliseconds since 1970).
  */
 awaits?: Awaited | null, expires_at?: number | null, 
 /**
@@ -147,7 +146,7 @@ parent_id: string | null,
  */
 depth: number, } | { "type": "approval_request", approval_id: string, tool_call_id: string, name: string, args: Record<string, unknown>, 
 /**
- * What kind of tool it is, such as `network`.
+ * The permission class of the tool, such as `network`.
  */
 permission_class: string, expires_at: number, 
 /**
@@ -175,16 +174,16 @@ parent_id: string | null,
  */
 depth: number, } | { "type": "plan_created", tool_call_id: string, plan: Plan, } | { "type": "plan_ready_for_review", plan: Plan, } | { "type": "plan_review", plan_id: string, verdict: Verdict, notes: string, } | { "type": "executor_start", plan_id: string, steps: number, } | { "type": "step_start", plan_id: string, step_id: string, index: number, title: string, tool_call_id: string, } | { "type": "step_complete", plan_id: string, step_id: string, index: number, status: StepStatus, result: string, } | { "type": "executor_complete", plan_id: string, status: PlanStatus, completed: number, failed: number, skipped: number, } | { "type": "swarmPlanReady", steps: Array<string>, } | { "type": "swarmStepStarted", stepIndex: number, description: string, } | { "type": "swarmToolExecuted", stepIndex: number, tool: string, briefResult: string, } | { "type": "swarmStepCompleted", stepIndex: number, result: string, status: StepStatus, } | { "type": "swarmComplete", result: string, } | { "type": "budget_exceeded", reason: BudgetReason, limit: number, 
 /**
- * What was attempted, so one more than the limit for everything that is counted.
+ * The attempted value. For counters this is the limit plus one.
  */
 observed: number, } | { "type": "cost_summary" } & CostSummary | { "type": "error", code: string, message: string, retryable: boolean, } | { "type": "done", message_id: string, finish_reason: FinishReason, 
 /**
- * What `cost_summary` said; absent in events of earlier versions.
+ * The values of `cost_summary`; absent in events of earlier versions.
  */
 usage?: CostSummary | null, });
 
 /**
- * The limits of a turn that a client can watch being used up.
+ * The limits of a turn whose use a client can display.
  */
 export type TurnLimits = { subtasks: number, llm_calls: number, tool_calls: number, 
 /**
@@ -198,22 +197,22 @@ wall_clock_ms: number, };
 export type AgentState = "thinking" | "executing_plan" | "waiting_on_user";
 
 /**
- * Whom a call waits for.
+ * The party that a waiting call needs.
  */
 export type Awaited = "client" | "approval";
 
 /**
- * What became of a request for approval.
+ * The outcome of a request for approval.
  */
 export type Decision = "approve" | "approve_for_thread" | "deny" | "expired";
 
 /**
- * The two borders of a call.
+ * The start or the end of a call.
  */
 export type CallStatus = "start" | "end";
 
 /**
- * What a chunk's text is.
+ * The kind of a chunk's text.
  */
 export type ChunkKind = "text" | "reasoning";
 
@@ -236,7 +235,7 @@ export type Usage = {
  */
 input_tokens: number, cached_tokens: number, 
 /**
- * Input tokens that the provider wrote to its cache, where it charges for that.
+ * Input tokens that the provider wrote to its cache, if it charges for that.
  */
 cache_write_tokens?: number, output_tokens: number, };
 
@@ -245,7 +244,7 @@ cache_write_tokens?: number, output_tokens: number, };
  */
 export type CostSummary = { llm_calls: number, tool_calls: number, subtasks: number, input_tokens: number, cached_tokens: number, output_tokens: number, 
 /**
- * Null where the price of a model that was used is unknown.
+ * Null if the price of a used model is unknown.
  */
 cost_usd: number | null, by_model: { [key in string]: ModelCost }, };
 
@@ -260,12 +259,12 @@ export type ModelCost = { llm_calls: number, input_tokens: number, cached_tokens
 export type StoredMessage = { id: string, turn_id: string, role: Role, content: string, created_at: number, finish_reason?: FinishReason | null, stop?: StopNote | null, usage?: CostSummary | null, execution_tree?: ExecutionTree | null, };
 
 /**
- * Who said a message.
+ * The author of a message.
  */
 export type Role = "user" | "assistant";
 
 /**
- * Why a turn did not end by itself, for a person to read.
+ * Why the service stopped a turn, for a person to read.
  */
 export type StopNote = { 
 /**
@@ -282,11 +281,11 @@ export type ExecutionTree = {
  */
 version: number, nodes: Array<TreeNode>, 
 /**
- * How many of the last nodes were left out, because the tree would not have fitted into its row.
+ * How many of the last nodes the service left out, because the tree exceeded the limit of its row.
  */
 omitted?: number | null, 
 /**
- * The plans that the turn made, carried out or changed, as they were at its end. Their steps that began are nodes.
+ * The plans that the turn made, carried out or changed, in their state at its end. Each step that began is a node.
  */
 plans?: Array<Plan>, };
 
@@ -307,7 +306,7 @@ parent_id: string | null, name: string, title?: string | null, args_preview?: st
  */
 started_ms?: number | null, duration_ms: number, 
 /**
- * On a `run_subtask` node: what its model calls used, those of the subtasks within it included.
+ * On a `run_subtask` node: the usage of its model calls, including those of its own subtasks.
  */
 usage?: ModelCost | null, };
 
@@ -317,7 +316,7 @@ usage?: ModelCost | null, };
 export type MessageList = { messages: Array<StoredMessage>, next_cursor: string | null, };
 
 /**
- * A user's message as it was sent, with its images and files.
+ * A user's message in its original form, with its images and files.
  */
 export type SentContent = { content: Content, };
 
@@ -326,7 +325,7 @@ export type SentContent = { content: Content, };
  */
 export type FileEntry = { path: string, bytes: number, updated_at: number, 
 /**
- * What `If-Match` takes; another one for other contents.
+ * The version for `If-Match`. It changes with the contents.
  */
 version: string, };
 
@@ -340,7 +339,7 @@ export type FileList = { files: Array<FileEntry>, };
  */
 export type ThreadSummary = { id: string, title: string, created_at: number, updated_at: number, 
 /**
- * In the answer to a search: where a message of the thread has what was looked for.
+ * In the response to a search: an excerpt of the message that matches.
  */
 snippet?: string | null, };
 
@@ -350,7 +349,7 @@ snippet?: string | null, };
 export type ThreadList = { threads: Array<ThreadSummary>, next_cursor: string | null, };
 
 /**
- * A thread with what its object knows about it.
+ * A thread with the state of its object.
  */
 export type ThreadDetail = { 
 /**
@@ -362,7 +361,7 @@ last_seq: number,
  */
 running_turn_id: string | null, 
 /**
- * The number of the running turn's first event: where to read it from.
+ * The number of the running turn's first event. A client reads the turn from there.
  */
 running_turn_first_seq: number | null, 
 /**
@@ -370,32 +369,32 @@ running_turn_first_seq: number | null,
  */
 running_ms: number | null, id: string, title: string, created_at: number, updated_at: number, 
 /**
- * In the answer to a search: where a message of the thread has what was looked for.
+ * In the response to a search: an excerpt of the message that matches.
  */
 snippet?: string | null, };
 
 /**
- * What happens to a plan once it is made.
+ * How the service carries out a new plan.
  */
 export type ExecutionMode = "auto_execute" | "draft_only" | "agent_review";
 
 /**
- * Where a plan stands.
+ * The status of a plan.
  */
 export type PlanStatus = "pending_review" | "executing" | "completed" | "partial" | "failed" | "rejected" | "dropped" | "stopped";
 
 /**
- * Where a step of a plan stands.
+ * The status of a step.
  */
 export type StepStatus = "pending" | "completed" | "partial" | "failed" | "skipped";
 
 /**
- * A reviewer's word.
+ * A reviewer's verdict.
  */
 export type Verdict = "approved" | "needs_changes" | "rejected";
 
 /**
- * What a reviewer said of a plan.
+ * A reviewer's opinion of a plan.
  */
 export type PlanReview = { verdict: Verdict, notes: string, };
 
@@ -404,20 +403,20 @@ export type PlanReview = { verdict: Verdict, notes: string, };
  */
 export type PlanStep = { id: string, title: string, instructions: string, 
 /**
- * The steps whose results it builds on.
+ * The steps whose results this step uses.
  */
 depends_on?: Array<string>, 
 /**
- * The tool that does its work, where one does.
+ * The tool that carries the step out, if it needs only one.
  */
 tool?: string | null, status: StepStatus, };
 
 /**
- * A plan. The thread's object is the authority for it.
+ * A plan. The thread's object has the authoritative copy.
  */
 export type Plan = { id: string, objective: string, reasoning: string, context_type: string, 
 /**
- * What it is about, such as a project.
+ * The id of its subject, such as a project.
  */
 entity_id?: string | null, intent_label?: string | null, execution_mode: ExecutionMode, requested_outputs?: Array<string>, priority_entities?: Array<string>, status: PlanStatus, steps: Array<PlanStep>, review?: PlanReview | null, 
 /**
@@ -450,7 +449,7 @@ export type ProjectEntry = { id: string, name: string, description: string, temp
 export type ProjectList = { projects: Array<ProjectEntry>, };
 
 /**
- * A project with what belongs to it.
+ * A project with its tasks and documents.
  */
 export type ProjectDetail = { tasks: Array<ProjectTask>, documents: Array<DocumentEntry>, id: string, name: string, description: string, template_id: string | null, created_at: number, updated_at: number, };
 
@@ -464,7 +463,7 @@ export type ProjectTask = { id: string, title: string, status: TaskStatus, notes
 blocked_by: Array<string>, updated_at: number, };
 
 /**
- * Where a task stands.
+ * The status of a task.
  */
 export type TaskStatus = "open" | "in_progress" | "done";
 
@@ -474,7 +473,7 @@ export type TaskStatus = "open" | "in_progress" | "done";
 export type DocumentEntry = { id: string, title: string, updated_at: number, };
 
 /**
- * A document with what it says.
+ * A document with its content.
  */
 export type DocumentDetail = { 
 /**
@@ -483,7 +482,7 @@ export type DocumentDetail = {
 content: string, id: string, title: string, updated_at: number, };
 
 /**
- * What model calls of one day, operation, model and context used together.
+ * The usage of all model calls of one day, operation, model and context.
  */
 export type UsageRow = { 
 /**
@@ -491,7 +490,7 @@ export type UsageRow = {
  */
 day: string, operation_type: string, provider: string, model: string, context_type: string, calls: number, input_tokens: number, cached_tokens: number, output_tokens: number, 
 /**
- * Null where the price of a call is unknown.
+ * Null if the price of a call is unknown.
  */
 cost_usd: number | null, };
 
@@ -500,12 +499,12 @@ cost_usd: number | null, };
  */
 export type UsageList = { 
 /**
- * The beginning of the first day that is told, in milliseconds since 1970.
+ * The beginning of the first listed day, in milliseconds since 1970.
  */
 from: number, usage: Array<UsageRow>, };
 
 /**
- * A tool that runs in a thread without a question.
+ * A tool that runs in this thread without asking a person.
  */
 export type StandingApproval = { 
 /**
@@ -514,16 +513,16 @@ export type StandingApproval = {
 name: string, };
 
 /**
- * The tools that a person allowed in a thread for good, by name.
+ * The tools that a person allowed for the whole thread, by name.
  */
 export type ApprovalList = { approvals: Array<StandingApproval>, };
 
 /**
- * Something that is remembered about a user from one thread to the next.
+ * A fact about a user that models remember across threads.
  */
 export type Memory = { id: string, content: string, created_at: number, 
 /**
- * When it was last said.
+ * When a model last remembered it.
  */
 updated_at: number, };
 
@@ -538,15 +537,15 @@ export type MemoryList = { memories: Array<Memory>, next_cursor: string | null, 
 export type NewCollection = { name: string, description?: string, };
 
 /**
- * A collection of documents, which turns search that name it.
+ * A collection of documents. Turns that name it can search it.
  */
 export type Collection = { id: string, name: string, description: string, 
 /**
- * How many there are, and their bytes.
+ * The number of documents, and their bytes.
  */
 documents: number, bytes: number, created_at: number, 
 /**
- * When a document was last added.
+ * The time of the last added document.
  */
 updated_at: number, };
 
@@ -556,11 +555,11 @@ updated_at: number, };
 export type CollectionList = { collections: Array<Collection>, next_cursor: string | null, };
 
 /**
- * A document of a collection. What is kept of it is its text, in pieces.
+ * A document of a collection. The service keeps its text in chunks.
  */
 export type Document = { id: string, name: string, media_type: string, 
 /**
- * As it was sent.
+ * The size of the upload.
  */
 bytes: number, chunks: number, created_at: number, };
 
@@ -574,19 +573,19 @@ export type DocumentList = { documents: Array<Document>, next_cursor: string | n
  */
 export type Passage = { collection_id: string, document_id: string, document_name: string, 
 /**
- * Its place in the document, from 1 on.
+ * The number of the chunk in the document, from 1 on.
  */
 chunk: number, 
 /**
- * The headings that it stands under: `Guide > Install`.
+ * The headings above the passage: `Guide > Install`.
  */
 heading: string, text: string, 
 /**
- * How well it fits, from 0 to 1.
+ * The score of the match, from 0 to 1.
  */
 score: number, };
 
 /**
- * What a search found, best first.
+ * The results of a search, best first.
  */
 export type PassageList = { results: Array<Passage>, };

@@ -7,7 +7,7 @@ use worker::Env;
 /// Workers AI's binding.
 pub const AI: &str = "AI";
 
-/// A binding by its name; undefined where it is not there.
+/// A binding by its name; undefined if it is missing.
 pub fn binding(env: &Env, name: &str) -> JsValue {
     Reflect::get(env, &JsValue::from_str(name)).unwrap_or_default()
 }
@@ -17,8 +17,9 @@ pub fn is_bound(env: &Env, name: &str) -> bool {
     binding(env, name).is_object()
 }
 
-/// A variable or secret by its name. Wrangler hands a number, a boolean or a table of `wrangler.toml` over as what it
-/// is: such a one is its JSON, so that `LIMITS = { subtasks = 8 }` says the same as the text `{"subtasks": 8}`.
+/// Reads a variable or secret. Wrangler passes a number, a boolean or a table of `wrangler.toml` as a JavaScript value.
+/// This function turns such a value into JSON, so `LIMITS = { subtasks = 8 }` means the same as the text `{"subtasks":
+/// 8}`.
 pub fn var(env: &Env, name: &str) -> Option<String> {
     let value = Reflect::get(env, &JsValue::from_str(name)).ok()?;
     if value.is_undefined() || value.is_null() {

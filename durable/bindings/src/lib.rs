@@ -1,4 +1,5 @@
-//! The bindings of the Worker: variables, D1, and rows as a statement takes them. What stands in them belongs to others.
+//! The bindings of the Worker: variables, D1, and rows as the parameters of statements. Features define what they store
+//! there.
 
 pub mod rows;
 

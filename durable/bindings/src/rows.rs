@@ -1,9 +1,10 @@
 //! Rows as the parameters of statements.
 
-/// The most bytes of a statement's array.
+/// The most bytes of a statement's array: below the 2 MB that D1 allows a bound value
+/// (<https://developers.cloudflare.com/d1/platform/limits/>), which leaves room for the other parameters.
 pub const STATEMENT_BYTES: usize = 1_800_000;
 
-/// Rows that are JSON already, in as few arrays as the platform takes them.
+/// Packs rows, which are JSON already, into as few JSON arrays as the limit allows.
 pub fn arrays(rows: &[String]) -> Vec<String> {
     let mut arrays: Vec<String> = Vec::new();
     for row in rows {

@@ -33,9 +33,10 @@ pub fn offered(
     context: InContext,
 ) -> Vec<ToolSpec> {
     let own = declarations().into_iter().filter(|spec| context.has_call(&spec.name));
-    let registered = tools.all().iter().filter(|tool| {
-        !tool.is_of_some_contexts() || context.profile.tools.contains(&tool.spec().name.as_str())
-    });
+    let registered = tools
+        .all()
+        .iter()
+        .filter(|tool| !tool.is_opt_in() || context.profile.tools.contains(&tool.spec().name.as_str()));
     let registered = registered.map(|tool| tool.spec().clone());
     let all = own.chain(registered).chain(clients.iter().map(client::spec));
     let ruled = all.map(|spec| (policy.rule(&spec), spec)).filter(|(rule, _)| *rule != Rule::Off);

@@ -63,8 +63,8 @@ pub trait Tools {
 pub trait Tool {
     /// What the tool declares about itself.
     fn spec(&self) -> &ToolSpec;
-    /// Whether only those chat contexts are offered the tool whose definition names it.
-    fn is_of_some_contexts(&self) -> bool {
+    /// Whether a chat context offers the tool only if its definition names it.
+    fn is_opt_in(&self) -> bool {
         false
     }
     /// Validates the arguments and runs. An error goes to the model, in words that it can act on.

@@ -1,5 +1,4 @@
-//! A hundred and more calls as weak models write them, each with what it comes to: the tool's own answer, or the exact
-//! refusal.
+//! More than a hundred calls as weak models write them, each with its result or its exact refusal.
 
 use std::rc::Rc;
 
@@ -29,7 +28,7 @@ fn specs() -> Vec<ToolSpec> {
     declarations().into_iter().chain(standard().all().iter().map(|tool| tool.spec().clone())).collect()
 }
 
-/// A call as the engine makes it: what the model is told.
+/// Makes a call as the engine does. Returns the text for the model.
 fn call(name: &str, written: &str) -> Result<String, String> {
     let mut overlay = Overlay::new();
     let mut known = Overlay::new();
@@ -67,17 +66,17 @@ fn call(name: &str, written: &str) -> Result<String, String> {
     told.map_err(|ToolError(text)| text)
 }
 
-/// A tool, its arguments as a model wrote them, and what the model is told.
+/// A tool, its arguments as a model wrote them, and the text for the model.
 type Call = (&'static str, &'static str, Result<&'static str, &'static str>);
 
-/// Calls that are taken for what they mean, and calls that are refused with what is wrong; the example of a right call
+/// Calls that a tool accepts, and calls that it refuses with a description of the problem. An example of a right call
 /// follows each refusal.
 #[rustfmt::skip]
 const CALLS: &[Call] = &[
-    // The two that the issue was about: one argument too many.
+    // One argument too many.
     ("calculate", r#"{"expression": "17 * 23", "output_schema": {}}"#, Ok("391")),
     ("current_time", r#"{"timezone": "UTC"}"#, Ok("2023-11-14T22:13:20Z")),
-    // No arguments, in all the ways to write none.
+    // No arguments, in all known forms.
     ("current_time", "", Ok("2023-11-14T22:13:20Z")),
     ("current_time", "  \n", Ok("2023-11-14T22:13:20Z")),
     ("current_time", "null", Ok("2023-11-14T22:13:20Z")),
@@ -86,7 +85,7 @@ const CALLS: &[Call] = &[
     ("current_time", "[]", Err(": they must be a JSON object")),
     ("current_time", "now", Err(": not valid JSON from line 1, character 2 on: names and strings stand in double quotes, and nothing follows the last bracket")),
     ("memory_list", r#"{"key": null}"#, Ok("pears (5 bytes)")),
-    // A string that is not one.
+    // Other values in place of a string.
     ("calculate", r#"{"expression": 42}"#, Ok("42")),
     ("calculate", r#"{"expression": 2.5}"#, Ok("2.5")),
     ("calculate", r#"{"expression": ["17", "*", "23"]}"#, Err(" at expression: it must be a string, not a list")),
@@ -99,7 +98,7 @@ const CALLS: &[Call] = &[
     ("remember", r#"{"content": 7}"#, Ok("remembered as call_1")),
     ("write_file", r#"{"path": "n.txt", "content": 12}"#, Ok(r#"wrote 2 bytes to "n.txt""#)),
     ("write_file", r#"{"path": "n.json", "content": {"a": 1}}"#, Err(" at content: it must be a string, not an object")),
-    // A member that is missing, or has another name.
+    // A missing or misnamed member.
     ("calculate", "{}", Err(" at expression: it is missing; it must be a string")),
     ("calculate", "", Err(" at expression: it is missing; it must be a string")),
     ("calculate", r#"{"expr": "1 + 1"}"#, Err(r#" at expression: it is missing; it must be a string; there is no member "expr""#)),
@@ -113,18 +112,18 @@ const CALLS: &[Call] = &[
     ("fetch_page", r#"{"link": "https://example.com/"}"#, Err(r#" at url: it is missing; it must be a string; there is no member "link""#)),
     ("forget", "{}", Err(" at id: it is missing; it must be a string")),
     ("update_task", r#"{"status": "done"}"#, Err(" at task_id: it is missing; it must be a string")),
-    // The same name, spelt otherwise.
+    // Another spelling of a name.
     ("calculate", r#"{"Expression": "1 + 1"}"#, Ok("2")),
     ("calculate", r#"{"EXPRESSION": "1 + 1"}"#, Ok("2")),
     ("read_file", r#"{"path": "notes.md", "fromLine": 3}"#, Ok("!\nthree\n</file_content>\n[lines 3 to 3 of 3]")),
     ("read_file", r#"{"Path": "notes.md", "from-line": "3"}"#, Ok("!\nthree\n</file_content>\n[lines 3 to 3 of 3]")),
-    ("edit_file", r#"{"path": "notes.md", "oldText": "", "newText": "1"}"#, Err("!old_text must not be empty, and new_text must be another text")),
+    ("edit_file", r#"{"path": "notes.md", "oldText": "", "newText": "1"}"#, Err("!old_text must not be empty, and new_text must differ from it")),
     // Unknown members.
     ("memory_read", r#"{"key": "pears", "default": ""}"#, Ok("cheap")),
     ("memory_write", r#"{"key": "a", "value": "b", "overwrite": true}"#, Ok(r#"{"a": "b"}"#)),
     ("read_file", r#"{"path": "notes.md", "encoding": "utf-8"}"#, Ok("!\none\ntwo\nthree\n</file_content>")),
     ("fetch_page", r#"{"url": "https://example.com/", "method": "GET", "headers": {}}"#, Ok("!https://example.com/")),
-    ("web_search", r#"{"query": "pears", "site": "example.com"}"#, Err("!the search service answered with something that is no list of results; try again later")),
+    ("web_search", r#"{"query": "pears", "site": "example.com"}"#, Err("!the search service answered with something other than results; try again later")),
     ("recall", r#"{"user": "ada"}"#, Ok("nothing is remembered yet")),
     ("list_projects", r#"{"limit": 10}"#, Ok(r#"{"projects":[]}"#)),
     // Null and empty strings for optional members.
@@ -160,7 +159,7 @@ const CALLS: &[Call] = &[
     // True and false.
     ("fetch_page", r#"{"url": "https://example.com/", "render": "false"}"#, Ok("!https://example.com/")),
     ("fetch_page", r#"{"url": "https://example.com/", "render": "False"}"#, Ok("!https://example.com/")),
-    ("edit_file", r#"{"path": "notes.md", "old_text": "one", "new_text": "1", "replace_all": "true"}"#, Err(r#"!"notes.md" is there and was not read here"#)),
+    ("edit_file", r#"{"path": "notes.md", "old_text": "one", "new_text": "1", "replace_all": "true"}"#, Err(r#"!"notes.md" exists, and you have not read it"#)),
     ("edit_file", r#"{"path": "notes.md", "old_text": "one", "new_text": "1", "replace_all": "yes"}"#, Err(r#" at replace_all: it must be true or false, not "yes""#)),
     ("edit_file", r#"{"path": "notes.md", "old_text": "one", "new_text": "1", "replace_all": 1}"#, Err(" at replace_all: it must be true or false, not 1")),
     ("agent_create_plan", r#"{"objective": "o", "auto_execute": "false"}"#, Ok(r#""o" DraftOnly []"#)),
@@ -214,20 +213,20 @@ const CALLS: &[Call] = &[
     ("calculate", r#"{"expression": "1 + 1",}"#, Err(": not valid JSON from line 1, character 24 on: names and strings stand in double quotes, and nothing follows the last bracket")),
     ("calculate", "{\"expression\": \"1 + 1\"} I will now wait.", Err(": not valid JSON from line 1, character 25 on: names and strings stand in double quotes, and nothing follows the last bracket")),
     ("calculate", "{\"expression\": \"1\"}\n{\"expression\": \"2\"}", Err(": not valid JSON from line 2, character 1 on: names and strings stand in double quotes, and nothing follows the last bracket")),
-    // What a tool itself refuses, in words as well.
+    // Refusals by the tools themselves.
     ("calculate", r#"{"expression": "two plus two"}"#, Err(r#"!this cannot be calculated: "two" is neither a number nor a function that is known here"#)),
     ("calculate", r#"{"expression": ""}"#, Err("!this cannot be calculated: it ends where a number is expected")),
     ("run_subtask", r#"{"title": " ", "instructions": "i"}"#, Err(" at title: it must not be blank")),
 ];
 
 #[test]
-fn near_misses_are_taken_or_refused_in_words() {
+fn near_misses_are_accepted_or_refused_in_words() {
     assert!(CALLS.len() >= 100);
     let mut wrong = Vec::new();
     for (name, written, expected) in CALLS {
         let given = call(name, written);
         let matches = match (&given, expected) {
-            // Where only a part of what the tool tells is of interest.
+            // `!` marks an expected part of the text.
             (Ok(told), Ok(expected)) => match expected.strip_prefix('!') {
                 Some(part) => told.contains(part),
                 None => told == expected,
@@ -250,9 +249,9 @@ fn near_misses_are_taken_or_refused_in_words() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-// A parser's words are of no use to a model.
+// A model cannot use the words of a parser.
 #[test]
-fn no_refusal_has_a_parsers_words() {
+fn refusals_have_no_words_of_a_parser() {
     for spec in specs() {
         for written in [
             "{",
@@ -315,7 +314,7 @@ fn long_words_of_the_model_are_cut() {
     assert!(told.contains(&format!("{just:?}")), "{told}");
 }
 
-// The fields of an object are in the order in which the model wrote them: it writes the result in that order.
+// A schema keeps the order of its members, because a model writes its result in that order.
 #[test]
 fn a_schema_is_kept_as_it_was_written() {
     let written = r#"{"title": "t", "instructions": "i", "output_schema": {"type": "object", "properties": {"z": {}, "a": {}}}, "tools": "calculate"}"#;

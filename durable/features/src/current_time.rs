@@ -1,4 +1,4 @@
-//! `current_time`: what time it is, in UTC.
+//! `current_time`: the current time in UTC.
 
 use futures::FutureExt;
 use futures::future::{LocalBoxFuture, ready};

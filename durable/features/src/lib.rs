@@ -1,6 +1,5 @@
-//! Espalier's features: a folder each, that one can find, read and delete. This file is their composition.
-//!
-//! A feature declares its tools, decides by rules of its own, and names what it needs of the outside in a port.
+//! Espalier's features. Each has a folder that one can find, read and delete. This file composes them.
+//! A feature declares its tools, has its own rules, and defines ports for the network and the storage.
 
 mod calculate;
 mod current_time;
@@ -28,11 +27,11 @@ use files::Files;
 use knowledge::{Memories, collections, memories};
 use projects::Projects;
 
-/// What the tools of a turn work on. What is not there has no tools.
+/// The resources of a turn's tools. A missing resource registers no tools.
 #[derive(Clone, Default)]
 pub struct Resources {
     pub files: Option<Rc<dyn Files>>,
-    pub web: Option<web::Outside>,
+    pub web: Option<web::WebPorts>,
     pub memories: Option<Rc<dyn Memories>>,
     pub searchable: Option<collections::Searchable>,
 }
@@ -41,7 +40,7 @@ pub struct Resources {
 pub struct Standard(Vec<Rc<dyn Tool>>);
 
 impl Standard {
-    /// Those that every deployment has, and those of what there is.
+    /// The tools of every deployment, and the tools of the given resources.
     pub fn new(resources: &Resources) -> Self {
         let Resources { files, web, memories, searchable } = resources;
         let mut tools: Vec<Rc<dyn Tool>> =
@@ -53,7 +52,7 @@ impl Standard {
         Standard(tools)
     }
 
-    /// The same with the tools of the project domain.
+    /// Adds the tools of the project domain.
     pub fn with_projects(mut self, projects: &Rc<dyn Projects>) -> Self {
         self.0.extend(projects::tools(projects));
         self
@@ -66,7 +65,7 @@ impl Tools for Standard {
     }
 }
 
-/// Whether configuration may name this tool: one of ours, or any that a client or an MCP server brings.
+/// Whether configuration may name this tool: one of ours, or any tool of a client or an MCP server.
 pub fn is_known(name: &str) -> bool {
     let standard = Standard::new(&Resources::default());
     let registered = standard.all().iter().map(|tool| tool.spec().clone());

@@ -1,5 +1,5 @@
-//! What each context is offered, written down: a change of a declaration is seen in the files beside this one.
-//! `make types` writes them, every other test run compares.
+//! The tools of each context, as files: a changed declaration shows in the files in `golden/`. `make types` writes
+//! them; every other run compares them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -43,7 +43,7 @@ fn compare(name: &str, told: &impl Serialize) {
         std::fs::write(&file, &text).unwrap();
     }
     let written = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(written == text, "{} is not what is offered: run `make types`", file.display());
+    assert!(written == text, "{} is out of date: run `make types`", file.display());
 }
 
 // N-106
@@ -54,7 +54,7 @@ fn what_each_context_is_offered() {
     compare("thread", &told(&thread));
     compare("editor", &told(&offered(ContextKind::Editor, None, &everything)));
     compare("bare", &told(&offered(ContextKind::Thread, None, &Resources::default())));
-    // The other contexts by name, and what they have beyond a thread once.
+    // Names the tools of other contexts, and lists those that a thread lacks once.
     let (mut contexts, mut beyond) = (BTreeMap::new(), BTreeMap::new());
     for name in ["general", "project", "project_create", "project_audit", "task"] {
         let specs = offered(ContextKind::Thread, Some(name), &everything);

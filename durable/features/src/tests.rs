@@ -27,13 +27,18 @@ impl Clock for At {
     }
 }
 
-/// All that a deployment can have. The web answers everything with a page that no service means.
+/// All resources. The fake web answers every request with `[]`, which no search service sends.
 pub fn everything() -> Resources {
     let web = web::testing::FakeWeb::new(|_| Some(web::testing::Answer::page("text/plain", "[]")));
     let browser: Rc<dyn Browser> = web.clone();
     Resources {
         files: Some(Rc::new(InMemory::default())),
-        web: Some(web::Outside { web, browser: Some(browser), config: web::testing::everything() }),
+        web: Some(web::WebPorts {
+            http: web.clone(),
+            charsets: web,
+            browser: Some(browser),
+            config: web::testing::everything(),
+        }),
         memories: Some(Rc::new(knowledge::memories::in_memory::InMemory::default())),
         searchable: Some(collections::tests::searchable(&Rc::default())),
     }
@@ -57,10 +62,10 @@ fn current_time_is_rfc_3339_in_utc() {
     assert_eq!(run("current_time", &json!({})), Ok("2023-11-14T22:13:20Z".to_owned()));
 }
 
-/// Each tool that Espalier runs itself, with arguments that its published schema calls valid: the types take all of
-/// them. They take more (`arguments/tests.rs`), and never a call without what is required.
+/// Generates arguments that the published schema of each tool allows. The Rust types read all of them. They also read
+/// near misses (`arguments_tests.rs`), but never a call without its required members.
 #[test]
-fn types_take_what_the_published_schemas_allow() {
+fn types_accept_all_arguments_that_the_schemas_allow() {
     let standard = Standard::new(&everything());
     let registered = standard.all().iter().map(|tool| tool.spec().clone());
     let specs: Vec<ToolSpec> = declarations().into_iter().chain(registered).collect();
@@ -115,7 +120,7 @@ fn types_take_what_the_published_schemas_allow() {
 
 // N-010 N-023 N-062 N-085 N-086 N-087 N-088 N-089 N-090 N-092 N-094 N-106 N-109
 #[test]
-fn what_is_offered_is_registered_and_allowed() {
+fn offered_tools_are_registered_and_allowed() {
     let Resources { files, web, .. } = everything();
     let tools = Standard::new(&Resources { files, web, ..Resources::default() });
     let in_a_workspace =
@@ -130,15 +135,15 @@ fn what_is_offered_is_registered_and_allowed() {
     assert_eq!(names(&ToolPolicy::of(ContextKind::Thread)), [&nowhere[..], &of_the_web].concat());
     assert_eq!(names(&in_a_workspace(ContextKind::Thread)), thread);
     assert_eq!(names(&in_a_workspace(ContextKind::Editor)), thread);
-    // N-106: no service, no search.
+    // N-106: without a search service there is no `web_search`.
     let web = tools_of_the_web(web::testing::config(&[]));
     assert_eq!(web, ["fetch_page"]);
-    // N-090: reading is of the class that writes, so it goes with it.
+    // N-090: reading files has the same class as writing, so both depend on one permission.
     let mut policy = in_a_workspace(ContextKind::Thread);
     policy.classes.remove(&PermissionClass::WorkspaceWrite);
     policy.classes.remove(&PermissionClass::Network);
     assert_eq!(names(&policy), nowhere);
-    // N-156: only where the request asked for them.
+    // N-156: only if the request asked for them.
     let remembering = Standard::new(&everything());
     let all = offered(&remembering, &[], &in_a_workspace(ContextKind::Thread), in_a_thread());
     let all_names: Vec<&str> = all.iter().map(|spec| spec.name.as_str()).collect();
@@ -156,7 +161,7 @@ fn what_is_offered_is_registered_and_allowed() {
             _ => PermissionClass::Knowledge,
         };
         assert_eq!(spec.permission_class, Some(class), "{}", spec.name);
-        // Whoever changes files stands in the queue; whoever reads them does not (CF-11).
+        // Calls that write are serial; calls that read run in parallel.
         let writes =
             ["write_file", "edit_file", "delete_file", "remember", "forget"].contains(&spec.name.as_str());
         assert_eq!((spec.serial(), spec.parallel_safe), (writes, !writes), "{}", spec.name);
@@ -166,7 +171,7 @@ fn what_is_offered_is_registered_and_allowed() {
 
 fn tools_of_the_web(config: web::Config) -> Vec<String> {
     let fake = web::testing::FakeWeb::new(|_| None);
-    web::tools(&web::Outside { web: fake, browser: None, config })
+    web::tools(&web::WebPorts { http: fake.clone(), charsets: fake, browser: None, config })
         .iter()
         .map(|tool| tool.spec().name.clone())
         .collect()
@@ -207,8 +212,8 @@ fn specs() -> impl Strategy<Value = Vec<ToolSpec>> {
 }
 
 proptest! {
-    // N-083 N-085 N-101 N-105 N-109: what is offered is what is registered, allowed and unlocked by the context, all of
-    // it, in the order of registration; a class that goes takes its tools with it and nothing else.
+    // N-083 N-085 N-101 N-105 N-109: a context offers all tools that are registered, allowed and unlocked, in the order
+    // of registration. Removing a class removes exactly its tools.
     #[test]
     fn the_toolbelt_is_an_intersection(
         specs in specs(),
@@ -256,7 +261,7 @@ fn in_context(name: &str, has_draft: bool) -> InContext {
     InContext { profile: *ContextProfile::named(name).unwrap(), has_draft }
 }
 
-// B-020 B-069 CF-07 CF-26: plans are there where the context has them, and the plan that waits only where one does.
+// B-020 B-069: a context with plans offers them, and `agent_update_plan` only while a plan waits.
 #[test]
 fn plans_are_offered_in_their_contexts_alone() {
     let tools = Standard::new(&Resources::default());

@@ -22,7 +22,7 @@ use features::knowledge::store::collections::D1Collections;
 use features::mcp::{Offer, Servers};
 use features::projects::Projects;
 use features::projects::store::D1Projects;
-use features::web::{Browser, Web};
+use features::web::{Browser, WebPorts};
 use providers::config::Configuration;
 use wire::model::Usage;
 use wire::protocol::{
@@ -30,10 +30,11 @@ use wire::protocol::{
     Plan, StoredMessage,
 };
 
+use super::fetch::PermittedFetch;
 use super::mcp::{self, Offered};
 use super::retrieval::Retrieved;
 use super::thread::Thread;
-use super::web::{FetchWeb, QuickActions};
+use super::web::{QuickActions, TextDecoders};
 use bindings::env::{AI, is_bound, var};
 
 /// Bytes of stored history that are read for each token that a model may see of it: more than any tokenizer packs
@@ -262,14 +263,18 @@ fn parts_with(
     let web = features::web::Config::from_env(|name| var(&thread.env, name));
     let web = web.map_err(|problems| misconfigured(problems.join(" ")))?;
     let web = if tool_users(&thread.env)?.may_fetch_private_hosts(owner) { web } else { web.public_alone() };
-    let fetches: Rc<dyn Web> = Rc::new(FetchWeb(thread.connections.permits.clone()));
     let memories = policy.memory.then(|| Rc::new(thread.memories(owner, thread_id)) as Rc<dyn Memories>);
     let searchable = (!policy.collections.is_empty()).then(|| Searchable {
         collections: Rc::new(D1Collections::new(&thread.env, owner)),
         ids: policy.collections.as_slice().into(),
     });
     let browser = QuickActions::new(&thread.env).map(|browser| Rc::new(browser) as Rc<dyn Browser>);
-    let web = features::web::Outside { web: fetches, browser, config: web };
+    let web = WebPorts {
+        http: Rc::new(PermittedFetch(thread.connections.permits.clone())),
+        charsets: Rc::new(TextDecoders),
+        browser,
+        config: web,
+    };
     let resources = features::Resources { files, web: Some(web), memories, searchable };
     let projects = D1Projects::new(&thread.env, owner, Uuid::try_parse(thread_id).ok());
     let projects: Rc<dyn Projects> = Rc::new(projects);

@@ -32,6 +32,8 @@ mod compose;
 #[cfg(all(target_arch = "wasm32", feature = "faults"))]
 mod faults;
 #[cfg(target_arch = "wasm32")]
+mod fetch;
+#[cfg(target_arch = "wasm32")]
 mod log;
 #[cfg(target_arch = "wasm32")]
 mod mcp;

@@ -3,20 +3,18 @@
 use std::rc::Rc;
 
 use futures::future::LocalBoxFuture;
-use futures::{FutureExt, StreamExt};
 use worker::wasm_bindgen_futures::spawn_local;
 
 use crate::storage::outgoing::News;
 use engine::journal::Failure;
 use features::mcp::config::McpServers;
-use features::mcp::wire::{HttpReply, HttpRequest, Method, Outside, Unreachable, Wire};
+use features::mcp::port::{McpPorts, Spawn};
 use features::mcp::{Known, Listed, Missing, Servers};
-use providers::permits::Permits;
 use wire::protocol::{ApiError, ContextKind, Owner};
 use wire::redact::redacted;
 
 use super::compose::misconfigured;
-use super::model::exchange;
+use super::fetch::PermittedFetch;
 use super::thread::Thread;
 use bindings::env::var;
 
@@ -28,12 +26,13 @@ thread_local! {
 /// The servers for one run of a turn.
 pub fn servers(thread: &Thread) -> Result<Rc<Servers>, ApiError> {
     let configured = McpServers::from_env(|name| var(&thread.env, name)).map_err(misconfigured)?;
-    let outside = Outside {
-        wire: Rc::new(FetchWire(thread.connections.permits.clone())),
+    let ports = McpPorts {
+        http: Rc::new(PermittedFetch(thread.connections.permits.clone())),
+        tasks: Rc::new(EventLoop),
         clock: Rc::clone(&thread.clock),
         known: KNOWN.with(Known::clone),
     };
-    Ok(Rc::new(Servers::new(configured, &outside)))
+    Ok(Rc::new(Servers::new(configured, &ports)))
 }
 
 /// The servers for a new turn, and what they offer.
@@ -73,36 +72,11 @@ pub fn failures(missing: &[Missing], now: u64) -> impl Iterator<Item = News> {
     })
 }
 
-/// `fetch`, with as many requests at a time as the object may have.
-struct FetchWire(Permits);
+/// Tasks on the event loop of the isolate.
+struct EventLoop;
 
-impl Wire for FetchWire {
-    fn send(&self, request: HttpRequest) -> LocalBoxFuture<'static, Result<HttpReply, Unreachable>> {
-        let permits = self.0.clone();
-        async move {
-            let _permit = permits.acquire().await;
-            fetched(request).await.map_err(|_| Unreachable)
-        }
-        .boxed_local()
-    }
-
+impl Spawn for EventLoop {
     fn spawn(&self, task: LocalBoxFuture<'static, ()>) {
         spawn_local(task);
     }
-}
-
-async fn fetched(request: HttpRequest) -> worker::Result<HttpReply> {
-    let method = match request.method {
-        Method::Get => worker::Method::Get,
-        Method::Post => worker::Method::Post,
-        Method::Delete => worker::Method::Delete,
-    };
-    let (response, body) = exchange(method, &request.url, &request.headers, &request.body).await?;
-    let header = |name| response.headers().get(name).ok().flatten();
-    Ok(HttpReply {
-        status: response.status_code(),
-        content_type: header("content-type").unwrap_or_default(),
-        session: header("mcp-session-id"),
-        body: body.map(|read| read.map_err(|_| Unreachable)).boxed_local(),
-    })
 }

@@ -1,4 +1,4 @@
-//! The platform's `fetch`, browsers and character sets, for tools. Where a tool may go, its guard says.
+//! The platform's browsers and character sets, for the web tools.
 
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
@@ -6,13 +6,12 @@ use js_sys::{JSON, Object, Promise, Reflect, Uint8Array};
 use serde_json::Value;
 use wasm_bindgen::prelude::*;
 use worker::wasm_bindgen_futures::JsFuture;
-use worker::{Env, Method, Response, web_sys};
+use worker::{Env, Response, web_sys};
 
-use super::model::http::Body;
-use super::model::{AbortOnDrop, body_of, exchange};
+use super::fetch::{AbortOnDrop, reply};
 use bindings::env::{binding, is_bound};
-use features::web::{Browser, Decode, Unreachable, Web, WebReply, WebRequest};
-use providers::permits::Permits;
+use features::web::{Browser, Charsets, Decode};
+use wire::http::{HttpReply, Unreachable};
 
 #[wasm_bindgen]
 extern "C" {
@@ -30,36 +29,14 @@ extern "C" {
     fn decode(this: &TextDecoder, bytes: &Uint8Array, options: &Object) -> Result<String, JsValue>;
 }
 
-/// `fetch`, with the permits of an object: held until the headers are there.
-pub struct FetchWeb(pub Permits);
+/// The platform's `TextDecoder`.
+pub struct TextDecoders;
 
-impl Web for FetchWeb {
-    fn send(&self, request: WebRequest) -> LocalBoxFuture<'static, Result<WebReply, Unreachable>> {
-        let permits = self.0.clone();
-        async move {
-            let _permit = permits.acquire().await;
-            fetch(request).await.map_err(|_| Unreachable)
-        }
-        .boxed_local()
-    }
-
+impl Charsets for TextDecoders {
     fn decoder(&self, charset: &str) -> Option<Box<dyn Decode>> {
         let decoder = TextDecoder::new(charset).ok()?;
         Some(Box::new(Platform(decoder)))
     }
-}
-
-async fn fetch(request: WebRequest) -> worker::Result<WebReply> {
-    let method = if request.body.is_some() { Method::Post } else { Method::Get };
-    let body = request.body.as_deref().unwrap_or_default();
-    let (response, body) = exchange(method, &request.url, &request.headers, body).await?;
-    Ok(reply(&response, body))
-}
-
-fn reply(response: &Response, body: Body) -> WebReply {
-    let header = |name| response.headers().get(name).ok().flatten();
-    let (content_type, location) = (header("content-type"), header("location"));
-    WebReply { status: response.status_code(), content_type, location, body }
 }
 
 /// Cloudflare's browsers, by the binding `BROWSER`:
@@ -76,16 +53,14 @@ impl QuickActions {
 }
 
 impl Browser for QuickActions {
-    fn markdown(&self, options: &Value) -> LocalBoxFuture<'static, Result<WebReply, Unreachable>> {
+    fn markdown(&self, options: &Value) -> LocalBoxFuture<'static, Result<HttpReply, Unreachable>> {
         let asked = JSON::parse(&options.to_string())
             .and_then(|options| self.0.quick_action("markdown", &options))
             .map(JsFuture::from);
         async move {
             let answer = asked.map_err(|_| Unreachable)?.await.map_err(|_| Unreachable)?;
             let answer: web_sys::Response = answer.dyn_into().map_err(|_| Unreachable)?;
-            let mut response = Response::from(answer);
-            let body = body_of(&mut response, AbortOnDrop::default());
-            Ok(reply(&response, body))
+            Ok(reply(Response::from(answer), AbortOnDrop::default()))
         }
         .boxed_local()
     }
@@ -98,7 +73,7 @@ impl Decode for Platform {
         let options = Object::new();
         // Setting a member of a plain object does not fail.
         let _ = Reflect::set(&options, &"stream".into(), &(!last).into());
-        // Nor does decoding: what is no text is replaced.
+        // Decoding does not fail either: the decoder replaces invalid bytes.
         self.0.decode(&Uint8Array::from(bytes), &options).unwrap_or_default()
     }
 }

@@ -1,5 +1,5 @@
-//! How fast a reply is decoded: bytes of stream per second, in reads of 16 KiB. To reach: 200 MB/s for each codec.
-//! `cargo bench -p providers --bench decode`
+//! Measures how fast each codec decodes a reply: bytes of stream per second, in reads of 16 KiB. The target is 200
+//! MB/s. `cargo bench -p providers --bench decode`
 
 #![allow(clippy::expect_used, reason = "a bench may fail")]
 
@@ -86,9 +86,9 @@ fn workers_ai(kind: &str, piece: &str) -> String {
 }
 
 /// A codec with a stream of its own.
-type Wire = (&'static str, Box<dyn Codec>, fn(&str, &str) -> String);
+type ReplyCase = (&'static str, Box<dyn Codec>, fn(&str, &str) -> String);
 
-fn wires() -> [Wire; 4] {
+fn wires() -> [ReplyCase; 4] {
     let url = "https://example.com/v1";
     [
         ("chat", Box::new(OpenAiChat::new(url, None)), chat),

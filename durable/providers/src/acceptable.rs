@@ -1,5 +1,5 @@
-//! What a model got wrong, or another provider allowed, in a form that every server takes: one bad call in the history
-//! must not cost the whole conversation.
+//! Rewrites names, arguments and ids of calls into forms that every server accepts. A single bad call in the history
+//! would otherwise make a server refuse the whole conversation.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,8 @@ use sha2::{Digest, Sha256};
 
 use wire::model::ToolCall;
 
-/// The name as every server takes it: OpenAI refuses what does not match `^[a-zA-Z0-9_-]{1,64}$`. Only a call that
-/// the model got wrong has such a name, and its result, which says so, is found by its id.
+/// A name that every server accepts: OpenAI refuses names that do not match `^[a-zA-Z0-9_-]{1,64}$`. Only a call of an
+/// unknown tool has such a name, and its result refers to it by id.
 pub fn name(name: &str) -> Cow<'_, str> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     match name.len() {
@@ -20,9 +20,9 @@ pub fn name(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The arguments as every server takes them: vLLM, llama.cpp and the compatible endpoints of Gemini and Anthropic
-/// parse them and refuse the whole conversation over what is not an object. What the model got wrong it gets back in
-/// the form in which clients see it, too.
+/// Arguments that every server accepts: vLLM, llama.cpp and the compatible endpoints of Gemini and Anthropic refuse the
+/// whole conversation if the arguments of a call are not an object. The model sees its invalid arguments in the same
+/// form as clients do.
 pub fn arguments(arguments: &str) -> Cow<'_, str> {
     #[derive(Serialize)]
     struct Wrapped<'a> {
@@ -39,19 +39,19 @@ pub fn arguments(arguments: &str) -> Cow<'_, str> {
     }
 }
 
-/// The id of a call as every server takes it: OpenAI's Responses allow 64 characters, Anthropic the letters of a name.
-/// Ids go from one provider to another when the model changes, and Kimi's are `functions.NAME:INDEX`.
+/// The id of a call in a form that every server accepts: OpenAI's Responses allow 64 characters, Anthropic the letters
+/// of a name. Ids go from one provider to another when the model changes, and Kimi's are `functions.NAME:INDEX`.
 pub fn call_id(id: &str) -> Cow<'_, str> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if (1..=64).contains(&id.len()) && id.chars().all(fits) {
         return Cow::Borrowed(id);
     }
-    // A digest: two ids stay two ids, and a call and its result get the same one.
+    // A digest keeps different ids different, and gives a call and its result the same id.
     let digest = Sha256::digest(id.as_bytes());
     Cow::Owned(digest.iter().take(12).fold("call_".to_owned(), |id, byte| format!("{id}{byte:02x}")))
 }
 
-/// Whether a call is one that every server takes as it stands.
+/// Whether every server accepts the call unchanged.
 pub fn is_call(call: &ToolCall) -> bool {
     let as_it_stands = |cow: Cow<'_, str>| matches!(cow, Cow::Borrowed(_));
     as_it_stands(call_id(&call.call_id))

@@ -1,7 +1,6 @@
-//! A short memory of which models could not answer, so that a chain does not begin with one that is known to be down.
-//!
-//! One for each thread's object, in memory alone: what it forgets costs a request. It never keeps a model from being
-//! asked; it only puts the others before it.
+//! Remembers for a short time which models failed, so that a chain begins with a model that works.
+//! Each thread's object has one, in memory alone. Losing it costs a request. The breaker only changes the order of a
+//! chain: every model of the chain can still be asked.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,10 +9,10 @@ use std::rc::Rc;
 #[cfg(test)]
 mod tests;
 
-/// How long a model rests after it failed, in milliseconds; twice as long each time it fails again, up to a limit.
+/// How long a model rests after a failure, in milliseconds. Each further failure doubles the time, up to the limit.
 const REST_MS: u64 = 30_000;
 const LONGEST_REST_MS: u64 = 300_000;
-/// The most models that are remembered: as many as a configuration may have.
+/// The most models to remember: as many as a configuration may have.
 const MODELS: usize = 64;
 
 /// The memory. Clones share it.
@@ -24,18 +23,19 @@ pub struct Breaker(Rc<RefCell<BTreeMap<String, Circuit>>>);
 struct Circuit {
     failures: u32,
     rests_until_ms: u64,
-    /// Somebody is asking it for the first time after its rest: the others wait for what comes of it.
+    /// A call tries the model out after its rest. Other calls wait for the outcome.
     probed: bool,
 }
 
 impl Breaker {
-    /// Whether a model is to be asked in its turn: it did not fail, or its rest is over and nobody tries it out yet.
+    /// Whether the chain should ask the model in its place: it has not failed, or its rest is over and no call tries it
+    /// out yet.
     pub fn is_ready(&self, model: &str, now_ms: u64) -> bool {
         let circuits = self.0.borrow();
         circuits.get(model).is_none_or(|circuit| circuit.rests_until_ms <= now_ms && !circuit.probed)
     }
 
-    /// A model is asked now.
+    /// Records that a call asks a model now.
     pub fn ask(&self, model: &str) -> Asking {
         let mut circuits = self.0.borrow_mut();
         let probes = match circuits.get_mut(model) {
@@ -46,23 +46,23 @@ impl Breaker {
     }
 }
 
-/// A model that is being asked. Dropped without a word it says nothing about the model.
+/// A call in progress. Dropping it without an outcome changes nothing for the model.
 #[derive(Debug)]
 pub struct Asking {
     breaker: Breaker,
     model: String,
-    /// Whether this is the one that tries a model out.
+    /// Whether this call tries the model out.
     probes: bool,
 }
 
 impl Asking {
-    /// The model works: whatever it did before is forgotten.
+    /// Records that the model works, and forgets its failures.
     pub fn answered(mut self) {
         self.probes = false;
         self.breaker.0.borrow_mut().remove(&self.model);
     }
 
-    /// The model cannot answer now. `asked_ms` is how long its provider wants to be left alone.
+    /// Records that the model failed. `asked_ms` is the wait that its provider asks for.
     pub fn failed(mut self, now_ms: u64, asked_ms: Option<u64>) {
         let mut circuits = self.breaker.0.borrow_mut();
         if circuits.len() >= MODELS && !circuits.contains_key(&self.model) {
@@ -72,7 +72,7 @@ impl Asking {
             }
         }
         let circuit = circuits.entry(self.model.clone()).or_default();
-        // Calls that ran side by side fail for one reason: they count once.
+        // Parallel calls fail for the same reason, so they count once.
         if circuit.rests_until_ms <= now_ms {
             circuit.failures = circuit.failures.saturating_add(1);
         }

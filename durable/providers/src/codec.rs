@@ -1,7 +1,6 @@
-//! What a provider's wire is to the rest: a request becomes bytes, bytes become [`ModelEvent`]s. No I/O.
+//! The interface of a codec: it turns a request into bytes, and bytes into [`ModelEvent`]s. No I/O.
 
-use std::fmt;
-
+use wire::http::HttpRequest;
 use wire::model::{Message, ModelError, ModelErrorKind, ModelEvent, ModelRequest};
 use wire::redact::Secret;
 
@@ -13,55 +12,55 @@ use wire::sse::{SseDecoder, SseEvent};
 /// <https://developers.cloudflare.com/durable-objects/platform/limits/>. It is about 130 000 tokens.
 pub const MAX_REPLY_BYTES: usize = 512 * 1024;
 
-/// One event: a whole reply may come in it (servers that do not really stream), escaped and with its frame.
+/// The largest event. A server that does not really stream sends a whole reply in one event, escaped and framed.
 pub(super) const MAX_EVENT_BYTES: usize = 4 * MAX_REPLY_BYTES;
 
-/// Calls of one reply. OpenAI accepts as many in a message; no sane reply comes near.
+/// The most calls of a reply: the limit that OpenAI has for a message.
 pub(super) const MAX_CALLS: usize = 128;
 
-/// A provider's wire.
+/// The codec of a provider's API.
 pub trait Codec {
-    /// The request as the provider wants it. Fails on nothing but what no provider could be told.
+    /// Encodes a request for the provider. Fails only if the request cannot be written as JSON.
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ModelError>;
-    /// A decoder for the answer to `request`.
+    /// Makes a decoder for the reply to `request`.
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder>;
-    /// What an answer that is no stream means. The body classifies the error and goes no further.
+    /// Classifies a refusal by its status and body. The error does not quote the body.
     fn refusal(&self, status: u16, body: &[u8]) -> ModelError;
 }
 
-/// Reads the body of a successful answer, in whatever pieces it comes. After an error it must not be fed again.
+/// Decodes the body of a successful response, piece by piece. The caller must stop feeding it after an error.
 pub trait Decoder {
-    /// Adds what these bytes complete to `events`, which keeps what came before an error. Bytes after the end of the
-    /// reply are ignored.
+    /// Adds the events that these bytes complete to `events`, including those before an error. Ignores bytes after the
+    /// end of the reply.
     fn feed(&mut self, bytes: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError>;
-    /// The body has ended. A reply without its terminator is an error, not an answer.
+    /// Ends the body. A reply without its terminator is an error.
     fn finish(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError>;
 }
 
-/// A reply that comes as an event stream, as far as it was read.
+/// A partial reply from an event stream.
 pub(super) trait Reading {
-    /// Takes an event in. What is given back goes on; nothing, where the event completed the reply.
+    /// Reads an event. Returns the reply if it continues, and none if the event completed it.
     fn take(
         self: Box<Self>,
         event: SseEvent<'_>,
         events: &mut Vec<ModelEvent>,
     ) -> Result<Option<Box<Self>>, ModelError>;
 
-    /// The stream ended in the middle of it. An error, unless the wire lets a reply end so.
+    /// Ends the stream in the middle of the reply. This is an error, unless the API allows it.
     fn cut(self: Box<Self>, _events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         Err(cut())
     }
 }
 
-/// A stream that ended in the middle of its reply.
+/// The error for a stream that ended in the middle of its reply.
 pub(super) fn cut() -> ModelError {
     protocol("The model provider's stream ended before the reply was complete.")
 }
 
-/// Decodes one reply from an event stream. What comes after its end says nothing.
+/// Decodes one reply from an event stream, and ignores the rest of the stream.
 pub(super) struct EventStream<R> {
     sse: SseDecoder,
-    /// None once it is complete.
+    /// None once the reply is complete.
     reply: Option<Box<R>>,
 }
 
@@ -90,33 +89,13 @@ impl<R: Reading> Decoder for EventStream<R> {
     }
 }
 
-/// A POST, ready to be sent.
-#[derive(Clone, PartialEq, Eq)]
-pub struct HttpRequest {
-    pub url: String,
-    pub headers: Vec<(&'static str, String)>,
-    pub body: Vec<u8>,
-}
-
-impl fmt::Debug for HttpRequest {
-    /// Names the headers only: one of them is the key.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let headers: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
-        f.debug_struct("HttpRequest")
-            .field("url", &self.url)
-            .field("headers", &headers)
-            .field("body", &String::from_utf8_lossy(&self.body))
-            .finish()
-    }
-}
-
-/// The address below a base URL, whose query stays at the end.
+/// Appends a path to a base URL and keeps its query at the end.
 pub(super) fn address(base_url: &str, path: &str) -> String {
     let (base, query) = base_url.split_at(base_url.find('?').unwrap_or(base_url.len()));
     format!("{}{path}{query}", base.trim_end_matches('/'))
 }
 
-/// Calls in the conversation so far. Ids that a decoder makes up go on where they end, so none is used twice in one
+/// The number of calls in the conversation. The decoder numbers its made-up ids from here on, so ids stay unique in a
 /// request.
 pub(super) fn calls_in(request: &ModelRequest) -> usize {
     let calls = request.messages.iter().map(|message| match &**message {
@@ -126,13 +105,13 @@ pub(super) fn calls_in(request: &ModelRequest) -> usize {
     calls.sum()
 }
 
-/// Gives an id to each call that has none of its own. `first` is the number that made-up ids begin with.
+/// Gives each call without an id a new one. `first` is the first number of the made-up ids.
 pub(super) fn name_calls(ids: &mut [&mut String], first: usize) {
     let mut made_up = first;
     for place in 0..ids.len() {
         let (before, rest) = ids.split_at_mut(place);
         let Some((id, after)) = rest.split_first_mut() else { break };
-        // Results are matched by id: two calls of one reply must not share one.
+        // Providers match results by id, so two calls of a reply must have different ids.
         while id.is_empty() || before.iter().any(|other| other == id) {
             **id = format!("call_{made_up}");
             made_up += 1;
@@ -143,7 +122,7 @@ pub(super) fn name_calls(ids: &mut [&mut String], first: usize) {
     }
 }
 
-/// The headers of a JSON request that is answered by a stream.
+/// The headers of a JSON request whose response is a stream.
 pub(super) fn headers(key: Option<&Secret>) -> Vec<(&'static str, String)> {
     let mut headers =
         vec![("content-type", "application/json".to_string()), ("accept", "text/event-stream".to_string())];
@@ -151,7 +130,7 @@ pub(super) fn headers(key: Option<&Secret>) -> Vec<(&'static str, String)> {
     headers
 }
 
-/// The request cannot be written.
+/// The error for a request that cannot be written as JSON.
 pub(super) fn unwritable(_: serde_json::Error) -> ModelError {
     let message = "The request to the model cannot be written as JSON.".into();
     ModelError { kind: ModelErrorKind::BadRequest, message }

@@ -1,8 +1,7 @@
-//! Which models a deployment talks to, read from its variables. Everything that is wrong is said at once, in words for
-//! the operator, and without any value that could be a secret.
-//!
-//! Plain variables with plain lists, because they are written the same in `wrangler.toml`, in `.dev.vars` and in the
-//! dashboard, and because a message can name the very one that is wrong.
+//! Reads the models of a deployment from its variables. The error lists all problems at once, in words for the
+//! operator, and repeats no value that could be a secret.
+//! The variables are plain texts and lists: an operator writes them in the same way in `wrangler.toml`, in `.dev.vars`
+//! and in the dashboard, and a message can name the wrong variable.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,33 +14,33 @@ mod overrides;
 mod provider;
 
 use overrides::Overrides;
-pub use provider::{Provider, Wire};
+pub use provider::{Api, Provider};
 
 #[cfg(test)]
 mod tests;
 
-/// The most models of a chain: each may cost a turn half a minute before the next is asked.
+/// The most models of a chain: each may delay a turn by half a minute before the next one.
 const MAX_CHAIN: usize = 8;
-/// The most models in all, so that what is kept for each stays small.
+/// The most models in all, which bounds the memory that each object keeps of them.
 const MAX_MODELS: usize = 64;
 /// The longest name of a model, in bytes.
 const MAX_NAME: usize = 200;
-/// The bounds of a wait for a provider, in milliseconds. A turn may run for 180 s (DESIGN §4).
+/// The bounds of a wait for a provider, in milliseconds. A turn may run for 180 s.
 const WAIT_MS: std::ops::RangeInclusive<u64> = 100..=180_000;
 
 /// A deployment's models.
 #[derive(Clone, Debug)]
 pub struct Configuration {
-    /// The models of each role that has some.
+    /// The models of each configured role.
     pub roles: Roles,
-    /// Models beside those of the roles that a request may name.
+    /// Further models that a request may name.
     pub others: Vec<Offer>,
-    /// Who serves them, by name.
+    /// The providers by name.
     pub providers: BTreeMap<String, Provider>,
     pub patience: Patience,
 }
 
-/// Each role's models. There is always a primary one.
+/// The models of each role. The primary role always has a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Roles {
     pub primary: Chain,
@@ -51,9 +50,9 @@ pub struct Roles {
 /// How long a provider may be silent, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// Until the first byte of its answer.
+    /// Until the first byte of its response.
     pub first_byte_ms: u64,
-    /// Between two reads of it.
+    /// Between two reads of the response.
     pub idle_ms: u64,
 }
 
@@ -64,7 +63,7 @@ impl Default for Patience {
     }
 }
 
-/// What a request may name.
+/// A model that a request may name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Offered<'a> {
@@ -72,35 +71,35 @@ pub struct Offered<'a> {
     pub provider: &'a str,
     pub model: &'a str,
     pub capabilities: Capabilities,
-    /// US dollars per million tokens; null where that is not known.
+    /// US dollars per million tokens; null if unknown.
     pub price: Option<engine::profiles::Price>,
 }
 
 impl Roles {
-    /// The models of a role; none where the deployment gives it none.
+    /// The models of a role; none if the deployment configures none.
     pub fn of(&self, role: Role) -> Option<&Chain> {
         if role == Role::Primary { Some(&self.primary) } else { self.more.get(&role) }
     }
 
-    /// The roles that there are, with their models.
+    /// The configured roles with their models.
     pub fn iter(&self) -> impl Iterator<Item = (Role, &Chain)> {
         Role::ALL.into_iter().filter_map(|role| Some((role, self.of(role)?)))
     }
 }
 
 impl Configuration {
-    /// Reads the variables (docs/operations.md lists them). An empty variable is an absent one. The error lists all
-    /// that is wrong.
+    /// Reads the variables (docs/operations.md lists them). An empty variable counts as absent. The error lists all
+    /// problems.
     pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Configuration, Vec<String>> {
-        // A secret that was piped into wrangler ends with a line break.
+        // A secret piped into wrangler ends with a line break.
         let read =
             |name: &str| lookup(name).map(|value| value.trim().to_string()).filter(|value| !value.is_empty());
         Reader::new(&read).configuration()
     }
 
-    /// The same, if what it needs beside variables is there: Workers AI is reached by the binding `AI`.
+    /// Checks that the binding `AI` exists if a provider needs it.
     pub fn bound(self, ai: bool) -> Result<Configuration, Vec<String>> {
-        let needs_ai = self.providers.values().any(|provider| matches!(provider.wire, Wire::WorkersAi));
+        let needs_ai = self.providers.values().any(|provider| matches!(provider.api, Api::WorkersAi));
         if needs_ai && !ai {
             return Err(vec![
                 "The binding AI is missing, which the provider workers-ai needs: [ai] with binding = \"AI\" in \
@@ -111,8 +110,8 @@ impl Configuration {
         Ok(self)
     }
 
-    /// The chain for what a request names: a role, one model by its id, or nothing, which is the primary role. None
-    /// where this deployment does not offer it.
+    /// The chain for the name in a request: a role or the id of a model; without a name, the primary role. None if this
+    /// deployment does not offer the name.
     pub fn chain(&self, named: Option<&str>) -> Option<Chain> {
         let Some(name) = named else { return Some(self.roles.primary.clone()) };
         if let Some(role) = Role::of(name) {
@@ -121,7 +120,7 @@ impl Configuration {
         self.offers().find(|offer| offer.choice.id() == name).cloned().map(Chain::of)
     }
 
-    /// Whose models a request asks by that name: a role's, or the one that it names.
+    /// The profile of a request with that name: a role, or `named` for a single model.
     pub fn profile(named: Option<&str>) -> &'static str {
         match named {
             None => Role::Primary.as_str(),
@@ -129,7 +128,7 @@ impl Configuration {
         }
     }
 
-    /// Every model, each once.
+    /// Every model once.
     pub fn offered(&self) -> Vec<Offered<'_>> {
         let mut seen = BTreeSet::new();
         let new = self.offers().filter(|offer| seen.insert(offer.choice.id()));
@@ -148,7 +147,7 @@ impl Configuration {
     }
 }
 
-/// Reads variables and collects what is wrong with them.
+/// Reads variables and collects the problems.
 struct Reader<'a> {
     read: &'a dyn Fn(&str) -> Option<String>,
     /// The provider that `LLM_BASE_URL` and `LLM_API_KEY` belong to.
@@ -196,7 +195,7 @@ impl<'a> Reader<'a> {
                 Ok(Configuration { roles: Roles { primary, more }, others, providers, patience })
             }
             _ => {
-                // What two providers share is wrong for both.
+                // A problem of a shared variable appears for both providers.
                 let mut seen = BTreeSet::new();
                 self.problems.retain(|problem| seen.insert(problem.clone()));
                 Err(self.problems)
@@ -204,7 +203,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `MODEL_PRIMARY`, or the one model that the `LLM_*` variables name, or the demo where nothing is said at all.
+    /// The models of `MODEL_PRIMARY`, or the model of the `LLM_*` variables, or the demo if no variable is set.
     fn primary(&mut self) -> Option<Chain> {
         if (self.read)("MODEL_PRIMARY").is_some() {
             return self.role(Role::Primary);
@@ -228,7 +227,7 @@ impl<'a> Reader<'a> {
         let Some(model) = (self.read)("LLM_MODEL") else {
             self.problems
                 .push("LLM_MODEL is missing: the name of the model, as the provider spells it.".to_string());
-            // What else is wrong with the provider is said as well.
+            // Reports the other problems of the provider, too.
             let provider = Provider::read(&provider, true, self.read);
             self.problems.extend(provider.err().into_iter().flatten());
             return None;
@@ -237,7 +236,7 @@ impl<'a> Reader<'a> {
         Some(Chain::of(self.offer(provider, model)))
     }
 
-    /// A variable that means a provider, where no model is named.
+    /// A variable of a provider without a model.
     fn forgotten(&self) -> Option<&'static str> {
         let named = [
             "MODEL_SECONDARY",
@@ -259,7 +258,7 @@ impl<'a> Reader<'a> {
         if chain.then.len() >= MAX_CHAIN {
             self.problems.push(format!("{variable} has more than {MAX_CHAIN} models."));
         }
-        // A turn's tools are frozen with its chain, so whoever answers must be able to use them.
+        // A turn freezes its tools together with its chain, so every model of the chain must be able to use them.
         let tools = chain.first.choice.capabilities.tools;
         if chain.then.iter().any(|offer| offer.choice.capabilities.tools != tools) {
             self.problems.push(format!(
@@ -296,7 +295,7 @@ impl<'a> Reader<'a> {
         offers
     }
 
-    /// Whether a name is none, which is noted. What it is is not repeated: it may be a key in the wrong place.
+    /// Checks the names and reports a problem without repeating the name, because a key may stand in the wrong place.
     fn name_problem(&mut self, by: &str, of: &str, provider: &str, model: &str) -> bool {
         let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         let named = provider.len() <= 32

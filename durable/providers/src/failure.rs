@@ -1,5 +1,5 @@
-//! What a provider's complaint means. Every provider words its errors in its own way; what leaves this file is one of
-//! our kinds and a sentence of our own, never the provider's text: it may quote prompts, keys or internals.
+//! Classifies the errors of providers. Every provider words its errors in its own way. This file returns one of our
+//! kinds and a sentence of our own, because the provider's text may quote prompts, keys or internals.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use super::codec::{MAX_CALLS, MAX_REPLY_BYTES};
 #[cfg(test)]
 mod tests;
 
-/// What a provider said about an error: in the body of a refusal, or in the middle of a stream.
+/// An error of a provider, from the body of a refusal or from the middle of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Complaint {
     /// An HTTP status; gateways repeat it as `code`.
@@ -22,12 +22,12 @@ pub struct Complaint {
 }
 
 impl Complaint {
-    /// Reads the body of a refusal. What is no JSON says nothing.
+    /// Reads the body of a refusal. A body that is not JSON gives an empty complaint.
     pub fn from_body(body: &[u8]) -> Self {
         serde_json::from_slice(body).map(|value| Complaint::from_json(&value)).unwrap_or_default()
     }
 
-    /// Reads an error object in any of the forms that are in use.
+    /// Reads an error object in any of the known forms.
     pub fn from_json(value: &Value) -> Self {
         // `{"error": …}` (OpenAI, Anthropic), `[{"error": …}]` (Gemini), `{"errors": […]}` (Cloudflare), or bare.
         let value = value.get(0).unwrap_or(value);
@@ -55,12 +55,12 @@ impl Complaint {
         complaint
     }
 
-    /// The error that an answer with this status and complaint is.
+    /// The error for a response with this status and complaint.
     pub fn refused(&self, status: u16) -> ModelError {
         error(self.kind_of(status), &format!(" (HTTP {status})"))
     }
 
-    /// The error that this complaint in the middle of a stream is.
+    /// The error for this complaint in the middle of a stream.
     pub fn in_stream(&self) -> ModelError {
         let kind = match self.status {
             Some(status) => self.kind_of(status),
@@ -80,25 +80,26 @@ impl Complaint {
 
     fn kind_of(&self, status: u16) -> ModelErrorKind {
         match status {
-            // The account cannot pay (OpenRouter, DeepSeek); like a bad key, only the operator can help.
+            // The account has no credit (OpenRouter, DeepSeek). Only the operator can fix that, as with a bad key.
             402 => ModelErrorKind::Quota,
             400..=499 if self.spent() => ModelErrorKind::Quota,
             401 | 403 => ModelErrorKind::Auth,
             429 => ModelErrorKind::RateLimited,
-            // Too large is too long here: what helps is to prune. Groq says so for a prompt above its rate.
+            // "Too large" means "too long" here, because pruning helps. Groq sends it for a prompt above its rate.
             413 => ModelErrorKind::ContextTooLong,
             400..=599 if self.context_too_long() => ModelErrorKind::ContextTooLong,
-            // Timeouts and conflicts are the provider's state, not the request's fault.
+            // Timeouts and conflicts come from the provider's state and not from the request.
             408 | 409 | 425 => ModelErrorKind::Overloaded,
-            // 3xx as well: a base URL that redirects is wrong, and following it would send the prompt elsewhere.
+            // This includes 3xx: a base URL that redirects is wrong, and following it would send the prompt to another
+            // host.
             300..=499 => ModelErrorKind::BadRequest,
             500..=599 => ModelErrorKind::Overloaded,
             _ => ModelErrorKind::Protocol,
         }
     }
 
-    /// OpenAI has a code, Anthropic a type and, where the credit is used up, only words. Gemini calls its rates quotas:
-    /// the word alone in a message says nothing.
+    /// OpenAI sends a code. Anthropic sends a type, but only text when the credit is used up. Gemini calls its rates
+    /// quotas, so the word "quota" in a message proves nothing.
     fn spent(&self) -> bool {
         self.says(&["insufficient_quota", "quota_exceeded", "billing", "insufficient_balance"])
             || self.message.contains("credit balance is too low")
@@ -109,8 +110,8 @@ impl Complaint {
     }
 
     fn context_too_long(&self) -> bool {
-        // OpenAI and Groq have a code, llama.cpp a type; vLLM, OpenRouter, Anthropic, Gemini and Workers AI only
-        // words.
+        // OpenAI and Groq send a code, and llama.cpp a type. vLLM, OpenRouter, Anthropic, Gemini and Workers AI send
+        // only text.
         const WORDS: [&str; 3] =
             ["context_length_exceeded", "exceed_context_size", "context_window_exceeded"];
         const PHRASES: [&str; 6] = [
@@ -134,31 +135,31 @@ fn error(kind: ModelErrorKind, place: &str) -> ModelError {
         ModelErrorKind::BadRequest => "The model provider rejected the request",
         ModelErrorKind::ContextTooLong => "The conversation is too long for the model",
         ModelErrorKind::Network => "The model provider could not be reached",
-        ModelErrorKind::Protocol => "The model provider gave an answer that makes no sense",
-        ModelErrorKind::ReplyTooLarge => "The model's reply is larger than this service takes",
+        ModelErrorKind::Protocol => "The model provider sent an invalid response",
+        ModelErrorKind::ReplyTooLarge => "The model's reply exceeds the limit of this service",
     };
     ModelError { kind, message: format!("{what}{place}.") }
 }
 
-/// The provider broke its own protocol; `message` says how, in our words.
+/// The provider violated its protocol. `message` describes how, in our words.
 pub fn protocol(message: &str) -> ModelError {
     ModelError { kind: ModelErrorKind::Protocol, message: message.into() }
 }
 
-/// The reply is larger than a reply may be.
+/// The reply exceeds the limit.
 pub fn too_large() -> ModelError {
     let limit = MAX_REPLY_BYTES / 1024;
-    let message = format!("The model's reply is too large: one may have {limit} KiB.");
+    let message = format!("The model's reply is too large: the limit is {limit} KiB.");
     ModelError { kind: ModelErrorKind::ReplyTooLarge, message }
 }
 
-/// The reply has more calls than a reply may have.
+/// The reply exceeds the limit of calls.
 pub fn too_many_calls() -> ModelError {
     let message = format!("The model made more than {MAX_CALLS} tool calls at once.");
     ModelError { kind: ModelErrorKind::ReplyTooLarge, message }
 }
 
-/// The connection failed; `message` says how, in our words.
+/// The connection failed. `message` describes how, in our words.
 pub fn network(message: &str) -> ModelError {
     ModelError { kind: ModelErrorKind::Network, message: message.into() }
 }

@@ -1,4 +1,4 @@
-//! How codecs read JSON: borrowed from the read that brought it, leniently, and with what they do not know kept raw.
+//! Lenient JSON types for the codecs. They borrow from the bytes of the read, and keep unknown members raw.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,15 +8,15 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Members that the codec does not know, in the order in which they came.
+/// Unknown members, in their original order.
 pub type Unknown<'a> = Vec<(Text<'a>, &'a RawValue)>;
 
-/// Reads an object. Derived types would take a list of their members as well.
+/// Reads an object. A derived type would also accept an array of its members.
 pub fn read<'a, T: Deserialize<'a>>(json: &'a str) -> Option<T> {
     if json.starts_with('{') { serde_json::from_str(json).ok() } else { None }
 }
 
-/// A string, borrowed where it has no escapes. (A bare `Option<Cow<str>>` never borrows in serde.)
+/// A string, borrowed if it has no escapes. (A bare `Option<Cow<str>>` never borrows in serde.)
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text<'a>(pub Cow<'a, str>);
 
@@ -45,11 +45,11 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     }
 }
 
-/// The text of a JSON string, borrowed where it has no escapes; the JSON itself of anything else. None of null, and of a
-/// string that cannot be read (half of a surrogate pair).
+/// The text of a JSON string, borrowed if it has no escapes; for any other value, its JSON. None for null and for an
+/// invalid string (half of a surrogate pair).
 pub fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
     let json = raw.get();
-    // Of two quotes or none, as it is JSON.
+    // Valid JSON has both quotes or none.
     let inner = if json.starts_with('"') { json.get(1..json.len().saturating_sub(1)) } else { None };
     match inner {
         Some(text) if memchr::memchr(b'\\', text.as_bytes()).is_none() => Some(Cow::Borrowed(text)),
@@ -58,12 +58,12 @@ pub fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
-/// A string, or nothing where something else stands: what one server sends as a string another may send as an object.
+/// A string, or nothing for a value of another type: some servers send an object in place of a string.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loose<'a>(pub Option<Cow<'a, str>>);
 
 impl Loose<'_> {
-    /// The string; empty where there is none.
+    /// The string; empty if there is none.
     pub fn as_str(&self) -> &str {
         self.0.as_deref().unwrap_or_default()
     }
@@ -111,7 +111,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Loose<'a> {
     }
 }
 
-/// A list, or null, which is an empty one. Nearly every list in a stream has one element, and takes the room of one.
+/// A list. Null counts as an empty list. Nearly every list in a stream has one element, so the list reserves room for
+/// one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Few<T>(pub Vec<T>);
 
@@ -141,7 +142,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
                 Ok(Few(list))
             }
         }
-        // Any, for null as well as a list.
+        // `any`, because the value may be null.
         deserializer.deserialize_any(FewVisitor(PhantomData))
     }
 }
@@ -181,7 +182,7 @@ macro_rules! object {
 }
 pub(super) use object;
 
-/// An object of which nothing is known.
+/// An object with only unknown members.
 #[derive(Debug, Default)]
 pub struct Object<'a> {
     pub unknown: Unknown<'a>,

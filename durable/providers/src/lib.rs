@@ -1,8 +1,7 @@
-//! The wires of LLM services, sans I/O: a [`Codec`] turns a request into bytes and bytes, in any split, into events.
-//!
-//! What a provider said beyond our own words (ids, signatures, reasoning) goes back to it, and only to it, in
-//! [`RawMessage`](wire::model::RawMessage); what it said in an error goes nowhere. Who sends the bytes, waits and
-//! gives up is the shell's business.
+//! The APIs of LLM services, sans I/O: a [`Codec`] turns a request into bytes and bytes, in any split, into events.
+//! A codec returns the provider's own parts of a reply (ids, signatures, reasoning) to that provider alone, in
+//! [`RawMessage`](wire::model::RawMessage). It discards the text of errors. The platform sends the bytes, waits and
+//! gives up.
 
 mod acceptable;
 pub mod anthropic;
@@ -22,7 +21,7 @@ pub mod retry;
 pub mod text_calls;
 pub mod workers_ai;
 
-pub use codec::{Codec, Decoder, HttpRequest, MAX_REPLY_BYTES};
+pub use codec::{Codec, Decoder, MAX_REPLY_BYTES};
 
 #[cfg(test)]
 mod testing;

@@ -1,5 +1,5 @@
-//! Members of a message that the codec does not know (thought signatures, reasoning details …), put together from
-//! their pieces so that they can go back to the provider as they came.
+//! Unknown members of a message (thought signatures, reasoning details …). The codec joins their pieces and returns
+//! them to the provider unchanged.
 
 use std::borrow::Cow;
 
@@ -13,20 +13,20 @@ use super::json::{Object, Text, Unknown};
 #[derive(Debug, Default)]
 pub struct Members(Vec<(String, Member)>);
 
-/// What came once is kept as it stands on the wire; only what comes in pieces is taken apart, and only one level
-/// deep: nesting is the provider's choice, our stack is not.
+/// Keeps a member that came once as raw JSON. Parses only members that come in pieces, and only one level deep, because
+/// a provider's nesting must not exhaust the stack.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Member {
     Once(Box<RawValue>),
-    /// Strings are joined.
+    /// A string, joined from its pieces.
     Text(String),
-    /// Lists are joined.
+    /// A list, joined from its pieces.
     List(Vec<Element>),
 }
 
-/// An element of a joined list. OpenRouter cuts one block of `reasoning_details` into elements that carry the same
-/// `index` and `type`: those become one element again, or its signature would not match its text.
+/// An element of a joined list. OpenRouter cuts one block of `reasoning_details` into elements with the same `index`
+/// and `type`. The codec joins those again, because the signature must match the whole text.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Element {
@@ -34,7 +34,7 @@ enum Element {
     Pieces(Members),
 }
 
-/// Strings that are repeated with each piece of an element, not continued.
+/// Members that each piece of an element repeats.
 const REPEATED: [&str; 5] = ["type", "id", "index", "format", "signature"];
 
 impl Members {
@@ -42,8 +42,8 @@ impl Members {
         self.0.is_empty()
     }
 
-    /// Takes a delta's members in. Returns how many bytes they brought. Null says nothing: it is what most servers send
-    /// for what a piece does not bring.
+    /// Adds the members of a delta and returns their number of bytes. Skips null, which most servers send for an absent
+    /// member.
     pub fn take(&mut self, unknown: &Unknown<'_>) -> usize {
         let mut bytes = 0;
         for (name, raw) in unknown.iter().filter(|(_, raw)| raw.get() != "null") {
@@ -56,7 +56,7 @@ impl Members {
         bytes
     }
 
-    /// Adds to a member that is a string, without a detour over JSON.
+    /// Appends to a member that is a string, without parsing JSON.
     pub fn push_text(&mut self, name: &str, piece: &str) {
         match self.find(name) {
             Some(Member::Text(text)) => text.push_str(piece),
@@ -69,7 +69,7 @@ impl Members {
         }
     }
 
-    /// Adds an element to a member that is a list. Returns how many bytes it brought.
+    /// Appends an element to a member that is a list, and returns its number of bytes.
     pub fn push_element(&mut self, name: &str, element: &RawValue) -> usize {
         if let Ok(list) = RawValue::from_string(format!("[{}]", element.get())) {
             match self.find(name) {
@@ -80,7 +80,7 @@ impl Members {
         element.get().len()
     }
 
-    /// A member that is a string; empty where it is none.
+    /// A member that is a string; empty for any other member.
     pub fn text(&self, name: &str) -> Cow<'_, str> {
         self.0
             .iter()
@@ -88,12 +88,12 @@ impl Members {
             .map_or(Cow::Borrowed(""), |(_, member)| member.as_text())
     }
 
-    /// A member as it stands on the wire, unless it came in pieces.
+    /// The raw JSON of a member that came in one piece.
     pub fn json(&self, name: &str) -> Option<&str> {
         self.once(name)
     }
 
-    /// Puts a member in the place of one of that name, else at the end.
+    /// Replaces the member of that name, or appends it.
     pub fn set(&mut self, name: &str, raw: Box<RawValue>) {
         match self.find(name) {
             Some(member) => *member = Member::Once(raw),
@@ -101,7 +101,7 @@ impl Members {
         }
     }
 
-    /// The same with a string.
+    /// Sets a member to a string.
     pub fn set_text(&mut self, name: &str, text: &str) {
         match self.find(name) {
             Some(member) => *member = Member::Text(text.into()),
@@ -109,19 +109,19 @@ impl Members {
         }
     }
 
-    /// Whether there are no other members than these.
+    /// Whether all members have one of these names.
     pub fn has_only(&self, names: &[&str]) -> bool {
         self.0.iter().all(|(known, _)| names.contains(&known.as_str()))
     }
 
-    /// Leaves out a string that is empty.
+    /// Removes a member that is an empty string.
     pub fn drop_if_empty(&mut self, name: &str) {
         self.0.retain(|(known, member)| {
             known != name || !matches!(member, Member::Text(text) if text.is_empty())
         });
     }
 
-    /// Writes the members into a map that is being serialized.
+    /// Serializes the members as entries of a map.
     pub fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         self.0.iter().try_for_each(|(name, member)| map.serialize_entry(name, member))
     }
@@ -150,7 +150,7 @@ impl Members {
         Some(members)
     }
 
-    /// Continues an element with its next piece.
+    /// Appends the next piece of an element.
     fn continue_with(&mut self, piece: Members) {
         for (name, member) in piece.0 {
             match (self.find(&name), member) {
@@ -199,7 +199,7 @@ impl Member {
         }
     }
 
-    /// Joins two strings. Of anything else a later one is a newer state of the same thing.
+    /// Joins two strings. A later value of any other type replaces the earlier one.
     fn join_text(&mut self, raw: &RawValue) {
         let piece = match raw.get().starts_with('"') {
             true => serde_json::from_str::<String>(raw.get()).ok(),
@@ -230,7 +230,7 @@ fn join_list(list: &mut Vec<Element>, raw: &RawValue) {
         match list.last_mut() {
             Some(Element::Pieces(known)) if same(known) => known.continue_with(piece),
             Some(Element::Whole(whole)) if Members::of_element(whole).as_ref().is_some_and(same) => {
-                // Cannot fail: the guard has just read it.
+                // This cannot fail: the guard has just parsed it.
                 if let Some(mut known) = Members::of_element(whole) {
                     known.continue_with(piece);
                     list.pop();

@@ -1,4 +1,4 @@
-//! A user's message as the parts that wires know, and the words in which a tool's error is told where they do not.
+//! The parts of a user's message that providers' APIs know, and a text form of a tool's error for APIs without one.
 
 use std::borrow::Cow;
 
@@ -12,8 +12,9 @@ pub enum Piece<'a> {
     Pdf { name: &'a str, data: &'a DataUrl },
 }
 
-/// The parts of a message. Text files go as text: not every wire has files, and those that do turn them into text, too.
-/// A model without vision gets a mark in place of an image or a PDF: the conversation may have had another model before.
+/// The parts of a message. The codec sends a text file as text, because some APIs have no files and the others convert
+/// them to text. A model without vision gets a label in place of an image or a PDF, which an earlier model of the
+/// conversation may have seen.
 pub fn pieces(content: &Content, vision: bool) -> Vec<Piece<'_>> {
     match content {
         Content::Text(text) => vec![Piece::Text(Cow::Borrowed(text))],
@@ -35,7 +36,7 @@ fn piece(part: &ContentPart, vision: bool) -> Piece<'_> {
     }
 }
 
-/// The text of a message whose parts are all text, a blank line between two of them.
+/// The text of a message whose parts are all text, joined by blank lines.
 pub fn plain(pieces: &[Piece<'_>]) -> Option<String> {
     let texts: Option<Vec<&str>> = pieces
         .iter()
@@ -47,7 +48,7 @@ pub fn plain(pieces: &[Piece<'_>]) -> Option<String> {
     texts.map(|texts| texts.join("\n\n"))
 }
 
-/// A tool's result for a wire that has no mark for errors: the text has to say it.
+/// A tool's result for an API without a member for errors: the text names the error.
 pub fn told_error(content: &str, is_error: bool) -> Cow<'_, str> {
     let says_so = content.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
     match is_error && !says_so {

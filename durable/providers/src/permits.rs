@@ -1,5 +1,5 @@
-//! A bound on how many things happen at the same time. Single-threaded, without a queue of its own: whoever waits is
-//! asked again when a permit comes back.
+//! Limits how many operations run at the same time. Single-threaded and without a queue: a returned permit wakes all
+//! waiting operations.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -10,8 +10,8 @@ use std::task::{Poll, Waker};
 mod tests;
 
 /// Fetches that may await their headers at the same time. Workers has 6 such connections for an invocation, and the
-/// seventh waits: <https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>. One is
-/// left for what is not a provider's or a tool's.
+/// seventh waits: <https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>. One stays
+/// free for requests of the platform itself.
 pub const FETCHES: usize = 5;
 
 /// The permits. Clones share them.
@@ -24,7 +24,7 @@ struct Shared {
     waiting: RefCell<Vec<Waker>>,
 }
 
-/// Leave to be one of the few. Given back when dropped.
+/// A permit. Dropping it returns it.
 #[derive(Debug)]
 pub struct Permit(Rc<Shared>);
 
@@ -54,8 +54,8 @@ impl Permits {
 impl Drop for Permit {
     fn drop(&mut self) {
         self.0.free.set(self.0.free.get() + 1);
-        // All are woken: one of them may have been dropped since, and its turn would be lost with it. Taken out
-        // first, because a waker may come back here.
+        // Wakes all waiting operations, because waking only one could wake a dropped one. Takes the wakers out first,
+        // because a waker may call back into this code.
         let waiting = self.0.waiting.take();
         waiting.into_iter().for_each(Waker::wake);
     }

@@ -1,17 +1,17 @@
-//! Asking again: what an answer says about it, how long to wait, how often. Pure; randomness is injected.
+//! Retries: the hints of a response, the waits, the number of attempts. Pure; the caller supplies randomness.
 
 use std::time::UNIX_EPOCH;
 
 #[cfg(test)]
 mod tests;
 
-/// The first wait, and the longest that we choose ourselves, in milliseconds. Each is twice the one before.
+/// The first and the longest wait that this service chooses, in milliseconds. Each wait is twice the one before.
 const FIRST_MS: u64 = 500;
 const LONGEST_MS: u64 = 8_000;
-/// Spreads those who were all told to come back at the same moment, in milliseconds.
+/// The jitter in milliseconds, which spreads clients that got the same `Retry-After`.
 const SPREAD_MS: f64 = 250.0;
 
-/// What an answer's headers say about asking again.
+/// The retry headers of a response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RetryHints {
     /// `Retry-After`: seconds, or an HTTP date.
@@ -21,7 +21,7 @@ pub struct RetryHints {
 }
 
 impl RetryHints {
-    /// How long to wait from now on, in milliseconds. A date that has passed is now; what cannot be read says nothing.
+    /// The wait from now on, in milliseconds. Zero for a date in the past, none for an unreadable header.
     pub fn wait_ms(&self, now_ms: u64) -> Option<u64> {
         let number = |text: &Option<String>| {
             let number = text.as_deref()?.trim().parse::<f64>().ok()?;
@@ -39,22 +39,22 @@ impl RetryHints {
     }
 }
 
-/// How patient a call is with one model.
+/// How often and how long a call retries one model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Persistence {
-    /// Requests in all.
+    /// The most requests.
     pub requests: u32,
-    /// The longest wait that a provider may ask for, in milliseconds; whoever asks for more is given up.
+    /// The longest wait that a provider may ask for, in milliseconds. The call gives up if a provider asks for more.
     pub longest_wait_ms: u64,
 }
 
 impl Persistence {
-    /// With a model that nobody can stand in for.
+    /// For the last model of a chain.
     pub const LAST: Persistence = Persistence { requests: 4, longest_wait_ms: 60_000 };
-    /// With a model after which another one is asked: that one is likely to answer sooner.
+    /// For a model with a successor in the chain, which is likely to answer sooner.
     pub const ONE_OF_MANY: Persistence = Persistence { requests: 2, longest_wait_ms: 2_000 };
 
-    /// How long to wait after so many requests have failed, or none where it is time to give up. `random` is 0 to 1.
+    /// The wait after this many failed requests, or none to give up. `random` is 0 to 1.
     pub fn wait_ms(self, failed: u32, asked_ms: Option<u64>, random: f64) -> Option<u64> {
         if failed >= self.requests {
             return None;
@@ -62,10 +62,10 @@ impl Persistence {
         let random = random.clamp(0.0, 1.0);
         let Some(asked_ms) = asked_ms else {
             let doubled = FIRST_MS.saturating_mul(1 << failed.saturating_sub(1).min(16)).min(LONGEST_MS);
-            // Half of it for sure, the rest by chance.
+            // Half of the wait is fixed, and the rest is random.
             return Some(doubled / 2 + (doubled as f64 / 2.0 * random) as u64);
         };
-        // Never earlier than the provider asked for.
+        // At least as long as the provider asked for.
         (asked_ms <= self.longest_wait_ms).then(|| asked_ms + (SPREAD_MS * random) as u64)
     }
 }

@@ -1,4 +1,4 @@
-//! What the tests of all codecs share: streams in every way in which they can arrive, recorded streams, requests.
+//! Shared by the tests of all codecs: streams in every split, recorded streams, requests.
 
 #![allow(dead_code, reason = "each codec takes what it needs")]
 
@@ -36,12 +36,12 @@ pub fn decode<'a>(fresh: Fresh<'_>, pieces: impl IntoIterator<Item = &'a [u8]>) 
 /// Decodes the stream whole, in pieces of many sizes, and with each line end.
 pub fn every_way(fresh: Fresh<'_>, stream: &[u8]) -> Outcome {
     let whole = decode(fresh, [stream]);
-    // What is long takes long: its odd sizes are left to the random splits.
+    // A long stream takes long, so only the random splits test its odd sizes.
     let sizes = if stream.len() > 50_000 { 1..4 } else { 1..40 };
     for size in sizes {
         assert_eq!(decode(fresh, stream.chunks(size)), whole, "in pieces of {size}");
     }
-    // No line end stands inside a line: JSON escapes them.
+    // JSON escapes line ends, so none stands inside a line.
     let lf = stream.iter().copied().filter(|&b| b != b'\r').collect::<Vec<u8>>();
     for end in [&b"\n"[..], b"\r", b"\r\n"] {
         let stream = lf.split(|&b| b == b'\n').collect::<Vec<_>>().join(end);
@@ -51,7 +51,7 @@ pub fn every_way(fresh: Fresh<'_>, stream: &[u8]) -> Outcome {
     whole
 }
 
-/// The reply of a stream that ends well, and the words that were told before it.
+/// The reply of a complete stream, and the events before it.
 pub fn reply(fresh: Fresh<'_>, stream: &[u8]) -> (Vec<ModelEvent>, ModelReply) {
     let (mut events, end) = every_way(fresh, stream);
     assert_eq!(end, Ok(()));
@@ -61,7 +61,7 @@ pub fn reply(fresh: Fresh<'_>, stream: &[u8]) -> (Vec<ModelEvent>, ModelReply) {
     }
 }
 
-/// The events of a stream that ends in an error, which tells nothing of what the provider said.
+/// The events of a stream that ends in an error. The error must not repeat the provider's text.
 pub fn failure(fresh: Fresh<'_>, stream: &[u8]) -> (Vec<ModelEvent>, ModelError) {
     let (events, end) = every_way(fresh, stream);
     assert!(!events.iter().any(|event| matches!(event, ModelEvent::Finished(_))));
@@ -78,7 +78,7 @@ pub fn reasoning(piece: &str) -> ModelEvent {
     ModelEvent::Reasoning(piece.into())
 }
 
-/// All that was told as text, and all that was told as reasoning.
+/// All text, and all reasoning.
 pub fn told(events: &[ModelEvent]) -> (String, String) {
     let mut told = (String::new(), String::new());
     for event in events {
@@ -101,7 +101,7 @@ pub fn raw_of(reply: &ModelReply) -> Value {
     serde_json::from_str(reply.raw.as_ref().expect("a raw message").json.0.get()).unwrap()
 }
 
-/// `stream` in random pieces gives what it gives whole.
+/// `stream` gives the same events in random pieces as in one piece.
 pub fn split_anywhere(
     fresh: Fresh<'_>,
     stream: &[u8],
@@ -115,14 +115,14 @@ pub fn split_anywhere(
     let whole = decode(fresh, [stream]);
     prop_assert_eq!(&decode(fresh, pieces), &whole);
     prop_assert_eq!(&decode(fresh, stream.chunks(1)), &whole);
-    // What is announced is what the reply says.
+    // The events have the same text as the reply.
     if let Some(ModelEvent::Finished(reply)) = whole.0.last() {
         prop_assert_eq!(&told(&whole.0).0, &reply.text);
     }
     Ok(())
 }
 
-/// A stream that others recorded from a real server, with what their SDK made of it.
+/// A stream that others recorded from a real server, with the result of their SDK.
 pub struct Recorded {
     pub name: String,
     pub stream: Vec<u8>,
@@ -157,8 +157,8 @@ pub fn recorded(prefixes: &[&str]) -> Vec<Recorded> {
         .collect()
 }
 
-/// Cuts the stream at every event and at random places. Cut, it is an error until it has ended well: never a shorter
-/// answer. One that ends in an error may have said before that its limit cut it short, never that it was whole.
+/// Cuts the stream at every event and at random positions. A cut stream is an error, and never a shorter reply. A
+/// stream that ends in an error may already have reported a limit, but never a complete reply.
 pub fn cut_and_split(fresh: Fresh<'_>, stream: &[u8], reply: Option<&ModelReply>) {
     let ends = stream.windows(2).enumerate().filter(|(_, pair)| pair == b"\n\n").map(|(at, _)| at + 2);
     for end in ends {
@@ -218,7 +218,7 @@ pub fn definition(name: &str) -> ToolDefinition {
     ToolDefinition { name: name.into(), description: format!("does {name}"), input_schema }
 }
 
-/// The smallest things that pass for a PNG and a PDF, and a text.
+/// The smallest valid PNG and PDF, and a text.
 pub const PNG: &str = "data:image/png;base64,iVBORw0KGgo=";
 pub const PDF: &str = "data:application/pdf;base64,JVBERi0xLjQK";
 pub const TXT: &str = "data:text/plain;base64,aGVsbG8=";
@@ -234,12 +234,12 @@ pub fn all_parts() -> Message {
     Message::User { content: serde_json::from_value(content).unwrap() }
 }
 
-/// What is sent, as JSON.
+/// The request body as JSON.
 pub fn body(codec: &dyn Codec, request: &ModelRequest) -> Value {
     serde_json::from_slice(&codec.encode(request).unwrap().body).unwrap()
 }
 
-/// The conversation after a reply: what comes back goes back.
+/// The conversation after a reply, with the reply's raw message.
 pub fn answered(mut request: ModelRequest, reply: ModelReply) -> ModelRequest {
     let ModelReply { text, tool_calls, raw, .. } = reply;
     request.messages.push(Rc::new(Message::Assistant { content: text, tool_calls, raw }));

@@ -1,5 +1,5 @@
-//! Tools for a model that cannot call any (CF-18): they are described to it in words, it writes a call as JSON, and the
-//! call's result is the user's next message. One call a reply: what follows the first one is not read.
+//! Tools for a model without tool calls. The prompt describes the tools, the model writes a call as JSON, and the next
+//! user message has its result. The decoder reads one call a reply and ignores the rest.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use wire::model::{
     Message, ModelError, ModelEvent, ModelReply, ModelRequest, ReplyFinish, ToolCall, ToolChoice,
 };
 
-/// The request in the words of the model: as it is where the model can call, or has nothing to.
+/// Rewrites a request for such a model. A request without tools, or for a model with tool calls, stays unchanged.
 pub fn told(request: &ModelRequest) -> Cow<'_, ModelRequest> {
     if request.model.capabilities.tools || !request.model.text_calls {
         return Cow::Borrowed(request);
@@ -69,7 +69,7 @@ fn in_words(message: &Message) -> Message {
     }
 }
 
-/// What such a model says, with its call as one.
+/// Turns the text of such a model into text and a call.
 pub fn heard(
     request: &ModelRequest,
     answer: LocalBoxStream<'static, Result<Vec<ModelEvent>, ModelError>>,
@@ -78,15 +78,15 @@ pub fn heard(
     if request.model.capabilities.tools || !request.model.text_calls || !calls {
         return answer;
     }
-    // As many as there are messages: no two calls of a conversation have the same.
+    // Numbered by the messages, so the ids of a conversation's calls differ.
     let mut reader = Reader::new(format!("text_{}", request.messages.len()));
     answer.map(move |read| read.map(|events| reader.read(events))).boxed_local()
 }
 
-/// Holds back what may be a call, from the line on with which it begins.
+/// Holds back text that may be a call, from the beginning of its line on.
 struct Reader {
     call_id: String,
-    /// Nothing but white space since the line began.
+    /// The line has only white space so far.
     line_begins: bool,
     held: String,
 }
@@ -108,7 +108,7 @@ impl Reader {
         read
     }
 
-    /// What can be told of it now.
+    /// The text that is certainly no call.
     fn said(&mut self, mut text: String) -> Option<String> {
         if !self.held.is_empty() {
             self.held.push_str(&text);
@@ -140,7 +140,7 @@ impl Reader {
     }
 }
 
-/// The first JSON object of a text, where it is a call.
+/// The first JSON object of a text, if it is a call.
 fn call(text: &str, call_id: &str) -> Option<ToolCall> {
     #[derive(Deserialize)]
     struct Written {
@@ -219,7 +219,7 @@ mod tests {
         (text, calls)
     }
 
-    // S-014 CF-18: no tool role, and no tools beside the prompt.
+    // S-014: the request has neither the role `tool` nor tools outside the prompt.
     #[test]
     fn a_result_is_a_message_of_the_user() {
         let request = request();
@@ -253,7 +253,7 @@ mod tests {
         assert!(super::told(&silent).system.ends_with("must be your answer, without a call."));
     }
 
-    // S-013 CF-03: one call is read, however the pieces fall, and it is not shown as text.
+    // S-013: the decoder reads one call from any split, and does not show it as text.
     #[test]
     fn one_call_is_read_from_a_reply() {
         let whole = "Let me.\n{\"tool\": \"echo\", \"arguments\": {\"a\": \"{\"}}\n{\"tool\": \"write\"}";
@@ -265,7 +265,7 @@ mod tests {
             assert_eq!(calls[0].call_id, "text_3");
         }
         assert_eq!(replies(&["```json\n{\"tool\": \"echo\"}\n```"]).1[0].arguments, "{}");
-        // What is no call is said.
+        // The decoder shows text that is no call.
         for text in ["{\"tool\": 1}", "{ half", "{\"a\": 1}\nis JSON", "in {\"tool\": \"echo\"} words", "`x`"]
         {
             assert_eq!(replies(&[text]), (text.to_owned(), Vec::new()));

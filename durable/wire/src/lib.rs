@@ -1,6 +1,7 @@
-//! What everybody speaks: the wire types of clients, messages without a provider, ids, server-sent events, redaction.
-//! Knows nothing of turns, providers or the platform.
+//! The types that all crates share: the wire types of clients, messages without a provider, ids, server-sent events,
+//! HTTP as a port, redaction. This crate knows neither turns nor providers nor the platform.
 
+pub mod http;
 pub mod model;
 pub mod protocol;
 pub mod redact;

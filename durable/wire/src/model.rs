@@ -1,12 +1,16 @@
-//! What the loop says to a model and hears from it. Neutral: codecs in `providers/` turn it into a provider's wire.
+//! The requests that the loop sends to a model, and the replies. The types are neutral: the codecs in `providers/`
+//! translate them for each provider.
 
 use std::rc::Rc;
 
-use crate::sse::SseError;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::protocol::Content;
+
+mod error;
+
+pub use error::{ModelError, ModelErrorKind};
 
 /// One call of a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,12 +20,13 @@ pub struct ModelRequest {
     pub system: Rc<str>,
     /// The conversation, the system prompt excepted. Each tool call in it has exactly one result.
     pub messages: Vec<Rc<Message>>,
-    /// Empty where the model or the level has no tools.
+    /// Empty if the model or the level has no tools.
     pub tools: Rc<[ToolDefinition]>,
     pub tool_choice: ToolChoice,
-    /// What the text of the reply must satisfy, where the wire can be told so. A JSON Schema of type object.
+    /// A JSON Schema of type object for the text of the reply. A codec leaves it out if the provider's API has no such
+    /// option.
     pub response_schema: Option<Rc<RawValueEq>>,
-    /// The most tokens that the reply may have, where the turn limits them.
+    /// The most tokens of the reply, if the turn limits them.
     pub max_output_tokens: Option<u64>,
 }
 
@@ -39,26 +44,26 @@ impl ModelRequest {
         }
     }
 
-    /// The most tokens that the reply may have, by the turn's limit and by the model's.
+    /// The most tokens of the reply: the smaller of the turn's limit and the model's.
     pub fn output_limit(&self) -> Option<u64> {
         let model = self.model.options.max_output_tokens;
         self.max_output_tokens.into_iter().chain(model).min()
     }
 }
 
-/// Whether the model is to call tools. A wish: a wire that may refuse it leaves it out.
+/// Whether the model should call tools. A codec leaves this out if the provider might refuse it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ToolChoice {
     /// The model decides.
     #[default]
     Auto,
-    /// It must call a tool, whichever.
+    /// The model must call a tool of its choice.
     Required,
-    /// It must not call any, although it is told of them.
+    /// The model sees the tools and must answer without a call.
     None,
 }
 
-/// A model with what the loop must know about it.
+/// A model with its abilities and options.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ModelChoice {
@@ -67,7 +72,8 @@ pub struct ModelChoice {
     /// The provider's name of the model.
     pub model: String,
     pub capabilities: Capabilities,
-    /// Whether it calls tools in its text, where it can call them in no other way (`providers::text_calls`).
+    /// Whether the model writes its calls into its text, because it has no other way to call tools
+    /// (`providers::text_calls`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub text_calls: bool,
     #[serde(default)]
@@ -75,7 +81,7 @@ pub struct ModelChoice {
 }
 
 impl ModelChoice {
-    /// A model of which nothing special is known.
+    /// A model with the default capabilities.
     pub fn new(provider: impl Into<String>, model: impl Into<String>) -> Self {
         ModelChoice {
             provider: provider.into(),
@@ -86,7 +92,7 @@ impl ModelChoice {
         }
     }
 
-    /// Whether it can call tools in some way.
+    /// Whether the model can call tools at all.
     pub fn calls(&self) -> bool {
         self.capabilities.tools || self.text_calls
     }
@@ -97,21 +103,22 @@ impl ModelChoice {
     }
 }
 
-/// What a deployment asks of a model in every call. What is absent is not sent, and the provider decides.
+/// The options that a deployment sets for a model in every call. The codec leaves out an absent option, and the
+/// provider uses its default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ModelOptions {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// The provider's word for it: `low`, `medium`, `high` … Each has its own words and adds new ones.
+    /// The provider's word for it: `low`, `medium`, `high` … Each provider has its own words and adds new ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<String>,
-    /// The most tokens that a reply may have, reasoning included.
+    /// The most tokens of a reply, reasoning included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u64>,
 }
 
-/// What a model can do. What is known of single models stands in `profiles/capabilities.toml`.
+/// The abilities of a model. `providers/src/catalogue/capabilities.toml` lists those of known models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -120,16 +127,16 @@ pub struct Capabilities {
     pub tools: bool,
     /// Whether the model may emit several calls at once. The loop works either way (N-168, N-169).
     pub parallel_tool_calls: bool,
-    /// Whether it thinks before it answers: such models have requests and refusals of their own.
+    /// Whether the model reasons before it answers. Such models need other request parameters.
     pub reasoning: bool,
-    /// Whether the provider holds its text to a schema.
+    /// Whether the provider enforces a schema on its text.
     pub structured_output: bool,
     /// Whether it reads images and PDFs.
     pub vision: bool,
 }
 
 impl Default for Capabilities {
-    /// Of a model that nobody knows: tools, which nearly all have, and nothing that a server might refuse.
+    /// The defaults of an unknown model: tools, which nearly all models have, and no option that a server might refuse.
     fn default() -> Self {
         Capabilities {
             tools: true,
@@ -150,8 +157,8 @@ pub struct ToolDefinition {
     pub input_schema: Rc<RawValueEq>,
 }
 
-/// One message of a conversation with a model. Tagged from outside, since raw JSON within does not survive serde's
-/// buffering of inner tags.
+/// One message of a conversation with a model. Externally tagged, because serde's buffering of inner tags would lose
+/// the raw JSON within.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -159,11 +166,12 @@ pub enum Message {
         content: Content,
     },
     Assistant {
-        /// The answer's text; empty where the model only called tools.
+        /// The answer's text; empty if the model only called tools.
         content: String,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<ToolCall>,
-        /// The provider's own message, which goes back byte for byte, and only to where it came from (N-171).
+        /// The provider's own message. The codec returns it byte for byte to the model that wrote it, and to no other
+        /// (N-171).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raw: Option<RawMessage>,
     },
@@ -180,16 +188,15 @@ pub enum Message {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ToolCall {
-    /// The provider's id of the call; made up by the codec where the provider gives none.
+    /// The provider's id of the call. The codec makes one up if the provider sends none.
     pub call_id: String,
     pub name: String,
-    /// The arguments as the model wrote them: meant to be a JSON object, not known to be one.
+    /// The arguments as the model wrote them. They should be a JSON object, but nothing has checked that yet.
     pub arguments: String,
 }
 
-/// An assistant message in its provider's own words. It may go back to what said it and to nothing else: the same
-/// provider, over the same wire, and the same model, since models refuse what others thought (Mistral, OpenAI) or cannot
-/// read it (Anthropic).
+/// An assistant message as its provider wrote it. Codecs return it only to the same model of the same provider over the
+/// same API: other models refuse foreign reasoning (Mistral, OpenAI) or cannot read it (Anthropic).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct RawMessage {
@@ -206,13 +213,13 @@ pub struct RawMessage {
 }
 
 impl RawMessage {
-    /// What this model said over this wire.
+    /// A message that this model sent over this API.
     pub fn of(choice: &ModelChoice, wire: &str, json: RawValueEq) -> Self {
         let (provider, model) = (choice.provider.clone(), choice.model.clone());
         RawMessage { provider, wire: wire.to_owned(), model, json }
     }
 
-    /// The message, where this model said it over this wire.
+    /// The message, if this model sent it over this API.
     pub fn for_model(&self, choice: &ModelChoice, wire: &str) -> Option<&RawValue> {
         let same = self.provider == choice.provider && self.wire == wire && self.model == choice.model;
         same.then_some(&*self.json.0)
@@ -230,8 +237,8 @@ impl PartialEq for RawValueEq {
     }
 }
 
-/// Stores raw JSON as a string: serde reads tagged and flattened types through a buffer that has no raw JSON, so in a
-/// journal entry or a stored message it could be written and never be read again.
+/// Stores raw JSON as a string: serde reads tagged and flattened types through a buffer that cannot hold raw JSON, so
+/// it could write such a journal entry and then fail to read it.
 pub mod as_text {
     use std::borrow::Borrow;
 
@@ -264,7 +271,7 @@ pub struct Usage {
     /// All input tokens, the cached ones included.
     pub input_tokens: u64,
     pub cached_tokens: u64,
-    /// Input tokens that the provider wrote to its cache, where it charges for that.
+    /// Input tokens that the provider wrote to its cache, if it charges for that.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[cfg_attr(test, ts(as = "Option<u64>", optional))]
     pub cache_write_tokens: u64,
@@ -275,7 +282,7 @@ fn is_zero(tokens: &u64) -> bool {
     *tokens == 0
 }
 
-/// What a decoder makes of a provider's stream. A stream is complete only with its `Finished`.
+/// The events that a decoder reads from a provider's stream. A stream is complete only with its `Finished`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelEvent {
     /// A piece of the answer; never empty.
@@ -286,7 +293,7 @@ pub enum ModelEvent {
     Finished(Box<ModelReply>),
 }
 
-/// A whole reply. Its text and reasoning are what the events before it said.
+/// A whole reply. Its text repeats the events before it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ModelReply {
@@ -295,7 +302,7 @@ pub struct ModelReply {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
     pub finish: ReplyFinish,
-    /// Absent where the provider does not tell.
+    /// Absent if the provider does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -311,7 +318,7 @@ pub enum ReplyFinish {
     ToolCalls,
     Length,
     ContentFilter,
-    /// The provider interrupted the model at work of its own; the same conversation, called again, goes on.
+    /// The provider paused the model during a tool of its own. The same conversation, sent again, continues.
     Pause,
 }
 
@@ -325,86 +332,5 @@ impl ReplyFinish {
             ReplyFinish::ContentFilter => "content_filter",
             ReplyFinish::Pause => "pause",
         }
-    }
-}
-
-/// Why a model call failed. The message is for people: never an upstream body, never a secret.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-pub struct ModelError {
-    pub kind: ModelErrorKind,
-    pub message: String,
-}
-
-/// Classes of failures; each is an `error.code` on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ModelErrorKind {
-    Auth,
-    RateLimited,
-    /// The account has nothing left to spend.
-    Quota,
-    Overloaded,
-    BadRequest,
-    ContextTooLong,
-    Network,
-    Protocol,
-    /// The reply has more than this service takes: the model would say as much again.
-    ReplyTooLarge,
-}
-
-impl ModelErrorKind {
-    /// The wire's `error.code`.
-    pub const fn code(self) -> &'static str {
-        match self {
-            ModelErrorKind::Auth => "provider_auth",
-            ModelErrorKind::RateLimited => "provider_rate_limited",
-            ModelErrorKind::Quota => "provider_quota",
-            ModelErrorKind::Overloaded => "provider_overloaded",
-            ModelErrorKind::BadRequest => "provider_bad_request",
-            ModelErrorKind::ContextTooLong => "provider_context_too_long",
-            ModelErrorKind::Network => "provider_network",
-            ModelErrorKind::Protocol => "provider_protocol",
-            ModelErrorKind::ReplyTooLarge => "provider_reply_too_large",
-        }
-    }
-
-    /// Whether another model may answer what this one could not: it is about who was asked, not about the question.
-    pub const fn may_be_answered_by_another(self) -> bool {
-        matches!(
-            self,
-            ModelErrorKind::Auth
-                | ModelErrorKind::RateLimited
-                | ModelErrorKind::Quota
-                | ModelErrorKind::Overloaded
-                | ModelErrorKind::Network
-        )
-    }
-
-    /// Whether the provider said that it did not answer the request, which then used nothing. A request that was not heard
-    /// of again may have used all that it was allowed.
-    pub const fn used_nothing(self) -> bool {
-        !matches!(self, ModelErrorKind::Network | ModelErrorKind::Protocol)
-    }
-
-    /// Whether the same request may succeed later.
-    pub const fn retryable(self) -> bool {
-        matches!(
-            self,
-            ModelErrorKind::RateLimited
-                | ModelErrorKind::Overloaded
-                | ModelErrorKind::Network
-                | ModelErrorKind::Protocol
-        )
-    }
-}
-
-impl From<SseError> for ModelError {
-    fn from(error: SseError) -> Self {
-        let message = match error {
-            SseError::TooLarge => "The model provider sent an event that is too large.",
-        };
-        ModelError { kind: ModelErrorKind::Protocol, message: message.into() }
     }
 }

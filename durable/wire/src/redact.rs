@@ -1,4 +1,4 @@
-//! What may be written down of texts that are not ours: errors of the platform, answers of providers.
+//! Redaction: makes foreign texts (errors of the platform, replies of providers) safe to store and show.
 
 use std::fmt;
 
@@ -8,18 +8,18 @@ use uuid::Uuid;
 
 /// The longest text, in characters.
 const MAX_CHARS: usize = 500;
-/// Keys, tokens and digests are at least this long without a break; words are not.
+/// Keys, tokens and digests have at least this many characters without a break. Words are shorter.
 const SECRET_CHARS: usize = 24;
-/// How far into a foreign text we look, in bytes.
+/// The most bytes of a foreign text that redaction reads.
 const MAX_BYTES: usize = 4_096;
-/// What a text and a request have in common is hidden in blocks of so many bytes: long enough that ordinary words in
-/// both are not, short enough that a sentence is.
+/// Redaction hides blocks of this many bytes that a text shares with a request. Ordinary words are shorter, and a
+/// sentence is longer.
 const BLOCK: usize = 12;
 
-/// How many places of a request a block is compared with.
+/// The most occurrences of a block in a request that redaction compares.
 const OCCURRENCES: usize = 16;
 
-/// A text without what looks like a credential, of bounded length and on one line. Ids remain.
+/// Removes everything that looks like a credential, and puts the text on one line of bounded length. Ids stay.
 pub fn redacted(text: &str) -> String {
     let is_secret_char = |c: char| c.is_ascii_alphanumeric() || "_-+/=.".contains(c);
     let mut out = String::new();
@@ -40,16 +40,16 @@ pub fn redacted(text: &str) -> String {
     out.chars().take(MAX_CHARS).collect()
 }
 
-/// What is wrong with JSON that the operator wrote: where, and what belongs there. It repeats no word of the JSON, since
-/// a key may stand in the wrong place.
+/// Describes an error in JSON that the operator wrote: its position and the expected type. The description repeats no
+/// word of the JSON, because a secret may stand in the wrong place.
 pub fn json_problem(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let said = match error.classify() {
-        // serde quotes what it found in front of what it expected, and our own types name the latter.
+        // serde quotes the value that it found, then the type that it expected. Our own types give the latter its name.
         Category::Data => match text.rsplit_once(", expected ") {
             Some((_, expected)) => format!("expected {expected}"),
             None if text.starts_with("missing field ") => text,
-            // A value that was parsed before has no place.
+            // A value from an earlier parse has no position.
             None if error.line() == 0 => "a value does not fit".to_owned(),
             None => format!("a value does not fit at line {} column {}", error.line(), error.column()),
         },
@@ -58,8 +58,8 @@ pub fn json_problem(error: &serde_json::Error) -> String {
     format!("not valid JSON for this: {said}")
 }
 
-/// What somebody answered to a request, without what they only repeat of it: `secrets` wherever they stand, and
-/// whatever they have in common with its body.
+/// Quotes an answer to a request without the parts that only repeat the request: it removes `secrets` everywhere, and
+/// every block that the answer shares with the request's body.
 pub fn quoted<'a>(answer: &[u8], body: &[u8], secrets: impl IntoIterator<Item = &'a str>) -> String {
     let answer = answer.get(..MAX_BYTES).unwrap_or(answer);
     let mut text = String::from_utf8_lossy(answer).into_owned();
@@ -71,7 +71,7 @@ pub fn quoted<'a>(answer: &[u8], body: &[u8], secrets: impl IntoIterator<Item = 
     for at in (0..bytes.len()).step_by(BLOCK) {
         let Some(block) = bytes.get(at..at + BLOCK) else { break };
         for found in memmem::find_iter(body, block).take(OCCURRENCES) {
-            // What is in common may begin and end within the blocks beside this one.
+            // The shared text may begin and end within the neighbouring blocks.
             let before = bytes.iter().take(at).rev().zip(body.iter().take(found).rev());
             let after = bytes.iter().skip(at + BLOCK).zip(body.iter().skip(found + BLOCK));
             let (before, after) = (alike(before), alike(after));
@@ -93,12 +93,12 @@ pub fn quoted<'a>(answer: &[u8], body: &[u8], secrets: impl IntoIterator<Item = 
     redacted(shown.trim())
 }
 
-/// How many pairs are equal before the first that is not.
+/// Counts the equal pairs before the first difference.
 fn alike<'a>(pairs: impl Iterator<Item = (&'a u8, &'a u8)>) -> usize {
     pairs.take(BLOCK).take_while(|(one, other)| one == other).count()
 }
 
-/// A text that is never shown.
+/// A text that logs never show.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -107,7 +107,7 @@ impl Secret {
         Secret(text.into())
     }
 
-    /// The text itself, for the one header that carries it.
+    /// The text, for the header that carries it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_looks_like_a_credential_is_left() {
+    fn redaction_removes_everything_like_a_credential() {
         let hash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
         let table = [
             (format!("key {hash} refused"), "key [redacted] refused".to_owned()),
@@ -151,11 +151,11 @@ mod tests {
         #[allow(dead_code)]
         struct Wanted {
             depth: u32,
-            kind: Option<Kind>,
+            kind: Option<Choice>,
         }
         #[derive(Debug, serde::Deserialize)]
         #[serde(rename_all = "lowercase")]
-        enum Kind {
+        enum Choice {
             One,
             Two,
         }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_repeated_of_the_request_is_hidden() {
+    fn quotes_hide_repeated_parts_of_the_request() {
         let body =
             br#"{"messages":[{"role":"user","content":"My password is hunter2 and I am 41 years old."}]}"#;
         let said = |answer: &str| quoted(answer.as_bytes(), body, ["key-1", ""]);

@@ -1,7 +1,6 @@
-//! Server-sent events as a client reads them, after the WHATWG's "Interpreting an event stream", in any split.
-//!
-//! Owns the framing only: lines, fields, events. What `data` means is its caller's business, and so is the end of the
-//! stream: an event that no blank line closed is dropped, as the standard says.
+//! Decodes server-sent events by the WHATWG's "Interpreting an event stream", however the network splits them.
+//! Owns the framing: lines, fields, events. The caller interprets `data` and decides whether the stream ended early.
+//! The decoder drops an event that no blank line closed, as the standard says.
 
 use std::borrow::Cow;
 
@@ -10,10 +9,10 @@ use memchr::{memchr, memchr2};
 #[cfg(test)]
 mod tests;
 
-/// One event. `data` of a single line is borrowed from the read that brought it.
+/// One event. `data` of a single line borrows from the bytes of its read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SseEvent<'a> {
-    /// The event's type; empty where the stream names none (the standard's `message`).
+    /// The event's type; empty if the stream names none (the standard's `message`).
     pub event: &'a str,
     /// The data lines, joined by LF.
     pub data: &'a str,
@@ -21,31 +20,31 @@ pub struct SseEvent<'a> {
     pub last_id: &'a str,
 }
 
-/// Why a stream cannot be read on.
+/// Why the decoder cannot read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SseError {
     /// A line, or the data of one event, is longer than the decoder's limit.
     TooLarge,
 }
 
-/// Reads an event stream piece by piece. After an error it must not be fed again.
+/// Reads an event stream piece by piece. The caller must stop feeding it after an error.
 #[derive(Debug)]
 pub struct SseDecoder {
-    /// Bytes that one line, and the data of one event, may have.
+    /// The most bytes of a line, and of the data of an event.
     limit: usize,
-    /// The beginning of a line that the end of a read cut.
+    /// The beginning of a line whose end has not arrived.
     line: Vec<u8>,
-    /// Data of the open event that could not stay borrowed.
+    /// Data of the open event from earlier reads or lines.
     data: Vec<u8>,
-    /// Whether `data` holds a line, which may be an empty one.
+    /// Whether `data` holds a line. The line may be empty.
     has_data: bool,
     event: String,
     last_id: String,
-    /// The id of the last event that a blank line closed: a stream goes on after that one.
+    /// The id of the last event that a blank line closed. A reconnecting client continues after it.
     closed_id: String,
-    /// How long the stream wants to be waited for before it is opened again.
+    /// How long the stream asks a client to wait before it reconnects.
     retry_ms: Option<u64>,
-    /// How much of a byte order mark has been seen; its length when the question is settled.
+    /// How many bytes of a byte order mark have arrived; its length once the decoder has decided.
     bom: usize,
     /// The last line ended with CR, so an LF that comes next belongs to it.
     after_cr: bool,
@@ -69,17 +68,18 @@ impl SseDecoder {
         }
     }
 
-    /// After which event a stream that was cut goes on; empty where it named none.
+    /// The id of the event after which a cut stream continues; empty if the stream named none.
     pub fn resumes_after(&self) -> &str {
         &self.closed_id
     }
 
-    /// How many milliseconds the stream asks its reader to wait before it is opened again.
+    /// How many milliseconds the stream asks a client to wait before it reconnects.
     pub fn retry_ms(&self) -> Option<u64> {
         self.retry_ms
     }
 
-    /// Reads on. `on_event` is called for every event that these bytes complete; its error ends the reading.
+    /// Reads the next bytes and calls `on_event` for every event that they complete. An error of `on_event` ends the
+    /// reading.
     pub fn feed<E: From<SseError>>(
         &mut self,
         bytes: &[u8],
@@ -90,7 +90,7 @@ impl SseDecoder {
             self.after_cr = false;
             rest = rest.strip_prefix(b"\n").unwrap_or(rest);
         }
-        // The open event's only data line, while this read holds it: most events are never copied.
+        // The open event's only data line, borrowed from this read. This spares most events a copy.
         let mut borrowed: Option<&[u8]> = None;
         while let Some(end) = memchr2(b'\n', b'\r', rest) {
             let (line, tail) = rest.split_at(end);
@@ -109,7 +109,7 @@ impl SseDecoder {
                     Line::Ignored => {}
                 }
             } else {
-                // Only the first line of a read can have begun in an earlier one, so nothing is borrowed yet.
+                // Only the first line of a read can have begun in an earlier read, so `borrowed` is still empty.
                 let mut whole = std::mem::take(&mut self.line);
                 whole.extend_from_slice(line);
                 match self.parse(&whole)? {
@@ -131,12 +131,12 @@ impl SseDecoder {
         Ok(())
     }
 
-    /// Drops a byte order mark at the very beginning, which may come byte by byte.
+    /// Drops a byte order mark at the very beginning. The mark may arrive byte by byte.
     fn skip_bom<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let mut rest = bytes;
         while let Some((expected, (first, tail))) = BOM.get(self.bom).zip(rest.split_first()) {
             if first != expected {
-                // It was none: what looked like one begins the first line.
+                // These bytes are no mark: they begin the first line.
                 self.line.extend_from_slice(BOM.get(..self.bom).unwrap_or_default());
                 self.bom = BOM.len();
                 break;
@@ -179,7 +179,7 @@ impl SseDecoder {
             b"event" => Line::Event(value),
             b"id" if memchr(0, value).is_none() => Line::Id(value),
             b"retry" => milliseconds(value).map_or(Line::Ignored, Line::Retry),
-            // Comments (an empty name) and what nobody knows.
+            // Comments (an empty name) and unknown fields.
             _ => Line::Ignored,
         })
     }
@@ -208,7 +208,7 @@ impl SseDecoder {
             None => None,
         };
         let outcome = match data {
-            // Line ends are ASCII, so what is ill-formed in one value is ill-formed alike in the whole stream.
+            // Line ends are ASCII, so decoding a value alone replaces the same bytes as decoding the whole stream.
             Some(bytes) => match std::str::from_utf8(bytes) {
                 Ok(data) => on_event(SseEvent { event: &self.event, data, last_id: &self.last_id }),
                 Err(_) => {
@@ -225,7 +225,7 @@ impl SseDecoder {
     }
 }
 
-/// What one line says.
+/// One line.
 enum Line<'a> {
     Blank,
     Data(&'a [u8]),

@@ -1,13 +1,12 @@
 //! Evaluates an arithmetic expression by recursive descent, while it is read.
-//!
-//! This is our own and no library's, because models write what the known ones do not take (`2**3`, `5!`, `10 % 3`,
-//! `15% of 80`, `1,000`, `×`), and because a refusal must tell the model in words what to write instead. Something that
-//! can be read in two ways is refused; nothing is guessed.
+//! This parser is our own, because models write forms that the known libraries refuse (`2**3`, `5!`, `10 % 3`, `15% of
+//! 80`, `1,000`, `×`), and because a refusal must tell the model how to rewrite the expression. The parser refuses an
+//! ambiguous expression and never guesses.
 
 use super::functions::{self, factorial, remainder};
 
-/// The longest expression in characters, and how deeply it may nest: far beyond what a person writes, far below what
-/// could exhaust the stack.
+/// The longest expression in characters, and how deeply it may nest: far above the expressions of people, far below the
+/// limit of the stack.
 pub const MAX_CHARS: usize = 500;
 pub const MAX_NESTING: usize = 50;
 
@@ -21,10 +20,10 @@ const PERCENT: &str =
 /// The value of an expression, or why there is none.
 pub type Outcome = Result<f64, String>;
 
-/// Evaluates an expression; the error says in words what is wrong with it.
+/// Evaluates an expression. The error describes the problem in words.
 pub fn evaluate(text: &str) -> Outcome {
     if text.chars().nth(MAX_CHARS).is_some() {
-        return Err(format!("it is too long, it may have {MAX_CHARS} characters"));
+        return Err(format!("it is too long: the limit is {MAX_CHARS} characters"));
     }
     let text = text.trim();
     let rest = text.strip_suffix('=').unwrap_or(text);
@@ -46,18 +45,18 @@ fn finite(value: f64) -> Outcome {
     match (value.is_nan(), value.is_infinite()) {
         (true, _) => Err("the result is not a real number".to_owned()),
         (_, true) => Err("the result is too large: it is not a finite number".to_owned()),
-        // No result is a negative zero.
+        // Turns a negative zero into zero.
         _ => Ok(value + 0.0),
     }
 }
 
-/// What has not been read yet, and where in the expression it is.
+/// The rest of the expression, and its position.
 struct Expression<'a> {
     rest: &'a str,
     depth: usize,
-    /// Within the arguments of a function that takes several: a comma separates them.
+    /// Inside the arguments of a function with several arguments, where a comma separates them.
     is_list: bool,
-    /// The last term read was a percentage and nothing else.
+    /// The last term was only a percentage.
     is_percent: bool,
 }
 
@@ -106,13 +105,13 @@ impl<'a> Expression<'a> {
         Ok(value)
     }
 
-    /// The operator that stands here, where it is one of a product's.
+    /// Reads an operator of a product, if there is one here.
     fn operator(&mut self) -> Option<Operator> {
         let before = self.rest;
         let operator = match self.peek()? {
             '*' | '×' | '·' | '⋅' | '∙' => Operator::Times,
             '/' | '÷' | '∕' => Operator::Over,
-            // A percent sign was read with its number.
+            // The number has already taken the percent sign.
             '%' => Operator::Remainder,
             _ => {
                 let operator = match self.word() {
@@ -182,7 +181,7 @@ impl<'a> Expression<'a> {
         }
     }
 
-    /// Whether the percent sign that stands here has a right side.
+    /// Whether the percent sign here has a right operand.
     fn is_remainder(&self) -> bool {
         let after = self.rest.trim_start_matches('%').trim_start();
         let is_of = after.strip_prefix("of").is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
@@ -252,7 +251,7 @@ impl<'a> Expression<'a> {
         text.parse().map_err(|_| format!("{text:?} is not a number"))
     }
 
-    /// The digits that stand here, without the underscores between them.
+    /// Reads digits, without the underscores between them.
     fn digits(&mut self) -> String {
         let end =
             self.rest.find(|next: char| !next.is_ascii_digit() && next != '_').unwrap_or(self.rest.len());
@@ -261,7 +260,7 @@ impl<'a> Expression<'a> {
         digits.replace('_', "")
     }
 
-    /// The three digits after a comma, where there are exactly three.
+    /// Reads the three digits after a comma, if there are exactly three.
     fn thousands(&mut self) -> Option<String> {
         let (digits, rest) = self.rest.strip_prefix(',')?.split_at_checked(3)?;
         let is_group = digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -272,7 +271,7 @@ impl<'a> Expression<'a> {
         Some(digits.to_owned())
     }
 
-    /// A constant, or a function with its arguments.
+    /// Reads a constant, or a function with its arguments.
     fn named(&mut self) -> Outcome {
         let word = self.word();
         let lower = word.to_lowercase();
@@ -322,7 +321,7 @@ impl<'a> Expression<'a> {
         rest.is_some()
     }
 
-    /// The name that stands here; empty where there is none.
+    /// Reads a name; empty if there is none.
     fn word(&mut self) -> &'a str {
         let in_word = |next: char| next.is_alphabetic() || next.is_ascii_digit() || matches!(next, '_' | '.');
         let end = self.rest.find(|next| !in_word(next)).unwrap_or(self.rest.len());
@@ -334,7 +333,7 @@ impl<'a> Expression<'a> {
         ""
     }
 
-    /// The beginning of what has not been read, for a message.
+    /// The beginning of the rest, for a message.
     fn shown(&self) -> &'a str {
         self.rest.split_at(self.rest.floor_char_boundary(20)).0
     }

@@ -1,4 +1,4 @@
-//! The constants and functions that expressions know.
+//! The constants and functions of expressions.
 
 use std::f64::consts::{E, PI, TAU};
 
@@ -7,7 +7,7 @@ use super::expression::Outcome;
 /// The greatest whole number whose factorial is an `f64`.
 const MAX_FACTORIAL: f64 = 170.0;
 
-/// The functions that take their arguments in parentheses only.
+/// The functions that need parentheses.
 pub const OF_SEVERAL: [&str; 7] = ["min", "max", "pow", "atan2", "log", "round", "factorial"];
 
 pub fn constant(name: &str) -> Option<f64> {
@@ -38,7 +38,7 @@ pub fn of_several(name: &str, arguments: &[f64]) -> Outcome {
     }
 }
 
-/// The remainder of a division, with the sign of the divisor: as in Python, and as people count.
+/// The remainder of a division, with the sign of the divisor, as in Python.
 pub fn remainder(value: f64, divisor: f64) -> f64 {
     let rest = value % divisor;
     if rest != 0.0 && (rest < 0.0) != (divisor < 0.0) { rest + divisor } else { rest }

@@ -8,22 +8,22 @@ use futures::future::{LocalBoxFuture, ready};
 
 use crate::files::{FileInfo, FileRead, Files, FilesError, OnlyIf, Written};
 
-/// A storage that keeps files in memory, and can be made to lose the news of a write.
+/// A storage in memory. A test can make it lose the response of a write.
 #[derive(Default)]
 pub struct InMemory {
     pub files: RefCell<BTreeMap<String, (FileInfo, Vec<u8>)>>,
     written: Cell<u64>,
-    /// Answers nothing any more.
+    /// The storage is down.
     pub is_down: Cell<bool>,
 }
 
 impl InMemory {
-    /// Puts a file there, as somebody else would.
+    /// Writes a file from outside of a turn.
     pub fn put(&self, key: &str, body: impl Into<Vec<u8>>) {
         self.store(key, body.into(), None);
     }
 
-    /// What a file contains.
+    /// The content of a file.
     pub fn text(&self, key: &str) -> Option<String> {
         self.files.borrow().get(key).map(|(_, body)| String::from_utf8(body.clone()).unwrap())
     }

@@ -1,7 +1,6 @@
 //! `read_file`, `write_file`, `edit_file`, `list_files`, `delete_file`: the files of a workspace.
-//!
-//! Where a workspace is, the policy says; that nothing is outside of it is seen to here, at each call. Nothing is written
-//! over that the level which writes has not read as it is now.
+//! The policy names the workspace. These tools check at each call that a path stays inside it. A level never overwrites
+//! a file version that it has not read.
 
 mod operations;
 pub mod path;
@@ -27,20 +26,20 @@ use operations::Workspace;
 pub use operations::room;
 pub use port::{FileInfo, FileRead, Files, FilesError, OnlyIf, Written};
 
-/// The largest file in bytes, for tools and for uploads.
+/// The largest file in bytes, for tools and uploads.
 pub const MAX_FILE_BYTES: usize = 1_048_576;
-/// The most files of a workspace: R2 lists so many in one page.
+/// The most files of a workspace: the size of a page in R2.
 pub const MAX_FILES: usize = 1_000;
 /// The most named workspaces of a user.
 pub const MAX_WORKSPACES: usize = 100;
 /// The most bytes of a workspace.
 pub const MAX_WORKSPACE_BYTES: u64 = 52_428_800;
-/// The most bytes that one read or one list tells: below the limit of a result, so that it ends where it says.
+/// The most bytes of one read or list: below the limit of a result, so that the engine never cuts it.
 pub const MAX_TOLD_BYTES: usize = 45_000;
-/// Where two writes of a turn never overlap.
+/// The lock that serializes the writes of a turn.
 const LOCK: &str = "workspace";
 
-/// What one of the tools does.
+/// The operation of a tool.
 #[derive(Clone, Copy)]
 enum Operation {
     Read,
@@ -96,11 +95,12 @@ pub fn tools(files: &Rc<dyn Files>) -> impl Iterator<Item = Rc<dyn Tool>> {
     declarations().into_iter().map(tool)
 }
 
-/// What the tools declare.
+/// The declarations of the tools.
 pub(super) fn specs() -> impl Iterator<Item = ToolSpec> {
     declarations().into_iter().map(|(_, spec)| spec)
 }
 
+// Long: one declaration for each tool.
 fn declarations() -> [(Operation, ToolSpec); 5] {
     let path = json!({"type": "string", "description": "relative to the workspace"});
     let spec = |name, description, properties: Value, required: &[&str], example: Value| {
@@ -108,14 +108,14 @@ fn declarations() -> [(Operation, ToolSpec); 5] {
             "additionalProperties": false, "examples": [example]});
         declare(name, PermissionClass::WorkspaceWrite, description, schema)
     };
-    // A repeated write is recognised by its operation id, and a file that is gone is deleted.
+    // Idempotent: a store recognises a repeated write by its operation id, and deleting a missing file succeeds.
     let writes = |spec| ToolSpec { parallel_safe: false, exclusive_lock: Some(LOCK.to_owned()), ..spec };
     [
         (
             Operation::Read,
             spec(
                 "read_file",
-                "Reads a text file of the workspace. A long one comes in pieces: say from which line to read on.",
+                "Reads a text file of the workspace. A long file comes in pieces: use from_line to read on.",
                 json!({
                     "path": path,
                     "from_line": {"type": "integer", "minimum": 1, "description": "the first line, 1 if not given"},
@@ -166,7 +166,7 @@ fn declarations() -> [(Operation, ToolSpec); 5] {
             Operation::Delete,
             writes(spec(
                 "delete_file",
-                "Deletes a file of the workspace that was read before.",
+                "Deletes a file of the workspace. Read it first.",
                 json!({ "path": path }),
                 &["path"],
                 json!({"path": "notes/plan.md"}),

@@ -1,4 +1,4 @@
-//! What the file tools do.
+//! The operations of the file tools.
 
 use std::num::NonZeroUsize;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use engine::ports::{ToolContext, ToolError};
 use engine::versions::Seen;
 use wire::protocol::workspaces_beside;
 
-/// The files of one thread, as one call of one level sees them.
+/// The workspace of one call.
 pub(super) struct Workspace {
     files: Rc<dyn Files>,
     root: Rc<str>,
@@ -22,8 +22,8 @@ pub(super) struct Workspace {
     operation_id: Rc<str>,
 }
 
-/// A path that was checked, and the key that it stands for.
-struct Place {
+/// A checked path, and its key.
+struct Location {
     path: String,
     key: String,
 }
@@ -41,64 +41,66 @@ impl Workspace {
 
     pub(super) async fn read(&self, arguments: ReadArguments) -> Result<String, ToolError> {
         let ReadArguments { path, from_line, lines } = arguments;
-        let place = self.place(path)?;
-        let Some((info, body)) = self.files.read(&place.key, MAX_FILE_BYTES).await? else {
-            return Err(self.absent(&place));
+        let location = self.location(path)?;
+        let Some((info, body)) = self.files.read(&location.key, MAX_FILE_BYTES).await? else {
+            return Err(self.absent(&location));
         };
         let text = body.as_deref().map(std::str::from_utf8);
-        self.seen.saw(&place.path, Some(info.version));
+        self.seen.saw(&location.path, Some(info.version));
         match text {
             Some(Ok(text)) => {
                 let from = from_line.map_or(1, NonZeroUsize::get);
-                Ok(piece(&place.path, text, from, lines.map(NonZeroUsize::get)))
+                Ok(piece(&location.path, text, from, lines.map(NonZeroUsize::get)))
             }
-            Some(Err(_)) => Ok(format!("{:?} is not text; it has {} bytes", place.path, info.bytes)),
+            Some(Err(_)) => Ok(format!("{:?} is not text; it has {} bytes", location.path, info.bytes)),
             None => {
                 let limit = MAX_FILE_BYTES;
-                Ok(format!("{:?} has {} bytes, more than can be read here ({limit})", place.path, info.bytes))
+                Ok(format!("{:?} has {} bytes, more than the limit of {limit}", location.path, info.bytes))
             }
         }
     }
 
     pub(super) async fn write(&self, arguments: WriteArguments) -> Result<String, ToolError> {
         let WriteArguments { path, content } = arguments;
-        let place = self.place(path)?;
-        let only_if = match self.seen.version(&place.path) {
+        let location = self.location(path)?;
+        let only_if = match self.seen.version(&location.path) {
             Some(Some(version)) => OnlyIf::Version(version),
             Some(None) | None => OnlyIf::Absent,
         };
         let bytes = content.len();
-        self.put(&place, content, only_if).await?;
-        Ok(format!("wrote {bytes} bytes to {:?}", place.path))
+        self.put(&location, content, only_if).await?;
+        Ok(format!("wrote {bytes} bytes to {:?}", location.path))
     }
 
     pub(super) async fn edit(&self, arguments: EditArguments) -> Result<String, ToolError> {
         let EditArguments { path, old_text, new_text, replace_all } = arguments;
-        let place = self.place(path)?;
+        let location = self.location(path)?;
         if old_text.is_empty() || old_text == new_text {
-            return Err(told("old_text must not be empty, and new_text must be another text"));
+            return Err(told("old_text must not be empty, and new_text must differ from it"));
         }
-        let Some((info, body)) = self.files.read(&place.key, MAX_FILE_BYTES).await? else {
-            return Err(self.absent(&place));
+        let Some((info, body)) = self.files.read(&location.key, MAX_FILE_BYTES).await? else {
+            return Err(self.absent(&location));
         };
         if self.is_ours(&info) {
-            self.seen.saw(&place.path, Some(info.version));
-            return Ok(edited(&place, None));
+            self.seen.saw(&location.path, Some(info.version));
+            return Ok(edited(&location, None));
         }
-        match self.seen.version(&place.path) {
+        match self.seen.version(&location.path) {
             Some(Some(version)) if version == info.version => {}
-            Some(_) => return Err(changed(&place)),
-            None => return Err(unread(&place)),
+            Some(_) => return Err(changed(&location)),
+            None => return Err(unread(&location)),
         }
         let text = body.and_then(|body| String::from_utf8(body).ok());
         let text =
-            text.ok_or_else(|| told(&format!("{:?} is not a text that can be edited here", place.path)))?;
+            text.ok_or_else(|| told(&format!("{:?} is not a text that can be edited here", location.path)))?;
         let count = text.matches(&old_text).count();
         match count {
-            0 => return Err(told(&format!("old_text does not stand in {:?} as it was given", place.path))),
+            0 => {
+                return Err(told(&format!("old_text was not found in {:?}", location.path)));
+            }
             2.. if !replace_all => {
                 let why = "give more of the text around it, or set replace_all";
-                return Err(told(&format!("old_text stands {count} times in {:?}: {why}", place.path)));
+                return Err(told(&format!("old_text occurs {count} times in {:?}: {why}", location.path)));
             }
             _ => {}
         }
@@ -107,8 +109,8 @@ impl Workspace {
             .saturating_sub(old_text.len() * count)
             .saturating_add(new_text.len().saturating_mul(count));
         check_size(after)?;
-        self.put(&place, text.replace(&old_text, &new_text), OnlyIf::Version(info.version)).await?;
-        Ok(edited(&place, Some(count)))
+        self.put(&location, text.replace(&old_text, &new_text), OnlyIf::Version(info.version)).await?;
+        Ok(edited(&location, Some(count)))
     }
 
     pub(super) async fn list(&self, arguments: ListArguments) -> Result<String, ToolError> {
@@ -116,11 +118,11 @@ impl Workspace {
             arguments.folder.map(|folder| folder.trim_end_matches('/').to_owned()).unwrap_or_default();
         let prefix = match folder.as_str() {
             "" => self.root.to_string(),
-            folder => format!("{}/", self.place(folder.to_owned())?.key),
+            folder => format!("{}/", self.location(folder.to_owned())?.key),
         };
         let files = self.files.list(&prefix).await?;
         if files.is_empty() {
-            return Ok("there are no files here".to_owned());
+            return Ok("there are no files".to_owned());
         }
         let mut list = String::new();
         for (at, file) in files.iter().enumerate() {
@@ -136,60 +138,60 @@ impl Workspace {
     }
 
     pub(super) async fn delete(&self, arguments: DeleteArguments) -> Result<String, ToolError> {
-        let place = self.place(arguments.path)?;
-        let found = self.files.read(&place.key, 0).await?;
+        let location = self.location(arguments.path)?;
+        let found = self.files.read(&location.key, 0).await?;
         if let Some((info, _)) = found {
-            match self.seen.version(&place.path) {
+            match self.seen.version(&location.path) {
                 Some(Some(version)) if version == info.version => {}
-                Some(_) => return Err(changed(&place)),
-                None => return Err(unread(&place)),
+                Some(_) => return Err(changed(&location)),
+                None => return Err(unread(&location)),
             }
-            self.files.delete(&place.key).await?;
+            self.files.delete(&location.key).await?;
         }
-        // Gone already is what was asked for: a call that is made again after an interruption ends the same.
-        self.seen.saw(&place.path, None);
-        Ok(format!("{:?} is deleted", place.path))
+        // A missing file counts as deleted, so a call repeated after an interruption succeeds.
+        self.seen.saw(&location.path, None);
+        Ok(format!("{:?} is deleted", location.path))
     }
 
-    /// Checks a path: the one door to a key.
-    fn place(&self, path: String) -> Result<Place, ToolError> {
+    /// Checks a path and makes its key. Every key comes from here.
+    fn location(&self, path: String) -> Result<Location, ToolError> {
         check(&path).map_err(ToolError)?;
-        Ok(Place { key: format!("{}{path}", self.root), path })
+        Ok(Location { key: format!("{}{path}", self.root), path })
     }
 
-    async fn put(&self, place: &Place, text: String, only_if: OnlyIf) -> Result<(), ToolError> {
+    async fn put(&self, location: &Location, text: String, only_if: OnlyIf) -> Result<(), ToolError> {
         check_size(text.len())?;
-        self.check_room(place, text.len()).await?;
+        self.check_room(location, text.len()).await?;
         let was_read = matches!(only_if, OnlyIf::Version(_));
-        let written = self.files.write(&place.key, text.into_bytes(), only_if, &self.operation_id).await?;
+        let written = self.files.write(&location.key, text.into_bytes(), only_if, &self.operation_id).await?;
         let version = match written {
             Written::Version(version) => version,
             Written::Refused(Some(info)) if self.is_ours(&info) => info.version,
-            Written::Refused(Some(_)) if was_read => return Err(changed(place)),
-            Written::Refused(Some(_)) => return Err(unread(place)),
-            Written::Refused(None) => return Err(self.absent(place)),
+            Written::Refused(Some(_)) if was_read => return Err(changed(location)),
+            Written::Refused(Some(_)) => return Err(unread(location)),
+            Written::Refused(None) => return Err(self.absent(location)),
         };
-        self.seen.saw(&place.path, Some(version));
+        self.seen.saw(&location.path, Some(version));
         Ok(())
     }
 
-    /// Whether this very call has written what is there: it was interrupted before its result was known.
+    /// Whether this call wrote the present file before an interruption lost its result.
     fn is_ours(&self, info: &FileInfo) -> bool {
         info.operation.as_deref() == Some(&*self.operation_id)
     }
 
-    async fn check_room(&self, place: &Place, bytes: usize) -> Result<(), ToolError> {
-        room(self.files.as_ref(), &self.root, &place.key, bytes).await?.map_err(ToolError)
+    async fn check_room(&self, location: &Location, bytes: usize) -> Result<(), ToolError> {
+        room(self.files.as_ref(), &self.root, &location.key, bytes).await?.map_err(ToolError)
     }
 
-    fn absent(&self, place: &Place) -> ToolError {
-        self.seen.saw(&place.path, None);
-        told(&format!("there is no file {:?} in the workspace", place.path))
+    fn absent(&self, location: &Location) -> ToolError {
+        self.seen.saw(&location.path, None);
+        told(&format!("there is no file {:?} in the workspace", location.path))
     }
 }
 
-/// Whether a file of so many bytes fits into its workspace, or why not. The first file of a named workspace is what makes
-/// it, and so many of those may be.
+/// Checks that a file of this size fits into its workspace. The first file of a named workspace creates the workspace,
+/// so this also checks the limit of named workspaces.
 pub async fn room(
     files: &dyn Files,
     root: &str,
@@ -206,12 +208,12 @@ pub async fn room(
     Ok(has_room(&known, key, bytes))
 }
 
-/// Whether a file of so many bytes fits into its workspace, in the place of the one of that key or beside the others.
+/// Checks that a file of this size fits into its workspace, replacing the file of that key or beside the others.
 pub(super) fn has_room(files: &[FileInfo], key: &str, bytes: usize) -> Result<(), String> {
     let others = files.iter().filter(|file| file.key != key);
     let (count, taken) = others.fold((0, 0_u64), |(count, taken), file| (count + 1, taken + file.bytes));
     if count >= MAX_FILES {
-        return Err(format!("the workspace is full: it may have {MAX_FILES} files, delete some"));
+        return Err(format!("the workspace is full: the limit is {MAX_FILES} files, delete some"));
     }
     match taken.saturating_add(bytes as u64) > MAX_WORKSPACE_BYTES {
         true => Err(format!(
@@ -221,7 +223,7 @@ pub(super) fn has_room(files: &[FileInfo], key: &str, bytes: usize) -> Result<()
     }
 }
 
-/// So many lines of a text as one result takes, as data. What is missing is said in a last line, with where to read on.
+/// The lines of a text that fit into one result, as data. A last line names the missing part and where to read on.
 fn piece(path: &str, text: &str, from: usize, lines: Option<usize>) -> String {
     let marked = |text: &str| format!("{IS_DATA}\n{}", verbatim("file_content", ("path", path), text));
     if from == 1 && lines.is_none() && text.len() <= MAX_TOLD_BYTES {
@@ -257,19 +259,19 @@ fn check_size(bytes: usize) -> Result<(), ToolError> {
     }
 }
 
-fn edited(place: &Place, count: Option<usize>) -> String {
+fn edited(location: &Location, count: Option<usize>) -> String {
     match count {
-        Some(1) | None => format!("edited {:?}", place.path),
-        Some(count) => format!("edited {:?} in {count} places", place.path),
+        Some(1) | None => format!("edited {:?}", location.path),
+        Some(count) => format!("edited {:?} in {count} places", location.path),
     }
 }
 
-fn unread(place: &Place) -> ToolError {
-    told(&format!("{:?} is there and was not read here: read it first, nothing was changed", place.path))
+fn unread(location: &Location) -> ToolError {
+    told(&format!("{:?} exists, and you have not read it: read it first; nothing was changed", location.path))
 }
 
-fn changed(place: &Place) -> ToolError {
-    told(&format!("{:?} has changed since it was read here: read it again, nothing was changed", place.path))
+fn changed(location: &Location) -> ToolError {
+    told(&format!("{:?} has changed since you read it: read it again; nothing was changed", location.path))
 }
 
 fn told(text: &str) -> ToolError {

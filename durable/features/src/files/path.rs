@@ -1,19 +1,19 @@
-//! Paths in a workspace. What could be read in two ways is refused, not mended: a path that is taken means the same to
-//! the model, to the storage and to whoever downloads the file.
+//! Paths in a workspace. The check refuses an ambiguous path instead of repairing it. So a path means the same to the
+//! model, to the storage and to a person who downloads the file.
 
 /// The longest path in bytes. R2 takes keys of 1024, of which the root has about 80.
 pub const MAX_BYTES: usize = 512;
 /// How deep folders may nest.
 const MAX_DEPTH: usize = 16;
 
-/// Characters that look like a separator or a dot, or change how the rest reads: writing direction, joiners, spaces
-/// without width.
+/// Characters that look like a separator or a dot, or change how the rest reads: writing directions, joiners,
+/// zero-width spaces.
 const LOOK_ALIKES: [char; 12] = [
     '\u{2024}', '\u{2025}', '\u{2026}', '\u{2044}', '\u{2215}', '\u{29f8}', '\u{fe52}', '\u{ff0e}',
     '\u{ff0f}', '\u{ff3c}', '\u{fe68}', '\u{29f5}',
 ];
 
-/// Checks a path, relative to the root of its workspace. The text says what is wrong, and goes to whoever asked.
+/// Checks a path, relative to the root of its workspace. The error describes the problem to the caller.
 pub fn check(path: &str) -> Result<(), String> {
     let refused = |why: &str| Err(format!("the path {:?} is refused: {why}", shown(path)));
     if path.is_empty() {
@@ -45,7 +45,7 @@ pub fn check(path: &str) -> Result<(), String> {
             "" => return refused("a part of it is empty"),
             "~" => return refused("there is no home folder here"),
             _ if segment.chars().all(|character| character == '.') => {
-                return refused("there are no . and .. in it: the workspace has nothing outside itself");
+                return refused(". and .. are not allowed in it");
             }
             _ if segment.trim() != segment || segment.ends_with('.') => {
                 return refused("a part of it begins or ends with a space, or ends with a dot");
@@ -62,7 +62,7 @@ fn is_invisible(character: char) -> bool {
         | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// The beginning of a path, for a message.
+/// The beginning of a path, for the error.
 fn shown(path: &str) -> &str {
     path.split_at(path.floor_char_boundary(80)).0
 }
@@ -72,6 +72,7 @@ mod tests {
     use super::*;
 
     // N-102 N-103
+    // Long: a table of paths.
     #[test]
     fn ways_out_are_refused() {
         for path in [
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_call_their_files_is_taken() {
+    fn common_names_of_files_are_accepted() {
         for path in [
             "a",
             "notes.md",

@@ -1,16 +1,16 @@
-//! What the file tools need of a storage.
+//! The storage port of the file tools.
 
 use futures::future::LocalBoxFuture;
 
-/// The files of all workspaces, by whole keys: root and path.
+/// The files of all workspaces. A key is the root of a workspace and a path.
 pub trait Files {
-    /// The file and what it contains, up to so many bytes: a larger one comes without. None where there is none.
+    /// Reads a file. A file with more than `max_bytes` comes without its content. None if the file does not exist.
     fn read(
         &self,
         key: &str,
         max_bytes: usize,
     ) -> LocalBoxFuture<'static, Result<Option<FileRead>, FilesError>>;
-    /// Writes a file whole, or not at all. The operation is kept with it.
+    /// Writes a whole file or nothing, and stores the operation with it.
     fn write(
         &self,
         key: &str,
@@ -18,45 +18,45 @@ pub trait Files {
         only_if: OnlyIf,
         operation: &str,
     ) -> LocalBoxFuture<'static, Result<Written, FilesError>>;
-    /// Deletes a file, if it is there.
+    /// Deletes a file if it exists.
     fn delete(&self, key: &str) -> LocalBoxFuture<'static, Result<(), FilesError>>;
-    /// The files whose keys begin so, in the order of their keys: the first thousand.
+    /// The first thousand files with this prefix, sorted by key.
     fn list(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<FileInfo>, FilesError>>;
-    /// The folders right below a folder in which there are files, in order: the first thousand.
+    /// The first thousand folders directly below a folder, sorted.
     fn folders(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<String>, FilesError>>;
 }
 
-/// A file, and what it contains where that was asked for.
+/// A file, and its content if the caller asked for it.
 pub type FileRead = (FileInfo, Option<Vec<u8>>);
 
-/// A file without what it contains.
+/// A file without its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileInfo {
     pub key: String,
     pub bytes: u64,
-    /// Another one for other contents.
+    /// The version, which changes with the content.
     pub version: String,
-    /// The operation that wrote it, where the storage tells.
+    /// The operation that wrote the file, if the storage knows it.
     pub operation: Option<String>,
     /// Milliseconds since 1970.
     pub updated_at: u64,
 }
 
-/// What must hold for a write to be made.
+/// The condition of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OnlyIf {
     Absent,
     Version(String),
-    /// Whatever is there.
+    /// Write in any case.
     Always,
 }
 
-/// What a write came to.
+/// The outcome of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// The file's new version.
+    /// Written; the file's new version.
     Version(String),
-    /// Nothing was written. What is there instead, if anything.
+    /// Not written; the present file, if there is one.
     Refused(Option<FileInfo>),
 }
 

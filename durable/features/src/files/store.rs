@@ -1,4 +1,4 @@
-//! R2, where the files of workspaces are.
+//! The files of workspaces in R2.
 
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
@@ -9,21 +9,21 @@ use crate::files::{FileInfo, FileRead, Files, FilesError, OnlyIf, Written};
 
 /// The name of the binding (wrangler.toml).
 const BINDING: &str = "WORKSPACE";
-/// Under which name a file's metadata has the operation that wrote it.
+/// The key of the operation in a file's metadata.
 const OPERATION: &str = "operation";
 
 /// The bucket.
 pub struct R2Files(Bucket);
 
 impl R2Files {
-    /// The bucket of this deployment; none where it has no such binding.
+    /// The bucket of this deployment; none without the binding.
     pub fn new(env: &Env) -> Option<Self> {
         env.bucket(BINDING).ok().map(R2Files)
     }
 
-    /// Deletes all files whose keys begin so.
+    /// Deletes all files with this prefix.
     pub async fn delete_all(&self, prefix: &str) -> Result<(), FilesError> {
-        // More than a page is only there where two uploads passed the same count; the next round finds them.
+        // Concurrent uploads may exceed one page. The next iteration finds the rest.
         loop {
             let files = self.list(prefix).await?;
             let keys: Vec<String> = files.into_iter().map(|file| file.key).collect();
@@ -54,7 +54,7 @@ impl Files for R2Files {
             let info = info(&object);
             let body = match object.body() {
                 Some(body) if info.bytes <= max_bytes as u64 => Some(body.bytes().await.map_err(failed)?),
-                // Dropped unread: the platform cancels it.
+                // Dropping the unread body makes the platform cancel it.
                 _ => None,
             };
             Ok(Some((info, body)))
@@ -72,7 +72,7 @@ impl Files for R2Files {
         let (bucket, key, operation) = (self.0.clone(), key.to_owned(), operation.to_owned());
         async move {
             let condition = match only_if {
-                // An etag of `*` is that of any object.
+                // R2 treats the etag `*` as the etag of any object.
                 OnlyIf::Absent => {
                     Some(Conditional { etag_does_not_match: Some("*".to_owned()), ..Conditional::default() })
                 }

@@ -1,25 +1,24 @@
-//! Documents as pieces that a search finds and a model reads. Pure.
-//!
-//! A piece is one or more paragraphs of one section, and knows the headings that it stands under. Where a section takes
-//! several pieces, each begins with the end of the one before, so that no sentence is without what it refers to.
+//! Divides documents into chunks that a search finds and a model reads. Pure.
+//! A chunk has one or more paragraphs of one section, and the headings above them. If a section needs several chunks,
+//! each begins with the end of the one before, so that a sentence keeps its context.
 
-/// The longest piece in characters, and how much of it repeats the piece before.
+/// The longest chunk in characters, and how much of it repeats the previous chunk.
 pub const MAX_CHUNK_CHARS: usize = 1_500;
 const OVERLAP_CHARS: usize = 150;
-/// The most pieces that a document is divided into for its sections' sake.
+/// The most chunks that respect the sections of a document.
 const MAX_SECTIONED: usize = 2_000;
 /// The longest path of headings, in characters.
 const MAX_HEADING_CHARS: usize = 200;
 
-/// A piece of a document.
+/// A chunk of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// The headings that it stands under: `Guide > Install`. Empty where there are none.
+    /// The headings above it: `Guide > Install`. Empty if there are none.
     pub heading: String,
     pub text: String,
 }
 
-/// The pieces of a text, whose headings are Markdown's where it is that.
+/// Divides a text into chunks. Reads headings if the text is Markdown.
 pub fn chunks(text: &str, is_markdown: bool) -> Vec<Chunk> {
     let text = plain(text);
     let mut pieces = Pieces::default();
@@ -42,13 +41,13 @@ pub fn chunks(text: &str, is_markdown: bool) -> Vec<Chunk> {
     pieces.paragraph(&paragraph);
     pieces.close();
     match is_markdown && pieces.done.len() > MAX_SECTIONED {
-        // Thousands of headings with next to nothing below them: so few that each piece is well filled.
+        // A document with thousands of nearly empty sections: ignores the sections, so that each chunk is full.
         true => chunks(&text, false),
         false => pieces.done,
     }
 }
 
-/// A text without what no reader sees: SQLite ends texts at a NUL.
+/// Removes invisible characters: SQLite ends texts at a NUL.
 fn plain(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
@@ -68,7 +67,7 @@ struct Pieces {
     path: Vec<(usize, String)>,
     open: String,
     open_chars: usize,
-    /// How much of the open piece repeats the one before.
+    /// How much of the open chunk repeats the previous one.
     repeated: usize,
 }
 
@@ -79,17 +78,17 @@ impl Pieces {
         self.path.push((level, title.to_owned()));
     }
 
-    /// Adds a paragraph, in pieces where it is too long for one.
+    /// Adds a paragraph, in several chunks if it is too long for one.
     fn paragraph(&mut self, paragraph: &str) {
         let mut rest = paragraph.trim_matches('\n');
         while !rest.is_empty() {
             let room = MAX_CHUNK_CHARS.saturating_sub(self.open_chars + 2);
-            // Counted no further than it matters: a document may be one paragraph.
+            // Counts only up to the limit, because a document may be one paragraph.
             let fits = |chars: usize| rest.chars().nth(chars).is_none();
             if fits(room) {
                 return self.add(rest);
             }
-            // A paragraph that fits into a piece of its own is not divided, and none is for a few words of it.
+            // Keeps a paragraph whole if it fits into its own chunk, and does not divide one for a few words.
             let fresh = self.open_chars == self.repeated;
             let fits_alone = fits(MAX_CHUNK_CHARS - OVERLAP_CHARS - 2);
             if !fresh && (fits_alone || room < MAX_CHUNK_CHARS / 3) {
@@ -98,7 +97,7 @@ impl Pieces {
             }
             let (head, tail) = divided(rest, room);
             if head.is_empty() {
-                // Nothing but white space.
+                // Only white space.
                 rest = tail;
                 continue;
             }
@@ -117,7 +116,7 @@ impl Pieces {
         self.open_chars += text.chars().count();
     }
 
-    /// Closes the open piece, and opens one that begins with the end of it.
+    /// Closes the open chunk and opens a new one that begins with its end.
     fn turn_over(&mut self) {
         let tail = tail(&self.open).to_owned();
         self.close();
@@ -138,11 +137,11 @@ impl Pieces {
     }
 }
 
-/// The beginning of a text that has so many characters at most, cut where a reader would, and the rest.
+/// Divides a text after at most this many characters, at the end of a paragraph, sentence or word.
 fn divided(text: &str, chars: usize) -> (&str, &str) {
     let end = text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
     let (head, _) = text.split_at(end);
-    // Not before the middle: a cut there would make many small pieces.
+    // Cuts only in the second half, to avoid many small chunks.
     let least = head.char_indices().nth(chars / 2).map_or(0, |(at, _)| at);
     let after = |mark: &str| head.rfind(mark).map(|at| at + mark.len()).filter(|at| *at > least);
     let sentence = [". ", "! ", "? ", "。", "．", "！", "？"].iter().filter_map(|mark| after(mark)).max();
@@ -151,7 +150,7 @@ fn divided(text: &str, chars: usize) -> (&str, &str) {
     (head.trim_end(), tail.trim_start())
 }
 
-/// The end of a text, from the beginning of a word on.
+/// The end of a text, starting at a word.
 fn tail(text: &str) -> &str {
     let from = text.char_indices().rev().nth(OVERLAP_CHARS - 1).map_or(0, |(at, _)| at);
     let (_, tail) = text.split_at(from);
@@ -196,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_makes_no_piece() {
+    fn an_empty_document_has_no_chunks() {
         for nothing in ["", "\n\n \t\n", "# Only a heading", "\0\u{7}\u{1b}", "# A\n## B\n\n"] {
             assert_eq!(told(nothing), [], "{nothing:?}");
         }
@@ -238,7 +237,7 @@ mod tests {
     }
 
     proptest! {
-        // Whatever the document is: no piece is too long or blank, no word is lost, and it ends.
+        // For any document: each chunk has text within the limit, the chunks keep all words, and the division ends.
         #[test]
         fn no_piece_is_too_long_and_no_word_is_lost(
             words in prop::collection::vec("[a-zäß漢\u{1f600}#`.\\- ]{0,40}|\n|\n\n|# h\n|```\n", 0..400),

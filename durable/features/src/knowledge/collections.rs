@@ -1,4 +1,5 @@
-//! `search_collection`: the documents that the request names. Offered only where it names some, and searches no others.
+//! `search_collection` searches the collections that the request names. A turn has the tool only if its request names
+//! some.
 
 use std::num::NonZeroU32;
 use std::rc::Rc;
@@ -18,12 +19,12 @@ use wire::protocol::Passage;
 
 pub const NAME: &str = "search_collection";
 
-/// The most passages that one call tells, and their bytes: far below the limit of a result (N-175).
+/// The most passages of one call, and their bytes: far below the limit of a result (N-175).
 pub const MAX_PASSAGES: u32 = 8;
 const MAX_TOLD_BYTES: usize = 16_000;
 /// The longest query, in characters.
 const MAX_QUERY_CHARS: usize = 1_000;
-/// A slow index holds up no turn for long.
+/// The longest wait for a slow index.
 const TIMEOUT_MS: u64 = 10_000;
 
 /// The collections that a turn may search.
@@ -60,7 +61,7 @@ pub(crate) fn spec() -> ToolSpec {
             "type": "object",
             "properties": {
                 "query": {"type": "string", "description": "words that the passage may have"},
-                "collection_id": {"type": "string", "description": "one collection; all that the user chose if not given"},
+                "collection_id": {"type": "string", "description": "one collection; all chosen collections by default"},
                 "limit": {"type": "integer", "minimum": 1, "description": "how many passages at most; 8 are the most"},
             },
             "required": ["query"],
@@ -105,7 +106,7 @@ async fn search(searchable: &Searchable, arguments: Arguments) -> Result<String,
     Ok(told(&found))
 }
 
-/// Passages with what they are cited by, as many as fit, as data.
+/// The passages that fit, as data, with the names to cite them.
 fn told(found: &[Passage]) -> String {
     if found.is_empty() {
         return "no passage has these words; try others".to_owned();
@@ -133,7 +134,7 @@ pub mod tests {
     use crate::knowledge::KnowledgeError;
     use crate::tests::At;
 
-    /// Answers with what it is given, and keeps what it was asked.
+    /// Returns the given passages, and records the questions.
     #[derive(Default)]
     pub struct Given {
         pub passages: Vec<Passage>,
@@ -224,7 +225,7 @@ pub mod tests {
         );
         let down = Rc::new(Given { is_down: true, ..Given::default() });
         let told = run(&down, json!({"query": "x"})).unwrap_err();
-        assert!(told.contains("out of reach") && !told.contains("D1"), "{told}");
+        assert!(told.contains("not available") && !told.contains("D1"), "{told}");
     }
 
     // N-031: a document cannot leave its place, and adds no passage of its own.

@@ -1,16 +1,18 @@
-//! Search by meaning, as far as it is pure: passages that were found in two ways, by their words and by their meaning, in
-//! one order. The rest is `storage/vectors.rs`.
+//! The pure part of search by meaning: ranks passages from two searches, by words and by meaning, in one list.
+//! `store/vectors.rs` has the rest.
 
 use wire::protocol::Passage;
 
-/// Names the model of Workers AI that embeds documents and questions, such as `@cf/baai/bge-m3`; none where it is empty.
+/// The variable with the Workers AI model that embeds documents and questions, such as `@cf/baai/bge-m3`. Empty means
+/// none.
 pub const MODEL: &str = "EMBEDDING_MODEL";
 
-/// How little the first places of a list outweigh the next ones: the constant of reciprocal rank fusion (Cormack, Clarke,
-/// Büttcher 2009), with which scores of different kinds need not be compared.
+/// The constant of reciprocal rank fusion (Cormack, Clarke, Büttcher 2009), which ranks two lists without comparing
+/// their scores. A larger value weighs the first ranks less.
 const RANK_OFFSET: f64 = 60.0;
 
-/// Both lists in one, best first, at most `limit`. What both found comes once, with the better of its scores.
+/// Merges both lists, best first, at most `limit` passages. A passage in both lists appears once, with its better
+/// score.
 pub fn fused(by_words: Vec<Passage>, by_meaning: Vec<Passage>, limit: usize) -> Vec<Passage> {
     if by_meaning.is_empty() {
         return by_words;
@@ -30,7 +32,7 @@ pub fn fused(by_words: Vec<Passage>, by_meaning: Vec<Passage>, limit: usize) -> 
             }
         }
     }
-    // Stable: of two that are equally good, the one that has the words comes first.
+    // The sort is stable: of two equal passages, the one found by words comes first.
     ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     ranked.into_iter().map(|(_, passage)| passage).take(limit).collect()
 }
@@ -58,7 +60,7 @@ mod tests {
 
     // N-031
     #[test]
-    fn what_both_found_comes_first_and_once() {
+    fn passages_found_twice_come_first_and_once() {
         let words = passages(&[("a", 1, 0.9), ("a", 2, 0.5), ("b", 1, 0.4)]);
         let meaning = passages(&[("c", 1, 0.8), ("a", 2, 0.7), ("b", 1, 0.3)]);
         let both = fused(words.clone(), meaning, 10);

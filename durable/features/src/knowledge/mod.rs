@@ -1,4 +1,4 @@
-//! Long-term knowledge of a user: memories, which models write, and collections of documents, which people upload.
+//! Long-term knowledge of a user: memories, written by models, and collections of documents, uploaded by people.
 
 pub mod chunks;
 pub mod collections;

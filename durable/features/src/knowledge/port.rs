@@ -1,29 +1,30 @@
-//! What the tools of memories and collections need of a storage.
+//! The storage ports of memories and collections.
 
 use futures::future::LocalBoxFuture;
 
 use wire::protocol::{Memory, Passage};
 
-/// What is remembered about one user from one thread to the next.
+/// The memories of one user across threads.
 pub trait Memories {
-    /// Remembers a text, unless it is there already. The operation is the memory's name: done again, it is the same one.
+    /// Remembers a text, unless it is already a memory. The operation names the memory, so a repeated call writes the
+    /// same one.
     fn remember(
         &self,
         content: &str,
         operation: &str,
         now_ms: u64,
     ) -> LocalBoxFuture<'static, Result<Remembered, KnowledgeError>>;
-    /// The memories that have words of the question, best first; the newest ones where nothing is asked.
+    /// The memories that match the question, best first; without a question, the newest.
     fn recall(
         &self,
         question: Option<&str>,
         limit: u32,
     ) -> LocalBoxFuture<'static, Result<Vec<Memory>, KnowledgeError>>;
-    /// Forgets a memory; whether it was there.
+    /// Forgets a memory. Returns whether it existed.
     fn forget(&self, id: &str) -> LocalBoxFuture<'static, Result<bool, KnowledgeError>>;
 }
 
-/// What became of something that was to be remembered.
+/// The outcome of `remember`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remembered {
     /// It is a memory with this id.

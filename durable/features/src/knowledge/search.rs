@@ -1,27 +1,26 @@
-//! Full text as D1's FTS5 indexes it, in any language, and the expressions that ask for it. Pure.
-//!
-//! Words are made here, of questions and of what is indexed alike, so that both are the same to FTS5, which sees nothing
-//! but letters and digits: no syntax of its own can be smuggled in, and no word is looked up by a prefix, whose cost
-//! nothing would bound. Each expression names its scope, so nothing of another's is ever found.
+//! Text and queries for D1's full-text index (FTS5), in any language. Pure.
+//! This module makes the words of questions and of indexed texts in the same way. FTS5 sees only letters and digits, so
+//! a question cannot contain its syntax. It matches whole words, because the cost of a prefix search has no bound. Each
+//! expression names its scope, so a search finds only the scope's rows.
 
 use std::collections::BTreeMap;
 
-/// The most words that a question is looked up by; of more, the longest, which tell most.
+/// The most words of a question that a search uses. A longer question keeps its longest words, which distinguish best.
 const MAX_WORDS: usize = 16;
-/// How much of a question is read, in characters.
+/// The most characters of a question that a search reads.
 const MAX_QUESTION_CHARS: usize = 4_000;
-/// How much of a word counts: more is no word.
+/// The most characters of a word that the index keeps.
 const MAX_WORD_CHARS: usize = 40;
-/// How often a word counts in one text: more says nothing more, and would cost each search.
+/// How often a word of one text counts. More repetitions would only slow each search down.
 const MAX_REPEATS: u32 = 4;
-/// So much of a word's beginning is indexed as well, so that its other forms are found.
+/// The length of a word's beginning that the index also has, to find its other forms.
 const STEM_CHARS: usize = 4;
-/// What tells a beginning from a word; FTS5's tokenizer `ascii` takes whatever is not ASCII for a letter.
+/// The suffix that marks a beginning. FTS5's tokenizer `ascii` treats each non-ASCII character as a letter.
 const STEM: char = '·';
-/// What another form of a word counts, where the word itself counts 1.
+/// The weight of another form of a word; the word itself has 1.
 const STEM_WEIGHT: f64 = 0.4;
 
-/// Whether a character is a word by itself, as far as an index can know: scripts that write without spaces.
+/// Whether a character counts as a word, in scripts without spaces.
 fn stands_alone(c: char) -> bool {
     matches!(c,
         // Thai, Lao, Burmese, Khmer.
@@ -31,7 +30,7 @@ fn stands_alone(c: char) -> bool {
         | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9d}' | '\u{20000}'..='\u{3134f}')
 }
 
-/// A Latin letter without its accent, as people leave it out when they ask.
+/// Removes the accent of a Latin letter, because people leave accents out in questions.
 fn plain(c: char) -> char {
     match c {
         'à'..='å' | 'ā' | 'ă' | 'ą' => 'a',
@@ -66,7 +65,7 @@ fn words(text: &str) -> Vec<String> {
             c if c.is_alphanumeric() => {
                 open.extend(c.to_lowercase().map(plain).filter(|c| c.is_alphanumeric()))
             }
-            // An accent that is written as a character of its own.
+            // A combining accent.
             '\u{0300}'..='\u{036f}' => {}
             _ => words.push(std::mem::take(&mut open)),
         }
@@ -81,14 +80,14 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// The beginning by which other forms of a word are found; numbers and short words have none.
+/// The beginning of a word, which finds its other forms. Numbers and short words have none.
 fn stem(word: &str) -> Option<String> {
     let stem: String = word.chars().take(STEM_CHARS).collect();
     let is_word = stem.chars().count() == STEM_CHARS && !stem.chars().all(char::is_numeric);
     is_word.then(|| format!("{stem}{STEM}"))
 }
 
-/// A text as it is indexed: its words and their beginnings.
+/// The indexed form of a text: its words and their beginnings.
 pub fn indexed(text: &str) -> String {
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
     let mut indexed = String::new();
@@ -105,8 +104,8 @@ pub fn indexed(text: &str) -> String {
     indexed
 }
 
-/// What to ask FTS5 for a question: a JSON array of expressions, each with what it counts, of which each finds what is
-/// of one of these scopes and has one of the words. None where the question has no words. Scopes are tokens of ours.
+/// The FTS5 expressions of a question, as a JSON array of expressions with their weights. Each finds rows of these
+/// scopes with one of the words. None if the question has no words. Scopes are tokens of ours.
 pub fn expressions(scopes: &[String], question: &str) -> Option<String> {
     let start: String = question.chars().take(MAX_QUESTION_CHARS).collect();
     let mut asked: Vec<String> = Vec::new();
@@ -169,7 +168,7 @@ mod tests {
         assert_eq!(indexed("\0 \u{1f600} --"), "");
         let long = indexed(&"x".repeat(100_000));
         assert_eq!(long, format!("xxxx· {} ", "x".repeat(MAX_WORD_CHARS)));
-        // Whatever is asked with a text's own words finds it.
+        // A text's own words find it.
         for text in ["Straße nach Kraków", "любит чай", "हिन्दी में", "ชอบกินมะม่วง", "İstanbul ŞIK", "ﬁn ½ x²"]
         {
             let indexed = indexed(text);
@@ -181,9 +180,9 @@ mod tests {
         }
     }
 
-    // N-031 N-032: what a user writes is data to FTS5 as well.
+    // N-031 N-032: FTS5 sees a user's question as data.
     #[test]
-    fn no_syntax_of_the_index_gets_through() {
+    fn questions_cannot_contain_syntax_of_the_index() {
         for hostile in [
             "\" OR owner : \"s2",
             "a\" * NEAR(b, 3) AND NOT terms:c",

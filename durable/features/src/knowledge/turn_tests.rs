@@ -1,4 +1,4 @@
-//! What was found for a message, and the memory's tools, through the loop and through kills.
+//! Tests of retrieved context and of the memory tools in whole turns, with kills.
 
 use std::rc::Rc;
 
@@ -44,10 +44,10 @@ fn said(request: &ModelRequest) -> Vec<String> {
     request.messages.iter().filter_map(of_user).collect()
 }
 
-// N-031 N-032 N-151: it goes before the user's message in every request of the root, is no part of the conversation,
-// and no subtask sees it.
+// N-031 N-032 N-151: every request of the root has the retrieved context before the user's message. The conversation
+// does not store it, and subtasks do not see it.
 #[test]
-fn what_was_found_goes_before_the_message() {
+fn retrieved_context_precedes_the_message() {
     let (mut case, _) = case(work());
     let user = |text: &str| Message::User { content: text.into() };
     case.history =
@@ -65,9 +65,9 @@ fn what_was_found_goes_before_the_message() {
     assert!(!format!("{:?}", case.end().history).contains("long_term_memory"));
 }
 
-// N-032 N-146: it counts like all else, and of what came before the message it stays the longest.
+// N-032 N-146: the context limit counts it, and pruning removes it last.
 #[test]
-fn what_was_found_is_pruned_with_the_rest() {
+fn retrieved_context_is_pruned_with_the_rest() {
     let sent = |spare: u64| {
         let (mut case, _) = case(script(&[("go", vec![Reply::Text("Done.")])]));
         case.history = vec![Message::User { content: "before".into() }];
@@ -86,7 +86,7 @@ fn what_was_found_is_pruned_with_the_rest() {
     assert_eq!(sent(8), ["go"]);
 }
 
-// N-032: a call that is made again writes once, and a replay finds what entry 0 froze.
+// N-032: a repeated call writes once, and a replay uses the frozen entry 0.
 #[test]
 fn a_kill_at_every_commit_remembers_nothing_twice() {
     let (whole, memories) = case(work());

@@ -1,8 +1,7 @@
-//! The token of a server: one that the operator was given, or one of OAuth 2.1's client credentials, fetched once for
-//! all calls that wait for it.
-//!
-//! Where tokens come from is configuration. What a server says of its authorization servers (RFC 9728) is not followed:
-//! our secret goes to no address that somebody else names.
+//! The token of a server: a fixed one from the configuration, or one by OAuth 2.1 client credentials, which one request
+//! fetches for all waiting calls.
+//! The configuration names the token endpoint. The client ignores the authorization servers that a server announces
+//! (RFC 9728), so our secret goes only to a configured address.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,20 +11,21 @@ use futures::lock::Mutex;
 use serde::Deserialize;
 
 use super::config::{Auth, Server};
-use super::failure::Failure;
-use super::wire::{HttpRequest, Method, Outside};
+use super::error::McpError;
+use super::port::McpPorts;
+use wire::http::HttpRequest;
 use wire::redact::Secret;
 
-/// The largest answer of a token endpoint; a token itself is a header of every request.
+/// The largest reply of a token endpoint, and the longest token, which each request carries in a header.
 const MAX_ANSWER: usize = 64 * 1024;
 const MAX_TOKEN: usize = 16 * 1024;
-/// How long a token is taken for good that says nothing of its end, how long at most, and how much earlier it is
-/// replaced: clocks differ, and a request takes its time.
+/// The lifetime of a token without `expires_in`, the longest lifetime, and how much earlier the client replaces a
+/// token: clocks differ, and requests take time.
 const UNSAID_S: u64 = 300;
 const LONGEST_S: u64 = 24 * 60 * 60;
 const SKEW_S: u64 = 30;
 
-/// Held by whoever fetches a token.
+/// The call that fetches a token holds the lock.
 #[derive(Debug, Default)]
 pub struct Authorization(Mutex<()>);
 
@@ -43,9 +43,9 @@ struct Denied {
 }
 
 impl Authorization {
-    /// The token for the next request, if the server wants one.
-    pub async fn token(&self, server: &Server, outside: &Outside) -> Result<Option<Secret>, Failure> {
-        let known = || known_token(server, outside);
+    /// The token for the next request, if the server needs one.
+    pub async fn token(&self, server: &Server, ports: &McpPorts) -> Result<Option<Secret>, McpError> {
+        let known = || known_token(server, ports);
         match (&server.auth, known()) {
             (Auth::None, _) => return Ok(None),
             (_, Some(token)) => return Ok(Some(token)),
@@ -56,25 +56,26 @@ impl Authorization {
             return Ok(Some(token));
         }
         let Some(request) = token_request(server) else { return Ok(None) };
-        let granted = granted(request, server.timeout_ms, outside).await?;
+        let granted = granted(request, server.timeout_ms, ports).await?;
         let token = Secret::new(granted.access_token);
         let seconds = granted.expires_in.unwrap_or(UNSAID_S).min(LONGEST_S).saturating_sub(SKEW_S);
-        let until_ms = outside.clock.now_ms() + seconds * 1_000;
-        outside.known.keep_token(&server.name, token.clone(), until_ms);
+        let until_ms = ports.clock.now_ms() + seconds * 1_000;
+        ports.known.keep_token(&server.name, token.clone(), until_ms);
         Ok(Some(token))
     }
 }
 
-/// The token that is there without asking anybody.
-pub fn known_token(server: &Server, outside: &Outside) -> Option<Secret> {
+/// The token that needs no request.
+pub fn known_token(server: &Server, ports: &McpPorts) -> Option<Secret> {
     match &server.auth {
         Auth::None => None,
         Auth::Bearer(token) => Some(token.clone()),
-        Auth::ClientCredentials { .. } => outside.known.token(&server.name, outside.clock.now_ms()),
+        Auth::ClientCredentials { .. } => ports.known.token(&server.name, ports.clock.now_ms()),
     }
 }
 
-/// What asks for a token: `client_secret_basic`, which every server must know, for this server alone (RFC 8707).
+/// The request for a token: `client_secret_basic`, which every server must support, with this server as its resource
+/// (RFC 8707).
 fn token_request(server: &Server) -> Option<HttpRequest> {
     let Auth::ClientCredentials { token_url, client_id, client_secret, scope } = &server.auth else {
         return None;
@@ -86,22 +87,18 @@ fn token_request(server: &Server) -> Option<HttpRequest> {
     if let Some(scope) = scope {
         form.append_pair("scope", scope);
     }
-    Some(HttpRequest {
-        method: Method::Post,
-        url: token_url.clone(),
-        headers: vec![
-            ("authorization", format!("Basic {basic}")),
-            ("content-type", "application/x-www-form-urlencoded".to_owned()),
-            ("accept", "application/json".to_owned()),
-        ],
-        body: form.finish().into_bytes(),
-    })
+    let headers = vec![
+        ("authorization", format!("Basic {basic}")),
+        ("content-type", "application/x-www-form-urlencoded".to_owned()),
+        ("accept", "application/json".to_owned()),
+    ];
+    Some(HttpRequest::post(token_url.clone(), headers, form.finish().into_bytes()))
 }
 
-async fn granted(request: HttpRequest, timeout_ms: u64, outside: &Outside) -> Result<Granted, Failure> {
-    let refused = |what: &str| Failure::Unauthorized(format!("the token endpoint {what}"));
+async fn granted(request: HttpRequest, timeout_ms: u64, ports: &McpPorts) -> Result<Granted, McpError> {
+    let refused = |what: &str| McpError::Unauthorized(format!("the token endpoint {what}"));
     let answer = async {
-        let mut reply = outside.wire.send(request).await.map_err(|_| refused("could not be reached"))?;
+        let mut reply = ports.http.send(request.into()).await.map_err(|_| refused("could not be reached"))?;
         let mut body = Vec::new();
         while let Some(read) = reply.body.next().await {
             body.extend(read.map_err(|_| refused("broke the connection"))?);
@@ -111,11 +108,10 @@ async fn granted(request: HttpRequest, timeout_ms: u64, outside: &Outside) -> Re
         }
         Ok((reply.status, body))
     };
-    let (status, body) =
-        outside.within(timeout_ms, answer).await.unwrap_or(Err(refused("did not answer")))?;
+    let (status, body) = ports.within(timeout_ms, answer).await.unwrap_or(Err(refused("did not answer")))?;
     if status != 200 {
         let Denied { error } = serde_json::from_slice(&body).unwrap_or_default();
-        // The words of RFC 6749 and nothing else: what a server repeats of a request may be our secret.
+        // Quotes only an error code in the form of RFC 6749, because a server's text may repeat our secret.
         let word = error.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') && error.len() < 40;
         return Err(refused(&format!("answered {status} {}", if word { error } else { String::new() })));
     }

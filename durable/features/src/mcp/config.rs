@@ -11,11 +11,11 @@ use wire::protocol::{ContextKind, Owner};
 use wire::redact::Secret;
 use wire::redact::json_problem;
 
-/// The most servers. Each costs a turn a listing now and then, and the model's attention always.
+/// The most servers. Each adds a periodic listing, and its tools to every prompt.
 const MAX_SERVERS: usize = 16;
-/// The longest name: with it and the prefix, half of a tool's 64 characters are left for the tool.
+/// The longest name. Together with the prefix it leaves about half of a tool's 64 characters to the tool.
 const MAX_NAME: usize = 32;
-/// How long a server may be silent by default and at most; the latter is a turn's whole time.
+/// How long a server may be silent, by default and at most. The latter is the time of a whole turn.
 const TIMEOUT_MS: u64 = 30_000;
 const MAX_TIMEOUT_MS: u64 = 180_000;
 
@@ -29,16 +29,16 @@ pub struct Server {
     pub name: String,
     pub url: String,
     pub contexts: Vec<ContextKind>,
-    /// Who has it. A server acts with the deployment's own credentials, so visitors have none unless they are named.
+    /// The users of the server. A server acts with the deployment's credentials, so visitors need an explicit entry.
     pub users: Users,
-    /// The tools that are offered; all where it is not said.
+    /// The offered tools; all by default.
     pub only: Option<BTreeSet<String>>,
     pub tools: BTreeMap<String, ToolWords>,
     pub timeout_ms: u64,
     pub auth: Auth,
 }
 
-/// What the operator says of a tool: only this can widen what it may do.
+/// The operator's settings of a tool. Only they can give it more rights.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolWords {
@@ -50,7 +50,7 @@ pub struct ToolWords {
     pub rule: Option<Rule>,
 }
 
-/// How we show who we are.
+/// The credentials for a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Auth {
     None,
@@ -99,7 +99,7 @@ impl McpServers {
         if given.len() > MAX_SERVERS {
             return Err(wrong(format!("there may be {MAX_SERVERS} servers at most")));
         }
-        // By its place: a name is a word of the operator's, and so may be a key in the wrong place.
+        // The error names the position, because the name may be a secret in the wrong place.
         let read = |(at, (name, words)): (usize, (String, ServerWords))| {
             let server = Server::read(&name, words, &var);
             let nth = at + 1;
@@ -109,7 +109,7 @@ impl McpServers {
         given.into_iter().enumerate().map(read).collect::<Result<_, String>>().map(McpServers)
     }
 
-    /// The names of those that a user may have in a context.
+    /// The names of the servers that a user may have in a context.
     pub fn allowed(&self, context: ContextKind, owner: &Owner) -> BTreeSet<String> {
         let may = |server: &Server| server.contexts.contains(&context) && server.users.include(owner);
         let allowed = self.0.iter().filter(|(_, server)| may(server));
@@ -120,7 +120,7 @@ impl McpServers {
 impl Server {
     fn read(name: &str, words: ServerWords, var: &impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        // Without an underscore no name can have the two that part it from its tools.
+        // Names have no underscore, because two of them separate server and tool.
         if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(plain) {
             return Err(format!("a name is a-z, 0-9 or -, {MAX_NAME} characters at most"));
         }
@@ -131,7 +131,7 @@ impl Server {
         if !(100..=MAX_TIMEOUT_MS).contains(&timeout_ms) {
             return Err(format!("timeout_ms must be a number from 100 to {MAX_TIMEOUT_MS}"));
         }
-        // Neither what it contains nor its name is repeated: the name may be the secret itself in the wrong place.
+        // The error repeats neither value nor name, because the name may be the secret itself.
         let secret = |member: &str, name: &str| match var(name).filter(|value| !value.is_empty()) {
             Some(value) if value.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(Secret::new(value)),
             Some(_) => Err(format!(
@@ -168,7 +168,7 @@ impl Server {
     }
 }
 
-/// What is wrong with an address. Its text is not repeated: it may carry credentials.
+/// The problem of an address. The message does not repeat the address, because it may contain credentials.
 fn problem_of(url: &str) -> Option<&'static str> {
     let (rest, is_plain) = match (url.strip_prefix("https://"), url.strip_prefix("http://")) {
         (Some(rest), _) => (rest, false),
@@ -185,7 +185,7 @@ fn problem_of(url: &str) -> Option<&'static str> {
         () if host.is_empty() || !url.bytes().all(|byte| byte.is_ascii_graphic()) => Some("is not a URL"),
         () if authority.contains('@') => Some("must not contain credentials"),
         () if url.contains(['#', '\\']) => Some("must not contain # or \\"),
-        () if is_plain && !is_local => Some("must begin with https:// (http:// is for this machine alone)"),
+        () if is_plain && !is_local => Some("must begin with https:// (http:// works only for this machine)"),
         () => None,
     }
 }

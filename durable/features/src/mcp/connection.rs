@@ -1,14 +1,14 @@
-//! A server as one run of a turn talks to it: one session, opened when it is first needed and ended with the run.
-//!
-//! A request is made once. It is made again only where the server says that it did not take it (a session that is gone,
-//! a token that is old), and a reply that was cut is read on from where it broke, never asked for anew.
+//! A connection to a server during one run of a turn. It has one session, which opens with the first request and ends
+//! with the run.
+//! The client sends a request once. It repeats a request only if the server has refused it (lost session, expired
+//! token). It resumes a cut reply from its last event and does not repeat the request.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use futures::future::{Either, select};
 use futures::lock::Mutex;
-use futures::{FutureExt, StreamExt, pin_mut};
+use futures::{FutureExt, StreamExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -17,59 +17,49 @@ use serde_json::value::RawValue;
 use super::authorization::{Authorization, known_token};
 use super::config::{Auth, Server};
 use super::content::cut;
-use super::failure::Failure;
+use super::error::McpError;
 use super::message::{self, Capabilities, Incoming, Initialized, Progress, RpcError, VERSIONS};
-use super::reply::{Heard, Reader};
-use super::wire::{HttpReply, HttpRequest, Method, Outside, Unreachable};
+use super::port::McpPorts;
+use super::reply::{Reader, ServerMessage};
+use wire::http::{HttpReply, HttpRequest, Method, Unreachable};
 use wire::redact::Secret;
 use wire::redact::redacted;
 
-/// How often a reply that was cut is read on, and how long a server may ask us to wait before that.
+/// How often the client resumes a cut reply, its default wait, and the longest wait that a server may ask for.
 const MAX_RESUMPTIONS: usize = 5;
 const RESUME_MS: u64 = 1_000;
 const MAX_RESUME_MS: u64 = 30_000;
-/// How many requests of its own a server may make while it answers one of ours.
+/// The most requests of a server during one of ours.
 const MAX_ASKED: usize = 16;
 /// The longest session id.
 const MAX_SESSION: usize = 1_024;
-/// How much of a refusal is read.
+/// The most bytes of a refusal that the client reads.
 const MAX_REFUSAL: usize = 4_096;
 
 /// A server, and the session with it.
 pub struct Connection {
     pub server: Rc<Server>,
-    pub(super) outside: Outside,
+    pub(super) ports: McpPorts,
     authorization: Authorization,
     session: RefCell<Option<Rc<Session>>>,
-    /// Held by whoever opens the session.
+    /// The call that opens the session holds the lock.
     opening: Mutex<()>,
     next_id: Cell<u64>,
 }
 
-/// What was agreed on.
+/// The result of the initialization.
 pub struct Session {
     id: Option<String>,
     version: &'static str,
     pub capabilities: Capabilities,
 }
 
-impl Outside {
-    /// Waits, but not for ever: none when the time is up.
-    pub async fn within<F: Future>(&self, ms: u64, future: F) -> Option<F::Output> {
-        pin_mut!(future);
-        match select(future, self.clock.sleep(ms)).await {
-            Either::Left((output, _)) => Some(output),
-            Either::Right(_) => None,
-        }
-    }
-}
-
 impl Connection {
-    /// To a server that is not asked yet.
-    pub fn new(server: Rc<Server>, outside: Outside) -> Rc<Self> {
+    /// Makes a connection without a request.
+    pub fn new(server: Rc<Server>, ports: McpPorts) -> Rc<Self> {
         Rc::new(Connection {
             server,
-            outside,
+            ports,
             authorization: Authorization::default(),
             session: RefCell::default(),
             opening: Mutex::default(),
@@ -77,20 +67,20 @@ impl Connection {
         })
     }
 
-    /// Makes a request, in the session that there is or in a new one.
-    pub async fn call(&self, method: &str, params: &impl Serialize) -> Result<Box<RawValue>, Failure> {
+    /// Sends a request in the open session, or opens one.
+    pub async fn call(&self, method: &str, params: &impl Serialize) -> Result<Box<RawValue>, McpError> {
         self.call_with(method, &|_| params).await
     }
 
-    /// The same with parameters that know the request's id.
+    /// Sends a request whose parameters depend on its id.
     async fn call_with<P: Serialize>(
         &self,
         method: &str,
         params: &impl Fn(u64) -> P,
-    ) -> Result<Box<RawValue>, Failure> {
+    ) -> Result<Box<RawValue>, McpError> {
         let session = self.opened().await?;
         match self.request(&session, method, params).await {
-            Err(Failure::SessionLost(_)) => {
+            Err(McpError::SessionLost(_)) => {
                 self.forget(&session);
                 let session = self.opened().await?;
                 self.request(&session, method, params).await
@@ -100,13 +90,13 @@ impl Connection {
     }
 
     /// Calls a tool, by the server's own name for it.
-    pub async fn called<T: DeserializeOwned>(&self, tool: &str, arguments: &RawValue) -> Result<T, Failure> {
+    pub async fn called<T: DeserializeOwned>(&self, tool: &str, arguments: &RawValue) -> Result<T, McpError> {
         let params = |id: u64| json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": id}});
         parsed(&self.call_with("tools/call", &params).await?)
     }
 
-    /// The session, which is opened where there is none.
-    pub async fn opened(&self) -> Result<Rc<Session>, Failure> {
+    /// The session. Opens one if there is none.
+    pub async fn opened(&self) -> Result<Rc<Session>, McpError> {
         let present = || self.session.borrow().clone();
         if let Some(session) = present() {
             return Ok(session);
@@ -118,17 +108,17 @@ impl Connection {
         let id = self.id();
         let body = message::request(id, "initialize", &message::initialize());
         let reply = self.sent(None, Method::Post, body, None).await?;
-        let session_id = reply.session.clone();
+        let session_id = reply.header("mcp-session-id").map(str::to_owned);
         if let Some(id) = &session_id
             && (id.is_empty() || id.len() > MAX_SESSION || !id.bytes().all(|byte| byte.is_ascii_graphic()))
         {
-            return Err(Failure::NotMcp("its session id is not one".to_owned()));
+            return Err(McpError::NotMcp("its session id is invalid".to_owned()));
         }
         let result = self.read(None, id, reply).await?;
         let Initialized { protocol_version, capabilities } = parsed(&result)?;
         let version = VERSIONS.into_iter().find(|version| *version == protocol_version).ok_or_else(|| {
             let theirs = redacted(&protocol_version);
-            Failure::NotMcp(format!(
+            McpError::NotMcp(format!(
                 "it speaks revision {theirs} of the protocol, not {}",
                 VERSIONS.join(", ")
             ))
@@ -156,38 +146,37 @@ impl Connection {
         session: &Rc<Session>,
         method: &str,
         params: &impl Fn(u64) -> P,
-    ) -> Result<Box<RawValue>, Failure> {
+    ) -> Result<Box<RawValue>, McpError> {
         let id = self.id();
-        // Whoever stops waiting, be it this function, the turn's end or the call's timeout, says so.
+        // If this function, the turn's end or the call's timeout drops the request, `open` cancels it.
         let open = Open { connection: self, session, id, answered: Cell::new(false) };
         let body = message::request(id, method, &params(id));
         let result = match self.sent(Some(session), Method::Post, body, None).await {
             Ok(reply) => self.read(Some(session), id, reply).await,
             Err(failure) => Err(failure),
         };
-        open.answered.set(!matches!(result, Err(Failure::Silent(..) | Failure::TooLarge)));
+        open.answered.set(!matches!(result, Err(McpError::Silent(..) | McpError::TooLarge)));
         result
     }
 
-    /// Sends a message and waits for the headers of its answer. A token that the server does not take any more is
-    /// replaced once.
+    /// Sends a message and waits for the headers of its reply. Replaces a refused token once.
     async fn sent(
         &self,
         session: Option<&Session>,
         method: Method,
         body: Vec<u8>,
         after: Option<String>,
-    ) -> Result<HttpReply, Failure> {
+    ) -> Result<HttpReply, McpError> {
         let mut renewed = false;
         let mut reply = loop {
-            let token = self.authorization.token(&self.server, &self.outside).await?;
+            let token = self.authorization.token(&self.server, &self.ports).await?;
             let request = self.http(session, method, body.clone(), after.clone(), token.as_ref());
-            let sending = self.outside.wire.send(request);
+            let sending = self.ports.http.send(request.into());
             let timeout_ms = self.server.timeout_ms;
-            let reply = self.outside.within(timeout_ms, sending).await;
-            let reply = reply.ok_or(Failure::Silent(timeout_ms, None))??;
+            let reply = self.ports.within(timeout_ms, sending).await;
+            let reply = reply.ok_or(McpError::Silent(timeout_ms, None))??;
             match token.filter(|_| reply.status == 401 && !renewed && self.renews()) {
-                Some(token) => self.outside.known.forget_token(&self.server.name, &token),
+                Some(token) => self.ports.known.forget_token(&self.server.name, &token),
                 None => break reply,
             }
             renewed = true;
@@ -195,10 +184,10 @@ impl Connection {
         let has_session = session.is_some_and(|session| session.id.is_some());
         match reply.status {
             200..=299 => Ok(reply),
-            401 | 403 => Err(Failure::Unauthorized(format!("it answered {}", reply.status))),
-            // 404 is what the protocol wants; 400 is what some servers say of a session that they have forgotten.
-            status @ (400 | 404) if has_session => Err(Failure::SessionLost(status)),
-            status => Err(Failure::Status(status, self.refusal(&mut reply).await)),
+            401 | 403 => Err(McpError::Unauthorized(format!("it answered {}", reply.status))),
+            // The protocol requires 404 for a forgotten session, but some servers send 400.
+            status @ (400 | 404) if has_session => Err(McpError::SessionLost(status)),
+            status => Err(McpError::Status(status, self.refusal(&mut reply).await)),
         }
     }
 
@@ -231,7 +220,7 @@ impl Connection {
         HttpRequest { method, url: self.server.url.clone(), headers, body }
     }
 
-    /// What a server says in a refusal, as much of it as comes soon.
+    /// Reads the beginning of a refusal.
     async fn refusal(&self, reply: &mut HttpReply) -> String {
         let mut body = Vec::new();
         let read = async {
@@ -242,7 +231,7 @@ impl Connection {
                 }
             }
         };
-        self.outside.within(self.server.timeout_ms, read).await;
+        self.ports.within(self.server.timeout_ms, read).await;
         body.truncate(MAX_REFUSAL);
         let said: Option<RpcError> =
             serde_json::from_slice(&body).ok().and_then(|message: Incoming| message.error);
@@ -250,49 +239,51 @@ impl Connection {
         redacted(&self.hidden(said))
     }
 
-    /// Reads an answer to its end, over as many connections as the server wants.
+    /// Reads a whole response, over several connections if the server closes them.
     pub(super) async fn read(
         &self,
         session: Option<&Rc<Session>>,
         id: u64,
         mut reply: HttpReply,
-    ) -> Result<Box<RawValue>, Failure> {
+    ) -> Result<Box<RawValue>, McpError> {
         let mut asked = 0;
         let mut last: Option<(String, Option<u64>)> = None;
         for resumed in 0..=MAX_RESUMPTIONS {
-            let Some(mut reader) = Reader::new(id, &reply.content_type) else {
+            let Some(mut reader) = Reader::new(id, reply.header("content-type").unwrap_or_default()) else {
                 let status = reply.status;
-                return Err(Failure::NotMcp(format!("a {status} that is neither JSON nor an event stream")));
+                return Err(McpError::NotMcp(format!(
+                    "status {status} with neither JSON nor an event stream"
+                )));
             };
             if let Some(answer) = self.listen(session, &mut reader, &mut reply, &mut asked).await? {
                 return answer.map_err(|RpcError { code, message }| {
-                    Failure::Refused(code, cut(self.hidden(message), MAX_REFUSAL))
+                    McpError::Refused(code, cut(self.hidden(message), MAX_REFUSAL))
                 });
             }
             last = reader.resumption().or(last);
             let Some((after, retry_ms)) = last.clone().filter(|_| resumed < MAX_RESUMPTIONS) else { break };
-            self.outside.clock.sleep(retry_ms.unwrap_or(RESUME_MS).min(MAX_RESUME_MS)).await;
+            self.ports.clock.sleep(retry_ms.unwrap_or(RESUME_MS).min(MAX_RESUME_MS)).await;
             let session = session.map(Rc::as_ref);
             reply = match self.sent(session, Method::Get, Vec::new(), Some(after)).await {
                 Ok(reply) => reply,
-                // The request was taken, so it is not made again in another session.
-                Err(Failure::SessionLost(_) | Failure::Status(..)) => break,
+                // The server has accepted the request, so the client does not repeat it in a new session.
+                Err(McpError::SessionLost(_) | McpError::Status(..)) => break,
                 Err(failure) => return Err(failure),
             };
         }
-        Err(Failure::Cut)
+        Err(McpError::Cut)
     }
 
-    /// Reads one connection's part of an answer; none where it ended without the answer.
+    /// Reads one connection's part of a response; none if the connection ended before the response.
     async fn listen(
         &self,
         session: Option<&Rc<Session>>,
         reader: &mut Reader,
         reply: &mut HttpReply,
         asked: &mut usize,
-    ) -> Result<Option<Result<Box<RawValue>, RpcError>>, Failure> {
+    ) -> Result<Option<Result<Box<RawValue>, RpcError>>, McpError> {
         let timeout_ms = self.server.timeout_ms;
-        let mut patience = self.outside.clock.sleep(timeout_ms);
+        let mut patience = self.ports.clock.sleep(timeout_ms);
         let mut progress = None;
         loop {
             let mut heard = Vec::new();
@@ -306,21 +297,21 @@ impl Connection {
                     reader.finish(&mut heard)?;
                     true
                 }
-                Either::Right(_) => return Err(Failure::Silent(timeout_ms, progress)),
+                Either::Right(_) => return Err(McpError::Silent(timeout_ms, progress)),
             };
             for heard in heard {
                 match heard {
-                    Heard::Answer(answer) => return Ok(Some(answer)),
-                    Heard::Progress(made) => {
-                        // A server that goes on is not silent. What bounds the call is the tool's own time.
-                        patience = self.outside.clock.sleep(timeout_ms);
+                    ServerMessage::Answer(answer) => return Ok(Some(answer)),
+                    ServerMessage::Progress(made) => {
+                        // Progress renews the patience. The tool's timeout bounds the call.
+                        patience = self.ports.clock.sleep(timeout_ms);
                         progress = Some(self.hidden(described(&made)));
                     }
-                    Heard::Changed => self.outside.known.changed(&self.server.name),
-                    Heard::Asked { id, method } => {
+                    ServerMessage::Changed => self.ports.known.changed(&self.server.name),
+                    ServerMessage::Asked { id, method } => {
                         *asked += 1;
                         if *asked > MAX_ASKED {
-                            return Err(Failure::NotMcp("it asks without end".to_owned()));
+                            return Err(McpError::NotMcp("it sends too many requests".to_owned()));
                         }
                         self.tell(session.map(Rc::as_ref), message::answer(&id, &method));
                     }
@@ -332,22 +323,22 @@ impl Connection {
         }
     }
 
-    /// Sends what needs no answer, with the token that is there.
+    /// Sends a message without waiting for a reply, with the known token.
     fn tell(&self, session: Option<&Session>, body: Vec<u8>) {
-        let token = known_token(&self.server, &self.outside);
+        let token = known_token(&self.server, &self.ports);
         self.post_and_forget(self.http(session, Method::Post, body, None, token.as_ref()));
     }
 
     fn post_and_forget(&self, request: HttpRequest) {
-        // It may outlive the connection.
-        let (outside, timeout_ms) = (self.outside.clone(), self.server.timeout_ms);
-        let task = async move { drop(outside.within(timeout_ms, outside.wire.send(request)).await) };
-        self.outside.wire.spawn(task.boxed_local());
+        // The task may outlive the connection.
+        let (ports, timeout_ms) = (self.ports.clone(), self.server.timeout_ms);
+        let task = async move { drop(ports.within(timeout_ms, ports.http.send(request.into())).await) };
+        self.ports.tasks.spawn(task.boxed_local());
     }
 
-    /// The text without what only the operator knows, whoever repeats it.
+    /// Removes our secrets from a text.
     pub fn hidden(&self, text: String) -> String {
-        let token = known_token(&self.server, &self.outside);
+        let token = known_token(&self.server, &self.ports);
         let secret = match &self.server.auth {
             Auth::ClientCredentials { client_secret, .. } => Some(client_secret.clone()),
             Auth::None | Auth::Bearer(_) => None,
@@ -359,15 +350,15 @@ impl Connection {
 }
 
 impl Drop for Connection {
-    /// A session that was opened is ended, which servers may refuse.
+    /// Ends an open session. Servers may refuse that.
     fn drop(&mut self) {
         let Some(session) = self.session.take().filter(|session| session.id.is_some()) else { return };
-        let token = known_token(&self.server, &self.outside);
+        let token = known_token(&self.server, &self.ports);
         self.post_and_forget(self.http(Some(&session), Method::Delete, Vec::new(), None, token.as_ref()));
     }
 }
 
-/// A request that is not answered yet. Whoever drops it before that cancels it.
+/// An unanswered request. Dropping it cancels the request.
 struct Open<'a> {
     connection: &'a Connection,
     session: &'a Session,
@@ -378,18 +369,18 @@ struct Open<'a> {
 impl Drop for Open<'_> {
     fn drop(&mut self) {
         if !self.answered.get() {
-            let params = json!({"requestId": self.id, "reason": "nobody waits for it any more"});
+            let params = json!({"requestId": self.id, "reason": "the call was abandoned"});
             let cancelled = message::notification("notifications/cancelled", Some(&params));
             self.connection.tell(Some(self.session), cancelled);
         }
     }
 }
 
-/// What a result says, as the type that it must have.
-pub fn parsed<T: DeserializeOwned>(result: &RawValue) -> Result<T, Failure> {
-    // The error names a place and a type, and could repeat a value.
+/// Reads a result as its expected type.
+pub fn parsed<T: DeserializeOwned>(result: &RawValue) -> Result<T, McpError> {
+    // The error names a position and a type, and may repeat a value.
     serde_json::from_str(result.get()).map_err(|error| {
-        Failure::NotMcp(format!("its result is not as expected: {}", redacted(&error.to_string())))
+        McpError::NotMcp(format!("its result has an unexpected shape: {}", redacted(&error.to_string())))
     })
 }
 

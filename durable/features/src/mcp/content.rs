@@ -1,11 +1,11 @@
-//! What a tool, a resource or a prompt of a server says, as text for the model. A result of this engine is text: what is
-//! none is described.
+//! Converts results, resources and prompts of a server to text for the model. Other content becomes a short
+//! description.
 
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The most bytes of a result: below the engine's own limit, so that it ends where it says.
+/// The most bytes of a result: below the engine's limit, so that the engine never cuts it again.
 pub const MAX_TOLD_BYTES: usize = 45_000;
 /// The most bytes of a name, an address or a description in a list.
 const MAX_LINE: usize = 500;
@@ -21,7 +21,7 @@ pub struct ToolResult {
     pub is_error: bool,
 }
 
-/// A part of a result, what a resource contains, or a line of a list: whichever members it has.
+/// A part of a result, the content of a resource, or a line of a list, depending on its members.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Item {
@@ -52,7 +52,7 @@ struct Argument {
 /// One page of a list.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Page {
+pub struct ListPage {
     #[serde(alias = "prompts", alias = "resourceTemplates")]
     resources: Vec<Item>,
     next_cursor: Option<String>,
@@ -78,7 +78,7 @@ struct PromptMessage {
 }
 
 impl ToolResult {
-    /// All parts, and what is structured where no text says the same.
+    /// All parts, and the structured content unless a text repeats it.
     pub fn told(&self) -> String {
         let mut parts: Vec<String> = self.content.iter().map(Item::part).collect();
         if let Some(structured) = self.structured_content.as_deref() {
@@ -118,7 +118,7 @@ impl Item {
         }
     }
 
-    /// What a resource contains.
+    /// The content of a resource.
     fn contained(&self) -> String {
         let head = format!("{}, {}", line(self.uri.as_deref().unwrap_or_default()), self.mime());
         match &self.text {
@@ -147,12 +147,12 @@ impl Item {
     }
 }
 
-impl Page {
+impl ListPage {
     pub fn has_some(&self) -> bool {
         !self.resources.is_empty()
     }
 
-    /// One line for each; how to read on, where there is more.
+    /// One line for each item, and the cursor of the next page.
     pub fn told(&self) -> String {
         let mut lines: Vec<String> = self.resources.iter().map(Item::listed).collect();
         if lines.is_empty() {
@@ -182,7 +182,7 @@ impl Prompt {
     }
 }
 
-/// At most so many bytes, and how many there were.
+/// Cuts a text to a limit in bytes, and adds the original size.
 pub fn cut(text: String, limit: usize) -> String {
     if text.len() <= limit {
         return text;
@@ -191,13 +191,13 @@ pub fn cut(text: String, limit: usize) -> String {
     format!("{kept}\n[truncated: {} bytes in all]", text.len())
 }
 
-/// A foreign word on one line.
+/// A foreign text on one line.
 fn line(text: &str) -> String {
     let (kept, _) = text.split_at(text.floor_char_boundary(MAX_LINE));
     kept.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// How many bytes base64 stands for.
+/// The decoded size of base64.
 fn decoded_bytes(base64: &str) -> usize {
     base64.trim_end_matches('=').len() * 3 / 4
 }

@@ -1,5 +1,5 @@
-//! What the objects of an isolate know of servers: what these offer, and the tokens that they gave. Data alone: sessions
-//! are each turn's own.
+//! The data about servers that all objects of an isolate share: their offers and their tokens. Each turn has its own
+//! sessions.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,13 +8,13 @@ use std::rc::Rc;
 use super::offer::Offer;
 use wire::redact::Secret;
 
-/// How long a list holds. A server says when it has changed, but only to who listens at that moment, and a turn
-/// listens while it calls. So a new tool is there after five minutes at the latest, and a chat costs no listing.
+/// How long a list stays valid. A server announces changes only during a call, so a new tool appears after five minutes
+/// at the latest.
 const LISTED_MS: u64 = 5 * 60_000;
-/// How long a server that could not be asked is not asked again: each attempt may hold a turn up for seconds.
+/// The pause after a failed listing, because each attempt may delay a turn by seconds.
 const FAILED_MS: u64 = 30_000;
 
-/// Clones share it.
+/// The shared data. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Known(Rc<RefCell<State>>);
 
@@ -27,12 +27,12 @@ struct State {
 #[derive(Clone, Debug)]
 struct Listing {
     until_ms: u64,
-    /// None where the server could not be asked.
+    /// None if the listing failed.
     offers: Option<Rc<[Offer]>>,
 }
 
 impl Known {
-    /// What a server offers, as far as that is known; the inner none where it could not be asked lately.
+    /// The offers of a server, if a listing is still valid. The inner none means that the listing failed.
     pub(super) fn offers(&self, server: &str, now_ms: u64) -> Option<Option<Rc<[Offer]>>> {
         let state = self.0.borrow();
         let listing = state.listings.get(server).filter(|listing| now_ms < listing.until_ms)?;
@@ -44,7 +44,7 @@ impl Known {
         self.0.borrow_mut().listings.insert(server.to_owned(), Listing { until_ms, offers });
     }
 
-    /// The server says that it offers something else now.
+    /// Forgets the listing after the server announced a change.
     pub(super) fn changed(&self, server: &str) {
         self.0.borrow_mut().listings.remove(server);
     }
@@ -58,7 +58,7 @@ impl Known {
         self.0.borrow_mut().tokens.insert(server.to_owned(), (until_ms, token));
     }
 
-    /// A token that a server refused; another one that came meanwhile stays.
+    /// Forgets a token that the server refused, unless a new one has replaced it.
     pub(super) fn forget_token(&self, server: &str, refused: &Secret) {
         let mut state = self.0.borrow_mut();
         if state.tokens.get(server).is_some_and(|(_, token)| token == refused) {

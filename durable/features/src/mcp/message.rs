@@ -1,13 +1,13 @@
-//! JSON-RPC 2.0 as MCP uses it, one line of type a message.
+//! The JSON-RPC 2.0 messages of MCP.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// The revisions that we speak, the newest first: it is what we ask for. Later ones (2026-07-28) have neither sessions
-/// nor `initialize`; their servers refuse ours, in words that name what they speak.
+/// The supported revisions, the newest first. The client asks for the newest. Later revisions (2026-07-28) have neither
+/// sessions nor `initialize`, and their servers refuse ours with the names of their revisions.
 pub const VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
 
-/// The error code of JSON-RPC for a method that is not there.
+/// JSON-RPC's error code for an unknown method.
 const METHOD_NOT_FOUND: i64 = -32601;
 
 #[derive(Serialize)]
@@ -34,7 +34,7 @@ struct Answer<'a> {
 #[derive(Serialize)]
 pub struct Empty {}
 
-/// What comes from a server: a request, a notification or a response.
+/// A message from a server: a request, a notification or a response.
 #[derive(Debug, Deserialize)]
 pub struct Incoming {
     pub id: Option<Box<RawValue>>,
@@ -44,7 +44,7 @@ pub struct Incoming {
     pub error: Option<RpcError>,
 }
 
-/// Why a request has no result.
+/// A JSON-RPC error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RpcError {
     pub code: i64,
@@ -62,7 +62,7 @@ pub struct Progress {
     pub message: Option<String>,
 }
 
-/// What a server answers to `initialize`, as far as it matters here.
+/// The result of `initialize`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Initialized {
@@ -71,7 +71,7 @@ pub struct Initialized {
     pub capabilities: Capabilities,
 }
 
-/// What a server has: a member that is there, whatever it contains.
+/// The capabilities of a server. A present member counts, whatever its value.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Capabilities {
     pub tools: Option<serde::de::IgnoredAny>,
@@ -79,7 +79,7 @@ pub struct Capabilities {
     pub prompts: Option<serde::de::IgnoredAny>,
 }
 
-/// The parameters of `initialize`: nothing that a server could ask of us is offered.
+/// The parameters of `initialize`, without capabilities of the client.
 pub fn initialize() -> serde_json::Value {
     let client = serde_json::json!({"name": "espalier", "version": env!("CARGO_PKG_VERSION")});
     serde_json::json!({"protocolVersion": VERSIONS[0], "capabilities": {}, "clientInfo": client})
@@ -95,8 +95,8 @@ pub fn notification(method: &str, params: Option<&impl Serialize>) -> Vec<u8> {
     written(&Outgoing { jsonrpc: "2.0", id: None, method, params })
 }
 
-/// What a server's own request is answered: a ping in kind, all else that there is no such thing here (sampling,
-/// elicitation and roots were not offered).
+/// The response to a server's request: an empty result for a ping, and an error for every other method, because the
+/// client has no capabilities.
 pub fn answer(id: &RawValue, method: &str) -> Vec<u8> {
     let is_ping = method == "ping";
     let error = RpcError { code: METHOD_NOT_FOUND, message: "this client does not offer that".to_owned() };
@@ -104,7 +104,7 @@ pub fn answer(id: &RawValue, method: &str) -> Vec<u8> {
     written(&Answer { jsonrpc: "2.0", id, result, error })
 }
 
-/// JSON of our own types is always written.
+/// Serializing our own types cannot fail.
 fn written(message: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(message).unwrap_or_default()
 }

@@ -1,25 +1,24 @@
 //! The client of MCP servers (Model Context Protocol, Streamable HTTP): their tools, resources and prompts as tools.
-//!
-//! Which servers there are, and who may have them, is configuration (`config`); nothing is taken from a request. What a
-//! server says is bounded (`reply`, `offer`, `content`) and can only narrow what its tools may do. `connection` speaks
-//! the protocol over a port (`wire`); a turn that goes on finds its tools by what its entry 0 froze, and asks no server
-//! what it offers.
+//! The configuration (`config`) alone decides which servers exist and which users have them. The client bounds all data
+//! of a server (`reply`, `offer`, `content`), and a server can only restrict its tools further. `connection` implements
+//! the protocol over its ports (`port`). A resumed turn finds its tools in the frozen entry 0 and lists no server
+//! again.
 
 mod authorization;
 pub mod config;
 mod connection;
 mod content;
-mod failure;
+mod error;
 mod known;
 mod message;
 mod offer;
+pub mod port;
 mod reply;
 mod servers;
 mod tool;
-pub mod wire;
 
 pub use connection::Connection;
-pub use failure::Failure;
+pub use error::McpError;
 pub use known::Known;
 pub use offer::{Offer, PREFIX};
 pub use servers::{Listed, Missing, Servers};

@@ -14,26 +14,26 @@ use super::message::Capabilities;
 use engine::toolbelt::{OutputSchema, PermissionClass, RunsAt, ToolSpec};
 use wire::model::RawValueEq;
 
-/// What the tools of servers are called: `mcp__SERVER__TOOL`. None of ours begins so.
+/// The prefix of the tools of servers: `mcp__SERVER__TOOL`. No tool of ours has it.
 pub const PREFIX: &str = "mcp__";
-/// What providers take for a name: `^[a-zA-Z0-9_-]{1,64}$`.
+/// The names that providers accept: `^[a-zA-Z0-9_-]{1,64}$`.
 const MAX_NAME: usize = 64;
-/// Characters of the digest that tells names apart which would be the same otherwise.
+/// The characters of the digest that distinguishes equal names.
 const DIGEST: usize = 8;
-/// The most tools of a server, and the most bytes of a description, of a schema, and of all that one server offers. All
-/// of it goes to the model with each call, and stands in the turn's first journal entry.
+/// The most tools of a server, and the most bytes of a description, of a schema, and of all that one server offers.
+/// Each model call sends all of it, and the turn's first journal entry stores it.
 pub const MAX_TOOLS: usize = 64;
 const MAX_DESCRIPTION: usize = 2_000;
 const MAX_SCHEMA: usize = 16 << 10;
 const MAX_ALL: usize = 128 << 10;
-/// How much longer than a server may be silent a call may take in all, however much progress it tells.
+/// The limit of a whole call, as a multiple of the server's timeout. Progress does not extend it.
 const PATIENCE: u64 = 4;
 
 /// A tool that a server offers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offer {
     pub spec: ToolSpec,
-    /// A person is asked before each call, unless the operator has a rule about this tool.
+    /// Whether a person must allow each call, unless the operator has a rule about this tool.
     pub asks: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct Listed {
     execution: Execution,
 }
 
-/// How a tool wants to be called.
+/// The execution mode of a tool.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Execution {
@@ -59,7 +59,7 @@ struct Execution {
     task_support: String,
 }
 
-/// What a server says of its tool. By the protocol's defaults a tool changes something, and may destroy it:
+/// A server's hints about its tool. By the protocol's defaults a tool changes something, and may destroy it:
 /// <https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations>.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -71,13 +71,13 @@ struct Annotations {
 }
 
 impl Annotations {
-    /// Only a tool that says that it reads, and nothing to the contrary, runs without a person's word.
+    /// Whether a person must allow the tool: always, unless the hints call it read-only and do not call it destructive.
     fn asks(&self) -> bool {
         self.read_only_hint != Some(true) || self.destructive_hint == Some(true)
     }
 }
 
-/// A page of `tools/list`. A tool that cannot be read does not cost the others.
+/// A page of `tools/list`. An invalid tool does not affect the others.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolPage {
@@ -85,7 +85,7 @@ pub struct ToolPage {
     pub next_cursor: Option<String>,
 }
 
-/// The tools of a server, and why others are left out.
+/// The tools of a server, and the reasons for the tools left out.
 #[derive(Default)]
 pub struct Offers {
     pub offers: Vec<Offer>,
@@ -95,7 +95,7 @@ pub struct Offers {
 }
 
 impl Offers {
-    /// Takes a listed tool in.
+    /// Adds a listed tool.
     pub fn take(&mut self, server: &Server, tool: &RawValue) {
         let Ok(listed) = serde_json::from_str::<Listed>(tool.get()) else {
             return self.left_out.push("a tool that cannot be read".to_owned());
@@ -117,7 +117,7 @@ impl Offers {
             return Err("it runs as a task only, which is not supported".to_owned());
         }
         let mut schema = listed.input_schema;
-        // What a draft before 2020-12 says differently is rare, and a reference cannot leave the schema in any case.
+        // Differences to drafts before 2020-12 are rare, and a reference cannot leave the schema in any case.
         schema.retain(|member, _| member != "$schema" && member != "$id");
         let words = server.tools.get(&listed.name).cloned().unwrap_or_default();
         let spec = declare(
@@ -133,7 +133,7 @@ impl Offers {
         })
     }
 
-    /// Resources and prompts, as tools of ours. A tool of the server's own that has such a name wins.
+    /// Adds our tools for resources and prompts. The server's own tool of the same name wins.
     pub fn take_reading(&mut self, server: &Server, capabilities: &Capabilities) {
         let of = |has: bool, tools: [Reading; 2]| has.then_some(tools).into_iter().flatten();
         let resources = of(capabilities.resources.is_some(), [Reading::ListResources, Reading::ReadResource]);
@@ -176,7 +176,7 @@ impl Offers {
     }
 }
 
-/// What we make of a server's resources and prompts.
+/// Our tools for a server's resources and prompts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
     ListResources,
@@ -198,14 +198,14 @@ impl Reading {
         }
     }
 
-    /// The one of this tool's name.
+    /// Finds one by the tool's name.
     pub fn of(server: &str, tool: &str) -> Option<Self> {
         let name = tool.strip_prefix(PREFIX)?.strip_prefix(server)?.strip_prefix("__")?;
         Reading::ALL.into_iter().find(|reading| reading.name() == name)
     }
 
     fn declaration(self) -> (&'static str, Value) {
-        let cursor = json!({"cursor": {"type": "string", "description": "where the list goes on; the beginning if not given"}});
+        let cursor = json!({"cursor": {"type": "string", "description": "where the list continues; the beginning by default"}});
         let (what, properties, required): (_, _, &[&str]) = match self {
             Reading::ListResources => (
                 "Lists the resources of the MCP server SERVER, and the templates of their addresses.",
@@ -219,7 +219,7 @@ impl Reading {
             ),
             Reading::ListPrompts => ("Lists the prompts of the MCP server SERVER.", cursor, &[]),
             Reading::GetPrompt => (
-                "Gets a prompt of the MCP server SERVER: a text that somebody wrote for a task.",
+                "Gets a prompt of the MCP server SERVER: a prepared text for a task.",
                 json!({
                     "name": {"type": "string"},
                     "arguments": {"type": "object", "additionalProperties": {"type": "string"}},
@@ -232,7 +232,7 @@ impl Reading {
     }
 }
 
-/// A declaration with what is not said: network, not idempotent, one call at a time.
+/// Makes a declaration. The defaults are: class network, not idempotent, one call at a time.
 fn declare(
     server: &Server,
     words: &ToolWords,
@@ -257,8 +257,8 @@ fn declare(
     }
 }
 
-/// The name that models see. What they cannot say is `_`; a name that is too long, or that another tool has, ends with
-/// a digest of the server's own. So the same tool has the same name in each turn.
+/// The name for models. `_` replaces characters that providers refuse. A name that is too long or taken ends with a
+/// digest of the original name, so a tool has the same name in each turn.
 fn wire_name(server: &str, tool: &str, taken: &BTreeSet<String>) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let plain: String = tool.chars().map(|c| if fits(c) { c } else { '_' }).collect();

@@ -1,29 +1,29 @@
-//! The body of an answer, as one JSON message or as an event stream, in whatever pieces it comes.
+//! Reads the body of a reply, a JSON message or an event stream, piece by piece.
 
 use serde_json::value::RawValue;
 
 use super::message::{Incoming, Progress, RpcError};
 use wire::sse::{SseDecoder, SseError};
 
-/// The most bytes of one answer, whatever it consists of. An image of about 3 MB fits; it is described, not shown.
+/// The most bytes of a reply. An image of about 3 MB fits; the model gets a description of it.
 pub const MAX_BYTES: usize = 4 * 1024 * 1024;
-/// The most messages of one answer.
+/// The most messages of a reply.
 const MAX_MESSAGES: usize = 10_000;
 
-/// What a server says.
+/// A message of a server.
 #[derive(Debug)]
-pub enum Heard {
+pub enum ServerMessage {
     /// The response to the request.
     Answer(Result<Box<RawValue>, RpcError>),
-    /// How far it is with it.
+    /// The progress of the request.
     Progress(Progress),
-    /// Its tools, resources or prompts are others now.
+    /// Its tools, resources or prompts have changed.
     Changed,
-    /// A request of its own.
+    /// A request of the server.
     Asked { id: Box<RawValue>, method: String },
 }
 
-/// Why an answer cannot be read on.
+/// Why the reader cannot read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreadable {
     TooLarge,
@@ -36,7 +36,7 @@ impl From<SseError> for Unreadable {
     }
 }
 
-/// Reads one answer. After an error it must not be fed again.
+/// Reads one reply. The caller must stop feeding it after an error.
 pub struct Reader {
     /// The request's id.
     id: u64,
@@ -51,7 +51,7 @@ enum Form {
 }
 
 impl Reader {
-    /// None where the content type is neither of the two.
+    /// None for any other content type.
     pub fn new(id: u64, content_type: &str) -> Option<Self> {
         let media_type = content_type.split(';').next().unwrap_or_default().trim();
         let form = match media_type.to_ascii_lowercase().as_str() {
@@ -62,8 +62,8 @@ impl Reader {
         Some(Reader { id, form, bytes: 0, messages: 0 })
     }
 
-    /// Reads on.
-    pub fn feed(&mut self, bytes: &[u8], heard: &mut Vec<Heard>) -> Result<(), Unreadable> {
+    /// Reads the next bytes.
+    pub fn feed(&mut self, bytes: &[u8], heard: &mut Vec<ServerMessage>) -> Result<(), Unreadable> {
         self.bytes = self.bytes.saturating_add(bytes.len());
         if self.bytes > MAX_BYTES {
             return Err(Unreadable::TooLarge);
@@ -75,7 +75,7 @@ impl Reader {
                 Ok(())
             }
             Form::Stream(stream) => stream.feed(bytes, |event| {
-                // The first event of a stream may only say where it can be resumed.
+                // The first event of a stream may have only an id, for a resumption.
                 if event.data.trim().is_empty() {
                     return Ok(());
                 }
@@ -89,14 +89,14 @@ impl Reader {
     }
 
     /// The body has ended.
-    pub fn finish(&mut self, heard: &mut Vec<Heard>) -> Result<(), Unreadable> {
+    pub fn finish(&mut self, heard: &mut Vec<ServerMessage>) -> Result<(), Unreadable> {
         match &self.form {
             Form::Json(body) => take(self.id, body, heard),
             Form::Stream(_) => Ok(()),
         }
     }
 
-    /// After which event a stream that ended early can be resumed, and after how many milliseconds.
+    /// The id and the wait with which the client can resume a cut stream.
     pub fn resumption(&self) -> Option<(String, Option<u64>)> {
         let Form::Stream(stream) = &self.form else { return None };
         let after = stream.resumes_after();
@@ -104,28 +104,30 @@ impl Reader {
     }
 }
 
-fn take(request: u64, json: &[u8], heard: &mut Vec<Heard>) -> Result<(), Unreadable> {
+fn take(request: u64, json: &[u8], heard: &mut Vec<ServerMessage>) -> Result<(), Unreadable> {
     let message: Incoming = serde_json::from_slice(json).map_err(|_| Unreadable::NotJson)?;
     let Incoming { id, method, params, result, error } = message;
     let is_ours = |id: &RawValue| id.get() == request.to_string();
     match (method, id) {
-        (Some(method), Some(id)) => heard.push(Heard::Asked { id, method }),
-        (Some(method), None) if method.ends_with("/list_changed") => heard.push(Heard::Changed),
+        (Some(method), Some(id)) => heard.push(ServerMessage::Asked { id, method }),
+        (Some(method), None) if method.ends_with("/list_changed") => heard.push(ServerMessage::Changed),
         (Some(method), None) if method == "notifications/progress" => {
             let progress = params.and_then(|params| serde_json::from_str::<Progress>(params.get()).ok());
-            heard.extend(progress.filter(|progress| progress.progress_token == request).map(Heard::Progress));
+            heard.extend(
+                progress.filter(|progress| progress.progress_token == request).map(ServerMessage::Progress),
+            );
         }
-        // Log messages, and what nobody knows.
+        // Log messages, and unknown notifications.
         (Some(_), None) => {}
         (None, id) => match (result, error) {
             (Some(result), None) if id.as_deref().is_some_and(is_ours) => {
-                heard.push(Heard::Answer(Ok(result)));
+                heard.push(ServerMessage::Answer(Ok(result)));
             }
-            // An error may have no id, where the request could not even be read.
+            // An error has no id if the server could not read the request.
             (_, Some(error)) if id.as_deref().is_none_or(is_ours) => {
-                heard.push(Heard::Answer(Err(error)));
+                heard.push(ServerMessage::Answer(Err(error)));
             }
-            // The answer to somebody else.
+            // The response to another request.
             _ => {}
         },
     }

@@ -7,28 +7,28 @@ use futures::future::join_all;
 
 use super::config::McpServers;
 use super::connection::{Connection, parsed};
-use super::failure::Failure;
+use super::error::McpError;
 use super::offer::{Offer, Offers, ToolPage};
+use super::port::McpPorts;
 use super::tool::McpTool;
-use super::wire::Outside;
 use engine::ports::{Tool, Tools};
 use engine::toolbelt::{Rules, ToolSpec};
 use wire::protocol::{ContextKind, Owner};
 
-/// How long a turn waits for all servers to say what they offer.
+/// How long a turn waits for the lists of all servers.
 const LISTING_MS: u64 = 3_000;
 /// The most pages of a list.
 const MAX_PAGES: usize = 20;
 /// The most tools of all servers: OpenAI takes 128 in all, ours included.
 const MAX_TOOLS: usize = 100;
 
-/// The servers, none of which is asked before something is wanted of it.
+/// The servers. A connection opens with its first request.
 pub struct Servers {
     configured: McpServers,
     connections: BTreeMap<String, Rc<Connection>>,
 }
 
-/// What the servers of a context offer.
+/// The offers of a context's servers.
 #[derive(Default)]
 pub struct Listed {
     pub offers: Vec<Offer>,
@@ -37,16 +37,16 @@ pub struct Listed {
     pub left_out: Vec<String>,
 }
 
-/// A server whose tools this turn does without.
+/// A server whose tools are missing in this turn.
 #[derive(Debug)]
 pub struct Missing {
     pub server: String,
-    /// None where it was known to be away.
-    pub why: Option<Failure>,
+    /// None if an earlier listing has failed recently.
+    pub why: Option<McpError>,
 }
 
 impl Listed {
-    /// What the model is told of those that are missing.
+    /// The note about missing servers for the model.
     pub fn note(&self) -> String {
         let names: Vec<&str> = self.missing.iter().map(|missing| missing.server.as_str()).collect();
         match names.is_empty() {
@@ -60,14 +60,14 @@ impl Listed {
 }
 
 impl Servers {
-    pub fn new(configured: McpServers, outside: &Outside) -> Self {
+    pub fn new(configured: McpServers, ports: &McpPorts) -> Self {
         let connection = |(name, server): (&String, &Rc<_>)| {
-            (name.clone(), Connection::new(Rc::clone(server), outside.clone()))
+            (name.clone(), Connection::new(Rc::clone(server), ports.clone()))
         };
         Servers { connections: configured.0.iter().map(connection).collect(), configured }
     }
 
-    /// What a user may have in a context. Never fails, and never takes much longer than three seconds.
+    /// Lists the tools of a user in a context. Never fails, and takes about three seconds at most.
     pub async fn listed(&self, context: ContextKind, owner: &Owner) -> Listed {
         let allowed = self.configured.allowed(context, owner);
         let connections = self.connections.iter().filter(|(name, _)| allowed.contains(*name));
@@ -94,7 +94,7 @@ impl Servers {
         listed
     }
 
-    /// The tool of a declaration, be it of this configuration or of the one that a turn began with.
+    /// The tool of a declaration, from this configuration or from the start of the turn.
     pub fn tool(&self, spec: &ToolSpec) -> Option<Rc<dyn Tool>> {
         let connection = self.connections.get(spec.mcp_server.as_ref()?)?;
         McpTool::new(spec, connection).map(|tool| Rc::new(tool) as Rc<dyn Tool>)
@@ -110,8 +110,9 @@ impl Servers {
         Rc::new(WithServers { all, servers: Rc::clone(self), tools })
     }
 
-    /// The operator's rules, and questions before tools that have none of their own and may change something. A rule
-    /// about a tool wins over one about its class. A server can lift the question by `readOnlyHint`, and no rule.
+    /// Adds approvals to the operator's rules: a tool that may change something asks a person, unless a rule about this
+    /// tool exists. A rule about a tool overrides one about its class. By `readOnlyHint` a server can remove this
+    /// question, but no rule.
     pub fn rules(&self, mut rules: Rules, offers: &[Offer]) -> Rules {
         for Offer { spec, asks } in offers {
             let server = spec.mcp_server.as_ref().and_then(|name| self.configured.0.get(name));
@@ -148,24 +149,24 @@ impl Tools for WithServers {
     }
 }
 
-type Listing = (String, Result<Rc<[Offer]>, Option<Failure>>, Vec<String>);
+type Listing = (String, Result<Rc<[Offer]>, Option<McpError>>, Vec<String>);
 
 async fn listing(connection: &Connection) -> Listing {
-    let (name, outside) = (connection.server.name.clone(), &connection.outside);
-    if let Some(known) = outside.known.offers(&name, outside.clock.now_ms()) {
+    let (name, ports) = (connection.server.name.clone(), &connection.ports);
+    if let Some(known) = ports.known.offers(&name, ports.clock.now_ms()) {
         return (name, known.ok_or(None), Vec::new());
     }
-    let asked = outside.within(LISTING_MS, offers(connection)).await;
-    let asked = asked.unwrap_or(Err(Failure::Silent(LISTING_MS, None)));
+    let asked = ports.within(LISTING_MS, offers(connection)).await;
+    let asked = asked.unwrap_or(Err(McpError::Silent(LISTING_MS, None)));
     let (offers, left_out) = match asked {
         Ok(Offers { offers, left_out, .. }) => (Ok(Rc::<[Offer]>::from(offers)), left_out),
         Err(why) => (Err(Some(why)), Vec::new()),
     };
-    outside.known.listed(&name, offers.as_ref().ok().cloned(), outside.clock.now_ms());
+    ports.known.listed(&name, offers.as_ref().ok().cloned(), ports.clock.now_ms());
     (name, offers, left_out)
 }
 
-async fn offers(connection: &Connection) -> Result<Offers, Failure> {
+async fn offers(connection: &Connection) -> Result<Offers, McpError> {
     let session = connection.opened().await?;
     let mut offers = Offers::default();
     let mut cursor: Option<String> = None;
@@ -187,7 +188,7 @@ async fn offers(connection: &Connection) -> Result<Offers, Failure> {
         }
     }
     offers.take_reading(&connection.server, &session.capabilities);
-    // What a server says of its tools is told to the model as it is.
+    // The model reads the descriptions of a server's tools, so they must not contain our secrets.
     for offer in &mut offers.offers {
         offer.spec.description = connection.hidden(std::mem::take(&mut offer.spec.description));
     }

@@ -8,8 +8,8 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use super::connection::{Connection, parsed};
-use super::content::{Contents, MAX_TOLD_BYTES, Page, Prompt, ToolResult, cut};
-use super::failure::Failure;
+use super::content::{Contents, ListPage, MAX_TOLD_BYTES, Prompt, ToolResult, cut};
+use super::error::McpError;
 use super::offer::Reading;
 use crate::marks::{IS_DATA, verbatim};
 use engine::ports::{Tool, ToolContext, ToolError};
@@ -29,7 +29,7 @@ enum What {
 }
 
 impl McpTool {
-    /// The tool of this declaration; none where a server has no such thing.
+    /// The tool of a declaration; none for an unknown name.
     pub fn new(spec: &ToolSpec, connection: &Rc<Connection>) -> Option<Self> {
         let what = match &spec.mcp_tool {
             Some(name) => What::Call(name.clone()),
@@ -48,8 +48,8 @@ impl Tool for McpTool {
     fn run(&self, arguments: &str, _: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
         let (connection, what) = (Rc::clone(&self.connection), self.what.clone());
         let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
-        // As a person is shown them: a member that stands there twice, or a number that no double holds, is one thing to
-        // us and could be another to the server.
+        // Rewrites the arguments in the form that a person approves: a duplicate member or a number beyond a double
+        // could otherwise mean something else to the server.
         let arguments = serde_json::from_str::<Value>(arguments).and_then(|value| to_raw_value(&value));
         async move {
             let arguments = arguments.map_err(|error| ToolError(format!("invalid arguments: {error}")))?;
@@ -72,7 +72,7 @@ async fn carried_out(
     connection: &Connection,
     what: &What,
     arguments: &RawValue,
-) -> Result<(String, bool), Failure> {
+) -> Result<(String, bool), McpError> {
     let reading = match what {
         What::Call(name) => {
             let result: ToolResult = connection.called(name, arguments).await?;
@@ -82,17 +82,20 @@ async fn carried_out(
     };
     let told = match reading {
         Reading::ListResources => {
-            let resources: Page = parsed(&connection.call("resources/list", &arguments).await?)?;
+            let resources: ListPage = parsed(&connection.call("resources/list", &arguments).await?)?;
             let templates = connection.call("resources/templates/list", &json!({})).await;
-            // Many servers have none, and refuse the question.
-            let templates = templates.and_then(|page| parsed::<Page>(&page)).ok().filter(Page::has_some);
+            // Many servers have no templates and refuse the request.
+            let templates =
+                templates.and_then(|page| parsed::<ListPage>(&page)).ok().filter(ListPage::has_some);
             let more = templates.map(|page| format!("\nTemplates of addresses:\n{}", page.told()));
             resources.told() + &more.unwrap_or_default()
         }
         Reading::ReadResource => {
             parsed::<Contents>(&connection.call("resources/read", &arguments).await?)?.told()
         }
-        Reading::ListPrompts => parsed::<Page>(&connection.call("prompts/list", &arguments).await?)?.told(),
+        Reading::ListPrompts => {
+            parsed::<ListPage>(&connection.call("prompts/list", &arguments).await?)?.told()
+        }
         Reading::GetPrompt => parsed::<Prompt>(&connection.call("prompts/get", &arguments).await?)?.told(),
     };
     Ok((told, false))

@@ -5,10 +5,10 @@ use std::cell::{Cell, RefCell};
 use futures::FutureExt;
 use futures::future::{LocalBoxFuture, ready};
 
-use crate::projects::item::{Item, Kind};
+use crate::projects::item::{Item, ItemKind};
 use crate::projects::{Projects, ProjectsError};
 
-/// Items in memory, with a storage that can be down.
+/// Items in memory. A test can take the storage down.
 #[derive(Default)]
 pub struct InMemory {
     pub items: RefCell<Vec<Item>>,
@@ -32,14 +32,14 @@ impl Projects for InMemory {
 
     fn list(
         &self,
-        kind: Kind,
+        kind: ItemKind,
         project_id: Option<&str>,
     ) -> LocalBoxFuture<'static, Result<Vec<Item>, ProjectsError>> {
         let is_it = |item: &&Item| item.kind == kind && item.project_id.as_deref() == project_id;
         self.answer(|| self.items.borrow().iter().filter(is_it).take(kind.most()).cloned().collect())
     }
 
-    fn get(&self, kind: Kind, id: &str) -> LocalBoxFuture<'static, Result<Option<Item>, ProjectsError>> {
+    fn get(&self, kind: ItemKind, id: &str) -> LocalBoxFuture<'static, Result<Option<Item>, ProjectsError>> {
         self.answer(|| self.items.borrow().iter().find(|item| item.kind == kind && item.id == id).cloned())
     }
 
@@ -62,7 +62,7 @@ impl Projects for InMemory {
         })
     }
 
-    fn delete(&self, kind: Kind, id: &str) -> LocalBoxFuture<'static, Result<(), ProjectsError>> {
+    fn delete(&self, kind: ItemKind, id: &str) -> LocalBoxFuture<'static, Result<(), ProjectsError>> {
         self.answer(|| {
             let is_it =
                 |item: &Item| (item.kind == kind && item.id == id) || item.project_id.as_deref() == Some(id);

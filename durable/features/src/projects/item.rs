@@ -13,42 +13,42 @@ pub const MAX_TITLE: usize = 200;
 pub const MAX_TEXT: usize = 4_000;
 pub const MAX_DOCUMENT: usize = 30_000;
 
-/// What an item is.
+/// The kind of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum ItemKind {
     Template,
     Project,
     Task,
     Document,
 }
 
-impl Kind {
+impl ItemKind {
     /// The name in the table.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Kind::Template => "template",
-            Kind::Project => "project",
-            Kind::Task => "task",
-            Kind::Document => "document",
+            ItemKind::Template => "template",
+            ItemKind::Project => "project",
+            ItemKind::Task => "task",
+            ItemKind::Document => "document",
         }
     }
 
-    /// The most of them.
+    /// The most items of this kind.
     pub const fn most(self) -> usize {
         match self {
-            Kind::Template => MAX_TEMPLATES,
-            Kind::Project => MAX_PROJECTS,
-            Kind::Task => MAX_TASKS,
-            Kind::Document => MAX_DOCUMENTS,
+            ItemKind::Template => MAX_TEMPLATES,
+            ItemKind::Project => MAX_PROJECTS,
+            ItemKind::Task => MAX_TASKS,
+            ItemKind::Document => MAX_DOCUMENTS,
         }
     }
 }
 
-/// One of them.
+/// A template, project, task or document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Item {
-    pub kind: Kind,
+    pub kind: ItemKind,
     pub id: String,
     /// The project that a task or a document belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,13 +57,13 @@ pub struct Item {
     pub body: Body,
     /// Grows with each change.
     pub version: u32,
-    /// The operation that wrote it last.
+    /// The last operation that wrote the item.
     pub operation: String,
     pub created_at: u64,
     pub updated_at: u64,
 }
 
-/// What an item says, by its kind.
+/// The content of an item, by its kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "of", rename_all = "snake_case")]
 pub enum Body {
@@ -82,7 +82,7 @@ pub enum Body {
     },
 }
 
-/// A task that every project of a template begins with.
+/// A task of a template, which each of its projects begins with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TemplateTask {
     pub title: String,
@@ -104,7 +104,7 @@ pub struct Task {
 }
 
 impl Item {
-    /// What it says as a task; nothing where it is none.
+    /// The item as a task, if it is one.
     pub fn task(&self) -> Option<&Task> {
         match &self.body {
             Body::Task(task) => Some(task),
@@ -113,13 +113,13 @@ impl Item {
     }
 }
 
-/// The tasks that keep a task from being done: those of its blockers that are not done.
+/// The blockers of a task that are not done.
 pub fn blockers<'a>(task: &Task, all: &'a [Item]) -> Vec<&'a Item> {
     let is_done = |item: &Item| item.task().is_some_and(|task| task.status == TaskStatus::Done);
     all.iter().filter(|item| task.blocked_by.contains(&item.id) && !is_done(item)).collect()
 }
 
-/// Whether a task would at last wait for itself.
+/// Whether a task would wait for itself, directly or indirectly.
 pub fn in_a_circle(id: &str, blocked_by: &[String], all: &[Item]) -> bool {
     let mut seen: Vec<&str> = Vec::new();
     let mut next: Vec<&str> = blocked_by.iter().map(String::as_str).collect();
@@ -136,7 +136,7 @@ pub fn in_a_circle(id: &str, blocked_by: &[String], all: &[Item]) -> bool {
     false
 }
 
-/// The templates that everybody has.
+/// The built-in templates of all users.
 pub fn built_in() -> Vec<Item> {
     let template = |id: &str, title: &str, description: &str, tasks: &[(&str, &[&str])]| {
         let tasks = tasks.iter().map(|(title, blocked_by)| TemplateTask {
@@ -144,7 +144,7 @@ pub fn built_in() -> Vec<Item> {
             blocked_by: blocked_by.iter().map(|title| (*title).to_owned()).collect(),
         });
         Item {
-            kind: Kind::Template,
+            kind: ItemKind::Template,
             id: id.to_owned(),
             project_id: None,
             title: title.to_owned(),

@@ -1,7 +1,6 @@
-//! The tools of the project domain: templates, projects, tasks, documents, of the user whose turn it is.
-//!
-//! What a call makes is named by its operation, so a call that runs again finds what it made. What is changed carries
-//! the operation that changed it. Deleting asks a person first.
+//! The tools of the project domain: the user's templates, projects, tasks and documents.
+//! New items get their ids from the operation, so a repeated call finds its own items. Changed items store the last
+//! operation. A person must allow each deletion.
 
 pub mod item;
 mod operations;
@@ -22,7 +21,7 @@ use engine::toolbelt::arguments;
 use operations::Desk;
 pub use port::{Projects, ProjectsError};
 
-/// What one of the tools does.
+/// The operation of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
     ListTemplates,
@@ -54,7 +53,7 @@ pub fn tools(projects: &Rc<dyn Projects>) -> impl Iterator<Item = Rc<dyn Tool>> 
     specs::declarations().into_iter().map(tool)
 }
 
-/// What the tools declare.
+/// The declarations of the tools.
 pub(super) fn specs() -> impl Iterator<Item = ToolSpec> {
     specs::declarations().into_iter().map(|(_, spec)| spec)
 }
@@ -64,7 +63,7 @@ impl Tool for ProjectTool {
         &self.spec
     }
 
-    fn is_of_some_contexts(&self) -> bool {
+    fn is_opt_in(&self) -> bool {
         true
     }
 

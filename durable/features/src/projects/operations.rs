@@ -1,4 +1,4 @@
-//! What the tools of the project domain do that write.
+//! The project tools that write.
 
 use std::rc::Rc;
 
@@ -8,18 +8,19 @@ use wire::protocol::TaskStatus;
 
 use super::reading;
 use crate::projects::item::{
-    Body, Item, Kind, MAX_DOCUMENT, MAX_TEXT, MAX_TITLE, Task, TemplateTask, blockers, built_in, in_a_circle,
+    Body, Item, ItemKind, MAX_DOCUMENT, MAX_TEXT, MAX_TITLE, Task, TemplateTask, blockers, built_in,
+    in_a_circle,
 };
 use crate::projects::{Projects, ProjectsError};
 use engine::ports::{Clock, ToolContext, ToolError};
 
-/// How often a change is made again that somebody else came before.
+/// How often a change is retried after a concurrent change.
 const ATTEMPTS: u32 = 3;
 
-/// Where one call works.
+/// The context of one call.
 pub(super) struct Desk {
     pub(super) projects: Rc<dyn Projects>,
-    /// The call, named so that no other thread has one of this name.
+    /// The name of the call, unique across threads.
     operation: String,
     clock: Rc<dyn Clock>,
 }
@@ -106,8 +107,8 @@ impl Desk {
         Desk { projects, operation, clock: Rc::clone(&context.clock) }
     }
 
-    /// A new item, named by the operation that makes it: made again, it is the same.
-    fn item(&self, kind: Kind, number: usize, project_id: Option<&str>, title: &str, body: Body) -> Item {
+    /// Makes a new item with an id from its operation. A repeated operation makes the same item.
+    fn item(&self, kind: ItemKind, number: usize, project_id: Option<&str>, title: &str, body: Body) -> Item {
         let now = self.clock.now_ms();
         Item {
             kind,
@@ -122,13 +123,13 @@ impl Desk {
         }
     }
 
-    /// Refuses what would be more than there may be, unless this very operation made it before.
+    /// Refuses an item beyond the limit, unless this operation has already made it.
     async fn has_room(&self, item: &Item, more: usize) -> Result<(), ToolError> {
         let there = self.projects.list(item.kind, item.project_id.as_deref()).await.map_err(failed)?;
         let again = there.iter().any(|known| known.id == item.id);
         let most = item.kind.most();
         match !again && there.len() + more > most {
-            true => refused(format!("there may be {most} {}s at most", item.kind.as_str())),
+            true => refused(format!("the limit is {most} {}s", item.kind.as_str())),
             false => Ok(()),
         }
     }
@@ -137,10 +138,10 @@ impl Desk {
         if let Some(found) = built_in().into_iter().find(|template| template.id == id) {
             return Ok(found);
         }
-        self.found(Kind::Template, id).await
+        self.found(ItemKind::Template, id).await
     }
 
-    pub(super) async fn found(&self, kind: Kind, id: &str) -> Result<Item, ToolError> {
+    pub(super) async fn found(&self, kind: ItemKind, id: &str) -> Result<Item, ToolError> {
         let found = self.projects.get(kind, id).await.map_err(failed)?;
         found.ok_or_else(|| ToolError(format!("there is no {} with the id {id:?}", kind.as_str())))
     }
@@ -148,12 +149,12 @@ impl Desk {
     pub(super) async fn create_template(&self, new: NewTemplate) -> Result<String, ToolError> {
         within("name", &new.name, 1, MAX_TITLE)?;
         within("description", &new.description, 1, MAX_TEXT)?;
-        if new.tasks.len() > Kind::Task.most() {
-            return refused(format!("a template may have {} tasks at most", Kind::Task.most()));
+        if new.tasks.len() > ItemKind::Task.most() {
+            return refused(format!("a template has at most {} tasks", ItemKind::Task.most()));
         }
         for (index, task) in new.tasks.iter().enumerate() {
             within(&format!("tasks[{index}].title"), &task.title, 1, MAX_TITLE)?;
-            // Only what stands before: so no task of a new project waits for itself.
+            // A task may wait only for earlier tasks, so no task of a new project waits for itself.
             let before = new.tasks.get(..index).unwrap_or_default();
             if let Some(unknown) =
                 task.blocked_by.iter().find(|title| before.iter().all(|t| t.title != **title))
@@ -165,7 +166,7 @@ impl Desk {
             }
         }
         let body = Body::Template { description: new.description, tasks: new.tasks };
-        let item = self.item(Kind::Template, 0, None, &new.name, body);
+        let item = self.item(ItemKind::Template, 0, None, &new.name, body);
         self.has_room(&item, 1).await?;
         let id = item.id.clone();
         self.projects.create(vec![item]).await.map_err(failed)?;
@@ -178,15 +179,15 @@ impl Desk {
         let template = self.template(&new.template_id).await?;
         let Body::Template { tasks, .. } = template.body else { return refused("this is no template") };
         let body = Body::Project { description: new.description, template_id: Some(new.template_id) };
-        let project = self.item(Kind::Project, 0, None, &new.name, body);
+        let project = self.item(ItemKind::Project, 0, None, &new.name, body);
         self.has_room(&project, 1).await?;
         let id_of = |title: &String| tasks.iter().position(|task| task.title == *title);
         let of_task = |number: usize, task: &TemplateTask| {
             let blocked_by = task.blocked_by.iter().filter_map(id_of);
             let ids =
-                blocked_by.map(|at| self.item(Kind::Task, at, None, "", Body::Task(Task::default())).id);
+                blocked_by.map(|at| self.item(ItemKind::Task, at, None, "", Body::Task(Task::default())).id);
             let body = Body::Task(Task { blocked_by: ids.collect(), ..Task::default() });
-            self.item(Kind::Task, number, Some(&project.id), &task.title, body)
+            self.item(ItemKind::Task, number, Some(&project.id), &task.title, body)
         };
         let tasks: Vec<Item> = tasks.iter().enumerate().map(|(number, task)| of_task(number, task)).collect();
         let told = json!({"project_id": project.id, "name": project.title, "tasks": tasks.len()});
@@ -196,18 +197,19 @@ impl Desk {
     }
 
     pub(super) async fn delete_project(&self, of: OfProject) -> Result<String, ToolError> {
-        self.projects.delete(Kind::Project, &of.project_id).await.map_err(failed)?;
-        Ok(format!("deleted {:?} with all that belonged to it", of.project_id))
+        self.projects.delete(ItemKind::Project, &of.project_id).await.map_err(failed)?;
+        Ok(format!("deleted {:?} with its tasks and documents", of.project_id))
     }
 
     pub(super) async fn publish_document(&self, new: Publish) -> Result<String, ToolError> {
         within("title", &new.title, 1, MAX_TITLE)?;
         within("content", &new.content, 1, MAX_DOCUMENT)?;
-        self.found(Kind::Project, &new.project_id).await?;
+        self.found(ItemKind::Project, &new.project_id).await?;
         let body = Body::Document { content: new.content };
-        let item = self.item(Kind::Document, 0, Some(&new.project_id), &new.title, body.clone());
+        let item = self.item(ItemKind::Document, 0, Some(&new.project_id), &new.title, body.clone());
         for _ in 0..ATTEMPTS {
-            let there = self.projects.list(Kind::Document, Some(&new.project_id)).await.map_err(failed)?;
+            let there =
+                self.projects.list(ItemKind::Document, Some(&new.project_id)).await.map_err(failed)?;
             let Some(old) = there.into_iter().find(|document| document.title == item.title) else {
                 self.has_room(&item, 1).await?;
                 self.projects.create(vec![item.clone()]).await.map_err(failed)?;
@@ -224,11 +226,11 @@ impl Desk {
     pub(super) async fn create_task(&self, new: NewTask) -> Result<String, ToolError> {
         within("title", &new.title, 1, MAX_TITLE)?;
         within("notes", &new.notes, 0, MAX_TEXT)?;
-        self.found(Kind::Project, &new.project_id).await?;
-        let all = self.projects.list(Kind::Task, Some(&new.project_id)).await.map_err(failed)?;
+        self.found(ItemKind::Project, &new.project_id).await?;
+        let all = self.projects.list(ItemKind::Task, Some(&new.project_id)).await.map_err(failed)?;
         known(&new.blocked_by, &all)?;
         let task = Task { notes: new.notes, blocked_by: new.blocked_by, ..Task::default() };
-        let item = self.item(Kind::Task, 0, Some(&new.project_id), &new.title, Body::Task(task));
+        let item = self.item(ItemKind::Task, 0, Some(&new.project_id), &new.title, Body::Task(task));
         self.has_room(&item, 1).await?;
         let id = item.id.clone();
         self.projects.create(vec![item]).await.map_err(failed)?;
@@ -239,8 +241,8 @@ impl Desk {
         change.title.iter().try_for_each(|title| within("title", title, 1, MAX_TITLE))?;
         change.notes.iter().try_for_each(|notes| within("notes", notes, 0, MAX_TEXT))?;
         for _ in 0..ATTEMPTS {
-            let item = self.found(Kind::Task, &change.task_id).await?;
-            let all = self.projects.list(Kind::Task, item.project_id.as_deref()).await.map_err(failed)?;
+            let item = self.found(ItemKind::Task, &change.task_id).await?;
+            let all = self.projects.list(ItemKind::Task, item.project_id.as_deref()).await.map_err(failed)?;
             let mut task = item.task().cloned().unwrap_or_default();
             if let Some(blocked_by) = &change.blocked_by {
                 known(blocked_by, &all)?;
@@ -270,12 +272,12 @@ impl Desk {
     }
 
     pub(super) async fn delete_task(&self, of: OfTask) -> Result<String, ToolError> {
-        self.projects.delete(Kind::Task, &of.task_id).await.map_err(failed)?;
+        self.projects.delete(ItemKind::Task, &of.task_id).await.map_err(failed)?;
         Ok(format!("deleted {:?}", of.task_id))
     }
 
-    /// Writes a changed item over the one that was read; nothing where this operation did so before. False where
-    /// somebody else was faster.
+    /// Replaces an item by its changed version. Does nothing if this operation has already done so. False after a
+    /// concurrent change.
     async fn write(&self, item: Item, change: impl FnOnce(&mut Item)) -> Result<bool, ToolError> {
         if item.operation == self.operation {
             return Ok(true);
@@ -289,9 +291,9 @@ impl Desk {
     }
 }
 
-const BUSY: &str = "others change this at the same time: read it again, then repeat the call";
+const BUSY: &str = "this changed at the same time: read it again, then repeat the call";
 
-/// Refuses ids of tasks that the project does not have.
+/// Refuses unknown ids of tasks.
 fn known(ids: &[String], all: &[Item]) -> Result<(), ToolError> {
     match ids.iter().find(|id| all.iter().all(|item| item.id != **id)) {
         Some(unknown) => refused(format!("there is no task {unknown:?} in this project")),

@@ -1,27 +1,27 @@
-//! What the project tools need of a storage.
+//! The storage port of the project tools.
 
 use futures::future::LocalBoxFuture;
 
-use super::item::{Item, Kind};
+use super::item::{Item, ItemKind};
 
-/// The projects of one user, and what belongs to them.
+/// The projects of one user, with their tasks and documents.
 pub trait Projects {
-    /// What the ids of new items have in them, beside the operation: the thread, since turns of two may have one name.
+    /// The thread's part in the ids of new items, because two threads may have operations of the same name.
     fn scope(&self) -> &str;
-    /// The items of a kind, oldest first: of a project where one is named, at most [`Kind::most`] of them.
+    /// The items of a kind, oldest first, optionally of one project; at most [`ItemKind::most`] items.
     fn list(
         &self,
-        kind: Kind,
+        kind: ItemKind,
         project_id: Option<&str>,
     ) -> LocalBoxFuture<'static, Result<Vec<Item>, ProjectsError>>;
-    /// The item of this id; none where there is none of this kind.
-    fn get(&self, kind: Kind, id: &str) -> LocalBoxFuture<'static, Result<Option<Item>, ProjectsError>>;
-    /// Writes new items, all or none. One whose id is there already stays as it is: the same operation wrote it.
+    /// The item of this kind and id, if it exists.
+    fn get(&self, kind: ItemKind, id: &str) -> LocalBoxFuture<'static, Result<Option<Item>, ProjectsError>>;
+    /// Writes new items, all or none. An item whose id already exists stays, because the same operation wrote it.
     fn create(&self, items: Vec<Item>) -> LocalBoxFuture<'static, Result<(), ProjectsError>>;
-    /// Writes an item over this version of it. False where it is another one by now.
+    /// Replaces this version of an item. False if the version has changed.
     fn update(&self, item: Item, over: u32) -> LocalBoxFuture<'static, Result<bool, ProjectsError>>;
-    /// Deletes an item, and what belongs to it.
-    fn delete(&self, kind: Kind, id: &str) -> LocalBoxFuture<'static, Result<(), ProjectsError>>;
+    /// Deletes an item, and the items of a project with it.
+    fn delete(&self, kind: ItemKind, id: &str) -> LocalBoxFuture<'static, Result<(), ProjectsError>>;
 }
 
 /// The storage did not answer, or refused; the text is for the operator.

@@ -1,11 +1,11 @@
-//! What the tools of the project domain tell that read.
+//! The project tools that read.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wire::protocol::TaskStatus;
 
 use super::operations::{Desk, Nothing, OfProject, OfTemplate, failed};
-use crate::projects::item::{Body, Item, Kind, Task, blockers, built_in};
+use crate::projects::item::{Body, Item, ItemKind, Task, blockers, built_in};
 use engine::ports::ToolError;
 
 #[derive(Deserialize)]
@@ -14,12 +14,12 @@ pub(super) struct TasksOf {
     status: Option<TaskStatus>,
 }
 
-/// The longest document that is told with its project, in characters.
+/// The longest document that `get_project` includes, in characters.
 const TOLD_CHARS: usize = 4_000;
 
 impl Desk {
     pub(super) async fn list_templates(&self, Nothing {}: Nothing) -> Result<String, ToolError> {
-        let own = self.projects.list(Kind::Template, None).await.map_err(failed)?;
+        let own = self.projects.list(ItemKind::Template, None).await.map_err(failed)?;
         let told = |item: Item| match item.body {
             Body::Template { description, tasks } => {
                 json!({"template_id": item.id, "name": item.title, "description": description, "tasks": tasks.len()})
@@ -35,15 +35,15 @@ impl Desk {
     }
 
     pub(super) async fn list_projects(&self, Nothing {}: Nothing) -> Result<String, ToolError> {
-        let projects = self.projects.list(Kind::Project, None).await.map_err(failed)?;
+        let projects = self.projects.list(ItemKind::Project, None).await.map_err(failed)?;
         let told = |item: &Item| json!({"project_id": item.id, "name": item.title});
         Ok(json!({"projects": projects.iter().map(told).collect::<Vec<_>>()}).to_string())
     }
 
     pub(super) async fn get_project(&self, of: OfProject) -> Result<String, ToolError> {
-        let project = self.found(Kind::Project, &of.project_id).await?;
-        let tasks = self.projects.list(Kind::Task, Some(&project.id)).await.map_err(failed)?;
-        let documents = self.projects.list(Kind::Document, Some(&project.id)).await.map_err(failed)?;
+        let project = self.found(ItemKind::Project, &of.project_id).await?;
+        let tasks = self.projects.list(ItemKind::Task, Some(&project.id)).await.map_err(failed)?;
+        let documents = self.projects.list(ItemKind::Document, Some(&project.id)).await.map_err(failed)?;
         let documents: Vec<Value> = documents
             .iter()
             .map(|document| {
@@ -69,8 +69,8 @@ impl Desk {
     }
 
     pub(super) async fn list_tasks(&self, of: TasksOf) -> Result<String, ToolError> {
-        self.found(Kind::Project, &of.project_id).await?;
-        let all = self.projects.list(Kind::Task, Some(&of.project_id)).await.map_err(failed)?;
+        self.found(ItemKind::Project, &of.project_id).await?;
+        let all = self.projects.list(ItemKind::Task, Some(&of.project_id)).await.map_err(failed)?;
         let wanted = all.iter().filter_map(|item| Some((item, item.task()?)));
         let wanted = wanted.filter(|(_, task)| of.status.is_none_or(|status| task.status == status));
         let told: Vec<Value> = wanted.map(|(item, of)| task(&item.id, &item.title, of, &all)).collect();
@@ -78,9 +78,9 @@ impl Desk {
     }
 
     pub(super) async fn audit(&self, of: OfProject) -> Result<String, ToolError> {
-        let project = self.found(Kind::Project, &of.project_id).await?;
-        let tasks = self.projects.list(Kind::Task, Some(&project.id)).await.map_err(failed)?;
-        let documents = self.projects.list(Kind::Document, Some(&project.id)).await.map_err(failed)?;
+        let project = self.found(ItemKind::Project, &of.project_id).await?;
+        let tasks = self.projects.list(ItemKind::Task, Some(&project.id)).await.map_err(failed)?;
+        let documents = self.projects.list(ItemKind::Document, Some(&project.id)).await.map_err(failed)?;
         let mut findings: Vec<String> = Vec::new();
         for (item, of) in tasks.iter().filter_map(|item| Some((item, item.task()?))) {
             let open = blockers(of, &tasks);
@@ -100,8 +100,7 @@ impl Desk {
             }
             let lost = of.blocked_by.iter().filter(|id| tasks.iter().all(|task| task.id != **id)).count();
             if lost > 0 {
-                findings
-                    .push(format!("{:?} waits for {lost} task(s) that are not there any more", item.title));
+                findings.push(format!("{:?} waits for {lost} deleted task(s)", item.title));
             }
         }
         if documents.is_empty() {
@@ -129,7 +128,7 @@ fn is_blocked(item: &Item, all: &[Item]) -> bool {
     item.task().is_some_and(|task| task.status != TaskStatus::Done && !blockers(task, all).is_empty())
 }
 
-/// How many tasks stand how.
+/// Counts the tasks by status.
 fn standing(tasks: &[Item]) -> Value {
     let count =
         |status| tasks.iter().filter(|item| item.task().is_some_and(|task| task.status == status)).count();
@@ -141,7 +140,7 @@ fn standing(tasks: &[Item]) -> Value {
     })
 }
 
-/// A task, with what blocks it.
+/// A task with its blockers.
 pub(super) fn task(id: &str, title: &str, task: &Task, all: &[Item]) -> Value {
     let open = blockers(task, all);
     let open: Vec<Value> = open.iter().map(|item| json!({"task_id": item.id, "title": item.title})).collect();

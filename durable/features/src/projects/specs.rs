@@ -1,4 +1,4 @@
-//! What the tools of the project domain declare.
+//! The declarations of the project tools.
 
 use serde_json::{Value, json};
 
@@ -7,9 +7,10 @@ use crate::projects::item::{MAX_DOCUMENT, MAX_TEXT, MAX_TITLE};
 use engine::toolbelt::declare;
 use engine::toolbelt::{PermissionClass, ToolSpec};
 
-/// Where two writes of a turn never overlap.
+/// The lock that serializes the writes of a turn.
 const LOCK: &str = "projects";
 
+// Long: one declaration for each tool.
 pub(super) fn declarations() -> [(Operation, ToolSpec); 13] {
     let id = |what: &str| json!({"type": "string", "description": format!("the id of the {what}")});
     let text = |most: usize| json!({"type": "string", "minLength": 1, "maxLength": most});
@@ -38,7 +39,7 @@ pub(super) fn declarations() -> [(Operation, ToolSpec); 13] {
             Operation::GetTemplate,
             spec(
                 "get_template",
-                "Tells what a template has: its description and the tasks that its projects begin with.",
+                "Returns a template: its description and the tasks that its projects begin with.",
                 json!({"template_id": id("template")}),
                 &["template_id"],
                 json!({"template_id": "template_software"}),
@@ -48,7 +49,7 @@ pub(super) fn declarations() -> [(Operation, ToolSpec); 13] {
             Operation::CreateTemplate,
             writes(spec(
                 "create_template",
-                "Makes a template. Only where none of those that there are fits.",
+                "Creates a template. Use it only if no existing template fits.",
                 json!({
                     "name": text(MAX_TITLE),
                     "description": text(MAX_TEXT),
@@ -74,7 +75,7 @@ pub(super) fn declarations() -> [(Operation, ToolSpec); 13] {
             Operation::GetProject,
             spec(
                 "get_project",
-                "Tells what a project is about, how its tasks stand, and its documents with what they say.",
+                "Returns the description of a project, the status of its tasks, and its documents with their content.",
                 json!({"project_id": id("project")}),
                 &["project_id"],
                 json!({"project_id": "project_1"}),
@@ -115,7 +116,7 @@ pub(super) fn declarations() -> [(Operation, ToolSpec); 13] {
             Operation::ListTasks,
             spec(
                 "list_tasks",
-                "Lists the tasks of a project with their status and what blocks them.",
+                "Lists the tasks of a project with their status and their blockers.",
                 json!({"project_id": id("project"), "status": status}),
                 &["project_id"],
                 json!({"project_id": "project_1", "status": "open"}),
@@ -140,7 +141,7 @@ pub(super) fn declarations() -> [(Operation, ToolSpec); 13] {
             Operation::UpdateTask,
             writes(spec(
                 "update_task",
-                "Changes a task: what is not given stays. A task whose blockers are not done cannot be done.",
+                "Changes a task. Members that you leave out stay. A task cannot be done before its blockers are done.",
                 json!({
                     "task_id": id("task"),
                     "status": status,

@@ -1,4 +1,4 @@
-//! D1, where projects are.
+//! The projects in D1.
 
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
@@ -7,14 +7,14 @@ use uuid::Uuid;
 use wasm_bindgen::JsValue;
 use worker::{D1PreparedStatement, Env};
 
-use crate::projects::item::{Item, Kind};
+use crate::projects::item::{Item, ItemKind};
 use crate::projects::{Projects, ProjectsError};
 use bindings::d1::{self, number};
 use wire::protocol::Owner;
 
 const COLUMNS: &str = "kind, id, project_id, title, body, version, operation, created_at, updated_at";
 
-/// How much of a thread's name is in the ids that its calls make: 48 bits.
+/// How many characters of a thread's name the ids of its items have: 48 bits.
 const SCOPE_CHARS: usize = 12;
 
 /// The projects of one user.
@@ -27,7 +27,7 @@ pub struct D1Projects {
 
 #[derive(Deserialize)]
 struct Row {
-    kind: Kind,
+    kind: ItemKind,
     id: String,
     project_id: String,
     title: String,
@@ -39,14 +39,14 @@ struct Row {
 }
 
 impl D1Projects {
-    /// Those of an owner, as a thread writes them; without one they are only read.
+    /// The projects of an owner. A caller without a thread only reads.
     pub fn new(env: &Env, owner: &Owner, thread_id: Option<Uuid>) -> Self {
         let name = thread_id.map(|id| owner.object_name(id)).unwrap_or_default();
         let scope = name.chars().take(SCOPE_CHARS).collect();
         D1Projects { env: env.clone(), scope, tenant: owner.tenant.clone(), user_id: owner.user_id() }
     }
 
-    /// A statement about this user: their names are its first two parameters.
+    /// A statement about this user. Its first two parameters are tenant and user.
     fn prepare(&self, query: &str, more: Vec<JsValue>) -> Result<D1PreparedStatement, ProjectsError> {
         let owner = [JsValue::from_str(&self.tenant), JsValue::from_str(&self.user_id)];
         let values: Vec<JsValue> = owner.into_iter().chain(more).collect();
@@ -86,7 +86,7 @@ impl Projects for D1Projects {
 
     fn list(
         &self,
-        kind: Kind,
+        kind: ItemKind,
         project_id: Option<&str>,
     ) -> LocalBoxFuture<'static, Result<Vec<Item>, ProjectsError>> {
         let query = format!(
@@ -98,7 +98,7 @@ impl Projects for D1Projects {
         read(self.prepare(&query, more))
     }
 
-    fn get(&self, kind: Kind, id: &str) -> LocalBoxFuture<'static, Result<Option<Item>, ProjectsError>> {
+    fn get(&self, kind: ItemKind, id: &str) -> LocalBoxFuture<'static, Result<Option<Item>, ProjectsError>> {
         let query = format!(
             "SELECT {COLUMNS} FROM project_items WHERE tenant = ?1 AND user_id = ?2 AND kind = ?3 AND id = ?4"
         );
@@ -113,7 +113,7 @@ impl Projects for D1Projects {
     }
 
     fn update(&self, item: Item, over: u32) -> LocalBoxFuture<'static, Result<bool, ProjectsError>> {
-        // Whoever comes first has the version: the other one finds no row.
+        // The first writer changes the version, so a concurrent writer finds no row.
         let query =
             "UPDATE project_items SET title = ?6, body = ?7, version = ?8, operation = ?9, updated_at = ?11
             WHERE tenant = ?1 AND user_id = ?2 AND kind = ?3 AND id = ?4 AND project_id = ?5 AND version = ?12
@@ -134,7 +134,7 @@ impl Projects for D1Projects {
         .boxed_local()
     }
 
-    fn delete(&self, kind: Kind, id: &str) -> LocalBoxFuture<'static, Result<(), ProjectsError>> {
+    fn delete(&self, kind: ItemKind, id: &str) -> LocalBoxFuture<'static, Result<(), ProjectsError>> {
         let query = "DELETE FROM project_items WHERE tenant = ?1 AND user_id = ?2
             AND ((kind = ?3 AND id = ?4) OR (?3 = 'project' AND project_id = ?4))";
         let statement = self.prepare(query, vec![kind.as_str().into(), id.into()]);

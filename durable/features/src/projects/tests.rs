@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::in_memory::InMemory;
 use super::*;
-use crate::projects::item::{Body, Kind, MAX_DOCUMENTS, MAX_PROJECTS};
+use crate::projects::item::{Body, ItemKind, MAX_DOCUMENTS, MAX_PROJECTS};
 use engine::ports::Clock;
 use engine::versions::Seen;
 
@@ -96,7 +96,7 @@ fn a_template_of_ones_own() {
     assert!(told.unwrap_err().contains("blocked by \"Second\", which no task before it is"));
 }
 
-// B-015: what blocks a task is told, and what is blocked cannot be done.
+// B-015: the tools list the blockers of a task, and a blocked task cannot be done.
 #[test]
 fn blockers() {
     let room = Room::new();
@@ -119,19 +119,19 @@ fn blockers() {
 
 // B-016
 #[test]
-fn an_audit_says_what_it_found() {
+fn an_audit_lists_its_findings() {
     let room = Room::new();
     let id = room.project();
     let first = room.told("list_tasks", json!({"project_id": id}))["tasks"][0]["task_id"].clone();
     room.call("delete_task", json!({"task_id": first})).unwrap();
     let audit = room.told("audit_project", json!({"project_id": id}));
     let findings = audit["findings"].to_string();
-    assert!(findings.contains("waits for 1 task(s) that are not there"), "{findings}");
+    assert!(findings.contains("waits for 1 deleted task(s)"), "{findings}");
     assert!(findings.contains("no context document"), "{findings}");
     assert_eq!(audit["blocked"].as_array().unwrap().len(), 3);
 }
 
-// A call that runs again finds what it made.
+// A repeated call finds its own items.
 #[test]
 fn a_repeated_call_changes_nothing_more() {
     let room = Room::new();
@@ -152,9 +152,9 @@ fn a_repeated_call_changes_nothing_more() {
     assert_eq!((item.version, item.operation.as_str()), (2, "s_t_z"));
 }
 
-// B-014: what destroys asks first, and takes what belongs to it.
+// B-014: a deletion asks first, and deletes the project's items, too.
 #[test]
-fn deleting_asks_and_is_whole() {
+fn deletions_ask_first_and_include_the_items() {
     let asking: Vec<String> = specs().filter(|spec| spec.ask).map(|spec| spec.name).collect();
     assert_eq!(asking, ["delete_project", "delete_task"]);
     let room = Room::new();
@@ -166,7 +166,7 @@ fn deleting_asks_and_is_whole() {
 }
 
 #[test]
-fn what_there_may_be_is_bounded() {
+fn the_numbers_of_items_are_bounded() {
     let room = Room::new();
     let id = room.project();
     let publish = |n: usize, content: &str| {
@@ -174,7 +174,7 @@ fn what_there_may_be_is_bounded() {
         room.call("publish_context_document", arguments)
     };
     (0..MAX_DOCUMENTS).for_each(|n| drop(publish(n, "x").unwrap()));
-    assert!(publish(MAX_DOCUMENTS, "x").unwrap_err().contains("50 documents at most"));
+    assert!(publish(MAX_DOCUMENTS, "x").unwrap_err().contains("the limit is 50 documents"));
     publish(0, "another").unwrap();
     assert!(publish(0, &"x".repeat(crate::projects::item::MAX_DOCUMENT)).is_ok());
     assert!(
@@ -182,17 +182,17 @@ fn what_there_may_be_is_bounded() {
     );
     let blank = json!({"name": "n", "description": "d", "template_id": "template_blank"});
     (1..MAX_PROJECTS).for_each(|_| drop(room.call("create_project", blank.clone()).unwrap()));
-    assert!(room.call("create_project", blank).unwrap_err().contains("100 projects at most"));
+    assert!(room.call("create_project", blank).unwrap_err().contains("the limit is 100 projects"));
 }
 
 #[test]
-fn what_is_not_there_and_a_storage_that_is_down() {
+fn missing_items_and_a_failing_storage_are_errors() {
     let room = Room::new();
     let told = room.call("get_project", json!({"project_id": "p"})).unwrap_err();
     assert!(told.contains("no project with the id \"p\""), "{told}");
     let id = room.project();
     let items = room.memory.items.borrow().clone();
-    assert!(matches!(&items[0].body, Body::Project { .. }) && items[0].kind == Kind::Project);
+    assert!(matches!(&items[0].body, Body::Project { .. }) && items[0].kind == ItemKind::Project);
     room.memory.is_down.set(true);
     let told = room.call("get_project", json!({"project_id": id})).unwrap_err();
     assert!(told.contains("cannot be reached") && !told.contains("down"), "{told}");

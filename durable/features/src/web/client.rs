@@ -1,5 +1,5 @@
-//! The one way of tools to the web: each step is judged by the guard, names are resolved before they are asked, and
-//! everything has an end.
+//! The client of the web tools. The guard checks each address and each redirect, the client resolves a name before it
+//! connects, and every request has limits of time and size.
 
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -9,41 +9,42 @@ use futures::{FutureExt, StreamExt, pin_mut};
 use serde::Deserialize;
 use url::Url;
 
+use super::Charsets;
 use super::guard::{self, Guard, Refused, Target};
-use crate::web::{Unreachable, Web, WebReply, WebRequest};
 use engine::ports::{Clock, ToolError};
+use wire::http::{Http, HttpReply, HttpRequest, Unreachable};
 
-/// How long a call may take in all. Below what the tools declare, so that a call ends with what it has.
+/// The time of a whole call: less than the tools' timeout, so that a call can return its partial result.
 const PATIENCE_MS: u64 = 19_000;
-/// How many redirects are followed.
+/// The most redirects of a request.
 const MAX_REDIRECTS: usize = 5;
-/// The largest answer of a resolver, and the most answers in it that are read.
+/// The most bytes of a resolver's reply.
 const MAX_RESOLVED_BYTES: usize = 64 * 1024;
 
-/// Who we are, so that a site's operator can tell us from its visitors.
+/// The name of this client, so that a site's operator can recognise it.
 pub const USER_AGENT: &str =
     concat!("Espalier/", env!("CARGO_PKG_VERSION"), " (an agent that fetches single pages for its user)");
 
-/// A call's time.
+/// The remaining time of a call.
 pub struct Patience(LocalBoxFuture<'static, ()>);
 
-/// It is up.
+/// The time is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLate;
 
 impl Patience {
-    /// It begins now.
+    /// Starts the time now.
     pub fn new(clock: &Rc<dyn Clock>) -> Self {
         Patience(clock.sleep(PATIENCE_MS))
     }
 
-    /// Waits, but not beyond it.
+    /// Waits for a future until the time is up.
     pub async fn wait<F: Future>(&mut self, future: F) -> Result<F::Output, TooLate> {
         pin_mut!(future);
         match select(future, &mut self.0).await {
             Either::Left((output, _)) => Ok(output),
             Either::Right(_) => {
-                // Whoever waits again is told the same.
+                // The next wait also returns `TooLate`.
                 self.0 = futures::future::ready(()).boxed_local();
                 Err(TooLate)
             }
@@ -74,34 +75,32 @@ impl From<Unreachable> for Silence {
 /// The guarded client.
 #[derive(Clone)]
 pub struct Client {
-    pub web: Rc<dyn Web>,
+    pub http: Rc<dyn Http>,
+    pub charsets: Rc<dyn Charsets>,
     pub guard: Guard,
-    /// Where names are resolved (DNS over HTTPS, JSON); none where the operator does without.
+    /// The resolver (DNS over HTTPS, JSON); none if the operator switched it off.
     pub resolver: Option<String>,
 }
 
-/// A page whose headers are there.
+/// A page whose headers have arrived.
 pub struct Opened {
     pub url: Url,
-    pub reply: WebReply,
+    pub reply: HttpReply,
 }
 
 impl Client {
-    /// Asks for a page and follows where it leads, each step judged as the first.
+    /// Requests a page and follows its redirects. The guard checks each step.
     pub async fn open(&self, url: &str, patience: &mut Patience) -> Result<Opened, ToolError> {
         let mut target = self.guard.check(url)?;
         for _ in 0..=MAX_REDIRECTS {
             self.resolve(&target, patience).await?;
             let url = target.url;
-            let request = WebRequest {
-                url: url.to_string(),
-                headers: vec![("user-agent", USER_AGENT.to_owned()), ("accept", ACCEPT.to_owned())],
-                body: None,
-            };
-            let sent = patience.wait(self.web.send(request)).await.map_err(|TooLate| late(&url))?;
+            let headers = vec![("user-agent", USER_AGENT.to_owned()), ("accept", ACCEPT.to_owned())];
+            let request = HttpRequest::get(url.to_string(), headers);
+            let sent = patience.wait(self.http.send(request.into())).await.map_err(|TooLate| late(&url))?;
             let reply = sent.map_err(|Unreachable| told(&format!("{url} could not be reached")))?;
             let location =
-                reply.location.as_deref().filter(|_| matches!(reply.status, 301 | 302 | 303 | 307 | 308));
+                reply.header("location").filter(|_| matches!(reply.status, 301 | 302 | 303 | 307 | 308));
             let Some(location) = location else { return Ok(Opened { url, reply }) };
             target = self
                 .guard
@@ -114,24 +113,24 @@ impl Client {
         )))
     }
 
-    /// Judges an address that somebody else is going to ask for us.
+    /// Checks an address that the browser will request.
     pub async fn judge(&self, url: &str, patience: &mut Patience) -> Result<Target, ToolError> {
         let target = self.guard.check(url)?;
         self.resolve(&target, patience).await?;
         Ok(target)
     }
 
-    /// A whole answer of a service that the operator has configured: its status and what it says.
+    /// Requests a service that the operator configured. Returns status and body.
     pub async fn ask(
         &self,
-        request: WebRequest,
+        request: HttpRequest,
         max_bytes: usize,
         patience: &mut Patience,
     ) -> Result<(u16, Vec<u8>), Silence> {
-        whole(self.web.send(request), max_bytes, patience).await
+        whole(self.http.send(request.into()), max_bytes, patience).await
     }
 
-    /// Refuses a name that leads to an address which is not public. What cannot be checked is refused.
+    /// Refuses a name with an address outside the public internet. Also refuses a name that cannot be resolved.
     async fn resolve(&self, target: &Target, patience: &mut Patience) -> Result<(), ToolError> {
         let (Some(name), Some(resolver)) = (&target.resolve, &self.resolver) else { return Ok(()) };
         let asked = patience
@@ -150,10 +149,10 @@ impl Client {
 
     async fn addresses(&self, resolver: &str, name: &str, kind: &str) -> Result<Vec<IpAddr>, Silence> {
         let and = if resolver.contains('?') { '&' } else { '?' };
-        // The guard lets no character into a name that would have to be escaped.
+        // The guard allows only characters that need no escaping.
         let url = format!("{resolver}{and}name={name}&type={kind}");
         let headers = vec![("accept", "application/dns-json".to_owned())];
-        let mut reply = self.web.send(WebRequest { url, headers, body: None }).await?;
+        let mut reply = self.http.send(HttpRequest::get(url, headers).into()).await?;
         let mut body = Vec::new();
         while let Some(read) = reply.body.next().await {
             body.extend(read?);
@@ -166,9 +165,9 @@ impl Client {
     }
 }
 
-/// An answer to its end: its status and what it says.
+/// Reads a whole reply. Returns status and body.
 pub async fn whole(
-    answer: LocalBoxFuture<'static, Result<WebReply, Unreachable>>,
+    answer: LocalBoxFuture<'static, Result<HttpReply, Unreachable>>,
     max_bytes: usize,
     patience: &mut Patience,
 ) -> Result<(u16, Vec<u8>), Silence> {
@@ -183,11 +182,11 @@ pub async fn whole(
     Ok((reply.status, body))
 }
 
-/// What we can read, the best first.
+/// The readable media types, the best first.
 const ACCEPT: &str =
     "text/html, application/xhtml+xml, text/*;q=0.9, application/json;q=0.9, application/xml;q=0.8";
 
-/// An answer as Cloudflare's and Google's resolvers give it:
+/// A reply of Cloudflare's or Google's resolver:
 /// <https://developers.cloudflare.com/1.1.1.1/encryption/dns-over-https/make-api-requests/dns-json/>.
 #[derive(Deserialize)]
 struct Resolved {
@@ -206,10 +205,10 @@ struct Record {
 
 const NO_ERROR: u16 = 0;
 const NO_SUCH_NAME: u16 = 3;
-/// The types A and AAAA; others, such as aliases, stand beside them.
+/// The record types A and AAAA. A reply may also have others, such as aliases.
 const ADDRESSES: [u16; 2] = [1, 28];
 
-/// None where the resolver failed, or says what cannot be read.
+/// The addresses of a reply; none if the resolver failed or the reply is unreadable.
 fn addresses(resolved: Resolved) -> Option<Vec<IpAddr>> {
     let known = [NO_ERROR, NO_SUCH_NAME].contains(&resolved.status);
     let records = resolved.answers.iter().filter(|record| ADDRESSES.contains(&record.kind));

@@ -6,12 +6,12 @@ use super::guard::Guard;
 use super::search::{Brave, Google, Searxng, Service, brave, google};
 use wire::redact::Secret;
 
-/// Where names are resolved by default.
+/// The default resolver.
 const RESOLVER: &str = "https://cloudflare-dns.com/dns-query";
-/// What switches that off.
+/// The value that switches the resolver off.
 const OFF: &str = "off";
 
-/// What is configured.
+/// The configuration of the web tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     pub(super) guard: Guard,
@@ -20,7 +20,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads the variables; what is absent or empty is not there. The error lists all that is wrong.
+    /// Reads the variables. An empty variable counts as absent. The error lists all problems.
     pub fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<Self, Vec<String>> {
         let read =
             |name: &str| var(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
@@ -40,13 +40,13 @@ impl Config {
         }
     }
 
-    /// The same without the private hosts of `FETCH_ALLOW`.
+    /// The configuration without the private hosts of `FETCH_ALLOW`.
     pub fn public_alone(self) -> Self {
         Config { guard: Guard::default(), ..self }
     }
 }
 
-/// The search service that `SEARCH` names. `place`: where it is, if not at its own address.
+/// The search service that `SEARCH` names. `place` replaces its own address.
 fn service(read: &dyn Fn(&str) -> Option<String>, place: Option<String>) -> Result<Option<Service>, String> {
     let Some(name) = read("SEARCH") else { return Ok(None) };
     let needed = |name: &str| read(name).ok_or_else(|| missing(name)).and_then(|value| graphic(name, value));
@@ -80,7 +80,7 @@ fn graphic(name: &str, value: String) -> Result<String, String> {
     }
 }
 
-/// An address that the operator names. Its text is not repeated: it may carry credentials.
+/// Checks an address of the operator. The error does not repeat it, because it may contain credentials.
 fn checked(name: &str, value: String) -> Result<String, String> {
     let url = Url::parse(&value).ok().filter(|url| ["http", "https"].contains(&url.scheme()));
     let plain =

@@ -1,19 +1,19 @@
-//! Where tools may go: to public hosts on the ports of the web, and to what the operator names. Pure.
-//!
-//! An address is judged after the WHATWG parser has read it, as the platform's `fetch` will read it: so all notations of
-//! a number are one. What could be read in two ways is refused, not mended. What a name resolves to is asked for by
-//! `client.rs` and judged here.
+//! The guard decides which addresses the web tools may request: public hosts on the ports of the web, and hosts that
+//! the operator names. Pure.
+//! The guard parses an address by the WHATWG rules, as the platform's `fetch` does, which unifies all notations of a
+//! number. It refuses an ambiguous address instead of repairing it. `client.rs` resolves names, and the guard judges
+//! the results.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, ParseError, Url};
 
-/// The longest address in bytes, as it is written and as it is sent.
+/// The longest address in bytes, before and after parsing.
 pub const MAX_URL_BYTES: usize = 2_048;
 /// The most hosts that the operator may name.
 const MAX_ALLOWED: usize = 32;
 
-/// Names that mean something else in each network: their last labels.
+/// The last labels of names with a private meaning in each network.
 pub(super) const PRIVATE_ENDS: [&str; 13] = [
     "localhost",
     "localdomain",
@@ -29,20 +29,20 @@ pub(super) const PRIVATE_ENDS: [&str; 13] = [
     "test",
     "invalid",
 ];
-/// Public names that lead to private addresses: a cloud's metadata, and services that answer with any address that a
-/// name contains. The resolver would tell as well, where it is asked.
+/// Public names with private addresses: a cloud's metadata, and services that resolve a name to the address in it. A
+/// resolver would show the same, but the operator may switch it off.
 pub(super) const PRIVATE_NAMES: [&str; 8] =
     ["metadata.goog", "nip.io", "sslip.io", "xip.io", "localtest.me", "lvh.me", "vcap.me", "lacolhost.com"];
 
-/// Why an address is refused, in words for who asked.
+/// Why the guard refuses an address, in words for the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused(pub String);
 
-/// An address that may be asked, as far as it can be seen from the address itself.
+/// An address that passed the guard. The client still resolves its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     pub url: Url,
-    /// The name whose addresses must be public; none where the operator has named the host.
+    /// The name whose addresses must be public; none for a host that the operator named.
     pub resolve: Option<String>,
 }
 
@@ -54,7 +54,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Reads `HOST:PORT, …`: hosts that may be asked although they are private.
+    /// Reads `HOST:PORT, …`: private hosts that the tools may request.
     pub fn allowing(list: &str) -> Result<Self, String> {
         let entries = list.split(',').map(str::trim).filter(|entry| !entry.is_empty());
         let allowed: Option<Vec<_>> = entries.map(host_and_port).collect();
@@ -65,7 +65,7 @@ impl Guard {
         Ok(Guard { allowed })
     }
 
-    /// Judges an address that somebody wrote.
+    /// Checks an address from a model.
     pub fn check(&self, text: &str) -> Result<Target, Refused> {
         let text = text.trim_matches(' ');
         let refused = |why: &str| Err(refusal(text, why));
@@ -75,13 +75,13 @@ impl Guard {
         match Url::parse(text) {
             Ok(url) => self.judge(text, url),
             Err(ParseError::RelativeUrlWithoutBase) => {
-                refused("it is not whole; such as https://example.com/page it must be")
+                refused("it is not whole: write it like https://example.com/page")
             }
             Err(error) => refused(&error.to_string()),
         }
     }
 
-    /// Judges where an answer from `from` leads.
+    /// Checks the target of a redirect.
     pub fn follow(&self, from: &Url, location: &str) -> Result<Target, Refused> {
         let refused = |why: &str| Err(refusal(location, why));
         if let Some(why) = misleading(location) {
@@ -124,8 +124,8 @@ impl Guard {
     }
 }
 
-/// What an address has that the parser would drop or replace. Escapes and other letters in a host are two more ways to
-/// write the same.
+/// Finds characters that the parser would drop or replace, and hosts with escapes or other letters, which have a second
+/// spelling.
 fn misleading(text: &str) -> Option<&'static str> {
     match text {
         "" => Some("it is empty"),
@@ -139,7 +139,7 @@ fn misleading(text: &str) -> Option<&'static str> {
     }
 }
 
-/// What stands where the host is, as it was written.
+/// The authority of an address as written.
 fn authority(text: &str) -> &str {
     let is_scheme = |scheme: &str| scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
     let after = match text.split_once(':').filter(|(scheme, _)| is_scheme(scheme)) {
@@ -147,11 +147,11 @@ fn authority(text: &str) -> &str {
         None if text.starts_with("//") => text,
         None => "",
     };
-    // Any number of slashes may stand there.
+    // The parser accepts any number of slashes.
     after.trim_start_matches('/').split(['/', '?', '#']).next().unwrap_or_default()
 }
 
-/// Why a name is not one of the public web.
+/// Why a name is not public.
 fn private_name(name: &str) -> Option<&'static str> {
     let known = |bytes: &[u8]| bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(byte));
     let labels: Vec<&str> = name.split('.').collect();
@@ -174,10 +174,10 @@ fn refusal(text: &str, why: &str) -> Refused {
 }
 
 fn host_and_port(entry: &str) -> Option<(String, u16)> {
-    // Of a scheme without a default port, so that none is dropped.
+    // This scheme has no default port, so the parser keeps the port.
     let url = Url::parse(&format!("x://{entry}")).ok()?;
     let port = url.port()?;
-    // And of http, which alone reads a host as `fetch` does.
+    // Only the rules of http read a host as `fetch` does.
     let host = Url::parse(&format!("http://{entry}")).ok()?.host()?.to_string();
     let plain =
         url.username().is_empty() && url.password().is_none() && !entry.contains(['/', '?', '#', '\\', '@']);
@@ -206,7 +206,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     !special
 }
 
-/// Only what is handed out as global unicast, without the tunnels and examples in it.
+/// Only global unicast, without its tunnels and examples.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     match address.segments() {
         [0x2001, second, ..] => second > 0x01ff && second != 0x0db8,

@@ -17,9 +17,9 @@ use engine::toolbelt::arguments;
 use engine::toolbelt::declare;
 use engine::toolbelt::{PermissionClass, ToolSpec};
 
-/// The most bytes of a page that one call tells: below the limit of a result, with what is said about it.
+/// The most bytes of a page in one result: below the limit of a result, together with the first lines.
 pub const MAX_TOLD_BYTES: usize = 40_000;
-/// How much of a body is read.
+/// The most bytes of a body that a call reads.
 pub const MAX_BODY_BYTES: usize = 5 << 20;
 
 #[derive(Deserialize)]
@@ -31,7 +31,7 @@ struct Arguments {
     render: bool,
 }
 
-/// What the tool declares, by whether there is a browser.
+/// The declaration of the tool, with `render` if there is a browser.
 pub fn spec(browser: bool) -> ToolSpec {
     let mut properties = json!({
         "url": {"type": "string", "description": "the whole address, such as https://example.com/page"},
@@ -91,7 +91,7 @@ async fn fetch(client: &Client, url: &str, from: usize, mut patience: Patience) 
     if !(200..300).contains(&reply.status) {
         return Err(told(&format!("{url} answered with status {}", reply.status)));
     }
-    let media = MediaType::parse(reply.content_type.as_deref().unwrap_or_default());
+    let media = MediaType::parse(reply.header("content-type").unwrap_or_default());
     let mut read = 0;
     let mut reading = None;
     let end = loop {
@@ -116,7 +116,7 @@ async fn fetch(client: &Client, url: &str, from: usize, mut patience: Patience) 
             break End::TooLarge;
         }
     };
-    // Ends the request where there is more to come.
+    // Ends the request if the body has not ended.
     drop(reply.body);
     let Some((mut reader, mut decoder)) = reading else {
         return match end {
@@ -136,18 +136,18 @@ async fn fetch(client: &Client, url: &str, from: usize, mut patience: Patience) 
     let what = format!("{url} (status {}, {})", reply.status, media.shown());
     let tail = match end {
         _ if window.is_full => format!("there is more: read on with from {}", window.end()),
-        End::TooLarge => format!("the page goes on, but no more than {MAX_BODY_BYTES} bytes of it are read"),
+        End::TooLarge => format!("the page goes on, but the limit is {MAX_BODY_BYTES} bytes"),
         End::TooLate => "the page goes on, but its server was too slow".to_owned(),
         End::Broken => "the page goes on, but the connection broke".to_owned(),
-        End::Complete | End::Full => "that is all of it".to_owned(),
+        End::Complete | End::Full => "this is the end".to_owned(),
     };
-    let left_out = if left_out { "; pieces that are too long were left out" } else { "" };
+    let left_out = if left_out { "; parts above the limit are missing" } else { "" };
     tell(&what, &format!("{tail}{left_out}"), from, &window)
 }
 
 type Reading = (Reader, Box<dyn Decode>);
 
-/// What the first bytes of a body decide.
+/// Chooses reader and decoder by the first bytes of a body.
 fn begin(
     client: &Client,
     media: &MediaType,
@@ -156,11 +156,11 @@ fn begin(
     from: usize,
 ) -> Result<Reading, ToolError> {
     let kind = media.kind(start).ok_or_else(|| {
-        let what = if media.essence.is_empty() { "something that is no text" } else { &media.shown() };
+        let what = if media.essence.is_empty() { "something other than text" } else { &media.shown() };
         told(&format!("{url} is {what}: only text can be read"))
     })?;
     let charset = media.charset(kind, start);
-    let decoder = client.web.decoder(&charset);
+    let decoder = client.charsets.decoder(&charset);
     let decoder = decoder.ok_or_else(|| {
         told(&format!("{url} is written in the character set {:?}, which is not known here", shown(&charset)))
     })?;
@@ -169,16 +169,16 @@ fn begin(
 
 impl MediaType {
     fn shown(&self) -> String {
-        if self.essence.is_empty() { "of no said type".to_owned() } else { shown(&self.essence) }
+        if self.essence.is_empty() { "of unknown type".to_owned() } else { shown(&self.essence) }
     }
 }
 
-/// A server's words, bounded.
+/// A server's text, bounded.
 fn shown(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(80).collect()
 }
 
-/// A piece of a page as the model gets it.
+/// The result for the model.
 pub fn tell(what: &str, tail: &str, from: usize, window: &Window) -> Result<String, ToolError> {
     let end = window.end();
     if window.text.is_empty() && from > 0 {

@@ -1,15 +1,16 @@
-//! What a body says to a reader: pages become Markdown, other text stays as it is, in one pass and in bounded memory.
-//! Pure.
+//! Converts the body of a page: HTML becomes Markdown, other text stays unchanged. It works in one pass and in bounded
+//! memory. Pure.
 
 use mdream::MarkdownStreamProcessor;
 use mdream::types::{CleanConfig, FilterConfig, FrontmatterConfig, HtmlToMarkdownOptions, PluginConfig};
 
-/// The largest single piece of a page: a paragraph, a tag, a block of code. What is beyond is left out.
+/// The largest node of a page: a paragraph, a tag, a block of code. The converter leaves out the rest of a larger one.
 const MAX_PIECE_BYTES: usize = 1 << 20;
-/// How far into a page its character set may be declared: <https://html.spec.whatwg.org/#determining-the-character-encoding>.
+/// How many bytes of a page may declare its character set:
+/// <https://html.spec.whatwg.org/#determining-the-character-encoding>.
 const DECLARED_WITHIN: usize = 1_024;
 
-/// What of a page is no text of its own.
+/// Elements that the converter leaves out.
 const NOISE: [&str; 12] = [
     "nav",
     "footer",
@@ -25,9 +26,9 @@ const NOISE: [&str; 12] = [
     "[role=navigation]",
 ];
 
-/// How a body is read.
+/// The format of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PageFormat {
     Html,
     Text,
 }
@@ -35,7 +36,7 @@ pub enum Kind {
 /// A media type, and the character set that it names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MediaType {
-    /// In lower case; empty where nobody says it.
+    /// In lower case; empty if the header is missing.
     pub essence: String,
     pub charset: Option<String>,
 }
@@ -52,12 +53,12 @@ impl MediaType {
         MediaType { essence, charset }
     }
 
-    /// How a body of this type is read; none where it is no text. `start` is how it begins.
-    pub fn kind(&self, start: &[u8]) -> Option<Kind> {
+    /// The format of a body of this type; none if it is not text. `start` is the beginning of the body.
+    pub fn kind(&self, start: &[u8]) -> Option<PageFormat> {
         match self.essence.as_str() {
-            "text/html" | "application/xhtml+xml" => Some(Kind::Html),
+            "text/html" | "application/xhtml+xml" => Some(PageFormat::Html),
             "" if start.contains(&0) => None,
-            "" if start.trim_ascii_start().starts_with(b"<") => Some(Kind::Html),
+            "" if start.trim_ascii_start().starts_with(b"<") => Some(PageFormat::Html),
             ""
             | "application/json"
             | "application/xml"
@@ -65,29 +66,29 @@ impl MediaType {
             | "application/yaml"
             | "application/x-ndjson"
             | "application/x-yaml"
-            | "application/toml" => Some(Kind::Text),
+            | "application/toml" => Some(PageFormat::Text),
             other if other.starts_with("text/") || other.ends_with("+json") || other.ends_with("+xml") => {
-                Some(Kind::Text)
+                Some(PageFormat::Text)
             }
             _ => None,
         }
     }
 
-    /// The character set: what stands in front of the body, what is said with it, what the page says itself.
-    pub fn charset(&self, kind: Kind, start: &[u8]) -> String {
+    /// The character set: by the byte order mark, then by the header, then by the page itself.
+    pub fn charset(&self, kind: PageFormat, start: &[u8]) -> String {
         let mark = match start {
             [0xef, 0xbb, 0xbf, ..] => Some("utf-8"),
             [0xff, 0xfe, ..] => Some("utf-16le"),
             [0xfe, 0xff, ..] => Some("utf-16be"),
             _ => None,
         };
-        let declared = || if kind == Kind::Html { declared(start) } else { None };
+        let declared = || if kind == PageFormat::Html { declared(start) } else { None };
         let named = mark.map(str::to_owned).or_else(|| self.charset.clone()).or_else(declared);
         named.unwrap_or_else(|| "utf-8".to_owned())
     }
 }
 
-/// What a page's `<meta>` says.
+/// The character set of a page's `<meta>`.
 fn declared(start: &[u8]) -> Option<String> {
     let head = start.get(..DECLARED_WITHIN).unwrap_or(start).to_ascii_lowercase();
     let head = String::from_utf8_lossy(&head);
@@ -97,30 +98,30 @@ fn declared(start: &[u8]) -> Option<String> {
     value.get(..end).filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
-/// A piece of a text of which nobody knows how long it is.
+/// A window onto a text of unknown length.
 #[derive(Debug)]
 pub struct Window {
     from: usize,
     room: usize,
-    /// How much has gone by, before the window and in it.
+    /// The bytes so far, before the window and in it.
     seen: usize,
     pub text: String,
-    /// There is something behind it.
+    /// The text continues after the window.
     pub is_full: bool,
 }
 
 impl Window {
-    /// Of so many bytes from there on.
+    /// A window of `room` bytes that starts at `from`.
     pub fn new(from: usize, room: usize) -> Self {
         Window { from, room, seen: 0, text: String::new(), is_full: false }
     }
 
-    /// Where it ends.
+    /// The end of the window, in bytes of the text.
     pub fn end(&self) -> usize {
         self.seen
     }
 
-    /// Takes what comes next.
+    /// Adds the next text.
     pub fn push(&mut self, text: &str) {
         let skipped = text.floor_char_boundary(self.from.saturating_sub(self.seen));
         let (_, rest) = text.split_at(skipped);
@@ -128,7 +129,7 @@ impl Window {
         self.is_full |= !behind.is_empty();
         self.seen += skipped + kept.len();
         self.text.push_str(kept);
-        // What no window shows is not counted: nothing comes after a full one.
+        // A full window stops counting.
         self.room = if self.is_full { self.text.len() } else { self.room };
     }
 }
@@ -140,14 +141,14 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// `url` is where relative links of a page begin.
-    pub fn new(kind: Kind, url: &str, window: Window) -> Self {
+    /// `url` is the base of relative links.
+    pub fn new(kind: PageFormat, url: &str, window: Window) -> Self {
         let options = || HtmlToMarkdownOptions { origin: Some(url.to_owned()), ..options(true) };
-        let markdown = (kind == Kind::Html).then(|| MarkdownStreamProcessor::new(options()));
+        let markdown = (kind == PageFormat::Html).then(|| MarkdownStreamProcessor::new(options()));
         Reader { markdown, window }
     }
 
-    /// Takes the next piece.
+    /// Adds the next piece of the body.
     pub fn feed(&mut self, text: &str) {
         match &mut self.markdown {
             Some(markdown) => self.window.push(&markdown.process_chunk(text)),
@@ -155,7 +156,7 @@ impl Reader {
         }
     }
 
-    /// There is no more. Whether pieces were left out.
+    /// Ends the body. Returns whether the converter left out parts.
     pub fn finish(&mut self) -> bool {
         let Some(markdown) = &mut self.markdown else { return false };
         self.window.push(&markdown.finish());
@@ -185,7 +186,7 @@ fn options(with_title: bool) -> HtmlToMarkdownOptions {
     }
 }
 
-/// A document of HTML, without what its head says of it.
+/// Converts an HTML document to Markdown, without the metadata of its head.
 pub fn markdown(html: &str) -> String {
     mdream::html_to_markdown(html, options(false))
 }

@@ -1,4 +1,4 @@
-//! Pages that need their scripts: Cloudflare's browsers read them for us. Pure but for the client.
+//! Pages that need their scripts: Cloudflare's browsers read them for us.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -10,11 +10,11 @@ use super::reader::Window;
 use crate::web::Browser;
 use engine::ports::ToolError;
 
-/// How long the browser waits for a page; less than we wait for it.
+/// How long the browser waits for a page: less than the client waits for the browser.
 const PAGE_MS: u64 = 15_000;
 
-/// Addresses that no page may ask from within the browser, as a regular expression: hosts that are numbers, single words,
-/// or names that the guard refuses as well. Cloudflare's browsers are in no network of ours; the one of `wrangler dev` is.
+/// The addresses that a page may not request inside the browser, as a regular expression: numeric hosts, single words,
+/// and the names that the guard refuses. The browser of `wrangler dev` runs in the developer's network.
 fn private_hosts() -> String {
     let names = [&PRIVATE_ENDS[..], &PRIVATE_NAMES[..]].concat().join("|").replace('.', r"\.");
     format!(
@@ -28,7 +28,7 @@ struct Rendered {
     result: Option<String>,
 }
 
-/// The page's text. Where it redirects, the browser goes by itself, but not to [`private_hosts`].
+/// Returns the page's text. The browser follows redirects, except to [`private_hosts`].
 pub async fn render(
     browser: &dyn Browser,
     client: &Client,
@@ -52,7 +52,7 @@ pub async fn render(
             window.push(&markdown);
             let tail = match window.is_full {
                 true => format!("there is more: read on with from {}", window.end()),
-                false => "that is all of it".to_owned(),
+                false => "this is the end".to_owned(),
             };
             tell(&format!("{} (rendered)", target.url), &tail, from, &window)
         }
@@ -63,7 +63,7 @@ pub async fn render(
 }
 
 fn options(target: &Target) -> Value {
-    // Where the operator has named a private host, its pages may ask what is beside it.
+    // The pages of a private host that the operator named may request other private hosts.
     let refused: Vec<String> = target.resolve.iter().map(|_| private_hosts()).collect();
     json!({
         "url": target.url.as_str(),
@@ -78,12 +78,12 @@ mod tests {
 
     use super::{PRIVATE_ENDS, PRIVATE_NAMES, private_hosts};
 
-    // The browser reads it as JavaScript does, and so does a schema.
+    // The browser uses JavaScript's regular expressions, as JSON Schema does.
     #[test]
-    fn what_a_page_may_not_ask() {
+    fn pages_may_not_request_private_hosts() {
         let pattern =
             jsonschema::validator_for(&json!({"type": "string", "pattern": private_hosts()})).unwrap();
-        // Each name that the guard refuses, itself and what lies below it.
+        // Each name that the guard refuses, and names below it.
         for name in PRIVATE_ENDS.iter().chain(&PRIVATE_NAMES) {
             for host in [(*name).to_owned(), format!("10.0.0.1.{name}."), format!("u:p@wiki.{name}:8443")] {
                 assert!(pattern.is_valid(&json!(format!("https://{host}/x"))), "{host}");

@@ -9,20 +9,21 @@ use futures::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 
 use super::Config;
-use crate::web::{Browser, Decode, Unreachable, Web, WebReply, WebRequest};
+use crate::web::{Browser, Charsets, Decode};
 use engine::ports::Clock;
+use wire::http::{Http, HttpReply, HttpRequest, Unreachable};
 
 /// A piece of an answer.
 #[derive(Clone)]
 pub enum Piece {
     Bytes(Vec<u8>),
-    /// The same bytes for ever.
+    /// The same bytes without end.
     Endless(Vec<u8>),
     Broken,
     Silence,
 }
 
-/// What a host answers.
+/// The reply of a host.
 #[derive(Clone)]
 pub struct Answer {
     pub status: u16,
@@ -38,7 +39,7 @@ impl Answer {
         Answer { status: 200, content_type: Some(content_type), location: None, body }
     }
 
-    /// One that leads elsewhere.
+    /// A redirect.
     pub fn redirect(location: &str) -> Self {
         Answer { status: 302, location: Some(location.to_owned()), ..Answer::page("text/plain", "moved") }
     }
@@ -54,33 +55,33 @@ impl Answer {
     }
 }
 
-type Answers = Box<dyn Fn(&WebRequest) -> Option<Answer>>;
+type Answers = Box<dyn Fn(&HttpRequest) -> Option<Answer>>;
 
-/// See the module. None is no answer, ever.
+/// The fake web. A request without an answer stays pending.
 pub struct FakeWeb {
     answers: Answers,
-    pub asked: RefCell<Vec<WebRequest>>,
-    /// How many bytes of bodies were taken.
+    pub asked: RefCell<Vec<Rc<HttpRequest>>>,
+    /// The bytes that the client has read.
     pub taken: Rc<Cell<usize>>,
-    /// How many bodies are still held.
+    /// The bodies that the client still holds.
     pub open: Rc<Cell<usize>>,
 }
 
 impl FakeWeb {
-    pub fn new(answers: impl Fn(&WebRequest) -> Option<Answer> + 'static) -> Rc<Self> {
+    pub fn new(answers: impl Fn(&HttpRequest) -> Option<Answer> + 'static) -> Rc<Self> {
         let (asked, taken, open) = Default::default();
         Rc::new(FakeWeb { answers: Box::new(answers), asked, taken, open })
     }
 
-    /// What was asked but for the resolver.
+    /// The requested addresses, without the resolver's.
     pub fn pages(&self) -> Vec<String> {
         let asked = self.asked.borrow();
         asked.iter().map(|request| request.url.clone()).filter(|url| !url.starts_with(RESOLVER)).collect()
     }
 }
 
-impl Web for FakeWeb {
-    fn send(&self, request: WebRequest) -> LocalBoxFuture<'static, Result<WebReply, Unreachable>> {
+impl Http for FakeWeb {
+    fn send(&self, request: Rc<HttpRequest>) -> LocalBoxFuture<'static, Result<HttpReply, Unreachable>> {
         let answer = resolved(&request.url).or_else(|| (self.answers)(&request));
         self.asked.borrow_mut().push(request);
         let Some(Answer { status, content_type, location, body }) = answer else {
@@ -104,10 +105,14 @@ impl Web for FakeWeb {
             let _ = &held;
             taken.set(taken.get() + read.as_ref().map_or(0, Vec::len));
         });
-        let content_type = content_type.map(str::to_owned);
-        ready(Ok(WebReply { status, content_type, location, body: body.boxed_local() })).boxed_local()
+        let content_type = content_type.map(|value| ("content-type".to_owned(), value.to_owned()));
+        let location = location.map(|value| ("location".to_owned(), value));
+        let headers = content_type.into_iter().chain(location).collect();
+        ready(Ok(HttpReply { status, headers, body: body.boxed_local() })).boxed_local()
     }
+}
 
+impl Charsets for FakeWeb {
     fn decoder(&self, charset: &str) -> Option<Box<dyn Decode>> {
         match charset {
             "utf-8" => Some(Box::new(Utf8(Vec::new()))),
@@ -118,16 +123,16 @@ impl Web for FakeWeb {
 }
 
 impl Browser for FakeWeb {
-    fn markdown(&self, options: &Value) -> LocalBoxFuture<'static, Result<WebReply, Unreachable>> {
-        let body = Some(options.to_string().into_bytes());
-        self.send(WebRequest { url: BROWSER.to_owned(), headers: Vec::new(), body })
+    fn markdown(&self, options: &Value) -> LocalBoxFuture<'static, Result<HttpReply, Unreachable>> {
+        let body = options.to_string().into_bytes();
+        self.send(HttpRequest::post(BROWSER.to_owned(), Vec::new(), body).into())
     }
 }
 
-/// Where the browser is asked.
+/// The address of the browser's requests.
 pub const BROWSER: &str = "browser:markdown";
 
-/// A body that somebody still reads.
+/// A body that the client still holds.
 struct Held(Rc<Cell<usize>>);
 
 impl Held {
@@ -171,7 +176,7 @@ impl Decode for Latin1 {
 
 pub const RESOLVER: &str = "https://resolver.example/dns-query";
 
-/// What the resolver says of a name; all others are public.
+/// The resolver's reply for a name. Other names are public.
 fn resolved(url: &str) -> Option<Answer> {
     let (name, kind) = url.strip_prefix(RESOLVER)?.strip_prefix("?name=")?.split_once("&type=")?;
     let kinds = |kind: &str| if kind == "A" { 1 } else { 28 };
@@ -180,7 +185,7 @@ fn resolved(url: &str) -> Option<Answer> {
     let empty = json!({"Status": 0, "Answer": []});
     let body = match (name, kind) {
         ("rebound.example.com", "A") => record("10.0.0.7"),
-        // One public address and one that is not.
+        // A public and a private address.
         ("half.example.com", "A") => json!({"Status": 0, "Answer": [
             {"name": name, "type": 1, "data": "93.184.216.34"}, {"name": name, "type": 1, "data": "169.254.169.254"},
         ]}),
@@ -209,12 +214,12 @@ pub fn config(vars: &[(&str, &str)]) -> Config {
     Config::from_env(read).unwrap()
 }
 
-/// All that can be configured.
+/// A full configuration.
 pub fn everything() -> Config {
     config(&[("SEARCH", "brave"), ("BRAVE_API_KEY", "the-key")])
 }
 
-/// A clock whose time is up as soon as somebody must wait.
+/// A clock whose every sleep ends at once.
 pub struct Hurried;
 
 impl Clock for Hurried {

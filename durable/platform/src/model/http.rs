@@ -1,14 +1,14 @@
-//! A provider behind HTTP: a codec, a transport and the patience to have with both.
+//! A provider over HTTP: a codec, the port that sends requests, and how long to wait for each.
 
 use std::rc::Rc;
 
 use futures::FutureExt;
 use futures::StreamExt;
 use futures::future::{Either, LocalBoxFuture, ready, select};
-use futures::stream::{LocalBoxStream, unfold};
+use futures::stream::unfold;
 
 use super::route::{Again, Answer, Endpoint, Refusal};
-pub use features::web::Unreachable;
+use wire::http::{Http, HttpBody, HttpRequest, Unreachable};
 use wire::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
 
 use engine::ports::Clock;
@@ -16,7 +16,7 @@ use providers::config::Patience;
 use providers::failure::{network, protocol};
 use providers::permits::Permits;
 use providers::retry::RetryHints;
-use providers::{Codec, Decoder, HttpRequest};
+use providers::{Codec, Decoder};
 use wire::redact::Secret;
 use wire::redact::quoted;
 
@@ -30,30 +30,13 @@ const REFUSAL_BYTES: usize = 64 * 1024;
 /// long as the turn may run. The longest reply (`MAX_REPLY_BYTES`), four bytes in each event, has less than half of this.
 const ANSWER_BYTES: usize = 128 << 20;
 
-/// Sends requests. Dropping what it returns ends the request upstream.
-pub trait Transport {
-    /// Completes when the headers of the answer are there.
-    fn send(&self, request: Rc<HttpRequest>) -> LocalBoxFuture<'static, Result<Response, Unreachable>>;
-}
-
-/// An answer whose body is still to come.
-pub struct Response {
-    pub status: u16,
-    pub hints: RetryHints,
-    /// One item per read. Its end says nothing: a connection that was cut ends like one that is complete.
-    pub body: Body,
-}
-
-/// The body of an answer.
-pub type Body = LocalBoxStream<'static, Result<Vec<u8>, Unreachable>>;
-
 /// A provider over HTTP.
 pub struct HttpEndpoint {
     pub codec: Rc<dyn Codec>,
     /// Headers beside those of the codec.
     pub headers: Vec<(&'static str, Secret)>,
     pub patience: Patience,
-    pub transport: Rc<dyn Transport>,
+    pub http: Rc<dyn Http>,
     pub clock: Rc<dyn Clock>,
     /// Held until the headers are there; shared with all that fetches for the same object.
     pub permits: Permits,
@@ -72,7 +55,7 @@ impl Endpoint for HttpEndpoint {
             codec: Rc::clone(&self.codec),
             decoder: self.codec.decoder(request),
             patience: self.patience,
-            transport: Rc::clone(&self.transport),
+            http: Rc::clone(&self.http),
             permits: self.permits.clone(),
             clock: Rc::clone(&self.clock),
         };
@@ -107,7 +90,7 @@ struct Unsent {
     codec: Rc<dyn Codec>,
     decoder: Box<dyn Decoder>,
     patience: Patience,
-    transport: Rc<dyn Transport>,
+    http: Rc<dyn Http>,
     permits: Permits,
     clock: Rc<dyn Clock>,
 }
@@ -116,7 +99,7 @@ impl Unsent {
     async fn send(self) -> Result<Answer, Refusal> {
         let permit = self.permits.acquire().await;
         let mut silence = Silence::new(self.clock, self.patience.first_byte_ms);
-        let sent = silence.wait(self.transport.send(Rc::clone(&self.request))).await;
+        let sent = silence.wait(self.http.send(Rc::clone(&self.request))).await;
         drop(permit);
         let unreachable = |what| Refusal::plain(network(what), Again::After(None));
         let mut response =
@@ -126,7 +109,12 @@ impl Unsent {
             let error = self.codec.refusal(response.status, &body);
             let again = match error.kind {
                 ModelErrorKind::RateLimited | ModelErrorKind::Overloaded => {
-                    Again::After(response.hints.wait_ms(silence.clock.now_ms()))
+                    let header = |name| response.header(name).map(str::to_owned);
+                    let hints = RetryHints {
+                        retry_after: header("retry-after"),
+                        retry_after_ms: header("retry-after-ms"),
+                    };
+                    Again::After(hints.wait_ms(silence.clock.now_ms()))
                 }
                 _ => Again::No,
             };
@@ -173,7 +161,7 @@ impl Reply {
 }
 
 struct Reading {
-    body: Body,
+    body: HttpBody,
     decoder: Box<dyn Decoder>,
     silence: Silence,
     /// What was read already.
@@ -259,7 +247,7 @@ impl Silence {
     }
 
     /// As much of a refusal's body as comes soon.
-    async fn read_refusal(&self, body: &mut Body) -> Vec<u8> {
+    async fn read_refusal(&self, body: &mut HttpBody) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut timer = self.clock.sleep(REFUSAL_MS);
         while bytes.len() < REFUSAL_BYTES {

@@ -2,15 +2,15 @@
 //! model over the clock.
 //!
 //! Owned here: who of a chain is asked and how often, permits, timeouts, when an answer counts as complete, and that a
-//! dropped stream ends the request upstream. Only the two transports need the platform; the rest is tested natively.
+//! dropped stream ends the request upstream. Only the senders of requests need the platform; the rest is tested natively.
 
 pub mod demo;
-#[cfg(target_arch = "wasm32")]
-mod fetch;
 pub mod http;
 pub mod route;
+#[cfg(target_arch = "wasm32")]
+mod serving;
 #[cfg(target_arch = "wasm32")]
 mod workers_ai;
 
 #[cfg(target_arch = "wasm32")]
-pub use fetch::{AbortOnDrop, Connections, body_of, exchange, serving};
+pub use serving::{Connections, serving};

@@ -1,23 +1,21 @@
-//! Workers AI's binding as a transport: `AI.run(model, inputs, {signal})`, a call of JavaScript, in the form of a request
-//! and its response (`providers/workers_ai` says how).
+//! Workers AI's binding as the port [`Http`]: `AI.run(model, inputs, {signal})`, a call of JavaScript, in the form of a
+//! request and its reply (`providers/workers_ai` says how).
 //!
-//! An extern of our own, since worker's takes no signal: without one a call that nobody waits for goes on and is paid.
+//! The extern is our own, because worker's takes no signal. Without one an abandoned call goes on and is billed.
 
 use std::rc::Rc;
 
 use futures::future::{LocalBoxFuture, ready};
-use futures::stream::{LocalBoxStream, once};
+use futures::stream::once;
 use futures::{FutureExt, StreamExt};
 use js_sys::{JSON, Object, Promise, Reflect};
 use wasm_bindgen::prelude::*;
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::web_sys::ReadableStream;
 
-use super::fetch::{AbortOnDrop, Body};
-use super::http::{Response, Transport, Unreachable};
-use providers::HttpRequest;
-use providers::retry::RetryHints;
+use crate::fetch::{AbortOnDrop, Body};
 use providers::workers_ai::{as_stream, thrown};
+use wire::http::{Http, HttpBody, HttpReply, HttpRequest, Unreachable};
 
 #[wasm_bindgen]
 extern "C" {
@@ -29,16 +27,16 @@ extern "C" {
     fn run(this: &Ai, model: &str, inputs: &JsValue, options: &Object) -> Result<Promise, JsValue>;
 }
 
-/// The binding, as something that requests can be sent to.
-pub struct AiTransport(pub Ai);
+/// The binding. The address of a request is the name of the model.
+pub struct AiBinding(pub Ai);
 
-impl Transport for AiTransport {
-    fn send(&self, request: Rc<HttpRequest>) -> LocalBoxFuture<'static, Result<Response, Unreachable>> {
+impl Http for AiBinding {
+    fn send(&self, request: Rc<HttpRequest>) -> LocalBoxFuture<'static, Result<HttpReply, Unreachable>> {
         run(self.0.clone(), request).map(|answer| answer.map_err(|_| Unreachable)).boxed_local()
     }
 }
 
-async fn run(ai: Ai, request: Rc<HttpRequest>) -> Result<Response, JsValue> {
+async fn run(ai: Ai, request: Rc<HttpRequest>) -> Result<HttpReply, JsValue> {
     let inputs = JSON::parse(&String::from_utf8_lossy(&request.body))?;
     let abort = AbortOnDrop::default();
     let options = Object::new();
@@ -49,7 +47,7 @@ async fn run(ai: Ai, request: Rc<HttpRequest>) -> Result<Response, JsValue> {
         Ok(promise) => JsFuture::from(promise).await,
         Err(error) => Err(error),
     };
-    let (status, body): (u16, LocalBoxStream<'static, _>) = match answer.map(JsCast::dyn_into) {
+    let (status, body): (u16, HttpBody) = match answer.map(JsCast::dyn_into) {
         Ok(Ok(stream)) => (200, Body::new(ReadableStream::into(stream), abort).boxed_local()),
         // A model that does not stream answers at once.
         Ok(Err(whole)) => {
@@ -62,5 +60,5 @@ async fn run(ai: Ai, request: Rc<HttpRequest>) -> Result<Response, JsValue> {
             (status, once(ready(Ok(body))).boxed_local())
         }
     };
-    Ok(Response { status, hints: RetryHints::default(), body })
+    Ok(HttpReply { status, headers: Vec::new(), body })
 }

@@ -1,4 +1,4 @@
-//! The blocks of a reply, put together from their deltas, and the form in which they go back.
+//! Assembles the blocks of a reply from their deltas, and writes them for the next request.
 
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -12,7 +12,7 @@ use wire::model::{ModelError, RawValueEq, ToolCall};
 
 use super::event::Delta;
 
-/// Blocks of one reply: more than its calls, and the text and thinking between them, ever make.
+/// The most blocks of a reply: enough for all its calls with text and thinking between them.
 const MAX_BLOCKS: usize = 4 * MAX_CALLS;
 
 #[derive(Debug, Default)]
@@ -21,23 +21,23 @@ pub struct Blocks(Vec<Block>);
 #[derive(Debug)]
 struct Block {
     index: u64,
-    kind: Kind,
-    /// All members of the block, in their order, as far as they have come.
+    kind: BlockKind,
+    /// The members of the block so far, in their order.
     members: Members,
-    /// `input`, which comes in pieces of JSON.
+    /// `input`, from its pieces of JSON.
     input: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum BlockKind {
     Text,
     Thinking,
     ToolUse,
-    /// Redacted thinking, calls and results of Anthropic's own tools, what nobody here knows.
+    /// Redacted thinking, calls and results of Anthropic's own tools, unknown blocks.
     Other,
 }
 
-/// What a delta adds to what is told.
+/// The text that a delta adds to the events.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Told<'a> {
     Text(Text<'a>),
@@ -46,8 +46,7 @@ pub enum Told<'a> {
 }
 
 impl Blocks {
-    /// A block begins. Returns how many bytes it brought, and what of them is told: gateways that do not stream send it
-    /// whole.
+    /// Begins a block. Returns its number of bytes and its text: gateways that do not stream send whole blocks.
     pub fn start<'a>(
         &mut self,
         index: Option<u64>,
@@ -63,17 +62,17 @@ impl Blocks {
             raw.and_then(|(_, raw)| serde_json::from_str::<Text<'a>>(raw.get()).ok())
         };
         let (kind, told) = match &*members.text("type") {
-            "text" => (Kind::Text, text("text").map(Told::Text)),
-            "thinking" => (Kind::Thinking, text("thinking").map(Told::Thinking)),
-            "tool_use" => (Kind::ToolUse, None),
-            _ => (Kind::Other, None),
+            "text" => (BlockKind::Text, text("text").map(Told::Text)),
+            "thinking" => (BlockKind::Thinking, text("thinking").map(Told::Thinking)),
+            "tool_use" => (BlockKind::ToolUse, None),
+            _ => (BlockKind::Other, None),
         };
         let next = self.0.iter().map(|block| block.index.saturating_add(1)).max().unwrap_or(0);
         self.0.push(Block { index: index.unwrap_or(next), kind, members, input: String::new() });
         Ok((bytes, told.unwrap_or(Told::Nothing)))
     }
 
-    /// A block goes on. Returns how many bytes the delta brought, and what of them is told.
+    /// Continues a block. Returns the delta's number of bytes and its text.
     pub fn take<'a>(
         &mut self,
         index: Option<u64>,
@@ -107,15 +106,15 @@ impl Blocks {
             Delta { citation: Some(citation), .. } => {
                 (members.push_element("citations", citation), Told::Nothing)
             }
-            // A kind of delta that nobody here knows adds to the members that it names.
+            // An unknown kind of delta adds to the members that it names.
             Delta { unknown, .. } => (members.take(&unknown), Told::Nothing),
         })
     }
 
-    /// The calls in the model's order, and the blocks as they go back where that is more than text and calls say.
-    /// `first` numbers the ids that must be made up.
+    /// The calls in the model's order, and the blocks for the next request if they have more than text and calls.
+    /// `first` numbers the made-up ids.
     pub fn complete(mut self, first: usize) -> Result<(Vec<ToolCall>, Option<RawValueEq>), ModelError> {
-        // Stable: without numbers, blocks stay in the order in which they came.
+        // The sort is stable: blocks without an index keep their order of arrival.
         self.0.sort_by_key(|block| block.index);
         let calls = self.name_calls(first)?;
         self.0.retain(Block::may_go_back);
@@ -133,14 +132,15 @@ impl Blocks {
     }
 
     fn name_calls(&mut self, first: usize) -> Result<Vec<ToolCall>, ModelError> {
-        let blocks: Vec<&mut Block> = self.0.iter_mut().filter(|block| block.kind == Kind::ToolUse).collect();
+        let blocks: Vec<&mut Block> =
+            self.0.iter_mut().filter(|block| block.kind == BlockKind::ToolUse).collect();
         if blocks.len() > MAX_CALLS {
             return Err(too_many_calls());
         }
         let mut ids: Vec<String> = blocks.iter().map(|block| block.members.text("id").into_owned()).collect();
         name_calls(&mut ids.iter_mut().collect::<Vec<_>>(), first);
         let call = |(block, call_id): (&mut Block, String)| {
-            // The id under which its result will go back.
+            // The id that its result will refer to.
             let acceptable = acceptable::call_id(&call_id);
             if *block.members.text("id") != *acceptable {
                 block.members.set_text("id", &acceptable);
@@ -150,30 +150,31 @@ impl Blocks {
         Ok(blocks.into_iter().zip(ids).map(call).collect())
     }
 
-    /// Whether text and calls say it all, and in this order.
+    /// Whether the blocks are text followed by calls, without further data.
     fn is_plain(&self) -> bool {
-        let only =
-            |block: &Block, kind: Kind, names: &[&str]| block.kind == kind && block.members.has_only(names);
-        let text = |block: &&Block| only(block, Kind::Text, &["type", "text"]);
+        let only = |block: &Block, kind: BlockKind, names: &[&str]| {
+            block.kind == kind && block.members.has_only(names)
+        };
+        let text = |block: &&Block| only(block, BlockKind::Text, &["type", "text"]);
         let rest = match self.0.split_first() {
             Some((first, rest)) if text(&first) => rest,
             _ => &self.0,
         };
-        rest.iter().all(|block| only(block, Kind::ToolUse, &["type", "id", "name", "input"]))
+        rest.iter().all(|block| only(block, BlockKind::ToolUse, &["type", "id", "name", "input"]))
     }
 }
 
 impl Block {
-    /// What Anthropic refuses is left out: empty text, and thinking that was cut before its signature.
+    /// Leaves out the blocks that Anthropic refuses: empty text, and thinking without its signature.
     fn may_go_back(&self) -> bool {
         match self.kind {
-            Kind::Text => !self.members.text("text").is_empty(),
-            Kind::Thinking => !self.members.text("signature").is_empty(),
-            Kind::ToolUse | Kind::Other => true,
+            BlockKind::Text => !self.members.text("text").is_empty(),
+            BlockKind::Thinking => !self.members.text("signature").is_empty(),
+            BlockKind::ToolUse | BlockKind::Other => true,
         }
     }
 
-    /// The arguments as the model wrote them: in pieces, or, where none came, whole at the beginning.
+    /// The arguments as the model wrote them: from their pieces, or whole from the beginning of the block.
     fn arguments(&self) -> String {
         match self.input.trim().is_empty() {
             false => self.input.clone(),
@@ -181,16 +182,16 @@ impl Block {
         }
     }
 
-    /// Puts into the members what stands beside them.
+    /// Writes the input into the members.
     fn close(&mut self) {
         let has_input = !self.input.trim().is_empty();
-        if has_input || self.kind == Kind::ToolUse {
+        if has_input || self.kind == BlockKind::ToolUse {
             let input = acceptable::arguments(&self.arguments()).into_owned();
             if let Ok(input) = RawValue::from_string(input) {
                 self.members.set("input", input);
             }
         }
-        if self.kind == Kind::ToolUse {
+        if self.kind == BlockKind::ToolUse {
             let name = self.members.text("name").into_owned();
             let acceptable = acceptable::name(&name);
             if *acceptable != *name {

@@ -1,31 +1,31 @@
-//! An event of the stream as it stands on the wire.
+//! An event of the stream.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::json::{Loose, Object, Text, Unknown, object};
 
-/// Any event. Which members it has depends on its type.
+/// Any event. Its members depend on its type.
 #[derive(Debug, Deserialize)]
 pub struct Event<'a> {
     #[serde(borrow, default, rename = "type")]
     pub kind: Loose<'a>,
-    /// Which block it is about.
+    /// The index of its block.
     #[serde(default)]
     pub index: Option<u64>,
     #[serde(borrow, default)]
     pub delta: Option<Box<Delta<'a>>>,
-    /// A block as it begins.
+    /// The beginning of a block.
     #[serde(borrow, default)]
     pub content_block: Option<Object<'a>>,
     #[serde(borrow, default)]
     pub message: Option<Start<'a>>,
-    /// Raw, so that a usage of unknown shape costs the usage and not the reply.
+    /// Raw, so that an invalid usage does not fail the reply.
     #[serde(borrow, default)]
     pub usage: Option<&'a RawValue>,
 }
 
-/// The message as it begins.
+/// The beginning of the message.
 #[derive(Debug, Deserialize)]
 pub struct Start<'a> {
     #[serde(borrow, default)]
@@ -55,7 +55,7 @@ object!(Delta, known: {
     "stop_reason" => stop_reason
 }, dropped: []);
 
-/// What an event says of tokens, of the whole reply each time. Counts that are absent say nothing new.
+/// The token counts of the whole reply so far. An absent count has not changed.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub struct UsageCounts {
     #[serde(default)]

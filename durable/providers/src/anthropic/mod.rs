@@ -1,7 +1,6 @@
-//! Anthropic's Messages, streamed: Anthropic itself, and what speaks its wire (AI Gateway, llama.cpp, DeepSeek, Kimi).
-//!
-//! A reply is a list of blocks. Those that are more than text and calls (thinking with its signature, redacted thinking,
-//! what Anthropic's own tools did) go back as they came, within the bounds that `request` explains.
+//! Anthropic's Messages, streamed: Anthropic itself, and servers with its API (AI Gateway, llama.cpp, DeepSeek, Kimi).
+//! A reply is a list of blocks. The codec returns all blocks beyond text and calls (thinking with its signature,
+//! redacted thinking, results of Anthropic's own tools) unchanged, with the exceptions that `request` explains.
 
 mod blocks;
 mod event;
@@ -15,6 +14,8 @@ mod response_tests;
 #[cfg(test)]
 mod split_tests;
 #[cfg(test)]
+mod thinking_tests;
+#[cfg(test)]
 mod transcripts;
 
 use std::rc::Rc;
@@ -23,18 +24,19 @@ use wire::model::{ModelError, ModelRequest};
 
 use super::codec::{EventStream, address, calls_in, headers};
 use super::failure::Complaint;
-use super::{Codec, Decoder, HttpRequest};
+use super::{Codec, Decoder};
+use wire::http::HttpRequest;
 use wire::redact::Secret;
 
 use response::Reply;
 
-/// The wire's name in raw messages.
+/// The name of this API in raw messages.
 const WIRE: &str = "messages";
 
-/// The version of the wire that is spoken here: the only one since 2023.
+/// The version of the API: the only one since 2023.
 const VERSION: &str = "2023-06-01";
 
-/// A server that speaks Messages.
+/// A server with the Messages API.
 #[derive(Clone, Debug)]
 pub struct Anthropic {
     url: String,
@@ -42,7 +44,8 @@ pub struct Anthropic {
 }
 
 impl Anthropic {
-    /// `base_url` is what the official clients call so, the part before `/v1/messages`; with its `/v1` it is the same.
+    /// `base_url` means the same as in the official clients: the part before `/v1/messages`. A `/v1` at its end makes
+    /// no difference.
     pub fn new(base_url: &str, key: Option<Secret>) -> Self {
         let path = base_url.split('?').next().unwrap_or_default().trim_end_matches('/');
         let rest = if path.ends_with("/v1") { "/messages" } else { "/v1/messages" };
@@ -52,11 +55,11 @@ impl Anthropic {
 
 impl Codec for Anthropic {
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ModelError> {
-        // Its key has a header of its own.
+        // Anthropic's key has its own header.
         let mut headers = headers(None);
         headers.push(("anthropic-version", VERSION.to_string()));
         headers.extend(self.key.as_ref().map(|key| ("x-api-key", key.reveal().to_string())));
-        Ok(HttpRequest { url: self.url.clone(), headers, body: request::body(request)? })
+        Ok(HttpRequest::post(self.url.clone(), headers, request::body(request)?))
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {

@@ -14,11 +14,11 @@ use wire::protocol::DataUrl;
 
 use super::WIRE;
 
-/// The wire wants a limit in every request. This is the least that a model in service can write at most (Claude Opus 4),
-/// and thinking counts.
+/// The API requires a limit in every request. This is the smallest maximum of all current models (Claude Opus 4), and
+/// thinking counts.
 const MAX_TOKENS: u64 = 32_000;
 
-/// The body that asks for the next reply, streamed.
+/// The body of a request for a streamed reply.
 pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ModelError> {
     let choice = &*request.model;
     let effort = choice.options.reasoning_effort.as_deref();
@@ -32,7 +32,7 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ModelError> {
         messages: turns(request),
         tools: request.tools.iter().map(Tool::of).collect(),
         tool_choice: tool_choice(request),
-        // Models since Claude 4.6 think as much as the effort says, and tell of it only when they are asked to.
+        // Models since Claude 4.6 adapt their thinking to the effort, and show it only on request.
         thinking: effort.map(|_| Thinking { kind: "adaptive", display: "summarized" }),
         output_config: (output.effort.is_some() || output.format.is_some()).then_some(output),
         temperature: choice.options.temperature,
@@ -41,8 +41,8 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ModelError> {
     serde_json::to_vec(&body).map_err(unwritable)
 }
 
-/// A wish for a call is not passed on: a model that thinks refuses to be forced, and the newest always think. What the
-/// loop says in words has to do.
+/// The codec does not force a call, because the API refuses that for thinking models, and the newest models always
+/// think. The loop's prompt asks for the call instead.
 fn tool_choice(request: &ModelRequest) -> Option<Choice> {
     let one_at_a_time = !request.model.capabilities.parallel_tool_calls;
     match request.tool_choice {
@@ -74,9 +74,9 @@ struct Body<'a> {
     stream: bool,
 }
 
-/// A mark: all up to here may be read from the cache by the next request. Tools stand before the system prompt, so its
-/// mark is theirs, too; the other one stands at the end of the conversation, which the loop only ever appends to. The
-/// wire allows four.
+/// A cache mark: the next request may read everything up to here from the cache. Tools precede the system prompt, so
+/// its mark includes them. The other mark is at the end of the conversation, which the loop only extends. The API
+/// allows four marks.
 #[derive(Clone, Copy, Serialize)]
 struct CacheControl {
     #[serde(rename = "type")]
@@ -138,7 +138,7 @@ struct Format<'a> {
     schema: &'a RawValueEq,
 }
 
-/// All that one side says before the other one does.
+/// Consecutive messages of one side.
 #[derive(Serialize)]
 struct Turn<'a> {
     role: &'static str,
@@ -148,7 +148,7 @@ struct Turn<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Block<'a> {
-    /// The provider's own.
+    /// The provider's own block.
     Theirs(&'a RawValue),
     Ours {
         #[serde(flatten)]
@@ -197,8 +197,8 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// The conversation. Results of parallel calls belong into one message, and what the user says after them may stand in
-/// the same one.
+/// The conversation. The results of parallel calls belong into one message, which may also have the user's next
+/// message.
 fn turns(request: &ModelRequest) -> Vec<Turn<'_>> {
     let messages = &request.messages;
     let current = messages.iter().rposition(|message| matches!(**message, Message::User { .. })).unwrap_or(0);
@@ -217,7 +217,7 @@ fn turns(request: &ModelRequest) -> Vec<Turn<'_>> {
     if let Some(Turn { role: "assistant", content }) = turns.last()
         && matches!(content.last(), Some(Block::Ours { .. }))
     {
-        // A reply that another model began and that was paused: the newest models go on with their own words only.
+        // A paused reply of another model: the newest models continue only their own replies.
         let go_on = Part::Text { text: Cow::Borrowed("Go on.") };
         turns.push(Turn { role: "user", content: vec![block(go_on)] });
     }
@@ -234,7 +234,7 @@ fn block(part: Part<'_>) -> Block<'_> {
     Block::Ours { part, cache_control: None }
 }
 
-/// What a user or a tool said.
+/// The content of a user's message or of a tool's result.
 fn said<'a>(message: &'a Message, choice: &ModelChoice) -> Vec<Block<'a>> {
     let source =
         |data: &'a DataUrl| Source { kind: "base64", media_type: data.media_type(), data: data.base64() };
@@ -242,7 +242,7 @@ fn said<'a>(message: &'a Message, choice: &ModelChoice) -> Vec<Block<'a>> {
         Message::User { content } => pieces(content, choice.capabilities.vision)
             .into_iter()
             .filter_map(|piece| match piece {
-                // An empty one is refused.
+                // Anthropic refuses an empty text.
                 Piece::Text(text) if text.trim().is_empty() => None,
                 Piece::Text(text) => Some(Part::Text { text }),
                 Piece::Image(data) => Some(Part::Image { source: source(data) }),
@@ -251,7 +251,7 @@ fn said<'a>(message: &'a Message, choice: &ModelChoice) -> Vec<Block<'a>> {
             .map(block)
             .collect(),
         Message::Tool { call_id, content, is_error, .. } => {
-            // An error without a word is refused.
+            // Anthropic refuses an error without text.
             let content = if content.is_empty() && *is_error { "error" } else { content };
             let tool_use_id = acceptable::call_id(call_id);
             vec![block(Part::ToolResult { tool_use_id, content, is_error: *is_error })]
@@ -260,12 +260,10 @@ fn said<'a>(message: &'a Message, choice: &ModelChoice) -> Vec<Block<'a>> {
     }
 }
 
-/// What the model replied: its own blocks, where they are this model's.
-///
-/// Thinking goes back only within its turn, that is after the last message of the user, where Anthropic wants it. Of
-/// earlier turns it may be left out, and has to be: a thinking block of the newest models is bound to all that stood
-/// before it, so a history that was pruned or shortened since, or a new system prompt, would make the API refuse the
-/// whole conversation, for good.
+/// A reply of the model: its own blocks, if this model wrote them.
+/// The codec returns thinking only within its turn, that is after the last message of the user, where Anthropic
+/// requires it. It leaves out the thinking of earlier turns: the newest models bind a thinking block to everything
+/// before it, so after pruning or with a new system prompt the API would refuse the whole conversation for good.
 fn replied<'a>(message: &'a Message, choice: &ModelChoice, is_current: bool) -> Vec<Block<'a>> {
     let Message::Assistant { content, tool_calls, raw } = message else { return Vec::new() };
     let blocks = raw.as_ref().and_then(|raw| raw.for_model(choice, WIRE));
@@ -276,7 +274,7 @@ fn replied<'a>(message: &'a Message, choice: &ModelChoice, is_current: bool) -> 
             .map(Block::Theirs)
             .collect();
     }
-    // Space at the end of the last message is refused, and says nothing anywhere.
+    // Anthropic refuses white space at the end of the last message.
     let text = content.trim_end();
     let text = (!text.is_empty()).then_some(Part::Text { text: Cow::Borrowed(text) });
     let calls = tool_calls.iter().filter_map(|call| {
@@ -292,10 +290,10 @@ fn replied<'a>(message: &'a Message, choice: &ModelChoice, is_current: bool) -> 
 
 fn is_thinking(block: &RawValue) -> bool {
     #[derive(Deserialize)]
-    struct Kind<'a> {
+    struct BlockType<'a> {
         #[serde(borrow, default, rename = "type")]
         kind: Loose<'a>,
     }
-    serde_json::from_str::<Kind<'_>>(block.get())
+    serde_json::from_str::<BlockType<'_>>(block.get())
         .is_ok_and(|block| matches!(block.kind.as_str(), "thinking" | "redacted_thinking"))
 }

@@ -12,7 +12,7 @@ fn body(request: &ModelRequest) -> Value {
     sent(&Anthropic::new("https://x.test", None), request)
 }
 
-/// The same block, as the end of what may be cached.
+/// The block with a cache mark.
 fn cached(mut block: Value) -> Value {
     block["cache_control"] = json!({"type": "ephemeral"});
     block
@@ -88,7 +88,7 @@ fn a_conversation_with_calls_and_results() {
         "stream": true,
     });
     let sent = body(&request);
-    // The id is a digest; that it is the same twice is what matters.
+    // The id is a digest. Call and result must have the same one.
     let made = sent["messages"][5]["content"][0]["id"].clone();
     expected["messages"][5]["content"][0]["id"] = made.clone();
     expected["messages"][6]["content"][0]["tool_use_id"] = made;
@@ -96,7 +96,7 @@ fn a_conversation_with_calls_and_results() {
 }
 
 #[test]
-fn what_is_empty_is_not_sent_and_sides_take_turns() {
+fn empty_parts_are_left_out_and_sides_alternate() {
     let sent = body(&request(vec![
         user("a"),
         assistant(" ", &[]),
@@ -115,7 +115,7 @@ fn what_is_empty_is_not_sent_and_sides_take_turns() {
 }
 
 #[test]
-fn what_the_deployment_and_the_turn_ask_for() {
+fn options_of_the_deployment_and_the_turn_are_sent() {
     let mut request = with_choice(request(vec![user("x")]), |choice| {
         choice.options.temperature = Some(0.5);
         choice.options.reasoning_effort = Some("low".into());
@@ -173,7 +173,7 @@ fn raw(change: impl Fn(&mut RawMessage)) -> Message {
 
 // N-171
 #[test]
-fn blocks_go_back_byte_for_byte_to_where_they_came_from() {
+fn blocks_return_byte_for_byte_to_their_model() {
     let codec = Anthropic::new("https://x.test", None);
     let messages = vec![user("x"), raw(|_| {}), tool("a", "1", false)];
     let sent = String::from_utf8(codec.encode(&request(messages)).unwrap().body).unwrap();

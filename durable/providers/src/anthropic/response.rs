@@ -15,7 +15,7 @@ use super::WIRE;
 use super::blocks::{Blocks, Told};
 use super::event::{Delta, Event, UsageCounts};
 
-/// What has come of the reply.
+/// A partial reply.
 #[derive(Debug)]
 pub struct Reply {
     choice: Rc<ModelChoice>,
@@ -47,7 +47,7 @@ enum Stream {
 }
 
 impl Reply {
-    /// `choice` is what the raw message may go back to; `first_call` numbers the ids that must be made up.
+    /// `choice` is the model that may read the raw message again; `first_call` numbers the made-up ids.
     pub fn new(choice: Rc<ModelChoice>, first_call: usize) -> Self {
         Reply {
             choice,
@@ -91,7 +91,7 @@ impl Reply {
             }
             "message_stop" => return Ok(Stream::Stops),
             "error" => return Err(complaint(data)),
-            // `content_block_stop`: a block is complete when the message is. `ping`, and what nobody here knows.
+            // `content_block_stop` (the end of the message completes all blocks), `ping`, and unknown events.
             _ => {}
         }
         match self.bytes > MAX_REPLY_BYTES {
@@ -100,10 +100,10 @@ impl Reply {
         }
     }
 
-    /// A message begins. A second one in the same stream is a gateway's that lost its provider and asked again: what
-    /// came before it is a torso, and both together would be an answer that nobody gave (and two calls where the model
-    /// wanted one). So the second one counts alone. What the first one thought was told and does no harm; what it
-    /// answered cannot be taken back, and then the stream is an error.
+    /// Begins a message. A gateway that lost its provider asks again and sends a second message in the same stream. The
+    /// first message is incomplete, and joining both would duplicate text and calls, so only the second one counts.
+    /// Thinking of the first message does no harm. Text of the first message cannot be taken back, so the stream is an
+    /// error then.
     fn begin(&mut self) -> Result<(), ModelError> {
         if !self.text.is_empty() {
             return Err(protocol("The model provider began its reply anew in the middle of it."));
@@ -155,7 +155,7 @@ impl Reply {
     fn complete(self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let (tool_calls, raw) = self.blocks.complete(self.first_call)?;
         let finish = match self.finish {
-            // Gateways say `end_turn` after tool calls.
+            // Gateways send `end_turn` after tool calls.
             None | Some(ReplyFinish::Stop | ReplyFinish::ToolCalls | ReplyFinish::Pause)
                 if !tool_calls.is_empty() =>
             {
@@ -176,9 +176,9 @@ fn finish(reason: &str) -> ReplyFinish {
         "tool_use" => ReplyFinish::ToolCalls,
         "max_tokens" | "model_context_window_exceeded" => ReplyFinish::Length,
         "refusal" => ReplyFinish::ContentFilter,
-        // A tool of Anthropic's own takes long: the same conversation, sent again, goes on.
+        // A tool of Anthropic's own takes long. The same conversation, sent again, continues.
         "pause_turn" => ReplyFinish::Pause,
-        // `end_turn`, `stop_sequence` and whatever else it will be called: the model stopped.
+        // `end_turn`, `stop_sequence` and unknown reasons: the model stopped.
         _ => ReplyFinish::Stop,
     }
 }
@@ -190,7 +190,7 @@ fn complaint(json: &str) -> ModelError {
         .in_stream()
 }
 
-/// `input_tokens` are those that no cache had to do with.
+/// `input_tokens` excludes cached tokens.
 fn total(counts: UsageCounts) -> Option<Usage> {
     let cached_tokens = counts.cache_read_input_tokens.unwrap_or(0);
     let written = counts.cache_creation_input_tokens.unwrap_or(0);

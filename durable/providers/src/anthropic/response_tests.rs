@@ -1,4 +1,4 @@
-//! Streams written after the wire's documentation, each decoded in every way in which it can arrive.
+//! Streams written by the API's documentation, each decoded in many splits.
 
 use std::rc::Rc;
 
@@ -40,7 +40,7 @@ pub fn input(index: u64, piece: &str) -> Value {
     delta(index, "input_json_delta", "partial_json", piece)
 }
 
-fn close(index: u64) -> Value {
+pub fn close(index: u64) -> Value {
     json!({"type": "content_block_stop", "index": index})
 }
 
@@ -54,7 +54,7 @@ pub fn whole(events: &[Value], reason: &str) -> Vec<u8> {
     stream(&[&[start()], events, &stop(reason)].concat())
 }
 
-fn empty_text(index: u64) -> Value {
+pub fn empty_text(index: u64) -> Value {
     block(index, json!({"type": "text", "text": ""}))
 }
 
@@ -62,7 +62,7 @@ pub fn tool_use(index: u64, id: &str, name: &str) -> Value {
     block(index, json!({"type": "tool_use", "id": id, "name": name, "input": {}}))
 }
 
-fn reply(events: &[Value], reason: &str) -> (Vec<ModelEvent>, ModelReply) {
+pub fn reply(events: &[Value], reason: &str) -> (Vec<ModelEvent>, ModelReply) {
     testing::reply(&fresh, &whole(events, reason))
 }
 
@@ -85,7 +85,7 @@ fn text_with_pings_and_usage() {
         "end_turn",
     );
     assert_eq!(events, [text("Grüß"), text(" dich 🌍\n")]);
-    // What was read from a cache and what was written to it are input as well.
+    // Cache reads and cache writes count as input.
     let usage =
         Some(Usage { input_tokens: 127, cached_tokens: 100, cache_write_tokens: 20, output_tokens: 15 });
     let text = "Grüß dich 🌍\n".to_string();
@@ -192,7 +192,7 @@ fn a_call_that_was_cut_keeps_its_arguments_and_goes_back_as_an_object() {
 }
 
 #[test]
-fn ids_that_are_missing_or_used_twice_or_not_taken() {
+fn missing_duplicate_and_invalid_ids_are_replaced() {
     let events = [
         tool_use(0, "", "f"),
         tool_use(1, "a", "f"),
@@ -208,7 +208,7 @@ fn ids_that_are_missing_or_used_twice_or_not_taken() {
     );
     let raw = raw_of(&reply);
     assert_eq!((&raw[0]["id"], &raw[2]["id"]), (&json!("call_0"), &json!("call_1")));
-    // A call and its result go back under the same id, and it is one that the API takes.
+    // A call and its result return with the same valid id.
     let request = testing::answered(testing::request(vec![testing::user("x")]), reply);
     let mut request = request;
     request.messages.push(Rc::new(testing::tool("functions.f:0", "ok", false)));
@@ -220,60 +220,7 @@ fn ids_that_are_missing_or_used_twice_or_not_taken() {
 
 // N-171
 #[test]
-fn thinking_is_told_and_goes_back_with_its_signature() {
-    let (events, reply) = reply(
-        &[
-            block(0, json!({"type": "thinking", "thinking": "", "signature": ""})),
-            delta(0, "thinking_delta", "thinking", "Let me"),
-            delta(0, "thinking_delta", "thinking", " think \"hard\""),
-            delta(0, "signature_delta", "signature", "EqQB"),
-            delta(0, "signature_delta", "signature", "CgI="),
-            close(0),
-            block(1, json!({"type": "redacted_thinking", "data": "EmwK\u{fc}"})),
-            close(1),
-            empty_text(2),
-            text_delta(2, "Hi."),
-            close(2),
-            tool_use(3, "a", "f"),
-            input(3, "{\"x\":1.0}"),
-            close(3),
-        ],
-        "tool_use",
-    );
-    assert_eq!(events, [reasoning("Let me"), reasoning(" think \"hard\""), text("Hi.")]);
-    let expected = concat!(
-        r#"[{"type":"thinking","thinking":"Let me think \"hard\"","signature":"EqQBCgI="},"#,
-        r#"{"type":"redacted_thinking","data":"EmwKü"},{"type":"text","text":"Hi."},"#,
-        r#"{"type":"tool_use","id":"a","name":"f","input":{"x":1.0}}]"#
-    );
-    let raw = reply.raw.unwrap();
-    assert_eq!((raw.provider.as_str(), raw.wire.as_str(), raw.model.as_str()), ("here", "messages", "m"));
-    let sorted = |json: &str| serde_json::from_str::<Value>(json).unwrap();
-    assert_eq!(sorted(raw.json.0.get()), sorted(expected));
-    assert!(raw.json.0.get().contains(r#""input":{"x":1.0}"#), "numbers as the model wrote them");
-}
-
-#[test]
-fn thinking_whose_text_is_withheld_goes_back_and_thinking_that_was_cut_does_not() {
-    let withheld = [
-        block(0, json!({"type": "thinking", "thinking": "", "signature": ""})),
-        delta(0, "signature_delta", "signature", "sig"),
-        empty_text(1),
-        text_delta(1, "x"),
-    ];
-    let (_, kept) = reply(&withheld, "end_turn");
-    assert_eq!(raw_of(&kept)[0], json!({"type": "thinking", "thinking": "", "signature": "sig"}));
-    let cut = [
-        block(0, json!({"type": "thinking", "thinking": "", "signature": ""})),
-        delta(0, "thinking_delta", "thinking", "Let me"),
-    ];
-    let (events, cut) = reply(&cut, "max_tokens");
-    assert_eq!((events, cut.raw, cut.finish), (vec![reasoning("Let me")], None, ReplyFinish::Length));
-}
-
-// N-171
-#[test]
-fn blocks_and_deltas_that_nobody_knows_go_back() {
+fn unknown_blocks_and_deltas_are_returned() {
     let (events, reply) = reply(
         &[
             empty_text(0),
@@ -372,7 +319,7 @@ fn errors_in_the_stream_keep_what_came_before() {
     }
     let too_long = json!({"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 9 tokens"}});
     assert_eq!(failure(&stream(&[too_long])).1, ModelErrorKind::ContextTooLong);
-    // The type only in the event's name.
+    // Only the event's name has the type.
     assert_eq!(
         failure(b"event: error\ndata: {\"error\": {\"type\": \"overloaded_error\"}}\n\n").1,
         ModelErrorKind::Overloaded

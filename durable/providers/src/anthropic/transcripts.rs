@@ -23,7 +23,7 @@ fn recorded_streams() {
         cut_and_split(&fresh, &recorded.stream, Some(reply));
         let mut expect = recorded.expect;
         if recorded.name == "anthropic-15-spliced-message-start" {
-            // The SDK returns both messages as one. A gateway that began anew meant the second one: see `begin`.
+            // The SDK returns both messages as one. A gateway that asked again means the second one: see `begin`.
             expect["tool_calls"] =
                 json!([{"id": "toolu_second", "name": "test-tool", "input": {"value": "Sparkle Day"}}]);
             expect["blocks"] = json!(["thinking", "tool_use"]);
@@ -54,7 +54,7 @@ fn check(events: &[ModelEvent], reply: &ModelReply, expect: &Value) {
     let input =
         count("input_tokens") + count("cache_read_input_tokens") + count("cache_creation_input_tokens");
     assert_eq!((usage.input_tokens, usage.output_tokens), (input, count("output_tokens")));
-    // All blocks go back, where that is more than text and calls say.
+    // All blocks return if they have more than text and calls.
     let blocks = expect["blocks"].as_array().unwrap();
     if blocks.iter().any(|kind| !["text", "tool_use"].contains(&kind.as_str().unwrap())) {
         let kinds: Vec<Value> =

@@ -7,7 +7,7 @@ fn a_model_that_failed_rests_and_is_then_tried_out_by_one() {
     breaker.ask("a").failed(1_000, None);
     assert!(!breaker.is_ready("a", 1_000 + REST_MS - 1));
     assert!(breaker.is_ready("a", 1_000 + REST_MS));
-    assert!(breaker.is_ready("b", 1_000), "nobody else rests with it");
+    assert!(breaker.is_ready("b", 1_000), "other models do not rest");
 
     let probe = breaker.ask("a");
     assert!(!breaker.is_ready("a", 1_000 + REST_MS), "one is enough to try it out");

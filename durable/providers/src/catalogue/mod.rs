@@ -1,4 +1,4 @@
-//! What is known of the models of others: their prices and what they can do, by tables that are part of the build.
+//! The prices and abilities of known models, from tables that the build compiles in.
 
 use std::rc::Rc;
 
@@ -12,13 +12,13 @@ pub fn offer(choice: ModelChoice) -> Offer {
     Offer { price: price_of(&choice.provider, &choice.model), choice: Rc::new(choice) }
 }
 
-/// The price of a model by `prices.toml`; none where it is not known.
+/// The price of a model from `prices.toml`; none if it is unknown.
 pub fn price_of(provider: &str, model: &str) -> Option<Price> {
     let row = PRICES.iter().find(|(by, name, _)| *by == vendor(provider) && *name == model);
     row.map(|(_, _, price)| *price)
 }
 
-/// What a model can do by `capabilities.toml`, or the default where nothing is known of it.
+/// The abilities of a model from `capabilities.toml`, or the default for an unknown model.
 pub fn capabilities_of(provider: &str, model: &str) -> Capabilities {
     let fits = |name: &str| match name.strip_suffix('*') {
         Some(beginning) => model.starts_with(beginning),
@@ -28,7 +28,7 @@ pub fn capabilities_of(provider: &str, model: &str) -> Capabilities {
     row.map(|(_, _, capabilities)| *capabilities).unwrap_or_default()
 }
 
-/// Who makes a provider's models: one that is reached by two wires has a name for each.
+/// The maker of a provider's models. OpenAI has two provider names, one for each API.
 fn vendor(provider: &str) -> &str {
     if provider == "openai-responses" { "openai" } else { provider }
 }
@@ -55,7 +55,7 @@ mod tests {
         assert_eq!(price_of("other", "gpt-4.1"), None);
     }
 
-    // Anthropic charges 1.25 times the input for what it writes to its cache.
+    // Anthropic charges 1.25 times the input price for writes to its cache.
     #[test]
     fn cache_writes_have_a_price() {
         let anthropic: Vec<_> = PRICES.iter().filter(|(by, _, _)| *by == "anthropic").collect();
@@ -71,7 +71,7 @@ mod tests {
             output_tokens: 100_000,
         };
         assert!((price.cost_usd(usage) - (0.4 * 3.0 + 0.2 * 0.3 + 0.4 * 3.75 + 1.5)).abs() < 1e-9);
-        // Elsewhere they cost what input costs.
+        // Other providers charge cache writes as input.
         let other = Price { cache_write: None, ..price };
         assert!((other.cost_usd(usage) - (0.8 * 3.0 + 0.2 * 0.3 + 1.5)).abs() < 1e-9);
         let choice = Rc::new(ModelChoice::new("p", "a"));

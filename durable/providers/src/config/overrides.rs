@@ -1,5 +1,5 @@
-//! What a deployment says of single models beyond their names: what they can do, what is asked of them in every call,
-//! what they cost. Each is one JSON variable by the models' ids.
+//! A deployment's settings for single models: abilities, options of every call, prices. Each is a JSON variable with
+//! the models' ids as keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,9 +14,9 @@ use wire::redact::json_problem;
 const TEMPERATURES: std::ops::RangeInclusive<f64> = 0.0..=2.0;
 /// Tokens that a reply may be limited to. OpenAI refuses fewer; the most is beyond what any model writes.
 const OUTPUT_TOKENS: std::ops::RangeInclusive<u64> = 16..=1_000_000;
-/// The longest word for an effort, in bytes.
+/// The longest name of an effort, in bytes.
 const MAX_EFFORT: usize = 32;
-/// The dearest price, in US dollars per million tokens: beyond it, somebody mistook the unit.
+/// The highest price, in US dollars per million tokens. A higher one is probably in the wrong unit.
 const MAX_PRICE: f64 = 10_000.0;
 
 /// See the module.
@@ -47,7 +47,7 @@ struct Wishes {
     max_output_tokens: Option<u64>,
 }
 
-/// A [`Price`]; input costs the same whatever a cache had to do with it, where nothing else is said.
+/// A [`Price`]. Cached input costs as much as other input by default.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rates {
@@ -58,7 +58,7 @@ struct Rates {
 }
 
 impl Overrides {
-    /// Reads the variables. What is wrong is added to `problems`.
+    /// Reads the variables and adds problems to `problems`.
     pub fn read(read: &dyn Fn(&str) -> Option<String>, problems: &mut Vec<String>) -> Self {
         let capabilities = r#"{"openai:gpt-5-mini": {"vision": false}}"#;
         let options = r#"{"openai:*": {"reasoning_effort": "low"}}"#;
@@ -79,7 +79,7 @@ impl Overrides {
         if let Some(abilities) = self.capabilities.get(&id) {
             choice.capabilities = abilities.over(choice.capabilities);
         }
-        // The nearest word counts.
+        // The most specific setting wins.
         for key in keys(&choice) {
             if let Some(wishes) = self.options.get(&key) {
                 choice.options = wishes.over(choice.options);
@@ -90,7 +90,7 @@ impl Overrides {
         Offer { price: price.or(listed.price), ..listed }
     }
 
-    /// What is said of models that are not there.
+    /// Reports settings of models that the deployment does not offer.
     pub fn unknown<'a>(&self, models: impl Iterator<Item = &'a ModelChoice>) -> Vec<String> {
         let models: Vec<&ModelChoice> = models.collect();
         let ids: BTreeSet<String> = models.iter().map(|choice| choice.id()).collect();
@@ -109,7 +109,7 @@ impl Overrides {
     }
 }
 
-/// What options of a model may stand under, the least special first.
+/// The keys that apply to a model, the least specific first.
 fn keys(choice: &ModelChoice) -> [String; 3] {
     ["*".to_owned(), format!("{}:*", choice.provider), choice.id()]
 }

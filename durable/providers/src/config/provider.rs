@@ -1,4 +1,4 @@
-//! Who serves models: a name, and by it the wire, the address and the key.
+//! Providers: the name of each decides its API, its address and its key.
 
 use std::rc::Rc;
 
@@ -9,17 +9,17 @@ use crate::openai_responses::OpenAiResponses;
 use crate::workers_ai::WorkersAi;
 use wire::redact::Secret;
 
-/// A provider, as it is spoken to.
+/// A provider.
 #[derive(Clone, Debug)]
 pub struct Provider {
-    pub wire: Wire,
-    /// Headers beside those of the wire.
+    pub api: Api,
+    /// Headers in addition to those of the codec.
     pub headers: Vec<(&'static str, Secret)>,
 }
 
-/// How a provider is spoken to.
+/// The API of a provider.
 #[derive(Clone, Debug)]
-pub enum Wire {
+pub enum Api {
     /// The embedded demo model.
     Demo,
     /// A server that speaks Chat Completions.
@@ -32,83 +32,74 @@ pub enum Wire {
     WorkersAi,
 }
 
-impl Wire {
-    /// How its requests and answers are written; the demo has none.
+impl Api {
+    /// The codec of the API; the demo has none.
     pub fn codec(&self) -> Option<Rc<dyn Codec>> {
         match self {
-            Wire::Demo => None,
-            Wire::OpenAiChat(codec) => Some(Rc::new(codec.clone())),
-            Wire::OpenAiResponses(codec) => Some(Rc::new(codec.clone())),
-            Wire::Anthropic(codec) => Some(Rc::new(codec.clone())),
-            Wire::WorkersAi => Some(Rc::new(WorkersAi)),
+            Api::Demo => None,
+            Api::OpenAiChat(codec) => Some(Rc::new(codec.clone())),
+            Api::OpenAiResponses(codec) => Some(Rc::new(codec.clone())),
+            Api::Anthropic(codec) => Some(Rc::new(codec.clone())),
+            Api::WorkersAi => Some(Rc::new(WorkersAi)),
         }
     }
 }
 
-/// A provider whose address is known.
+/// A provider with a known address.
 struct Known {
     name: &'static str,
-    /// What its variables begin with: one that is reached by two wires has one key.
+    /// The prefix of its variables. A provider with two APIs has one key.
     variables: &'static str,
     base_url: &'static str,
     /// Its path behind an AI Gateway.
     gateway: &'static str,
-    wire: fn(&str, Option<Secret>) -> Wire,
+    api: fn(&str, Option<Secret>) -> Api,
 }
 
-/// Where OpenAI is, as its own clients call it.
+/// The base URL of OpenAI, as its own clients define it.
 const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
 
 const KNOWN: [Known; 3] = [
-    Known { name: "openai", variables: "OPENAI", base_url: OPENAI_BASE_URL, gateway: "/openai", wire: chat },
+    Known { name: "openai", variables: "OPENAI", base_url: OPENAI_BASE_URL, gateway: "/openai", api: chat },
     Known {
         name: "openai-responses",
         variables: "OPENAI",
         base_url: OPENAI_BASE_URL,
         gateway: "/openai",
-        wire: |url, key| Wire::OpenAiResponses(OpenAiResponses::new(url, key)),
+        api: |url, key| Api::OpenAiResponses(OpenAiResponses::new(url, key)),
     },
     Known {
         name: "anthropic",
         variables: "ANTHROPIC",
         base_url: "https://api.anthropic.com",
         gateway: "/anthropic",
-        wire: |url, key| Wire::Anthropic(Anthropic::new(url, key)),
+        api: |url, key| Api::Anthropic(Anthropic::new(url, key)),
     },
 ];
 
-/// What everybody else speaks.
-fn chat(url: &str, key: Option<Secret>) -> Wire {
-    Wire::OpenAiChat(OpenAiChat::new(url, key))
+/// The API of all other providers.
+fn chat(url: &str, key: Option<Secret>) -> Api {
+    Api::OpenAiChat(OpenAiChat::new(url, key))
 }
 
 impl Provider {
-    /// Reads the variables of a provider: `NAME_BASE_URL` and `NAME_API_KEY`, and for the `simple` one
-    /// `LLM_BASE_URL` and `LLM_API_KEY`, which win. The error lists all that is wrong.
+    /// Reads the variables of a provider: `NAME_BASE_URL` and `NAME_API_KEY`, and for the `simple` one `LLM_BASE_URL`
+    /// and `LLM_API_KEY`, which win. The error lists all problems.
     pub(super) fn read(
         name: &str,
         simple: bool,
         read: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Provider, Vec<String>> {
-        // Neither has an address or a key.
+        // These two have neither address nor key.
         match name {
-            "demo" => return Ok(Provider { wire: Wire::Demo, headers: Vec::new() }),
-            "workers-ai" => return Ok(Provider { wire: Wire::WorkersAi, headers: Vec::new() }),
+            "demo" => return Ok(Provider { api: Api::Demo, headers: Vec::new() }),
+            "workers-ai" => return Ok(Provider { api: Api::WorkersAi, headers: Vec::new() }),
             _ => {}
         }
         let known = KNOWN.iter().find(|known| known.name == name);
         let prefix = known
             .map_or_else(|| name.to_ascii_uppercase().replace('-', "_"), |known| known.variables.to_owned());
-        let own = |what: &str| format!("{prefix}_{what}");
-        let pick = |what: &str| {
-            let plain = format!("LLM_{what}");
-            let by_plain = read(&plain).filter(|_| simple);
-            let (own, value) = (own(what), read(&own(what)));
-            match by_plain {
-                Some(value) => (plain, Some(value)),
-                None => (if simple && value.is_none() { plain } else { own }, value),
-            }
-        };
+        let pick = |what: &str| variable(read, &prefix, simple, what);
         let ((url_name, url), (key_name, key)) = (pick("BASE_URL"), pick("API_KEY"));
         let gateway = read("AI_GATEWAY_URL").map(|url| url.trim_end_matches('/').to_string());
         let mut problems: Vec<String> = Vec::new();
@@ -116,9 +107,9 @@ impl Provider {
         problems
             .extend(gateway.as_deref().and_then(|url| problem_of("AI_GATEWAY_URL", "AI_GATEWAY_TOKEN", url)));
         let base_url = match (url, known, &gateway) {
-            // Many servers of one's own want no key; whether this one does, it will say itself.
+            // Many self-hosted servers need no key. A server that needs one refuses the first request.
             (Some(url), ..) => Some(url),
-            // A gateway may keep the provider's key itself.
+            // A gateway may store the provider's key.
             (None, Some(known), Some(gateway)) => Some(format!("{gateway}{}", known.gateway)),
             (None, Some(known), None) => {
                 if key.is_none() {
@@ -131,7 +122,7 @@ impl Provider {
             }
             (None, None, _) => {
                 problems.push(format!(
-                    "{url_name} is missing: where that provider is. Only those of {} are known.",
+                    "{url_name} is missing: the address of that provider. Only {} have a known address.",
                     KNOWN.map(|known| known.name).join(", ")
                 ));
                 None
@@ -147,12 +138,28 @@ impl Provider {
         let through = gateway.is_some_and(|gateway| base_url.starts_with(&gateway));
         let token = token.filter(|_| through).map(|token| Secret::new(format!("Bearer {token}")));
         let headers = token.map(|token| ("cf-aig-authorization", token)).into_iter().collect();
-        let wire = known.map_or(chat as fn(&str, Option<Secret>) -> Wire, |known| known.wire);
-        Ok(Provider { wire: wire(&base_url, key.map(Secret::new)), headers })
+        let api = known.map_or(chat as fn(&str, Option<Secret>) -> Api, |known| known.api);
+        Ok(Provider { api: api(&base_url, key.map(Secret::new)), headers })
     }
 }
 
-/// What is wrong with a base URL. Its text is not repeated: it may carry credentials.
+/// The name and the value of a provider's variable: of `LLM_…` for the simple provider if that is set, else of its own.
+/// Without a value the name is the one that the operator should set.
+fn variable(
+    read: &dyn Fn(&str) -> Option<String>,
+    prefix: &str,
+    simple: bool,
+    what: &str,
+) -> (String, Option<String>) {
+    let (plain, own) = (format!("LLM_{what}"), format!("{prefix}_{what}"));
+    match (read(&plain).filter(|_| simple), read(&own)) {
+        (Some(value), _) => (plain, Some(value)),
+        (None, None) if simple => (plain, None),
+        (None, value) => (own, value),
+    }
+}
+
+/// The problem of a base URL. The message does not repeat the URL, because it may contain credentials.
 fn problem_of(variable: &str, key: &str, url: &str) -> Option<String> {
     let after_scheme = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let Some(rest) = after_scheme else {
@@ -171,5 +178,5 @@ fn problem_of(variable: &str, key: &str, url: &str) -> Option<String> {
     let path = rest.split('?').next().unwrap_or_default().trim_end_matches('/');
     let added =
         ["/chat/completions", "/responses", "/messages"].into_iter().find(|end| path.ends_with(end))?;
-    Some(format!("{variable} must end before {added}, which is added to it."))
+    Some(format!("{variable} must end before {added}, which the service appends."))
 }

@@ -20,21 +20,21 @@ fn primary(configuration: &Configuration) -> String {
 
 /// The address, the authorization and the gateway's authorization that a request to this provider would have.
 fn sent(configuration: &Configuration, provider: &str) -> (String, Option<String>, Option<String>) {
-    let Provider { wire, headers } = &configuration.providers[provider];
+    let Provider { api, headers } = &configuration.providers[provider];
     let request = ModelRequest::new(Rc::clone(&configuration.roles.primary.first.choice), "".into());
-    let sent = wire.codec().unwrap().encode(&request).unwrap();
+    let sent = api.codec().unwrap().encode(&request).unwrap();
     let authorization = sent.headers.into_iter().find(|(name, _)| *name == "authorization");
     let gateway = headers.first().map(|(name, value)| format!("{name}: {}", value.reveal()));
     (sent.url, authorization.map(|(_, value)| value), gateway)
 }
 
 #[test]
-fn nothing_configured_is_the_demo() {
+fn without_configuration_the_demo_answers() {
     let empty = [("LLM_PROVIDER", ""), ("LLM_BASE_URL", ""), ("LLM_MODEL", " "), ("LLM_API_KEY", "")];
     for vars in [&[][..], &empty, &[("LLM_PROVIDER", "demo"), ("LLM_MODEL", "x")]] {
         let configuration = read(vars).unwrap();
         assert_eq!(primary(&configuration), "demo:demo");
-        assert!(matches!(configuration.providers["demo"].wire, Wire::Demo));
+        assert!(matches!(configuration.providers["demo"].api, Api::Demo));
         assert_eq!(configuration.roles.iter().count(), 1);
     }
 }
@@ -51,7 +51,7 @@ fn openai_itself() {
 }
 
 #[test]
-fn a_server_of_ones_own_may_need_no_key_and_no_provider_named() {
+fn a_server_of_ones_own_needs_neither_key_nor_provider() {
     let configuration =
         read(&[("LLM_BASE_URL", "http://127.0.0.1:11434/v1"), ("LLM_MODEL", "qwen3:8b")]).unwrap();
     assert_eq!(primary(&configuration), "openai:qwen3:8b");
@@ -119,7 +119,7 @@ fn the_simple_variables_belong_to_the_provider_that_they_name() {
 }
 
 #[test]
-fn the_wires_of_those_who_are_known() {
+fn known_providers_have_their_apis() {
     let configuration = read(&[
         ("MODEL_PRIMARY", "anthropic:claude-sonnet-4-5, openai-responses:gpt-5, openai:gpt-5"),
         ("ANTHROPIC_API_KEY", "ant"),
@@ -148,7 +148,7 @@ fn the_wires_of_those_who_are_known() {
 }
 
 #[test]
-fn an_ai_gateway_stands_before_those_who_are_known() {
+fn an_ai_gateway_replaces_the_addresses_of_known_providers() {
     let gateway = "https://gateway.ai.cloudflare.com/v1/account/name";
     let vars = [
         ("MODEL_PRIMARY", "openai:m,groq:l,box:b"),
@@ -162,7 +162,7 @@ fn an_ai_gateway_stands_before_those_who_are_known() {
     let through = |path: &str| (format!("{gateway}{path}/chat/completions"), None, token.clone());
     assert_eq!(sent(&configuration, "openai"), through("/openai"), "the gateway may have the key");
     assert_eq!(sent(&configuration, "groq"), through("/groq"));
-    assert_eq!(sent(&configuration, "box").2, None, "nobody else gets the gateway's token");
+    assert_eq!(sent(&configuration, "box").2, None, "the gateway's token goes to the gateway alone");
     assert!(!format!("{configuration:?}").contains("SECRET"));
 }
 
@@ -295,7 +295,7 @@ fn chains_and_the_whole_are_bounded() {
 }
 
 #[test]
-fn what_is_wrong_is_said_at_once_and_without_secrets() {
+fn all_problems_are_listed_without_secrets() {
     let openai = ("LLM_PROVIDER", "openai");
     let model = ("LLM_MODEL", "m");
     let url = |url| ("LLM_BASE_URL", url);

@@ -1,4 +1,4 @@
-//! What the demo model writes into a subtask's instructions, and reads out of them one level deeper.
+//! The instructions of a demo subtask: the demo model writes them and reads them one level deeper.
 
 /// Aspects that a nested research is cut into.
 const ASPECTS: [&str; 2] = ["history", "uses"];
@@ -7,19 +7,19 @@ const SUBJECT: &str = "Research for the demo: ";
 const PARTS: &str = "Look into, one subtask each: ";
 const KEY: &str = "Keep what you find in the memory under: ";
 
-/// A piece of research that one subtask does.
+/// The research of one subtask.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
     pub subject: String,
-    /// Subtasks of the subtask; empty where it does the work itself.
+    /// The parts for further subtasks; empty if the subtask does the work itself.
     pub aspects: Vec<String>,
-    /// Where the finding goes.
+    /// The memory key of the finding.
     pub key: String,
 }
 
 impl Assignment {
-    /// The research of one topic. The first of several topics is cut into aspects, so that there is a nested level to
-    /// see; for all of them it would be more than anybody wants to look at.
+    /// The research of one topic. The demo divides only the first of several topics into aspects: this shows a nested
+    /// level without crowding the page.
     pub fn of_topic(topic: &str, place: usize) -> Self {
         let aspects = if place == 0 { ASPECTS.map(String::from).to_vec() } else { vec![] };
         Assignment { subject: topic.into(), aspects, key: format!("research/{}", slug(topic)) }
@@ -46,7 +46,7 @@ impl Assignment {
         format!("{SUBJECT}{}\n{aspects}{KEY}{}", self.subject, self.key)
     }
 
-    /// Reads instructions of this form; anything else is a question like any other.
+    /// Reads instructions of this form. The demo treats any other text as a question.
     pub fn parse(instructions: &str) -> Option<Self> {
         let line = |prefix: &str| instructions.lines().find_map(|line| line.trim().strip_prefix(prefix));
         Some(Assignment {

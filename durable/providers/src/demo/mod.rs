@@ -1,9 +1,7 @@
-//! The demo model: what answers where no provider is configured, so that a newcomer sees streaming, tools and nested
-//! subtasks within a minute of cloning. No key, no network, no randomness.
-//!
-//! A pure function from a request to a script. It looks at the last message of the user and at what came after it,
-//! uses only tools that the request offers, and knows that it is no language model. Who plays the script waits between
-//! its beats.
+//! The demo model answers if no provider is configured. A newcomer sees streaming, tools and nested subtasks within a
+//! minute of cloning, without a key, a network or randomness. A pure function from a request to a script. It reads the
+//! last message of the user and all later messages, uses only tools that the request offers, and knows that it is no
+//! language model. The player of the script waits between its beats.
 
 mod assignment;
 mod reading;
@@ -18,18 +16,18 @@ use serde_json::Value;
 
 use wire::model::{Message, ModelEvent, ModelReply, ModelRequest, ReplyFinish, ToolCall, Usage};
 
-/// The pace of the words: fast to read along, slow enough to see that it streams.
+/// The pace of the words: fast enough to read along, slow enough to show the streaming.
 const WORD_MS: u64 = 12;
 
 /// One beat of a script.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Beat {
-    /// How long after the beat before it.
+    /// The wait after the previous beat.
     pub after_ms: u64,
     pub event: ModelEvent,
 }
 
-/// The whole reply to a request, as it is to be streamed.
+/// The script of the whole reply to a request.
 pub fn script(request: &ModelRequest) -> Vec<Beat> {
     let answer = rules::answer(&Scene::of(request));
     let calls_before: usize = request.messages.iter().map(|message| calls_in(message)).sum();
@@ -62,7 +60,7 @@ pub fn script(request: &ModelRequest) -> Vec<Beat> {
     beats
 }
 
-/// What the model says and does.
+/// The text and the calls of a reply.
 struct Answer {
     text: String,
     calls: Vec<Call>,
@@ -84,7 +82,7 @@ struct Call {
     arguments: Value,
 }
 
-/// What the rules look at.
+/// The input of the rules.
 struct Scene<'a> {
     /// The last message of the user.
     question: Cow<'a, str>,
@@ -134,7 +132,8 @@ impl<'a> Scene<'a> {
         self.outcomes.iter().any(|outcome| outcome.tool == tool)
     }
 
-    /// A tool that is offered and was not called yet: each step of a plan is taken once, whatever came of it.
+    /// A tool that the request offers and the model has not called yet. So the demo takes each step of a plan once,
+    /// whatever its outcome.
     fn may_call(&self, tool: &str) -> bool {
         self.offers(tool) && !self.has_called(tool)
     }

@@ -1,12 +1,12 @@
-//! What the demo model understands of a question. Plain search for words: it is meant to be predictable, not clever.
+//! How the demo model understands a question: it searches for words, so its answers are predictable.
 
-/// Topics of one comparison, calculations of one reply: a round runs as many calls at the same time.
+/// The most topics of a comparison and calculations of a reply: the number of calls that a round runs at the same time.
 const MAX_CALLS: usize = 8;
 
 /// A topic is cut here: it becomes a title.
 const MAX_TOPIC_CHARS: usize = 60;
 
-/// The number that "count to …" names, within what a turn has time for.
+/// The number in "count to …", limited by the time of a turn.
 pub fn count_to(question: &str) -> Option<u64> {
     let lower = question.to_ascii_lowercase();
     let (_, rest) = lower.split_once("count ")?;
@@ -36,7 +36,7 @@ pub fn asks_for_the_memory(question: &str) -> bool {
     lower.contains("memory") && ["list", "show", "what"].iter().any(|word| lower.contains(word))
 }
 
-/// What "remember …" says.
+/// The text after "remember".
 pub fn to_remember(question: &str) -> Option<String> {
     let at = question.to_ascii_lowercase().find("remember")?;
     let (before, rest) = (question.get(..at)?, question.get(at + "remember".len()..)?);
@@ -50,7 +50,7 @@ pub fn to_remember(question: &str) -> Option<String> {
     (!rest.is_empty()).then(|| rest.to_string())
 }
 
-/// The topics of "research A, B and C, then compare them" or "compare A with B"; empty where nothing such is asked.
+/// The topics of "research A, B and C, then compare them" or "compare A with B"; empty for any other question.
 pub fn topics(question: &str) -> Vec<String> {
     // The same length as the original, so positions in the one are positions in the other.
     let lower = question.to_ascii_lowercase();

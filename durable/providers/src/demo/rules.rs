@@ -1,11 +1,11 @@
-//! What the demo model does with what it understood, one rule after the other.
+//! The rules by which the demo model answers, in their order.
 
 use serde_json::json;
 
 use super::assignment::{Assignment, slug};
 use super::{Answer, Call, Outcome, Scene, reading};
 
-/// The tools that the rules know how to call. Like any model it knows them by name, and calls only what is offered.
+/// The tools that the rules know how to call. Like any model it knows them by name, and calls only offered tools.
 const CALCULATE: &str = "calculate";
 const CURRENT_TIME: &str = "current_time";
 const MEMORY_LIST: &str = "memory_list";
@@ -15,7 +15,7 @@ const RUN_SUBTASK: &str = "run_subtask";
 /// The pace of counting: slow enough to press stop.
 const NUMBER_MS: u64 = 250;
 
-/// What of a question or a result is quoted.
+/// The most characters of a quoted question or result.
 const MAX_QUOTE_CHARS: usize = 300;
 
 pub fn answer(scene: &Scene<'_>) -> Answer {
@@ -109,7 +109,7 @@ fn count(last: u64) -> Answer {
     Answer { word_ms: NUMBER_MS, ..Answer::text(format!("{}.", numbers.join(", "))) }
 }
 
-/// Calls that stand for themselves. What is asked together is called together.
+/// Single calls. The demo makes all calls of a question at once.
 fn single_calls(scene: &Scene<'_>) -> Vec<Call> {
     let question = &*scene.question;
     let mut calls = vec![];
@@ -132,7 +132,7 @@ fn single_calls(scene: &Scene<'_>) -> Vec<Call> {
     calls
 }
 
-/// What a result means.
+/// Describes a result in words.
 fn sentence(outcome: &Outcome<'_>) -> String {
     let content = quote(outcome.content);
     if outcome.is_error {

@@ -8,7 +8,7 @@ use wire::model::{ModelChoice, RawValueEq, ToolDefinition};
 const ALL: [&str; 6] =
     ["calculate", "current_time", "memory_list", "memory_read", "memory_write", "run_subtask"];
 
-/// A conversation with the demo model, whose tools answer in their own words.
+/// A conversation with the demo model and fake tools.
 struct Play {
     request: ModelRequest,
 }
@@ -69,7 +69,7 @@ fn calls(question: &str) -> Vec<String> {
     reply.tool_calls.iter().map(|call| format!("{} {}", call.name, call.arguments)).collect()
 }
 
-/// What is said in the end, when every tool answers `result`.
+/// The last reply if every tool returns `result`.
 fn ending(question: &str, result: Result<&str, &str>) -> String {
     let mut play = Play::ask(question, &ALL);
     for _ in 0..4 {
@@ -82,7 +82,7 @@ fn ending(question: &str, result: Result<&str, &str>) -> String {
     panic!("{question:?} comes to no end");
 }
 
-/// Plays a whole tree. Tells each level's calls in order, indented by depth.
+/// Plays a whole tree. Lists each level's calls in order, indented by depth.
 fn tree(question: &str, depth: usize, told: &mut Vec<String>) -> String {
     let tools = if depth < 3 { &ALL[..] } else { &ALL[..5] };
     let mut play = Play::ask(question, tools);
@@ -162,7 +162,7 @@ fn arithmetic_is_calculated() {
 }
 
 #[test]
-fn what_is_an_expression() {
+fn calculations_are_found_in_questions() {
     let table: [(&str, &[&str]); 16] = [
         ("(17 + 3) * 2^10 =", &["(17 + 3) * 2^10"]),
         ("what is 17 x 23", &["17 * 23"]),
@@ -187,7 +187,7 @@ fn what_is_an_expression() {
 }
 
 #[test]
-fn what_is_asked_together_is_called_together() {
+fn one_question_makes_all_its_calls_at_once() {
     let question = "What is 17 * 23, and what time is it?";
     assert_eq!(calls(question), [r#"calculate {"expression":"17 * 23"}"#, "current_time {}"]);
     assert_eq!(ending(question, Ok("7")), "17 * 23 = 7. It is 7.");
@@ -299,7 +299,7 @@ fn only_the_last_question_counts() {
 
 proptest::proptest! {
     #[test]
-    fn nothing_that_is_asked_makes_it_stumble(question in "(research |compare |count to |remember |[0-9]+ ?[*/+-] ?|[(]|x |and |, |ü|\\PC{0,3}){0,12}") {
+    fn every_question_has_a_script(question in "(research |compare |count to |remember |[0-9]+ ?[*/+-] ?|[(]|x |and |, |ü|\\PC{0,3}){0,12}") {
         tree(&question, 0, &mut vec![]);
     }
 }

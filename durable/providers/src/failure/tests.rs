@@ -92,7 +92,7 @@ fn errors_in_the_stream() {
 }
 
 #[test]
-fn no_word_of_the_provider_is_shown() {
+fn errors_repeat_no_text_of_the_provider() {
     let body = br#"{"error":{"message":"key sk-SECRET is wrong","type":"SECRET","code":"SECRET"}}"#;
     for status in 100..=999 {
         let shown = format!("{:?}", Complaint::from_body(body).refused(status));

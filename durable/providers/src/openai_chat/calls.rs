@@ -1,4 +1,4 @@
-//! A reply's tool calls, put together from deltas that come interleaved, in pieces, and in every server's own way.
+//! Assembles a reply's tool calls from deltas. Servers interleave and split the deltas, each in its own way.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -14,7 +14,7 @@ use super::chunk::CallDelta;
 #[derive(Debug, Default)]
 pub struct Calls {
     list: Vec<Call>,
-    /// Where in the list the last delta went, which is where one goes that says nothing about itself.
+    /// The index of the last delta's call. A delta without an id and an index belongs to the same call.
     last: usize,
 }
 
@@ -29,18 +29,18 @@ pub struct Call {
 }
 
 impl Calls {
-    /// Takes a delta in. Returns how many bytes it brought.
+    /// Adds a delta and returns its number of bytes.
     pub fn take(&mut self, delta: CallDelta<'_>) -> Result<usize, ModelError> {
         let function = delta.function.unwrap_or_default();
         let id = delta.id.as_ref().map_or("", |id| id.as_str());
         let name = function.name.as_ref().map_or("", |name| name.as_str());
         let place = self.place(delta.index, id, name);
         let place = match place {
-            Place::At(place) => place,
-            Place::New(_) if self.list.len() >= MAX_CALLS => {
+            Slot::At(place) => place,
+            Slot::New(_) if self.list.len() >= MAX_CALLS => {
                 return Err(too_many_calls());
             }
-            Place::New(index) => {
+            Slot::New(index) => {
                 self.list.push(Call { index, ..Call::default() });
                 self.list.len() - 1
             }
@@ -49,7 +49,7 @@ impl Calls {
         let Some(call) = self.list.get_mut(place) else { return Ok(0) };
         continue_name(&mut call.id, id);
         continue_name(&mut call.name, name);
-        // The string, or the text of what should have been one.
+        // The string, or the JSON text of any other value.
         let arguments = function.arguments.filter(|raw| raw.get() != "null");
         let arguments = arguments.map_or("".into(), |raw| text_of(raw).unwrap_or(raw.get().into()));
         call.arguments.push_str(&arguments);
@@ -60,20 +60,20 @@ impl Calls {
             + call.function_members.take(&function.unknown))
     }
 
-    /// Which call a delta belongs to.
-    fn place(&self, index: Option<u64>, id: &str, name: &str) -> Place {
+    /// Finds the call that a delta belongs to.
+    fn place(&self, index: Option<u64>, id: &str, name: &str) -> Slot {
         let next = self.list.iter().map(|call| call.index.saturating_add(1)).max().unwrap_or(0);
         match index {
-            // The newest of that index: Gemini gives all calls of a reply the index 0, each whole, each with an id.
+            // The newest call of that index: Gemini sends each call of a reply whole, with an id and the index 0.
             Some(index) => match self.list.iter().enumerate().rfind(|(_, call)| call.index == index) {
-                Some((_, call)) if call.is_another(id, name) => Place::New(index),
-                Some((place, _)) => Place::At(place),
-                None => Place::New(index),
+                Some((_, call)) if call.is_another(id, name) => Slot::New(index),
+                Some((place, _)) => Slot::At(place),
+                None => Slot::New(index),
             },
             None => match self.list.iter().position(|call| !id.is_empty() && call.id == id) {
-                Some(place) => Place::At(place),
-                None if self.list.is_empty() || !id.is_empty() || !name.is_empty() => Place::New(next),
-                None => Place::At(self.last),
+                Some(place) => Slot::At(place),
+                None if self.list.is_empty() || !id.is_empty() || !name.is_empty() => Slot::New(next),
+                None => Slot::At(self.last),
             },
         }
     }
@@ -82,15 +82,15 @@ impl Calls {
         self.list.is_empty()
     }
 
-    /// Whether a call has members that [`ToolCall`] cannot hold.
+    /// Whether a call has members that [`ToolCall`] lacks.
     pub fn has_members(&self) -> bool {
         self.list.iter().any(|call| !call.members.is_empty() || !call.function_members.is_empty())
     }
 
-    /// Puts the calls into the model's order and gives an id to each that has none of its own. `first` is the number
-    /// that made-up ids begin with.
+    /// Sorts the calls into the model's order and gives each call without an id a new one. `first` is the first number
+    /// of the made-up ids.
     pub fn complete(mut self, first: usize) -> Vec<Call> {
-        // Stable, so calls of the same index stay in the order in which they came.
+        // The sort is stable, so calls of the same index keep their order of arrival.
         self.list.sort_by_key(|call| call.index);
         name_calls(&mut self.list.iter_mut().map(|call| &mut call.id).collect::<Vec<_>>(), first);
         for call in &mut self.list {
@@ -102,7 +102,7 @@ impl Calls {
     }
 }
 
-enum Place {
+enum Slot {
     At(usize),
     New(u64),
 }
@@ -118,7 +118,7 @@ impl Call {
     }
 }
 
-/// Ids and names come whole, in pieces, or again with every delta.
+/// Servers send ids and names whole, in pieces, or again with every delta.
 fn continue_name(known: &mut String, piece: &str) {
     if !piece.is_empty() && known != piece {
         known.push_str(piece);

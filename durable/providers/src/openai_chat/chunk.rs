@@ -1,5 +1,5 @@
-//! A chunk of the stream as it stands on the wire. Borrows from the read that brought it; what has no meaning here is
-//! kept as raw JSON where it belongs to the message, and skipped elsewhere.
+//! A chunk of the stream. It borrows from the bytes of its read. It keeps unknown members of the message as raw JSON
+//! and skips all other unknown members.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,7 +15,7 @@ pub struct Chunk<'a> {
     /// Absent or empty in chunks that bring usage, filter results or an error only.
     #[serde(borrow, default)]
     pub choices: FirstChoice<'a>,
-    /// Raw, so that a usage of unknown shape costs the usage and not the reply.
+    /// Raw, so that an invalid usage does not fail the reply.
     #[serde(borrow, default)]
     pub usage: Option<&'a RawValue>,
     /// An error in the middle of the stream (llama.cpp, OpenRouter, vLLM …).
@@ -23,7 +23,7 @@ pub struct Chunk<'a> {
     pub error: Option<&'a RawValue>,
 }
 
-/// The choice of index 0; nobody asks for more than one, and some servers send them nevertheless.
+/// The choice of index 0. Requests ask for one choice, but some servers send more.
 #[derive(Debug, Default)]
 pub struct FirstChoice<'a>(pub Option<Box<Choice<'a>>>);
 
@@ -48,7 +48,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for FirstChoice<'a> {
                 Ok(FirstChoice(first))
             }
         }
-        // Any, for null as well as a list.
+        // `any`, because the value may be null.
         deserializer.deserialize_any(ListVisitor)
     }
 }
@@ -65,7 +65,7 @@ pub struct Choice<'a> {
     pub error: Option<&'a RawValue>,
 }
 
-/// The text of a message: a string by the book. Mistral's reasoning models send an array of parts.
+/// The text of a message: a string by the specification. Mistral's reasoning models send an array of parts.
 #[derive(Debug)]
 pub enum Content<'a> {
     Text(Text<'a>),
@@ -105,7 +105,7 @@ pub struct Part<'a> {
     pub kind: Loose<'a>,
     #[serde(borrow, default)]
     pub text: Loose<'a>,
-    /// A content in itself.
+    /// The nested content of a part.
     #[serde(borrow, default)]
     pub thinking: Option<Content<'a>>,
 }
@@ -115,9 +115,9 @@ pub struct Part<'a> {
 pub struct Delta<'a> {
     pub content: Option<Content<'a>>,
     pub refusal: Option<Text<'a>>,
-    /// DeepSeek's name for it; also GLM, Kimi, llama.cpp.
+    /// DeepSeek's name for reasoning; also of GLM, Kimi, llama.cpp.
     pub reasoning_content: Option<Text<'a>>,
-    /// OpenRouter's name for it; also Groq, Ollama, vLLM.
+    /// OpenRouter's name for reasoning; also of Groq, Ollama, vLLM.
     pub reasoning: Option<Text<'a>>,
     pub tool_calls: Few<CallDelta<'a>>,
     pub unknown: Unknown<'a>,
@@ -135,13 +135,13 @@ pub struct CallDelta<'a> {
 #[derive(Debug, Default)]
 pub struct FunctionDelta<'a> {
     pub name: Option<Text<'a>>,
-    /// A string by the book; some servers send the object itself.
+    /// A string by the specification; some servers send the object itself.
     pub arguments: Option<&'a RawValue>,
     pub unknown: Unknown<'a>,
 }
 
-// Dropped is what belongs to the stream and not to the message: Mistral numbers the delta itself; `function_call` is
-// the forerunner of `tool_calls`, which nobody sends who is not asked for it.
+// The dropped members belong to the stream and not to the message: Mistral numbers the delta, and `function_call` is
+// the obsolete form of `tool_calls`.
 object!(Delta, known: {
     "content" => content,
     "refusal" => refusal,
@@ -154,7 +154,7 @@ object!(CallDelta, known: { "index" => index, "id" => id, "function" => function
 
 object!(FunctionDelta, known: { "name" => name, "arguments" => arguments }, dropped: []);
 
-/// What a chunk says of tokens. Counts that are absent or of another type are unknown, never an error.
+/// The token counts of a chunk. An absent or invalid count is unknown, and never an error.
 #[derive(Debug, Deserialize)]
 pub struct UsageCounts {
     #[serde(default)]

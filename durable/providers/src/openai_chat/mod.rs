@@ -1,8 +1,7 @@
-//! OpenAI's Chat Completions, streamed, and all that speak it: OpenAI, Groq, Ollama, vLLM, llama.cpp, OpenRouter,
-//! DeepSeek, Mistral, Gemini's and Workers AI's compatible endpoints.
-//!
-//! The wire has no version, and every server has its own dialect of it. So what is read is read leniently (unknown
-//! members, missing ids, calls without an index), and what is sent is only what all of them accept.
+//! OpenAI's Chat Completions, streamed, for all servers with this API: OpenAI, Groq, Ollama, vLLM, llama.cpp,
+//! OpenRouter, DeepSeek, Mistral, Gemini's and Workers AI's compatible endpoints.
+//! The API has no version, and every server has a dialect. So the codec reads leniently (unknown members, missing ids,
+//! calls without an index), and sends only what all servers accept.
 
 mod calls;
 pub(super) mod chunk;
@@ -26,16 +25,17 @@ use wire::model::{ModelError, ModelRequest};
 
 use super::codec::{EventStream, address, calls_in, headers};
 use super::failure::Complaint;
-use super::{Codec, Decoder, HttpRequest};
+use super::{Codec, Decoder};
+use wire::http::HttpRequest;
 use wire::redact::Secret;
 
 use request::OutputLimit;
 use response::Reply;
 
-/// The wire's name in raw messages.
+/// The name of this API in raw messages.
 const WIRE: &str = "chat";
 
-/// A server that speaks Chat Completions.
+/// A server with the Chat Completions API.
 #[derive(Clone, Debug)]
 pub struct OpenAiChat {
     url: String,
@@ -44,7 +44,7 @@ pub struct OpenAiChat {
 }
 
 impl OpenAiChat {
-    /// `base_url` is what the official clients call so: the part before `/chat/completions`.
+    /// `base_url` means the same as in the official clients: the part before `/chat/completions`.
     pub fn new(base_url: &str, key: Option<Secret>) -> Self {
         OpenAiChat {
             url: address(base_url, "/chat/completions"),
@@ -57,7 +57,7 @@ impl OpenAiChat {
 impl Codec for OpenAiChat {
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ModelError> {
         let headers = headers(self.key.as_ref());
-        Ok(HttpRequest { url: self.url.clone(), headers, body: request::body(request, self.output_limit)? })
+        Ok(HttpRequest::post(self.url.clone(), headers, request::body(request, self.output_limit)?))
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {

@@ -1,4 +1,4 @@
-//! What goes back to the provider that said it.
+//! The members that return to their provider.
 
 use serde_json::json;
 
@@ -35,7 +35,7 @@ fn empty_reasoning_goes_back_beside_calls_only() {
 
 #[test]
 fn signatures_go_back_byte_for_byte() {
-    // Gemini's compatible endpoint: in the call; others put it into the function or the message.
+    // Gemini's compatible endpoint puts the signature into the call; others into the function or the message.
     let stream = concat!(
         r#"data: {"choices":[{"index":0,"delta":{"role":"assistant","unknown":null,"annotations":[],"tool_calls":[{"#,
         r#""index":0,"id":"a","type":"function","function":{"name":"f","arguments":"","signature": "u003d\u003d"},"#,

@@ -14,18 +14,18 @@ use wire::model::{
 
 use super::WIRE;
 
-/// What a server calls the limit of a reply. There is no name that all of them know.
+/// The name of the limit of a reply. Servers differ, so no name works for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputLimit {
-    /// `max_completion_tokens`: the only one that OpenAI's reasoning models take.
+    /// `max_completion_tokens`: the only name that OpenAI's reasoning models accept.
     Completion,
-    /// `max_tokens`: what everybody else knows. Mistral refuses the other, older Ollama and vLLM pass it over, and the
-    /// limit with it.
+    /// `max_tokens`: the name that all other servers know. Mistral refuses the other name, and older versions of Ollama
+    /// and vLLM ignore it.
     Plain,
 }
 
 impl OutputLimit {
-    /// What the server behind this URL calls it.
+    /// The name that the server of this URL knows.
     pub fn of_server(url: &str) -> Self {
         let host = url.split('/').nth(2).unwrap_or_default();
         let host = host.split(':').next().unwrap_or_default().to_ascii_lowercase();
@@ -35,7 +35,7 @@ impl OutputLimit {
     }
 }
 
-/// The body that asks for the next reply, streamed.
+/// The body of a request for a streamed reply.
 pub fn body(request: &ModelRequest, limit: OutputLimit) -> Result<Vec<u8>, ModelError> {
     let choice = &*request.model;
     let tools: Vec<_> = request.tools.iter().map(WireTool::of).collect();
@@ -43,7 +43,7 @@ pub fn body(request: &ModelRequest, limit: OutputLimit) -> Result<Vec<u8>, Model
     let body = Body {
         model: &choice.model,
         messages: messages(request, WIRE),
-        // Servers that know the members may still refuse them without tools, and their defaults are everybody's.
+        // Left out without tools, because some servers refuse these members then. All servers have the same defaults.
         parallel_tool_calls: (!tools.is_empty() && !choice.capabilities.parallel_tool_calls).then_some(false),
         tool_choice: tool_choice(request),
         tools,
@@ -58,14 +58,14 @@ pub fn body(request: &ModelRequest, limit: OutputLimit) -> Result<Vec<u8>, Model
     serde_json::to_vec(&body).map_err(unwritable)
 }
 
-/// The conversation with its system prompt. Raw messages of `wire` go back as they came.
+/// The conversation with its system prompt. Raw messages of `wire` return unchanged.
 pub fn messages<'a>(request: &'a ModelRequest, wire: &str) -> Vec<WireMessage<'a>> {
     let system = (!request.system.is_empty()).then(|| WireMessage::System { content: &request.system });
     let messages = request.messages.iter().map(|message| wire_message(message, &request.model, wire));
     system.into_iter().chain(messages).collect()
 }
 
-/// `tool_choice`, where there is something to say.
+/// `tool_choice`, if it differs from the default.
 pub fn tool_choice(request: &ModelRequest) -> Option<&'static str> {
     match request.tool_choice {
         _ if request.tools.is_empty() => None,
@@ -75,21 +75,21 @@ pub fn tool_choice(request: &ModelRequest) -> Option<&'static str> {
     }
 }
 
-/// `response_format`, where there is a schema and the model knows what to do with it.
+/// `response_format`, if there is a schema and the model supports structured output.
 fn response_format(request: &ModelRequest) -> Option<ResponseFormat<'_>> {
     let schema =
         request.response_schema.as_deref().filter(|_| request.model.capabilities.structured_output)?;
     Some(ResponseFormat { kind: "json_schema", json_schema: NamedSchema { name: SCHEMA_NAME, schema } })
 }
 
-/// The wire wants a name for the schema, and nobody reads it.
+/// The API requires a name for the schema and does not use it.
 const SCHEMA_NAME: &str = "reply";
 
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,
     messages: Vec<WireMessage<'a>>,
-    /// An empty list is refused by OpenAI and others.
+    /// OpenAI and others refuse an empty list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<WireTool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,7 +128,7 @@ struct StreamOptions {
     include_usage: bool,
 }
 
-/// A tool, as Workers AI takes it as well.
+/// A tool. Workers AI uses the same form.
 #[derive(Serialize)]
 pub struct WireTool<'a> {
     #[serde(rename = "type")]
@@ -164,7 +164,7 @@ pub enum WireMessage<'a> {
         content: Option<&'a str>,
         tool_calls: &'a [ToolCall],
     },
-    /// The provider's own words.
+    /// The provider's own message.
     Raw(&'a RawValue),
     Tool {
         call_id: &'a str,
@@ -173,7 +173,7 @@ pub enum WireMessage<'a> {
 }
 
 impl WireMessage<'_> {
-    /// The same with a text, if an empty one, in place of null: Workers AI checks its inputs more strictly.
+    /// Replaces a null content by an empty text, because Workers AI refuses null.
     pub fn with_text(self) -> Self {
         match self {
             WireMessage::Assistant { content: None, tool_calls } => {
@@ -188,7 +188,7 @@ fn wire_message<'a>(message: &'a Message, choice: &ModelChoice, wire: &str) -> W
     match message {
         Message::User { content } => {
             let pieces = pieces(content, choice.capabilities.vision);
-            // Many servers take a string only.
+            // Many servers accept only a string.
             WireMessage::User {
                 content: plain(&pieces).map_or(UserContent::Parts(pieces), UserContent::Text),
             }
@@ -197,7 +197,8 @@ fn wire_message<'a>(message: &'a Message, choice: &ModelChoice, wire: &str) -> W
             if let Some(raw) = raw.as_ref().and_then(|raw| raw.for_model(choice, wire)) {
                 return WireMessage::Raw(raw);
             }
-            // Some servers refuse an empty text beside calls, all take null there, and none takes null alone.
+            // Some servers refuse an empty text beside calls. All accept null there, and none accepts null without
+            // calls.
             let content = (!content.is_empty() || tool_calls.is_empty()).then_some(content.as_str());
             WireMessage::Assistant { content, tool_calls }
         }
@@ -207,7 +208,7 @@ fn wire_message<'a>(message: &'a Message, choice: &ModelChoice, wire: &str) -> W
     }
 }
 
-/// What the user said.
+/// The content of a user's message.
 pub enum UserContent<'a> {
     Text(String),
     Parts(Vec<Piece<'a>>),

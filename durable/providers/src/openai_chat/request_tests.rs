@@ -75,7 +75,7 @@ fn a_conversation_with_calls_and_results() {
 }
 
 #[test]
-fn what_is_not_needed_is_not_sent() {
+fn unneeded_members_are_left_out() {
     let mut request = request("", vec![user("x"), assistant("", &[])]);
     Rc::make_mut(&mut request.model).capabilities.parallel_tool_calls = false;
     let sent = body(&request);
@@ -109,7 +109,7 @@ fn the_limit_of_a_reply_has_the_name_that_the_server_knows() {
 }
 
 #[test]
-fn what_a_model_got_wrong_goes_back_in_a_form_that_apis_accept() {
+fn invalid_calls_are_rewritten_for_the_apis() {
     let (long, cut) = ("n".repeat(70), "n".repeat(64));
     let calls = [
         ("a", "f", "{\"cut"),
@@ -158,7 +158,7 @@ fn a_raw_message_goes_back_byte_for_byte_to_its_own_provider_only() {
 
 // N-168
 #[test]
-fn what_the_deployment_and_the_turn_ask_for() {
+fn options_of_the_deployment_and_the_turn_are_sent() {
     let mut request = with_choice(request("", vec![user("x")]), |choice| {
         choice.options.temperature = Some(0.5);
         choice.options.reasoning_effort = Some("low".into());
@@ -202,7 +202,7 @@ fn images_and_files() {
 }
 
 #[test]
-fn what_comes_back_goes_back() {
+fn results_and_calls_keep_their_ids() {
     // A reply's raw message, with a call that was cut, through a second request.
     let stream = concat!(
         r#"data: {"choices":[{"index":0,"delta":{"reasoning_content":"hm","tool_calls":[{"index":0,"function":{"name":"f","arguments":"{\"x"}}]},"finish_reason":"length"}]}"#,

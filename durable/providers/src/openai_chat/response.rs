@@ -18,7 +18,7 @@ use wire::sse::SseEvent;
 use super::calls::{Call, Calls};
 use super::chunk::{CallDelta, Choice, Chunk, Content, Delta, Part, UsageCounts};
 
-/// What has come of the reply.
+/// A partial reply.
 #[derive(Debug)]
 pub struct Reply {
     choice: Rc<ModelChoice>,
@@ -33,7 +33,7 @@ pub struct Reply {
     usage: Option<Usage>,
 }
 
-/// A `finish_reason`, or the failure that some servers tell in its place.
+/// A `finish_reason`, or a failure that some servers report in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Finish {
     Reason(ReplyFinish),
@@ -67,7 +67,7 @@ impl Reading for Reply {
 }
 
 impl Reply {
-    /// `choice` is what the raw message may go back to; `first_call` numbers the ids that must be made up.
+    /// `choice` is the model that may read the raw message again; `first_call` numbers the made-up ids.
     pub fn new(choice: Rc<ModelChoice>, wire: &'static str, first_call: usize) -> Self {
         Reply {
             choice,
@@ -83,13 +83,13 @@ impl Reply {
         }
     }
 
-    /// Takes a chunk in.
+    /// Adds a chunk.
     pub fn take_chunk(&mut self, chunk: Chunk<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         if let Some(error) = chunk.error {
             return Err(complaint(error.get()));
         }
         if let Some(usage) = chunk.usage.and_then(read_usage) {
-            // The last one counts: some servers send a running total with every chunk.
+            // The last usage counts: some servers send a running total with every chunk.
             self.usage = Some(usage);
         }
         if let Some(choice) = chunk.choices.0 {
@@ -98,7 +98,7 @@ impl Reply {
         self.bounded()
     }
 
-    /// Refuses a reply that has become too large.
+    /// Refuses a reply that exceeds the limit.
     pub fn bounded(&self) -> Result<(), ModelError> {
         if self.bytes > MAX_REPLY_BYTES {
             return Err(too_large());
@@ -119,14 +119,14 @@ impl Reply {
         Ok(())
     }
 
-    /// Takes in why the model stopped.
+    /// Records why the model stopped.
     pub fn take_finish(&mut self, reason: &str) {
         self.finish = Some(finish(reason));
     }
 
     fn take_delta(&mut self, delta: Delta<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         self.bytes += self.members.take(&delta.unknown);
-        // Gateways send the same reasoning under both names; it is told once, and both go back.
+        // Gateways send the same reasoning under both names. The codec emits it once and returns both.
         let mut told = false;
         for (name, piece) in [("reasoning_content", delta.reasoning_content), ("reasoning", delta.reasoning)]
         {
@@ -153,7 +153,7 @@ impl Reply {
         Ok(())
     }
 
-    /// Takes in the parts of a content that have a meaning here: text, and thinking, unless that was told already.
+    /// Adds the known parts of a content: text, and thinking that a member of the delta has not already brought.
     fn take_parts(&mut self, parts: &[&RawValue], told: bool, events: &mut Vec<ModelEvent>) {
         for part in parts.iter().filter_map(|raw| read::<Part<'_>>(raw.get())) {
             match part.kind.as_str() {
@@ -170,13 +170,13 @@ impl Reply {
         }
     }
 
-    /// Takes in a piece of a tool call.
+    /// Adds a piece of a tool call.
     pub fn take_call(&mut self, call: CallDelta<'_>) -> Result<(), ModelError> {
         self.bytes += self.calls.take(call)?;
         Ok(())
     }
 
-    /// Takes in a piece of the text.
+    /// Adds a piece of the text.
     pub fn take_text(&mut self, piece: Text<'_>, events: &mut Vec<ModelEvent>) {
         if !piece.as_str().is_empty() {
             self.bytes += piece.as_str().len();
@@ -185,7 +185,7 @@ impl Reply {
         }
     }
 
-    /// The stream is over, without its `[DONE]`. Not every server says that, but each gives a reason with its last choice.
+    /// Ends a stream without `[DONE]`. Some servers leave `[DONE]` out, but each sends a reason with its last choice.
     pub fn end(self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         match self.finish {
             Some(_) => self.complete(events),
@@ -193,13 +193,13 @@ impl Reply {
         }
     }
 
-    /// The reply is over.
+    /// Completes the reply.
     pub fn complete(mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let has_calls = !self.calls.is_empty();
         let finish = match self.finish {
-            // [DONE] without a reason: it is the terminator, and a reason can be told from the reply.
+            // `[DONE]` without a reason: `[DONE]` ends the reply, and the reply implies the reason.
             None | Some(Finish::Reason(ReplyFinish::Stop | ReplyFinish::ToolCalls)) => match has_calls {
-                // Ollama, Gemini and others say `stop` after tool calls.
+                // Ollama, Gemini and others send `stop` after tool calls.
                 true => ReplyFinish::ToolCalls,
                 false => ReplyFinish::Stop,
             },
@@ -207,7 +207,8 @@ impl Reply {
             Some(Finish::Failure) => return Err(Complaint::default().in_stream()),
         };
         if !has_calls {
-            // Beside calls an empty one goes back: DeepSeek refuses a call that comes back without its reasoning.
+            // Beside calls the codec returns even empty reasoning, because DeepSeek refuses a call without its
+            // reasoning.
             self.members.drop_if_empty("reasoning_content");
             self.members.drop_if_empty("reasoning");
         }
@@ -228,7 +229,7 @@ impl Reply {
     }
 }
 
-/// The text of a part that is thinking.
+/// The text of a thinking part.
 fn thought(thinking: &Content<'_>) -> String {
     match thinking {
         Content::Text(text) => text.as_str().to_owned(),
@@ -247,14 +248,14 @@ fn finish(reason: &str) -> Finish {
         "tool_calls" | "function_call" => Finish::Reason(ReplyFinish::ToolCalls),
         // `sensitive` is GLM's.
         "content_filter" | "safety" | "sensitive" => Finish::Reason(ReplyFinish::ContentFilter),
-        // OpenRouter, GLM, DeepSeek: what came is not the answer.
+        // OpenRouter, GLM, DeepSeek: the reply failed.
         "error" | "network_error" | "insufficient_system_resource" => Finish::Failure,
-        // `stop`, `eos`, `end_turn` and whatever else a server calls it: the model stopped.
+        // `stop`, `eos`, `end_turn` and unknown reasons: the model stopped.
         _ => Finish::Reason(ReplyFinish::Stop),
     }
 }
 
-/// The error that the JSON of a complaint is.
+/// The error for the JSON of a complaint.
 pub fn complaint(json: &str) -> ModelError {
     serde_json::from_str::<Value>(json)
         .map(|value| Complaint::from_json(&value))
@@ -273,7 +274,7 @@ fn read_usage(raw: &RawValue) -> Option<Usage> {
     })
 }
 
-/// The message as the provider would send it whole.
+/// The message in the form of an unstreamed reply.
 fn raw_message(text: &str, members: &Members, calls: &[Call]) -> Result<RawValueEq, ModelError> {
     struct Whole<'a>(&'a str, &'a Members, &'a [Call]);
     impl Serialize for Whole<'_> {

@@ -1,4 +1,4 @@
-//! Streams written after the wire's documentation, each decoded in every way in which it can arrive.
+//! Streams written by the API's documentation, each decoded in many splits.
 
 use serde_json::{Value, json};
 
@@ -103,7 +103,7 @@ fn content_in_parts_is_text_and_thinking() {
     ]));
     assert_eq!(events, [thought("Let"), thought(" me \"see\"\n…"), text("It"), text(" is"), text(" 4.")]);
     assert_eq!((&*parts.text, parts.finish, &parts.raw), ("It is 4.", ReplyFinish::Stop, &None));
-    // A thought as a string, and what has no meaning here.
+    // A thought as a string, and unknown parts.
     let (events, odd) = reply(&done(&[
         delta(
             json!({"content": [thinking(json!("hm")), {"type": "reference", "reference_ids": [1]}, 7, null, "x", {}]}),
@@ -116,11 +116,11 @@ fn content_in_parts_is_text_and_thinking() {
         finish("stop"),
     ]));
     assert_eq!((events, &*odd.text), (vec![thought("hm"), text("ok")], "ok"));
-    // Thinking in two forms at once is told once.
+    // Thinking in two forms appears once.
     let twice =
         delta(json!({"reasoning_content": "hm", "content": [thinking(json!([said("hm")])), said("ok")]}));
     assert_eq!(reply(&done(&[twice, finish("stop")])).0, [thought("hm"), text("ok")]);
-    // Beside calls as well.
+    // The same with calls.
     let planned = delta(json!({"content": [thinking(json!([said("call it")]))]}));
     let (events, called) = reply(&done(&[planned, call(0, "a", "f", "{}"), finish("tool_calls")]));
     assert_eq!((events, called.tool_calls.len()), (vec![thought("call it")], 1));
@@ -235,7 +235,7 @@ fn ids_and_names_in_pieces_repeated_or_missing() {
 }
 
 #[test]
-fn made_up_ids_are_used_by_nobody_else() {
+fn made_up_ids_are_unique() {
     let stream =
         done(&[call(0, "", "f", "{}"), call(1, "call_7", "f", "{}"), call(2, "", "f", "{}"), finish("stop")]);
     let mut decoder = numbered_from(7);
@@ -274,7 +274,7 @@ fn only_the_first_choice_counts() {
 }
 
 #[test]
-fn what_is_no_choice_is_passed_over() {
+fn chunks_without_a_choice_are_skipped() {
     let mut stream = b": OPENROUTER PROCESSING\n\nretry: 1\nid: 5\nevent: ping\ndata:\n\n".to_vec();
     stream.extend(done(&[
         json!({"choices": [], "prompt_filter_results": [{"prompt_index": 0}]}),
@@ -307,7 +307,7 @@ fn a_stream_is_complete_with_its_terminator_only() {
 }
 
 #[test]
-fn the_reply_is_told_at_done_not_at_the_end_of_the_body() {
+fn done_completes_the_reply_before_the_body_ends() {
     let mut decoder = fresh();
     let mut events = vec![];
     decoder.feed(&done(&[delta(json!({"content": "x"})), finish("stop")]), &mut events).unwrap();

@@ -1,4 +1,4 @@
-//! Streams that nobody wrote, in any split.
+//! Random streams, in any split.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::response_tests::{decode, delta, done, finish, fresh};
 use crate::testing::split_anywhere;
 
-/// Chunks that are likely to mean something, in any order.
+/// Plausible chunks, in any order.
 fn chunk() -> impl Strategy<Value = Value> {
     let word = prop_oneof![Just(""), Just("a"), Just("{\"x\":"), Just("1}"), Just("ü🌍"), Just("\"\\")];
     let index = prop_oneof![Just(json!(0)), Just(json!(1)), Just(json!(null)), Just(json!(99))];

@@ -28,7 +28,7 @@ fn check(stream: &[u8], expect: &Value) {
     };
     assert_eq!(end, Ok(()));
     assert_eq!(expect.get("sdk_raised"), None);
-    // A refusal is text here, and a reason to finish.
+    // This codec treats a refusal as text and as a reason to finish.
     let refusal = choice["refusal"].as_str().unwrap();
     assert_eq!([choice["text"].as_str().unwrap(), refusal].concat(), reply.text);
     let reason = match refusal {

@@ -1,19 +1,19 @@
-//! An event of the stream as it stands on the wire. Of most events only the type and a delta are built.
+//! An event of the stream. The codec reads only the type and the delta of most events.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::json::Loose;
 
-/// Any event. Which members it has depends on its type; those that are not named here say nothing new.
+/// Any event. Its members depend on its type. The codec needs only these.
 #[derive(Debug, Deserialize)]
 pub struct Event<'a> {
     #[serde(borrow, default, rename = "type")]
     pub kind: Loose<'a>,
-    /// Which item of the output it is about.
+    /// The index of its item in the output.
     #[serde(default)]
     pub output_index: Option<u64>,
-    /// The same by name, for servers that do not number items.
+    /// The id of its item, for servers without indices.
     #[serde(borrow, default)]
     pub item_id: Loose<'a>,
     #[serde(default)]
@@ -35,7 +35,7 @@ pub struct Response<'a> {
     pub error: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub incomplete_details: Option<Incomplete<'a>>,
-    /// Raw, so that a usage of unknown shape costs the usage and not the reply.
+    /// Raw, so that an invalid usage does not fail the reply.
     #[serde(borrow, default)]
     pub usage: Option<&'a RawValue>,
 }
@@ -46,7 +46,7 @@ pub struct Incomplete<'a> {
     pub reason: Loose<'a>,
 }
 
-/// An item of the output: a message, a call, reasoning, or what nobody here knows.
+/// An item of the output: a message, a call, reasoning, or an unknown item.
 #[derive(Debug, Default, Deserialize)]
 pub struct WireItem<'a> {
     #[serde(borrow, default, rename = "type")]
@@ -61,7 +61,7 @@ pub struct WireItem<'a> {
     pub arguments: Loose<'a>,
     #[serde(borrow, default)]
     pub encrypted_content: Loose<'a>,
-    /// Of a message, and of reasoning that is not hidden.
+    /// For messages and for visible reasoning.
     #[serde(borrow, default)]
     pub content: Option<Vec<WirePart<'a>>>,
     #[serde(borrow, default)]
@@ -76,7 +76,7 @@ pub struct WirePart<'a> {
     pub refusal: Loose<'a>,
 }
 
-/// Counts that are absent or of another type are unknown, never an error.
+/// An absent or invalid count is unknown, and never an error.
 #[derive(Debug, Deserialize)]
 pub struct UsageCounts {
     #[serde(default)]

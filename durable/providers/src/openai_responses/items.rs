@@ -1,4 +1,4 @@
-//! The items of a reply's output, and the form in which they go back.
+//! The items of a reply's output, and their form in the next request.
 
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -11,7 +11,7 @@ use wire::model::{ModelError, RawValueEq, ToolCall};
 use super::event::WireItem;
 use super::request::InputItem;
 
-/// Items of one reply: more than its calls, and the reasoning and messages between them, ever make.
+/// The most items of a reply: enough for all its calls with reasoning and messages between them.
 const MAX_ITEMS: usize = 4 * MAX_CALLS;
 
 #[derive(Debug, Default)]
@@ -21,23 +21,23 @@ pub struct Items(Vec<Item>);
 pub struct Item {
     index: u64,
     id: String,
-    pub kind: Kind,
-    /// Something of it was told by deltas, so its end tells it no more.
+    pub kind: OutputKind,
+    /// Deltas have brought some of its text, so its end repeats it.
     pub told: bool,
-    /// The item as it came when it was complete.
+    /// The raw JSON of the complete item.
     raw: Option<Box<RawValue>>,
 }
 
 #[derive(Debug, Default)]
-pub enum Kind {
+pub enum OutputKind {
     Message,
     Reasoning {
-        /// Whether the provider can read it when it comes back: without its encrypted text it would look the item up,
-        /// and it keeps none.
+        /// Whether the provider can read the item again. Without its encrypted text the provider would look for a
+        /// stored item, and it stores none.
         readable: bool,
     },
     Call(ToolCall),
-    /// What nobody here knows: a search of the provider's own …
+    /// An unknown item, such as a search of the provider's own …
     #[default]
     Other,
 }
@@ -47,12 +47,12 @@ impl Items {
         self.0.is_empty()
     }
 
-    /// The number of an item that is still to come.
+    /// The next free index.
     pub fn next(&self) -> u64 {
         self.0.iter().map(|item| item.index.saturating_add(1)).max().unwrap_or(0)
     }
 
-    /// The item of this number, else of this id, else the last one that began; a new one where there is none.
+    /// Finds the item by index, then by id, then the last one; creates a new item if there is none.
     pub fn at(&mut self, index: Option<u64>, id: &str) -> Result<&mut Item, ModelError> {
         let place = match index {
             Some(index) => self.0.iter().rposition(|item| item.index == index),
@@ -73,10 +73,10 @@ impl Items {
         self.0.get_mut(place).ok_or_else(|| protocol("The model provider's reply has no such part."))
     }
 
-    /// The calls in the model's order, and the output as it goes back, if all of it can. `first` numbers the ids that
-    /// must be made up.
+    /// The calls in the model's order, and the output for the next request if all of it can return. `first` numbers the
+    /// made-up ids.
     pub fn complete(mut self, first: usize) -> Result<(Vec<ToolCall>, Option<RawValueEq>), ModelError> {
-        // Stable: without numbers, items stay in the order in which they came.
+        // The sort is stable: items without an index keep their order of arrival.
         self.0.sort_by_key(|item| item.index);
         let came: Vec<Option<ToolCall>> = self.0.iter().map(|item| item.call().cloned()).collect();
         let mut ids: Vec<&mut String> = self.0.iter_mut().filter_map(Item::call_id).collect();
@@ -84,11 +84,11 @@ impl Items {
             return Err(too_many_calls());
         }
         name_calls(&mut ids, first);
-        // A message that was cut has no form to go back in; its text has.
+        // A cut message cannot return, but its text can.
         let whole = self.0.iter().all(|item| item.raw.is_some() || item.call().is_some());
         let mut written: Vec<Written<'_>> =
             self.0.iter().zip(&came).filter_map(|(item, came)| item.written(came.as_ref())).collect();
-        // OpenAI refuses reasoning that nothing follows.
+        // OpenAI refuses reasoning at the end of the output.
         while written.last().is_some_and(|last| last.is_reasoning) {
             written.pop();
         }
@@ -112,30 +112,29 @@ impl Item {
         self.index
     }
 
-    /// Takes what the wire says of the item at its beginning, or, with `done`, at its end. Returns how many bytes of it
-    /// are kept.
+    /// Reads the item at its beginning or, with `done`, at its end. Returns the number of bytes that it keeps.
     pub fn take(&mut self, item: &WireItem<'_>, raw: &RawValue, done: bool) -> usize {
         let known = match std::mem::take(&mut self.kind) {
-            Kind::Call(call) => call,
+            OutputKind::Call(call) => call,
             _ => ToolCall { call_id: String::new(), name: String::new(), arguments: String::new() },
         };
         self.kind = match item.kind.as_str() {
-            "message" => Kind::Message,
+            "message" => OutputKind::Message,
             "reasoning" => {
                 let readable = !item.encrypted_content.as_str().is_empty()
                     || item.content.as_ref().is_some_and(|content| !content.is_empty());
-                Kind::Reasoning { readable }
+                OutputKind::Reasoning { readable }
             }
             "function_call" => {
-                // At the end all is said again, and that is what counts.
+                // The end repeats all values, and these are final.
                 let newer = |new: &str, old: String| if new.is_empty() { old } else { new.to_owned() };
-                Kind::Call(ToolCall {
+                OutputKind::Call(ToolCall {
                     call_id: newer(item.call_id.as_str(), known.call_id),
                     name: newer(item.name.as_str(), known.name),
                     arguments: newer(item.arguments.as_str(), known.arguments),
                 })
             }
-            _ => Kind::Other,
+            _ => OutputKind::Other,
         };
         if self.id.is_empty() {
             item.id.as_str().clone_into(&mut self.id);
@@ -149,27 +148,27 @@ impl Item {
 
     fn call(&self) -> Option<&ToolCall> {
         match &self.kind {
-            Kind::Call(call) => Some(call),
-            Kind::Message | Kind::Reasoning { .. } | Kind::Other => None,
+            OutputKind::Call(call) => Some(call),
+            OutputKind::Message | OutputKind::Reasoning { .. } | OutputKind::Other => None,
         }
     }
 
     fn call_id(&mut self) -> Option<&mut String> {
         match &mut self.kind {
-            Kind::Call(call) => Some(&mut call.call_id),
-            Kind::Message | Kind::Reasoning { .. } | Kind::Other => None,
+            OutputKind::Call(call) => Some(&mut call.call_id),
+            OutputKind::Message | OutputKind::Reasoning { .. } | OutputKind::Other => None,
         }
     }
 
-    /// The item as it goes back; `came` is the call as the provider wrote it.
+    /// The item in the next request. `came` is the call as the provider wrote it.
     fn written(&self, came: Option<&ToolCall>) -> Option<Written<'_>> {
-        let is_reasoning = matches!(self.kind, Kind::Reasoning { .. });
+        let is_reasoning = matches!(self.kind, OutputKind::Reasoning { .. });
         let own = |call| Written { is_reasoning: false, form: Form::Ours(InputItem::Call(call)) };
         match (&self.kind, &self.raw) {
-            (Kind::Reasoning { readable: false }, _) => None,
-            // What was cut, has no id, or is not what the API takes is told in our words.
-            (Kind::Call(call), None) => Some(own(call)),
-            (Kind::Call(call), Some(_)) if !acceptable::is_call(call) || came != Some(call) => {
+            (OutputKind::Reasoning { readable: false }, _) => None,
+            // The codec rewrites a call that is cut, lacks an id or is invalid for the API.
+            (OutputKind::Call(call), None) => Some(own(call)),
+            (OutputKind::Call(call), Some(_)) if !acceptable::is_call(call) || came != Some(call) => {
                 Some(own(call))
             }
             (_, raw) => raw.as_deref().map(|raw| Written { is_reasoning, form: Form::Theirs(raw) }),

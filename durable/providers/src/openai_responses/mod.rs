@@ -1,7 +1,6 @@
 //! OpenAI's Responses, streamed: OpenAI itself, OpenRouter, Azure, llama.cpp, vLLM.
-//!
-//! Nothing is kept at the provider (`store: false`): the whole conversation goes with each request. What the model made
-//! beside text and calls (reasoning, which is encrypted for us, and items that nobody here knows) goes back as it came.
+//! The provider stores nothing (`store: false`), so each request has the whole conversation. The codec returns all
+//! further output (encrypted reasoning, unknown items) unchanged.
 
 mod event;
 mod items;
@@ -23,15 +22,16 @@ use wire::model::{ModelError, ModelRequest};
 
 use super::codec::{EventStream, address, calls_in, headers};
 use super::failure::Complaint;
-use super::{Codec, Decoder, HttpRequest};
+use super::{Codec, Decoder};
+use wire::http::HttpRequest;
 use wire::redact::Secret;
 
 use response::Reply;
 
-/// The wire's name in raw messages.
+/// The name of this API in raw messages.
 const WIRE: &str = "responses";
 
-/// A server that speaks Responses.
+/// A server with the Responses API.
 #[derive(Clone, Debug)]
 pub struct OpenAiResponses {
     url: String,
@@ -39,7 +39,7 @@ pub struct OpenAiResponses {
 }
 
 impl OpenAiResponses {
-    /// `base_url` is what the official clients call so: the part before `/responses`.
+    /// `base_url` means the same as in the official clients: the part before `/responses`.
     pub fn new(base_url: &str, key: Option<Secret>) -> Self {
         OpenAiResponses { url: address(base_url, "/responses"), key }
     }
@@ -48,7 +48,7 @@ impl OpenAiResponses {
 impl Codec for OpenAiResponses {
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ModelError> {
         let headers = headers(self.key.as_ref());
-        Ok(HttpRequest { url: self.url.clone(), headers, body: request::body(request)? })
+        Ok(HttpRequest::post(self.url.clone(), headers, request::body(request)?))
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {

@@ -14,10 +14,10 @@ use wire::model::{
 
 use super::WIRE;
 
-/// The wire wants a name for the schema, and nobody reads it.
+/// The API requires a name for the schema and does not use it.
 const SCHEMA_NAME: &str = "reply";
 
-/// The body that asks for the next reply, streamed.
+/// The body of a request for a streamed reply.
 pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ModelError> {
     let choice = &*request.model;
     let tools: Vec<_> = request.tools.iter().map(Tool::of).collect();
@@ -89,7 +89,7 @@ struct Format<'a> {
     kind: &'static str,
     name: &'static str,
     schema: &'a RawValueEq,
-    /// Strict schemas must name every property as required, which ours need not.
+    /// False, because a strict schema must require every property.
     strict: bool,
 }
 
@@ -100,7 +100,7 @@ struct Tool<'a> {
     name: &'a str,
     description: &'a str,
     parameters: &'a RawValueEq,
-    /// As with formats; it is true where nothing is said.
+    /// False for the same reason; the API's default is true.
     strict: bool,
 }
 
@@ -118,7 +118,7 @@ impl<'a> Tool<'a> {
 
 /// An item of the conversation.
 pub enum InputItem<'a> {
-    /// The provider's own.
+    /// The provider's own item.
     Raw(&'a RawValue),
     User(Vec<Piece<'a>>),
     Assistant(&'a str),

@@ -70,7 +70,7 @@ fn a_conversation_with_calls_and_results() {
 }
 
 #[test]
-fn what_the_deployment_and_the_turn_ask_for() {
+fn options_of_the_deployment_and_the_turn_are_sent() {
     let mut request = with_choice(request(vec![user("x")]), |choice| {
         choice.options.temperature = Some(0.5);
         choice.options.reasoning_effort = Some("low".into());
@@ -117,7 +117,7 @@ fn images_and_files() {
 
 // N-171
 #[test]
-fn items_go_back_byte_for_byte_to_where_they_came_from() {
+fn items_return_byte_for_byte_to_their_model() {
     let items = r#"[{"type":"reasoning", "encrypted_content":"\u0041\/"},{"id":"fc_1","type":"function_call","call_id":"a","name":"f","arguments":"{}"}]"#;
     let message = |change: &dyn Fn(&mut RawMessage)| {
         let mut raw = RawMessage::of(&choice(), WIRE, raw_json(items));

@@ -13,16 +13,16 @@ use wire::sse::SseEvent;
 
 use super::WIRE;
 use super::event::{Event, Response, UsageCounts, WireItem, WirePart};
-use super::items::{Items, Kind};
+use super::items::{Items, OutputKind};
 
-/// What has come of the reply.
+/// A partial reply.
 #[derive(Debug)]
 pub struct Reply {
     choice: Rc<ModelChoice>,
     first_call: usize,
     bytes: usize,
     text: String,
-    /// The message that the last text belonged to.
+    /// The message of the last text.
     message: Option<u64>,
     refused: bool,
     items: Items,
@@ -41,11 +41,11 @@ impl Reading for Reply {
     }
 }
 
-/// How a response ended, with what its last event says of it.
+/// The end of a response, with the data of its last event.
 type Ended<'a> = Option<(ReplyFinish, Response<'a>)>;
 
 impl Reply {
-    /// `choice` is what the raw message may go back to; `first_call` numbers the ids that must be made up.
+    /// `choice` is the model that may read the raw message again; `first_call` numbers the made-up ids.
     pub fn new(choice: Rc<ModelChoice>, first_call: usize) -> Self {
         Reply {
             choice,
@@ -65,7 +65,7 @@ impl Reply {
         }
         let event: Event<'a> = json::read(data)
             .ok_or_else(|| protocol("The model provider sent an event that cannot be read."))?;
-        // OpenRouter names the type in the data only, and nobody in the event's name only; both are read.
+        // OpenRouter names the type only in the data. The codec reads both the data and the event's name.
         let kind = if event.kind.as_str().is_empty() { sse.event } else { event.kind.as_str() };
         match kind {
             "response.output_text.delta" => {
@@ -81,13 +81,13 @@ impl Reply {
                 self.open(&event)?;
                 self.tell_reasoning(event.delta.as_str(), events);
             }
-            // A summary comes in parts, each a paragraph with a heading.
+            // A summary has several parts. Each is a paragraph with a heading.
             "response.reasoning_summary_part.added" if event.summary_index.is_some_and(|index| index > 0) => {
                 self.tell_reasoning("\n\n", events);
             }
             "response.function_call_arguments.delta" => {
                 let item = self.items.at(event.output_index, event.item_id.as_str())?;
-                if let Kind::Call(call) = &mut item.kind {
+                if let OutputKind::Call(call) = &mut item.kind {
                     call.arguments.push_str(event.delta.as_str());
                     self.bytes += event.delta.as_str().len();
                 }
@@ -100,7 +100,7 @@ impl Reply {
             "response.incomplete" => {
                 let finish = |reason: &str| match reason {
                     "content_filter" => ReplyFinish::ContentFilter,
-                    // `max_output_tokens`, and whatever else leaves a reply without its end.
+                    // `max_output_tokens` and other reasons for an incomplete reply.
                     _ => ReplyFinish::Length,
                 };
                 return self.end(event.response, finish, events).map(Some);
@@ -117,7 +117,7 @@ impl Reply {
         Ok(None)
     }
 
-    /// The number of the item that a delta belongs to, which has been told of now.
+    /// The index of a delta's item. Marks the item as told.
     fn open(&mut self, event: &Event<'_>) -> Result<u64, ModelError> {
         let item = self.items.at(event.output_index, event.item_id.as_str())?;
         item.told |= !event.delta.as_str().is_empty();
@@ -128,7 +128,7 @@ impl Reply {
         if piece.is_empty() {
             return;
         }
-        // Two messages of one reply (a comment, then the answer) are two paragraphs.
+        // The codec puts a blank line between two messages of a reply (a comment, then the answer).
         let apart = self.message.is_some_and(|last| last != item);
         self.message = Some(item);
         for piece in apart.then_some("\n\n").into_iter().chain([piece]) {
@@ -145,7 +145,8 @@ impl Reply {
         }
     }
 
-    /// An item that begins or is complete. What no delta told of it is told now: not every server really streams.
+    /// Reads an item that begins or is complete. Emits the text that no delta brought, because some servers do not
+    /// really stream.
     fn take_item(
         &mut self,
         index: Option<u64>,
@@ -156,7 +157,7 @@ impl Reply {
         let Some(raw) = raw else { return Ok(()) };
         let wire: WireItem<'_> = json::read(raw.get())
             .ok_or_else(|| protocol("The model provider sent an item that cannot be read."))?;
-        // Without a number only its id tells whether it has begun.
+        // An item without an index is known by its id.
         let index = match (index, wire.id.as_str()) {
             (None, "") => Some(self.items.next()),
             (index, _) => index,
@@ -168,26 +169,26 @@ impl Reply {
         }
         let index = item.index();
         match item.kind {
-            Kind::Message => {
+            OutputKind::Message => {
                 for part in wire.content.iter().flatten() {
                     self.refused |= !part.refusal.as_str().is_empty();
                     self.tell_text(index, part.text.as_str(), events);
                     self.tell_text(index, part.refusal.as_str(), events);
                 }
             }
-            Kind::Reasoning { .. } => {
+            OutputKind::Reasoning { .. } => {
                 let parts = |list: &Option<Vec<WirePart<'_>>>| -> Vec<String> {
                     list.iter().flatten().map(|part| part.text.as_str().to_owned()).collect()
                 };
                 let told = [parts(&wire.summary), parts(&wire.content)].concat().join("\n\n");
                 self.tell_reasoning(&told, events);
             }
-            Kind::Call(_) | Kind::Other => {}
+            OutputKind::Call(_) | OutputKind::Other => {}
         }
         Ok(())
     }
 
-    /// The response's last event.
+    /// Reads the response's last event.
     fn end<'a>(
         &mut self,
         response: Option<&'a RawValue>,
@@ -200,7 +201,7 @@ impl Reply {
             return Err(complaint(error.get()));
         }
         if self.items.is_empty() {
-            // A server that tells nothing before the end.
+            // Some servers send all output with this event.
             for (index, item) in (0..).zip(response.output.iter().flatten()) {
                 self.take_item(Some(index), Some(item), true, events)?;
             }

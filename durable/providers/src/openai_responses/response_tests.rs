@@ -1,4 +1,4 @@
-//! Streams written after the wire's documentation, each decoded in every way in which it can arrive.
+//! Streams written by the API's documentation, each decoded in many splits.
 
 use std::rc::Rc;
 
@@ -69,7 +69,7 @@ fn failure(stream: &[u8]) -> (Vec<ModelEvent>, ModelErrorKind) {
     (events, error.kind)
 }
 
-/// The items that go back, as their types.
+/// The types of the returned items.
 fn kinds(reply: &ModelReply) -> Vec<String> {
     raw_of(reply).as_array().unwrap().iter().map(|item| item["type"].as_str().unwrap().to_owned()).collect()
 }
@@ -85,7 +85,7 @@ fn text_with_usage() {
         json!({"type": "response.output_text.done", "output_index": 0, "text": "Grüß dich 🌍\n"}),
         done(0, message("Grüß dich 🌍\n")),
     ]);
-    assert_eq!(events, [text("Grüß"), text(" dich 🌍\n")], "what is said again at the end is told once");
+    assert_eq!(events, [text("Grüß"), text(" dich 🌍\n")], "text that the end repeats appears once");
     assert_eq!((reply.text.as_str(), reply.finish), ("Grüß dich 🌍\n", ReplyFinish::Stop));
     assert_eq!(
         reply.usage,
@@ -153,7 +153,7 @@ fn a_call_that_was_cut() {
 }
 
 #[test]
-fn ids_that_are_missing_or_used_twice() {
+fn missing_and_duplicate_ids_are_replaced() {
     let (_, reply) = reply(&[
         done(0, call("fc_1", "", "f", "{}")),
         done(1, call("fc_2", "a", "f", "{}")),
@@ -187,7 +187,7 @@ fn reasoning_is_told_and_goes_back_encrypted() {
 }
 
 #[test]
-fn reasoning_that_the_provider_could_not_read_again_stays_here() {
+fn unencrypted_reasoning_is_not_returned() {
     let answer = done(1, message("x"));
     for (item, expected) in [
         (thought(json!("gAAA")), vec!["reasoning", "message"]),
@@ -199,14 +199,14 @@ fn reasoning_that_the_provider_could_not_read_again_stays_here() {
     ] {
         assert_eq!(kinds(&reply(&[done(0, item), answer.clone()]).1), expected);
     }
-    // OpenAI refuses reasoning that nothing follows.
+    // OpenAI refuses reasoning at the end of the output.
     let (events, alone) = reply(&[done(0, thought(json!("gAAA")))]);
     assert_eq!((events, alone.raw), (vec![], None));
 }
 
 // N-171
 #[test]
-fn phases_and_items_that_nobody_knows_go_back() {
+fn unknown_phases_and_items_are_returned() {
     let mut comment = message("I'll look.");
     comment["phase"] = json!("commentary");
     let search =
@@ -278,7 +278,7 @@ fn servers_that_tell_all_at_once() {
 }
 
 #[test]
-fn items_that_are_named_and_not_numbered() {
+fn items_without_indices_are_found_by_id() {
     let strip = |mut event: Value, id: &str| {
         event.as_object_mut().unwrap().remove("output_index");
         if event.get("item").is_none() {

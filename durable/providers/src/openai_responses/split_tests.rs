@@ -1,4 +1,4 @@
-//! Streams that nobody wrote, in any split.
+//! Random streams, in any split.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::response_tests::{added, call, delta, done, fresh, message, thought, whole};
 use crate::testing::{decode, split_anywhere};
 
-/// Events that are likely to mean something, in any order.
+/// Plausible events, in any order.
 fn event() -> impl Strategy<Value = Value> {
     let word = prop_oneof![Just(""), Just("a"), Just("{\"x\":"), Just("1}"), Just("ü🌍"), Just("\"\\")];
     let index = 0..3_u64;

@@ -34,7 +34,7 @@ fn check(name: &str, events: &[ModelEvent], reply: &ModelReply, expect: &Value) 
     assert_eq!(text, reply.text);
     let refused = expect["events"].get("response.refusal.delta").is_some();
     match refused {
-        // The SDK's text leaves refusals out. A refusal is text here, and a reason to finish.
+        // The SDK's text leaves refusals out. This codec treats a refusal as text and as a reason to finish.
         true => {
             assert_eq!((text.as_str(), &expect["text"]), ("I'm sorry, I can't assist with that.", &json!("")))
         }
@@ -57,7 +57,7 @@ fn check(name: &str, events: &[ModelEvent], reply: &ModelReply, expect: &Value) 
     let usage = reply.usage.unwrap();
     assert_eq!(expect["usage"]["input_tokens"], usage.input_tokens);
     assert_eq!(expect["usage"]["output_tokens"], usage.output_tokens);
-    // Every item goes back, but for reasoning that nothing follows, and reasoning without its encrypted text.
+    // Every item returns, except reasoning at the end of the output and reasoning without its encrypted text.
     let kinds = match &reply.raw {
         Some(_) => raw_of(reply).as_array().unwrap().iter().map(|item| item["type"].clone()).collect(),
         None => vec![],

@@ -12,7 +12,7 @@ fn now<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
 }
 
 #[test]
-fn no_more_than_allowed_and_each_comes_back() {
+fn permits_are_limited_and_returned() {
     let permits = Permits::new(2);
     let acquire = || permits.acquire().boxed_local();
     let first = now(&mut acquire()).unwrap();
@@ -24,7 +24,7 @@ fn no_more_than_allowed_and_each_comes_back() {
 }
 
 #[test]
-fn who_gives_up_waiting_takes_no_turn_away() {
+fn an_abandoned_wait_leaves_its_permit_to_others() {
     let permits = Permits::new(1);
     let held = now(&mut permits.acquire().boxed_local()).unwrap();
     let mut gone = permits.acquire().boxed_local();
@@ -36,7 +36,7 @@ fn who_gives_up_waiting_takes_no_turn_away() {
 }
 
 #[test]
-fn everybody_who_waits_is_woken() {
+fn a_returned_permit_wakes_all_waiting_tasks() {
     let permits = Permits::new(1);
     let held = now(&mut permits.acquire().boxed_local()).unwrap();
     let (waker, count) = futures_test_waker();

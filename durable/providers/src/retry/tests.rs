@@ -9,7 +9,7 @@ fn hints(retry_after: &str, retry_after_ms: &str) -> RetryHints {
 }
 
 #[test]
-fn what_the_headers_ask_for() {
+fn retry_headers_are_read() {
     let table = [
         ("", "", None),
         ("7", "", Some(7_000)),
@@ -48,7 +48,7 @@ fn waits_double_with_jitter_and_end() {
 }
 
 #[test]
-fn what_a_provider_asks_for_is_the_least_and_has_a_limit() {
+fn a_providers_wait_is_the_least_and_has_a_limit() {
     let (last, many) = (Persistence::LAST, Persistence::ONE_OF_MANY);
     assert_eq!(last.wait_ms(1, Some(0), 0.0), Some(0));
     assert_eq!(last.wait_ms(3, Some(60_000), 0.0), Some(60_000));

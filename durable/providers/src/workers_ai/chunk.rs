@@ -1,4 +1,4 @@
-//! A chunk of the stream: the binding's own form and OpenAI's, in one.
+//! A chunk of the stream, in the binding's own format or in OpenAI's.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -16,10 +16,10 @@ pub struct AiChunk<'a> {
     usage: Option<&'a RawValue>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
-    /// A list of them, as Cloudflare's API tells them.
+    /// Errors as a list, the format of Cloudflare's API.
     #[serde(borrow, default)]
     errors: Option<Vec<&'a RawValue>>,
-    /// Text, but a token that looks like a number comes as one, and an answer to a schema as an object.
+    /// Usually a string. A token that looks like a number arrives as a number, and a reply to a schema as an object.
     #[serde(borrow, default)]
     response: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -28,7 +28,7 @@ pub struct AiChunk<'a> {
     finish_reason: Option<Loose<'a>>,
 }
 
-/// A call in the binding's own form, `{"name", "arguments"}`, or in OpenAI's.
+/// A call in the binding's own format, `{"name", "arguments"}`, or in OpenAI's.
 #[derive(Debug, Default)]
 struct AiCall<'a> {
     index: Option<u64>,
@@ -48,7 +48,7 @@ object!(AiCall, known: {
 }, dropped: ["type"]);
 
 impl AiChunk<'_> {
-    /// Takes the chunk into the reply. One that has both forms says everything twice, and OpenAI's counts.
+    /// Adds the chunk to the reply. A chunk in both formats repeats everything, so only OpenAI's counts.
     pub fn told(self, reply: &mut Reply, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let AiChunk { choices, usage, error, errors, response, tool_calls, finish_reason } = self;
         let error = error.or_else(|| errors?.into_iter().next());
@@ -70,7 +70,7 @@ impl AiChunk<'_> {
 }
 
 impl<'a> AiCall<'a> {
-    /// None where it says nothing: a call is closed by one whose members are all null.
+    /// None for a call whose members are all null, which closes the call before it.
     fn into_delta(self) -> Option<CallDelta<'a>> {
         let mut function = self.function.unwrap_or_default();
         function.name = function.name.or(self.name);

@@ -1,8 +1,8 @@
-//! Workers AI by its binding: `AI.run(model, inputs)` inside a Worker. No key and no address, the account pays.
-//!
-//! Half of its models stream a form of their own (`{"response": "…"}`), half of it OpenAI's chunks, some both. What is
-//! sent is nearly Chat Completions. The binding speaks no HTTP; so that the rest need not know, a call has the form of a
-//! request whose address is the model's name, and what the binding throws has the form of a refusal.
+//! Workers AI by its binding: `AI.run(model, inputs)` inside a Worker. The account pays, so there is neither key nor
+//! address.
+//! Half of its models stream their own format (`{"response": "…"}`), the other half OpenAI's chunks, and some both. The
+//! inputs are nearly Chat Completions. The binding has no HTTP, so the codec presents a call as a request whose address
+//! is the model's name, and an exception of the binding as a refusal.
 
 mod chunk;
 mod response;
@@ -20,15 +20,16 @@ use wire::model::{ModelError, ModelRequest, RawValueEq};
 use super::codec::{EventStream, calls_in, unwritable};
 use super::failure::Complaint;
 use super::openai_chat::request::{WireMessage, WireTool, messages, tool_choice};
-use super::{Codec, Decoder, HttpRequest};
+use super::{Codec, Decoder};
+use wire::http::HttpRequest;
 
 use response::AiReply;
 
-/// The wire's name in raw messages.
+/// The name of this API in raw messages.
 const WIRE: &str = "workers_ai";
 
-/// What a reply may have where nothing else is said. The binding's own default is 256 tokens, which cuts nearly every
-/// answer: <https://developers.cloudflare.com/workers-ai/models/>. Its smallest models see 8 000 in all.
+/// The default limit of a reply's tokens. The binding's own default of 256 tokens cuts nearly every answer:
+/// <https://developers.cloudflare.com/workers-ai/models/>. The smallest context of its models has 8 000 tokens.
 const MAX_TOKENS: u64 = 4_096;
 
 /// The binding.
@@ -39,7 +40,7 @@ impl Codec for WorkersAi {
     /// The address is the model's name, the body its inputs.
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ModelError> {
         let body = serde_json::to_vec(&Inputs::of(request)).map_err(unwritable)?;
-        Ok(HttpRequest { url: request.model.model.clone(), headers: Vec::new(), body })
+        Ok(HttpRequest::post(request.model.model.clone(), Vec::new(), body))
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
@@ -51,7 +52,7 @@ impl Codec for WorkersAi {
     }
 }
 
-/// What the binding threw, as status and body of a refusal. Its messages begin with a code of its own, perhaps behind
+/// Turns an exception of the binding into status and body of a refusal. Its messages begin with a code, sometimes after
 /// the error's name: `AiError: 3040: Capacity temporarily exceeded, please try again.`
 ///
 /// <https://developers.cloudflare.com/workers-ai/platform/errors/>
@@ -70,9 +71,9 @@ pub fn thrown(message: &str) -> (u16, Vec<u8>) {
     (status, json!({"error": {"message": message}}).to_string().into_bytes())
 }
 
-/// What a model that does not stream answered, as the stream that it would have been.
+/// Turns the reply of a model that does not stream into a stream.
 pub fn as_stream(answer: &str) -> Vec<u8> {
-    // Line ends in JSON are space, and in a stream they are not.
+    // JSON treats line ends as space, but an event stream does not.
     format!("data: {}\n\ndata: [DONE]\n\n", answer.replace(['\r', '\n'], " ")).into_bytes()
 }
 
@@ -97,7 +98,7 @@ struct Inputs<'a> {
 struct ResponseFormat<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
-    /// The schema itself, other than with OpenAI.
+    /// The schema itself, without OpenAI's envelope.
     json_schema: &'a RawValueEq,
 }
 

@@ -17,7 +17,7 @@ use super::chunk::AiChunk;
 pub struct AiReply(Reply);
 
 impl AiReply {
-    /// `choice` is what the raw message may go back to; `first_call` numbers the ids that must be made up.
+    /// `choice` is the model that may read the raw message again; `first_call` numbers the made-up ids.
     pub fn new(choice: Rc<ModelChoice>, first_call: usize) -> Self {
         AiReply(Reply::new(choice, WIRE, first_call))
     }

@@ -1,4 +1,4 @@
-//! Streams and inputs after the binding's documentation and what its own clients read.
+//! Streams and inputs by the binding's documentation and by its own clients.
 
 use std::rc::Rc;
 
@@ -87,7 +87,7 @@ fn openai_s_chunks() {
     let delta = |delta: Value| json!({"id": "1", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta}]});
     let (events, reply) = reply(&[
         delta(json!({"role": "assistant", "reasoning_content": "Hm."})),
-        // Both forms at once say the same.
+        // A chunk in both formats.
         {
             let mut both = delta(json!({"content": "Hi."}));
             both["response"] = json!("Hi.");
@@ -106,7 +106,7 @@ fn openai_s_chunks() {
     assert_eq!(raw_of(&reply)["reasoning_content"], "Hm.");
     assert_eq!(reply.raw.as_ref().unwrap().wire, "workers_ai");
     let sent = body(&WorkersAi, &answered(request(vec![user("x")]), reply.clone()));
-    assert_eq!(sent["messages"][1], raw_of(&reply), "what came back goes back");
+    assert_eq!(sent["messages"][1], raw_of(&reply), "the raw message returns");
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn errors_in_the_stream_and_chunks_that_cannot_be_read() {
 }
 
 #[test]
-fn what_the_binding_throws() {
+fn exceptions_of_the_binding_are_classified() {
     let table = [
         ("3040: Capacity temporarily exceeded, please try again.", ModelErrorKind::RateLimited),
         ("AiError: AiError: 3036: You have used up your daily free allocation", ModelErrorKind::RateLimited),
@@ -230,7 +230,7 @@ fn the_inputs() {
     assert_eq!(body(&WorkersAi, &request)["max_tokens"], 9);
 }
 
-/// Chunks that are likely to mean something, in any order.
+/// Plausible chunks, in any order.
 fn chunk() -> impl Strategy<Value = Value> {
     let word = prop_oneof![Just(""), Just("a"), Just("{\"x\":"), Just("1}"), Just("ü🌍"), Just("\"\\")];
     prop_oneof![

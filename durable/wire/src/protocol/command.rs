@@ -1,4 +1,4 @@
-//! What the Worker tells a thread's object. It never leaves the service.
+//! The commands that the Worker sends to a thread's object. They stay within the service.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,13 +7,14 @@ use uuid::Uuid;
 
 use super::{ApiError, ChatRequest, Decision, ErrorCode};
 
-/// The issuer of visitors, who came with neither a key nor a token.
+/// The issuer of visitors, who have neither a key nor a token.
 pub const ANONYMOUS: &str = "anonymous";
 
-/// Whose data something is. Ids are chosen by clients, so an id alone identifies nothing.
+/// The owner of data. Clients choose their ids, so an id identifies data only together with its owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
-    /// Who vouches for the user: `anonymous`, `key`, or a JWT issuer's configured name. Never has a colon.
+    /// The issuer that vouches for the user: `anonymous`, `key`, or a JWT issuer's configured name. It contains no
+    /// colon.
     pub issuer: String,
     pub tenant: String,
     /// The issuer's own name of the user.
@@ -21,43 +22,43 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// The `user_id` of D1's keys: unambiguous, since an issuer has no colon.
+    /// The `user_id` of D1's keys: unambiguous, because an issuer contains no colon.
     pub fn user_id(&self) -> String {
         format!("{}:{}", self.issuer, self.user)
     }
 
-    /// The name of a thread's object: a digest over length-prefixed parts, so that no two owners share one,
+    /// The name of a thread's object: a digest over length-prefixed parts, so any two owners have different names,
     /// whatever ids they choose.
     pub fn object_name(&self, thread_id: Uuid) -> String {
         hex(&self.digest(&["thread", &thread_id.to_string()]))
     }
 
-    /// Where the files of a thread are: what the keys of all of them begin with.
+    /// The prefix of the keys of all files of a thread.
     pub fn workspace_root(&self, thread_id: Uuid) -> String {
         format!("threads/{}/", self.object_name(thread_id))
     }
 
-    /// Where the user's named workspaces are: one folder each.
+    /// The prefix of the keys of the user's named workspaces, one folder each.
     pub fn workspaces_root(&self) -> String {
         format!("{WORKSPACES}{}/", hex(&self.digest(&["workspaces"])))
     }
 
-    /// The thread of a request that names none: the same for a blind retry of the same turn.
+    /// The thread of a request that names none. A blind retry of the same turn gets the same thread.
     pub fn derived_thread(&self, turn_id: Uuid) -> Uuid {
         self.derived(&["derived thread", &turn_id.to_string()])
     }
 
-    /// The word by which an index of what all users have is narrowed to what this one has.
+    /// The word that limits a search in an index of all users to this user.
     pub fn token(&self) -> String {
         self.token_of(&[])
     }
 
-    /// The same for one thing of theirs.
+    /// The same word for one item of this user.
     pub fn token_of(&self, rest: &[&str]) -> String {
         hex(self.digest(&[&["indexed"], rest].concat()).get(..16).unwrap_or_default())
     }
 
-    /// The memory that a call writes, the same when the call is made again. Call ids are unique within a thread.
+    /// The id of the memory that a call writes. A repeated call gets the same id. Call ids are unique within a thread.
     pub fn memory_id(&self, thread_id: &str, operation_id: &str) -> Uuid {
         self.derived(&["memory", thread_id, operation_id])
     }
@@ -75,17 +76,17 @@ impl Owner {
     }
 }
 
-/// What the keys of all files in named workspaces begin with.
+/// The prefix of the keys of all files in named workspaces.
 const WORKSPACES: &str = "workspaces/";
 
-/// The folder that a named workspace is in, with those of the same user. None of a thread's own.
+/// The folder of all named workspaces of the user, found from one of them. None for a thread's own workspace.
 pub fn workspaces_beside(root: &str) -> Option<&str> {
     let owners = root.strip_prefix(WORKSPACES)?;
     let end = owners.find('/')? + 1;
     root.get(..WORKSPACES.len() + end)
 }
 
-/// Checks the name of a workspace; it is a segment of a URL and of a key. The text says what is wrong.
+/// Checks the name of a workspace, which is a segment of a URL and of a key. The error describes the problem.
 pub fn check_workspace(name: &str) -> Result<(), String> {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
     match (1..=MAX_WORKSPACE_NAME).contains(&name.len()) && name.bytes().all(plain) {
@@ -94,14 +95,15 @@ pub fn check_workspace(name: &str) -> Result<(), String> {
     }
 }
 
-/// The same as a pattern, but for how long it may be.
+/// The same rule as a pattern, without the limit of its length.
 #[cfg(feature = "openapi")]
 pub const WORKSPACE_NAME: &str = "^[a-z0-9_-]+$";
 
 /// The longest name of a workspace, in bytes.
 pub const MAX_WORKSPACE_NAME: usize = 64;
 
-/// The name of the object that keeps a tenant's quotas. No owner's thread has it: those digest five parts, this two.
+/// The name of the object that keeps a tenant's quotas. It digests two parts and a thread's name digests five, so the
+/// two never collide.
 pub fn quota_object_name(tenant: &str) -> String {
     hex(&digest(["quota", tenant].into_iter()))
 }
@@ -120,20 +122,19 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// An anonymous user, as far as quotas care.
+/// An anonymous user, as the quotas see one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Visitor {
     pub address: Option<String>,
 }
 
-/// When a command that another version of the service sent is worth sending again, in seconds. Of a gradual rollout each
-/// request may meet another pair of versions.
+/// After how many seconds a client should repeat a request that met two versions of the service. In a gradual rollout
+/// each request may meet another pair of versions.
 const RETRY_AFTER_S: u64 = 10;
 
 /// A request to a thread's object: its body, as JSON.
-///
-/// During a rollout the Worker and the object may be of different versions. A new member is an `Option`, or has a default
-/// that means what older Workers meant; a new command is refused by older objects until they are replaced.
+/// During a rollout the Worker and the object may be of different versions. A new member is an `Option`, or has a
+/// default that means what older Workers meant. Older objects refuse a new command until the rollout replaces them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThreadEnvelope {
     pub owner: Owner,
@@ -142,8 +143,8 @@ pub struct ThreadEnvelope {
 }
 
 impl ThreadEnvelope {
-    /// Reads a request. What the Worker of another version asks for and this object does not know, at whatever depth, is
-    /// refused and worth repeating: to leave it out would be another request.
+    /// Reads a request. It refuses a member that this object does not know, at any depth, because ignoring the member
+    /// would change the request. The client may repeat the request.
     pub fn read(body: &str) -> Result<ThreadEnvelope, ApiError> {
         let differs = |what: String| {
             let detail = format!("a rollout is under way, and this thread's version does not know {what}");
@@ -159,7 +160,7 @@ impl ThreadEnvelope {
     }
 }
 
-/// The path of the first member that was sent and is not part of what was read. Null means absent.
+/// The path of the first member in `sent` that `read` lacks. Null means absent.
 fn unread(sent: &Value, read: &Value) -> Option<String> {
     match (sent, read) {
         (Value::Object(sent), Value::Object(read)) => {
@@ -178,7 +179,7 @@ fn unread(sent: &Value, read: &Value) -> Option<String> {
     }
 }
 
-/// What to do. The object answers with the response that the client gets.
+/// A command. The Worker passes the object's response on to the client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum ThreadCommand {
@@ -186,7 +187,7 @@ pub enum ThreadCommand {
     Chat {
         turn_id: Uuid,
         request: Box<ChatRequest>,
-        /// Where an anonymous visitor comes from; none for all others.
+        /// The address of an anonymous visitor; none for all others.
         visitor: Option<Visitor>,
     },
     Detail,
@@ -194,32 +195,32 @@ pub enum ThreadCommand {
         limit: u32,
         cursor: Option<String>,
     },
-    /// Stream the log from this number on.
+    /// Stream the log after this number.
     Stream {
         after: u64,
     },
     Cancel,
-    /// What a tool came to that the client carried out.
+    /// The result of a tool that the client carried out.
     ToolResult {
         tool_call_id: String,
         content: String,
         is_error: bool,
     },
-    /// What a person says to a request for approval.
+    /// The decision of a person on a request for approval.
     Approval {
         approval_id: String,
         decision: Decision,
     },
-    /// The tools that a person allowed for good.
+    /// List the tools that a person allowed for the whole thread.
     Approvals,
-    /// A person is asked about this tool again.
+    /// Ask a person about this tool again.
     WithdrawApproval {
         tool: String,
     },
     Rename {
         title: String,
     },
-    /// A user's message as it was sent.
+    /// Return a user's message in its original form.
     Sent {
         message_id: String,
     },

@@ -1,4 +1,4 @@
-//! What a user says: text, images, files. Its wire form is also how the model's view of a conversation keeps it.
+//! The content of a user's message: text, images, files. The stored conversation of the model keeps the same form.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,16 +13,15 @@ use super::ApiError;
 use super::object::Object;
 use super::words::wrong_member;
 
-/// The longest message, in characters: about a fifth of the history's 128 000 tokens (DESIGN §4). The text files of a
-/// message count.
+/// The longest message, in characters: about a fifth of the history's 128 000 tokens. The text files of a message
+/// count.
 pub const MAX_CONTENT_CHARS: usize = 100_000;
 /// Images and files of one message.
 pub const MAX_ATTACHMENTS: usize = 8;
-/// What they may have together, in bytes before base64. Base64 makes a third more of them, and with that they must fit
-/// into the 1 000 000 bytes that a turn may leave to the history (`storage::history`), which is half of the platform's
-/// row.
+/// The most bytes of all attachments of a message, before base64. Base64 adds a third, and the result must fit into the
+/// 1 000 000 bytes of history that a turn may store (`storage::history`), which is half of the platform's row.
 pub const MAX_ATTACHED_BYTES: usize = 600_000;
-/// The longest name of a file, in characters: what file systems allow.
+/// The longest name of a file, in characters: the limit of common file systems.
 const MAX_NAME_CHARS: usize = 255;
 
 /// The user's message: plain text, or parts.
@@ -35,7 +34,7 @@ pub enum Content {
     Parts(#[cfg_attr(feature = "openapi", schemars(length(min = 1)))] Vec<ContentPart>),
 }
 
-// Not derived: a derived untagged or tagged enum does not say which part of which message is wrong.
+// Written by hand, because the error of a derived enum does not name the wrong part of the message.
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct ContentVisitor;
@@ -110,7 +109,7 @@ pub struct DataUrl(
     String,
 );
 
-/// What a part brings beside text.
+/// The medium of an attachment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
     Image,
@@ -119,8 +118,8 @@ pub enum Medium {
 }
 
 impl Content {
-    /// The message in words: the text of all parts, and a mark in place of each image and file; a blank line between
-    /// two of them.
+    /// The message as text: the text of all parts, and a label in place of each image and file, with blank lines
+    /// between them.
     pub fn text(&self) -> Cow<'_, str> {
         match self {
             Content::Text(text) => Cow::Borrowed(text),
@@ -131,7 +130,7 @@ impl Content {
         }
     }
 
-    /// The parts; none where the message is plain text.
+    /// The parts; none if the message is plain text.
     pub fn parts(&self) -> &[ContentPart] {
         match self {
             Content::Text(_) => &[],
@@ -139,13 +138,13 @@ impl Content {
         }
     }
 
-    /// Whether only a model with vision can read all of it.
+    /// Whether the message needs a model with vision.
     pub fn needs_vision(&self) -> bool {
         let medium = |part: &ContentPart| part.data().and_then(DataUrl::medium);
         self.parts().iter().any(|part| matches!(medium(part), Some(Medium::Image | Medium::Pdf)))
     }
 
-    /// Whether it says nothing: neither words nor anything else.
+    /// Whether the message has neither words nor attachments.
     pub fn is_blank(&self) -> bool {
         match self {
             Content::Text(text) => text.trim().is_empty(),
@@ -155,7 +154,7 @@ impl Content {
         }
     }
 
-    /// Refuses what is too much, or not what it says it is. The error names the offending part.
+    /// Refuses content that exceeds a limit or does not match its media type. The error names the offending part.
     pub fn check(&self) -> Result<(), ApiError> {
         if matches!(self, Content::Parts(parts) if parts.is_empty()) {
             return Err(ApiError::field("content", "expected at least one part"));
@@ -165,40 +164,15 @@ impl Content {
             texts.push(Cow::Borrowed(text.as_str()));
         }
         for (index, part) in self.parts().iter().enumerate() {
-            let refuse = |member: &str, detail: String| {
-                Err(ApiError::field(format!("content[{index}].{member}"), detail))
+            let refusal = |(member, detail): (&str, String)| {
+                ApiError::field(format!("content[{index}].{member}"), detail)
             };
-            let data = match part {
-                ContentPart::Text { text } => {
-                    texts.push(Cow::Borrowed(text));
-                    continue;
-                }
-                ContentPart::Image { data } => {
-                    if data.medium() != Some(Medium::Image) {
-                        let wanted =
-                            "must be a data URL in base64 of image/png, image/jpeg, image/gif or image/webp";
-                        return refuse("data", wanted.into());
-                    }
-                    data
-                }
-                ContentPart::File { name, data } => {
-                    let chars = name.chars().count();
-                    if chars == 0 || chars > MAX_NAME_CHARS || name.chars().any(char::is_control) {
-                        return refuse(
-                            "name",
-                            format!("must have 1 to {MAX_NAME_CHARS} characters, none of control"),
-                        );
-                    }
-                    if !matches!(data.medium(), Some(Medium::Pdf | Medium::Text)) {
-                        let wanted =
-                            "must be a data URL in base64 of application/pdf, application/json or text/*";
-                        return refuse("data", wanted.into());
-                    }
-                    data
-                }
-            };
+            if let ContentPart::Text { text } = part {
+                texts.push(Cow::Borrowed(text));
+            }
+            let Some(data) = part.attachment().map_err(refusal)? else { continue };
             attached += 1;
-            // Before it is decoded: what is too much must cost nothing.
+            // Counted before decoding, so that an oversized attachment costs no work.
             bytes += data.base64().len() / 4 * 3;
             if attached > MAX_ATTACHMENTS {
                 return Err(ApiError::field(
@@ -213,7 +187,7 @@ impl Content {
             }
             match data.decode() {
                 Ok(text) => texts.extend(text.map(Cow::Owned)),
-                Err(what) => return refuse("data", what.into()),
+                Err(what) => return Err(refusal(("data", what.to_owned()))),
             }
         }
         if texts.iter().map(|text| text.chars().count()).sum::<usize>() > MAX_CONTENT_CHARS {
@@ -225,7 +199,34 @@ impl Content {
 }
 
 impl ContentPart {
-    /// What it brings beside text.
+    /// The data of an attachment whose name and media type are right. An error is the wrong member and its problem.
+    fn attachment(&self) -> Result<Option<&DataUrl>, (&'static str, String)> {
+        match self {
+            ContentPart::Text { .. } => Ok(None),
+            ContentPart::Image { data } if data.medium() == Some(Medium::Image) => Ok(Some(data)),
+            ContentPart::Image { .. } => {
+                let wanted = "must be a data URL in base64 of image/png, image/jpeg, image/gif or image/webp";
+                Err(("data", wanted.to_owned()))
+            }
+            ContentPart::File { name, data } => {
+                let chars = name.chars().count();
+                if chars == 0 || chars > MAX_NAME_CHARS || name.chars().any(char::is_control) {
+                    let wanted = format!("must have 1 to {MAX_NAME_CHARS} characters, none of control");
+                    return Err(("name", wanted));
+                }
+                match data.medium() {
+                    Some(Medium::Pdf | Medium::Text) => Ok(Some(data)),
+                    Some(Medium::Image) | None => {
+                        let wanted =
+                            "must be a data URL in base64 of application/pdf, application/json or text/*";
+                        Err(("data", wanted.to_owned()))
+                    }
+                }
+            }
+        }
+    }
+
+    /// The data of an attachment.
     pub fn data(&self) -> Option<&DataUrl> {
         match self {
             ContentPart::Text { .. } => None,
@@ -233,7 +234,7 @@ impl ContentPart {
         }
     }
 
-    /// The part in words, for whoever cannot have the part itself: `[image/png, 34 kB]`, `[report.pdf, 120 kB]`.
+    /// The part as text, for a model that cannot read the part itself: `[image/png, 34 kB]`, `[report.pdf, 120 kB]`.
     pub fn words(&self) -> Cow<'_, str> {
         let mark = |what: &str, data: &DataUrl| {
             let kilobytes = (data.base64().len() / 4 * 3).div_ceil(1000);
@@ -253,12 +254,12 @@ impl DataUrl {
         &self.0
     }
 
-    /// `image/png`; empty where this is no data URL in base64.
+    /// `image/png`; empty if this is no data URL in base64.
     pub fn media_type(&self) -> &str {
         self.split().map_or("", |(head, _)| head.split(';').next().unwrap_or_default())
     }
 
-    /// What stands behind the comma.
+    /// The text after the comma.
     pub fn base64(&self) -> &str {
         self.split().map_or("", |(_, data)| data)
     }
@@ -287,8 +288,8 @@ impl DataUrl {
         }
     }
 
-    /// Decodes the data and looks whether it is what it says. The text, where it is text. A provider would refuse
-    /// anything else only in the middle of the turn.
+    /// Decodes the data and checks that it matches its media type, because a provider would refuse a mismatch only in
+    /// the middle of the turn. Returns the text of a text file.
     fn decode(&self) -> Result<Option<String>, &'static str> {
         let bytes = STANDARD.decode(self.base64()).map_err(|_| "is not base64")?;
         let begins = |magic: &[&[u8]]| magic.iter().any(|magic| bytes.starts_with(magic));

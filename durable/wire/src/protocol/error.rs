@@ -52,7 +52,9 @@ impl ErrorCode {
             ErrorCode::Unauthenticated => ("unauthenticated", 401, "A credential is needed"),
             ErrorCode::ForbiddenOrigin => ("forbidden_origin", 403, "The origin is not allowed"),
             ErrorCode::InsufficientScope => ("insufficient_scope", 403, "The credential may not do this"),
-            ErrorCode::TooManyThreads => ("too_many_threads", 403, "The user has as many threads as may be"),
+            ErrorCode::TooManyThreads => {
+                ("too_many_threads", 403, "The user has reached the limit of threads")
+            }
             ErrorCode::RouteNotFound => ("route_not_found", 404, "There is no such route"),
             ErrorCode::ThreadNotFound => ("thread_not_found", 404, "There is no such thread"),
             ErrorCode::MessageNotFound => ("message_not_found", 404, "There is no such message"),
@@ -63,7 +65,7 @@ impl ErrorCode {
             ErrorCode::MemoryNotFound => ("memory_not_found", 404, "There is no such memory"),
             ErrorCode::CollectionNotFound => ("collection_not_found", 404, "There is no such collection"),
             ErrorCode::DocumentNotFound => ("document_not_found", 404, "There is no such document"),
-            ErrorCode::PreconditionFailed => ("precondition_failed", 412, "The file is another by now"),
+            ErrorCode::PreconditionFailed => ("precondition_failed", 412, "The file has changed"),
             ErrorCode::WorkspaceFull => ("workspace_full", 507, "The workspace is full"),
             ErrorCode::CollectionsFull => ("collections_full", 507, "The collections are full"),
             ErrorCode::MethodNotAllowed => ("method_not_allowed", 405, "The route does not have this method"),
@@ -89,7 +91,7 @@ impl ErrorCode {
             ErrorCode::ObjectTooNew => {
                 ("object_too_new", 503, "A newer version of the service wrote the thread")
             }
-            ErrorCode::VersionsDiffer => ("versions_differ", 503, "Two versions of the service are at work"),
+            ErrorCode::VersionsDiffer => ("versions_differ", 503, "Two versions of the service are running"),
             ErrorCode::Internal => ("internal", 500, "The service failed"),
         }
     }
@@ -110,15 +112,15 @@ impl ErrorCode {
     }
 }
 
-/// A refusal: the caller's fault or the operator's, told as RFC 9457 `application/problem+json`.
+/// A refusal, caused by the caller or the operator. The response is an RFC 9457 `application/problem+json`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiError {
     pub code: ErrorCode,
-    /// What was wrong with this request, for the caller; never a secret, SQL or an upstream body.
+    /// A description of the problem for the caller. It contains no secret, no SQL and no upstream body.
     pub detail: String,
     /// The path of the offending member of the body.
     pub field: Option<String>,
-    /// When it is worth trying again, in seconds: the header `Retry-After`.
+    /// After how many seconds the client should try again: the header `Retry-After`.
     pub retry_after_s: Option<u64>,
 }
 
@@ -133,12 +135,12 @@ impl ApiError {
         ApiError { field: Some(field.into()), ..ApiError::new(ErrorCode::InvalidRequest, detail) }
     }
 
-    /// The same, with the seconds after which it is worth trying again.
+    /// The same error with a `Retry-After` in seconds.
     pub fn retry_after(self, seconds: u64) -> Self {
         ApiError { retry_after_s: Some(seconds), ..self }
     }
 
-    /// The body that tells it.
+    /// The body of the response.
     pub fn problem(&self) -> Problem {
         Problem {
             kind: "about:blank".to_owned(),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Plan, PlanStatus, StepStatus, StoredMessage, Verdict};
 use crate::model::Usage;
 
-/// The thread-wide number of an event. Grows, may skip, is never reused.
+/// The number of an event in its thread. Numbers grow, may skip, and stay unique.
 pub type Seq = u64;
 
 /// An event with its number and its turn: one `data:` object of the stream.
@@ -24,7 +24,7 @@ pub struct Numbered {
     pub event: Event,
 }
 
-/// Where in the execution tree something happened.
+/// The position of an event in the execution tree.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -35,7 +35,7 @@ pub struct Place {
     pub depth: u32,
 }
 
-/// One event of the log. Facts are committed before they are announced; chunks are announced at once.
+/// One event of the log. The service commits facts before it sends them, and sends chunks at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -50,27 +50,27 @@ pub enum Event {
         provider: String,
         #[serde(default, skip_serializing_if = "String::is_empty")]
         model: String,
-        /// What the turn may use. Turns that began under an earlier version do not say.
+        /// The limits of the turn. Turns from earlier versions of the service have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limits: Option<TurnLimits>,
-        /// The message that this turn takes the place of, with all that came after it.
+        /// The message that this turn replaces, together with all later messages.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         replaces_message_id: Option<String>,
-        /// `truncated`: the turn's events are not kept any more, and this one event stands for all of them.
+        /// `truncated`: the service has deleted the turn's events, and this event stands for all of them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resumed: Option<String>,
-        /// The turn's messages, where its events are not kept any more.
+        /// The turn's messages, if the service has deleted its events.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         messages: Vec<StoredMessage>,
     },
-    /// What the agent is doing now; told when it changes.
+    /// The state of the agent, sent whenever it changes.
     AgentState {
         state: AgentState,
         context_type: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<String>,
     },
-    /// The border of a model call: it closes the parts that the call opened.
+    /// The start or the end of a model call. The end closes the parts that the call opened.
     ModelCallUpdate {
         model_call_id: String,
         status: CallStatus,
@@ -95,7 +95,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "ChunkKind::is_text")]
         kind: ChunkKind,
     },
-    /// A tool call starts or ends: exactly one of each per call, refusals included.
+    /// A tool call starts or ends: each call has exactly one of both, refused calls included.
     ToolCallUpdate {
         tool_call_id: String,
         name: String,
@@ -112,10 +112,10 @@ pub enum Event {
         is_error: bool,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
-        /// At the end of a `run_subtask`: what its model calls used, those of the subtasks within it included.
+        /// At the end of a `run_subtask`: the usage of its model calls, including those of its own subtasks.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<ModelCost>,
-        /// At the start of a call that the client is to carry out, and until when it may (milliseconds since 1970).
+        /// At the start of a call that the client carries out. `expires_at` is its deadline (milliseconds since 1970).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         awaits: Option<Awaited>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,20 +123,20 @@ pub enum Event {
         #[serde(flatten)]
         place: Place,
     },
-    /// A call that the model wants to make waits until a person allows it. It has not started.
+    /// A call waits until a person allows it. It has not started.
     ApprovalRequest {
         approval_id: String,
         tool_call_id: String,
         name: String,
         #[cfg_attr(test, ts(type = "Record<string, unknown>"))]
         args: serde_json::Value,
-        /// What kind of tool it is, such as `network`.
+        /// The permission class of the tool, such as `network`.
         permission_class: String,
         expires_at: u64,
         #[serde(flatten)]
         place: Place,
     },
-    /// What was said to that.
+    /// The decision on a request for approval.
     ApprovalResolved {
         approval_id: String,
         tool_call_id: String,
@@ -144,28 +144,28 @@ pub enum Event {
         #[serde(flatten)]
         place: Place,
     },
-    /// The model call was cut off and is made again: its parts are void.
+    /// The model call broke off, and the service repeats it. Clients discard its parts.
     ModelCallReset {
         model_call_id: String,
         #[serde(flatten)]
         place: Place,
         reason: String,
     },
-    /// A plan was made.
+    /// A model made a plan.
     PlanCreated { tool_call_id: String, plan: Box<Plan> },
-    /// It waits for the user's word, which is their next message.
+    /// The plan waits for the user, who decides with the next message.
     PlanReadyForReview { plan: Box<Plan> },
-    /// A reviewer has spoken.
+    /// A reviewer gave a verdict on a plan.
     PlanReview { plan_id: String, verdict: Verdict, notes: String },
     /// The steps of a plan begin.
     ExecutorStart { plan_id: String, steps: u32 },
-    /// A step begins; what happens in it has its call as its parent.
+    /// A step begins. Events within the step have its call as their parent.
     StepStart { plan_id: String, step_id: String, index: usize, title: String, tool_call_id: String },
-    /// A step has its end. `result` is a preview.
+    /// A step has ended. `result` is a preview.
     StepComplete { plan_id: String, step_id: String, index: usize, status: StepStatus, result: String },
-    /// No step runs any more; those that did not run were skipped.
+    /// The plan has ended. Steps that did not run count as skipped.
     ExecutorComplete { plan_id: String, status: PlanStatus, completed: u32, failed: u32, skipped: u32 },
-    /// The same of a swarm, which has words of its own: its plan, step by step, and what came of it all.
+    /// The events of a swarm, which has names of its own: its plan, its steps, its result.
     #[serde(rename = "swarmPlanReady")]
     SwarmPlanReady { steps: Vec<String> },
     #[serde(rename = "swarmStepStarted", rename_all = "camelCase")]
@@ -176,29 +176,29 @@ pub enum Event {
     SwarmStepCompleted { step_index: usize, result: String, status: StepStatus },
     #[serde(rename = "swarmComplete")]
     SwarmComplete { result: String },
-    /// A limit of the turn would have been crossed.
+    /// The turn reached a limit.
     BudgetExceeded {
         reason: BudgetReason,
         limit: u64,
-        /// What was attempted, so one more than the limit for everything that is counted.
+        /// The attempted value. For counters this is the limit plus one.
         observed: u64,
     },
-    /// What the turn cost; once per turn, before `done`.
+    /// The cost of the turn; once per turn, before `done`.
     CostSummary(CostSummary),
-    /// Why the turn did not end by itself, with advice.
+    /// Why the service stopped the turn, with advice.
     Error { code: String, message: String, retryable: bool },
     /// The last event of a turn.
     Done {
         message_id: String,
         finish_reason: FinishReason,
-        /// What `cost_summary` said; absent in events of earlier versions.
+        /// The values of `cost_summary`; absent in events of earlier versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<CostSummary>,
     },
 }
 
 impl Event {
-    /// The wire's name of this kind of event, as in the member `type`.
+    /// The name of this kind of event, as in the member `type`.
     pub fn kind(&self) -> &'static str {
         match self {
             Event::Session { .. } => "session",
@@ -229,7 +229,7 @@ impl Event {
     }
 }
 
-/// The limits of a turn that a client can watch being used up.
+/// The limits of a turn whose use a client can display.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -247,23 +247,23 @@ pub struct TurnLimits {
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AgentState {
-    /// A model is called or tools run.
+    /// A model call or a tool runs.
     Thinking,
     /// A plan's steps run.
     ExecutingPlan,
-    /// The turn is parked until a person answers, or has ended with something that is theirs to decide.
+    /// The turn is parked until a person answers, or has ended with a decision left to a person.
     WaitingOnUser,
 }
 
-/// Whom a call waits for.
+/// The party that a waiting call needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Awaited {
-    /// The client that carries it out.
+    /// The client carries the call out.
     Client,
-    /// A person who allows it.
+    /// A person allows the call.
     Approval,
 }
 
@@ -277,7 +277,7 @@ impl Awaited {
     }
 }
 
-/// What became of a request for approval.
+/// The outcome of a request for approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -286,11 +286,11 @@ pub enum Decision {
     Approve,
     ApproveForThread,
     Deny,
-    /// Nobody answered in time; never given by a client.
+    /// The request expired. Clients cannot send this decision.
     Expired,
 }
 
-/// The two borders of a call.
+/// The start or the end of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -302,7 +302,7 @@ pub enum CallStatus {
     End,
 }
 
-/// What a chunk's text is.
+/// The kind of a chunk's text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -333,13 +333,13 @@ pub enum BudgetReason {
     LlmCalls,
     /// Tool calls over the whole tree.
     ToolCalls,
-    /// Milliseconds that the turn was running.
+    /// Milliseconds of running time.
     WallClock,
     /// Tokens over the whole tree.
     Tokens,
     /// Bytes of tool results.
     Bytes,
-    /// Millionths of a US dollar of model calls; only where a deployment limits them.
+    /// Millionths of a US dollar of model calls; only if the deployment limits the cost.
     Cost,
 }
 
@@ -349,19 +349,19 @@ pub enum BudgetReason {
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
-    /// The model was done.
+    /// The model finished its answer.
     Stop,
     /// The model's answer hit its length limit.
     Length,
     /// The provider refused or filtered.
     ContentFilter,
-    /// A person, or a newer request, stopped the turn.
+    /// A person or a newer request stopped the turn.
     Cancelled,
     /// A limit of the turn was reached.
     Budget,
     /// A provider or the service failed.
     Error,
-    /// The service lost the turn and could not bring it to its end.
+    /// The service lost the turn and could not resume it.
     Interrupted,
 }
 
@@ -376,7 +376,7 @@ pub struct CostSummary {
     pub input_tokens: u64,
     pub cached_tokens: u64,
     pub output_tokens: u64,
-    /// Null where the price of a model that was used is unknown.
+    /// Null if the price of a used model is unknown.
     pub cost_usd: Option<f64>,
     pub by_model: BTreeMap<String, ModelCost>,
 }

@@ -1,4 +1,4 @@
-//! API keys as those who look after them see them.
+//! API keys as the administrators of a tenant see them.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub const MAX_KEY_NAME_CHARS: usize = 100;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct NewKey {
-    /// What it is for; people read it in the list.
+    /// Its purpose; people read it in the list.
     #[cfg_attr(feature = "openapi", schemars(length(max = MAX_KEY_NAME_CHARS), regex(pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$")))]
     pub name: String,
     /// `read`, `write`, `admin`; `read` and `write` if absent.
@@ -22,11 +22,12 @@ pub struct NewKey {
         schemars(length(min = 1), inner(regex(pattern = r"^(read|write|admin)$")))
     )]
     pub scopes: Option<Vec<String>>,
-    /// Whose threads it opens: two keys of one user open the same. A user of its own if absent.
+    /// The user whose threads the key opens. Two keys of one user open the same threads. If absent, the key gets a new
+    /// user.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schemars(length(max = MAX_KEY_NAME_CHARS), regex(pattern = r"^[A-Za-z0-9_.@+-]+$")))]
     pub user: Option<String>,
-    /// Milliseconds since 1970; for ever if absent.
+    /// Milliseconds since 1970. If absent, the key does not expire.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schemars(range(max = MAX_SEQ)))]
     pub expires_at: Option<u64>,
@@ -49,7 +50,7 @@ impl SignIn {
 }
 
 impl NewKey {
-    /// Reads and checks a body, but for the words of its scopes.
+    /// Reads a body and checks all of it except the names of the scopes.
     pub fn parse(body: &[u8], now: u64) -> Result<NewKey, ApiError> {
         let new: NewKey = read(body)?;
         if new.name.trim().is_empty() || !short_line(&new.name) {
@@ -63,7 +64,7 @@ impl NewKey {
             return Err(ApiError::field("user", detail));
         }
         match new.expires_at {
-            Some(at) if at <= now => Err(ApiError::field("expires_at", "this is over already")),
+            Some(at) if at <= now => Err(ApiError::field("expires_at", "this time has passed")),
             Some(at) if at > MAX_SEQ => {
                 Err(ApiError::field("expires_at", format!("the largest value is {MAX_SEQ}")))
             }
@@ -76,32 +77,32 @@ fn short_line(text: &str) -> bool {
     text.chars().nth(MAX_KEY_NAME_CHARS).is_none() && !text.chars().any(char::is_control)
 }
 
-/// A key as the list shows it: nothing of its secret.
+/// A key as the list shows it, without its secret.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct KeySummary {
-    /// What a key is found by: the part between the two underscores.
+    /// The part of the key between its two underscores. The service finds the key by it.
     pub prefix: String,
     pub name: String,
     pub user_id: String,
     pub scopes: Vec<String>,
     pub created_at: u64,
-    /// The prefix of the key that minted it; null where the operator did.
+    /// The prefix of the key that created it; null if the operator created it.
     pub created_by: Option<String>,
     pub expires_at: Option<u64>,
     pub revoked_at: Option<u64>,
-    /// To the hour.
+    /// Rounded to the hour.
     pub last_used_at: Option<u64>,
 }
 
-/// The keys of a tenant, oldest first, for some time also those that expired or were revoked.
+/// The keys of a tenant, oldest first. Expired and revoked keys stay in the list for some time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct KeyList {
     pub keys: Vec<KeySummary>,
 }
 
-/// A new key. This is the only time that it is shown.
+/// A new key. No later response shows it again.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct MintedKey {

@@ -1,4 +1,4 @@
-//! What is known beyond a thread: the memories of a user, and the collections of documents.
+//! Knowledge that outlives a thread: memories of a user and collections of documents.
 
 use serde::{Deserialize, Serialize};
 #[cfg(test)]
@@ -11,7 +11,7 @@ use super::request::read;
 pub const MAX_NAME_CHARS: usize = 200;
 const MAX_DESCRIPTION_CHARS: usize = 1_000;
 
-/// Something that is remembered about a user from one thread to the next.
+/// A fact about a user that models remember across threads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -19,7 +19,7 @@ pub struct Memory {
     pub id: String,
     pub content: String,
     pub created_at: u64,
-    /// When it was last said.
+    /// When a model last remembered it.
     pub updated_at: u64,
 }
 
@@ -62,7 +62,7 @@ impl NewCollection {
     }
 }
 
-/// The same as a pattern, but for how long it may be.
+/// The same rule as a pattern, without the limit of its length.
 #[cfg(feature = "openapi")]
 pub const LINE: &str = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
 
@@ -75,7 +75,7 @@ pub fn line(field: &str, text: &str) -> Result<String, ApiError> {
     Ok(text.to_owned())
 }
 
-/// A collection of documents, which turns search that name it.
+/// A collection of documents. Turns that name it can search it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -83,11 +83,11 @@ pub struct Collection {
     pub id: String,
     pub name: String,
     pub description: String,
-    /// How many there are, and their bytes.
+    /// The number of documents, and their bytes.
     pub documents: u32,
     pub bytes: u64,
     pub created_at: u64,
-    /// When a document was last added.
+    /// The time of the last added document.
     pub updated_at: u64,
 }
 
@@ -100,7 +100,7 @@ pub struct CollectionList {
     pub next_cursor: Option<String>,
 }
 
-/// A document of a collection. What is kept of it is its text, in pieces.
+/// A document of a collection. The service keeps its text in chunks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -108,7 +108,7 @@ pub struct Document {
     pub id: String,
     pub name: String,
     pub media_type: String,
-    /// As it was sent.
+    /// The size of the upload.
     pub bytes: u64,
     pub chunks: u32,
     pub created_at: u64,
@@ -131,16 +131,16 @@ pub struct Passage {
     pub collection_id: String,
     pub document_id: String,
     pub document_name: String,
-    /// Its place in the document, from 1 on.
+    /// The number of the chunk in the document, from 1 on.
     pub chunk: u32,
-    /// The headings that it stands under: `Guide > Install`.
+    /// The headings above the passage: `Guide > Install`.
     pub heading: String,
     pub text: String,
-    /// How well it fits, from 0 to 1.
+    /// The score of the match, from 0 to 1.
     pub score: f64,
 }
 
-/// What a search found, best first.
+/// The results of a search, best first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]

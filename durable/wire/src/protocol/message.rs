@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Content, CostSummary, ExecutionTree, FinishReason};
 
-/// Who said a message.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -45,25 +45,25 @@ pub struct Cancelled {
     pub turn_id: Option<String>,
 }
 
-/// What became of a cancel.
+/// The outcome of a cancel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CancelStatus {
-    /// Nothing runs any more, whether or not something ran before.
+    /// The thread is idle now, whether or not a turn ran before.
     #[default]
     Ok,
 }
 
-/// The answer to somebody who answers a call that waits.
+/// The response to a client that answers a waiting call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Taken {
-    /// False where the call was answered before.
+    /// False if somebody answered the call before.
     pub taken: bool,
 }
 
-/// The tools that a person allowed in a thread for good, by name.
+/// The tools that a person allowed for the whole thread, by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -71,7 +71,7 @@ pub struct ApprovalList {
     pub approvals: Vec<StandingApproval>,
 }
 
-/// A tool that runs in a thread without a question.
+/// A tool that runs in this thread without asking a person.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -80,7 +80,7 @@ pub struct StandingApproval {
     pub name: String,
 }
 
-/// Why a turn did not end by itself, for a person to read.
+/// Why the service stopped a turn, for a person to read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -99,7 +99,7 @@ pub struct MessageList {
     pub next_cursor: Option<String>,
 }
 
-/// A user's message as it was sent, with its images and files.
+/// A user's message in its original form, with its images and files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -116,7 +116,7 @@ pub struct ThreadSummary {
     pub title: String,
     pub created_at: u64,
     pub updated_at: u64,
-    /// In the answer to a search: where a message of the thread has what was looked for.
+    /// In the response to a search: an excerpt of the message that matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snippet: Option<String>,
 }
@@ -138,7 +138,7 @@ pub struct FileEntry {
     pub path: String,
     pub bytes: u64,
     pub updated_at: u64,
-    /// What `If-Match` takes; another one for other contents.
+    /// The version for `If-Match`. It changes with the contents.
     pub version: String,
 }
 
@@ -150,14 +150,14 @@ pub struct FileList {
     pub files: Vec<FileEntry>,
 }
 
-/// The user's named workspaces in which there are files, by name.
+/// The user's named workspaces that contain files, by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct WorkspaceList {
     pub workspaces: Vec<String>,
 }
 
-/// A thread with what its object knows about it.
+/// A thread with the state of its object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -168,7 +168,7 @@ pub struct ThreadDetail {
     pub last_seq: u64,
     /// Null when the thread is idle.
     pub running_turn_id: Option<String>,
-    /// The number of the running turn's first event: where to read it from.
+    /// The number of the running turn's first event. A client reads the turn from there.
     pub running_turn_first_seq: Option<u64>,
     /// How long that turn has been running, in milliseconds.
     pub running_ms: Option<u64>,

@@ -1,4 +1,5 @@
-//! The wire types: what clients send, what they read, what is stored. No logic beyond checking a request.
+//! The wire types: requests of clients, responses, events, stored messages. They have no logic beyond checking a
+//! request.
 
 mod command;
 mod content;

@@ -1,4 +1,4 @@
-//! Objects that clients send. Serde takes an array for a struct as well, member by member: no client means that.
+//! Objects in the bodies of clients. Serde also reads an array as a struct, member by member; these types refuse that.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,7 +7,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// A struct in JSON's form of one.
+/// A struct that JSON must write as an object.
 pub(super) struct Object<T>(pub(super) T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
@@ -30,13 +30,13 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
     }
 }
 
-/// For a member that is an object, or is not there.
+/// Reads an optional member that is an object.
 pub(super) fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     let object = Option::<Object<T>>::deserialize(from)?;
     Ok(object.map(|Object(value)| value))
 }
 
-/// For a member that is a list of objects, or is not there.
+/// Reads an optional member that is a list of objects.
 pub(super) fn objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     from: D,
 ) -> Result<Option<Vec<T>>, D::Error> {

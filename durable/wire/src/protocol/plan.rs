@@ -1,19 +1,19 @@
-//! Plans as clients read them, in events, and as they are stored.
+//! Plans in events, in responses and in storage.
 
 use serde::{Deserialize, Serialize};
 
-/// What happens to a plan once it is made.
+/// How the service carries out a new plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ExecutionMode {
-    /// It runs at once.
+    /// The plan runs at once.
     #[default]
     AutoExecute,
-    /// It waits for the user's word.
+    /// The plan waits until the user decides.
     DraftOnly,
-    /// It runs once a reviewer approves it.
+    /// The plan runs once a reviewer approves it.
     AgentReview,
 }
 
@@ -28,30 +28,30 @@ impl ExecutionMode {
     }
 }
 
-/// Where a plan stands.
+/// The status of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PlanStatus {
-    /// It waits for the user's word: to run it, to change it, to drop it.
+    /// The plan waits until the user runs, changes or drops it.
     PendingReview,
     Executing,
-    /// All steps ended well.
+    /// All steps completed.
     Completed,
-    /// Some steps failed, were skipped or came to half of what they should.
+    /// Some steps failed, were skipped or have only a partial result.
     Partial,
-    /// No step ended well.
+    /// No step completed.
     Failed,
-    /// A reviewer refused it.
+    /// A reviewer rejected the plan.
     Rejected,
-    /// The user dropped it, or another plan took its place.
+    /// The user dropped the plan, or another plan replaced it.
     Dropped,
-    /// Its turn was stopped while it ran.
+    /// The turn stopped while the plan ran.
     Stopped,
 }
 
-/// Where a step of a plan stands.
+/// The status of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -60,21 +60,21 @@ pub enum StepStatus {
     #[default]
     Pending,
     Completed,
-    /// Its time or its model calls were used up: there is what it had by then.
+    /// The step used up its time or its model calls, and has a partial result.
     Partial,
     Failed,
-    /// A step that it builds on failed, or the plan was stopped before it.
+    /// A step that this step depends on failed, or the plan stopped before this step.
     Skipped,
 }
 
 impl StepStatus {
-    /// Whether other steps may build on it.
+    /// Whether other steps may use its result.
     pub const fn has_result(self) -> bool {
         matches!(self, StepStatus::Completed | StepStatus::Partial)
     }
 }
 
-/// A reviewer's word.
+/// A reviewer's verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -86,7 +86,7 @@ pub enum Verdict {
     Rejected,
 }
 
-/// What a reviewer said of a plan.
+/// A reviewer's opinion of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -103,17 +103,17 @@ pub struct PlanStep {
     pub id: String,
     pub title: String,
     pub instructions: String,
-    /// The steps whose results it builds on.
+    /// The steps whose results this step uses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
-    /// The tool that does its work, where one does.
+    /// The tool that carries the step out, if it needs only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     #[serde(default)]
     pub status: StepStatus,
 }
 
-/// A plan. The thread's object is the authority for it.
+/// A plan. The thread's object has the authoritative copy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -122,7 +122,7 @@ pub struct Plan {
     pub objective: String,
     pub reasoning: String,
     pub context_type: String,
-    /// What it is about, such as a project.
+    /// The id of its subject, such as a project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -43,7 +43,7 @@ pub struct ProjectList {
     pub projects: Vec<ProjectEntry>,
 }
 
-/// A project with what belongs to it.
+/// A project with its tasks and documents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -78,7 +78,7 @@ pub struct DocumentEntry {
     pub updated_at: u64,
 }
 
-/// A document with what it says.
+/// A document with its content.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -89,7 +89,7 @@ pub struct DocumentDetail {
     pub content: String,
 }
 
-/// What model calls of one day, operation, model and context used together.
+/// The usage of all model calls of one day, operation, model and context.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -104,7 +104,7 @@ pub struct UsageRow {
     pub input_tokens: u64,
     pub cached_tokens: u64,
     pub output_tokens: u64,
-    /// Null where the price of a call is unknown.
+    /// Null if the price of a call is unknown.
     pub cost_usd: Option<f64>,
 }
 
@@ -113,12 +113,12 @@ pub struct UsageRow {
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct UsageList {
-    /// The beginning of the first day that is told, in milliseconds since 1970.
+    /// The beginning of the first listed day, in milliseconds since 1970.
     pub from: u64,
     pub usage: Vec<UsageRow>,
 }
 
-/// Where a task stands.
+/// The status of a task.
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]

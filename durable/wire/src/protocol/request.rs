@@ -1,4 +1,4 @@
-//! The body of `POST /api/chat`: its shape and the checks that need no storage.
+//! The body of `POST /api/chat`: its type, and the checks that need no storage.
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -12,14 +12,14 @@ use super::object::{Object, object, objects};
 use super::words::{self, not_json};
 use super::{ApiError, Content, Decision, ErrorCode};
 
-/// The longest name of a context's type or entity, in characters: they stand in prompts.
+/// The longest name of a context's type or entity, in characters: prompts contain them.
 const MAX_NAME_CHARS: usize = 200;
 /// The longest address and title of a tab, in characters.
 const MAX_TAB_CHARS: usize = 2_000;
 /// Text without control characters, for the schema.
 #[cfg(feature = "openapi")]
 const NO_CONTROL: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
-/// The deepest nesting of a body (DESIGN §10); serde_json itself refuses from 128 on.
+/// The deepest nesting of a body. serde_json itself refuses 128 levels.
 const MAX_JSON_DEPTH: usize = 64;
 /// The largest integer of a body, `request_seq` among them: the largest that JavaScript represents exactly.
 pub(super) const MAX_SEQ: u64 = (1 << 53) - 1;
@@ -27,8 +27,8 @@ pub(super) const MAX_SEQ: u64 = (1 << 53) - 1;
 /// The most collections that one turn searches.
 const MAX_CHOSEN: usize = 8;
 
-/// A chat message with what the client may choose. Unknown fields are ignored; `tools` and `agent_mode` are known
-/// to older clients and mean nothing.
+/// A chat message with the options of the client. The service ignores unknown members. Older clients send `tools` and
+/// `agent_mode`, which have no effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -43,7 +43,7 @@ pub struct ChatRequest {
     pub request_seq: Option<u64>,
     #[serde(default, deserialize_with = "object")]
     pub chat_context: Option<ChatContext>,
-    /// Asks for a router or a swarm; without it a turn makes no call beside its own.
+    /// Asks for a router or a swarm. Without it a turn runs the plain loop.
     #[serde(default)]
     pub mode_profile: Option<ModeProfile>,
     #[serde(default, deserialize_with = "object")]
@@ -71,24 +71,23 @@ pub struct ChatRequest {
     pub include: Option<Vec<String>>,
     #[serde(default)]
     pub replaces_message_id: Option<Uuid>,
-    /// The named workspace whose files the turn works with, in place of the thread's own.
+    /// The named workspace that the turn uses instead of the thread's own.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schemars(length(max = MAX_WORKSPACE_NAME), regex(pattern = WORKSPACE_NAME)))]
     pub workspace: Option<String>,
-    /// Accepted and ignored (requirements N-018, N-186), as is `tools`.
+    /// The service accepts and ignores this member (requirements N-018, N-186).
     #[serde(default, skip_serializing)]
     #[cfg_attr(test, ts(skip))]
     #[cfg_attr(feature = "openapi", schemars(with = "Value"))]
     pub agent_mode: Option<IgnoredAny>,
-    /// The server alone decides on tools (requirement N-110).
+    /// The service ignores this member: it alone decides on tools (requirement N-110).
     #[serde(default, skip_serializing)]
     #[cfg_attr(test, ts(skip))]
     #[cfg_attr(feature = "openapi", schemars(with = "Value"))]
     pub tools: Option<IgnoredAny>,
 }
 
-/// A tool that the client carries out itself; its calls wait for what the client answers. What it may be is checked
-/// where tools are known.
+/// A tool that the client carries out. Its calls wait for the client's result. The toolbelt checks the declaration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -109,7 +108,7 @@ pub struct ClientTool {
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ToolResult {
     pub tool_call_id: String,
-    /// A text goes to the model as it is, anything else as JSON.
+    /// The model gets a text unchanged, and any other value as JSON.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub result: Value,
     #[serde(default)]
@@ -123,7 +122,7 @@ impl ToolResult {
         read(body)
     }
 
-    /// What the model reads.
+    /// The result as the model reads it.
     pub fn content(&self) -> String {
         match &self.result {
             Value::String(text) => text.clone(),
@@ -146,25 +145,25 @@ impl Approval {
     pub fn parse(body: &[u8]) -> Result<Approval, ApiError> {
         let approval: Approval = read(body)?;
         match approval.decision {
-            Decision::Expired => Err(ApiError::field("decision", "nobody can decide that")),
+            Decision::Expired => Err(ApiError::field("decision", "a client cannot send `expired`")),
             Decision::Approve | Decision::ApproveForThread | Decision::Deny => Ok(approval),
         }
     }
 }
 
-/// How a turn is to be carried out, where the request says so (CF-07).
+/// The mode that a request chooses for its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ModeProfile {
-    /// One call decides between a short loop and a swarm.
+    /// A router call decides between a short loop and a swarm.
     AutoRoute,
     /// A plan, its steps one after the other, a synthesis.
     Swarm,
 }
 
-/// What the user has open beside the chat.
+/// The browser tab that the user has open beside the chat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -180,7 +179,7 @@ pub struct BrowserContext {
     pub tab_count: Option<u32>,
 }
 
-/// Where the chat happens: it decides the toolbelt and the profile.
+/// The context of the chat. It decides the toolbelt and the profile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -197,7 +196,7 @@ pub struct ChatContext {
     pub entity_id: Option<String>,
 }
 
-/// The kinds of chat context; `thread` where the client says nothing.
+/// The kinds of chat context; `thread` by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -218,7 +217,7 @@ impl ContextKind {
     }
 }
 
-/// The longest title, in characters: a line of a list.
+/// The longest title, in characters: it must fit on one line of a list.
 pub const MAX_TITLE_CHARS: usize = 200;
 
 /// The body of `PATCH /api/threads/{id}`.
@@ -307,7 +306,7 @@ impl ChatRequest {
         named.map_err(|why| ApiError::field("workspace", why))
     }
 
-    /// The members that were sent and mean nothing, for the log.
+    /// The members of this request that the service ignores, for the log.
     pub fn ignored(&self) -> Vec<&'static str> {
         let sent = [("agent_mode", self.agent_mode), ("tools", self.tools)];
         sent.into_iter().filter_map(|(name, value)| value.map(|_| name)).collect()
@@ -322,7 +321,7 @@ impl ChatRequest {
 fn refusal(body: &[u8], error: serde_path_to_error::Error<serde_json::Error>) -> ApiError {
     let path = error.path().to_string();
     let inner = error.into_inner();
-    // A number where a word is expected counts as bad syntax with serde_json, in a body that is good JSON.
+    // serde_json reports bad syntax for a number in place of an enum's name, although the body is valid JSON.
     let is_json = |text: &str| serde_json::from_str::<IgnoredAny>(text).is_ok();
     if !inner.is_data() && !std::str::from_utf8(body).is_ok_and(is_json) {
         return not_json(&inner);
@@ -330,7 +329,7 @@ fn refusal(body: &[u8], error: serde_path_to_error::Error<serde_json::Error>) ->
     words::refusal(&path, &inner)
 }
 
-/// How deeply arrays and objects nest, without building them.
+/// Measures the nesting of arrays and objects without building them.
 fn depth(json: &[u8]) -> usize {
     let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
     for &byte in json {

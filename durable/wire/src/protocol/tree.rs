@@ -15,10 +15,10 @@ pub struct ExecutionTree {
     /// Always 1.
     pub version: u32,
     pub nodes: Vec<TreeNode>,
-    /// How many of the last nodes were left out, because the tree would not have fitted into its row.
+    /// How many of the last nodes the service left out, because the tree exceeded the limit of its row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub omitted: Option<u32>,
-    /// The plans that the turn made, carried out or changed, as they were at its end. Their steps that began are nodes.
+    /// The plans that the turn made, carried out or changed, in their state at its end. Each step that began is a node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plans: Vec<Plan>,
 }
@@ -51,12 +51,12 @@ pub struct TreeNode {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_ms: Option<u64>,
     pub duration_ms: u64,
-    /// On a `run_subtask` node: what its model calls used, those of the subtasks within it included.
+    /// On a `run_subtask` node: the usage of its model calls, including those of its own subtasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<ModelCost>,
 }
 
-/// The first [`PREVIEW_CHARS`] characters; a text that was cut ends in an ellipsis, which is counted.
+/// The first [`PREVIEW_CHARS`] characters. A cut text ends with an ellipsis, which counts.
 pub fn preview(text: &str) -> String {
     match text.char_indices().nth(PREVIEW_CHARS) {
         None => text.to_owned(),

@@ -1,23 +1,23 @@
-//! What is wrong with a body, in the words of the wire. Serde's own name Rust's types, and count lines and columns.
+//! Describes errors in a body in the terms of JSON. Serde's own messages name Rust types.
 
 use serde::de::Error;
 use serde_json::error::Category;
 
 use super::{ApiError, ErrorCode};
 
-/// An error about a member of the object that is being read, for types that read themselves.
+/// An error about a member of the current object, for types that implement `Deserialize` by hand.
 pub(super) fn wrong_member<E: Error>(name: &str, rule: &str) -> E {
     E::custom(format!("member `{name}` {rule}"))
 }
 
-/// The refusal of a body that is JSON and not what is wanted. `path` is where the error came up, `.` for the body.
+/// The refusal of a JSON body of the wrong shape. `path` is the path of the error, `.` for the body.
 pub(super) fn refusal(path: &str, error: &serde_json::Error) -> ApiError {
     let told = error.to_string();
-    // What serde_json appends to messages is where in the text it was.
+    // serde_json appends the position in the text.
     let told = told.rsplit_once(" at line ").map_or(told.as_str(), |(told, _)| told);
     let below = |name: &str| if path == "." { name.to_owned() } else { format!("{path}.{name}") };
     let named = |prefix: &str| told.strip_prefix(prefix).and_then(|rest| rest.split_once('`'));
-    // The path is that of the object, and the message names the member: so does the field.
+    // The path is the object's, and the message names the member. The field joins both.
     if let Some((name, _)) = named("missing field `") {
         return ApiError::field(below(name), "this member is required");
     }
@@ -42,7 +42,7 @@ pub(super) fn not_json(error: &serde_json::Error) -> ApiError {
     ApiError::new(ErrorCode::InvalidJson, detail)
 }
 
-/// What must stand there in place of what does.
+/// Names the type that the position must have.
 fn in_words(told: &str) -> String {
     if told.starts_with("UUID parsing failed") {
         return "must be a UUID".to_owned();

@@ -93,7 +93,7 @@ fn line_ends_may_be_mixed_and_cut() {
 }
 
 #[test]
-fn an_event_is_told_when_its_cr_comes_not_when_the_next_byte_does() {
+fn a_cr_completes_an_event_without_waiting_for_the_next_byte() {
     let (events, _) = decode(&[b"data: 1\r\r"], 100);
     assert_eq!(events.len(), 1);
     let (events, _) = decode(&[b"data: 1\r\n\r", b"\ndata: 2\n\n"], 100);
@@ -218,7 +218,7 @@ fn a_stream_says_where_and_when_it_goes_on() {
     };
     assert_eq!(after(b"data: 1\n\n"), (String::new(), None));
     assert_eq!(after(b"id: 7\nretry: 250\n\n"), ("7".to_owned(), Some(250)));
-    // What no blank line closed did not arrive.
+    // An event without its blank line did not arrive.
     assert_eq!(after(b"id: 7\n\nid: 8\ndata: 1\n"), ("7".to_owned(), None));
     assert_eq!(after(b"id: 7\n\nid:\n\n"), (String::new(), None));
     for nonsense in ["", "-1", "1.5", "x", "99999999999999999999", "+1"] {

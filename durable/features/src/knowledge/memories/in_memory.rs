@@ -1,4 +1,4 @@
-//! Memories of one user in memory, for tests; they can be out of reach.
+//! Memories of one user in memory, for tests. A test can take the storage down.
 
 use std::cell::{Cell, RefCell};
 

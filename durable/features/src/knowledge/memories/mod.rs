@@ -1,5 +1,5 @@
-//! `remember`, `recall`, `forget`: what is known about a user from one thread to the next. Offered only where the request
-//! asks for it (N-156).
+//! `remember`, `recall`, `forget`: the memories of a user across threads. A turn has the tools only if its request asks
+//! for them (N-156).
 
 use std::num::NonZeroU32;
 use std::rc::Rc;
@@ -17,15 +17,15 @@ use engine::toolbelt::declare;
 use engine::toolbelt::{PermissionClass, ToolSpec};
 use wire::protocol::Memory;
 
-/// The longest memory in characters, and the most that a user has: what a person could still look through.
+/// The longest memory in characters, and the most memories of a user: few enough for a person to review.
 pub const MAX_MEMORY_CHARS: usize = 1_000;
 pub const MAX_MEMORIES: u32 = 500;
-/// The most memories that one call tells, and their bytes: far below the limit of a result (N-175).
+/// The most memories of one call, and their bytes: far below the limit of a result (N-175).
 const MAX_RECALLED: u32 = 20;
 const MAX_TOLD_BYTES: usize = 12_000;
-/// A slow index holds up no turn for long.
+/// The longest wait for a slow index.
 const TIMEOUT_MS: u64 = 10_000;
-/// Where two writes of a turn never overlap: what is remembered is forgotten after it, if that is the model's order.
+/// The lock that serializes the writes of a turn, so that `remember` and `forget` run in the model's order.
 const LOCK: &str = "long_term_memory";
 
 #[derive(Clone, Copy)]
@@ -65,7 +65,7 @@ pub fn tools(memories: &Rc<dyn Memories>) -> impl Iterator<Item = Rc<dyn Tool>> 
     declarations().into_iter().map(tool)
 }
 
-/// What the tools declare.
+/// The declarations of the tools.
 pub(crate) fn specs() -> impl Iterator<Item = ToolSpec> {
     declarations().into_iter().map(|(_, spec)| spec)
 }
@@ -77,7 +77,7 @@ fn declarations() -> [(Operation, ToolSpec); 3] {
         let spec = declare(name, PermissionClass::Knowledge, description, schema);
         ToolSpec { timeout_ms: Some(TIMEOUT_MS), ..spec }
     };
-    // A memory's id is made of the operation's, and a memory that is gone is forgotten: both may be done again.
+    // Idempotent: the operation names the memory, and forgetting a missing memory changes nothing.
     let writes = |spec| ToolSpec { parallel_safe: false, exclusive_lock: Some(LOCK.to_owned()), ..spec };
     [
         (
@@ -144,7 +144,7 @@ async fn remember(
 ) -> Result<String, ToolError> {
     let content = plain(&content);
     if content.is_empty() {
-        return Err(ToolError("content is blank: say what is to be remembered".to_owned()));
+        return Err(ToolError("content is blank: write the memory".to_owned()));
     }
     let chars = content.chars().count();
     if chars > MAX_MEMORY_CHARS {
@@ -155,7 +155,7 @@ async fn remember(
         Remembered::Stored(id) => Ok(format!("remembered as {id}")),
         Remembered::Known(id) => Ok(format!("this was remembered before, as {id}")),
         Remembered::Full => Err(ToolError(format!(
-            "the memory is full ({MAX_MEMORIES} memories): recall what is there and forget what is not needed any more"
+            "the memory is full ({MAX_MEMORIES} memories): recall what is there and forget unneeded memories"
         ))),
     }
 }
@@ -174,7 +174,7 @@ async fn recall(
     }
 }
 
-/// Memories with their ids, as many as fit, as data.
+/// The memories that fit, as data, with their ids.
 fn told(found: &[Memory]) -> String {
     let mut told = format!("What earlier conversations left about this user. {IS_DATA}\n");
     for (at, memory) in found.iter().enumerate() {
@@ -200,7 +200,7 @@ async fn forget(
     }
 }
 
-/// A text without what no reader sees: SQLite ends texts at a NUL.
+/// Removes invisible characters: SQLite ends texts at a NUL.
 fn plain(text: &str) -> String {
     let kept: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
     kept.trim().to_owned()
@@ -208,7 +208,7 @@ fn plain(text: &str) -> String {
 
 impl From<KnowledgeError> for ToolError {
     fn from(_: KnowledgeError) -> Self {
-        ToolError("this is out of reach just now; try again later, or go on without it".to_owned())
+        ToolError("this is not available at the moment; try again later, or go on without it".to_owned())
     }
 }
 

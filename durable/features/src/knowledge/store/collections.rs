@@ -1,4 +1,4 @@
-//! The collections of one user in D1: their documents, and the pieces of these that a search finds.
+//! The collections of one user in D1, with their documents and chunks.
 
 use std::rc::Rc;
 
@@ -19,10 +19,10 @@ use bindings::d1::{number, text};
 use bindings::rows::arrays;
 use wire::protocol::{Collection, Document, Owner, Passage};
 
-/// What a user may have: for what a person collects, and so that no search takes long.
+/// The limits of a user: enough for a person, and small enough for a fast search.
 pub const MAX_COLLECTIONS: u32 = 100;
 pub const MAX_DOCUMENTS: u32 = 1_000;
-/// The bytes of all documents of a user's collections.
+/// The most bytes of all documents of a user.
 pub const MAX_BYTES: u64 = 10_485_760;
 
 const COLLECTION: &str = "SELECT id, name, description, created_at, updated_at, \
@@ -34,7 +34,7 @@ const COLLECTION: &str = "SELECT id, name, description, created_at, updated_at, 
 const DOCUMENT: &str = "SELECT id, name, media_type, bytes, chunks, created_at FROM documents \
     WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3";
 
-/// A document is written where its collection is there and has room, and its pieces where it is.
+/// Inserts a document only if its collection exists and has room, and its chunks only if the document exists.
 const ADD: &str = "INSERT INTO documents \
     (tenant, user_id, id, collection_id, name, media_type, bytes, chunks, created_at) \
     SELECT ?1, ?2, ?4, ?3, ?5, ?6, ?7, ?8, ?9 \
@@ -49,8 +49,8 @@ const ADD_CHUNKS: &str = "INSERT INTO chunks \
 const TOUCH: &str = "UPDATE collections SET updated_at = max(updated_at, ?5) WHERE tenant = ?1 AND user_id = ?2 AND id = ?3 \
     AND EXISTS (SELECT 1 FROM documents WHERE tenant = ?1 AND user_id = ?2 AND id = ?4)";
 
-/// As memories are ranked (`memories.rs`): by BM25 as the owner's rows alone make it. A score of 1 has all the words,
-/// each as no other piece has it.
+/// Ranks as `memories.rs` does: by BM25 over the owner's rows alone. A chunk that has every word with the best weight
+/// scores 1.
 const MATCHING: &str = "WITH hits AS MATERIALIZED ( \
       SELECT word.key AS word, word.value ->> 1 AS counts, chunks_fts.rowid AS number, \
       -bm25(chunks_fts, 0.0, 1.0) AS score \
@@ -65,7 +65,7 @@ const MATCHING: &str = "WITH hits AS MATERIALIZED ( \
     JOIN documents d ON d.tenant = c.tenant AND d.user_id = c.user_id AND d.id = c.document_id \
     WHERE c.tenant = ?1 AND c.user_id = ?2 ORDER BY best.score DESC, c.number LIMIT ?4";
 
-/// The pieces of these documents and places, each with how alike it is, as far as they are in these collections.
+/// The chunks with these documents and numbers in these collections, with their similarity.
 const AT: &str = "SELECT c.collection_id, c.document_id, d.name AS document_name, c.place AS chunk, c.heading, c.text, \
       round(near.value ->> 2, 3) AS score FROM json_each(?3) AS near \
     JOIN chunks c ON c.tenant = ?1 AND c.user_id = ?2 AND c.document_id = near.value ->> 0 \
@@ -73,14 +73,14 @@ const AT: &str = "SELECT c.collection_id, c.document_id, d.name AS document_name
     JOIN documents d ON d.tenant = c.tenant AND d.user_id = c.user_id AND d.id = c.document_id \
     WHERE c.collection_id IN (SELECT value FROM json_each(?4)) ORDER BY near.key";
 
-/// The collections of one user; what their documents mean is in Vectorize as well, where that is configured.
+/// The collections of one user. Vectorize has the embeddings, if configured.
 #[derive(Clone)]
 pub struct D1Collections {
     d1: Asking,
     vectors: Option<Rc<Vectors>>,
 }
 
-/// A document to be added, in its pieces.
+/// A new document in chunks.
 pub struct NewDocument<'a> {
     pub document: &'a Document,
     pub collection_id: &'a str,
@@ -95,7 +95,7 @@ pub enum NotAdded {
     Full,
 }
 
-/// A document that is no more, and how many pieces it had.
+/// A deleted document, and its number of chunks.
 #[derive(Deserialize)]
 struct Deleted {
     id: String,
@@ -113,7 +113,7 @@ impl D1Collections {
         D1Collections { d1: Asking::new(env, owner), vectors: Vectors::new(env).map(Rc::new) }
     }
 
-    /// The newest after a place in the list, which is a time and an id.
+    /// The newest after a cursor, which is a time and an id.
     pub async fn page(&self, limit: u32, after: Option<(u64, &str)>) -> Asked<Vec<Collection>> {
         let (condition, values) = match after {
             None => ("", vec![limit.into()]),
@@ -128,7 +128,7 @@ impl D1Collections {
         Ok(found.into_iter().next())
     }
 
-    /// Those of the given ones that the user has, by id.
+    /// The given collections that belong to the user, by id.
     pub async fn named(&self, ids: &[String]) -> Asked<Vec<(String, String)>> {
         #[derive(Deserialize)]
         struct Named {
@@ -142,7 +142,7 @@ impl D1Collections {
         Ok(named.into_iter().map(|Named { id, name }| (id, name)).collect())
     }
 
-    /// Whether there was room for it.
+    /// Returns whether there was room.
     pub async fn create(&self, new: &Collection) -> Asked<bool> {
         const SQL: &str = "INSERT INTO collections \
             (tenant, user_id, id, name, description, created_at, updated_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?6 \
@@ -152,7 +152,7 @@ impl D1Collections {
         Ok(!self.d1.rows::<IgnoredAny>(SQL, values).await?.is_empty())
     }
 
-    /// Deletes a collection with all that is in it; whether it was there.
+    /// Deletes a collection with its documents. Returns whether it existed.
     pub async fn delete(&self, id: &str) -> Asked<bool> {
         let one = |sql| self.d1.prepare(sql, [text(id)]);
         let results = self
@@ -190,7 +190,7 @@ impl D1Collections {
         self.d1.rows(&sql, values).await
     }
 
-    /// The bytes of all documents that the user has.
+    /// The bytes of all documents of the user.
     pub async fn bytes(&self) -> Asked<u64> {
         #[derive(Deserialize)]
         struct Sum {
@@ -207,8 +207,8 @@ impl D1Collections {
         self.vectors.is_some()
     }
 
-    /// Adds a document with its pieces: all of it, or nothing. What it means is told first: vectors without a document find
-    /// nothing, a document without vectors would never be found by what it means.
+    /// Adds a document with its chunks, all or nothing. Stores the vectors first: vectors without a document are
+    /// harmless, but a search by meaning would never find a document without vectors.
     pub async fn add(&self, new: &NewDocument<'_>) -> Asked<Result<(), NotAdded>> {
         let NewDocument { document, collection_id, chunks } = new;
         let known = Deleted { id: document.id.clone(), chunks: document.chunks };
@@ -254,7 +254,7 @@ impl D1Collections {
         })
     }
 
-    /// Deletes a document; whether it was there.
+    /// Deletes a document. Returns whether it existed.
     pub async fn remove(&self, collection_id: &str, id: &str) -> Asked<bool> {
         let one = |sql| self.d1.prepare(sql, [text(collection_id), text(id)]);
         let results = self
@@ -271,7 +271,7 @@ impl D1Collections {
         Ok(was_there)
     }
 
-    /// Deleted documents' vectors go as well. Where that fails they stay, and find nothing.
+    /// Deletes the vectors of deleted documents. Vectors that stay after a failure find nothing.
     async fn forget(&self, deleted: Vec<Deleted>) {
         let Some(vectors) = &self.vectors else { return };
         let documents: Vec<_> = deleted.into_iter().map(|Deleted { id, chunks }| (id, chunks)).collect();
@@ -285,7 +285,7 @@ impl D1Collections {
     }
 }
 
-/// The rows of a document's pieces: a few of these arrays take all of it.
+/// The rows of a document's chunks, packed into a few arrays.
 fn chunk_rows(chunks: &[Chunk]) -> Vec<String> {
     let row = |(place, Chunk { heading, text }): (usize, &Chunk)| {
         let terms = search::indexed(&format!("{heading}\n{text}"));
@@ -324,7 +324,7 @@ impl Collections for D1Collections {
     }
 }
 
-/// What a question is near to, as passages.
+/// The passages nearest to a question.
 async fn near(
     vectors: Rc<Vectors>,
     asking: Asking,

@@ -1,5 +1,5 @@
-//! PDFs as text: Workers AI's Markdown Conversion reads them, where its binding is. A library of our own would have to be
-//! small, and sure not to panic for everybody on a broken file.
+//! Converts PDFs to text by Workers AI's Markdown Conversion, if the binding exists. A library would have to be small,
+//! and a panic on a broken file would stop all objects of the isolate.
 //!
 //! <https://developers.cloudflare.com/workers-ai/features/markdown-conversion/usage/binding/>
 
@@ -14,19 +14,19 @@ use worker::{Delay, Env};
 
 use bindings::env::{AI, binding, is_bound};
 
-/// How long a conversion may take.
+/// The longest wait for a conversion.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 const PDF: &str = "application/pdf";
 
-/// Why there is no text.
+/// Why a conversion failed.
 #[derive(Debug)]
 pub enum Unread {
-    /// This deployment has nothing that reads PDFs.
+    /// This deployment cannot read PDFs.
     NotHere,
-    /// The file is none that can be read.
+    /// The file is unreadable.
     Broken,
-    /// The service did not do its work; the text is for the operator.
+    /// The service failed; the text is for the operator.
     Failed(String),
 }
 

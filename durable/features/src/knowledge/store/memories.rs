@@ -12,7 +12,7 @@ use crate::knowledge::{KnowledgeError, Memories, Remembered};
 use bindings::d1::{number, text};
 use wire::protocol::{Memory, Owner};
 
-/// Of what is full or known already nothing is written; what is said again is new again.
+/// Inserts a memory unless the limit is reached or the text is known. A known text gets a new date.
 const REMEMBER: &str = "INSERT INTO memories \
     (tenant, user_id, id, thread_id, content, terms, scope, created_at, updated_at) \
     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8 \
@@ -26,8 +26,9 @@ const NEWEST: &str = "SELECT id, content, created_at, updated_at FROM memories \
 const NEWEST_AFTER: &str = "SELECT id, content, created_at, updated_at FROM memories \
     WHERE tenant = ?1 AND user_id = ?2 AND (updated_at, id) < (?4, ?5) ORDER BY updated_at DESC, id DESC LIMIT ?3";
 
-/// By BM25, as the owner's rows alone make it: FTS5 weighs a word by its rarity in what all users have, which nobody
-/// is to learn, so each word's scores are taken relative to the best and weighed by the word's rarity among the owner's.
+/// Ranks by BM25 over the owner's rows alone. FTS5 weighs a word by its rarity among all users, which would leak
+/// information about them. So the query divides the scores of each word by their best, and weighs the word by its
+/// rarity among the owner's rows.
 const MATCHING: &str = "WITH hits AS MATERIALIZED ( \
       SELECT word.key AS word, word.value ->> 1 AS counts, memories_fts.rowid AS number, \
       -bm25(memories_fts, 0.0, 1.0) AS score \
@@ -39,7 +40,7 @@ const MATCHING: &str = "WITH hits AS MATERIALIZED ( \
     WHERE tenant = ?1 AND user_id = ?2 GROUP BY number ORDER BY sum(score / best * weight) DESC, updated_at DESC, id \
     LIMIT ?4";
 
-/// The memories of one user, as the calls of one thread see them.
+/// The memories of one user, for the calls of one thread.
 pub struct D1Memories {
     asking: Asking,
     thread_id: String,
@@ -55,7 +56,7 @@ impl D1Memories {
         D1Memories { asking: Asking::new(env, owner), thread_id: thread_id.to_owned() }
     }
 
-    /// The newest after a place in the list, which is a time and an id.
+    /// The newest after a cursor, which is a time and an id.
     pub async fn page(&self, limit: u32, after: Option<(u64, &str)>) -> Asked<Vec<Memory>> {
         match after {
             None => self.asking.rows(NEWEST, [limit.into()]).await,
@@ -63,7 +64,7 @@ impl D1Memories {
         }
     }
 
-    /// Forgets all of them.
+    /// Forgets all memories.
     pub async fn clear(&self) -> Asked<()> {
         const SQL: &str = "DELETE FROM memories WHERE tenant = ?1 AND user_id = ?2 RETURNING id";
         self.asking.rows::<Id>(SQL, []).await.map(drop)

@@ -1,4 +1,4 @@
-//! What D1 knows beyond threads, and how it is asked: every statement names tenant and user.
+//! The knowledge of users in D1. Every statement names tenant and user.
 
 pub mod collections;
 pub mod conversion;
@@ -37,7 +37,7 @@ impl Asking {
         database.prepare(sql).bind(&values).map_err(failed)
     }
 
-    /// All statements, or none of them.
+    /// Runs all statements, or none of them.
     pub async fn batch(&self, statements: Vec<D1PreparedStatement>) -> Asked<Vec<D1Result>> {
         d1::batch(&self.env, statements).await.map_err(failed)
     }

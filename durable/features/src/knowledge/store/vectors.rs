@@ -1,11 +1,9 @@
-//! What pieces of documents mean, as vectors: made by a model of Workers AI, kept and compared by Vectorize. Where both
-//! are bound and `EMBEDDING_MODEL` names the model; a deployment without them searches by words alone.
-//!
-//! D1 has the pieces, Vectorize their vectors and whose they are. A vector whose piece is gone finds nothing, so what
-//! fails here after D1 has deleted is no harm. Vectorize takes up what it is told within seconds, not at once:
+//! The embeddings of chunks: a model of Workers AI makes the vectors, and Vectorize stores and compares them. This
+//! needs both bindings and the variable `EMBEDDING_MODEL`; a deployment without them searches by words alone.
+//! D1 has the chunks, and Vectorize their vectors and scopes. A vector without its chunk finds nothing, so a failed
+//! deletion does no harm. Vectorize applies changes within seconds:
 //! <https://developers.cloudflare.com/vectorize/reference/client-api/>.
-//!
-//! Externs of our own, since worker has no type for Vectorize.
+//! The externs are our own, because worker has no type for Vectorize.
 
 use std::time::Duration;
 
@@ -30,13 +28,13 @@ pub const BINDING: &str = "VECTORS";
 
 /// The texts that a model embeds in one call: <https://developers.cloudflare.com/workers-ai/models/bge-m3/>.
 const MAX_TEXTS: usize = 100;
-/// Vectors that are written or deleted by one call; 1 000 may be.
+/// Vectors per write or delete call; Vectorize allows 1 000.
 const MAX_VECTORS: usize = 500;
-/// How much of a question is embedded, in characters.
+/// The most characters of a question that the model embeds.
 const MAX_QUESTION_CHARS: usize = 2_000;
-/// How long a search waits for what meanings find, before it goes on with words alone.
+/// How long a search waits for Vectorize before it continues with words alone.
 const PATIENCE: Duration = Duration::from_millis(700);
-/// What is less alike is not told: the nearest of what does not fit is no answer. 1 is the same direction.
+/// Minimum cosine similarity; the search drops weaker matches. 1 is the same direction.
 const MIN_SIMILARITY: f64 = 0.4;
 
 #[wasm_bindgen]
@@ -54,24 +52,24 @@ extern "C" {
     fn delete_by_ids(this: &VectorIndex, ids: &Array) -> Result<Promise, JsValue>;
 }
 
-/// Embeddings, where this deployment has them.
+/// The embeddings of this deployment.
 pub struct Vectors {
     ai: Ai,
     index: VectorIndex,
     model: String,
 }
 
-/// A piece that a question is near to.
+/// A chunk near a question.
 pub struct Near {
     pub document_id: String,
-    /// Its place in the document, from 1 on.
+    /// The number of the chunk in the document, from 1 on.
     pub place: u32,
     /// From [`MIN_SIMILARITY`] to 1.
     pub similarity: f64,
 }
 
 impl Vectors {
-    /// None where they are not configured, or not bound (which the health report tells).
+    /// None without the variable or the bindings (the health report names a missing binding).
     pub fn new(env: &Env) -> Option<Self> {
         let model = var(env, MODEL).filter(|model| !model.is_empty())?;
         let bound = is_bound(env, AI) && is_bound(env, BINDING);
@@ -79,7 +77,7 @@ impl Vectors {
         bound.then(|| Vectors { ai: ai.unchecked_into(), index: index.unchecked_into(), model })
     }
 
-    /// Embeds the pieces of a document and keeps what comes of them.
+    /// Embeds the chunks of a document and stores the vectors.
     pub async fn add(&self, scope: &str, document_id: &str, chunks: &[Chunk]) -> Asked<()> {
         for (call, some) in chunks.chunks(MAX_TEXTS).enumerate() {
             let texts: Vec<String> =
@@ -97,7 +95,7 @@ impl Vectors {
         Ok(())
     }
 
-    /// Forgets documents, of each of which so many pieces are known.
+    /// Deletes the vectors of documents, given their numbers of chunks.
     pub async fn remove(&self, documents: &[(String, u32)]) -> Asked<()> {
         let ids: Vec<String> = documents
             .iter()
@@ -110,7 +108,7 @@ impl Vectors {
         Ok(())
     }
 
-    /// The pieces in these scopes that are nearest to a question, nearest first.
+    /// The chunks in these scopes nearest to a question, nearest first.
     pub async fn nearest(&self, scopes: &[String], question: &str, limit: u32) -> Asked<Vec<Near>> {
         let asking = self.asked(scopes, question, limit);
         let patience = Delay::from(PATIENCE);
@@ -147,7 +145,7 @@ impl Vectors {
         Ok(near.collect())
     }
 
-    /// A vector for each text, as the model gave them.
+    /// One vector for each text.
     async fn embedded(&self, texts: &[String]) -> Asked<Array> {
         let answer = settled(self.ai.run(&self.model, &parsed(&json!({ "text": texts }))?)).await?;
         let data = Reflect::get(&answer, &"data".into()).map_err(failed)?;
@@ -158,7 +156,7 @@ impl Vectors {
     }
 }
 
-/// The vector of a piece: within the 64 bytes that an id may have.
+/// The id of a chunk's vector, within Vectorize's limit of 64 bytes.
 fn id(document_id: &str, place: usize) -> String {
     format!("{document_id}:{place}")
 }

@@ -1,10 +1,10 @@
-//! One request and what can become of it.
+//! One request and its possible outcomes.
 
 use super::*;
 use crate::mcp::message::VERSIONS;
 use crate::mcp::reply::MAX_BYTES;
 
-fn call(connection: &Connection) -> Result<Value, Failure> {
+fn call(connection: &Connection) -> Result<Value, McpError> {
     let result = block_on(connection.call("tools/call", &json!({"name": "t", "arguments": {}})))?;
     Ok(serde_json::from_str(result.get()).unwrap())
 }
@@ -21,10 +21,10 @@ fn a_session_is_opened_once_and_ended_with_the_connection() {
         assert_eq!(call(&connection).unwrap(), json!({"ok": "t"}));
     }
     drop(connection);
-    let methods = case.wire.methods();
+    let methods = case.server.methods();
     let first = ["initialize", "notifications/initialized", "tools/call", "tools/call", "Delete"];
     assert_eq!(methods, first);
-    let asked = case.wire.asked.borrow();
+    let asked = case.server.asked.borrow();
     assert_eq!(asked[0].body["params"]["protocolVersion"], VERSIONS[0]);
     assert_eq!(asked[0].body["params"]["capabilities"], json!({}), "nothing is offered to servers");
     assert!(!asked[0].headers.contains_key("mcp-session-id"));
@@ -44,7 +44,7 @@ fn two_calls_open_one_session() {
     let nothing = json!({});
     let both = futures::future::join(connection.call("a", &nothing), connection.call("b", &nothing));
     assert!(matches!(block_on(both), (Ok(_), Ok(_))));
-    assert_eq!(case.wire.methods().iter().filter(|method| *method == "initialize").count(), 1);
+    assert_eq!(case.server.methods().iter().filter(|method| *method == "initialize").count(), 1);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn session_ids_are_checked() {
             }
             says => says.unwrap_or(Says::Down),
         });
-        assert!(matches!(call(&case.connection()), Err(Failure::NotMcp(_))), "{bad:?}");
+        assert!(matches!(call(&case.connection()), Err(McpError::NotMcp(_))), "{bad:?}");
     }
 }
 
@@ -118,7 +118,7 @@ fn errors_are_told() {
         (Says::stream("data: no\n\n"), "not JSON-RPC"),
         (Says::status(500, "text/plain", "it broke"), "answered 500: it broke"),
         (Says::status(302, "", ""), "answered 302; go on without it"),
-        (Says::status(403, "", ""), "does not let this service in"),
+        (Says::status(403, "", ""), "refuses this service's credentials"),
         (Says::Down, "could not be reached"),
         (Says::stream("data:\n\n"), "closed the connection early; the result is unknown"),
         (Says::Broken("application/json", vec![b"{".to_vec()]), "closed the connection early"),
@@ -139,18 +139,18 @@ fn a_lost_session_is_opened_anew_once() {
             _ => Says::status(status, "text/plain", "which session?"),
         });
         assert_eq!(call(&case.connection()).unwrap(), json!({"ok": 1}));
-        let methods = case.wire.methods();
+        let methods = case.server.methods();
         let initialized = methods.iter().filter(|method| *method == "initialize").count();
         assert_eq!((initialized, methods[2].as_str()), (2, "tools/call"), "{methods:?}");
-        let asked = case.wire.asked.borrow();
+        let asked = case.server.asked.borrow();
         assert!(
             !asked[3].headers.contains_key("mcp-session-id"),
             "a new session begins without the old one's id"
         );
     }
     let case = Case::opening(|_| Says::status(404, "", ""));
-    assert_eq!(call(&case.connection()), Err(Failure::SessionLost(404)));
-    assert_eq!(case.wire.methods().iter().filter(|method| *method == "tools/call").count(), 2);
+    assert_eq!(call(&case.connection()), Err(McpError::SessionLost(404)));
+    assert_eq!(case.server.methods().iter().filter(|method| *method == "tools/call").count(), 2);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_reply_that_was_cut_is_read_on_from_where_it_broke() {
             Says::stream(&event("c", &json!({"jsonrpc": "2.0", "id": 2, "result": {"ok": 1}})))
         }
         (Method::Get, after) => panic!("{after:?}"),
-        // What no blank line closed did not arrive.
+        // An event without its blank line did not arrive.
         _ => Says::Broken(
             "text/event-stream",
             vec![b"id: a\nretry: 700\ndata:\n\nid: never\ndata: {".to_vec()],
@@ -170,30 +170,30 @@ fn a_reply_that_was_cut_is_read_on_from_where_it_broke() {
     });
     assert_eq!(call(&case.connection()).unwrap(), json!({"ok": 1}));
     assert_eq!(case.time.now_ms(), 700 + 1_000, "it waits as long as the server asks, else a second");
-    let methods = case.wire.methods();
+    let methods = case.server.methods();
     assert_eq!(methods.iter().filter(|method| *method == "tools/call").count(), 1, "it is not made again");
-    let asked = case.wire.asked.borrow();
+    let asked = case.server.asked.borrow();
     let resumed = asked.iter().find(|asked| asked.method == Method::Get).unwrap();
     assert_eq!((resumed.headers["accept"].as_str(), resumed.text.as_str()), ("text/event-stream", ""));
     assert_eq!(resumed.headers["mcp-session-id"], "s-1");
 }
 
 #[test]
-fn nothing_is_resumed_for_ever() {
+fn resumptions_are_bounded() {
     let case = Case::opening(|_| Says::stream("id: a\nretry: 99999999\ndata:\n\n"));
-    assert_eq!(call(&case.connection()), Err(Failure::Cut));
-    assert_eq!(case.wire.methods().iter().filter(|method| *method == "Get").count(), 5);
+    assert_eq!(call(&case.connection()), Err(McpError::Cut));
+    assert_eq!(case.server.methods().iter().filter(|method| *method == "Get").count(), 5);
     assert_eq!(case.time.now_ms(), 5 * 30_000, "no server makes us wait longer");
 
     let case = Case::opening(|asked| match asked.method {
         Method::Get => Says::status(405, "", ""),
         _ => Says::stream("id: a\ndata:\n\n"),
     });
-    assert_eq!(call(&case.connection()), Err(Failure::Cut), "a server may have no such thing");
+    assert_eq!(call(&case.connection()), Err(McpError::Cut), "a server may have no such thing");
 }
 
 #[test]
-fn what_servers_ask_is_answered_and_bounded() {
+fn requests_of_servers_are_answered_and_bounded() {
     let asks = |count: usize| {
         let ask = |at| {
             let method = if at == 0 { "ping" } else { "sampling/createMessage" };
@@ -204,35 +204,38 @@ fn what_servers_ask_is_answered_and_bounded() {
     let case =
         Case::opening(move |asked| Says::stream(&(asks(16) + &event("y", &asked.result(json!({"ok": 1}))))));
     assert_eq!(call(&case.connection()).unwrap(), json!({"ok": 1}));
-    case.wire.methods();
-    let asked = case.wire.asked.borrow();
+    case.server.methods();
+    let asked = case.server.asked.borrow();
     let answers: Vec<&Asked> = asked.iter().filter(|asked| asked.body["id"].is_string()).collect();
     assert_eq!(answers.len(), 16);
     assert_eq!(answers[0].body, json!({"jsonrpc": "2.0", "id": "q0", "result": {}}));
     assert_eq!(answers[1].body["error"]["code"], -32601);
 
     let case = Case::opening(move |_| Says::stream(&asks(17)));
-    assert!(matches!(call(&case.connection()), Err(Failure::NotMcp(_))));
+    assert!(matches!(call(&case.connection()), Err(McpError::NotMcp(_))));
 }
 
 #[test]
-fn whoever_stops_waiting_says_so() {
+fn an_abandoned_call_is_cancelled() {
     let case = Case::opening(|_| Says::Hang);
     let connection = case.connection();
     block_on(connection.opened()).map(drop).unwrap();
     let nothing = json!({});
     abandoned(connection.call("tools/call", &nothing));
-    assert_eq!(case.wire.methods().last().map(String::as_str), Some("notifications/cancelled"));
+    assert_eq!(case.server.methods().last().map(String::as_str), Some("notifications/cancelled"));
     assert_eq!(case.last("notifications/cancelled").body["params"]["requestId"], 2);
     assert_eq!(case.last("notifications/cancelled").headers["mcp-session-id"], "s-1");
 
-    assert_eq!(call(&connection), Err(Failure::Silent(30_000, None)));
-    case.wire.methods();
+    assert_eq!(call(&connection), Err(McpError::Silent(30_000, None)));
+    case.server.methods();
     assert_eq!(case.last("notifications/cancelled").body["params"]["requestId"], 3);
 
     let case = Case::opening(|asked| Says::json(&asked.result(json!({}))));
     call(&case.connection()).unwrap();
-    assert!(!case.wire.methods().contains(&"notifications/cancelled".to_owned()), "an answered call is over");
+    assert!(
+        !case.server.methods().contains(&"notifications/cancelled".to_owned()),
+        "an answered call is over"
+    );
 }
 
 #[test]
@@ -247,19 +250,15 @@ fn progress_keeps_a_call_alive() {
             if at == 3 {
                 return std::future::pending().await;
             }
-            // Each piece comes after almost all the patience that there is.
+            // Each piece arrives shortly before the timeout.
             clock.sleep(20_000).await;
             Some((Ok(event("x", &progress(at + 1)).into_bytes()), at + 1))
         }
     });
-    let reply = HttpReply {
-        status: 200,
-        content_type: "text/event-stream".to_owned(),
-        session: None,
-        body: reads.boxed_local(),
-    };
+    let reply =
+        HttpReply { status: 200, headers: headers("text/event-stream", None), body: reads.boxed_local() };
     let silent = block_on(connection.read(None, 7, reply)).map(drop).unwrap_err();
-    assert_eq!(silent, Failure::Silent(30_000, Some("3 of 3, half".to_owned())));
+    assert_eq!(silent, McpError::Silent(30_000, Some("3 of 3, half".to_owned())));
     assert_eq!(case.time.now_ms(), 3 * 20_000 + 30_000);
     assert!(silent.told("docs").contains("the last it said was 3 of 3, half"));
 }
@@ -283,7 +282,7 @@ fn answers_are_bounded() {
     for body in [endless, ":\n".repeat(3 << 20), noise.repeat(10_001)] {
         let case = Case::opening(move |_| Says::stream(&body));
         let failure = call(&case.connection()).unwrap_err();
-        assert!(matches!(failure, Failure::TooLarge | Failure::NotMcp(_)), "{failure:?}");
-        assert!(case.wire.asked.borrow().len() < 10);
+        assert!(matches!(failure, McpError::TooLarge | McpError::NotMcp(_)), "{failure:?}");
+        assert!(case.server.asked.borrow().len() < 10);
     }
 }

@@ -10,7 +10,7 @@ fn read(json: &str) -> Result<McpServers, String> {
 }
 
 #[test]
-fn nothing_is_configured_by_default() {
+fn no_servers_are_configured_by_default() {
     assert!(McpServers::from_env(|_| None).unwrap().0.is_empty());
     for nothing in ["", "  ", "{}"] {
         assert!(read(nothing).unwrap().0.is_empty());
@@ -51,7 +51,7 @@ fn servers_are_what_the_operator_says() {
 
 // N-105
 #[test]
-fn a_server_is_for_those_whom_the_operator_names() {
+fn a_server_has_the_users_that_the_operator_names() {
     let servers = read(
         r#"{
         "all": {"url": "https://a.test", "users": ["*", "anonymous"]},
@@ -68,7 +68,7 @@ fn a_server_is_for_those_whom_the_operator_names() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn problems_of_the_configuration_are_named() {
     let server = |rest: &str| format!(r#"{{"docs": {{{rest}}}}}"#);
     let url = r#""url": "https://docs.test/mcp""#;
     let many: Vec<String> = (0..17).map(|at| format!(r#""s{at}": {{{url}}}"#)).collect();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::mcp::content::{Contents, MAX_TOLD_BYTES, Page, Prompt, ToolResult, cut};
+use crate::mcp::content::{Contents, ListPage, MAX_TOLD_BYTES, Prompt, ToolResult, cut};
 
 fn told(result: &Value) -> String {
     serde_json::from_value::<ToolResult>(result.clone()).unwrap().told()
@@ -29,7 +29,7 @@ fn each_type_of_content_becomes_text() {
 }
 
 #[test]
-fn what_is_structured_is_said_once() {
+fn structured_content_appears_once() {
     let structured = json!({"b": 1, "a": [2]});
     let text = json!({"type": "text", "text": "{\"a\": [2], \"b\": 1}"});
     assert_eq!(told(&json!({"content": [text], "structuredContent": structured})), "{\"a\": [2], \"b\": 1}");
@@ -41,13 +41,13 @@ fn what_is_structured_is_said_once() {
 #[test]
 fn lists_resources_and_prompts_are_text() {
     let page = json!({"resources": [{"uri": "a://1", "name": "one"}], "nextCursor": "p\n2"});
-    let page: Page = serde_json::from_value(page).unwrap();
+    let page: ListPage = serde_json::from_value(page).unwrap();
     assert_eq!(page.told(), "a://1 one\n[there are more: call again with the cursor \"p\\n2\"]");
     let arguments = json!([{"name": "city", "required": true}, {"name": "when"}]);
     let page = json!({"prompts": [{"name": "weather", "description": "asks", "arguments": arguments}]});
-    let page: Page = serde_json::from_value(page).unwrap();
+    let page: ListPage = serde_json::from_value(page).unwrap();
     assert_eq!(page.told(), "weather (city, when?): asks");
-    let page: Page = serde_json::from_value(json!({"resourceTemplates": []})).unwrap();
+    let page: ListPage = serde_json::from_value(json!({"resourceTemplates": []})).unwrap();
     assert_eq!(page.told(), "(there are none)");
     let contents = json!({"contents": [{"uri": "a://1", "mimeType": "text/plain", "text": "x"}, {"uri": "a://2", "blob": "AAAA"}]});
     let contents: Contents = serde_json::from_value(contents).unwrap();
@@ -61,7 +61,7 @@ fn lists_resources_and_prompts_are_text() {
 }
 
 #[test]
-fn what_is_too_long_is_cut() {
+fn long_results_are_cut() {
     assert_eq!(cut("x".repeat(MAX_TOLD_BYTES), MAX_TOLD_BYTES), "x".repeat(MAX_TOLD_BYTES));
     let long = cut("x".repeat(MAX_TOLD_BYTES + 1), MAX_TOLD_BYTES);
     assert_eq!(long, format!("{}\n[truncated: 45001 bytes in all]", "x".repeat(MAX_TOLD_BYTES)));

@@ -1,4 +1,4 @@
-//! The client against a server that is a function.
+//! Tests of the client against a server that is a function.
 
 mod calls;
 mod config;
@@ -22,11 +22,12 @@ use serde_json::{Value, json};
 
 pub use super::config::{Auth, McpServers, Server, ToolWords};
 pub use super::connection::Connection;
-pub use super::failure::Failure;
+pub use super::error::McpError;
 pub use super::known::Known;
-pub use super::wire::{HttpReply, HttpRequest, Method, Outside, Unreachable, Wire};
+pub use super::port::{McpPorts, Spawn};
 pub use engine::ports::Clock;
 pub use engine::toolbelt::Users;
+pub use wire::http::{Http, HttpReply, HttpRequest, Method, Unreachable};
 pub use wire::protocol::{ANONYMOUS, ContextKind, Owner};
 pub use wire::redact::Secret;
 
@@ -40,7 +41,7 @@ pub fn visitor() -> Owner {
     Owner { issuer: ANONYMOUS.to_owned(), tenant: "public".to_owned(), user: "x".to_owned() }
 }
 
-/// Time that passes when all that goes on sleeps: then the first of the sleepers wakes.
+/// A clock that advances when all tasks sleep. The first sleeper wakes.
 #[derive(Clone, Default)]
 pub struct Time {
     pub now: Rc<Cell<u64>>,
@@ -48,7 +49,7 @@ pub struct Time {
     slept: Rc<Cell<u64>>,
 }
 
-/// Somebody who sleeps, by number. Whoever is dropped is not waited for.
+/// A sleeper by number. Dropping it removes it from the clock.
 struct Sleeper(Time, u64);
 
 impl Drop for Sleeper {
@@ -66,7 +67,7 @@ impl Clock for Time {
         let (time, mut sleeper) = (self.clone(), None);
         futures::future::poll_fn(move |context| {
             let Some(Sleeper(_, number)) = &sleeper else {
-                // Everything else is asked once more before time passes.
+                // Polls all other tasks once more before time passes.
                 let number = time.slept.replace(time.slept.get() + 1);
                 time.sleepers.borrow_mut().insert(number, time.now.get() + ms);
                 sleeper = Some(Sleeper(time.clone(), number));
@@ -87,7 +88,7 @@ impl Clock for Time {
     }
 }
 
-/// What the function answers.
+/// The reply of the function.
 pub enum Says {
     Reply {
         status: u16,
@@ -95,7 +96,7 @@ pub enum Says {
         session: Option<&'static str>,
         body: Vec<Vec<u8>>,
     },
-    /// The same, and the connection breaks at the end.
+    /// A reply whose connection breaks at its end.
     Broken(&'static str, Vec<Vec<u8>>),
     Down,
     Hang,
@@ -139,20 +140,20 @@ impl Asked {
     }
 }
 
-/// A server, and all that it was asked.
-pub struct TestWire {
+/// A server that records its requests.
+pub struct TestServer {
     answers: Answers,
     pub asked: RefCell<Vec<Asked>>,
     spawned: RefCell<Vec<LocalBoxFuture<'static, ()>>>,
 }
 
-impl Wire for TestWire {
-    fn send(&self, request: HttpRequest) -> LocalBoxFuture<'static, Result<HttpReply, Unreachable>> {
-        let text = String::from_utf8(request.body).unwrap();
+impl Http for TestServer {
+    fn send(&self, request: Rc<HttpRequest>) -> LocalBoxFuture<'static, Result<HttpReply, Unreachable>> {
+        let text = String::from_utf8(request.body.clone()).unwrap();
         let asked = Asked {
             method: request.method,
-            url: request.url,
-            headers: request.headers.into_iter().collect(),
+            url: request.url.clone(),
+            headers: request.headers.iter().cloned().collect(),
             body: serde_json::from_str(&text).unwrap_or_default(),
             text,
         };
@@ -168,18 +169,26 @@ impl Wire for TestWire {
         };
         let pieces = body.into_iter().map(Ok).chain(broken.then_some(Err(Unreachable)));
         let body = futures::stream::iter(pieces.collect::<Vec<_>>()).boxed_local();
-        let session = session.map(str::to_owned);
-        let reply = HttpReply { status, content_type: content_type.to_owned(), session, body };
-        futures::future::ready(Ok(reply)).boxed_local()
+        futures::future::ready(Ok(HttpReply { status, headers: headers(content_type, session), body }))
+            .boxed_local()
     }
+}
 
+impl Spawn for TestServer {
     fn spawn(&self, task: LocalBoxFuture<'static, ()>) {
         self.spawned.borrow_mut().push(task);
     }
 }
 
-impl TestWire {
-    /// What was asked so far, by JSON-RPC or HTTP method.
+/// The headers of a reply that the client reads.
+pub fn headers(content_type: &str, session: Option<&str>) -> Vec<(String, String)> {
+    let session = session.map(|id| ("mcp-session-id", id));
+    let headers = [("content-type", content_type)].into_iter().chain(session);
+    headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+impl TestServer {
+    /// The requests so far, by JSON-RPC or HTTP method.
     pub fn methods(&self) -> Vec<String> {
         self.spawned.take().into_iter().for_each(block_on);
         let name = |asked: &Asked| match asked.rpc() {
@@ -190,24 +199,28 @@ impl TestWire {
     }
 }
 
-/// A server with its wire and its clock.
+/// A server and a clock.
 pub struct Case {
-    pub wire: Rc<TestWire>,
+    pub server: Rc<TestServer>,
     pub time: Time,
-    pub outside: Outside,
+    pub ports: McpPorts,
 }
 
 impl Case {
     pub fn new(answers: impl Fn(&Asked) -> Says + 'static) -> Self {
-        let wire =
-            TestWire { answers: Box::new(answers), asked: RefCell::default(), spawned: RefCell::default() };
-        let (wire, time) = (Rc::new(wire), Time::default());
-        let outside =
-            Outside { wire: Rc::clone(&wire) as _, clock: Rc::new(time.clone()), known: Known::default() };
-        Case { wire, time, outside }
+        let server =
+            TestServer { answers: Box::new(answers), asked: RefCell::default(), spawned: RefCell::default() };
+        let (server, time) = (Rc::new(server), Time::default());
+        let ports = McpPorts {
+            http: Rc::clone(&server) as _,
+            tasks: Rc::clone(&server) as _,
+            clock: Rc::new(time.clone()),
+            known: Known::default(),
+        };
+        Case { server, time, ports }
     }
 
-    /// A server that opens sessions, and answers all else so.
+    /// A server that opens sessions, and answers all other requests by the function.
     pub fn opening(answers: impl Fn(&Asked) -> Says + 'static) -> Self {
         Case::new(move |asked| opened(asked).unwrap_or_else(|| answers(asked)))
     }
@@ -217,16 +230,16 @@ impl Case {
     }
 
     pub fn connection_with(&self, auth: Auth) -> Rc<Connection> {
-        Connection::new(Rc::new(Server { auth, ..server("docs") }), self.outside.clone())
+        Connection::new(Rc::new(Server { auth, ..server("docs") }), self.ports.clone())
     }
 
     /// The last request of this JSON-RPC method.
     pub fn last(&self, rpc: &str) -> Asked {
-        self.wire.asked.borrow().iter().rev().find(|asked| asked.rpc() == rpc).cloned().unwrap()
+        self.server.asked.borrow().iter().rev().find(|asked| asked.rpc() == rpc).cloned().unwrap()
     }
 }
 
-/// What a server with everything answers to what opens and closes a session.
+/// The replies of a server with all capabilities to requests that open and close a session.
 pub fn opened(asked: &Asked) -> Option<Says> {
     match (asked.rpc(), asked.method) {
         ("initialize", _) => {

@@ -50,7 +50,7 @@ fn a_tool_is_restricted_by_default() {
 }
 
 #[test]
-fn names_are_such_as_models_can_say() {
+fn names_fit_the_rules_of_providers() {
     let docs = server("docs");
     let long = "x".repeat(60);
     let listed = [
@@ -88,7 +88,7 @@ fn names_are_such_as_models_can_say() {
 }
 
 #[test]
-fn what_a_server_lists_is_bounded() {
+fn the_offers_of_a_server_are_bounded() {
     let docs = server("docs");
     let many: Vec<Value> = (0..=MAX_TOOLS).map(|at| tool(&format!("t{at}"))).collect();
     let offered = offers(&docs, &many);
@@ -161,8 +161,8 @@ fn resources_and_prompts_are_tools_unless_the_server_has_such() {
     assert!(offered.offers.is_empty());
 }
 
-// By the protocol's defaults a tool may destroy something: it asks unless it says that it only reads. Rules of the
-// operator hold whatever a server says.
+// By the protocol's defaults a tool may destroy something, so a person must allow it unless it is read-only. The
+// operator's rules override a server's hints.
 #[test]
 fn a_tool_asks_unless_it_only_reads_or_the_operator_says_otherwise() {
     let rule = |operator: &str, own: Option<Rule>, annotations: &Value| {
@@ -176,7 +176,7 @@ fn a_tool_asks_unless_it_only_reads_or_the_operator_says_otherwise() {
         let spec = offered[0].spec.clone();
         let case = Case::new(|_| Says::Down);
         let configured = McpServers([("docs".to_owned(), Rc::new(docs))].into());
-        let servers = Servers::new(configured, &case.outside);
+        let servers = Servers::new(configured, &case.ports);
         let rules: Rules = serde_json::from_str(operator).unwrap();
         let policy = ToolPolicy {
             allowed_mcp_servers: servers.allowed(ContextKind::Thread, &ada()),
@@ -203,7 +203,7 @@ fn a_tool_asks_unless_it_only_reads_or_the_operator_says_otherwise() {
         ("{}", Some(Rule::On), &destroys, Rule::On),
         ("{}", Some(Rule::Ask), &reads, Rule::Ask),
         ("{}", Some(Rule::Off), &reads, Rule::Off),
-        // A rule about the class is none about the tool.
+        // A rule about the class does not count as a rule about the tool.
         (r#"{"network": "on"}"#, None, &silent, Rule::Ask),
         (r#"{"network": "on"}"#, None, &reads, Rule::On),
         (r#"{"network": "off"}"#, None, &silent, Rule::Off),

@@ -15,20 +15,20 @@ fn token(text: &str, expires_in: u64) -> Says {
     Says::json(&json!({"access_token": text, "token_type": "Bearer", "expires_in": expires_in}))
 }
 
-fn call(connection: &Connection) -> Result<String, Failure> {
+fn call(connection: &Connection) -> Result<String, McpError> {
     block_on(connection.call("tools/call", &json!({}))).map(|result| result.get().to_owned())
 }
 
 fn tokens_asked(case: &Case) -> usize {
-    case.wire.asked.borrow().iter().filter(|asked| asked.url == "https://id.test/token").count()
+    case.server.asked.borrow().iter().filter(|asked| asked.url == "https://id.test/token").count()
 }
 
 #[test]
 fn a_bearer_token_goes_with_each_request() {
     let case = Case::opening(|asked| Says::json(&asked.result(json!({}))));
     call(&case.connection_with(Auth::Bearer(Secret::new("token-1")))).unwrap();
-    case.wire.methods();
-    let asked = case.wire.asked.borrow();
+    case.server.methods();
+    let asked = case.server.asked.borrow();
     assert!(asked.iter().all(|asked| asked.headers["authorization"] == "Bearer token-1"));
     assert_eq!(asked.last().unwrap().method, Method::Delete);
 }
@@ -44,14 +44,14 @@ fn client_credentials_are_asked_for_once_and_kept_until_shortly_before_their_end
     let both = futures::future::join(connection.call("a", &nothing), connection.call("b", &nothing));
     assert!(matches!(block_on(both), (Ok(_), Ok(_))));
     assert_eq!(tokens_asked(&case), 1);
-    let asked = case.wire.asked.borrow()[0].clone();
+    let asked = case.server.asked.borrow()[0].clone();
     assert_eq!(asked.text, "grant_type=client_credentials&resource=https%3A%2F%2Fdocs.test%2Fmcp&scope=read");
     assert_eq!(asked.headers["content-type"], "application/x-www-form-urlencoded");
     // RFC 6749 2.3.1: both are form-encoded first. `me%3A1:s3cret%2F%2B`
     assert_eq!(asked.headers["authorization"], "Basic bWUlM0ExOnMzY3JldCUyRiUyQg==");
     assert_eq!(case.last("a").headers["authorization"], "Bearer token-1");
 
-    // Another object of the isolate.
+    // A connection of another object in the isolate.
     case.time.now.set(69_999);
     call(&case.connection_with(client_credentials())).unwrap();
     assert_eq!(tokens_asked(&case), 1);
@@ -79,16 +79,16 @@ fn a_token_that_is_refused_is_replaced_once() {
         _ => Says::status(401, "", ""),
     });
     let refused = call(&case.connection_with(client_credentials())).unwrap_err();
-    assert_eq!(refused, Failure::Unauthorized("it answered 401".to_owned()));
+    assert_eq!(refused, McpError::Unauthorized("it answered 401".to_owned()));
     assert_eq!(tokens_asked(&case), 2);
 
     let case = Case::new(|_| Says::status(401, "", ""));
     assert!(call(&case.connection_with(Auth::Bearer(Secret::new("t")))).is_err());
-    assert_eq!(case.wire.asked.borrow().len(), 1, "a token that we were given is all that we have");
+    assert_eq!(case.server.asked.borrow().len(), 1, "a token that we were given is all that we have");
 }
 
 #[test]
-fn what_a_token_endpoint_can_do_wrong() {
+fn failures_of_a_token_endpoint_are_told() {
     let long = "x".repeat(70_000);
     let one = |bytes: usize| json!({"access_token": "x".repeat(bytes), "token_type": "bearer"}).to_string();
     for (says, part) in [
@@ -120,9 +120,9 @@ fn what_a_token_endpoint_can_do_wrong() {
     call(&case.connection_with(client_credentials())).unwrap();
 }
 
-// Secrets stay here, whoever repeats them.
+// The client hides our secrets in every reply.
 #[test]
-fn what_a_server_repeats_of_our_secrets_is_hidden() {
+fn secrets_in_replies_are_hidden() {
     let case = Case::new(|asked| match asked.url.as_str() {
         "https://id.test/token" => token("token-1", 1_000),
         _ => {
@@ -133,11 +133,4 @@ fn what_a_server_repeats_of_our_secrets_is_hidden() {
     let told = call(&connection).unwrap_err().told("docs");
     assert!(told.ends_with("you said [redacted] and [redacted]"), "{told}");
     assert_eq!(connection.hidden("Bearer token-1, s3cret/+".to_owned()), "Bearer [redacted], [redacted]");
-    let request = HttpRequest {
-        method: Method::Post,
-        url: "https://docs.test".to_owned(),
-        headers: vec![("authorization", "Bearer token-1".to_owned())],
-        body: Vec::new(),
-    };
-    assert!(!format!("{request:?}").contains("token-1"));
 }

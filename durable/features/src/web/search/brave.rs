@@ -3,11 +3,11 @@
 use serde::Deserialize;
 
 use super::{Hit, query_string};
-use crate::web::WebRequest;
 use crate::web::reader::one_line;
+use wire::http::HttpRequest;
 use wire::redact::Secret;
 
-/// Where it is.
+/// The address of the service.
 pub const URL: &str = "https://api.search.brave.com/res/v1/web/search";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,20 +17,20 @@ pub struct Brave {
 }
 
 impl Brave {
-    pub fn request(&self, query: &str, count: usize) -> WebRequest {
+    pub fn request(&self, query: &str, count: usize) -> HttpRequest {
         let parameters =
             query_string(&[("q", query), ("count", &count.to_string()), ("text_decorations", "false")]);
         let headers = vec![
             ("accept", "application/json".to_owned()),
             ("x-subscription-token", self.key.reveal().to_owned()),
         ];
-        WebRequest { url: format!("{}?{parameters}", self.url), headers, body: None }
+        HttpRequest::get(format!("{}?{parameters}", self.url), headers)
     }
 }
 
 #[derive(Deserialize)]
 struct Answer {
-    /// Absent where nothing was found; `query` is always there.
+    /// Absent without results; `query` is always present.
     web: Option<Web>,
     #[serde(rename = "query")]
     _query: serde::de::IgnoredAny,
@@ -52,7 +52,7 @@ struct Found {
 pub fn hits(body: &[u8]) -> Option<Vec<Hit>> {
     let answer: Answer = serde_json::from_slice(body).ok()?;
     let hit = |Found { title, url, description }| Hit {
-        // Both may have entities and marks in them.
+        // Title and description may contain HTML.
         title: one_line(&title),
         url,
         snippet: one_line(&description.unwrap_or_default()),

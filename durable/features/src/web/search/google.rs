@@ -3,27 +3,27 @@
 use serde::Deserialize;
 
 use super::{Hit, query_string};
-use crate::web::WebRequest;
+use wire::http::HttpRequest;
 use wire::redact::Secret;
 
-/// Where it is.
+/// The address of the service.
 pub const URL: &str = "https://www.googleapis.com/customsearch/v1";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Google {
     pub url: String,
     pub key: Secret,
-    /// The engine.
+    /// The id of the search engine.
     pub cx: String,
 }
 
 impl Google {
-    pub fn request(&self, query: &str, count: usize) -> WebRequest {
+    pub fn request(&self, query: &str, count: usize) -> HttpRequest {
         let count = count.to_string();
         let parameters =
             query_string(&[("key", self.key.reveal()), ("cx", &self.cx), ("q", query), ("num", &count)]);
         let headers = vec![("accept", "application/json".to_owned())];
-        WebRequest { url: format!("{}?{parameters}", self.url), headers, body: None }
+        HttpRequest::get(format!("{}?{parameters}", self.url), headers)
     }
 }
 
@@ -31,7 +31,7 @@ impl Google {
 struct Answer {
     /// `customsearch#search`
     kind: String,
-    /// Absent where nothing was found.
+    /// Absent without results.
     #[serde(default)]
     items: Vec<Item>,
 }

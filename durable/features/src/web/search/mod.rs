@@ -1,4 +1,4 @@
-//! `web_search`: what a search service finds, by the adapter that is configured.
+//! `web_search`: searches the web with the configured service.
 
 pub mod brave;
 pub mod google;
@@ -18,7 +18,6 @@ use url::form_urlencoded::byte_serialize;
 
 use super::client::{Client, Patience, Silence};
 use super::{TIMEOUT_MS, is_data};
-use crate::web::WebRequest;
 pub use brave::Brave;
 use engine::ports::{Tool, ToolContext, ToolError};
 use engine::toolbelt::arguments;
@@ -26,18 +25,19 @@ use engine::toolbelt::declare;
 use engine::toolbelt::{PermissionClass, ToolSpec};
 pub use google::Google;
 pub use searxng::Searxng;
+use wire::http::HttpRequest;
 
 /// The longest query: Brave takes no more.
 const MAX_QUERY_CHARS: usize = 400;
-/// How many results are told by default, and at most: Google gives no more at once.
+/// The default and the most results: Google returns at most ten at once.
 const RESULTS: usize = 5;
 const MAX_RESULTS: usize = 10;
-/// The most of one result that is told, in characters, and of all of them in bytes.
+/// The limits of a result, in characters, and of all results, in bytes.
 const MAX_TITLE_CHARS: usize = 200;
 const MAX_SNIPPET_CHARS: usize = 500;
 const MAX_URL_BYTES: usize = 2_048;
 pub const MAX_TOLD_BYTES: usize = 20_000;
-/// The largest answer of a service.
+/// The most bytes of a service's reply.
 const MAX_ANSWER_BYTES: usize = 2 << 20;
 
 /// One result.
@@ -57,7 +57,7 @@ pub enum Service {
 }
 
 impl Service {
-    fn request(&self, query: &str, count: usize) -> WebRequest {
+    fn request(&self, query: &str, count: usize) -> HttpRequest {
         match self {
             Service::Brave(service) => service.request(query, count),
             Service::Google(service) => service.request(query, count),
@@ -65,7 +65,7 @@ impl Service {
         }
     }
 
-    /// None where the answer is not what the service promises.
+    /// The results of a reply; none if the reply does not match the service's documentation.
     fn hits(&self, body: &[u8]) -> Option<Vec<Hit>> {
         match self {
             Service::Brave(_) => brave::hits(body),
@@ -130,9 +130,9 @@ impl Tool for WebSearch {
     }
 }
 
-/// What the service says of a failure stays with it: it may repeat the key.
+/// Replaces the service's own error text, which may repeat the key.
 fn read(service: &Service, asked: Result<(u16, Vec<u8>), Silence>) -> Result<Vec<Hit>, ToolError> {
-    let nonsense = "the search service answered with something that is no list of results; try again later";
+    let nonsense = "the search service answered with something other than results; try again later";
     let why = match asked {
         Ok((200..300, body)) => return service.hits(&body).ok_or_else(|| told(nonsense)),
         Ok((400 | 422, _)) => "the search service did not understand the query; make it simpler",

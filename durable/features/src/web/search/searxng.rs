@@ -1,26 +1,22 @@
-//! SearXNG, whose instances the operator runs: <https://docs.searxng.org/dev/search_api.html>. The format `json` must be
-//! allowed in its `settings.yml`.
+//! SearXNG, on an instance of the operator: <https://docs.searxng.org/dev/search_api.html>. Its `settings.yml` must
+//! allow the format `json`.
 
 use serde::Deserialize;
 
 use super::{Hit, query_string};
-use crate::web::WebRequest;
+use wire::http::HttpRequest;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Searxng {
-    /// Up to but without `/search`.
+    /// The part of the address before `/search`.
     pub url: String,
 }
 
 impl Searxng {
-    pub fn request(&self, query: &str) -> WebRequest {
+    pub fn request(&self, query: &str) -> HttpRequest {
         let parameters = query_string(&[("q", query), ("format", "json")]);
         let headers = vec![("accept", "application/json".to_owned())];
-        WebRequest {
-            url: format!("{}/search?{parameters}", self.url.trim_end_matches('/')),
-            headers,
-            body: None,
-        }
+        HttpRequest::get(format!("{}/search?{parameters}", self.url.trim_end_matches('/')), headers)
     }
 }
 

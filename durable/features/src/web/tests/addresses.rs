@@ -1,8 +1,9 @@
-//! Which addresses are asked, and which are not.
+//! The addresses that the guard accepts and refuses.
 
 use serde::Deserialize;
 
 use super::*;
+use wire::http::Method;
 
 #[derive(Deserialize)]
 struct Address {
@@ -53,7 +54,7 @@ fn the_corpus_of_chains() {
             (None, Ok(text)) => {
                 assert!(text.ends_with("the end"), "{hops:?}: {text}");
                 assert_eq!(web.pages().len(), hops.len());
-                // Each name was resolved before it was asked.
+                // The client resolved each name before it connected.
                 assert!(web.asked.borrow().len() == 3 * hops.len());
             }
             (told, outcome) => panic!("{hops:?}: {told:?}, but {outcome:?}"),
@@ -63,13 +64,17 @@ fn the_corpus_of_chains() {
 }
 
 #[test]
-fn what_we_send_names_us_and_carries_nothing() {
+fn requests_name_the_client_and_carry_no_credentials() {
     let web = web_of(Answer::redirect("https://b.example.com/"));
     fetch(&web, &page("https://a.example.com/")).unwrap_err();
     for request in web.asked.borrow().iter().filter(|request| !request.url.starts_with(testing::RESOLVER)) {
         let names: Vec<&str> = request.headers.iter().map(|(name, _)| *name).collect();
         assert_eq!(names, ["user-agent", "accept"]);
-        assert!(request.headers[0].1.starts_with("Espalier/") && request.body.is_none());
+        assert!(
+            request.headers[0].1.starts_with("Espalier/")
+                && request.method == Method::Get
+                && request.body.is_empty()
+        );
     }
 }
 
@@ -92,7 +97,7 @@ fn the_operator_may_name_private_hosts_by_their_ports() {
         let web = web_of(html("hello"));
         let outcome = run_on(&web, &config(&allowed), Rc::new(At(0)), "fetch_page", &page(url));
         assert_eq!(outcome.is_ok(), is_allowed, "{url}: {outcome:?}");
-        // Such a host has no public address to be found.
+        // Such a host has no public address.
         assert_eq!(web.asked.borrow().len(), usize::from(is_allowed), "{url}");
     }
     for wrong in ["127.0.0.1", "http://127.0.0.1:80", "a:b", "a:80/x", "u@a:80", ":80", "a:99999", "a b:80"] {
@@ -121,8 +126,9 @@ fn names_are_resolved_unless_the_operator_does_without() {
     assert_eq!(web.asked.borrow().len(), 1);
 }
 
+// Long: a table of addresses.
 #[test]
-fn which_addresses_are_public() {
+fn public_addresses_are_recognised() {
     for (address, public) in [
         ("1.1.1.1", true),
         ("9.255.255.255", true),

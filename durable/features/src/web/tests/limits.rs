@@ -1,14 +1,14 @@
-//! Bodies without an end, servers without haste, pages with intent.
+//! Endless bodies, slow servers, hostile pages.
 
 use super::*;
 
-// A body that never ends is read as far as is told, or as far as is read at all.
+// The client reads an endless body up to the window's end or up to the limit of a body.
 #[test]
-fn gigabytes_are_not_read() {
+fn endless_bodies_are_read_to_a_limit() {
     for (piece, most, told) in [
         ("<p>hello", page::MAX_TOLD_BYTES * 2, "there is more: read on with from 40000"),
-        ("<!-- never told", page::MAX_BODY_BYTES, "no more than 5242880 bytes of it are read"),
-        ("<script>evil()", page::MAX_BODY_BYTES, "no more than 5242880 bytes of it are read"),
+        ("<!-- never told", page::MAX_BODY_BYTES, "but the limit is 5242880 bytes"),
+        ("<script>evil()", page::MAX_BODY_BYTES, "but the limit is 5242880 bytes"),
         ("\u{fffd}", page::MAX_TOLD_BYTES * 2, "there is more: read on with from"),
     ] {
         let block = piece.repeat(16_384 / piece.len());
@@ -16,7 +16,7 @@ fn gigabytes_are_not_read() {
         let text = fetch(&web, &page("https://example.com/")).unwrap();
         let head = text.lines().next().unwrap();
         assert!(head.contains(told), "{piece}: {head}");
-        // One read more, and what the resolver said.
+        // One more read, and the resolver's reply.
         assert!(web.taken.get() <= most + 2 * block.len(), "{piece}: {}", web.taken.get());
         assert_eq!(web.open.get(), 0, "{piece}: the connection was closed");
     }
@@ -31,13 +31,10 @@ fn the_limits_to_the_byte() {
     };
     let whole = |bytes: usize| [b"<!--", vec![b'x'; bytes - 8].as_slice(), b"-->x"].concat();
     assert_eq!(whole(9).len(), 9);
-    assert!(head("text/html", whole(page::MAX_BODY_BYTES)).ends_with("; that is all of it"));
-    assert!(
-        head("text/html", whole(page::MAX_BODY_BYTES + 1))
-            .ends_with("no more than 5242880 bytes of it are read")
-    );
+    assert!(head("text/html", whole(page::MAX_BODY_BYTES)).ends_with("; this is the end"));
+    assert!(head("text/html", whole(page::MAX_BODY_BYTES + 1)).ends_with("but the limit is 5242880 bytes"));
     let told = |bytes: usize| head("text/plain", vec![b'x'; bytes]);
-    assert!(told(page::MAX_TOLD_BYTES).ends_with("bytes 0 to 40000 of its text; that is all of it"));
+    assert!(told(page::MAX_TOLD_BYTES).ends_with("bytes 0 to 40000 of its text; this is the end"));
     assert!(told(page::MAX_TOLD_BYTES + 1).ends_with("there is more: read on with from 40000"));
 }
 
@@ -68,8 +65,7 @@ fn slow_servers_and_broken_connections() {
     assert_eq!(nothing, "https://example.com/ closed the connection without an answer");
 }
 
-/// Pages that are made to hurt: deep, wide, endless in one piece. A parser whose work grew with the square of any of
-/// these would not come to an end here.
+/// Hostile pages: deep, wide, with one huge node. A parser with quadratic work would not finish here.
 #[test]
 fn hostile_pages() {
     let five = |piece: &str| piece.repeat(page::MAX_BODY_BYTES / piece.len());
@@ -98,8 +94,8 @@ fn hostile_pages() {
         ("zero", five("\0")),
     ] {
         let url = format!("https://example.com/{}", "long/".repeat(400));
-        // As it is read: in pieces, and no further than is told.
-        let mut reader = Reader::new(Kind::Html, &url, Window::new(0, page::MAX_TOLD_BYTES));
+        // In pieces, up to the window's end.
+        let mut reader = Reader::new(PageFormat::Html, &url, Window::new(0, page::MAX_TOLD_BYTES));
         for piece in page.as_bytes().chunks(16_384) {
             reader.feed(std::str::from_utf8(piece).unwrap());
             if reader.window.is_full {

@@ -5,6 +5,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use futures::channel::{mpsc, oneshot};
+use futures::stream::LocalBoxStream;
 use futures::task::noop_waker_ref;
 use futures::{FutureExt, TryFutureExt};
 
@@ -12,6 +13,7 @@ use super::*;
 use crate::model::demo::DemoModel;
 use providers::MAX_REPLY_BYTES;
 use providers::openai_chat::OpenAiChat;
+use wire::http::HttpReply;
 use wire::model::{ModelChoice, ModelErrorKind, ModelReply};
 
 const FIRST_BYTE_MS: u64 = 9_000;
@@ -43,11 +45,11 @@ type Read = Result<Vec<u8>, Unreachable>;
 /// A provider to which the test pushes what it says.
 #[derive(Default)]
 struct TestServer {
-    requests: RefCell<Vec<oneshot::Sender<Result<Response, Unreachable>>>>,
+    requests: RefCell<Vec<oneshot::Sender<Result<HttpReply, Unreachable>>>>,
 }
 
-impl Transport for TestServer {
-    fn send(&self, _: Rc<HttpRequest>) -> LocalBoxFuture<'static, Result<Response, Unreachable>> {
+impl Http for TestServer {
+    fn send(&self, _: Rc<HttpRequest>) -> LocalBoxFuture<'static, Result<HttpReply, Unreachable>> {
         let (sender, answer) = oneshot::channel();
         self.requests.borrow_mut().push(sender);
         answer.map(|answer| answer.unwrap_or(Err(Unreachable))).boxed_local()
@@ -58,7 +60,7 @@ impl TestServer {
     /// Answers the oldest request that waits; what is pushed into the result is its body.
     fn answer(&self, status: u16) -> mpsc::UnboundedSender<Read> {
         let (body, read) = mpsc::unbounded();
-        let response = Response { status, hints: RetryHints::default(), body: read.boxed_local() };
+        let response = HttpReply { status, headers: Vec::new(), body: read.boxed_local() };
         let sent = self.requests.borrow_mut().remove(0).send(Ok(response));
         assert!(sent.is_ok(), "nobody waits for the answer");
         body
@@ -82,7 +84,7 @@ impl Case {
             codec,
             headers: vec![("x-gateway", Secret::new("Bearer token-1"))],
             patience: Patience { first_byte_ms: FIRST_BYTE_MS, idle_ms: IDLE_MS },
-            transport: Rc::clone(&server) as _,
+            http: Rc::clone(&server) as _,
             clock: Rc::new(clock.clone()),
             permits: Permits::new(2),
         };
@@ -248,7 +250,7 @@ fn silence_is_not_waited_out_for_ever() {
 }
 
 /// A body that never ends, read as fast as it comes; and how many bytes of it were read.
-fn endless(piece: &str) -> (Body, Rc<Cell<usize>>) {
+fn endless(piece: &str) -> (HttpBody, Rc<Cell<usize>>) {
     let (piece, read) = (piece.as_bytes().to_vec(), Rc::<Cell<usize>>::default());
     let count = Rc::clone(&read);
     let more = futures::stream::repeat_with(move || {
@@ -279,7 +281,7 @@ fn a_provider_that_sends_gigabytes_is_cut_off() {
         let mut events = case.call();
         assert!(pending(&mut events));
         let (body, read) = endless(&piece);
-        let response = Response { status: 200, hints: RetryHints::default(), body };
+        let response = HttpReply { status: 200, headers: Vec::new(), body };
         assert!(case.server.requests.borrow_mut().remove(0).send(Ok(response)).is_ok());
         let error = loop {
             match next(&mut events) {
@@ -297,7 +299,7 @@ fn a_provider_that_sends_gigabytes_is_cut_off() {
     let case = Case::new();
     let (body, read) = endless(&x);
     let refusal = refusal(&case, |server| {
-        let response = Response { status: 500, hints: RetryHints::default(), body };
+        let response = HttpReply { status: 500, headers: Vec::new(), body };
         assert!(server.requests.borrow_mut().remove(0).send(Ok(response)).is_ok());
     });
     assert_eq!(refusal.error.kind, ModelErrorKind::Overloaded);

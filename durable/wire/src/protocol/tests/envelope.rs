@@ -68,7 +68,7 @@ fn changed(command: ThreadCommand, change: impl FnOnce(&mut Value)) -> Result<Th
 }
 
 #[test]
-fn what_a_newer_worker_asks_for_is_refused_and_worth_repeating() {
+fn an_object_refuses_requests_of_a_newer_worker_for_now() {
     type Change = fn(&mut Value);
     let unknown: [(ThreadCommand, Change, &str); 8] = [
         (ThreadCommand::Detail, |sent| sent["command"]["do"] = json!("archive"), "archive"),
@@ -96,7 +96,7 @@ fn what_a_newer_worker_asks_for_is_refused_and_worth_repeating() {
     }
 }
 
-// A member that has no value says nothing.
+// A null member means absent.
 #[test]
 fn a_newer_member_without_a_value_changes_nothing() {
     let request = json!({ "content": "Hello" });
@@ -105,7 +105,7 @@ fn a_newer_member_without_a_value_changes_nothing() {
 }
 
 #[test]
-fn what_an_older_worker_leaves_out_has_a_default_or_is_refused() {
+fn members_missing_in_an_older_worker_have_a_default_or_are_refused() {
     let request = json!({ "content": "Hello" });
     let optional = changed(chat(&request), |sent| {
         let request = sent["command"]["request"].as_object_mut().unwrap();

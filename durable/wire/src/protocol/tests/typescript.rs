@@ -1,4 +1,4 @@
-//! The page's types are made from the wire's. `make types` writes them, every other test run compares.
+//! This test makes the page's types from the wire types. `make types` writes the file; every other run compares it.
 
 use std::path::Path;
 
@@ -12,6 +12,7 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/src/wire.gene
 /// Set by `make types`.
 const WRITE: &str = "ESPALIER_WRITE_TYPES";
 
+// Long: the list of all types.
 #[test]
 fn the_page_has_the_wires_types() {
     // All our integers are below 2^53 (docs/wire-protocol.md), so that JavaScript's numbers hold them.
@@ -97,7 +98,7 @@ fn the_page_has_the_wires_types() {
     assert!(written == file, "web/src/wire.generated.ts is not what the wire is: run `make types`");
 }
 
-// B-011 B-056 B-057 B-061 B-066 B-096 CF-14 CF-23: the words that the wire has, and those that it has not any more.
+// B-011 B-056 B-057 B-061 B-066 B-096: the names of events on the wire, and retired names.
 #[test]
 fn retired_events_are_not_on_the_wire() {
     let config = Config::default();

@@ -38,8 +38,9 @@ fn what_may_be_asked_again_and_when() {
     let case = Case::new();
     let refused = |status: u16, retry_after: Option<&str>| {
         let refusal = refusal(&case, |server| {
-            let hints = RetryHints { retry_after: retry_after.map(str::to_owned), ..RetryHints::default() };
-            let response = Response { status, hints, body: futures::stream::empty().boxed_local() };
+            let headers = retry_after.map(|value| ("retry-after".to_owned(), value.to_owned()));
+            let headers = headers.into_iter().collect();
+            let response = HttpReply { status, headers, body: futures::stream::empty().boxed_local() };
             assert!(server.requests.borrow_mut().remove(0).send(Ok(response)).is_ok());
         });
         refusal.again

@@ -1,0 +1,64 @@
+//! The models that the variables configure.
+
+use std::rc::Rc;
+
+use wasm_bindgen::JsCast;
+use worker::Env;
+
+use super::demo::DemoModel;
+use super::http::HttpEndpoint;
+use super::route::{Endpoint, Outside, RoutedModel};
+use super::workers_ai::AiBinding;
+use crate::fetch::Fetch;
+use bindings::env::{AI, binding};
+use engine::ports::{Clock, Model};
+use providers::breaker::Breaker;
+use providers::config::{Api, Configuration, Provider};
+use providers::permits::{FETCHES, Permits};
+use wire::http::Http;
+
+/// What an object has in common for all its calls.
+#[derive(Clone)]
+pub struct Connections {
+    pub permits: Permits,
+    pub breaker: Breaker,
+}
+
+impl Default for Connections {
+    fn default() -> Self {
+        Connections { permits: Permits::new(FETCHES), breaker: Breaker::default() }
+    }
+}
+
+/// The models that are configured.
+pub fn serving(
+    configuration: &Configuration,
+    connections: &Connections,
+    clock: &Rc<dyn Clock>,
+    env: &Env,
+) -> Rc<dyn Model> {
+    let endpoint = |provider: &Provider| -> Rc<dyn Endpoint> {
+        let Some(codec) = provider.api.codec() else { return Rc::new(DemoModel::new(Rc::clone(clock))) };
+        let http: Rc<dyn Http> = match provider.api {
+            Api::WorkersAi => Rc::new(AiBinding(binding(env, AI).unchecked_into())),
+            _ => Rc::new(Fetch),
+        };
+        Rc::new(HttpEndpoint {
+            codec,
+            headers: provider.headers.clone(),
+            patience: configuration.patience,
+            http,
+            clock: Rc::clone(clock),
+            permits: connections.permits.clone(),
+        })
+    };
+    let providers = configuration.providers.iter();
+    let endpoints = providers.map(|(name, provider)| (name.clone(), endpoint(provider))).collect();
+    let outside = Outside {
+        clock: Rc::clone(clock),
+        random: Rc::new(js_sys::Math::random),
+        warn: Rc::new(|line| worker::console_warn!("{line}")),
+        breaker: connections.breaker.clone(),
+    };
+    Rc::new(RoutedModel::new(endpoints, outside))
+}
