@@ -1,3 +1,4 @@
+// feature: mcp
 //! Our MCP client as a command, for the client scenarios of `@modelcontextprotocol/conformance`: it opens a session with
 //! the server whose address it is given, lists its tools and calls each of them.
 //!

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 use engine::profiles::{Chain, ContextProfile};
 use engine::toolbelt::ToolUsers;
-use features::knowledge::embeddings::MODEL as EMBEDDING_MODEL;
-use features::mcp::config::McpServers;
-use features::web;
+use features::knowledge::embeddings::MODEL as EMBEDDING_MODEL; // feature: knowledge
+use features::mcp::config::McpServers; // feature: mcp
+use features::web; // feature: web
 use platform::limits;
 use platform::quota::Quotas;
 use providers::config::{Configuration, Roles};
@@ -18,7 +18,7 @@ use wire::model::ModelChoice;
 use crate::settings::Settings;
 
 /// Which of the service's bindings the deployment has.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Bindings {
     /// THREADS: the threads' objects.
     pub threads: bool,
@@ -28,8 +28,10 @@ pub struct Bindings {
     pub quota: bool,
     /// AI: Workers AI, where a model of it is configured.
     pub ai: bool,
+    // feature: knowledge
     /// VECTORS: Vectorize, where collections are embedded.
     pub vectors: bool,
+    // end
 }
 
 /// The answer's body.
@@ -52,8 +54,8 @@ impl Health {
         problems.extend(limits::kept_turns(&var).err());
         problems.extend(limits::tool_rules(&var).err());
         problems.extend(ToolUsers::from_env(&var).err());
-        problems.extend(McpServers::from_env(&var).err());
-        problems.extend(web::Config::from_env(&var).err().into_iter().flatten());
+        problems.extend(McpServers::from_env(&var).err()); // feature: mcp
+        problems.extend(web::Config::from_env(&var).err().into_iter().flatten()); // feature: web
         let quotas = Quotas::from_env(&var);
         match &quotas {
             Ok(quotas) if !quotas.is_empty() && !bindings.quota => {
@@ -64,10 +66,12 @@ impl Health {
             Ok(_) => {}
             Err(problem) => problems.push(problem.clone()),
         }
+        // feature: knowledge
         let embeds = var(EMBEDDING_MODEL).is_some_and(|model| !model.is_empty());
         if embeds && !(bindings.ai && bindings.vectors) {
             problems.push(format!("{EMBEDDING_MODEL} needs the bindings AI and VECTORS."));
         }
+        // end
         let configuration = Configuration::from_env(var);
         let configuration = configuration.and_then(|configuration| configuration.bound(bindings.ai));
         if quotas.is_ok_and(|quotas| quotas.limits_money())
@@ -115,7 +119,8 @@ mod tests {
     fn health(vars: &[(&str, &str)], threads: bool, db: bool) -> Health {
         let var =
             |name: &str| vars.iter().find(|(var, _)| *var == name).map(|(_, value)| (*value).to_owned());
-        Health::of(&Settings::read(var), Bindings { threads, db, quota: db, ai: false, vectors: false }, var)
+        let bindings = Bindings { threads, db, quota: db, ..Bindings::default() };
+        Health::of(&Settings::read(var), bindings, var)
     }
 
     #[test]
@@ -145,7 +150,9 @@ mod tests {
     // A caller without a credential gets no secret, whichever variable the operator put it into by mistake.
     #[test]
     fn no_problem_repeats_a_variables_value() {
+        // feature: mcp
         let server = |rest: &str| format!(r#"{{"docs": {{"url": "https://docs.test"{rest}}}}}"#);
+        // end
         let issuer = |rest: &str| {
             format!(
                 r#"[{{"name": "a", "issuer": "i", "audience": "u", "jwks_url": "https://x"}}, {{"issuer": "hunter2", {rest}}}]"#
@@ -164,6 +171,7 @@ mod tests {
             ("TOOL_USERS", r#"{"network": ["/hunter2"]}"#.to_owned()),
             ("QUOTAS", r#"{"user": {"usd_per_day": "hunter2"}}"#.to_owned()),
             ("QUOTAS", r#"{"hunter2": {}}"#.to_owned()),
+            // feature: mcp
             ("MCP_SERVERS", r#"{"Hunter2": {"url": "https://docs.test"}}"#.to_owned()),
             ("MCP_SERVERS", r#"{"hunter2": {"url": "http://docs.test"}}"#.to_owned()),
             ("MCP_SERVERS", r#"{"docs": {"url": "http://hunter2"}}"#.to_owned()),
@@ -172,12 +180,15 @@ mod tests {
             ("MCP_SERVERS", server(r#", "hunter2": 1"#)),
             ("MCP_SERVERS", server(r#", "users": ["/hunter2"]"#)),
             ("MCP_SERVERS", server(r#", "tools": {"t": {"rule": "hunter2"}}"#)),
+            // end
             ("JWT", issuer(r#""name": "hunter2", "audience": "", "jwks_url": "https://x""#)),
             ("JWT", issuer(r#""name": "b", "audience": "u", "jwks_url": "hunter2""#)),
             ("JWT", issuer(r#""hunter2": 1"#)),
+            // feature: web
             ("FETCH_ALLOW", "hunter2".to_owned()),
             ("FETCH_RESOLVER", "hunter2".to_owned()),
             ("SEARCH", "hunter2".to_owned()),
+            // end
             ("LLM_PROVIDER", "Hunter2".to_owned()),
             ("LLM_IDLE_MS", "hunter2".to_owned()),
             ("MODEL_PRIMARY", "hunter2".to_owned()),
@@ -195,6 +206,7 @@ mod tests {
         }
     }
 
+    // feature: knowledge
     #[test]
     fn embeddings_need_both_bindings() {
         let health = |model: &str, ai, vectors| {
@@ -211,6 +223,7 @@ mod tests {
         assert_eq!([health(model, true, false), health(model, false, true)], [503, 503]);
     }
 
+    // end
     #[test]
     fn quotas_need_their_binding() {
         let quotas = ("QUOTAS", r#"{"user": {"concurrent_turns": 1}}"#);
@@ -246,7 +259,7 @@ mod tests {
         let health = |ai| {
             Health::of(
                 &Settings::read(var),
-                Bindings { threads: true, db: true, quota: true, ai, vectors: false },
+                Bindings { threads: true, db: true, quota: true, ai, ..Bindings::default() },
                 var,
             )
         };

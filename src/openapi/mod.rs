@@ -75,21 +75,28 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
         }
         Route::Approvals { .. } => row.in_thread().gives::<ApprovalList>(200),
         Route::WithdrawApproval { .. } => row.in_thread().gives_nothing("It is withdrawn."),
+        // feature: files
         Route::Files { .. } => row.in_thread().gives::<FileList>(200),
         Route::File { .. } => row.in_thread().gives_file(),
         Route::PutFile { .. } => row.in_thread().writes_file(),
         Route::DeleteFile { .. } => row.in_thread().deletes_file(),
+        // end
+        // feature: projects
         Route::Templates => row.gives::<TemplateList>(200),
         Route::Projects => row.gives::<ProjectList>(200),
         Route::Project { .. } => row.gives::<ProjectDetail>(200).refuses(&[E::ProjectNotFound]),
         Route::ProjectDocument { .. } => row.gives::<DocumentDetail>(200).refuses(&[E::ProjectNotFound]),
+        // end
         Route::Usage => row.query(days()).gives::<UsageList>(200),
+        // feature: files
         Route::Workspaces => row.gives::<WorkspaceList>(200),
         Route::DeleteWorkspace { .. } => row.in_workspace().gives_nothing("It has no files."),
         Route::WorkspaceFiles { .. } => row.in_workspace().gives::<FileList>(200),
         Route::WorkspaceFile { .. } => row.in_workspace().gives_file(),
         Route::PutWorkspaceFile { .. } => row.in_workspace().writes_file(),
         Route::DeleteWorkspaceFile { .. } => row.in_workspace().deletes_file(),
+        // end
+        // feature: knowledge
         Route::Memories => row.pages().gives::<MemoryList>(200),
         Route::ForgetMemories => row.gives_nothing("They are forgotten."),
         Route::ForgetMemory { .. } => row.gives_nothing("It is forgotten.").refuses(&[E::MemoryNotFound]),
@@ -112,6 +119,7 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             .query(limit("The most passages, up to 20."))
             .gives::<PassageList>(200)
             .refuses(&[E::QuotaExceeded]),
+        // end
         Route::Keys => row.gives::<KeyList>(200),
         Route::MintKey => row.gives::<MintedKey>(201),
         Route::RevokeKey { .. } => row.gives_nothing("It is revoked.").refuses(&[E::KeyNotFound]),

@@ -1,7 +1,8 @@
 //! The routing table: each route stands here once, with its method and path, what it asks of a request, and its body.
 //! `router` matches requests by it, `routes` admits them and reads their bodies by it, `openapi` describes it.
 
-use wire::protocol::{Approval, ChatRequest, NewCollection, NewKey, SignIn, ThreadChange, ToolResult};
+use wire::protocol::NewCollection; // feature: knowledge
+use wire::protocol::{Approval, ChatRequest, NewKey, SignIn, ThreadChange, ToolResult};
 
 use crate::auth::scope::Access::{self, KnownOrigin, Needs, Open, Unlimited};
 use crate::auth::scope::Scope::{Admin, Read, Write};
@@ -127,6 +128,7 @@ routes! {
     /// Withdraws a lasting approval, named by its tool. From the thread's next turn on the service asks about the tool
     /// again.
     Delete "/api/threads/{}/approvals/{}" => WithdrawApproval(id, approval), Needs(Write), Nothing;
+    // feature: files
     /// Lists the files of a thread's workspace, by path.
     Get "/api/threads/{}/files" => Files(id), Needs(Read), Nothing;
     /// Returns a file as it is stored, for saving.
@@ -135,6 +137,8 @@ routes! {
     Put "/api/threads/{}/files/{*}" => PutFile(id, path), Needs(Write), File;
     /// Deletes a file.
     Delete "/api/threads/{}/files/{*}" => DeleteFile(id, path), Needs(Write), Nothing;
+    // end
+    // feature: projects
     /// Lists the templates of projects: the built-in ones, then the user's own.
     Get "/api/templates" => Templates, Needs(Read), Nothing;
     /// Lists the user's projects, oldest first.
@@ -143,8 +147,10 @@ routes! {
     Get "/api/projects/{}" => Project(project), Needs(Read), Nothing;
     /// Returns a document of a project, in Markdown.
     Get "/api/projects/{}/documents/{}" => ProjectDocument(project, document), Needs(Read), Nothing;
+    // end
     /// Sums the usage of the user's model calls by day, operation, model and context.
     Get "/api/usage" => Usage, Needs(Read), Nothing;
+    // feature: files
     /// Lists the user's named workspaces that contain files, by name.
     Get "/api/workspaces" => Workspaces, Needs(Read), Nothing;
     /// Deletes all files of a named workspace. The next file creates the workspace again.
@@ -158,6 +164,8 @@ routes! {
     Put "/api/workspaces/{}/files/{*}" => PutWorkspaceFile(workspace, path), Needs(Write), File;
     /// Deletes a file of a named workspace.
     Delete "/api/workspaces/{}/files/{*}" => DeleteWorkspaceFile(workspace, path), Needs(Write), Nothing;
+    // end
+    // feature: knowledge
     /// Lists the service's memories of the user, newest first.
     Get "/api/memories" => Memories, Needs(Read), Nothing;
     /// Deletes all memories of the user.
@@ -180,6 +188,7 @@ routes! {
     Delete "/api/collections/{}/documents/{}" => DeleteDocument(collection, document), Needs(Write), Nothing;
     /// Searches a collection's documents and returns the passages that match, best first.
     Get "/api/collections/{}/search" => SearchCollection(collection), Needs(Read), Nothing;
+    // end
     /// Lists the API keys of the tenant, oldest first. Expired and revoked keys stay listed for up to 30 days.
     Get "/api/keys" => Keys, Needs(Admin), Nothing;
     /// Creates an API key for somebody of the tenant. Only this answer shows the key itself.

@@ -33,10 +33,12 @@ fn every_route_is_found_by_its_method_and_path() {
     let results = format!("{thread}/tool_results");
     let approval = format!("{thread}/approvals/a_1");
     let approvals = format!("{thread}/approvals");
+    // feature: files
     let files = format!("{thread}/files");
     let file = format!("{thread}/files/notes/a%20b.md");
     let workspace = "shared";
-    let table: [(&str, &str, Route); 50] = [
+    // end
+    let table: &[(&str, &str, Route)] = &[
         ("GET", "/api/health", Route::Health),
         ("HEAD", "/api/health", Route::Health),
         ("GET", "/openapi.json", Route::OpenApi),
@@ -57,21 +59,28 @@ fn every_route_is_found_by_its_method_and_path() {
         ("POST", &approval, Route::Approval { id, approval: "a_1" }),
         ("GET", &approvals, Route::Approvals { id }),
         ("DELETE", &approval, Route::WithdrawApproval { id, approval: "a_1" }),
+        // feature: files
         ("GET", &files, Route::Files { id }),
         ("GET", &file, Route::File { id, path: "notes/a%20b.md" }),
         ("PUT", &file, Route::PutFile { id, path: "notes/a%20b.md" }),
         ("DELETE", &file, Route::DeleteFile { id, path: "notes/a%20b.md" }),
+        // end
+        // feature: projects
         ("GET", "/api/templates", Route::Templates),
         ("GET", "/api/projects", Route::Projects),
         ("GET", "/api/projects/p", Route::Project { project: "p" }),
         ("GET", "/api/projects/p/documents/d", Route::ProjectDocument { project: "p", document: "d" }),
+        // end
         ("GET", "/api/usage", Route::Usage),
+        // feature: files
         ("GET", "/api/workspaces", Route::Workspaces),
         ("DELETE", "/api/workspaces/shared", Route::DeleteWorkspace { workspace }),
         ("GET", "/api/workspaces/shared/files", Route::WorkspaceFiles { workspace }),
         ("GET", "/api/workspaces/shared/files/a/b", Route::WorkspaceFile { workspace, path: "a/b" }),
         ("PUT", "/api/workspaces/shared/files/a/b", Route::PutWorkspaceFile { workspace, path: "a/b" }),
         ("DELETE", "/api/workspaces/shared/files/a/b", Route::DeleteWorkspaceFile { workspace, path: "a/b" }),
+        // end
+        // feature: knowledge
         ("GET", "/api/memories", Route::Memories),
         ("DELETE", "/api/memories", Route::ForgetMemories),
         ("DELETE", "/api/memories/x", Route::ForgetMemory { memory: "x" }),
@@ -87,13 +96,14 @@ fn every_route_is_found_by_its_method_and_path() {
             Route::DeleteDocument { collection: "c", document: "d" },
         ),
         ("GET", "/api/collections/c/search", Route::SearchCollection { collection: "c" }),
+        // end
         ("GET", "/api/keys", Route::Keys),
         ("POST", "/api/keys", Route::MintKey),
         ("DELETE", "/api/keys/0a1b", Route::RevokeKey { prefix: "0a1b" }),
         ("GET", "/api/threads/not-a-uuid", Route::Thread { id: "not-a-uuid" }),
     ];
     let mut found = BTreeSet::new();
-    for (method, path, route) in table {
+    for &(method, path, route) in table {
         assert_eq!(outcome(method, path), Outcome::Route(route), "{method} {path}");
         if let Found::Route(_, row) = find(method, path) {
             found.insert(row.name);
@@ -115,7 +125,7 @@ fn a_known_path_with_another_method_names_those_it_has() {
         ("PUT", "/api/threads/x", "GET, HEAD, PATCH, DELETE, OPTIONS"),
         ("POST", "/api/threads/x", "GET, HEAD, PATCH, DELETE, OPTIONS"),
         ("GET", "/api/threads/x/cancel", "POST, OPTIONS"),
-        ("POST", "/api/threads/x/files/a/b", "GET, HEAD, PUT, DELETE, OPTIONS"),
+        ("POST", "/api/threads/x/files/a/b", "GET, HEAD, PUT, DELETE, OPTIONS"), // feature: files
         ("get", "/api/health", "GET, HEAD, OPTIONS"),
         ("", "/api/health", "GET, HEAD, OPTIONS"),
     ];

@@ -6,7 +6,7 @@ use features::knowledge::store::collections::{
 };
 use features::knowledge::store::conversion::{Unread, markdown_of_pdf};
 use features::knowledge::{Collections, KnowledgeError};
-use features::web::reader::markdown;
+use features::reader::markdown;
 use platform::quota::Stored;
 use wire::protocol::{
     ApiError, Collection, CollectionList, Document, DocumentList, ErrorCode, NewCollection, Owner,

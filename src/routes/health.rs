@@ -2,7 +2,7 @@
 
 use bindings::d1;
 use bindings::env::{AI, is_bound, var};
-use features::knowledge::store::vectors;
+use features::knowledge::store::vectors; // feature: knowledge
 use platform::QUOTA_BINDING;
 
 use crate::call::{Answer, Call};
@@ -16,7 +16,7 @@ pub fn report(call: &Call) -> Answer {
         db: d1::database(&call.env).is_ok(),
         quota: call.env.durable_object(QUOTA_BINDING).is_ok(),
         ai: is_bound(&call.env, AI),
-        vectors: is_bound(&call.env, vectors::BINDING),
+        vectors: is_bound(&call.env, vectors::BINDING), // feature: knowledge
     };
     let health = Health::of(&call.settings, bindings, |name| var(&call.env, name));
     Reply::json(health.status(), &health).into()

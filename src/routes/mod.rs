@@ -3,17 +3,17 @@
 
 mod answers;
 mod chat;
-mod collections;
+mod collections; // feature: knowledge
 mod credentials;
 mod damper;
-mod files;
+mod files; // feature: files
 mod health;
 mod jwks;
 mod keys;
-mod memories;
+mod memories; // feature: knowledge
 mod models;
 mod object;
-mod projects;
+mod projects; // feature: projects
 mod session;
 mod threads;
 mod uploads;
@@ -27,7 +27,7 @@ use crate::problem::Failure;
 use crate::query;
 use crate::reply::Reply;
 use crate::router::{Route, Row};
-use files::WorkspaceName::{Named, OfThread};
+use files::WorkspaceName::{Named, OfThread}; // feature: files
 
 /// The description of the API, as `make openapi` wrote it (`src/openapi`).
 const OPENAPI: &[u8] = include_bytes!("../openapi/openapi.json");
@@ -77,6 +77,7 @@ pub async fn dispatch(call: &mut Call, row: &Row, route: Route<'_>) -> Result<An
             let command = ThreadCommand::WithdrawApproval { tool: approval.to_owned() };
             threads::ask(call, caller.owner()?, id, command).await
         }
+        // feature: files
         Route::Files { id } => files::list(call, caller.owner()?, OfThread(id)).await,
         Route::File { id, path } => files::get(call, caller.owner()?, OfThread(id), path).await,
         Route::PutFile { id, path } => files::put(call, caller.owner()?, OfThread(id), path, body).await,
@@ -95,6 +96,8 @@ pub async fn dispatch(call: &mut Call, row: &Row, route: Route<'_>) -> Result<An
         Route::DeleteWorkspaceFile { workspace, path } => {
             files::delete(call, caller.owner()?, Named(workspace), path).await
         }
+        // end
+        // feature: knowledge
         Route::Collections => collections::list(call, &caller.owner()?).await,
         Route::NewCollection => collections::create(call, &caller.owner()?, &body).await,
         Route::Collection { collection } => collections::get(call, &caller.owner()?, collection).await,
@@ -112,12 +115,15 @@ pub async fn dispatch(call: &mut Call, row: &Row, route: Route<'_>) -> Result<An
         Route::Memories => memories::list(call, &caller.owner()?).await,
         Route::ForgetMemories => memories::clear(call, &caller.owner()?).await,
         Route::ForgetMemory { memory } => memories::forget(call, &caller.owner()?, memory).await,
+        // end
+        // feature: projects
         Route::Templates => projects::templates(call, &caller.owner()?).await,
         Route::Projects => projects::list(call, &caller.owner()?).await,
         Route::Project { project } => projects::get(call, &caller.owner()?, project).await,
         Route::ProjectDocument { project, document } => {
             projects::document(call, &caller.owner()?, project, document).await
         }
+        // end
         Route::Usage => usage::sums(call, &caller.owner()?).await,
         Route::Keys => keys::list(call, &caller.verified()?).await,
         Route::MintKey => keys::mint(call, &caller.verified()?, &body).await,

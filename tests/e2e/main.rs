@@ -15,18 +15,18 @@ mod chat_budget;
 mod chat_direct;
 mod chat_with_subtasks;
 mod clients;
-mod collections;
+mod collections; // feature: knowledge
 mod demo;
 mod durability;
-mod embeddings;
+mod embeddings; // feature: knowledge
 mod endless_providers;
-mod files;
+mod files; // feature: files
 mod headers;
 mod hostile;
 mod isolation;
 mod keys;
-mod long_term_memory;
-mod mcp;
+mod long_term_memory; // feature: knowledge
+mod mcp; // feature: mcp
 mod memory;
 mod models;
 mod on_hold;
@@ -43,5 +43,5 @@ mod tokens;
 mod turns;
 mod upgrades;
 mod visitors;
-mod web_tools;
+mod web_tools; // feature: web
 mod wires;

@@ -5,9 +5,7 @@ use futures::future::LocalBoxFuture;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::files::in_memory::InMemory;
 use super::*;
-use crate::web::Browser;
 use engine::calls::*;
 use engine::offer::{InContext, offered};
 use engine::ports::{Clock, ToolContext, ToolError};
@@ -29,13 +27,16 @@ impl Clock for At {
 
 /// All that a deployment can have. The web answers everything with a page that no service means.
 pub fn everything() -> Resources {
+    // feature: web
     let web = web::testing::FakeWeb::new(|_| Some(web::testing::Answer::page("text/plain", "[]")));
-    let browser: Rc<dyn Browser> = web.clone();
+    let browser: Rc<dyn web::Browser> = web.clone();
+    // end
     Resources {
-        files: Some(Rc::new(InMemory::default())),
-        web: Some(web::Outside { web, browser: Some(browser), config: web::testing::everything() }),
-        memories: Some(Rc::new(knowledge::memories::in_memory::InMemory::default())),
-        searchable: Some(collections::tests::searchable(&Rc::default())),
+        files: Some(Rc::new(files::in_memory::InMemory::default())), // feature: files
+        web: Some(web::Outside { web, browser: Some(browser), config: web::testing::everything() }), // feature: web
+        memories: Some(Rc::new(knowledge::memories::in_memory::InMemory::default())), // feature: knowledge
+        searchable: Some(knowledge::collections::tests::searchable(&Rc::default())),  // feature: knowledge
+        projects: Some(Rc::new(projects::in_memory::InMemory::default())),            // feature: projects
     }
 }
 
@@ -61,7 +62,11 @@ fn current_time_is_rfc_3339_in_utc() {
 /// them. They take more (`arguments/tests.rs`), and never a call without what is required.
 #[test]
 fn types_take_what_the_published_schemas_allow() {
-    let standard = Standard::new(&everything());
+    let standard = Standard::new(&Resources {
+        // Lists of objects among their arguments: `arguments_tests.rs` has them.
+        projects: None, // feature: projects
+        ..everything()
+    });
     let registered = standard.all().iter().map(|tool| tool.spec().clone());
     let specs: Vec<ToolSpec> = intercepted().into_iter().chain(registered).collect();
     let accepts = |name: &str, arguments: &Value| -> bool {
@@ -113,64 +118,82 @@ fn types_take_what_the_published_schemas_allow() {
     }
 }
 
-// N-010 N-023 N-062 N-085 N-086 N-087 N-088 N-089 N-090 N-092 N-094 N-106 N-109
+/// The tools of a turn in a thread, in their order, with everything there: name, class, and whether its calls run one
+/// after the other.
+const IN_A_THREAD: &[(&str, PermissionClass, bool)] = &[
+    ("run_subtask", PermissionClass::Subagent, false),
+    ("memory_list", PermissionClass::Knowledge, false),
+    ("memory_read", PermissionClass::Knowledge, false),
+    ("memory_write", PermissionClass::Knowledge, false),
+    ("calculate", PermissionClass::Safe, false),
+    ("current_time", PermissionClass::Safe, false),
+    // feature: files
+    // N-090: reading is of the class of writing, so one permission covers both, but it runs beside other calls.
+    ("read_file", PermissionClass::WorkspaceWrite, false),
+    ("write_file", PermissionClass::WorkspaceWrite, true),
+    ("edit_file", PermissionClass::WorkspaceWrite, true),
+    ("list_files", PermissionClass::WorkspaceWrite, false),
+    ("delete_file", PermissionClass::WorkspaceWrite, true),
+    // end
+    // feature: web
+    // N-089
+    ("fetch_page", PermissionClass::Network, false),
+    ("web_search", PermissionClass::Network, false),
+    // end
+    // feature: knowledge
+    // N-156: only where the request asked for them.
+    ("remember", PermissionClass::Knowledge, true),
+    ("recall", PermissionClass::Knowledge, false),
+    ("forget", PermissionClass::Knowledge, true),
+    ("search_collection", PermissionClass::Knowledge, false),
+    // end
+];
+
+// N-010 N-023 N-062 N-085 N-086 N-087 N-088 N-089 N-090 N-092 N-094 N-106 N-109 N-156
 #[test]
-fn what_is_offered_is_registered_and_allowed() {
-    let Resources { files, web, .. } = everything();
-    let tools = Standard::new(&Resources { files, web, ..Resources::default() });
+fn each_tool_that_is_registered_and_allowed_is_offered() {
     let in_a_workspace =
         |context| ToolPolicy { workspace_root: Some("root/".to_owned()), ..ToolPolicy::of(context) };
-    let names = |policy: &ToolPolicy| -> Vec<String> {
-        offered(&tools, &[], policy, in_a_thread()).into_iter().map(|spec| spec.name).collect()
+    let offered = |resources: &Resources, policy: &ToolPolicy| {
+        offered(&Standard::new(resources), &[], policy, in_a_thread())
     };
-    let nowhere = ["run_subtask", "memory_list", "memory_read", "memory_write", "calculate", "current_time"];
-    let file_tools = ["read_file", "write_file", "edit_file", "list_files", "delete_file"];
-    let of_the_web = ["fetch_page", "web_search"];
-    let thread = [&nowhere[..], &file_tools, &of_the_web].concat();
-    assert_eq!(names(&ToolPolicy::of(ContextKind::Thread)), [&nowhere[..], &of_the_web].concat());
-    assert_eq!(names(&in_a_workspace(ContextKind::Thread)), thread);
-    assert_eq!(names(&in_a_workspace(ContextKind::Editor)), thread);
-    // N-106: no service, no search.
-    let web = tools_of_the_web(web::testing::config(&[]));
-    assert_eq!(web, ["fetch_page"]);
-    // N-090: reading is of the class that writes, so it goes with it.
-    let mut policy = in_a_workspace(ContextKind::Thread);
-    policy.classes.remove(&PermissionClass::WorkspaceWrite);
-    policy.classes.remove(&PermissionClass::Network);
-    assert_eq!(names(&policy), nowhere);
-    // N-156: only where the request asked for them.
-    let remembering = Standard::new(&everything());
-    let all = offered(&remembering, &[], &in_a_workspace(ContextKind::Thread), in_a_thread());
-    let all_names: Vec<&str> = all.iter().map(|spec| spec.name.as_str()).collect();
-    assert_eq!(
-        all_names,
-        [thread.clone(), vec!["remember", "recall", "forget", "search_collection"]].concat()
-    );
-    for spec in all {
-        let class = match spec.name.as_str() {
-            "run_subtask" => PermissionClass::Subagent,
-            "calculate" | "current_time" => PermissionClass::Safe,
-            name if file_tools.contains(&name) => PermissionClass::WorkspaceWrite,
-            // N-089
-            name if of_the_web.contains(&name) => PermissionClass::Network,
-            _ => PermissionClass::Knowledge,
-        };
-        assert_eq!(spec.permission_class, Some(class), "{}", spec.name);
-        // Whoever changes files stands in the queue; whoever reads them does not (CF-11).
-        let writes =
-            ["write_file", "edit_file", "delete_file", "remember", "forget"].contains(&spec.name.as_str());
-        assert_eq!((spec.serial(), spec.parallel_safe), (writes, !writes), "{}", spec.name);
-        assert!(is_known(&spec.name), "{} can be named in configuration", spec.name);
+    let names = |resources: &Resources, policy: &ToolPolicy| -> Vec<String> {
+        offered(resources, policy).into_iter().map(|spec| spec.name).collect()
+    };
+    let expected = |may: &dyn Fn(PermissionClass) -> bool| -> Vec<&str> {
+        IN_A_THREAD.iter().filter(|(_, class, _)| may(*class)).map(|(name, ..)| *name).collect()
+    };
+    let everything = everything();
+    let thread = ToolPolicy::of(ContextKind::Thread);
+    assert_eq!(names(&everything, &thread), expected(&|class| class != PermissionClass::WorkspaceWrite));
+    assert_eq!(names(&everything, &in_a_workspace(ContextKind::Thread)), expected(&|_| true));
+    assert_eq!(names(&everything, &in_a_workspace(ContextKind::Editor)), expected(&|_| true));
+    for class in PermissionClass::ALL {
+        let mut policy = in_a_workspace(ContextKind::Thread);
+        policy.classes.remove(&class);
+        assert_eq!(names(&everything, &policy), expected(&|other| other != class), "{class:?}");
+    }
+    let with_nothing = names(&Resources::default(), &in_a_workspace(ContextKind::Thread));
+    let of_every_deployment: Vec<&str> = IN_A_THREAD[..6].iter().map(|(name, ..)| *name).collect();
+    assert_eq!(with_nothing, of_every_deployment);
+    let all = offered(&everything, &in_a_workspace(ContextKind::Thread));
+    for (spec, (name, class, serial)) in all.into_iter().zip(IN_A_THREAD) {
+        assert_eq!(spec.permission_class, Some(*class), "{name}");
+        assert_eq!((spec.serial(), spec.parallel_safe), (*serial, !serial), "{name}");
+        assert!(is_known(name), "{name} can be named in configuration");
     }
 }
 
-fn tools_of_the_web(config: web::Config) -> Vec<String> {
+// feature: web
+// N-106: without a search service, the tool that searches is not offered.
+#[test]
+fn a_search_needs_a_service() {
     let fake = web::testing::FakeWeb::new(|_| None);
-    web::tools(&web::Outside { web: fake, browser: None, config })
-        .iter()
-        .map(|tool| tool.spec().name.clone())
-        .collect()
+    let outside = web::Outside { web: fake, browser: None, config: web::testing::config(&[]) };
+    let tools = web::tools(&outside);
+    assert_eq!(tools.iter().map(|tool| tool.spec().name.as_str()).collect::<Vec<_>>(), ["fetch_page"]);
 }
+// end
 
 /// Tools of every class, and of none.
 struct Catalogue(Vec<Rc<dyn Tool>>);

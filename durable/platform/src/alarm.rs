@@ -4,15 +4,15 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use futures::future::{Either, join3, select};
+use futures::future::{Either, join, select};
 use futures::{FutureExt, pin_mut};
 
 use crate::storage::outgoing::{News, Outgoing, retry_after_ms};
 use crate::storage::thread::{Reason, TurnRow, TurnStatus};
 use crate::storage::{StoreError, tell};
 use engine::journal::Failure;
-use features::files::FilesError;
-use features::files::store::R2Files;
+use features::files::FilesError; // feature: files
+use features::files::store::R2Files; // feature: files
 use wire::protocol::ApiError;
 use wire::redact::redacted;
 
@@ -212,12 +212,9 @@ impl Thread {
         }
         let rows = now;
         // All of them, whatever becomes of the others: what is told twice changes nothing.
-        let telling = join3(
-            tell::tell(&self.env, &rows),
-            accounts::tell(&self.env, &self.clock, &rows),
-            self.delete_files(&rows),
-        );
-        let telling = telling.map(|(index, quotas, files)| index.and(quotas).and(files));
+        let telling = join(tell::tell(&self.env, &rows), accounts::tell(&self.env, &self.clock, &rows));
+        let telling = telling.map(|(index, quotas)| index.and(quotas));
+        let telling = join(telling, self.delete_files(&rows)).map(|(told, files)| told.and(files)); // feature: files
         pin_mut!(telling);
         match select(telling, self.clock.sleep(D1_MS)).await {
             Either::Left((told, _)) => told,
@@ -225,7 +222,8 @@ impl Thread {
         }
     }
 
-    /// Files of deleted threads, which nobody can name any more.
+    // feature: files
+    /// Deletes the files of deleted threads.
     async fn delete_files(&self, rows: &[Outgoing]) -> Result<(), StoreError> {
         let roots = rows.iter().filter_map(|row| match &row.news {
             News::ThreadDeleted { workspace_root } => workspace_root.as_deref(),
@@ -238,6 +236,7 @@ impl Thread {
         }
         Ok(())
     }
+    // end
 
     /// Tells D1 of a failure outside of a turn, where there is a thread to tell it of. While D1 refuses something it is
     /// told of nothing more, so that the outbox does not grow with what fails meanwhile.

@@ -18,10 +18,10 @@ use wire::protocol::{ApiError, ChatRequest, ErrorCode, Owner, Role, StoredMessag
 use super::compose;
 use super::live::LiveLog;
 use super::log::{About, TurnLog};
-use super::mcp::{self, Offered};
+use super::mcp::{self, Offered}; // feature: mcp
 use super::reader::Source;
 use super::respond::{not_logged, stream_response};
-use super::retrieval::Retrieved;
+use super::retrieval::Retrieved; // feature: knowledge
 use super::revive::{OpenTurn, on_hold};
 use super::thread::{Run, Thread, WATCH_MS};
 
@@ -41,8 +41,8 @@ pub struct Ask<'a> {
 
 /// What was asked for before the turn starts.
 struct Before<'a> {
-    offered: &'a Offered,
-    retrieved: &'a Retrieved,
+    offered: &'a Offered,     // feature: mcp
+    retrieved: &'a Retrieved, // feature: knowledge
 }
 
 /// The most messages that one request may take the place of: their ids go through the outbox in one row.
@@ -104,7 +104,8 @@ impl Thread {
         ask: &Ask<'_>,
         admitting: &mut Admitting<'a>,
     ) -> Result<TurnRow, ApiError> {
-        let (mut asked, mut found, mut offered) = (None, None, None);
+        let (mut asked, mut found) = (None, None); // feature: knowledge
+        let mut offered = None; // feature: mcp
         loop {
             let thread = self.of(ask.owner)?;
             self.revive()?;
@@ -129,25 +130,35 @@ impl Thread {
                     admitting.alone = Some(self.admitting.lock().await);
                     continue;
                 }
+                // feature: knowledge
                 // Before it is charged: a collection that is not there refuses the request.
                 let Some(asked) = &asked else {
                     asked = Some(self.collections(ask).await?);
                     continue;
                 };
+                // end
                 let Some(grant) = admitting.grant else {
                     admitting.grant = Some(self.admission(ask, thread.is_none()).await?);
                     continue;
                 };
-                // What a provider is paid for comes after it is charged.
+                // feature: knowledge
+                // Embedding a question costs money, so the request is charged first.
                 let Some(retrieved) = &found else {
                     found = Some(self.retrieve(ask, asked).await);
                     continue;
                 };
+                // end
+                // feature: mcp
                 let Some(offered) = &offered else {
                     offered = Some(self.offered(ask.request.kind(), ask.owner).await?);
                     continue;
                 };
-                return self.start(ask, thread, grant, Before { offered, retrieved });
+                // end
+                let before = Before {
+                    offered,   // feature: mcp
+                    retrieved, // feature: knowledge
+                };
+                return self.start(ask, thread, grant, before);
             };
             self.superseding.set(Some((request_seq, ask.turn_id)));
             match self.open()? {
@@ -189,7 +200,7 @@ impl Thread {
         ask: &Ask<'_>,
         thread: Option<ThreadMeta>,
         grant: Grant,
-        Before { offered, retrieved }: Before<'_>,
+        before: Before<'_>,
     ) -> Result<TurnRow, ApiError> {
         let now = self.clock.now_ms();
         let numbers = self.numbers()?;
@@ -238,7 +249,7 @@ impl Thread {
         };
         let frame = compose::Frame {
             owner: ask.owner,
-            retrieved,
+            retrieved: before.retrieved, // feature: knowledge
             thread_id: &thread.thread_id,
             model: ask.request.model.as_deref(),
             user_message: &user_message,
@@ -258,7 +269,7 @@ impl Thread {
             },
             client_tools: ask.request.client_tools.as_deref().unwrap_or_default(),
             approved: if new { BTreeSet::new() } else { self.store.approved_tools()? },
-            mcp: offered,
+            mcp: before.offered, // feature: mcp
             history_until,
             grant,
             replaces_message_id: ask.request.replaces_message_id.map(|id| id.to_string()),
@@ -291,7 +302,9 @@ impl Thread {
             }
             self.store.insert_turn(&turn, now)?;
             self.store.insert_message(&user_message, None)?;
-            for news in std::iter::once(news).chain(mcp::failures(&offered.listed.missing, now)) {
+            let news = std::iter::once(news);
+            let news = news.chain(mcp::failures(&before.offered.listed.missing, now)); // feature: mcp
+            for news in news {
                 self.store.post(&Outgoing::new(ask.owner, thread.thread_id.as_str(), news), now)?;
             }
             self.store.set_timer(Reason::Turn, now + WATCH_MS)?;
@@ -299,9 +312,11 @@ impl Thread {
             self.store.clear_timer(Reason::Queued)?;
             self.store.hasten_timer(Reason::Outbox, now + WATCH_MS)?;
             self.store.arm()?;
-            if let Some(failure) = &retrieved.failure {
+            // feature: knowledge
+            if let Some(failure) = &before.retrieved.failure {
                 self.report("thread", "looking up what is known", "internal", failure)?;
             }
+            // end
             Turn::begin(spec, history, ports).map_err(not_logged)
         });
         let engine = engine.inspect_err(|_| numbers.set_reserved(reserved))?;

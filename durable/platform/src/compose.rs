@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use uuid::Uuid;
+use uuid::Uuid; // feature: projects
 use worker::Env;
 
 use engine::budget::Amount;
@@ -14,15 +14,8 @@ use engine::profiles::Grant;
 use engine::profiles::{Chain, ContextProfile, Limits, Role};
 use engine::toolbelt::{ToolPolicy, ToolUsers};
 use engine::turn::prompt;
-use features::files::Files;
-use features::files::store::R2Files;
-use features::knowledge::Memories;
-use features::knowledge::collections::Searchable;
-use features::knowledge::store::collections::D1Collections;
-use features::mcp::{Offer, Servers};
-use features::projects::Projects;
-use features::projects::store::D1Projects;
-use features::web::{Browser, Web};
+use features::files::store::R2Files; // feature: files
+use features::projects::store::D1Projects; // feature: projects
 use providers::config::Configuration;
 use wire::model::Usage;
 use wire::protocol::{
@@ -30,10 +23,10 @@ use wire::protocol::{
     Plan, StoredMessage,
 };
 
-use super::mcp::{self, Offered};
-use super::retrieval::Retrieved;
+use super::mcp::{self, Offered}; // feature: mcp
+use super::retrieval::Retrieved; // feature: knowledge
 use super::thread::Thread;
-use super::web::{FetchWeb, QuickActions};
+use super::web; // feature: web
 use bindings::env::{AI, is_bound, var};
 
 /// Bytes of stored history that are read for each token that a model may see of it: more than any tokenizer packs
@@ -52,8 +45,10 @@ pub struct Parts {
 /// Which turn, on what.
 pub struct Frame<'a> {
     pub owner: &'a Owner,
+    // feature: knowledge
     /// What was looked up for the message.
     pub retrieved: &'a Retrieved,
+    // end
     pub thread_id: &'a str,
     /// The role or model that the request names.
     pub model: Option<&'a str>,
@@ -73,8 +68,10 @@ pub struct Frame<'a> {
     pub client_tools: &'a [ClientTool],
     /// The tools that a person has allowed for good.
     pub approved: BTreeSet<String>,
+    // feature: mcp
     /// The MCP servers, and what they offer.
     pub mcp: &'a Offered,
+    // end
     pub history_until: i64,
     /// What the turn's quotas let it have.
     pub grant: Grant,
@@ -86,22 +83,25 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     let context = &ContextProfile::of(frame.context).in_mode(frame.mode);
     let kind = frame.context.map(|context| context.kind).unwrap_or_default();
     let limits = limits(&thread.env, context)?.within(frame.grant);
-    let Offered { servers, listed } = frame.mcp;
     let rules = crate::limits::tool_rules(|name| var(&thread.env, name)).map_err(misconfigured)?;
-    let workspace_root = R2Files::new(&thread.env).map(|_| frame.workspace_root.clone());
     let users = tool_users(&thread.env)?;
     let mut policy = ToolPolicy {
-        workspace_root,
-        allowed_mcp_servers: servers.allowed(kind, frame.owner),
-        memory: frame.retrieved.memory,
-        collections: frame.retrieved.collections.clone(),
+        workspace_root: R2Files::new(&thread.env).map(|_| frame.workspace_root.clone()), // feature: files
+        allowed_mcp_servers: frame.mcp.servers.allowed(kind, frame.owner),               // feature: mcp
+        memory: frame.retrieved.memory,                                                  // feature: knowledge
+        collections: frame.retrieved.collections.clone(),                                // feature: knowledge
         ..ToolPolicy::of(kind)
     };
     policy.classes.retain(|class| users.may_have(*class, frame.owner));
-    let rules = servers.rules(rules, &listed.offers);
+    let rules = frame.mcp.servers.rules(rules, &frame.mcp.listed.offers); // feature: mcp
     let policy = policy.narrowed(rules, frame.approved.clone());
-    let (parts, configuration) =
-        parts_with(thread, frame.owner, frame.thread_id, &policy, servers, &listed.offers)?;
+    let (parts, configuration) = parts_with(
+        thread,
+        frame.owner,
+        frame.thread_id,
+        &policy,
+        frame.mcp, // feature: mcp
+    )?;
     // A router or a swarm is nothing without calls: a model that can make none writes them.
     let able = |chain: Chain| if frame.mode.is_some() { chain.calling_in_text() } else { chain };
     let chain = able(chain(&configuration, frame.model, context, frame.content)?);
@@ -118,7 +118,8 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         draft: draft.as_ref(),
         browser: frame.browser,
     };
-    let system = prompt::root(about, &limits) + &prompt::knowledge(&policy) + &listed.note();
+    let system = prompt::root(about, &limits) + &prompt::knowledge(&policy);
+    let system = system + &frame.mcp.listed.note(); // feature: mcp
     // A router chooses among these, unless the request names who answers.
     let routed = [Role::Secondary, Role::Subagent].into_iter().filter_map(|role| Some((role, other(role)?)));
     let asks_router = frame.mode == Some(ModeProfile::AutoRoute) && frame.model.is_none();
@@ -137,7 +138,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         reviewers: other(Role::Quality),
         routed,
     };
-    let spec = TurnSpec {
+    let mut spec = TurnSpec {
         format: FORMAT,
         least_reader: LEAST_READER,
         thread_id: frame.thread_id.to_owned(),
@@ -158,10 +159,11 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         policy,
         system,
         history_until: frame.history_until,
-        retrieved: frame.retrieved.message.clone(),
+        retrieved: None,
         replaces_message_id: frame.replaces_message_id.clone(),
         created_at: frame.user_message.created_at,
     };
+    spec.retrieved.clone_from(&frame.retrieved.message); // feature: knowledge
     Ok((spec, parts))
 }
 
@@ -229,7 +231,13 @@ pub fn parts(
     thread_id: &str,
     policy: &ToolPolicy,
 ) -> Result<(Parts, Configuration), ApiError> {
-    parts_with(thread, owner, thread_id, policy, &mcp::servers(thread)?, &[])
+    parts_with(
+        thread,
+        owner,
+        thread_id,
+        policy,
+        &Offered { servers: mcp::servers(thread)?, listed: Default::default() }, // feature: mcp
+    )
 }
 
 fn parts_with(
@@ -237,35 +245,33 @@ fn parts_with(
     owner: &Owner,
     thread_id: &str,
     policy: &ToolPolicy,
-    servers: &Rc<Servers>,
-    offers: &[Offer],
+    mcp: &Offered, // feature: mcp
 ) -> Result<(Parts, Configuration), ApiError> {
     let configuration = configuration(&thread.env)?;
     let model = crate::model::serving(&configuration, &thread.connections, &thread.clock, &thread.env);
-    let files = R2Files::new(&thread.env).map(|files| Rc::new(files) as Rc<dyn Files>);
-    let web = features::web::Config::from_env(|name| var(&thread.env, name));
-    let web = web.map_err(|problems| misconfigured(problems.join(" ")))?;
-    let web = if tool_users(&thread.env)?.may_fetch_private_hosts(owner) { web } else { web.public_alone() };
-    let fetches: Rc<dyn Web> = Rc::new(FetchWeb(thread.connections.permits.clone()));
-    let memories = policy.memory.then(|| Rc::new(thread.memories(owner, thread_id)) as Rc<dyn Memories>);
-    let searchable = (!policy.collections.is_empty()).then(|| Searchable {
-        collections: Rc::new(D1Collections::new(&thread.env, owner)),
-        ids: policy.collections.as_slice().into(),
-    });
-    let browser = QuickActions::new(&thread.env).map(|browser| Rc::new(browser) as Rc<dyn Browser>);
-    let web = features::web::Outside { web: fetches, browser, config: web };
-    let resources = features::Resources { files, web: Some(web), memories, searchable };
-    let projects = D1Projects::new(&thread.env, owner, Uuid::try_parse(thread_id).ok());
-    let projects: Rc<dyn Projects> = Rc::new(projects);
-    let tools: Rc<dyn Tools> = Rc::new(features::Standard::new(&resources).with_projects(&projects));
+    let resources = features::Resources {
+        files: R2Files::new(&thread.env).map(|files| Rc::new(files) as Rc<_>), // feature: files
+        web: Some(web::outside(thread, owner)?),                               // feature: web
+        // feature: knowledge
+        memories: policy.memory.then(|| Rc::new(thread.memories(owner, thread_id)) as Rc<_>),
+        searchable: thread.searchable(owner, policy),
+        // end
+        // feature: projects
+        projects: {
+            let projects = D1Projects::new(&thread.env, owner, Uuid::try_parse(thread_id).ok());
+            Some(Rc::new(projects))
+        },
+        // end
+    };
+    let tools: Rc<dyn Tools> = Rc::new(features::Standard::new(&resources));
     #[cfg(feature = "faults")]
     let tools = super::faults::with_recorders(tools.as_ref(), &thread.env);
-    let tools = servers.with(tools, offers);
+    let tools = mcp.servers.with(tools, &mcp.listed.offers); // feature: mcp
     Ok((Parts { model, tools }, configuration))
 }
 
 /// Who may have which tools.
-fn tool_users(env: &Env) -> Result<ToolUsers, ApiError> {
+pub fn tool_users(env: &Env) -> Result<ToolUsers, ApiError> {
     ToolUsers::from_env(|name| var(env, name)).map_err(misconfigured)
 }
 

@@ -32,8 +32,10 @@ mod compose;
 mod faults;
 #[cfg(target_arch = "wasm32")]
 mod log;
+// feature: mcp
 #[cfg(target_arch = "wasm32")]
 mod mcp;
+// end
 #[cfg(target_arch = "wasm32")]
 pub mod object;
 #[cfg(target_arch = "wasm32")]
@@ -41,14 +43,18 @@ mod place;
 pub mod quota;
 #[cfg(target_arch = "wasm32")]
 pub mod respond;
+// feature: knowledge
 #[cfg(target_arch = "wasm32")]
 mod retrieval;
+// end
 #[cfg(target_arch = "wasm32")]
 mod revive;
 #[cfg(target_arch = "wasm32")]
 mod thread;
+// feature: web
 #[cfg(target_arch = "wasm32")]
 mod web;
+// end
 
 #[cfg(target_arch = "wasm32")]
 pub use accounts::{BINDING as QUOTA_BINDING, QuotaObject};

@@ -1,11 +1,15 @@
 //! What is looked up for a message before its turn starts: the user's memories, and the collections that the request
 //! names. A request that asks for neither reads nothing; an index that is slow or down holds up no chat.
 
+use std::rc::Rc;
+
 use futures::future::{Either, select, try_join};
 use futures::pin_mut;
 use uuid::Uuid;
 
 use bindings::d1::BINDING;
+use engine::toolbelt::ToolPolicy;
+use features::knowledge::collections::Searchable;
 use features::knowledge::retrieved;
 use features::knowledge::store::collections::D1Collections;
 use features::knowledge::store::memories::D1Memories;
@@ -129,6 +133,14 @@ impl Thread {
             return Ok(Vec::new());
         }
         D1Collections::new(&self.env, owner).search(ids, question, retrieved::MAX_PASSAGES).await
+    }
+
+    /// The collections that a turn of this policy may search.
+    pub fn searchable(&self, owner: &Owner, policy: &ToolPolicy) -> Option<Searchable> {
+        (!policy.collections.is_empty()).then(|| Searchable {
+            collections: Rc::new(D1Collections::new(&self.env, owner)),
+            ids: policy.collections.as_slice().into(),
+        })
     }
 
     /// The memories of a user, for the calls of a thread.

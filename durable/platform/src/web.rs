@@ -1,18 +1,23 @@
 //! The platform's `fetch`, browsers and character sets, for tools. Where a tool may go, its guard says.
 
-use futures::FutureExt;
+use std::rc::Rc;
+
 use futures::future::LocalBoxFuture;
+use futures::{FutureExt, StreamExt};
 use js_sys::{JSON, Object, Promise, Reflect, Uint8Array};
 use serde_json::Value;
 use wasm_bindgen::prelude::*;
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Env, Method, Response, web_sys};
 
+use super::compose::{misconfigured, tool_users};
 use super::model::http::Body;
 use super::model::{AbortOnDrop, body_of, exchange};
-use bindings::env::{binding, is_bound};
-use features::web::{Browser, Decode, Unreachable, Web, WebReply, WebRequest};
+use super::thread::Thread;
+use bindings::env::{binding, is_bound, var};
+use features::web::{Browser, Config, Decode, Outside, Unreachable, Web, WebReply, WebRequest};
 use providers::permits::Permits;
+use wire::protocol::{ApiError, Owner};
 
 #[wasm_bindgen]
 extern "C" {
@@ -30,8 +35,20 @@ extern "C" {
     fn decode(this: &TextDecoder, bytes: &Uint8Array, options: &Object) -> Result<String, JsValue>;
 }
 
+/// The ways to the web for the tools of this user.
+pub fn outside(thread: &Thread, owner: &Owner) -> Result<Outside, ApiError> {
+    let config = Config::from_env(|name| var(&thread.env, name));
+    let config = config.map_err(|problems| misconfigured(problems.join(" ")))?;
+    let may_fetch_private_hosts = tool_users(&thread.env)?.may_fetch_private_hosts(owner);
+    Ok(Outside {
+        web: Rc::new(FetchWeb(thread.connections.permits.clone())),
+        browser: QuickActions::new(&thread.env).map(|browser| Rc::new(browser) as Rc<_>),
+        config: if may_fetch_private_hosts { config } else { config.public_alone() },
+    })
+}
+
 /// `fetch`, with the permits of an object: held until the headers are there.
-pub struct FetchWeb(pub Permits);
+struct FetchWeb(Permits);
 
 impl Web for FetchWeb {
     fn send(&self, request: WebRequest) -> LocalBoxFuture<'static, Result<WebReply, Unreachable>> {
@@ -59,18 +76,19 @@ async fn fetch(request: WebRequest) -> worker::Result<WebReply> {
 fn reply(response: &Response, body: Body) -> WebReply {
     let header = |name| response.headers().get(name).ok().flatten();
     let (content_type, location) = (header("content-type"), header("location"));
+    let body = body.map(|read| read.map_err(|_| Unreachable)).boxed_local();
     WebReply { status: response.status_code(), content_type, location, body }
 }
 
 /// Cloudflare's browsers, by the binding `BROWSER`:
 /// <https://developers.cloudflare.com/changelog/post/2026-05-28-use-browser-run-quick-actions-directly-from-workers/>.
-pub struct QuickActions(BrowserRun);
+struct QuickActions(BrowserRun);
 
 const BROWSER: &str = "BROWSER";
 
 impl QuickActions {
     /// None where no browser is bound.
-    pub fn new(env: &Env) -> Option<Self> {
+    fn new(env: &Env) -> Option<Self> {
         is_bound(env, BROWSER).then(|| QuickActions(binding(env, BROWSER).unchecked_into()))
     }
 }

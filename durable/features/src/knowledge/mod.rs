@@ -12,4 +12,10 @@ pub mod store;
 #[cfg(test)]
 mod turn_tests;
 
+use engine::toolbelt::ToolSpec;
 pub use port::{Collections, KnowledgeError, Memories, Remembered};
+
+/// The declarations of the tools.
+pub(super) fn specs() -> impl Iterator<Item = ToolSpec> {
+    memories::specs().chain([collections::spec()])
+}

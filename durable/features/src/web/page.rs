@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::client::{Client, Opened, Patience, TooLate};
-use super::reader::{MediaType, Reader, Window};
 use super::render::render;
 use super::{TIMEOUT_MS, is_data};
+use crate::reader::{MediaType, Reader, Window};
 use crate::web::{Browser, Decode};
 use engine::ports::{Tool, ToolContext, ToolError};
 use engine::toolbelt::arguments;

@@ -8,7 +8,6 @@ use futures::future::{Either, LocalBoxFuture, ready, select};
 use futures::stream::{LocalBoxStream, unfold};
 
 use super::route::{Again, Answer, Endpoint, Refusal};
-pub use features::web::Unreachable;
 use wire::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
 
 use engine::ports::Clock;
@@ -35,6 +34,10 @@ pub trait Transport {
     /// Completes when the headers of the answer are there.
     fn send(&self, request: Rc<HttpRequest>) -> LocalBoxFuture<'static, Result<Response, Unreachable>>;
 }
+
+/// The connection failed. The platform does not say why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unreachable;
 
 /// An answer whose body is still to come.
 pub struct Response {

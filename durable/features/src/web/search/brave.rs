@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use super::{Hit, query_string};
+use crate::reader::one_line;
 use crate::web::WebRequest;
-use crate::web::reader::one_line;
 use wire::redact::Secret;
 
 /// Where it is.

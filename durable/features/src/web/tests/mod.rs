@@ -10,9 +10,9 @@ use futures::FutureExt;
 use serde_json::{Value, json};
 
 use super::guard::{Guard, is_public};
-use super::reader::{Kind, MediaType, Reader, Window};
 use super::testing::{Answer, BROWSER, FakeWeb, Hurried, Piece, config, unreachable};
 use super::*;
+use crate::reader::{Kind, MediaType, Reader, Window};
 use crate::tests::At;
 use engine::ports::{Clock, ToolContext, ToolError};
 

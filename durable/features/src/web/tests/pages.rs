@@ -1,7 +1,7 @@
 //! What pages become.
 
-use super::super::reader::markdown;
 use super::*;
+use crate::reader::markdown;
 
 const SITE: &str = r#"<!doctype html><html><head><title>Pears &amp; more</title>
 <meta name="description" content="How long pears keep."><style>p{color:red}</style><script>steal()</script></head>
