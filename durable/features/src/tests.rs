@@ -118,15 +118,21 @@ fn types_take_what_the_published_schemas_allow() {
     }
 }
 
-/// The tools of a turn in a thread, in their order, with everything there: name, class, and whether its calls run one
-/// after the other.
-const IN_A_THREAD: &[(&str, PermissionClass, bool)] = &[
+/// A tool that is offered: name, class, and whether its calls run one after the other.
+type Offered = (&'static str, PermissionClass, bool);
+
+/// The tools of a turn in a thread without any resource, in their order.
+const OF_EVERY_DEPLOYMENT: &[Offered] = &[
     ("run_subtask", PermissionClass::Subagent, false),
     ("memory_list", PermissionClass::Knowledge, false),
     ("memory_read", PermissionClass::Knowledge, false),
     ("memory_write", PermissionClass::Knowledge, false),
     ("calculate", PermissionClass::Safe, false),
     ("current_time", PermissionClass::Safe, false),
+];
+
+/// The tools that come with all resources, in their order.
+const OF_FEATURES: &[Offered] = &[
     // feature: files
     // N-090: reading is of the class of writing, so one permission covers both, but it runs beside other calls.
     ("read_file", PermissionClass::WorkspaceWrite, false),
@@ -161,7 +167,8 @@ fn each_tool_that_is_registered_and_allowed_is_offered() {
         offered(resources, policy).into_iter().map(|spec| spec.name).collect()
     };
     let expected = |may: &dyn Fn(PermissionClass) -> bool| -> Vec<&str> {
-        IN_A_THREAD.iter().filter(|(_, class, _)| may(*class)).map(|(name, ..)| *name).collect()
+        let all = OF_EVERY_DEPLOYMENT.iter().chain(OF_FEATURES);
+        all.filter(|(_, class, _)| may(*class)).map(|(name, ..)| *name).collect()
     };
     let everything = everything();
     let thread = ToolPolicy::of(ContextKind::Thread);
@@ -174,10 +181,9 @@ fn each_tool_that_is_registered_and_allowed_is_offered() {
         assert_eq!(names(&everything, &policy), expected(&|other| other != class), "{class:?}");
     }
     let with_nothing = names(&Resources::default(), &in_a_workspace(ContextKind::Thread));
-    let of_every_deployment: Vec<&str> = IN_A_THREAD[..6].iter().map(|(name, ..)| *name).collect();
-    assert_eq!(with_nothing, of_every_deployment);
+    assert!(with_nothing.iter().eq(OF_EVERY_DEPLOYMENT.iter().map(|(name, ..)| name)), "{with_nothing:?}");
     let all = offered(&everything, &in_a_workspace(ContextKind::Thread));
-    for (spec, (name, class, serial)) in all.into_iter().zip(IN_A_THREAD) {
+    for (spec, (name, class, serial)) in all.into_iter().zip(OF_EVERY_DEPLOYMENT.iter().chain(OF_FEATURES)) {
         assert_eq!(spec.permission_class, Some(*class), "{name}");
         assert_eq!((spec.serial(), spec.parallel_safe), (*serial, !serial), "{name}");
         assert!(is_known(name), "{name} can be named in configuration");
