@@ -6,8 +6,7 @@
 //! conformance client --command target/debug/examples/mcp_client --scenario tools_call
 //! ```
 //!
-//! What an operator configures is found out here as an operator would: where the token endpoint of a server is that
-//! wants a token.
+//! Where a server wants a token, it finds the server's token endpoint as an operator would.
 
 use std::error::Error;
 use std::rc::Rc;
@@ -77,7 +76,7 @@ async fn run() -> Result<(), Problem> {
         }
     }
     drop(servers);
-    // What was sent last, without waiting for it: the end of the session.
+    // The last request, which nobody waits for: the end of the session.
     tokio::time::sleep(Duration::from_millis(100)).await;
     Ok(())
 }
