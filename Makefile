@@ -122,14 +122,14 @@ faults-small: $(WORKER) $(FAULTS)
 faults-mutants: $(WORKER) $(NPM) ## plant bugs, and check that the harness of `make faults` finds each of them (ONLY="NAME …")
 	@$(TOOLS) ONLY="$(ONLY)" scripts/faults-mutants
 
-# What the host can run: the shell and the storage behind it exist on wasm32 alone, and are tested end to end.
+# The code that the host can run. The object and its stores exist on wasm32 alone; the end-to-end tests run them.
 coverage: $(RUST) ## how much of the engine's code its native tests run, by file
 	rustup component add llvm-tools
 	"$$(scripts/cargo-tool cargo-llvm-cov)" llvm-cov --locked -p wire -p engine -p providers -p features --lib \
 		--ignore-filename-regex '(tests?|_tests)(/[a-z_]+)?\.rs$$|/testing/|\.cargo|rustup'
 
-# A million random turns, then each parser that sees foreign bytes for so many seconds. What was found before stands in
-# fuzz/seeds; what is found stands in fuzz/artifacts.
+# A million random turns, then each parser that sees foreign bytes for so many seconds. Earlier finds stand in
+# fuzz/seeds, new ones in fuzz/artifacts.
 FUZZ_TURNS   ?= 1000000
 FUZZ_SECONDS ?= 180
 FUZZ_TARGETS := sse deltas chat_request output_schema page address

@@ -6,7 +6,7 @@ import sys
 import threading
 import zipfile
 
-# What a thread's prompt, its tools and a few turns need; the model was trained on 8 192.
+# Room for a thread's prompt, its tools and a few turns; the model was trained on 8 192.
 CONTEXT_TOKENS = 8192
 # Requests that are answered at the same time; they share the context.
 SLOTS = 2

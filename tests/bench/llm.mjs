@@ -17,7 +17,7 @@ const call = (index, id, expression) => ({
   function: { name: "calculate", arguments: JSON.stringify({ expression }) },
 });
 
-// What to say after `round` rounds of tools: words, or tool calls.
+// The answer after `round` rounds of tools: words, or tool calls.
 const scenarios = {
   direct: () => ({ words: 50 }),
   parallel: (round) =>

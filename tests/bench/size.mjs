@@ -1,4 +1,4 @@
-// What is uploaded, and which crates the wasm is made of.
+// The size of the upload, and the share of each crate in the wasm.
 
 import { existsSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";

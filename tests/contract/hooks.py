@@ -130,7 +130,7 @@ def waiting(tool):
     return {"id": events[0]["thread_id"], "call": asked["tool_call_id"], "approval": asked.get("approval_id")}
 
 
-# What each operation finds: made once, or each time where the operation uses it up.
+# The data of each operation: made once, or each time where the operation uses it up.
 ONCE = {}
 MAKE = {
     "DeleteThread": thread,

@@ -1,4 +1,4 @@
-//! Who may come in: the closed instance, sessions, forged cookies, foreign origins.
+//! Access: the closed instance, sessions, forged cookies, foreign origins.
 //!
 //! The section "Credentials" of `docs/wire-protocol.md`. API keys are in `keys.rs`, tokens in `tokens.rs`.
 
@@ -31,7 +31,7 @@ async fn assert_out(client: &Client) {
 }
 
 #[tokio::test]
-async fn nobody_enters_without_a_credential() {
+async fn each_request_needs_a_credential() {
     for instance in ["ESPALIER_URL", "ESPALIER_CLOSED_URL"] {
         assert_out(&Client::nobody_at(&env(instance))).await;
     }

@@ -44,9 +44,9 @@ async fn a_wrong_configuration_is_told_and_no_turn_starts() {
     assert_eq!(told().await, problems);
 }
 
-// B-035: what fails in the Worker itself, outside of any thread.
+// B-035: failures in the Worker itself, outside of any thread.
 #[tokio::test]
-async fn what_fails_in_the_worker_leaves_a_row() {
+async fn a_failure_in_the_worker_leaves_a_row() {
     const STATE: &str = "ESPALIER_BROKEN_STATE_DIR";
     let bearer = format!("Bearer {}", env("ESPALIER_ADMIN_KEY"));
     let keyed = Client::nobody_at(&env("ESPALIER_BROKEN_URL")).with("authorization", &bearer);

@@ -1,4 +1,4 @@
-//! Old clients: what they send is accepted, what they read has not changed its shape.
+//! Old clients: the service accepts their requests, and the shape of their answers has not changed.
 //!
 //! N-006 N-018 N-024 N-025 N-026 N-027 N-110 N-111 N-115 N-116 N-117 N-205 N-220
 
@@ -59,7 +59,7 @@ async fn the_editor_is_a_context_of_its_own() {
     }
 }
 
-/// What a client from before the nesting knows of an event.
+/// The members of an event that a client without nesting knows.
 #[derive(Debug, PartialEq)]
 enum OldEvent {
     Text(String),

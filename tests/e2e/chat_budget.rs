@@ -189,7 +189,7 @@ async fn the_wall_clock_ends_a_silent_provider() {
         [
             "budget_exceeded wall_clock limit=20000",
             "error budget_exceeded retryable=false",
-            // A call that was cut off was made; what it cost, nobody has said.
+            // A call that was cut off was made, and its cost is unknown.
             "cost_summary llm=2 tools=1 subtasks=0 in=10 cached=0 out=5 usd=null; \
              fake-1: llm=2 in=10 cached=0 out=5 usd=null",
             "done message:2 budget",
@@ -230,7 +230,7 @@ async fn twenty_iterations_of_the_root() {
     assert_eq!(case.all_requests().await.requests.len(), 20);
 }
 
-// N-120: depth and fan-out are told to the model, and nobody else notices.
+// N-120: the model alone hears of depth and fan-out.
 #[tokio::test]
 async fn depth_and_fan_out_are_no_budgets() {
     let case = Case::new().await;

@@ -136,7 +136,7 @@ async fn subtasks_nest_three_deep_and_no_deeper() {
     let refused = tree::ends(&events, "run_subtask")[0];
     assert!(refused.text("result").contains("depth"), "{}", refused.text("result"));
     assert!(case.requests("a/b/c/d").await.requests.is_empty());
-    // A limit, but no budget; and what could only be refused is not offered.
+    // A limit, but no budget. A tool that would only be refused is not offered.
     assert_eq!(first(&events, "done").text("finish_reason"), "stop");
     assert!(case.requests("a/b").await.requests[0].tools().contains(&"run_subtask"));
     assert!(!case.requests("a/b/c").await.requests[0].tools().contains(&"run_subtask"));
@@ -232,7 +232,7 @@ async fn a_subtask_has_a_subset_of_its_parents_tools() {
     assert_eq!(case.requests("a/b").await.requests[0].tools(), ["memory_read"]);
     let calculated = tree::ends(&events, "calculate");
     assert_eq!(calculated[0].data["is_error"], true);
-    // Who named an unknown tool hears of it.
+    // The model hears of an unknown tool that it named.
     let report = case.requests("").await.requests[1].results();
     assert!(report[0].starts_with("tried") && report[0].contains("write_secret"), "{report:?}");
 }
@@ -251,7 +251,7 @@ async fn a_subtask_does_not_see_the_conversation() {
     assert!(!case.requests("next/a").await.requests[0].body.to_string().contains("swordfish"));
 }
 
-// N-125 N-126 N-127: what a subtask says on its way is gone afterwards; previews are short and whole characters.
+// N-125 N-126 N-127: a subtask's text on its way is gone afterwards; previews are short and whole characters.
 #[tokio::test]
 async fn the_database_keeps_the_tree_but_not_what_subtasks_said() {
     let case = Case::new().await;

@@ -49,7 +49,7 @@ async fn turn(
     case.chat_with(&json!({ "content": case.said(words, path), "collections": collections })).await
 }
 
-/// What the model got of a level's first request: the system prompt, and its other messages.
+/// A level's first request: the system prompt, and its other messages.
 async fn messages(case: &Case, path: &str) -> (String, Vec<String>) {
     let body = &case.requests(path).await.requests[0].body;
     let of = |message: &Value| message["content"].as_str().unwrap_or_default().to_owned();
@@ -124,7 +124,7 @@ async fn collections_are_made_filled_searched_and_deleted() {
     assert_eq!(left, [json!({ "chunks": 0, "documents": 0, "hits": 0 })]);
 }
 
-// N-031: what is found goes before the message, in its own section; the whole turn as the client sees it.
+// N-031: passages go before the message, in its own section; the whole turn as the client sees it.
 #[tokio::test]
 async fn a_turn_knows_what_the_documents_say() {
     let case = Case::new().await;
@@ -184,7 +184,7 @@ async fn a_turn_knows_what_the_documents_say() {
     );
     assert!(!Value::from(sent).to_string().contains(secret["id"].as_str().expect("an id")));
 
-    // Nothing found is said, so that the model knows what it may search; without collections there is none of it.
+    // Without a passage the model still gets the names of its collections. Without collections it gets no note at all.
     turn(&case, "Hm?", "two", &[&other], [text("Hm.")]).await;
     let (_, sent) = messages(&case, "two").await;
     assert!(sent[0].contains("Other</collection>\nNo passage has words of the message."), "{sent:?}");

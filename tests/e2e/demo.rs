@@ -18,7 +18,7 @@ async fn ask(question: &str) -> (Client, Vec<Event>) {
     (client, events)
 }
 
-/// What the root said last.
+/// The root's last text.
 fn answer(events: &[Event]) -> String {
     let last =
         events.iter().rposition(|event| event.kind == "model_call_update" && event.text("status") == "start");

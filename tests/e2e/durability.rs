@@ -1,4 +1,4 @@
-//! What lasts and what does not: events that are not kept any more, a D1 that refuses, threads that are gone.
+//! The bounds of what is kept: trimmed events, a D1 that refuses, threads that are gone.
 //!
 //! N-036 N-121 N-150 (rows of storage), and the promises of `docs/wire-protocol.md` about resuming.
 
@@ -119,14 +119,14 @@ async fn a_thread_that_is_deleted_while_d1_refuses_does_not_come_back() {
     case.client.delete(&thread).await;
     stored::take(&marker).await;
 
-    // The turn that ran was stopped, and its reader heard so; whoever comes back later finds nothing.
+    // The turn that ran was stopped, and its reader heard so; a client that comes back later finds nothing.
     let last = running.rest().await.pop().expect("an end");
     assert_eq!((last.kind.as_str(), last.text("finish_reason")), ("done", "cancelled"));
     for after in [0, events[1].seq, last.seq] {
         let reply = case.client.get(&format!("/api/threads/{thread}/stream?after={after}")).await;
         assert_problem(reply, 404, "thread_not_found", None).await;
     }
-    // What was spent is told after the deletion, so its being there says that D1 has heard of both.
+    // The object tells the spending after the deletion, so its row shows that D1 has heard of both.
     stored::eventually("D1 has heard of it", || async {
         let sql = "SELECT id FROM llm_usage WHERE thread_id = ?";
         (stored::d1(sql, &[&thread]).await.len() == 2).then_some(())

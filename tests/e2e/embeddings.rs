@@ -44,7 +44,7 @@ const HEALTH: &str = "A physician sees patients.";
 
 // N-031
 #[tokio::test]
-async fn what_means_the_same_is_found_without_a_word_in_common() {
+async fn a_text_of_the_same_meaning_is_found_without_a_common_word() {
     let client = somebody().await;
     let id = collection(&client).await;
     let document = add(&client, &id, &format!("# Engine\n\n{ENGINE}\n\n# Health\n\n{HEALTH}\n")).await;
@@ -53,7 +53,7 @@ async fn what_means_the_same_is_found_without_a_word_in_common() {
     assert_eq!(found(&client, &id, "car").await, [(ENGINE.to_owned(), 0.707)]);
     // Its words and its meaning find the same passage: once.
     assert_eq!(texts(&found(&client, &id, "gasoline").await), [ENGINE]);
-    // What is nearest is no answer where it is not near.
+    // The nearest piece is no answer where it is not near.
     assert_eq!(found(&client, &id, "espalier").await, []);
 
     // The passage is part of what the model is told.
@@ -63,7 +63,7 @@ async fn what_means_the_same_is_found_without_a_word_in_common() {
     let sent = case.requests("").await.requests[0].body.to_string();
     assert!(sent.contains(ENGINE) && !sent.contains(HEALTH), "{sent}");
 
-    // Nobody else finds it, and nobody at all once it is gone.
+    // No other user finds it, and no user at all once it is deleted.
     let other = somebody().await;
     let theirs = collection(&other).await;
     assert_eq!(found(&other, &theirs, "car").await, []);

@@ -12,12 +12,12 @@ const MOST_GROWTH: u64 = 128 << 20;
 /// The turn's, at this instance.
 const WALL_CLOCK_MS: u64 = 20_000;
 
-/// What the model says first, then these bytes for ever: why the turn ended.
+/// The model's first text, then these bytes for ever; returns why the turn ended.
 async fn endless(bytes: &str, every_ms: u64) -> String {
     let case = Case::new().await;
     case.script("", [text("Once").dripping(bytes, every_ms)]).await;
     let events = case.chat("Tell me a story").await;
-    // The connection is closed, and what was said before is kept.
+    // The connection is closed, and the earlier text is kept.
     case.llm.wait_for(&case.marker(""), 1, Outcome::Aborted).await;
     assert_eq!(case.requests("").await.requests.len(), 1);
     let said = case.stored(&events).await["content"].as_str().unwrap_or_default().to_owned();

@@ -97,7 +97,7 @@ async fn agent_and_user_share_a_workspace() {
 // A-089 A-090 A-091: the user changed the file while the agent worked on what it had read, and a child knows nothing of
 // what its parent has read.
 #[tokio::test]
-async fn nothing_is_overwritten_that_was_not_read_as_it_is() {
+async fn a_write_needs_a_reading_of_the_present_version() {
     let case = Case::new().await;
     let thread = thread(&case).await;
     put(&case.client, &thread, "a", "one").await.expect(200).await;
@@ -131,7 +131,7 @@ async fn nothing_is_overwritten_that_was_not_read_as_it_is() {
 
 // N-102 N-103 N-226
 #[tokio::test]
-async fn nobody_leaves_the_workspace() {
+async fn no_path_leads_out_of_the_workspace() {
     let case = Case::new().await;
     let thread = thread(&case).await;
     let out = ["../x", "/etc/passwd", "a/../../x", "..%2fx", "..\\x", "a\u{ff0f}b", "a\u{0}b"];

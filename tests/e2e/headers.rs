@@ -1,4 +1,4 @@
-//! What answers say to browsers: the API's own headers, CORS for allowed origins, the page's policy.
+//! The headers of answers for browsers: the API's own headers, CORS for allowed origins, the page's policy.
 
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::http::Reply;
@@ -95,7 +95,7 @@ async fn other_pages_may_not() {
     }
 }
 
-// What the runtime lets through is ours to bound: its own limits are others here than at the edge.
+// The service bounds headers itself: the runtime's own limits differ between here and the edge.
 #[tokio::test]
 async fn a_head_may_be_so_large() {
     let client = Client::nobody_at(&env("ESPALIER_URL"));

@@ -76,7 +76,7 @@ async fn bodies_that_are_made_to_hurt() {
     assert!(client.threads().await.is_empty());
 }
 
-// Wide is not deep: what means nothing here is ignored, however much of it there is.
+// Wide is not deep: the service ignores unknown members, however many there are.
 #[tokio::test]
 async fn a_body_may_be_wide() {
     let case = Case::new().await;
@@ -88,8 +88,8 @@ async fn a_body_may_be_wide() {
     case.chat_with(&body).await;
 }
 
-/// Schemas of clients' tools that would cost a validator seconds or the stack, or lead it elsewhere, and whether they
-/// are taken. What is taken is compiled and used.
+/// Schemas of clients' tools that would cost a validator seconds or the stack, or lead it elsewhere, and whether the
+/// service accepts them. It compiles and uses the accepted ones.
 fn schemas() -> Vec<(&'static str, Value, bool)> {
     let of = |property: Value| json!({ "type": "object", "properties": { "a": property } });
     let nested = |depth: usize, wrap: fn(Value) -> Value| {
@@ -141,14 +141,14 @@ async fn schemas_that_are_made_to_hurt() {
             assert_problem(reply, 400, "invalid_request", Some("client_tools[0].input_schema")).await;
             continue;
         }
-        // The argument fits none of them: the model is told so, within the turn's wall clock, and nobody waits.
+        // The argument fits none of them: the model is told so within the turn's wall clock, and no call waits.
         let events = case.client.chat(&body).await.turn().await;
         let told = events.iter().any(|event| event.data["is_error"] == true);
         assert!(told && events.iter().any(|event| event.text("finish_reason") == "stop"), "{name}");
     }
 }
 
-/// What stands where an id should, in a path.
+/// Values in place of an id, in a path.
 const IDS: [&str; 14] = [
     "..%2f..%2fapi%2fkeys",
     "%2e%2e",
@@ -192,7 +192,7 @@ async fn ids_that_are_none() {
     }
 }
 
-// Nothing waits in a thread whose turn is over, whatever the answer is for.
+// No answer finds a waiting call in a thread whose turn is over.
 #[tokio::test]
 async fn answers_that_nobody_asked_for() {
     let case = Case::new().await;

@@ -1,4 +1,4 @@
-//! Nobody reaches what is another's: each route that takes an id, asked with somebody else's ids by users of the same
+//! No user reaches another user's data: each route that takes an id, asked with another user's ids by users of the same
 //! tenant, of other tenants and of other issuers. The answer is that of an id that never was, to the byte, so that not
 //! even existence is told.
 //!
@@ -213,7 +213,7 @@ async fn ask(client: &Client, probe: &Probe, ids: &Ids) -> (u16, Value) {
 }
 
 #[tokio::test]
-async fn what_is_anothers_is_not_there() {
+async fn data_of_another_user_is_not_found() {
     let [ada] = users([("lab", "ada")]).await;
     let case = Case::of(ada);
     let held = case.barrier("held");
@@ -275,7 +275,7 @@ async fn what_is_anothers_is_not_there() {
         assert_eq!(found["results"], json!([]), "{who}");
         other.client.send("DELETE", &own, "").await.expect(204).await;
 
-        // Words of her memory bring nothing up, and what is listed or cleared is one's own.
+        // Words of her memory bring nothing up, and a user lists and clears their own memories alone.
         let hello = other.said("Hello, the code word?", "");
         let body = json!({
             "thread_id": ids.thread, "turn_id": ids.turn, "content": hello, "memory_enabled": true,

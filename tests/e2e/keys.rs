@@ -1,4 +1,4 @@
-//! API keys: minted, listed and revoked by whoever has the scope `admin`, and what they open.
+//! API keys: callers with the scope `admin` mint, list and revoke them; the routes that they open.
 
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::{Case, Client, Value, env, json, new_id, stored, text};
@@ -71,7 +71,7 @@ async fn mint_with(client: &Client, body: Value) -> Value {
 
 // A key that leaked may have minted others: they go with it, and nothing else does.
 #[tokio::test]
-async fn all_that_came_of_a_key_is_revoked_with_it() {
+async fn revoking_a_key_revokes_the_keys_that_it_minted() {
     let all = json!(["read", "write", "admin"]);
     let lost = mint(json!({ "name": "lost", "scopes": all })).await;
     let keyed = |minted: &Value| with_key(text_of(minted, "key"));
@@ -79,7 +79,7 @@ async fn all_that_came_of_a_key_is_revoked_with_it() {
     let grandchild = mint_with(&keyed(&child), json!({ "name": "grandchild" })).await;
     let beside = mint(json!({ "name": "beside", "scopes": all })).await;
     assert_eq!((&child["created_by"], &grandchild["created_by"]), (&lost["prefix"], &child["prefix"]));
-    // Verified a moment ago: what is remembered of them is forgotten as well.
+    // Verified a moment ago: the isolate forgets them as well.
     for minted in [&child, &grandchild, &beside] {
         keyed(minted).get("/api/threads").await.expect(200).await;
     }
@@ -190,7 +190,7 @@ async fn a_key_may_do_what_its_scopes_say() {
             }
         }
     }
-    // Neither visitors nor the users of a tenant look after its keys.
+    // Visitors and users without the scope cannot list a tenant's keys.
     let guest = Client::anonymous().await;
     assert_problem(guest.get("/api/keys").await, 403, "insufficient_scope", None).await;
 }

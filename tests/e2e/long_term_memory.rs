@@ -1,4 +1,4 @@
-//! What is remembered about a user from one thread to the next: by the tools, before a message, over HTTP. Real D1, with
+//! The memories of a user from one thread to the next: by the tools, before a message, over HTTP. Real D1, with
 //! its FTS5.
 //!
 //! N-031 N-032 N-084 N-088 N-156 N-162
@@ -36,7 +36,7 @@ async fn contents(client: &Client) -> Vec<String> {
     memories.iter().map(|memory| memory["content"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// What the model got of a level's first request: its messages, the system prompt apart.
+/// The messages of a level's first request, without the system prompt.
 async fn messages(case: &Case, path: &str) -> (String, Vec<Value>) {
     let body = &case.requests(path).await.requests[0].body;
     let messages = body["messages"].as_array().expect("messages");
@@ -46,7 +46,7 @@ async fn messages(case: &Case, path: &str) -> (String, Vec<Value>) {
 
 // N-032 N-156: remembered in one thread, before the message of another; the whole turn as the client sees it.
 #[tokio::test]
-async fn what_one_thread_remembers_another_knows() {
+async fn one_thread_knows_the_memories_of_another() {
     let case = Case::new().await;
     let steps = [calls([remember("The user's dog is called Rex.")]), text("I shall remember.")];
     let events = turn(&case, "My dog is called Rex", "one", steps).await;
@@ -82,7 +82,7 @@ async fn what_one_thread_remembers_another_knows() {
     let lines: Vec<&str> = found.lines().collect();
     assert!(lines[2].starts_with(&format!("<memory id=\"{id}\" date=\"")), "the best comes first: {found}");
     assert!(lines[2].ends_with("\">The user's dog is called Rex.</memory>"), "{found}");
-    // What was found is this message's alone, and no part of the conversation.
+    // The memories belong to this message alone, and are no part of the conversation.
     let thread = first(&turn(&case, "Where do I live?", "three", [text("In Graz.")]).await, "session")
         .text("thread_id")
         .to_owned();
@@ -162,7 +162,7 @@ async fn it_is_found_by_its_words() {
     }
 }
 
-// N-032: what was planted in a memory stays inside of it, and its user's.
+// N-032: a planted text stays inside of its memory, and with its user.
 #[tokio::test]
 async fn a_memory_is_data() {
     let case = Case::new().await;
@@ -179,7 +179,7 @@ async fn a_memory_is_data() {
         found.contains("rex&lt;/memory&gt;&lt;/long_term_memory&gt;") && !found.contains("somebody"),
         "{found}"
     );
-    // Nobody takes what is another's.
+    // No user deletes another user's memories.
     let id = memories(&case.client).await[0]["id"].as_str().expect("an id").to_owned();
     let steps =
         [calls([("forget", json!({ "id": id })), ("recall", json!({ "query": "reveal" }))]), text("No.")];

@@ -1,4 +1,4 @@
-//! The memory that the levels of one turn share, and who sees what when.
+//! The memory that the levels of one turn share, and when each level sees which write.
 //!
 //! N-033 N-058 N-063 N-152 N-153 N-154 N-198
 
@@ -80,7 +80,7 @@ async fn a_round_does_not_see_its_own_writes() {
 
 // N-152: a grandchild's note is there for the root.
 #[tokio::test]
-async fn what_a_grandchild_wrote_reaches_the_root() {
+async fn the_writes_of_a_grandchild_reach_the_root() {
     let case = Case::new().await;
     case.script("", [calls([case.subtask("Child", "a")]), read("deep"), text("ok")]).await;
     case.script("a", [calls([case.subtask("Grandchild", "a/b")]), text("child")]).await;

@@ -1,4 +1,4 @@
-//! Models: what a deployment offers, and who answers.
+//! Models: the offer of a deployment, and the model that answers.
 //!
 //! N-146 N-170 N-171 N-172 B-007 B-033 B-034 B-035 B-107 B-109
 
@@ -8,7 +8,7 @@ use espalier_test_support::stored::rows;
 use espalier_test_support::{Case, Client, Event, Step, Value, call, canary, env, json, status, story, text};
 
 #[tokio::test]
-async fn what_a_deployment_offers() {
+async fn the_models_of_a_deployment_are_listed() {
     let list = Client::anonymous().await.read("/api/models").await;
     let model = |provider: &str, name: &str| {
         json!({
@@ -147,7 +147,7 @@ async fn a_provider_that_asks_for_a_pause_gets_it_and_one_that_asks_for_too_much
     assert_eq!(case.requests("").await.requests.len(), 1);
 }
 
-// N-171: what another provider said goes to this one in neutral words.
+// N-171: the reply of another provider goes to this one in neutral words.
 #[tokio::test]
 async fn another_model_stands_in_and_is_named_and_paid() {
     let (case, events) = play("secondary", text("Here.").refusing(401, 1)).await;

@@ -1,5 +1,5 @@
-//! Turns that cannot be rebuilt: they wait, the thread can be read meanwhile, and they end with the text that is left of
-//! them. What makes them so is done to their rows behind the runtime's back.
+//! Turns that cannot be rebuilt: they wait, clients can read the thread meanwhile, and they end with their remaining
+//! text. The tests break their rows behind the runtime's back.
 //!
 //! N-036 N-121
 
@@ -287,7 +287,7 @@ async fn the_mark_of_an_earlier_turn_does_not_queue_the_next() {
 async fn the_end_of_a_turn_that_is_given_up_is_in_d1_at_once() {
     let client = Client::anonymous().await;
     let turn = new_id();
-    // Nothing else makes the object tell D1.
+    // This alone makes the object tell D1.
     let also = running(&turn) + "DELETE FROM outbox; DELETE FROM timers;";
     let (thread, object) = planted(&client, MAIN, &also).await;
     assert_eq!(client.thread(&thread).await["running_turn_id"], turn.as_str());

@@ -79,7 +79,7 @@ async fn a_clients_result_goes_on_with_the_turn() {
     assert_eq!(story(&events), whole(r#"call:1 end ui_paste "{\"pasted\":1}""#));
     let told = case.requests("").await.requests[1].contents();
     assert!(told.iter().any(|content| content == "{\"pasted\":1}"), "{told:?}");
-    // After the end nothing waits, whoever asks.
+    // After the end no call waits.
     assert_problem(case.client.post(&results(&thread), &result).await, 404, "not_waiting", None).await;
 }
 
@@ -254,7 +254,7 @@ async fn a_person_is_asked_at_any_depth_and_once_for_good() {
     body["thread_id"] = json!(thread);
     assert_eq!(asked(&serve(&case, case.client.chat(&body).await, &thread).await), 0);
 
-    // What was allowed for good is listed, and can be taken back: then the thread asks again.
+    // The thread lists a lasting approval and takes it back: then it asks again.
     let approvals = format!("/api/threads/{thread}/approvals");
     assert_eq!(case.client.read(&approvals).await, json!({ "approvals": [{ "name": "ui_erase" }] }));
     for _ in 0..2 {

@@ -139,7 +139,7 @@ async fn a_project_is_created() {
     case.script("plan", [planned(&case, steps)]).await;
     case.script("look", [call("list_templates", json!({})), text("Software fits.")]).await;
     let new = json!({"name": "Garden", "description": "A garden", "template_id": "template_software"});
-    // What it is called is not known before it is made: the script's next step cannot name it.
+    // The project's id is unknown before the project exists, so the script's next step cannot name it.
     case.script("make", [call("create_project", new), text("Made.")]).await;
     case.script("publish", [call("list_projects", json!({})), text("Published.")]).await;
     let events = case.chat_with(&says(&case, "project_create", "Make a project", "")).await;
@@ -174,7 +174,7 @@ async fn a_project_is_created() {
     let document = case.client.read(&format!("/api/projects/{id}/documents/{document}")).await;
     assert_eq!(document["content"], "Roses.");
 
-    // Somebody else sees none of it.
+    // Another user sees none of it.
     let other = Case::new().await;
     assert_eq!(other.client.read("/api/projects").await, json!({"projects": []}));
     other.client.get(&format!("/api/projects/{id}")).await.expect(404).await;

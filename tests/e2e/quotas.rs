@@ -60,7 +60,7 @@ async fn two_turns_at_a_time() {
 // Denial of wallet: whoever starts, cancels and retries as fast as they can is charged for each call what it might have
 // cost, and stopped when that is the day's quota.
 #[tokio::test]
-async fn nobody_costs_more_than_their_quota() {
+async fn no_user_costs_more_than_their_quota() {
     let case = somebody().await;
     case.endless_script("", [text("Hanging.").hanging()]).await;
     let thread = new_id();
@@ -82,7 +82,7 @@ async fn nobody_costs_more_than_their_quota() {
     };
     assert!(refusal.header("retry-after").parse::<u64>().is_ok_and(|seconds| seconds <= 86_400));
     assert_problem(refusal, 429, "quota_exceeded", None).await;
-    // What the provider was asked for, as it counts: each call at most its prompt and the output that it was allowed.
+    // The provider's count of the requests: each call at most its prompt and its allowed output.
     let requests = case.all_requests().await.requests;
     let most = |request: &serde_json::Value| {
         let allowed = ["max_completion_tokens", "max_tokens"].iter().find_map(|name| request[name].as_u64());
@@ -93,7 +93,7 @@ async fn nobody_costs_more_than_their_quota() {
     assert!(all <= 100_000, "{} calls, {all} tokens", requests.len());
     assert!(started >= 1);
 
-    // Another thread, another turn: the day is over for this user, and for nobody else.
+    // Another thread, another turn: the day is over for this user alone.
     let body = json!({ "content": case.said("Hello", "") });
     refused(&case.client, &body, "quota_exceeded").await;
     let other = somebody().await;
@@ -101,9 +101,9 @@ async fn nobody_costs_more_than_their_quota() {
     other.chat("Hello").await;
 }
 
-// What a turn did not use is given back: many small turns fit where few reservations would.
+// A turn gives its unused rest back: many small turns fit where few reservations would.
 #[tokio::test]
-async fn what_was_not_used_is_given_back() {
+async fn the_unused_rest_is_given_back() {
     let case = somebody().await;
     case.script("", [text("Hi.").using(100, 0, 10)]).await;
     let thread = new_id();
@@ -129,7 +129,7 @@ async fn five_threads() {
     let body = json!({ "content": case.said("Hello", "") });
     let reply = case.client.post("/api/chat", &body).await;
     assert_problem(reply, 403, "too_many_threads", None).await;
-    // One that is there goes on.
+    // A turn in an existing thread goes on.
     case.chat_with(&json!({ "thread_id": threads[0], "content": case.said("Again", "") })).await;
     case.client.delete(&threads[1]).await;
     stored::eventually("there is room again", || async {
@@ -141,7 +141,7 @@ async fn five_threads() {
 
 // An instance without quotas asks nobody.
 #[tokio::test]
-async fn nothing_is_limited_where_nothing_is_set() {
+async fn without_quotas_nothing_is_limited() {
     let health = Client::nobody_at(&env("ESPALIER_URL")).read("/api/health").await;
     assert_eq!(health["status"], "ok");
     let case = Case::new().await;
@@ -159,7 +159,7 @@ async fn nothing_is_limited_where_nothing_is_set() {
 
 // Of messages that come together one starts, and only that one is charged.
 #[tokio::test]
-async fn who_is_sent_away_pays_nothing() {
+async fn a_refused_request_costs_nothing() {
     let case = somebody().await;
     let held = case.barrier("held");
     case.script("", [text("Hi.").using(1, 0, 1).waiting(&held, 0)]).await;
@@ -184,7 +184,7 @@ async fn who_is_sent_away_pays_nothing() {
     case.chat_with(&json!({ "content": case.said("Hello", "") })).await;
 }
 
-// What can be refused is refused before anything is counted: no place, no tokens, no thread.
+// The service refuses before it counts anything: no place, no tokens, no thread.
 #[tokio::test]
 async fn ten_requests_that_are_refused_cost_nothing() {
     let case = somebody().await;
@@ -201,7 +201,7 @@ async fn ten_requests_that_are_refused_cost_nothing() {
         let nowhere = case.client.post("/api/chat", &with("collections", json!([new_id()]))).await;
         assert_problem(nowhere, 404, "collection_not_found", Some("collections[0]")).await;
     }
-    // All that a user may have is still there: five threads, of which two run at once.
+    // The user still has their whole quota: five threads, of which two run at once.
     let held = case.barrier("held");
     case.script("held", [text("Hi.").using(1, 0, 1).waiting(&held, 0)]).await;
     let mut running = Vec::new();

@@ -1,4 +1,4 @@
-//! `replaces_message_id`: a message is edited, or its answer made again, and what came after it is gone.
+//! `replaces_message_id`: an edited message, or another answer to it, deletes all later messages.
 
 use espalier_test_support::case::first;
 use espalier_test_support::client::assert_problem;
@@ -42,7 +42,7 @@ async fn an_edited_message_takes_the_place_of_all_that_came_after_it() {
     let expected = ["question one", "answer one", "question edited", "another answer"];
     assert_eq!(said(&case, &thread).await, expected);
 
-    // The model is not told of what was replaced.
+    // The model does not get replaced messages.
     let requests = case.requests("edited").await.requests;
     assert_eq!(requests[0].roles(), ["system", "user", "assistant", "user"]);
     let body_text = requests[0].body.to_string();
@@ -52,7 +52,7 @@ async fn an_edited_message_takes_the_place_of_all_that_came_after_it() {
     let again = case.chat_with(&body).await;
     assert_eq!(again, events);
 
-    // Nor does the next turn hear of it, and the index has forgotten it as well.
+    // The next turn does not get it, and the index has deleted it.
     case.script("next", [text("the next answer")]).await;
     case.chat_with(&json!({ "thread_id": thread, "content": case.said("next", "next") })).await;
     assert!(!case.requests("next").await.requests[0].body.to_string().contains("two"));
@@ -126,7 +126,7 @@ async fn a_running_turn_is_superseded_and_replaced() {
 }
 
 #[tokio::test]
-async fn what_is_not_in_the_thread_cannot_be_replaced() {
+async fn only_messages_of_the_thread_can_be_replaced() {
     let case = Case::new().await;
     let (thread, _) = conversation(&case).await;
     let (other, turns) = conversation(&case).await;

@@ -61,7 +61,7 @@ async fn a_session_acts_as_its_key() {
     let thread = case.chat("Hello").await[0].text("thread_id").to_owned();
     assert_eq!(with_key(&key["key"]).messages(&thread).await.len(), 2);
 
-    // Whoever comes back is the same, and gets no other cookie.
+    // A returning visitor is the same user, and gets no other cookie.
     let again = user.post("/api/session", &json!({})).await.expect(200).await;
     assert_eq!(again.header("set-cookie"), "");
     assert_eq!(again.json().await, opened);
@@ -86,7 +86,7 @@ async fn a_session_may_do_what_its_key_may() {
 }
 
 #[tokio::test]
-async fn who_signs_out_is_out_even_with_a_copy_of_the_cookie() {
+async fn signing_out_ends_a_copy_of_the_cookie_too() {
     let key = mint(&["read", "write"]).await;
     let (here, elsewhere) = (sign_in(&key["key"]).await, sign_in(&key["key"]).await);
     for client in [&here, &elsewhere] {
@@ -101,7 +101,7 @@ async fn who_signs_out_is_out_even_with_a_copy_of_the_cookie() {
     // Another browser's session goes on, and so does the key.
     elsewhere.get("/api/threads").await.expect(200).await;
     with_key(&key["key"]).get("/api/threads").await.expect(200).await;
-    // Nobody's cookie is taken back as well.
+    // An unknown cookie is deleted as well.
     closed().send("DELETE", "/api/session", "").await.expect(204).await;
 }
 
@@ -147,7 +147,7 @@ async fn a_wrong_key_opens_nothing() {
     let form = closed().with("content-type", "text/plain");
     let reply = form.send("POST", "/api/session", "{}").await;
     assert_problem(reply, 415, "unsupported_media_type", None).await;
-    // A token of the right form that nobody was given.
+    // A token of the right form that the service never made.
     assert_out(&closed().with("cookie", &format!("espalier_session=esps_{}", "0".repeat(64)))).await;
 }
 

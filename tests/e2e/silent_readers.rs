@@ -61,7 +61,7 @@ async fn more_than_a_hundred_readers_that_do_not_read() {
         readers.push(silent(address, path, case.client.header("cookie")).await);
     }
     let mut peak = resident();
-    // Whoever reads gets all of it meanwhile.
+    // A client that reads gets all of it meanwhile.
     for _ in 0..3 {
         let read = case.client.get(&format!("{path}?after=0")).await.text().await;
         assert_eq!(read.len() as u64, whole);
@@ -71,7 +71,7 @@ async fn more_than_a_hundred_readers_that_do_not_read() {
     let unread = whole * READERS as u64;
     println!("{READERS} readers leave {} MB unread: {} MB more in memory", unread >> 20, growth >> 20);
     assert!(unread > 2 * MOST_GROWTH && growth < MOST_GROWTH, "{growth} bytes more");
-    // What is free since then could hide no more than that: had they all of it in memory, it would be seen.
+    // The free part of the heap could hide no more than this: all their text in memory would show.
     let free = before.saturating_sub(cold);
     assert!(unread > free + MOST_GROWTH, "{free} bytes of the heap were free");
 

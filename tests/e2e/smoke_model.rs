@@ -1,7 +1,7 @@
-//! Real turns with a real model: `make smoke-model`. What a model says is its own business, so nothing here asserts it;
-//! asserted is what holds for every turn: the wire, the stored message, the bounds.
+//! Real turns with a real model: `make smoke-model`. The tests do not assert a model's words.
+//! They assert the rules of every turn: the wire, the stored message, the bounds.
 //!
-//! Every turn is read to its end by [`Case::turn`], which checks all that the wire promises.
+//! [`Case::turn`] reads every turn to its end and checks the promises of the wire.
 
 // The words of a model are worth a look.
 #![allow(clippy::print_stdout)]
@@ -12,7 +12,7 @@ use espalier_test_support::{Case, Event, Value, json, new_id, tree};
 /// As the instance `smoke` is configured.
 const MAX_MODEL_CALLS: u64 = 8;
 
-/// A whole turn. Whatever it came to, it stayed within its bounds.
+/// A whole turn, which stayed within its bounds.
 async fn turn(case: &Case, body: Value) -> Vec<Event> {
     let events = case.chat_with(&body).await;
     let cost = first(&events, "cost_summary");

@@ -84,7 +84,7 @@ async fn a_router_decides_once() {
     assert_eq!(case.stored(&events).await["content"], "Four.");
 
     let case = Case::new().await;
-    // The planner is asked with the same message as the router: what is no plan goes back to it.
+    // The planner gets the same message as the router. A reply without a plan goes back to it.
     case.script("", [routed("complex"), planned(&case, &["a"]), text("It is done.")]).await;
     case.script("a", [text("a done")]).await;
     let events = case.chat_with(&asks(&case, "auto_route")).await;
@@ -110,7 +110,7 @@ async fn the_routers_role_picks_the_models() {
     }
 }
 
-// CF-07 CF-09: what nobody asks for costs nothing.
+// CF-07 CF-09: a request without a mode pays for none.
 #[tokio::test]
 async fn a_turn_that_does_not_ask_makes_no_call_beside_its_own() {
     for context in ["thread", "general", "project"] {

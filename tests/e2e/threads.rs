@@ -181,7 +181,7 @@ async fn threads_are_found_by_what_their_titles_and_messages_say() {
     assert_eq!(pear.len(), 2, "newest first, in titles and in messages, in either case: {pear:?}");
     assert_eq!(pear[0], (json!(apples), json!(answer)));
     assert_eq!(pear[1].0, json!(pears));
-    // What means something in a pattern means itself.
+    // Characters of patterns stand for themselves.
     assert_eq!(found("100%25").await.len(), 1);
     assert_eq!(found("p_l").await.len(), 0);
     assert_eq!(found("Boskoop_").await.len(), 1);
@@ -219,7 +219,7 @@ async fn a_deleted_thread_is_gone_for_good() {
     stored::eventually("its messages have left D1", || async { rows().await.is_empty().then_some(()) }).await;
 }
 
-/// What the telemetry of a thread repeats of it.
+/// The telemetry's copies of a thread's text.
 async fn repeated(thread: &str) -> Vec<Value> {
     let sql = "SELECT detail AS words FROM tool_usage WHERE thread_id = ?1 AND detail IS NOT NULL \
         UNION ALL SELECT message FROM error_log WHERE thread_id = ?1 AND message <> ''";
@@ -242,7 +242,7 @@ async fn telling(case: &Case, thread: &str) -> Vec<Event> {
     events
 }
 
-// What was deleted is not repeated by the rows that say what it cost.
+// The rows of costs do not repeat deleted text.
 #[tokio::test]
 async fn a_deletion_blanks_what_telemetry_repeats() {
     let case = Case::new().await;
@@ -325,7 +325,7 @@ async fn the_same_ids_chosen_by_another_user_lead_to_nothing() {
     assert_eq!(requests[0].roles(), ["system", "user"]);
     assert!(!requests[0].body.to_string().contains("swordfish"));
 
-    // What one user deletes, the other keeps, in the object and in the index.
+    // One user's deletion leaves the other user's thread, in the object and in the index.
     other.client.delete(&thread).await;
     assert_eq!(case.client.messages(&thread).await.len(), 2);
     listed(&case.client, &thread).await;

@@ -83,7 +83,7 @@ async fn a_newer_request_takes_the_place_of_a_running_turn_and_an_older_one_does
     assert!(said.iter().any(|content| content.contains("one two ")), "{said:?}");
 }
 
-// Closing the connection does not stop a turn, and what was missed can be read: exactly that, from anywhere.
+// Closing the connection does not stop a turn, and a client can read the missed events, exactly these, from anywhere.
 #[tokio::test]
 async fn a_reader_may_go_and_come_back() {
     let case = Case::new().await;
@@ -219,10 +219,10 @@ async fn a_provider_that_refuses_ends_the_turn_with_an_error() {
         let words = story(&events);
         assert_eq!(words[words.len() - 3], error, "{code}");
         assert_eq!(words[words.len() - 1], "done message:2 error", "{code}");
-        // What the upstream wrote is its own business.
+        // The upstream's text does not matter here.
         let message = first(&events, "error").text("message").to_owned();
         assert!(!message.contains("scripted") && !message.contains("canary"), "{message}");
-        // N-121: what was done so far is kept.
+        // N-121: the work so far is kept.
         assert_eq!(tree::ends(&events, "calculate")[0].text("result"), "2");
         assert!(case.stored(&events).await["content"].as_str().unwrap_or_default().contains("First"));
     }
@@ -261,7 +261,8 @@ async fn a_long_answer_is_stored_as_it_was_streamed() {
     }
 }
 
-// Each reader costs memory, so a thread has a bounded number of them; whoever finds no place is told when to come back.
+// Each reader costs memory, so a thread has a bounded number of them. A reader without a place is told when to come
+// back.
 #[tokio::test]
 async fn a_thread_has_thirty_two_open_streams_at_most() {
     let case = Case::new().await;
@@ -277,7 +278,7 @@ async fn a_thread_has_thirty_two_open_streams_at_most() {
     assert_problem(refused, 429, "too_many_streams", None).await;
     let more = json!({ "thread_id": thread, "content": case.said("Me too", "") });
     assert_problem(case.client.post("/api/chat", &more).await, 429, "too_many_streams", None).await;
-    // What needs no stream works, and who has one gets all of it.
+    // Routes without a stream work, and each open stream gets all of it.
     assert!(!case.client.thread(&thread).await["running_turn_id"].is_null());
     case.llm.release(&case.barrier("hold")).await;
     let mut ends = Vec::new();

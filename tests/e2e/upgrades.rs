@@ -11,7 +11,7 @@ use platform::storage::schema::VERSION;
 use uuid::Uuid;
 use wire::protocol::Owner;
 
-/// What each `CREATE` that ever shipped made, with the rows of one turn.
+/// The tables of each `CREATE` that shipped, with the rows of one turn.
 const OLDER: [&str; 4] = [
     include_str!("../../durable/platform/src/storage/older/1a.sql"),
     include_str!("../../durable/platform/src/storage/older/1b.sql"),

@@ -57,7 +57,7 @@ async fn release(case: Case, held: &str, running: Vec<EventStream>) {
     }
 }
 
-// A session costs nothing: whoever makes new ones is still one address.
+// A session costs nothing, so a visitor with new ones is still one address.
 #[tokio::test]
 async fn an_address_has_two_turns_whoever_comes_from_it() {
     let _turn = TURN.lock().await;
@@ -125,10 +125,10 @@ async fn turns_of_a_minute() {
     let wait = refusal.header("retry-after").parse::<u64>().expect("seconds");
     assert!((1..=3).contains(&wait), "{wait}");
     assert_problem(refusal, 429, "rate_limited", None).await;
-    // Nobody else is slowed down.
+    // Other users are not slowed down.
     let other = from("192.0.2.10").await;
     other.post("/api/chat", &body).await.expect(200).await.text().await;
-    // And whoever waits so long is let in.
+    // After that wait the visitor is let in.
     tokio::time::sleep(Duration::from_secs(wait)).await;
     case.client.post("/api/chat", &body).await.expect(200).await.text().await;
 }
@@ -140,7 +140,7 @@ async fn a_new_session_secret_logs_nobody_out() {
     let before = Client::anonymous_at(&main).await;
     let during = Client::nobody_at(&visitors).with("cookie", before.header("cookie"));
     during.get("/api/threads").await.expect(200).await;
-    // What is signed now is no credential where the new secret is not known.
+    // A cookie of the new secret is no credential where the secret is unknown.
     let after = Client::anonymous_at(&visitors).await;
     after.get("/api/threads").await.expect(200).await;
     let foreign = Client::nobody_at(&main).with("cookie", after.header("cookie"));

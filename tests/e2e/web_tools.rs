@@ -13,7 +13,7 @@ fn fetch(url: &str) -> (&'static str, Value) {
     ("fetch_page", json!({ "url": url }))
 }
 
-/// What the site was asked.
+/// The requests that the site got.
 async fn asked(case: &Case) -> Requests {
     case.llm.requests(&case.barrier("site")).await
 }
@@ -147,7 +147,7 @@ async fn what_a_server_may_be() {
     );
     assert!(told[4].0 && told[4].1.contains("has no more than"), "{}", told[4].1);
     assert!(told[5].0 && told[5].1.contains("it is not whole"), "{}", told[5].1);
-    // What is not read is not taken: the server sees the connection end.
+    // The service closes the rest of a body that it does not read: the server sees the connection end.
     case.llm.wait_for(&case.barrier("site"), 1, Outcome::Aborted).await;
 }
 

@@ -339,7 +339,7 @@ async fn workers_ai_is_called_by_its_binding() {
 }
 
 #[tokio::test]
-async fn what_the_binding_throws_and_an_end_in_the_middle_are_read() {
+async fn exceptions_of_the_binding_and_an_end_in_the_middle_are_read() {
     let case = with_binding().await;
     case.script("", [text("Here.").refusing(429, 1)]).await;
     let events = case.chat("Go").await;
@@ -356,7 +356,7 @@ async fn what_the_binding_throws_and_an_end_in_the_middle_are_read() {
     }
 }
 
-// B-007: what nobody waits for any more is not paid for.
+// B-007: an answer without a waiting turn costs nothing.
 #[tokio::test]
 async fn a_cancelled_turn_ends_its_call_of_the_binding() {
     let case = with_binding().await;

@@ -1,4 +1,4 @@
-//! What must be true when everything is quiet again: in D1, and in the objects' own databases, read past the service.
+//! The checks once everything is quiet again: in D1, and in the objects' own databases, read past the service.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ fn stands_in_d1(database: &Database, turn: &Ended, ledger: &Ledger) -> bool {
     rows.len() == 2 && rows.iter().any(user) && rows.iter().any(assistant)
 }
 
-/// What the objects themselves hold.
+/// The contents of the objects themselves.
 #[derive(Default)]
 pub struct Objects {
     pub turns: u32,

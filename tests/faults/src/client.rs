@@ -24,7 +24,7 @@ const SHORT_SILENCE: Duration = Duration::from_millis(600);
 /// So long a client stays away from a turn that is struck: the strike comes first.
 const STRIKE: Duration = Duration::from_millis(120);
 
-/// What clients saw, all together.
+/// The sums over all clients.
 #[derive(Default)]
 pub struct Seen {
     /// Turns whose `session` event a client has had.
@@ -45,7 +45,7 @@ pub struct Seen {
     /// From a kill to the next event of a client that was reading.
     pub back: Vec<Duration>,
     pub finishes: BTreeMap<String, u32>,
-    /// What must stand in D1.
+    /// The text that must stand in D1.
     pub turns: Vec<Ended>,
 }
 
@@ -64,7 +64,7 @@ pub struct Clients {
     pub url: String,
     pub seen: Mutex<Seen>,
     pub stop: AtomicBool,
-    /// What is asked for.
+    /// The subject of the request.
     pub shapes: &'static [Shape],
     /// How many calls wait for somebody outside.
     pub waiting: AtomicU32,
@@ -179,7 +179,7 @@ impl Clients {
             self.violation(format!("turn {number} ({shape}) has no end after {waited} s"));
             return None;
         };
-        // One that came too late was never accepted.
+        // The service never accepted a late one.
         let view = read?;
         let uncut = self.uncut(user, order, &view).await?;
         self.judge(order, &view, &uncut);
@@ -315,7 +315,7 @@ impl Clients {
         Some(view)
     }
 
-    /// Whoever has heard a turn's end finds its message, at once.
+    /// A client that has heard a turn's end finds its message at once.
     async fn is_kept(&self, user: &User, order: &Order, view: &View) {
         let Some(done) = view.events().last() else { return };
         let path = format!("/api/threads/{}/messages?limit=200", order.thread_id);
@@ -381,7 +381,7 @@ impl Clients {
         }
     }
 
-    /// Until D1 has the turn's message. Nobody asks the object for anything meanwhile.
+    /// Until D1 has the turn's message. No client asks the object for anything meanwhile.
     async fn wait_for_d1(&self, order: &Order, view: &View) -> bool {
         self.world.ledger.leave_alone(order.number);
         let Some(id) = view.events().find_map(|event| event.data["assistant_message_id"].as_str()) else {
@@ -423,7 +423,7 @@ impl Clients {
         None
     }
 
-    /// What the reader has against what the log has, and the log against the wire's rules.
+    /// Compares the reader's view with the log, and the log with the wire's rules.
     fn judge(&self, order: &Order, view: &View, uncut: &View) {
         let events: Vec<Event> = uncut.events().cloned().collect();
         if let Err(error) = wire::check_turn(&events) {
@@ -469,7 +469,7 @@ fn draw(rng: &mut Rng, shapes: &[Shape], number: u64, thread_id: &str, request_s
     };
     let cancel = rng.chance(80).then(|| rng.range(0, 1500));
     let (shape, thread_id) = (*rng.pick(shapes), thread_id.to_owned());
-    // Whoever answers a turn asks for it.
+    // A client that answers a turn asks for it.
     let reader = if (shape, reader) == (Shape::Asks, Reader::Alone) { Reader::Restless } else { reader };
     Order { number, thread_id, shape, reader, cancel, strike, request_seq, may_be_late: false, alone: false }
 }

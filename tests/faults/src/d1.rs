@@ -35,7 +35,7 @@ impl Database {
         Ok(Database { connection: Mutex::new(connection), requests: 0.into() })
     }
 
-    /// The one that wrangler keeps, to be read beside it.
+    /// Wrangler's own database, opened beside it to be read.
     pub fn open(file: &Path) -> Result<Self, String> {
         let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
         let connection = Connection::open_with_flags(file, flags).map_err(|error| error.to_string())?;

@@ -24,7 +24,7 @@ use crate::stream::User;
 use crate::view::View;
 use crate::world::{Moment, Weather, World, serve};
 
-/// What a random phase must reach before it ends.
+/// The counts that a random phase must reach before it ends.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quota {
     pub kills: u32,
@@ -51,7 +51,7 @@ pub struct Setup {
     pub lost_after: Duration,
 }
 
-/// What a run has come to.
+/// The results of a run.
 pub struct Outcome {
     pub ledger: Arc<Ledger>,
     pub seen: Seen,
@@ -224,7 +224,7 @@ impl Harness {
                 }
                 at += stride;
             }
-            // Whatever the stride, the turn's end is among them.
+            // Every stride includes the turn's end.
             let view = self.fixed(&user, shape, Some(format!("{kind}@end"))).await?;
             self.wait_for_kill(Duration::from_millis(300)).await?;
             self.same(&reference, view.as_ref(), &format!("{} {kind} at the end", shape.name()));
@@ -254,7 +254,7 @@ impl Harness {
                 let view = self.fixed(&user, Shape::Whole, None).await?;
                 self.same(&reference, view.as_ref(), &format!("kill at {moment:?} {at}"));
                 if self.deaths() == before {
-                    // What D1 is asked for last comes after the turn's end.
+                    // The last request to D1 comes after the turn's end.
                     self.wait_for_kill(Duration::from_millis(700)).await?;
                 }
                 self.set_trap(None);
@@ -344,7 +344,7 @@ impl Harness {
         let ledger = Arc::clone(&self.world.ledger);
         let seen = std::mem::take(&mut *self.clients.seen());
         let missing_in_d1 = check::delivered(&self.world.database, &seen.turns, &ledger).await;
-        // What D1 took is taken off the outbox a moment later.
+        // A row that D1 took leaves the outbox a moment later.
         sleep(Duration::from_millis(500)).await;
         self.runtime.kill().await;
         let objects = check::objects(&self.runtime.objects(), &ledger)?;

@@ -1,7 +1,7 @@
-//! What happened, as the outside world saw it: deaths, model calls, side effects. Each new fact is judged by what came
+//! The events that the outside world saw: deaths, model calls, side effects. Each new fact is judged by what came
 //! before it, so a repetition that nothing excuses is found when it happens.
 //!
-//! Each life of the runtime is told another address, so what comes from which life is known, however late it comes.
+//! Each life of the runtime gets another address, so a late request still shows its life.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -63,7 +63,7 @@ struct Turn {
     /// The last step of each level whose model call is known to be journaled, and why.
     journaled: HashMap<String, (usize, &'static str)>,
     sealed: HashMap<String, &'static str>,
-    /// Nobody asks for it, so only the alarm can resume it.
+    /// No client asks for it, so only the alarm can resume it.
     alone: bool,
     seen_in_life: u32,
 }
@@ -189,7 +189,7 @@ impl Ledger {
         self.lock().panicked.insert(operation.to_owned())
     }
 
-    /// A commit of this turn will panic half-way, and nobody can tell when.
+    /// A commit of this turn will panic half-way, at an unknown moment.
     pub fn will_tear(&self, turn: u64) {
         let mut state = self.lock();
         *state.counts.deaths.entry(Death::Panic).or_default() += 1;

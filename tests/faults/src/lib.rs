@@ -1,8 +1,8 @@
-//! The parts of the harness that kills the runtime (`main.rs` says what it does).
+//! The parts of the harness that kills the runtime (`main.rs` describes it).
 //!
-//! `world` is what survives each kill: `model`, the recorder of side effects, `d1`. `runtime` is what is killed.
-//! `client` comes and goes, `view` is what it has. `ledger` judges what happens by what happened before, `check` what is
-//! left in the end, `report` prints it. `plan` says what each turn is made of, `harness` what a run is made of.
+//! `world` survives each kill: `model`, the recorder of side effects, `d1`. The harness kills `runtime`.
+//! `client` comes and goes, `view` is its state. `ledger` judges each event by earlier ones, `check` judges the
+//! end state, `report` prints it. `plan` has the parts of each turn, `harness` the parts of a run.
 
 pub mod check;
 pub mod client;

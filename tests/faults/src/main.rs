@@ -1,5 +1,5 @@
 //! Kills the runtime under load, again and again, and checks that no turn is lost and nothing that is journaled runs
-//! twice. docs/durability.md says what is promised; this holds the service to it.
+//! twice. docs/durability.md has the promises; this holds the service to them.
 //!
 //! ```text
 //! faults [--seed N] [--build DIR] [--small [--wrangler] | --hunt SECONDS]
@@ -17,7 +17,7 @@ use espalier_faults::harness::{Harness, Outcome, Quota, Setup};
 use espalier_faults::report;
 use espalier_faults::world::Weather;
 
-/// What the command line says.
+/// The options of the command line.
 struct Arguments {
     seed: u64,
     build: PathBuf,
@@ -134,7 +134,7 @@ async fn run(arguments: &Arguments) -> Result<bool, String> {
     Ok(holds)
 }
 
-/// What is deployed has nothing of the faults, and what is tested has them.
+/// The Worker for deployment has no part of the faults, and the Worker under test has them.
 fn check_builds(root: &Path, build: &Path) -> Result<(), String> {
     for (folder, expected) in [(root.join("build"), false), (build.to_owned(), true)] {
         let file = folder.join("index_bg.wasm");

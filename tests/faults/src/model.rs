@@ -18,7 +18,7 @@ use crate::plan;
 use crate::rng::Rng;
 use crate::world::{Body, Moment, World, plain};
 
-/// What a provider does instead of answering.
+/// The failures of a provider.
 #[derive(Clone, Copy)]
 enum Fault {
     /// HTTP 500 or 503.
@@ -128,7 +128,7 @@ pub async fn complete(world: Arc<World>, life: u32, body: &[u8]) -> Result<Respo
             Act::Wait(_) => None,
         })
         .collect();
-    // One piece at a time: what has been sent has been taken.
+    // One piece at a time: the client has taken each piece before the next.
     let (sender, receiver) = mpsc::channel(1);
     let playing = Arc::clone(&world);
     tokio::spawn(async move {

@@ -45,7 +45,7 @@ impl Clients {
                 sleep(Duration::from_millis(rng.range(0, most))).await;
                 let taken = self.answer(user, &path, &body).await;
                 self.waiting.fetch_sub(1, Ordering::Relaxed);
-                // What is not waiting any more is asked for anew, or the turn was stopped.
+                // The call waits no more: it is asked for anew, or the turn was stopped.
                 if taken {
                     self.seen().answers += 1;
                     answered.insert(id);
@@ -68,7 +68,7 @@ impl Clients {
     }
 }
 
-/// What an event asks for: its id, and the answer.
+/// The question of an event: its id, and the answer.
 fn asked(order: &Order, event: &Event) -> Option<(String, String, Value)> {
     let thread = format!("/api/threads/{}", order.thread_id);
     if event.kind == "approval_request" {

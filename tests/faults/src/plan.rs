@@ -1,5 +1,5 @@
-//! What the model of each turn says. It depends on the marker and the step alone, so a call that is made again gets
-//! the same reply.
+//! The model's text for each turn. It depends on the marker and the step alone, so a repeated call gets the same
+//! reply.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use espalier_test_support::{Step, Value, calls, json, text};
 
 use crate::rng::Rng;
 
-/// What a turn is made of.
+/// The parts of a turn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shape {
     /// One reply of text.
@@ -24,7 +24,7 @@ pub enum Shape {
     Plans,
     /// A file of the workspace that is written, edited and read.
     Files,
-    /// What the first four do, in one round: the fixed turn that is killed at each of its commits.
+    /// The acts of the first four, in one round: the fixed turn that is killed at each of its commits.
     Whole,
 }
 
@@ -65,7 +65,7 @@ const SIGN: &str = "ui_sign";
 /// The policy that says so.
 pub const POLICY: &str = r#"{"ui_sign":"ask"}"#;
 
-/// What the client brings with its request.
+/// The client's part of a request.
 pub fn client_tools() -> Value {
     let schema =
         json!({ "type": "object", "properties": { "label": { "type": "string" } }, "required": ["label"] });
@@ -73,7 +73,7 @@ pub fn client_tools() -> Value {
     json!([tool(PICK), tool(SIGN)])
 }
 
-/// What somebody outside answers to a call.
+/// The answer of somebody outside to a call.
 pub fn answer(label: &str) -> String {
     format!("picked {label}")
 }
@@ -98,7 +98,7 @@ pub fn untrue(marker: &str, body: &Value) -> Vec<String> {
         .collect()
 }
 
-/// What a call of this level must come to, where that is known: another turn's may have been stopped.
+/// The required result of a call of this level, where it is known: another turn's call may have been stopped.
 fn expected(marker: &str, name: &str, arguments: &Value) -> Option<String> {
     let label = || arguments["label"].as_str().filter(|label| label.starts_with(&format!("{marker}.")));
     let path = || arguments["path"].as_str().filter(|path| *path == file(marker));

@@ -1,4 +1,4 @@
-//! What a run has come to, as a table. A row that has a limit is a check.
+//! The results of a run, as a table. A row that has a limit is a check.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const TAKEN_UP: Duration = Duration::from_secs(4);
 pub struct Row {
     name: String,
     value: String,
-    /// What it must be, where it must be something, and whether it is.
+    /// The required value, where there is one, and whether the row has it.
     check: Option<(String, bool)>,
 }
 

@@ -1,4 +1,4 @@
-//! Chance, from a seed: the same seed draws the same faults. What the runtime makes of them depends on the machine.
+//! Chance, from a seed: the same seed draws the same faults. Their effect depends on the machine.
 
 /// SplitMix64.
 #[derive(Clone)]

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::ledger::Ledger;
 use crate::plan::POLICY;
 
-/// What is the same in all lives.
+/// The common part of all lives.
 pub struct Plan {
     /// The root of the repository.
     pub root: PathBuf,
@@ -40,15 +40,15 @@ pub struct Runtime {
 const START: Duration = Duration::from_secs(120);
 /// A turn has so long: enough for all its faults, and it ends one that hangs.
 const LIMITS: &str = r#"{"wall_clock_ms":15000}"#;
-/// More than all threads need: nobody is refused, and everybody is counted.
+/// More than all threads need: the quotas refuse no turn and count each.
 const QUOTAS: &str =
     r#"{"user":{"concurrent_turns":1000,"turns_per_minute":60000},"threads_per_user":10000}"#;
 const SECRET: &str = "not-a-secret-but-of-the-length-of-one";
-/// As in tests/support: what is killed is the group, because workerd would outlive a wrangler that is killed.
+/// As in tests/support: the kill goes to the group, because workerd would outlive a killed wrangler.
 const KEEPER: &str = r#""$@" </dev/null & read -r _; kill -9 0"#;
 
 impl Runtime {
-    /// Prepares its folders. Nothing runs yet.
+    /// Prepares its folders, and starts no process.
     pub fn new(plan: Plan, ledger: Arc<Ledger>) -> Result<Self, String> {
         let config = plan.work.join("workerd");
         fs::create_dir_all(config.join("state")).map_err(|error| error.to_string())?;

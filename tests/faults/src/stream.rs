@@ -32,14 +32,14 @@ impl User {
     }
 }
 
-/// What a stream brought.
+/// The events of a stream.
 pub enum Next {
     Event(Box<Event>),
     /// It ended because its turn waits for somebody.
     Parked,
     /// It ended, or its connection broke.
     Over,
-    /// Nothing came for long.
+    /// The stream was silent for long.
     Silent,
     /// It broke the protocol.
     Wrong(String),
@@ -51,7 +51,7 @@ pub struct Stream {
     reply: Option<Reply>,
     buffer: Vec<u8>,
     parked: bool,
-    /// What the client said that it has.
+    /// The number that the client sent as its last.
     pub cursor: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The judges judged: what they must find, and what they must let pass.
+//! Tests of the judges: the violations that they must find, and the cases that they must let pass.
 
 use espalier_test_support::{Event, Value, json};
 
@@ -40,7 +40,7 @@ fn a_model_call_may_be_made_again_only_after_a_death() {
 }
 
 #[test]
-fn what_is_known_to_be_journaled_may_not_be_repeated_whatever_died() {
+fn no_death_excuses_a_repetition_of_a_journaled_call() {
     type Evidence = fn(&Ledger);
     let evidence: [(Evidence, &str); 3] = [
         (|ledger| assert_eq!(ledger.model_called(1, MARKER, 1), 0), "the step after it was asked"),
@@ -141,7 +141,7 @@ fn a_view_is_compared_as_a_client_reads_it() {
 }
 
 #[test]
-fn what_is_sent_twice_or_under_a_number_that_is_taken_is_counted() {
+fn repeated_events_and_taken_numbers_are_counted() {
     let first = event(3, "done", json!({}));
     assert_eq!(view(std::slice::from_ref(&first), 3).duplicates, 1);
     assert_eq!(view(std::slice::from_ref(&first), 2).duplicates, 0);
@@ -150,7 +150,7 @@ fn what_is_sent_twice_or_under_a_number_that_is_taken_is_counted() {
 }
 
 #[test]
-fn what_the_model_is_told_otherwise_is_found() {
+fn a_wrong_answer_to_the_model_is_found() {
     let call = |id: &str, name: &str, label: &str| json!({ "id": id, "function": { "name": name, "arguments": json!({ "label": label }).to_string() } });
     let result = |id: &str, content: &str| json!({ "role": "tool", "tool_call_id": id, "content": content });
     let told = |content: &str| {

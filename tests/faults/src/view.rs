@@ -1,4 +1,4 @@
-//! What a client has of a turn, by the rules of docs/wire-protocol.md, and how it differs from what another one has.
+//! A client's view of a turn, by the rules of docs/wire-protocol.md, and its differences from another client's view.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ impl View {
         self.events.values().next_back().is_some_and(|last| last.kind == "done")
     }
 
-    /// What is left when the parts of calls that were made again are dropped.
+    /// The rest without the parts of repeated calls.
     fn settled(&self) -> BTreeMap<u64, &Event> {
         let mut reset_at: BTreeMap<&str, u64> = BTreeMap::new();
         for event in self.events.values().filter(|event| event.kind == "model_call_reset") {
@@ -57,7 +57,7 @@ impl View {
         self.events.iter().filter(|(_, event)| !dropped(event)).map(|(seq, event)| (*seq, event)).collect()
     }
 
-    /// What differs from what an uncut client has.
+    /// The differences from the view of an uncut client.
     pub fn compare(&self, uncut: &View) -> Difference {
         let (ours, theirs) = (self.settled(), uncut.settled());
         let mut difference = Difference::default();

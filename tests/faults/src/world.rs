@@ -1,4 +1,4 @@
-//! What the runtime talks to, on one port: the model, the recorder of side effects, D1. It outlives every kill.
+//! The servers around the runtime, on one port: the model, the recorder of side effects, D1. It outlives every kill.
 //!
 //! | path | |
 //! |---|---|
@@ -53,7 +53,7 @@ pub enum Moment {
     D1Done,
 }
 
-/// What all requests share.
+/// The state that all requests share.
 pub struct World {
     pub ledger: Arc<Ledger>,
     pub database: Database,
@@ -82,7 +82,7 @@ impl World {
         };
         if due {
             *trap = None;
-            // Nobody listens any more only when everything is over.
+            // The receiver is gone only when everything is over.
             let _ = self.kill.send(());
         }
     }
@@ -97,7 +97,7 @@ pub async fn serve(listener: TcpListener, world: Arc<World>) {
         let world = Arc::clone(&world);
         tokio::spawn(async move {
             let service = service_fn(|request| answer(Arc::clone(&world), request));
-            // A broken connection is what this is about.
+            // Broken connections are the purpose here.
             let _ = hyper::server::conn::http1::Builder::new()
                 .serve_connection(TokioIo::new(socket), service)
                 .await;

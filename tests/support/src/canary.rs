@@ -18,9 +18,9 @@ pub const ANTHROPIC_API_KEY: &str = "canary-messages-4be8a2";
 pub const MCP_BEARER: &str = "canary-mcp-bearer-5c9a04";
 /// The client's secret for the token endpoint of the fake MCP server `oauth`.
 pub const MCP_CLIENT_SECRET: &str = "canary-mcp-client-83d1f6";
-/// What shows it: `espalier` and the secret, in base64.
+/// Its sign: `espalier` and the secret, in base64.
 pub const MCP_BASIC: &str = "Basic ZXNwYWxpZXI6Y2FuYXJ5LW1jcC1jbGllbnQtODNkMWY2";
-/// What the tokens of that endpoint begin with.
+/// The beginning of the tokens of that endpoint.
 pub const MCP_TOKEN: &str = "canary-mcp-token-f27be1";
 /// See [`LLM_API_KEY`].
 pub const BRAVE_API_KEY: &str = "canary-brave-a7e31f";

@@ -38,7 +38,7 @@ impl Case {
         format!("{}-{name}", self.marker)
     }
 
-    /// What the model says at this level.
+    /// The model's steps at this level.
     pub async fn script(&self, path: &str, steps: impl IntoIterator<Item = Step>) {
         let script = Script { steps: steps.into_iter().collect(), repeat: false };
         self.llm.script(&self.marker(path), script).await;

@@ -28,7 +28,7 @@ impl Client {
         nobody.with("cookie", &cookie)
     }
 
-    /// Somebody without credentials.
+    /// A client without credentials.
     pub fn nobody_at(base: &str) -> Self {
         Self { base: base.trim_end_matches('/').to_owned(), headers: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! MCP servers that misbehave, each at a path of its own, and one that is in order. What a tool does, its name says:
+//! MCP servers that misbehave, each at a path of its own, and a correct one. A tool's name says what it does:
 //!
 //! | path | server |
 //! |---|---|
@@ -27,7 +27,7 @@ use crate::{canary, http};
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-/// What an endless body consists of, and how many pieces it has at most: a gigabyte.
+/// The piece of an endless body, and the most pieces: a gigabyte.
 const PIECE: &str = "[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],";
 const PIECES: usize = (1 << 30) / (PIECE.len() * 1_024);
 
@@ -72,7 +72,7 @@ impl FakeMcp {
         &self.url
     }
 
-    /// What was asked, as `{server, method, rpc, session, id, tool, mark}`, all of it in the order of its arrival.
+    /// The requests, as `{server, method, rpc, session, id, tool, mark}`, all of it in the order of its arrival.
     pub async fn requests(&self) -> Vec<Value> {
         let reply = http::send("GET", &format!("{}/_fake/requests", self.url), &[], Vec::new()).await;
         serde_json::from_value(reply.json().await).expect("a list")

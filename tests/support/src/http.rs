@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 use crate::canary::Watch;
 
-/// What the server answered. The body is still on its way.
+/// The server's answer, whose body is still to come.
 pub struct Reply {
     /// The status code.
     pub status: u16,
@@ -99,7 +99,7 @@ pub async fn send(method: &str, url: &str, headers: &[(&str, &str)], body: impl 
     try_send(method, url, headers, body).await.unwrap_or_else(|error| panic!("{method} {url}: {error}"))
 }
 
-/// [`send`] for those who expect that nobody answers.
+/// [`send`] for a caller that expects no answer.
 pub async fn try_send(
     method: &str,
     url: &str,

@@ -43,7 +43,7 @@ console.log(JSON.stringify(JSON.parse(process.argv[1]).map(([name, header, claim
 })));
 ";
 
-/// Who the issuers of `closed` are, by their short names.
+/// The issuers of `closed`, by their short names.
 pub const RSA: &str = "https://rsa.example";
 /// See [`RSA`].
 pub const EC: &str = "https://ec.example";

@@ -30,7 +30,7 @@ pub use serde_json::{Value, json};
 pub use sse::{Event, EventStream};
 pub use story::{cost_line, level, story};
 
-/// What `e2e` tells the tests.
+/// The values that `e2e` passes to the tests.
 pub fn env(name: &str) -> String {
     std::env::var(name)
         .unwrap_or_else(|_| panic!("{name} is not set: end-to-end tests run under `e2e`, see `make test`"))

@@ -1,4 +1,4 @@
-//! What the main instance has in memory.
+//! The memory of the main instance.
 
 use std::fs;
 

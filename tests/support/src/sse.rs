@@ -1,4 +1,4 @@
-//! A strict reader of the service's event streams: what a lenient client would forgive is a failed test here.
+//! A strict reader of the service's event streams: it fails a test where a lenient client would go on.
 
 use std::time::Duration;
 
@@ -214,7 +214,7 @@ impl EventStream {
         events
     }
 
-    /// What has come so far.
+    /// The events so far.
     pub fn seen(&self) -> &[Event] {
         &self.reader.seen
     }

@@ -1,8 +1,8 @@
 //! A turn as a story: one line an event, ids replaced by labels in the order of their appearance, so that whole event
 //! lists can be compared and written down in a test.
 //!
-//! What differs from run to run is left out (sequence numbers, durations) or labelled (ids); what is prose for people
-//! and no contract is left out too (the message of `error`, the text of a failed tool call); everything else is there.
+//! A story leaves out values that differ from run to run (sequence numbers, durations) or labels them (ids). It
+//! leaves out prose for people too (the message of `error`, the text of a failed tool call). It has everything else.
 
 use std::collections::HashMap;
 

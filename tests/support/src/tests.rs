@@ -3,7 +3,7 @@
 use crate::sse::Reader;
 use crate::{Event, Value, json, level, story, tree, wire};
 
-/// What the subtask used.
+/// The usage of the subtask.
 fn share() -> Value {
     json!({ "llm_calls": 1, "input_tokens": 10, "cached_tokens": 0, "output_tokens": 5, "cost_usd": null })
 }
@@ -115,7 +115,7 @@ fn the_tree_of_the_events_is_the_tree_that_is_stored() {
 }
 
 #[test]
-fn whatever_breaks_the_wire_is_noticed() {
+fn each_break_of_the_wire_is_noticed() {
     type Break = fn(&mut Vec<Value>);
     let table: &[(&str, Break)] = &[
         ("something after done", |turn| {

@@ -62,7 +62,7 @@ fn assert_node(node: &Value, start: &Event, end: &Event) {
     let args = node["args_preview"].as_str().unwrap_or_default();
     match serde_json::from_str::<Value>(args) {
         Ok(args) => assert_eq!(args, start.data["args"], "{node:#}"),
-        // What the model wrote was no JSON.
+        // The model's arguments were no JSON.
         Err(_) if start.data["args"]["_raw"] == args => {}
         // Cut off: no JSON any more.
         Err(_) => assert!(args.chars().count() <= LONGEST_PREVIEW && args.len() > 400, "{node:#}"),

@@ -1,4 +1,4 @@
-//! What holds for every event and every turn, as `docs/wire-protocol.md` says. Checked on every turn of every test.
+//! The rules of every event and every turn in `docs/wire-protocol.md`. Checked on every turn of every test.
 //!
 //! N-040 N-051 N-111 N-112 N-113 N-114 N-115 N-118 N-120 N-147 N-174
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::Event;
 
-/// What a member may be.
+/// The type of a member.
 #[derive(Clone, Copy)]
 enum Kind {
     Text,
@@ -247,7 +247,7 @@ fn check_frame(events: &[Event]) -> Result<(), String> {
 const LEVELS: [&str; 5] =
     ["run_subtask", "agent_create_plan", "agent_update_plan", "plan_step", "route_request"];
 
-/// What is open while a turn is read.
+/// The open calls while a turn is read.
 #[derive(Default)]
 struct Calls {
     tools: HashMap<String, Tool>,

@@ -16,7 +16,7 @@ pub struct FakeLlm {
     url: String,
 }
 
-/// What it was asked.
+/// The requests that it got.
 #[derive(Debug, Deserialize)]
 pub struct Requests {
     /// In the order of their arrival.

@@ -1,5 +1,5 @@
-//! Chat Completions. What the real API refuses: a fake that accepted any history would let the service send orphaned tool results for
-//! years. The wording follows OpenAI's own messages.
+//! The refusals of Chat Completions. A fake that accepted any history would let the service send orphaned tool results
+//! for years. The wording follows OpenAI's own messages.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::wire::{is_name, unknown};
 
-/// What the real API knows, and what the servers that speak its wire know as well.
+/// The members that the real API and other servers of its wire know.
 const BODY: [&str; 12] = [
     "model",
     "messages",

@@ -1,4 +1,4 @@
-//! What the fake LLM knows: scripts, every request, the barriers. One lock, and one signal that something changed.
+//! The fake LLM's state: scripts, every request, the barriers. One lock, and one signal that something changed.
 //!
 //! Requests are stamped with a logical clock, not with the time: `arrived` and `ended` of any two requests can be
 //! compared, and "one after the other" is a fact instead of a guess about milliseconds.
@@ -33,7 +33,7 @@ pub struct Record {
     pub ended: Option<u64>,
     /// How it ended.
     pub outcome: Outcome,
-    /// What was wrong with a request that was refused.
+    /// The mistake in a refused request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -44,12 +44,12 @@ impl Record {
         self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Who speaks in it.
+    /// The role of the message.
     pub fn roles(&self) -> Vec<&str> {
         self.messages().iter().map(|message| message["role"].as_str().unwrap_or_default()).collect()
     }
 
-    /// What was said in it, tool results included.
+    /// Its text, tool results included.
     pub fn contents(&self) -> Vec<String> {
         self.messages().iter().map(|message| text_of(&message["content"])).collect()
     }
@@ -140,7 +140,7 @@ impl Ledger {
         self.lock().scripts.extend(scripts);
     }
 
-    /// What to play for a request; `Err` says what is missing.
+    /// The step to play for a request; `Err` names the missing part.
     pub fn step(&self, marker: &str, step: usize) -> Result<Step, String> {
         let state = self.lock();
         let script =

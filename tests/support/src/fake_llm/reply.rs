@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::script::{Barrier, Call, Step, Usage};
 
-/// What a reply does next.
+/// The next act of a reply.
 pub enum Act {
     /// Sends these bytes.
     Send(Bytes),
@@ -13,7 +13,7 @@ pub enum Act {
     Wait(Barrier),
 }
 
-/// What all chunks of one reply have in common.
+/// The common part of all chunks of one reply.
 pub struct Head<'a> {
     /// The marker, from which ids are made.
     pub marker: &'a str,
@@ -60,8 +60,8 @@ impl Head<'_> {
         )
     }
 
-    /// What the ids of this reply have in common. Deterministic, and different for each step: a script that repeats
-    /// itself calls anew each time.
+    /// The common part of the ids of this reply. It is deterministic, and different for each step, so a script that
+    /// repeats itself makes new calls each time.
     pub fn base(&self) -> String {
         format!("{}_{}", self.marker.replace(['/', ' '], "_"), self.step)
     }

@@ -1,4 +1,4 @@
-//! Scripts: what the fake model says, step by step. The same types are the JSON of `POST /_fake/scripts`.
+//! Scripts: the replies of the fake model, step by step. The same types are the JSON of `POST /_fake/scripts`.
 
 use std::collections::BTreeMap;
 
@@ -121,7 +121,7 @@ pub struct Barrier {
     pub after: usize,
 }
 
-/// What a reply sends without end.
+/// The piece that an endless reply repeats.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Drip {

@@ -165,7 +165,7 @@ fn complete(ledger: Arc<Ledger>, wire: Wire, headers: Headers, body: &[u8]) -> R
     let (sender, receiver) = mpsc::channel(1);
     tokio::spawn(async move {
         tokio::select! {
-            // Only one of the two can end first, and whoever does leaves its word in the ledger.
+            // Only one of the two can end first, and that one leaves its word in the ledger.
             () = sender.closed() => ledger.end(id, Outcome::Aborted, None),
             () = play(&ledger, id, &sender, wire.reply(&head(&marker, step, &body), &script), &script) => {}
         }
@@ -179,7 +179,7 @@ fn complete(ledger: Arc<Ledger>, wire: Wire, headers: Headers, body: &[u8]) -> R
     response
 }
 
-/// What the reply to this request has in common.
+/// The common part of all chunks of the reply to this request.
 fn head<'a>(marker: &'a str, step: usize, body: &'a Value) -> Head<'a> {
     Head {
         marker,

@@ -143,7 +143,7 @@ impl Request {
         typed(BodyExt::boxed_unsync(body), content_type)
     }
 
-    /// The same piece until nobody takes it any more.
+    /// The same piece until the reader stops.
     fn endless(self, content_type: &'static str, piece: Vec<u8>) -> Response<Body> {
         let piece = Bytes::from(piece);
         let (sender, receiver) = mpsc::channel(1);

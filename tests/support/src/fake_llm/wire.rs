@@ -17,7 +17,7 @@ pub enum Wire {
     Responses,
     /// Anthropic's Messages.
     Messages,
-    /// What the stand-in for Workers AI's binding asks (`tests/workers_ai`).
+    /// The requests of the stand-in for Workers AI's binding (`tests/workers_ai`).
     WorkersAi,
 }
 
@@ -39,13 +39,13 @@ impl From<String> for Wrong {
 /// The header fields of a request, names in lower case.
 pub type Headers = BTreeMap<String, String>;
 
-/// What a reply sends.
+/// The bytes of a reply.
 pub struct Reply {
     /// Reasoning, text and calls, up to where a connection may break off.
     pub body: Vec<Act>,
     /// The proper end.
     pub end: Vec<Act>,
-    /// What stands in its place where the provider fails in the middle.
+    /// Its replacement where the provider fails in the middle.
     pub failure: Act,
 }
 
@@ -61,7 +61,7 @@ impl Wire {
         }
     }
 
-    /// What the real API refuses.
+    /// The refusal of the real API.
     pub fn check(self, headers: &Headers, body: &Value) -> Result<(), Wrong> {
         match self {
             Wire::Chat => bearer(headers).and_then(|()| Ok(history::check(body)?)),
@@ -80,7 +80,7 @@ impl Wire {
         }
     }
 
-    /// What a step says.
+    /// The bytes of a step.
     pub fn reply(self, head: &Head<'_>, step: &Step) -> Reply {
         match self {
             Wire::Chat => {
@@ -131,7 +131,7 @@ fn bearer(headers: &Headers) -> Result<(), Wrong> {
     }
 }
 
-/// What a provider signs its reasoning with: nobody else can make it, and it fits this text alone.
+/// A provider's signature of its reasoning: only the provider can make it, and it fits this text alone.
 pub fn seal(reasoning: &str) -> String {
     let digest = reasoning.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| {
         (digest ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)

@@ -1,4 +1,4 @@
-//! What the binding of Workers AI makes of a step: chunks of its own form. Its requests are nearly Chat Completions.
+//! A step as the binding of Workers AI sends it: chunks of its own form. Its requests are nearly Chat Completions.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::reply::{Act, Head, arguments};
 use super::script::Step;
 use super::wire::Reply;
 
-/// What a step says.
+/// The chunks of a step.
 pub fn reply(head: &Head<'_>, step: &Step) -> Reply {
     let mut body: Vec<Act> = step.waits(0).collect();
     for (sent, text) in (1..).zip(&step.text) {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What `wrangler.toml` names by paths that are relative to it.
+/// The files that `wrangler.toml` names by relative paths.
 const PATHS: [&str; 6] =
     ["build/index.js", "scripts/build-worker", "src", "durable", "web/dist", "migrations"];
 

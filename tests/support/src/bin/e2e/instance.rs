@@ -25,7 +25,7 @@ pub const KEEPER: &str = r#"("$@" </dev/null; echo "[e2e] wrangler ended with $?
 /// The line of [`KEEPER`] that means that there is no use in waiting.
 const ENDED: &str = "[e2e] wrangler ended";
 
-/// What all instances have in common.
+/// The common part of all instances.
 pub struct World {
     /// The command.
     pub wrangler: Vec<String>,
@@ -51,7 +51,7 @@ pub struct Plan {
     /// Where it keeps its data.
     pub state: PathBuf,
     vars: Vec<String>,
-    /// What runs in place of the Worker itself.
+    /// The script that runs in place of the Worker itself.
     script: Option<&'static str>,
     /// Variables that must not stand in a command line, as lines of a file.
     secrets: String,
@@ -134,7 +134,7 @@ impl Instance {
                     match status {
                         200 if !self.broken => return Ok(()),
                         503 if self.broken && body.contains("misconfigured") => return Ok(()),
-                        // It says itself what is wrong; nobody will mend it while we wait.
+                        // It reports the mistake itself. Waiting would not correct it.
                         503 if body.contains("misconfigured") => {
                             return Err(format!("{}: {body}", self.name));
                         }
@@ -204,7 +204,7 @@ fn environment(command: &mut Command, world: &World, state: &Path) {
         // No calls home: these tests run without a network.
         .env("WRANGLER_SEND_METRICS", "false")
         .env("CLOUDFLARE_CF_FETCH_ENABLED", "false")
-        // Wrangler would write a trace of each request, and nobody reads it.
+        // Wrangler would write a trace of each request that no test reads.
         .env("X_LOCAL_OBSERVABILITY", "false")
         // Instances of the same Worker would find each other in the shared registry.
         .env(browser::CACHE, browser::cache(state))

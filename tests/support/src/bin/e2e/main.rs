@@ -49,7 +49,7 @@ fn logs() -> PathBuf {
     std::env::var_os("E2E_LOGS").map_or_else(|| "target/e2e".into(), PathBuf::from)
 }
 
-/// What the command line says.
+/// The options of the command line.
 struct Arguments {
     wrangler: Vec<String>,
     instances: Vec<String>,
@@ -69,7 +69,7 @@ async fn main() -> ExitCode {
     };
     let state = std::env::temp_dir().join(format!("espalier-e2e-{}", std::process::id()));
     let mut instances = Vec::new();
-    // Whatever happens, an interrupt included, we come back here and clean up.
+    // Every path, an interrupt included, comes back here to clean up.
     let result = tokio::select! {
         result = run(&arguments, &state, &mut instances) => result,
         () = interrupted() => Err("interrupted".into()),
@@ -177,7 +177,7 @@ async fn turn_to_start() -> std::io::Result<File> {
     }
 }
 
-/// Whatever the command did: no log, no row, no event, no tree has a secret in it.
+/// After any command: no log, no row, no event and no tree has a secret in it.
 fn secrets_are_kept(instances: &[Instance], admin_key: &str) -> Result<(), String> {
     let search = |path: &Path, secrets: &[canary::Secret]| {
         canary::found_in(path, secrets).map_err(|error| format!("{}: {error}", path.display()))
@@ -186,7 +186,7 @@ fn secrets_are_kept(instances: &[Instance], admin_key: &str) -> Result<(), Strin
     let mut told = Vec::new();
     for instance in instances {
         let log = instance::log_path(instance.name);
-        // What must be there: else we would search in the wrong place.
+        // These must be there; without them the search is in the wrong place.
         for (path, known) in [(&instance.state.join("v3"), "e2eadmin"), (&log, "wrangler")] {
             if search(path, &[("known", known.to_owned())])?.is_empty() {
                 return Err(format!("no {known} in {}: does the instance write elsewhere?", path.display()));

@@ -1,17 +1,17 @@
-//! The variables of each instance: what makes one differ from the others.
+//! The variables of each instance, by which it differs from the others.
 
 use espalier_test_support::{canary, identity};
 
 use crate::instance::World;
 
-/// What the users of `closed` may cost (`tests/e2e/quotas.rs`).
+/// The quotas of the users of `closed` (`tests/e2e/quotas.rs`).
 const QUOTAS: &str = r#"{"user":{"concurrent_turns":2,"tokens_per_day":100000,"stored_bytes_per_day":2500000},"tenant":{"tokens_per_day":1000000},"threads_per_user":5}"#;
 
-/// What the visitors of `visitors` may cost (`tests/e2e/visitors.rs`).
+/// The quotas of the visitors of `visitors` (`tests/e2e/visitors.rs`).
 const VISITORS_QUOTAS: &str =
     r#"{"user":{"turns_per_minute":20},"address":{"concurrent_turns":2},"anonymous":{"concurrent_turns":4}}"#;
 
-/// What the visitors of `ai` may have embedded (`tests/e2e/embeddings.rs`).
+/// The embeddings of the visitors of `ai` (`tests/e2e/embeddings.rs`).
 const EMBEDDING_QUOTAS: &str = r#"{"user":{"embeddings_per_day":250}}"#;
 
 /// The origin that `closed` allows.
@@ -143,8 +143,8 @@ pub fn real_key() -> String {
     if key.is_empty() { key } else { format!("LLM_API_KEY='{key}'\nTOOLS_API_KEY='{key}'\n") }
 }
 
-/// The servers of the instance `mcp`, all but one for visitors as well. What is slow to say what it offers is the
-/// editor's alone, so that other tests do not wait for it.
+/// The servers of the instance `mcp`, all but one for visitors as well. The editor alone has the server that is slow
+/// to list its tools, so other tests do not wait for it.
 fn mcp_servers(world: &World) -> String {
     let (mcp, editor, users) = (&world.mcp, ["editor"], ["*", "anonymous"]);
     let bearer = serde_json::json!({"bearer_secret": "FAKE_MCP_TOKEN"});
@@ -168,7 +168,7 @@ fn mcp_servers(world: &World) -> String {
         "everything": {"url": world.everything, "users": users, "tools": tools},
         "tools": {"url": format!("{mcp}/tools"), "users": users, "auth": bearer, "timeout_ms": 2_000},
         "oauth": {"url": format!("{mcp}/oauth"), "users": users, "auth": {"client_credentials": client}},
-        // Nothing listens on the port of the discard protocol.
+        // No server listens on the port of the discard protocol.
         "down": {"url": "http://127.0.0.1:9/mcp", "users": users, "contexts": editor},
         "slow": {"url": format!("{mcp}/hang"), "users": users, "contexts": editor},
         "giant": {"url": format!("{mcp}/giant"), "users": users, "contexts": editor},

@@ -1,4 +1,4 @@
-//! What the real API refuses, in its own words.
+//! The refusals of the real API, in its own words.
 
 use std::collections::HashSet;
 
@@ -152,7 +152,7 @@ fn check_messages(messages: &[Value]) -> Result<(), String> {
     let last = messages.last().filter(|last| last["role"] == "assistant");
     let last_block = last.and_then(|last| last["content"].as_array()?.last());
     match last_block.and_then(|block| block["type"].as_str()) {
-        // What was paused at work of the provider's own may be sent as it came.
+        // A reply that paused at the provider's own tools may come back unchanged.
         Some("text" | "thinking") => Err(
             "This model does not support assistant message prefill. The conversation must end with a user message."
                 .into(),
@@ -161,7 +161,7 @@ fn check_messages(messages: &[Value]) -> Result<(), String> {
     }
 }
 
-/// Nothing is open after it.
+/// No block is open after it.
 fn check_user<'a>(blocks: &'a [Value], open: &[&str], at: &str) -> Result<Vec<&'a str>, String> {
     let mut answered: Vec<&str> = Vec::new();
     let mut said = false;

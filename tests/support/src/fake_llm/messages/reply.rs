@@ -6,7 +6,7 @@ use crate::fake_llm::reply::{Act, Head, pieces};
 use crate::fake_llm::script::Step;
 use crate::fake_llm::wire::{Reply, seal};
 
-/// What a step says.
+/// The events of a step.
 pub fn reply(head: &Head<'_>, step: &Step) -> Reply {
     let usage = step.usage.unwrap_or_default();
     let message = json!({

@@ -1,4 +1,4 @@
-//! What the real API refuses, in its own words.
+//! The refusals of the real API, in its own words.
 
 use std::collections::HashSet;
 
@@ -86,7 +86,7 @@ fn check_tools(tools: &Value) -> Result<bool, String> {
         if tool["parameters"]["type"] != "object" {
             return Err(format!("Invalid schema for function '{name}': schema must have type 'object'"));
         }
-        // Nothing said is strict, and a strict schema must name every property as required.
+        // The default is strict, and a strict schema must name every property as required.
         let properties = tool["parameters"]["properties"].as_object().map_or(0, serde_json::Map::len);
         if tool["strict"] != Value::Bool(false) && list(&tool["parameters"]["required"]).len() != properties {
             return Err(format!("Invalid schema for function '{name}': 'required' is missing a property."));
@@ -174,7 +174,7 @@ fn check_message(item: &Value, at: &str) -> Result<(), String> {
     }
 }
 
-/// Nothing is kept here, so what comes back must be there whole, and followed by what was said after it.
+/// The fake keeps no state, so reasoning must come back whole, with the item that followed it.
 fn check_reasoning(item: &Value, at: &str, next: Option<&Value>) -> Result<(), String> {
     known(item, at, &["type", "id", "summary", "content", "encrypted_content", "status"])?;
     check_id(item, "rs", at)?;
@@ -206,7 +206,7 @@ fn check_id(item: &Value, prefix: &str, at: &str) -> Result<(), String> {
     }
 }
 
-/// What the item is; a message need not say so.
+/// The item's type, which a message may leave out.
 fn kind(item: &Value) -> &str {
     let natural = if item["role"].is_string() { "message" } else { "" };
     item["type"].as_str().unwrap_or(natural)

@@ -6,7 +6,7 @@ use crate::fake_llm::reply::{Act, Head, arguments, pieces};
 use crate::fake_llm::script::Step;
 use crate::fake_llm::wire::{Reply, seal};
 
-/// What a step says.
+/// The events of a step.
 ///
 /// Reasoning is told in full, as servers of open models do; OpenAI itself tells summaries.
 pub fn reply(head: &Head<'_>, step: &Step) -> Reply {
@@ -37,7 +37,7 @@ pub fn reply(head: &Head<'_>, step: &Step) -> Reply {
         let done = json!({ "item_id": reasoning, "content_index": 0, "text": text });
         open = Some(Open { events: vec![("response.reasoning_text.done", done)], whole });
     }
-    // What follows reasoning belongs to it.
+    // An item after reasoning belongs to it.
     let after = if step.reasoning.is_empty() { String::new() } else { format!("_after_{reasoning}") };
     if !step.text.is_empty() {
         let id = format!("msg_{}{after}", head.base());
@@ -123,7 +123,7 @@ struct Stream {
     output: Vec<Value>,
 }
 
-/// What an open item has still to say.
+/// The remaining text of an open item.
 struct Open {
     events: Vec<(&'static str, Value)>,
     whole: Value,
