@@ -147,7 +147,7 @@ async fn the_thirty_third_subtask_of_the_root() {
     assert_eq!(ends.iter().filter(|end| end.data["is_error"] == true).count(), 4);
 }
 
-// N-141 CF-12: with 31 of 32 subtasks used and three more asked for, one runs.
+// N-141: with 31 of 32 subtasks used and three more asked for, one runs.
 #[tokio::test]
 async fn the_calls_of_a_batch_that_fit_run() {
     let case = Case::new().await;

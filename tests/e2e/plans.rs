@@ -182,7 +182,7 @@ async fn a_project_is_created() {
     assert_eq!(templates["templates"][0]["id"], "template_blank");
 }
 
-// B-062 B-064 B-065 CF-10, and what was used, by operation and context.
+// B-062 B-064 B-065, and what was used, by operation and context.
 #[tokio::test]
 async fn a_blank_message_and_what_was_used() {
     let case = Case::new().await;

@@ -1,6 +1,6 @@
 //! The router and the swarm, end to end: only where a request asks for them (`mode_profile`).
 //!
-//! S-003 S-005 S-018 S-023 S-029 S-034 S-043 S-044 S-045 S-055 CF-07 CF-09 CF-23
+//! S-003 S-005 S-018 S-023 S-029 S-034 S-043 S-044 S-045 S-055
 
 use espalier_test_support::case::first;
 use espalier_test_support::{Case, Event, Step, Value, call, json, text, tree};
@@ -110,7 +110,7 @@ async fn the_routers_role_picks_the_models() {
     }
 }
 
-// CF-07 CF-09: a request without a mode pays for none.
+// A request without a mode pays for none.
 #[tokio::test]
 async fn a_turn_that_does_not_ask_makes_no_call_beside_its_own() {
     for context in ["thread", "general", "project"] {

@@ -99,7 +99,7 @@ impl TurnBudget {
         let all = self.all().and(more);
         let tokens = all.tokens.input_tokens.saturating_add(all.tokens.output_tokens);
         let cost = all.whole_microusd();
-        // One request beyond the history's limit could not be pruned to fit (CF-24).
+        // One request beyond the history's limit could not be pruned to fit.
         let request = (BudgetReason::Tokens, Some(self.limits.history_tokens), more.tokens.input_tokens);
         [
             request,

@@ -12,7 +12,7 @@ pub type Overlay = BTreeMap<String, String>;
 
 /// The longest key in bytes: a name, not a text.
 pub const MAX_KEY_BYTES: usize = 200;
-/// The longest value in bytes: that of a tool result, which is what is mostly kept here (DESIGN §4).
+/// The longest value in bytes: that of a tool result, which is what is mostly kept here.
 pub const MAX_VALUE_BYTES: usize = 50_000;
 /// What a turn may write in all, as [`stored_bytes`] counts: what a subtask wrote is journaled with its result, and a
 /// row of SQLite in an object holds 2 MB.

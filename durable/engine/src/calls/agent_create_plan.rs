@@ -110,7 +110,7 @@ pub fn spec() -> ToolSpec {
 mod tests {
     use super::*;
 
-    // B-036 B-037 B-038 B-039 B-040 B-041 B-088 CF-17
+    // B-036 B-037 B-038 B-039 B-040 B-041 B-088
     #[test]
     fn the_mode_of_a_call() {
         let mode = |more: serde_json::Value| {

@@ -18,7 +18,7 @@ pub struct ContextProfile {
     pub role: Role,
     /// The `operation_type` of the root's model calls in the telemetry.
     pub operation: &'static str,
-    /// Whether the root may make plans (CF-07).
+    /// Whether the root may make plans.
     pub plans: bool,
     /// The tools of the project domain that it has.
     pub tools: &'static [&'static str],
@@ -82,7 +82,7 @@ mod tests {
         ContextProfile::of(Some(&context))
     }
 
-    // B-019 B-032 CF-01 CF-19 CF-22 CF-26
+    // B-019 B-032
     #[test]
     fn each_context_has_its_budget_models_and_operation() {
         for (name, role, operation, plans, budget) in [
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(ContextProfile::of(Some(&editor)).name, "editor");
     }
 
-    // CF-01 CF-07: nothing but the request's own word brings a router or a swarm.
+    // Nothing but the request's own word brings a router or a swarm.
     #[test]
     fn only_a_mode_brings_the_limits_of_a_swarm() {
         for context in CONTEXTS {

@@ -8,7 +8,7 @@ mod models;
 pub use contexts::ContextProfile;
 pub use models::{Chain, Offer, Price, Role};
 
-/// The limits of one turn over its whole tree (DESIGN §4). Their values stand in `*.toml` beside this file.
+/// The limits of one turn over its whole tree. Their values stand in `*.toml` beside this file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -126,7 +126,7 @@ impl Limits {
         }
     }
 
-    /// Of each limit the stricter one: limits are never added up (CF-01).
+    /// Of each limit the stricter one: limits are never added up.
     pub fn strictest(self, other: Limits) -> Limits {
         fn optional<T: Ord + Copy>(one: Option<T>, other: Option<T>) -> Option<T> {
             one.into_iter().chain(other).min()
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(Limits::of_profile("none"), None);
     }
 
-    // CF-01 CF-02 S-021 S-050 S-051 S-052 B-027 B-030
+    // S-021 S-050 S-051 S-052 B-027 B-030
     #[test]
     fn the_profiles_of_plans_loops_and_swarms() {
         let of = |name| Limits::of_profile(name).unwrap();
@@ -188,7 +188,6 @@ mod tests {
         assert_eq!(Limits::default().root_tool_calls, None);
     }
 
-    // CF-01
     #[test]
     fn the_strictest_limit_wins() {
         let (planner, free) = (Limits::of_profile("planner").unwrap(), Limits::of_profile("free").unwrap());

@@ -18,7 +18,7 @@ pub enum PermissionClass {
     Knowledge,
     /// Outgoing requests.
     Network,
-    /// Files of the workspace, reading included (CF-11).
+    /// Files of the workspace, reading included.
     WorkspaceWrite,
     /// Changes what is open in the editor.
     EditorMutate,
@@ -111,7 +111,7 @@ impl ToolSpec {
     }
 
     /// Whether calls of this tool run in the serial queue, in the model's order (N-046). Not all tools of the class
-    /// `workspace_write` do: reading is of that class, and changes nothing (CF-11).
+    /// `workspace_write` do: reading is of that class, and changes nothing.
     pub fn serial(&self) -> bool {
         !self.parallel_safe
             || self.exclusive_lock.is_some()

@@ -34,7 +34,7 @@ pub enum Step {
 pub enum LevelEnd {
     /// A reply without tool calls: its text is the level's result (N-042).
     Text { text: String, finish: ReplyFinish },
-    /// The provider failed, which ends the level (CF-13).
+    /// The provider failed, which ends the level.
     ModelFailed(ModelError),
     /// The payload of an accepted `finish_subtask`: JSON that satisfies the level's schema (N-060).
     Structured(String),

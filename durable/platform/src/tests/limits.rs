@@ -26,7 +26,7 @@ fn context(name: &str) -> &'static ContextProfile {
     ContextProfile::named(name).unwrap()
 }
 
-// CF-01: the stricter limit of a context and a deployment holds; each can be overridden in one context alone.
+// The stricter limit of a context and a deployment holds; each can be overridden in one context alone.
 #[test]
 fn limits_are_overridden_by_context() {
     let limits = |profile: &'static str, json: &'static str, name: &str| {

@@ -13,7 +13,7 @@ use wire::redact::redacted;
 const MAX_FAILURES: usize = 50;
 
 impl Record {
-    /// An answer of the service's own: a row of telemetry, and nothing spent (CF-10).
+    /// An answer of the service's own: a row of telemetry, and nothing spent.
     pub(super) fn canned(&mut self, at: &str, text: &str) {
         self.root_texts.push(text.to_owned());
         let row = self.calls.iter().filter(|row| matches!(row, CallRecord::Model { .. })).count();

@@ -65,7 +65,7 @@ fn root_results(case: &Case) -> Vec<String> {
     case.end().history.iter().filter_map(result).collect()
 }
 
-// N-141 N-195 CF-12: with one subtask left and three asked for, one runs, and the numbers agree.
+// N-141 N-195: with one subtask left and three asked for, one runs, and the numbers agree.
 #[test]
 fn the_calls_that_fit_run_and_only_the_rest_is_refused() {
     let three = vec![subtask("a"), subtask("b"), ("write", json!({})), subtask("c")];

@@ -37,7 +37,7 @@ fn failures() {
     assert_eq!(stopped.end().message.content, "Nothing.");
 }
 
-// S-021 S-047 CF-12: a step that runs out of model calls ends with what it has, and the plan goes on.
+// S-021 S-047: a step that runs out of model calls ends with what it has, and the plan goes on.
 #[test]
 fn a_step_out_of_calls_is_partial() {
     let endless = vec![Reply::TextAndCalls("still at it ", vec![("echo", json!({}))])];
@@ -58,7 +58,7 @@ fn a_step_out_of_calls_is_partial() {
     assert!(result.starts_with("still at it") && result.ends_with("what it had by then]"), "{result}");
 }
 
-// S-051 CF-02: a step whose time is over ends what is open in it, and the next one starts.
+// S-051: a step whose time is over ends what is open in it, and the next one starts.
 #[test]
 fn a_step_out_of_time_is_partial() {
     let case = project(&[
@@ -105,7 +105,7 @@ fn a_step_out_of_time_and_bytes_loses_no_word() {
     assert_eq!(super::faults::view(&case.seen), stored);
 }
 
-// S-052 CF-02: a plan whose time is over starts no more steps, and what is there is told.
+// S-052: a plan whose time is over starts no more steps, and what is there is told.
 #[test]
 fn a_plan_out_of_time_skips_the_rest() {
     let case = project(&[

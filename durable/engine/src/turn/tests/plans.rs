@@ -115,7 +115,7 @@ fn auto_execute_runs_the_steps_in_waves() {
     assert!(audit.unwrap().unwrap().contains("\"objective\":\"ship\""));
 }
 
-// B-036 B-045 B-059 B-102 CF-08: a draft is shown, kept, and nothing of it runs.
+// B-036 B-045 B-059 B-102: a draft is shown, kept, and nothing of it runs.
 #[test]
 fn draft_only_waits_for_the_users_word() {
     let case = project(&[
@@ -155,7 +155,7 @@ fn acts(arguments: Value, more: &[(&str, Vec<Reply>)]) -> Case {
     case.run()
 }
 
-// B-101 B-102 B-114 CF-08
+// B-101 B-102 B-114
 #[test]
 fn the_users_word_runs_a_draft() {
     let case = acts(json!({"action": "run"}), &[("a", vec![Reply::Text("a done")])]);
@@ -167,7 +167,7 @@ fn the_users_word_runs_a_draft() {
     assert!(system.contains("<stored_plan>") && system.contains("plan_earlier_0.0"));
 }
 
-// B-101 CF-08
+// B-101
 #[test]
 fn the_users_word_changes_a_draft() {
     let changed = [("change ship", vec![planned(&[("m", &[]), ("a", &["m"])])])];
@@ -181,7 +181,7 @@ fn the_users_word_changes_a_draft() {
     assert!(case.lines().contains(&"state waiting".to_owned()));
 }
 
-// B-101 CF-08
+// B-101
 #[test]
 fn the_users_word_drops_a_draft() {
     let case = acts(json!({"action": "drop"}), &[]);
@@ -190,7 +190,7 @@ fn the_users_word_drops_a_draft() {
     assert!(!case.lines().contains(&"state waiting".to_owned()));
 }
 
-// CF-08: what was drafted in this very turn has nobody's word yet, and another plan's id is none.
+// What was drafted in this very turn has nobody's word yet, and another plan's id is none.
 #[test]
 fn only_a_plan_of_an_earlier_turn_can_be_run() {
     let tag = "plan_0000000000000000_0.0";
@@ -233,7 +233,7 @@ fn says(verdict: &str) -> Reply {
     Reply::Calls(vec![("finish_subtask", json!({"verdict": verdict, "notes": "for a reason"}))])
 }
 
-// B-046 B-047 B-048 B-084 B-111 CF-21
+// B-046 B-047 B-048 B-084 B-111
 #[test]
 fn an_approved_plan_runs() {
     let case = reviewed(vec![says("approved")]);
@@ -249,7 +249,7 @@ fn an_approved_plan_runs() {
     assert_eq!(crate::turn::keys::work("0.0-review-0"), Work::Review);
 }
 
-// B-049 B-111 CF-21
+// B-049 B-111
 #[test]
 fn what_is_not_approved_does_not_run() {
     for (said, verdict, status) in [
@@ -357,7 +357,7 @@ fn a_goal_that_was_missed_is_flagged() {
     }
 }
 
-// B-027 B-028 B-029 B-110 CF-01 CF-12: the root's own calls are counted apart from those of a plan's steps.
+// B-027 B-028 B-029 B-110: the root's own calls are counted apart from those of a plan's steps.
 #[test]
 fn the_root_has_eight_calls() {
     let eight = |last| {
@@ -384,7 +384,7 @@ fn the_root_has_eight_calls() {
     assert_eq!(planned.end().message.finish_reason, Some(FinishReason::Stop));
 }
 
-// CF-07 CF-09 CF-22 B-001 B-002 B-054 B-097 B-116: elsewhere there is no plan, no more call than the answer, and no event of a plan.
+// B-001 B-002 B-054 B-097 B-116: elsewhere there is no plan, no more call than the answer, and no event of a plan.
 #[test]
 fn a_thread_has_no_plans() {
     let case = Case::new(script(&[("go", vec![Reply::Text("Four.")])])).run();
@@ -402,7 +402,7 @@ fn a_thread_has_no_plans() {
     assert_eq!(called.model.requests.borrow().len(), 2);
 }
 
-// B-030 B-031 CF-29: the session's time stops a call that is under way.
+// B-030 B-031: the session's time stops a call that is under way.
 #[test]
 fn the_watchdog_stops_a_planner_that_hangs() {
     let case = project(&[
@@ -416,7 +416,7 @@ fn the_watchdog_stops_a_planner_that_hangs() {
     assert_eq!(case.model.aborted.get(), 1);
 }
 
-// B-062 B-064 B-065 B-093 CF-10: a message that says nothing is answered without a model, kept, and has its row.
+// B-062 B-064 B-065 B-093: a message that says nothing is answered without a model, kept, and has its row.
 #[test]
 fn a_blank_message_asks_nobody() {
     for content in ["", " \n\t"] {

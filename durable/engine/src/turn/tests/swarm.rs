@@ -33,7 +33,7 @@ fn flow(case: &Case) -> Vec<String> {
     case.lines().into_iter().filter(|line| line.starts_with("swarm")).collect()
 }
 
-// S-005 S-017 S-018 S-019 S-020 S-022 S-023 S-025 S-026 S-027 S-028 S-029 S-030 S-032 S-034 S-058 S-061 CF-23
+// S-005 S-017 S-018 S-019 S-020 S-022 S-023 S-025 S-026 S-027 S-028 S-029 S-030 S-032 S-034 S-058 S-061
 #[test]
 fn a_swarm_plans_carries_out_and_synthesizes() {
     let mut case = swarm(&[
@@ -164,7 +164,7 @@ fn a_routed_turn_asks_the_models_of_its_role() {
     assert!(models.iter().all(|model| model == "m1"));
 }
 
-// S-003 S-004 S-006 S-007 S-008 S-010 S-011 S-016 S-045 CF-01 CF-12
+// S-003 S-004 S-006 S-007 S-008 S-010 S-011 S-016 S-045
 #[test]
 fn a_simple_request_goes_through_the_short_loop() {
     let endless = Reply::TextAndCalls("Still at it. ", vec![("echo", json!({}))]);
@@ -205,7 +205,7 @@ fn a_complex_request_becomes_a_swarm() {
     assert_eq!(flow(&case).last().unwrap(), "swarm complete Done.");
 }
 
-// CF-18: where a request asks for a swarm, a model that cannot call is given tools all the same, in words.
+// Where a request asks for a swarm, a model that cannot call is given tools all the same, in words.
 #[test]
 fn a_model_that_cannot_call_carries_out_a_swarm() {
     let mut case = swarm(&[
