@@ -1,4 +1,4 @@
-//! Announces the text of model calls at once, and keeps it until it is written.
+//! Announces the text of model calls at once, and keeps it in the record until it is written.
 
 use std::mem;
 
@@ -7,26 +7,27 @@ use super::{Halt, Turn};
 use crate::journal::{Commit, TextPart};
 use wire::protocol::{ChunkKind, Event, Place};
 
-/// The model call whose text it is.
+/// The model call that a text comes from.
 pub(super) struct Speaking<'a> {
     pub(super) place: &'a Place,
     pub(super) at: &'a str,
-    /// How often the call was begun before.
+    /// How often earlier runs began the call.
     pub(super) attempt: u32,
 }
 
-/// The longest chunk in bytes: a part is split into rows between its chunks.
+/// The longest chunk in bytes: storage splits a part into rows only between its chunks.
 const MAX_CHUNK_BYTES: usize = 64 << 10;
 
-/// The most announced text of a turn that is not written yet; beyond it all of it is written. The live log keeps what
-/// is not written, whoever reads: so this is half of what the log keeps in any case. An answer of a thousand chunks is
-/// still written with its outcome alone.
+/// The most announced text of a turn that stays unwritten; beyond it the turn writes all of it. The live log
+/// keeps unwritten text even when every reader has it, so this limit is half of the bytes that the log keeps
+/// for slow readers anyway. An answer of a thousand chunks is still written with its outcome alone.
 pub(super) const UNWRITTEN_BYTES: usize = 512 << 10;
-/// What a chunk weighs beside its text: its frame in the live log, which has three ids, and its number and length here.
+/// The weight of a chunk beside its text: its frame in the live log, which has three ids, and its number and
+/// length here.
 pub(super) const CHUNK_BYTES: usize = 384;
 
-/// Announces a piece of text at once. It becomes durable with its model call's outcome, or before that if there is
-/// much of it.
+/// Announces a piece of text at once. It becomes durable with its model call's outcome, or earlier if much
+/// text is unwritten.
 pub(super) fn announce(
     turn: &Turn,
     from: &Speaking<'_>,
@@ -42,13 +43,13 @@ pub(super) fn announce(
     write_text(turn)
 }
 
-/// Writes the text of all model calls that are under way, if there is much of it. All of them: the live log drops
-/// frames in their order, so one call's unwritten text would keep the frames of the others.
+/// Writes the text of all running model calls, if there is much of it. It takes all calls, because the live
+/// log drops frames in their order: the unwritten text of one call would keep the frames of the others.
 fn write_text(turn: &Turn) -> Result<(), Halt> {
     if turn.record.borrow().models.values().map(|open| open.unwritten).sum::<usize>() <= UNWRITTEN_BYTES {
         return Ok(());
     }
-    // The last words of a turn that was stopped write what is there.
+    // A stopped turn writes this text with its end.
     turn.alive()?;
     let texts =
         turn.record.borrow_mut().models.values_mut().flat_map(OpenModelCall::take_unwritten).collect();
@@ -61,7 +62,7 @@ fn announce_chunk(turn: &Turn, from: &Speaking<'_>, kind: ChunkKind, content: St
     let Some(open) = record.models.get_mut(at).filter(|_| !content.is_empty()) else { return };
     if open.parts.last().is_none_or(|part| part.kind != kind) {
         open.parts.last_mut().into_iter().for_each(|part| close(turn, part));
-        // The parts of a call that was made again are other parts: clients have dropped the first ones.
+        // A repeated call has new parts: clients have dropped the first ones.
         let made = if attempt == 0 { at.to_owned() } else { format!("{at}r{attempt}") };
         open.parts.push(TextPart {
             part_id: turn.ids.part(&made, open.begun),
@@ -98,12 +99,12 @@ fn append(turn: &Turn, part: &mut TextPart, content: String, done: bool) {
     part.chunks.push((seq, length));
 }
 
-/// Closes a part with an empty chunk that says so.
+/// Closes a part with an empty chunk that is marked as done.
 pub(super) fn close(turn: &Turn, part: &mut TextPart) {
     append(turn, part, String::new(), true);
 }
 
-/// The parts that a model call has announced and that are not written, all closed.
+/// Takes the announced parts of a model call that are not written, all closed.
 pub(super) fn take_parts(turn: &Turn, at: &str) -> Vec<TextPart> {
     let mut record = turn.record.borrow_mut();
     let mut parts = record.models.get_mut(at).map(|open| mem::take(&mut open.parts)).unwrap_or_default();

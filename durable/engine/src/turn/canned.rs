@@ -1,12 +1,12 @@
-//! The answer of the service to a message that says nothing: it stands in the place of a model's.
+//! The service's answer to a blank message: it takes the place of a model's answer.
 
 use crate::journal::ModelOutcome;
 use wire::model::{ModelReply, ReplyFinish, Usage};
 
-/// The name that stands in a model's place where none was asked.
+/// The name that stands in place of a model's where the service asked no model.
 pub(super) const CANNED: &str = "canned";
 
-/// What the service's own answer is to the level.
+/// The service's own answer as the outcome of a model call.
 pub(super) fn canned_reply(text: String) -> ModelOutcome {
     ModelOutcome::Replied(Box::new(ModelReply {
         text,

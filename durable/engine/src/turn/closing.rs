@@ -1,5 +1,6 @@
-//! Ends calls that are open: all of a turn that stops, or those within a step whose time is over. Model calls end with
-//! the text that they announced, tool calls with an error, the deepest first, so that no call ends before those within it.
+//! Ends open calls: all calls of a turn that stops, or those within a step whose time is over. Model calls
+//! end with the text that they announced, tool calls with an error, the deepest first, so that no call ends
+//! before the calls within it.
 
 use super::Turn;
 use super::announcing::take_parts;
@@ -8,9 +9,9 @@ use super::results::{end_event, failed, start_event, truncated};
 use crate::journal::{Commit, Entry, Fact};
 use wire::protocol::{CallStatus, Event, StepStatus};
 
-/// Which calls end, and the words with which a tool call ends.
+/// The calls to end, and the words with which a tool call ends.
 pub(super) struct Scope<'a> {
-    /// What the keys of the calls begin with; nothing for the whole turn.
+    /// The prefix of the calls' keys; empty for the whole turn.
     pub(super) within: &'a str,
     pub(super) told: &'a dyn Fn(&PendingCall) -> String,
 }
@@ -29,7 +30,7 @@ impl Scope<'_> {
         truncated((self.told)(pending), turn.spec.limits.tool_result_bytes)
     }
 
-    /// How many bytes of results the ends of the tool calls have.
+    /// The bytes of results in the ends of the tool calls.
     pub(super) fn result_bytes(&self, turn: &Turn) -> usize {
         self.tool_calls(turn).iter().map(|pending| self.result(turn, pending).len()).sum()
     }
@@ -69,7 +70,7 @@ impl Scope<'_> {
             commit.texts.extend(take_parts(turn, &at));
             let model_call_id = turn.ids.model_call(&at);
             if !open.live {
-                // Its run was lost, and with it the text that clients may have seen of it.
+                // Its run was lost, and with it the text that clients may have seen.
                 let (place, reason) = (open.place.clone(), "interrupted".to_owned());
                 let reset = Event::ModelCallReset { model_call_id: model_call_id.clone(), place, reason };
                 commit.events.push((format!("model_reset:{at}:end"), reset));
@@ -88,8 +89,8 @@ impl Scope<'_> {
     }
 }
 
-/// The turn's record as it is once the commit is written. Sets the usage in the commit's events, which the ends of calls
-/// within other calls change.
+/// The turn's record as it will be once the commit is written. Sets the usage in the commit's events, which
+/// the ends of calls within other calls change.
 pub(super) fn foresee(turn: &Turn, commit: &mut Commit) -> Record {
     let mut foreseen = turn.record.borrow().clone();
     commit.entries.iter().for_each(|entry| foreseen.apply(entry));

@@ -1,5 +1,5 @@
-//! Calls that contain levels: subtasks, plans, their steps, the router. A round runs them like any call and knows them by
-//! this trait alone; each stands in a file of its own, and `mod.rs` lists them.
+//! Calls that contain levels: subtasks, plans, their steps, the router. A round runs them like any call and
+//! knows them by this trait alone; each has a file of its own, and `mod.rs` lists them.
 
 use futures::future::LocalBoxFuture;
 
@@ -12,7 +12,7 @@ use crate::ports::ToolError;
 use wire::model::ToolCall;
 use wire::protocol::{Event, StepStatus};
 
-/// A call that contains levels, as it runs.
+/// A running call that contains levels.
 pub(super) struct Running<'a> {
     pub(super) turn: &'a Turn,
     /// The level that made the call.
@@ -21,14 +21,15 @@ pub(super) struct Running<'a> {
     pub(super) arguments: &'a str,
 }
 
-/// What such a call came to.
+/// The outcome of such a call.
 pub(super) struct Outcome {
     pub(super) result: Result<String, ToolError>,
-    /// What its levels wrote to memory.
+    /// The memory writes of its levels.
     pub(super) overlay: Overlay,
-    /// A limit of its own ended it, and it has what it had by then.
+    /// A limit of its own ended it, and its result is partial.
     pub(super) partial: bool,
-    /// Its time was over: the calls that are open below it end together with it, each with these words.
+    /// Its time was over: the open calls below it end together with it. This function gives the result of
+    /// each.
     pub(super) cut_off: Option<fn(&PendingCall) -> String>,
 }
 
@@ -39,8 +40,8 @@ impl Outcome {
     }
 }
 
-/// A kind of call that contains levels. An event that it tells goes with the name of its key into the commit of the start
-/// or end that it belongs to.
+/// A kind of call that contains levels. Each event that it returns comes with its key, and goes into the
+/// commit of the start or end that it belongs to.
 pub(super) trait Composite {
     /// Runs the call to its end. A failure of a level within it is an error result, not the turn's end.
     fn run<'a>(&self, call: Running<'a>) -> LocalBoxFuture<'a, Result<Outcome, Halt>>;
@@ -84,7 +85,7 @@ impl Turn {
         self.composites.iter().find(|(known, _)| *known == name).map(|(_, composite)| *composite)
     }
 
-    /// The event of the composite call that a call lies in, beside the end of the latter.
+    /// The event that the composite call around a call adds to that call's end.
     pub(super) fn told_around(
         &self,
         level: &Level,

@@ -47,7 +47,7 @@ pub(super) async fn round(turn: &Turn, level: &Level, calls: &[ToolCall]) -> Res
     for index in order.one_by_one {
         for admitted in round.admit(&[index])? {
             let Some(ended) = round.execute(admitted).await? else { continue };
-            // The calls after this one build on what it wrote.
+            // The calls after this one build on the files that it wrote.
             learn(&mut round.versions.borrow_mut(), [&ended.1.versions]);
             keep(ended);
         }
@@ -63,13 +63,13 @@ struct Round<'a> {
     level: &'a Level,
     calls: &'a [ToolCall],
     step_key: String,
-    /// What the next call knows of files.
+    /// The file versions that the next call of this round starts from.
     versions: RefCell<Rc<Versions>>,
     /// The first limit that a call of this round would have crossed. The calls that fit run; then the turn ends.
     exceeded: Cell<Option<Exceeded>>,
 }
 
-/// A call that was let in, or has its result already.
+/// An admitted call, or one that has its result already.
 struct Admitted<'a> {
     index: usize,
     call: &'a ToolCall,
@@ -79,13 +79,13 @@ struct Admitted<'a> {
 
 enum Next {
     Run(Rc<ToolSpec>),
-    /// A person is asked first; only then the call is reserved and starts.
+    /// A person must allow the call first; only then the call is reserved and starts.
     Ask(Rc<ToolSpec>),
     Settled(ToolEnd),
 }
 
 impl<'a> Round<'a> {
-    /// Runs a call to its end; none where a limit keeps it from starting.
+    /// Runs a call to its end; returns none where a limit keeps it from starting.
     async fn execute(&self, admitted: Admitted<'a>) -> Result<Option<(usize, ToolEnd)>, Halt> {
         let Admitted { index, call, key, next } = admitted;
         let spec = match next {
@@ -98,8 +98,8 @@ impl<'a> Round<'a> {
         };
         let turn = self.turn;
         let outside = spec.runs_at == RunsAt::Client;
-        // The calls within a composite call count as running, the composite call itself does not. A call that waits for its
-        // client does not run.
+        // The calls within a composite call count as running, but the composite call itself does not. A call
+        // that waits for its client does not count either.
         let _runs = (!outside && calls::levels(&call.name) == 0).then(|| Tally::of(&turn.busy));
         let lock = spec.exclusive_lock.as_deref().map(|name| turn.lock(name));
         let _held = match &lock {
@@ -155,7 +155,7 @@ impl<'a> Round<'a> {
         Ok(Some((index, end)))
     }
 
-    /// Carries a call of the memory out, where the turn has room for what it writes.
+    /// Carries out a call of the memory, if the turn has room for its writes.
     fn remember(&self, operation: memory::Operation, arguments: &str) -> Outcome {
         let mut overlay = Overlay::new();
         let result = operation.run(arguments, &self.level.memory, &mut overlay);
@@ -189,7 +189,7 @@ impl<'a> Round<'a> {
         };
         let running = tool.run(&call.arguments, context);
         let Some(timeout_ms) = spec.timeout_ms else { return running.await };
-        // The timer is made only when the tool did not answer at once.
+        // The timer starts only if the tool does not answer at once.
         let timeout = async { ports.clock.sleep(timeout_ms).await };
         pin_mut!(timeout);
         match select(running, timeout).await {
@@ -198,7 +198,7 @@ impl<'a> Round<'a> {
                 drop(running);
                 use PermissionClass::{Knowledge, Safe};
                 let what = match spec.permission_class {
-                    // What a lock guards is changed.
+                    // A tool with a lock may have changed the state that the lock guards.
                     Some(Safe | Knowledge) if spec.idempotent && spec.exclusive_lock.is_none() => {
                         "it had no effect"
                     }
@@ -209,7 +209,8 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// A result is the caller's as it is: one that would have to be cut is refused as one that misses its schema.
+    /// Accepts a payload as the caller's result, uncut: one that would have to be cut is refused like one
+    /// that misses its schema.
     fn finish(&self, schema: &OutputSchema, payload: &str) -> Result<String, ToolError> {
         let (bytes, limit) = (payload.len(), self.turn.spec.limits.tool_result_bytes);
         if bytes > limit {

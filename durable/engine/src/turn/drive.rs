@@ -1,4 +1,4 @@
-//! The one loop, and the only place of it that awaits: asks a level for its next step, obtains the outcome (from the
+//! The one loop, and its only file that awaits: asks a level for its next step, obtains the outcome (from the
 //! journal, else through a port), commits it, applies it.
 
 use futures::future::LocalBoxFuture;
@@ -15,7 +15,8 @@ use crate::ports::Heard;
 use wire::model::{ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest, ReplyFinish, Usage};
 use wire::protocol::{CallStatus, ChunkKind, Event};
 
-/// Runs a level to its end. The same at every depth: a subtask is a level inside a call of its parent's batch.
+/// Runs a level to its end. The loop is the same at every depth: a subtask is a level inside a call of its
+/// parent's round.
 pub(super) fn drive<'a>(turn: &'a Turn, level: &'a mut Level) -> LocalBoxFuture<'a, Result<LevelEnd, Halt>> {
     async move {
         loop {
@@ -51,12 +52,13 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
         return canned(turn, level, &at, digest);
     }
     let attempt = turn.replay.attempts(&at);
-    // Before the call is journaled, from where its first byte is counted: that comes within the call.
+    // Read before the call is journaled. The first byte is counted from the journaled start, so it falls
+    // within the call's duration.
     let began_ms = turn.ports.clock.now_ms();
     start(turn, level, &at, digest.clone(), request)?;
     let _runs = Tally::of(&turn.busy);
     let heard = listen(turn, level, &at, attempt, request).await?;
-    // It stays in the record until the outcome is written: a stop may come first.
+    // The text stays in the record until the outcome is written: a stop may come first.
     let said = turn.record.borrow().models.get(&at).map(|open| open.said.concat()).unwrap_or_default();
     let outcome = match heard {
         Ok(reply) => ModelOutcome::Replied(Box::new(ModelReply { text: said, ..*reply })),
@@ -67,7 +69,7 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
     Ok(outcome)
 }
 
-/// Answers in the model's place, where the user has said nothing (B-062): nobody is asked, and nothing is spent.
+/// Answers a blank message in the model's place (B-062): the service asks no model and spends nothing.
 fn canned(turn: &Turn, level: &Level, at: &str, digest: String) -> Result<ModelOutcome, Halt> {
     let text = prompt::SAY_MORE.to_owned();
     let model_call_id = turn.ids.model_call(at);
@@ -98,7 +100,7 @@ fn canned(turn: &Turn, level: &Level, at: &str, digest: String) -> Result<ModelO
     Ok(canned_reply(text))
 }
 
-/// Reserves a model call and journals its start, and with a level's first call what the level was opened with.
+/// Reserves a model call and journals its start, and with a level's first call the level's opening.
 fn start(turn: &Turn, level: &Level, at: &str, digest: String, request: &ModelRequest) -> Result<(), Halt> {
     let attempt = turn.replay.attempts(at);
     let place = level.place.clone();
@@ -190,8 +192,8 @@ async fn listen(
     Ok(Err(ModelError { kind: ModelErrorKind::Protocol, message }))
 }
 
-/// Notes who is asked. A request after one that failed is a call of its own: it is reserved and journaled before it is
-/// made. Where none is left, the failure is what the call came to.
+/// Notes the model that is asked. A request after one that failed is a call of its own: it is reserved and
+/// journaled before it is made. Where the budget has no room for it, the failure is the outcome of the call.
 fn retry(turn: &Turn, at: &str, asked: usize, after: Option<ModelError>) -> Result<Option<ModelError>, Halt> {
     turn.alive()?;
     let Some((failed, requests)) = turn.record.borrow_mut().asking(at, asked, after.is_some()) else {

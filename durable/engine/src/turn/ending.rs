@@ -1,8 +1,8 @@
-//! A turn's last words. However it ends: every open call gets its end, the partial text and the tree are kept, and
+//! The end of a turn. At every end each open call gets its end, the partial text and the tree are kept, and
 //! `cost_summary` and `done` come once, last, in one commit with the stored message.
 //!
-//! The turn's record is not changed here: the end is told by a copy of it, to which the ends of the open calls are
-//! applied. They are not journaled, because the journal goes with the commit that they would stand in.
+//! The turn's record stays as it is: the end is computed on a copy of it, to which the ends of the open calls
+//! are applied. Those ends are not journaled, because the commit of the end deletes the journal.
 
 use std::mem;
 
@@ -17,7 +17,7 @@ use crate::ports::LogError;
 use wire::model::{Message, ReplyFinish};
 use wire::protocol::{AgentState, BudgetReason, Event, FinishReason, Role, StopNote, StoredMessage};
 
-/// The root level came to its end by itself.
+/// The root level ended by itself.
 pub(super) fn finished(turn: &Turn, root: &Level, end: LevelEnd) -> Result<(), LogError> {
     let why = match end {
         LevelEnd::Text { finish, .. } => {
@@ -34,15 +34,15 @@ pub(super) fn finished(turn: &Turn, root: &Level, end: LevelEnd) -> Result<(), L
         LevelEnd::Partial(_) => return by_itself(turn, FinishReason::Stop, root.own_messages()),
         LevelEnd::ModelFailed(error) => TurnStop::Model { error },
         LevelEnd::IterationLimit(limit) => TurnStop::IterationLimit { limit },
-        // The root has no schema: these two cannot be its end.
+        // The root has no schema, so it never ends in these two ways.
         LevelEnd::Structured(detail) | LevelEnd::SchemaNotSatisfied(detail) => TurnStop::Internal { detail },
     };
     turn.stop(why)?;
     stopped(turn, root)
 }
 
-/// The end of a turn that nothing stopped. A turn that leaves something to the user says so: a plan to decide on, a goal
-/// that was not reached.
+/// Ends a turn that ran to its end. A turn that leaves something to the user says so: a plan to decide on, or
+/// a missed goal.
 fn by_itself(turn: &Turn, finish_reason: FinishReason, history: Vec<Message>) -> Result<(), LogError> {
     let mut commit = Commit::default();
     let mut last = turn.record.borrow().clone();
@@ -62,7 +62,7 @@ fn by_itself(turn: &Turn, finish_reason: FinishReason, history: Vec<Message>) ->
     last_words(turn, commit, &last, LastWords { content, finish_reason, stop: None, history })
 }
 
-/// The turn was stopped, wherever in the tree it was.
+/// Ends a turn that was stopped, at any place in its tree.
 pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
     let Some(why) = turn.record.borrow().stop.clone() else { return Ok(()) };
     let note = note(&why);
@@ -87,7 +87,7 @@ pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
     say_why(&mut history, &partial, &note.message);
     let said = last.root_texts.iter().cloned().chain(Some(partial));
     let said = said.filter(|text| !text.is_empty());
-    // A turn that cannot go on keeps what its subtasks came to as well: nobody will put it into words.
+    // A turn that cannot go on also keeps the results of its subtasks: no reply will put them into words.
     let lost = matches!(why, TurnStop::Interrupted { .. });
     let content: Vec<String> = said.chain(last.unanswered().filter(|_| lost).map(told_result)).collect();
     let content = content.join("\n\n");
@@ -106,15 +106,15 @@ fn not_made(why: &str) -> String {
     format!("The call was not made. {why}")
 }
 
-/// The model's view of a turn that was stopped ends with what it had said and why it stopped, so that the next turn's
-/// model does not take it for a finished answer.
+/// Ends the model's view of a stopped turn with the root's partial text and the reason for the stop, so that
+/// the next turn's model does not take it for a finished answer.
 fn say_why(history: &mut Vec<Message>, partial: &str, why: &str) {
     let mark = format!("[This turn was stopped: {why}]");
     match history.last_mut() {
         Some(Message::Assistant { content, tool_calls, raw }) if tool_calls.is_empty() => {
             content.push_str("\n\n");
             content.push_str(&mark);
-            // The provider's own words would go back to it without the mark.
+            // The raw reply goes back to its provider in place of the text, and has no such mark.
             *raw = None;
         }
         _ => {
@@ -124,14 +124,14 @@ fn say_why(history: &mut Vec<Message>, partial: &str, why: &str) {
     }
 }
 
-/// What the root had said of the reply that was cut off.
+/// The root's text of the reply that was cut off.
 fn partial_text(turn: &Turn) -> String {
     let record = turn.record.borrow();
     let root = record.models.values().filter(|call| call.place.depth == 0);
     root.flat_map(|call| call.said.iter().cloned()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// What is particular to one end of a turn.
+/// The parts that differ from one end of a turn to another.
 struct LastWords {
     content: String,
     finish_reason: FinishReason,
@@ -169,7 +169,7 @@ fn last_words(turn: &Turn, mut commit: Commit, last: &Record, words: LastWords) 
     Ok(())
 }
 
-/// Why a turn stopped, for people, with advice.
+/// The reason for a stop in words for people, with advice.
 fn note(why: &TurnStop) -> StopNote {
     let (code, message) = match why {
         TurnStop::Budget { reason, limit, .. } => (

@@ -1,12 +1,13 @@
-//! What a turn's journal froze for its child levels: their openings, and the toolsets that they share.
+//! The state that a turn's journal froze for its child levels: their openings, and the toolsets that they
+//! share.
 
 use crate::journal::LevelSpec;
 use crate::toolbelt::Toolbelt;
 
-/// What a child level is opened with.
+/// The opening of a child level.
 #[derive(Clone, Debug)]
 pub(super) struct Opening {
-    /// Its number of the toolset counts only where it came from the journal.
+    /// Its toolset number is valid only if the opening came from the journal.
     pub(super) spec: LevelSpec,
     /// The tools that the level shares with others; those of its own stand in `spec`.
     pub(super) shared: Toolbelt,
@@ -21,7 +22,7 @@ impl Toolsets {
         Toolsets(vec![root])
     }
 
-    /// The toolset of this number. One that is not there has no tools, and so allows nothing.
+    /// The toolset of this number. An unknown number gives an empty toolset, which allows nothing.
     pub(super) fn get(&self, number: Option<u32>) -> Toolbelt {
         let found = number.and_then(|number| self.0.get(number as usize));
         found.cloned().unwrap_or_else(|| Toolbelt::new([]))
@@ -32,7 +33,7 @@ impl Toolsets {
         self.0.iter().position(|known| known == belt).and_then(|at| u32::try_from(at).ok())
     }
 
-    /// The number of the next new one.
+    /// The number that the next new toolset will have.
     pub(super) fn next(&self) -> u32 {
         u32::try_from(self.0.len()).unwrap_or(u32::MAX)
     }

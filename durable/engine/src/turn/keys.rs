@@ -1,5 +1,5 @@
-//! Where in a turn something is: the keys of the journal, and the wire ids that are derived from them, so that a
-//! replay comes to the same ids.
+//! Places in a turn: the keys of the journal, and the wire ids that are derived from them, so that a replay
+//! derives the same ids.
 
 use crate::journal::Work;
 
@@ -12,7 +12,7 @@ impl Digest {
         Digest(0xcbf2_9ce4_8422_2325)
     }
 
-    /// The digest after one more part. A part is closed by a byte that UTF-8 never has, so that borders count.
+    /// The digest after one more part. A byte that UTF-8 never has closes each part, so that borders count.
     pub(super) fn with(self, part: &str) -> Self {
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         Digest(part.bytes().chain([0xff]).fold(self.0, step))
@@ -23,7 +23,8 @@ impl Digest {
     }
 }
 
-/// A level, as what the keys of its steps begin with: nothing at the root, else the call that the level is.
+/// A level, as the prefix of its steps' keys: empty at the root, else made from the call that opened the
+/// level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct LevelPath(String);
 
@@ -33,12 +34,12 @@ impl LevelPath {
         format!("{}{step}", self.0)
     }
 
-    /// The path as the keys of the journal have it.
+    /// The path as it stands in the keys of the journal.
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The level that a `run_subtask` call, or a step of a plan, is.
+    /// The level of a `run_subtask` call, or of a step of a plan.
     pub(super) fn child(call_key: &str) -> Self {
         LevelPath(format!("{call_key}-"))
     }
@@ -58,7 +59,7 @@ impl LevelPath {
         LevelPath(format!("{call_key}-{ROUTE}-"))
     }
 
-    /// The level that a plan is when it runs. Its steps are waves, without a model call.
+    /// The level of a running plan. Its steps are waves, without a model call.
     pub(super) fn waves(call_key: &str) -> Self {
         LevelPath(format!("{call_key}-{WAVE}"))
     }
@@ -69,12 +70,12 @@ const REVIEW: &str = "review";
 const ROUTE: &str = "route";
 const WAVE: char = 'w';
 
-/// The path of the level that one of these steps belongs to.
+/// The path of the level that a step belongs to, from the step's key.
 pub(super) fn level(at: &str) -> &str {
     at.trim_end_matches(|digit: char| digit.is_ascii_digit())
 }
 
-/// What a level is for, by the key of one of its model calls.
+/// The work of a level, by the key of one of its model calls.
 pub(crate) fn work(at: &str) -> Work {
     let level = level(at);
     let Some(level) = level.strip_suffix('-') else { return Work::Root };
@@ -87,7 +88,7 @@ pub(crate) fn work(at: &str) -> Work {
     }
 }
 
-/// The key of a call of a step: its place in the model's reply.
+/// The key of a call of a step: the step's key with the call's place in the model's reply.
 pub(super) fn call_key(step_key: &str, index: usize) -> String {
     format!("{step_key}.{index}")
 }

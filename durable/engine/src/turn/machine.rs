@@ -1,5 +1,6 @@
-//! One level as a pure state machine: what comes next, and what an outcome changes. It never awaits, reads no clock
-//! and draws no random numbers, so the same outcomes lead to the same steps, live and in replay.
+//! One level as a pure state machine: it decides the next step and applies each outcome. It never awaits,
+//! reads no clock and draws no random numbers, so the same outcomes lead to the same steps, live and in
+//! replay.
 
 mod start;
 
@@ -21,7 +22,7 @@ use wire::model::{
 };
 use wire::protocol::Place;
 
-/// What a level wants next.
+/// The next step that a level asks for.
 #[derive(Debug)]
 pub enum Step {
     CallModel(ModelRequest),
@@ -40,9 +41,9 @@ pub enum LevelEnd {
     Structured(String),
     /// The level has a schema, and no result satisfied it (N-070, N-073).
     SchemaNotSatisfied(String),
-    /// The level made all the iterations that it may.
+    /// The level used up its iterations.
     IterationLimit(u32),
-    /// The same of a level that ends with what it has then.
+    /// Iteration limit reached; the level returns its partial result.
     Partial(String),
 }
 
@@ -67,7 +68,7 @@ enum AtLimit {
 enum Shortening {
     /// It sends them as they are.
     No,
-    /// It sends half of them, and the newest once more: the call before came to nothing.
+    /// The provider refused the last call as too long; the level repeats it with half of them.
     Again,
     /// It sends half of them.
     Done,
@@ -80,7 +81,7 @@ pub struct Level {
     pub(super) place: Place,
     pub(super) belt: Toolbelt,
     pub(super) memory: AgentMemory,
-    /// What this level's own calls know of files.
+    /// The file versions that this level's own calls have learnt.
     pub(super) versions: Rc<Versions>,
     models: Option<Role>,
     model: Rc<ModelChoice>,
@@ -89,16 +90,17 @@ pub struct Level {
     tools: Rc<[ToolDefinition]>,
     messages: Vec<Rc<Message>>,
     own_from: usize,
-    /// What the messages of a request may have: prompt and tools come on top of them.
+    /// The token limit for the messages of a request; prompt and tools come on top.
     message_tokens: u64,
     iterations: u32,
     schema: Option<Rc<OutputSchema>>,
     at_limit: AtLimit,
-    /// Results that did not satisfy the schema, and what was wrong with the last one.
+    /// How many results missed the schema, and the objection to the last one.
     rejected: u32,
     objection: String,
     shortening: Shortening,
-    /// Whether the next reply may, must or must not call. It must after prose in a level that ends only with a call.
+    /// Whether the next reply may, must or must not call. A level that ends only with a call sets `Required`
+    /// after a reply in prose.
     tool_choice: ToolChoice,
     limits: Limits,
     digest: Digest,
@@ -113,7 +115,7 @@ impl Level {
             true => AtLimit::Returns,
             false => AtLimit::Fails,
         };
-        // A model that cannot call has nothing to call, whatever it writes (N-170).
+        // A model that cannot call gets no tools, so any call that it writes is refused (N-170).
         let belt = if model.calls() { belt } else { Toolbelt::new([]) };
         let tools =
             belt.definitions(|spec| place.depth.saturating_add(calls::levels(&spec.name)) <= limits.depth);
@@ -149,11 +151,12 @@ impl Level {
         }
     }
 
-    /// What comes next. Asking twice gives the same answer.
+    /// Returns the next step. Asking twice gives the same answer.
     pub fn next(&self) -> Step {
         match &self.state {
             State::Model if self.schema.is_some() && !self.model.calls() => {
-                // Only a call ends this level, and its model makes none: not one of them is paid for.
+                // Only a call ends this level, and its model cannot call: the level ends before it pays for a
+                // model call.
                 Step::Finish(LevelEnd::SchemaNotSatisfied(
                     "the model of this subtask cannot call tools".to_owned(),
                 ))
@@ -179,7 +182,7 @@ impl Level {
         }
     }
 
-    /// What the level has come to: its last words, else the last result that it got.
+    /// The level's partial result: its last words, else the last result that it got.
     pub(super) fn so_far(&self) -> String {
         let own = || self.messages.iter().skip(self.own_from).rev();
         let said = |message: &Rc<Message>| match message.as_ref() {
@@ -193,38 +196,38 @@ impl Level {
         own().find_map(said).or_else(|| own().find_map(got)).unwrap_or_default()
     }
 
-    /// From here on the level makes so many model calls at most, and ends with what it has then.
+    /// Allows the level at most this many more model calls; at that limit it returns its partial result.
     pub(super) fn in_simple_loop(&mut self, iterations: u32) {
         self.limits.iterations = self.iterations.saturating_add(iterations);
         self.at_limit = AtLimit::Returns;
     }
 
-    /// From here on the level asks these models.
+    /// Sets the models that the level asks from here on.
     pub(super) fn ask_models_of(&mut self, models: Option<Role>, first: &Rc<ModelChoice>) {
         (self.models, self.model) = (models, Rc::clone(first));
     }
 
-    /// Whose models the level asks.
+    /// The role whose models the level asks.
     pub(super) fn models(&self) -> Option<Role> {
         self.models
     }
 
-    /// What the level was opened with.
+    /// The opening of the level.
     pub(super) fn opening(&self) -> Option<&Rc<Opening>> {
         self.opening.as_ref()
     }
 
-    /// From here on the level is asked to speak and not to call.
+    /// Forbids calls from here on: the model may only answer in text.
     pub(super) fn only_speak(&mut self) {
         self.tool_choice = ToolChoice::None;
     }
 
-    /// Whether a call is out of order, whatever the level has.
+    /// Whether the level refuses every call, even to tools that it has.
     pub(super) fn only_speaks(&self) -> bool {
         self.tool_choice == ToolChoice::None
     }
 
-    /// The key of the calls that are made next in the model's place.
+    /// The key of the next calls that the service makes in the model's place.
     pub(super) fn wave_key(&self) -> String {
         self.path.step(self.iterations)
     }
@@ -240,12 +243,12 @@ impl Level {
         self.state = State::Tools(calls.iter().cloned().collect());
     }
 
-    /// The messages that a model gets now.
+    /// The messages of the next request.
     fn sent(&self) -> Vec<Rc<Message>> {
         prune(&self.messages, self.own_from, self.message_tokens)
     }
 
-    /// Halves what is sent from now on, where that is possible and was not done before.
+    /// Halves the token limit of the messages, once. Returns whether that makes the next request shorter.
     fn shorten(&mut self) -> bool {
         if self.shortening != Shortening::No {
             return false;
@@ -302,8 +305,8 @@ impl Level {
         };
     }
 
-    /// Takes the results of a round, one per call, in the model's order (N-050, N-052). The round settles: what its
-    /// calls wrote to memory becomes visible.
+    /// Takes the results of a round, one per call, in the model's order (N-050, N-052). The round settles:
+    /// the memory writes of its calls become visible.
     pub fn apply_tools(&mut self, results: &[ToolEnd]) {
         let calls = self.pending();
         self.memory.merge(results.iter().map(|result| &result.overlay));
@@ -345,12 +348,12 @@ impl Level {
             && matches!(self.messages.last().map(Rc::as_ref), Some(Message::Tool { .. }))
     }
 
-    /// What the level's result must satisfy.
+    /// The schema of the level's result.
     pub(super) fn schema(&self) -> Option<&OutputSchema> {
         self.schema.as_deref()
     }
 
-    /// Whether a payload is the level's result.
+    /// Checks a payload against the rules of the level's opening.
     pub(super) fn accepts(&self, payload: &str) -> Result<(), String> {
         let rules = self.opening.as_ref().and_then(|opening| opening.spec.rules.as_ref());
         rules.map_or(Ok(()), |rules| rules.check(payload))
@@ -365,7 +368,7 @@ impl Level {
         self.path.step(step)
     }
 
-    /// What the current step depends on, as a replay must find it again.
+    /// The digest of all that led to the current step; a replay must come to the same digest.
     pub(super) fn digest(&self) -> Digest {
         self.digest
     }

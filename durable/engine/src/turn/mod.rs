@@ -1,8 +1,8 @@
 //! The turn engine: one loop, driven through ports, rebuilt from its journal.
 //!
-//! `machine` decides, `drive` awaits, `dispatch` runs a round's calls, `open` opens a level, `subtask` enters the loop one
-//! level deeper, `reserve` asks the budget, `record` is what the journal adds up to, `ending` says the last words. Nothing here knows SSE, SQL or the
-//! platform.
+//! `machine` decides, `drive` awaits, `dispatch` runs a round's calls, `open` opens a level, `subtask` enters
+//! the loop one level deeper, `reserve` asks the budget, `record` sums up the journal, `ending` ends the
+//! turn. No file here knows SSE, SQL or the platform.
 
 mod announcing;
 mod canned;
@@ -56,12 +56,12 @@ pub use self::parking::Heard;
 #[cfg(any(test, feature = "testing"))]
 pub use self::prune::request_tokens;
 
-/// Resumptions of one turn without progress between them, and in all: peers who had no such limit paid
-/// for the same model call for ever.
+/// Resumptions of one turn without progress between them, and in all: peers without such a limit paid for the
+/// same model call for ever.
 const MAX_FRUITLESS_RESUMPTIONS: u32 = 3;
 const MAX_RESUMPTIONS: u32 = 20;
 
-/// The calls that contain levels. A new kind of them is a file and a line here.
+/// The calls that contain levels. A new kind of such a call adds a file, and a line here.
 const COMPOSITES: Composites = &[
     (run_subtask::NAME, &subtask::Subtask),
     (agent_create_plan::NAME, &plan::Create),
@@ -81,37 +81,37 @@ pub struct Turn {
     /// Wakes `run` when the turn is stopped.
     stopped: AtomicWaker,
     ended: Cell<bool>,
-    /// Why this code must not go on with the turn: its journal was written by newer code.
+    /// The reason why this code must not go on with the turn: newer code wrote its journal.
     unreadable: Option<String>,
     composites: Composites,
-    /// When this run began, and how long earlier runs had been running.
+    /// When this run began, and the running time of earlier runs.
     began_ms: u64,
     earlier_ms: u64,
-    /// Named locks hold over the whole tree, sibling subtasks included (N-095).
+    /// Named locks, which hold over the whole tree, sibling subtasks included (N-095).
     locks: RefCell<BTreeMap<String, Rc<Mutex<()>>>>,
-    /// Schemas of tools that are not ours, compiled when they are first needed.
+    /// Schemas of MCP tools and client tools, compiled at first need.
     schemas: RefCell<BTreeMap<String, Result<Rc<OutputSchema>, String>>>,
-    /// How many calls run, how many wait for somebody outside, and what wakes those.
+    /// How many calls run, how many wait for an answer from outside, and the wakers of those that wait.
     busy: Cell<u32>,
     waiting: Cell<u32>,
     waiters: RefCell<Vec<Waker>>,
 }
 
-/// How a run of a turn came to its end.
+/// The way in which a run of a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ran {
     /// The turn's end is committed.
     Ended,
-    /// The turn is parked: it waits for somebody outside, and nothing runs.
+    /// The turn is parked: it waits for an answer from outside, and nothing runs.
     Parked,
 }
 
-/// Why a level does not go on. The turn's end is then said by `ending`, not by the level.
+/// The reason why a level does not go on. `ending` then ends the turn; the level does not.
 #[derive(Clone, Debug, PartialEq)]
 enum Halt {
     /// The turn was stopped; the reason stands in its record.
     Stopped,
-    /// Nothing can be written.
+    /// The log takes no more writes.
     Log(LogError),
 }
 
@@ -149,8 +149,8 @@ impl Turn {
         Ok(Rc::new(turn))
     }
 
-    /// Rebuilds a turn whose run was lost from its journal, in the order in which it was written. `run` goes on, or
-    /// ends the turn if it was resumed too often.
+    /// Rebuilds a turn whose run was lost from its journal, in the order in which it was written. Stops a
+    /// turn that was resumed too often. `run` goes on, or commits the end of the stopped turn.
     pub fn resume(entries: Vec<Entry>, history: Vec<Message>, ports: Ports) -> Result<Rc<Turn>, LogError> {
         let turn = Turn::rebuild(entries, history, ports)?;
         let (all, fruitless) = turn.replay.resumptions();
@@ -164,7 +164,7 @@ impl Turn {
         Ok(turn)
     }
 
-    /// Rebuilds a turn that was parked, and writes nothing: it is answered or stopped, and then goes on with `run`.
+    /// Rebuilds a parked turn and writes nothing. The caller answers or stops it, and it goes on with `run`.
     pub fn rebuild(entries: Vec<Entry>, history: Vec<Message>, ports: Ports) -> Result<Rc<Turn>, LogError> {
         let spec = entries.iter().find_map(|entry| match &entry.fact {
             Fact::Started(spec) => Some(TurnSpec::clone(spec)),
@@ -211,9 +211,9 @@ impl Turn {
         }
     }
 
-    /// Runs until the turn's end is committed, whatever that end is, or until all that is left of it waits for
-    /// somebody outside. An error means that nothing could be written: the log is somebody else's, or the storage
-    /// refused; what is journaled can be resumed.
+    /// Runs until the turn's end, of any kind, is committed, or until only calls are left that wait for an
+    /// answer from outside. An error means that a write failed: a newer run or a deletion owns the log, or
+    /// the storage refused. The turn can be resumed from its journaled entries.
     pub async fn run(&self) -> Result<Ran, LogError> {
         if let Some(detail) = self.unreadable.clone() {
             self.stop(TurnStop::Interrupted { detail })?;
@@ -223,8 +223,8 @@ impl Turn {
             let mut driving = opening::drive(self, &mut root).boxed_local();
             let ending = self.ending_early();
             pin_mut!(ending);
-            // Everything that a level awaits is dropped here when the turn is stopped or parked, which aborts it: one
-            // race covers each await of the whole tree.
+            // A stop or a parking drops every future that a level awaits here, which aborts it: one race
+            // covers each await of the whole tree.
             poll_fn(|context| {
                 if let Poll::Ready(end) = driving.poll_unpin(context) {
                     return Poll::Ready(Some(end));
@@ -243,7 +243,7 @@ impl Turn {
                 Err(halt) => Err(halt),
             },
         };
-        // A stop that was journaled holds, even where all that came before it makes a whole answer.
+        // A journaled stop holds, even where the turn already has its whole answer.
         match end.and_then(|end| self.alive().map(|()| end)) {
             Err(Halt::Log(error)) => return Err(error),
             Err(Halt::Stopped) => ending::stopped(self, &root)?,
@@ -262,7 +262,7 @@ impl Turn {
         Ok(())
     }
 
-    /// What entry 0 froze.
+    /// The specification of the turn, which entry 0 froze.
     pub fn spec(&self) -> &TurnSpec {
         &self.spec
     }
@@ -285,13 +285,14 @@ impl Turn {
         Level::new(start, self.spec.limits)
     }
 
-    /// What was found for the user's message. It is the newest of what came before the turn, and not of its history.
+    /// The retrieved text for the user's message. It comes last before the message, and is no part of the
+    /// history.
     fn retrieved(&self) -> Option<Rc<Message>> {
         let content = self.spec.retrieved.as_deref()?;
         Some(Rc::new(Message::User { content: content.into() }))
     }
 
-    /// Completes when the turn is stopped, or by stopping it at its deadline.
+    /// Completes when the turn is stopped; at the turn's deadline, stops the turn itself.
     async fn ending_early(&self) -> Halt {
         let stopped = poll_fn(|context| {
             self.stopped.register(context.waker());
@@ -312,7 +313,7 @@ impl Turn {
         }
     }
 
-    /// How long the turn has been running, in milliseconds; outages between its runs are not charged to it.
+    /// How long the turn has been running, in milliseconds; outages between its runs are left out.
     pub fn elapsed_ms(&self) -> u64 {
         self.earlier_ms + self.ports.clock.now_ms().saturating_sub(self.began_ms)
     }
@@ -323,7 +324,7 @@ impl Turn {
         self.began_ms.saturating_add(left_ms)
     }
 
-    /// Something was heard of a model call's answer.
+    /// The provider has sent something of a model call's answer: notes the time of the first byte.
     fn answering(&self, at: &str) {
         let elapsed_ms = self.elapsed_ms();
         if let Some(open) = self.record.borrow_mut().models.get_mut(at) {
@@ -335,7 +336,7 @@ impl Turn {
         Entry { at: at.to_owned(), elapsed_ms: self.elapsed_ms(), fact }
     }
 
-    /// Writes and applies, whatever state the turn is in.
+    /// Writes and applies, in any state of the turn.
     fn write(&self, mut commit: Commit) -> Result<(), LogError> {
         if self.record.borrow().parked {
             let count = self.record.borrow().parkings;
@@ -349,7 +350,7 @@ impl Turn {
         Ok(())
     }
 
-    /// Writes and applies, unless the turn was stopped: nothing of a level is written after that.
+    /// Writes and applies, unless the turn was stopped: after a stop, levels write nothing.
     fn commit(&self, commit: Commit) -> Result<(), Halt> {
         self.alive()?;
         self.write(commit).map_err(Halt::from)
@@ -378,7 +379,7 @@ impl Turn {
         }
     }
 
-    /// Whether the arguments of a tool that is not ours satisfy its schema. The error goes to the model.
+    /// Checks the arguments of an MCP tool or a client tool against its schema. The error goes to the model.
     fn check_arguments(&self, spec: &ToolSpec, arguments: &str) -> Result<(), String> {
         let known = self.schemas.borrow().get(&spec.name).cloned();
         let schema = known.unwrap_or_else(|| {

@@ -1,5 +1,6 @@
-//! Opens child levels. A level that the journal knows starts from what stands there; any other starts from what the code
-//! says now, which is journaled with the level's first model call. So a deploy changes nothing of a level that has begun.
+//! Opens child levels. A level that the journal knows starts from its journaled opening. A new level starts
+//! from the opening that the code builds now, which is journaled with the level's first model call. So a
+//! deploy changes nothing of a level that has begun.
 
 use std::rc::Rc;
 
@@ -15,8 +16,8 @@ use crate::toolbelt::OutputSchema;
 use wire::protocol::Place;
 
 impl Turn {
-    /// Opens the level at `path` within the call `key` of its parent. `make` is asked only for a level that the journal
-    /// does not know. The error goes to the model that made the call.
+    /// Opens the level at `path` within the call `key` of its parent. `make` runs only for a level that the
+    /// journal does not know. The error goes to the model that made the call.
     pub(super) fn open(
         &self,
         parent: &Level,
@@ -41,8 +42,8 @@ impl Turn {
         Ok(self.child(parent, key, path, opening, schema.map(Rc::new)))
     }
 
-    /// The level that a plan is while it runs, in the call `key`: its rounds are the waves of the plan's steps. It asks no
-    /// model, so nothing of it is frozen.
+    /// The level of a running plan, in the call `key`: its rounds are the waves of the plan's steps. It asks
+    /// no model, so nothing of it is frozen.
     pub(super) fn waves(&self, parent: &Level, key: &str, objective: &str) -> Level {
         let spec = LevelSpec {
             system: String::new(),
@@ -60,7 +61,7 @@ impl Turn {
         self.child(parent, key, LevelPath::waves(key), Rc::new(Opening { spec, shared }), None)
     }
 
-    /// The one place where a child level is made.
+    /// Makes a child level; no other function does.
     fn child(
         &self,
         parent: &Level,
@@ -87,7 +88,7 @@ impl Turn {
         Level::new(start, Limits { iterations: spec.iterations, ..self.spec.limits })
     }
 
-    /// The entries that freeze a level which is not journaled yet: what it was opened with, and its toolset if no other
+    /// The entries that freeze a level which is not journaled yet: its opening, and its toolset if no other
     /// level had it before.
     pub(super) fn freezing(&self, level: &Level) -> Vec<Entry> {
         let record = self.record.borrow();
@@ -108,7 +109,8 @@ impl Turn {
     }
 }
 
-/// The prompt of a new level as the deployed code has it. Tests and `make faults` edit it between two runs of a turn.
+/// Applies an edit of the prompts to the opening of a new level. Tests and `make faults` make such edits
+/// between two runs of a turn.
 fn as_edited(opening: Opening) -> Opening {
     #[cfg(any(test, feature = "faults"))]
     let opening = {

@@ -1,5 +1,5 @@
-//! How a turn begins that the request asks to route or to plan (`mode_profile`): calls that the service makes in the
-//! root's place, before its model is asked at all. What comes then is the same loop.
+//! The first calls of a turn that the request asks to route or to plan (`mode_profile`): the service makes
+//! them in the root's place, before the root's model is asked. Then the same loop follows.
 
 use std::mem;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ use wire::protocol::ModeProfile;
 
 /// Runs the root to its end.
 pub(super) async fn drive(turn: &Turn, root: &mut Level) -> Result<LevelEnd, Halt> {
-    // A message that says nothing is answered without any call, whatever it asks for.
+    // A blank message is answered without any call, even where it asks for a mode.
     match turn.spec.setting.mode.filter(|_| !turn.spec.is_blank()) {
         None => {}
         Some(ModeProfile::Swarm) => swarm(turn, root).await?,
@@ -35,7 +35,8 @@ pub(super) async fn drive(turn: &Turn, root: &mut Level) -> Result<LevelEnd, Hal
     drive::drive(turn, root).await
 }
 
-/// A plan for the whole task, carried out step by step; the root then says what came of it, without tools.
+/// Makes a plan for the whole task and carries it out step by step; the root then reports the outcome,
+/// without tools.
 async fn swarm(turn: &Turn, root: &mut Level) -> Result<(), Halt> {
     let task = turn.spec.content.text();
     let objective = agent_create_plan::objective(&task);
@@ -45,7 +46,7 @@ async fn swarm(turn: &Turn, root: &mut Level) -> Result<(), Halt> {
     Ok(())
 }
 
-/// One call in the model's place, of a tool that the root need not have.
+/// Makes one call in the model's place, of a tool that the root need not have.
 async fn open(
     turn: &Turn,
     root: &mut Level,
@@ -68,7 +69,8 @@ async fn open(
     ends.pop().ok_or(Halt::Stopped)
 }
 
-/// Journals calls that no model made, unless an earlier run did: then they are those.
+/// Journals calls that the service makes in a model's place. Where an earlier run journaled such calls, those
+/// are taken instead.
 pub(super) fn called(turn: &Turn, level: &mut Level, calls: Vec<ToolCall>) -> Result<Rc<[ToolCall]>, Halt> {
     let at = level.wave_key();
     let journaled = turn.replay.called(&at).cloned();
@@ -78,7 +80,7 @@ pub(super) fn called(turn: &Turn, level: &mut Level, calls: Vec<ToolCall>) -> Re
         let fact = Fact::Called { place: level.place.clone(), calls: calls.clone() };
         turn.commit(Commit { entries: vec![turn.entry(&at, fact)], ..Commit::default() })?;
     }
-    // A call that is not journaled, since the turn was stopped, was never made.
+    // A stopped turn returns above: a call that was not journaled was never made.
     level.call(&calls);
     Ok(calls.into())
 }

@@ -1,4 +1,4 @@
-//! In which order the calls of a round run.
+//! The order in which the calls of a round run.
 
 use crate::toolbelt::Toolbelt;
 use wire::model::ToolCall;

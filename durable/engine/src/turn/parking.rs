@@ -1,6 +1,7 @@
-//! Calls that wait for somebody outside: a client that carries a tool out, a person who allows a call.
+//! Calls that wait for an answer from outside: from a client that carries a tool out, or from a person who
+//! allows a call.
 //!
-//! A wait is journaled, then awaited like anything else. When nothing of the turn runs any more but waits, the turn is
+//! A wait is journaled, then awaited like anything else. When only waits are left of the turn, the turn is
 //! parked: its futures are dropped, no clock and no counter runs, and the answer resumes it from the journal.
 
 use std::cell::Cell;
@@ -13,18 +14,18 @@ use crate::journal::{Answer, Commit, Fact, Parking};
 use crate::ports::LogError;
 use wire::protocol::{AgentState, Awaited, Decision, Event};
 
-/// What became of an answer.
+/// The fate of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
     /// It is journaled, and the call goes on.
     Now,
     /// The call had its answer before; the first one stays.
     Before,
-    /// Nothing of that name waits for such an answer.
+    /// No call of that id waits for such an answer.
     Unknown,
 }
 
-/// Counts what is going on as long as it lives.
+/// Adds one to a counter for as long as it lives.
 pub(super) struct Tally<'a>(&'a Cell<u32>);
 
 impl<'a> Tally<'a> {
@@ -41,7 +42,7 @@ impl Drop for Tally<'_> {
 }
 
 impl Turn {
-    /// Answers a call that waits: journaled at once, the first answer wins. A turn that was parked goes on with `run`.
+    /// Answers a call that waits: journaled at once, the first answer wins. A parked turn goes on with `run`.
     pub fn answer(&self, id: &str, on: Awaited, answer: Answer) -> Result<Heard, LogError> {
         let found = {
             let record = self.record.borrow();
@@ -66,7 +67,7 @@ impl Turn {
         waits.find(|((at, _), _)| self.wire_id(at, on) == id).map(|(_, wait)| wait.name.clone())
     }
 
-    /// Answers all calls whose time is over with that. Whether there were any.
+    /// Answers every expired wait with `Expired`. Returns whether there were any.
     pub fn expire(&self) -> Result<bool, LogError> {
         let now = self.ports.clock.now_ms();
         let over: Vec<_> = {
@@ -81,7 +82,7 @@ impl Turn {
         Ok(true)
     }
 
-    /// When the first of the waits is over (milliseconds since 1970).
+    /// When the first open wait expires (milliseconds since 1970).
     pub fn waits_until(&self) -> u64 {
         let record = self.record.borrow();
         record.waits.values().filter(|wait| wait.answer.is_none()).map(|wait| wait.until).min().unwrap_or(0)
@@ -92,12 +93,13 @@ impl Turn {
         self.record.borrow().parkings
     }
 
-    /// Tells once a parking that the turn, though answered, waits for its place among the turns that may run.
+    /// Tells clients, once per parking, that the turn was answered and now waits for its place among the
+    /// turns that may run.
     pub fn tell_queued(&self) -> Result<(), LogError> {
         self.tell_place("queued", Some("queued"))
     }
 
-    /// Tells that a turn which was queued has its place.
+    /// Tells clients that a queued turn has its place.
     pub fn tell_placed(&self) -> Result<(), LogError> {
         self.tell_place("placed", None)
     }
@@ -137,7 +139,7 @@ impl Turn {
         Ok(())
     }
 
-    /// Waits for the answer to a call; the time that it took is told with it. Journaled waits have it at once.
+    /// Waits for the answer to a call; returns it with the time that it took. Journaled answers come at once.
     pub(super) async fn answered(&self, at: &str, on: Awaited) -> (Answer, u64) {
         let _waits = Tally::of(&self.waiting);
         let key = (at.to_owned(), on);
@@ -158,17 +160,17 @@ impl Turn {
         .await
     }
 
-    /// Whether a call waits, or did.
+    /// Whether a call waits, or has waited.
     pub(super) fn has_waited(&self, at: &str, on: Awaited) -> bool {
         self.record.borrow().waits.contains_key(&(at.to_owned(), on))
     }
 
-    /// Whether all that is left of the turn waits for somebody outside.
+    /// Whether the turn has only calls left that wait for an answer from outside.
     pub(super) fn only_waits(&self) -> bool {
         self.busy.get() == 0 && self.waiting.get() > 0
     }
 
-    /// Nothing runs from here on.
+    /// Parks the turn: nothing runs from here on.
     pub(super) fn park(&self) -> Result<(), Halt> {
         let count = self.record.borrow().parkings + 1;
         let state = self.in_state(AgentState::WaitingOnUser, None);

@@ -1,8 +1,9 @@
-//! Plans: a level makes one, another may review it, and its steps run as `plan_step` calls that the service issues, not a
-//! model.
+//! Plans: a level makes one, another may review it, and its steps run as `plan_step` calls that the service
+//! issues, not a model.
 //!
-//! `agent_create_plan` and `agent_update_plan` come here. A plan that runs is a level whose rounds are its waves: it
-//! goes through `dispatch` like any round, so guards, budget, journal and replay are those of every call.
+//! `agent_create_plan` and `agent_update_plan` come here. A running plan is a level whose rounds are its
+//! waves: it goes through `dispatch` like any round, so the same guards, budget, journal and replay apply to
+//! its steps as to every call.
 
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
@@ -28,10 +29,10 @@ mod ask;
 mod summary;
 mod voice;
 
-/// `agent_create_plan`: makes a plan and does with it what its mode says.
+/// `agent_create_plan`: makes a plan, then runs, shows or reviews it as its mode says.
 pub(super) struct Create;
 
-/// `agent_update_plan`: does with the plan that waits what the user's word was.
+/// `agent_update_plan`: runs, changes or drops the waiting plan, as the user said.
 pub(super) struct Update;
 
 impl Composite for Create {
@@ -75,7 +76,7 @@ async fn create(Running { turn, parent, key, arguments }: Running<'_>) -> Result
         steps: Vec::new(),
         review: None,
         revision: 0,
-        // Of the turn's beginning: a replay makes the same plan.
+        // The time of the turn's beginning: a replay makes the same plan.
         created_at: turn.spec.created_at,
     };
     let draft = match make(acting, &plan, None).await? {
@@ -117,7 +118,7 @@ async fn update(Running { turn, parent, key, arguments }: Running<'_>) -> Result
         Ok(arguments) => arguments,
         Err(refusal) => return Ok(Outcome::of(Err(refusal))),
     };
-    // Only a plan of an earlier turn: nobody has said a word yet about one that was made in this turn.
+    // The draft is always a plan of an earlier turn: the user has not yet answered a plan of this turn.
     let Some(draft) = turn.spec.setting.draft.as_deref().filter(|draft| draft.id == arguments.plan_id) else {
         let known = turn.spec.setting.draft.as_ref().map_or("none", |draft| draft.id.as_str());
         return Ok(Outcome::of(Err(ToolError(format!(
@@ -157,7 +158,7 @@ fn take(plan: &mut Plan, draft: Draft, turn: &Turn) {
     plan.steps = draft.into_steps(!turn.spec.setting.plan_tools.is_empty());
 }
 
-/// Has a plan made. What is wrong with it goes back to the planner, a few times.
+/// Has the planner make a plan. Objections to the plan go back to the planner, a few times.
 async fn make(
     Acting { turn, parent, key }: Acting<'_>,
     plan: &Plan,
@@ -214,7 +215,7 @@ struct Reviewed {
     notes: String,
 }
 
-/// Has a plan reviewed. Whatever is not an approval is none: then nothing runs (B-050).
+/// Has a plan reviewed. The plan runs only on an approval (B-050).
 async fn review(acting: Acting<'_>, mut plan: Plan) -> Result<Outcome, Halt> {
     let Acting { turn, parent, key } = acting;
     let question = || Question {
@@ -281,7 +282,7 @@ async fn execute(Acting { turn, parent, key }: Acting<'_>, mut plan: Plan) -> Re
     Ok(Outcome { overlay: level.into_written(), ..Outcome::of(result) })
 }
 
-/// Runs the steps that can run now; none where the plan is over.
+/// Runs the steps that can run now; returns none where the plan is over.
 async fn wave(
     turn: &Turn,
     key: &str,
@@ -291,7 +292,7 @@ async fn wave(
     results: &[Option<ToolEnd>],
 ) -> Result<Option<Vec<(usize, ToolEnd)>>, Halt> {
     let at = level.wave_key();
-    // A wave that was begun goes on, whatever the time is now.
+    // A wave that an earlier run began goes on, even if the plan's time is over by now.
     if turn.replay.called(&at).is_none() && turn.plan_is_over(key) {
         progress.stop();
     }
@@ -302,7 +303,7 @@ async fn wave(
     let call = |index: &usize| {
         let step = plan.steps.get(*index)?;
         let before = plan.steps.iter().zip(results);
-        // The steps of a swarm follow each other: each knows all that came before.
+        // The steps of a swarm run one after the other: each gets the results of all earlier steps.
         let all = turn.voice() == Voice::Swarm;
         let before = before.filter(|(other, _)| all || step.depends_on.contains(&other.id));
         let before: Vec<_> =
@@ -315,7 +316,7 @@ async fn wave(
     Ok(Some(steps.into_iter().zip(ends).collect()))
 }
 
-/// Journals what became of a plan, unless an earlier run did.
+/// Journals the new state of a plan, unless an earlier run did.
 fn note(turn: &Turn, key: &str, plan: &mut Plan, events: Vec<(&str, Event)>) -> Result<(), Halt> {
     plan.revision += 1;
     if turn.replay.planned(key, plan.revision) {
@@ -333,7 +334,7 @@ fn note(turn: &Turn, key: &str, plan: &mut Plan, events: Vec<(&str, Event)>) -> 
 }
 
 impl Turn {
-    /// Whether the time of a plan is over; that it waited for somebody does not count.
+    /// Whether the time of a plan is over; waits for an answer from outside do not count.
     fn plan_is_over(&self, key: &str) -> bool {
         let record = self.record.borrow();
         let since = record.pending.iter().find(|call| call.key == key).and_then(|call| call.since_ms);

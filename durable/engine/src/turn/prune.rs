@@ -8,16 +8,16 @@ use wire::protocol::{Content, ContentPart, Medium};
 /// Bytes of text per token, for estimates: the usual rule of thumb, which overestimates prose in Latin letters a
 /// little and so errs on the side of pruning.
 const BYTES_PER_TOKEN: usize = 4;
-/// What a message costs beside its text.
+/// The estimated tokens of a message beside its text.
 const TOKENS_PER_MESSAGE: u64 = 8;
-/// What an image costs at most with the usual providers, which scale large ones down: Anthropic says 1600, OpenAI some
-/// hundreds to 1 500.
+/// The most tokens of an image with the usual providers, which scale large ones down: Anthropic says 1600,
+/// OpenAI some hundreds to 1 500.
 const TOKENS_PER_IMAGE: usize = 1_600;
 /// Bytes of base64 per token of a PDF: a page is some 2 000 tokens and rarely less than 40 kB.
 const PDF_BYTES_PER_TOKEN: usize = 20;
 
-/// The messages that fit, the newest ones: first whole turns go, oldest first, then the level's own oldest rounds. Its
-/// instructions, at `own_from`, and its newest round always stay.
+/// The newest messages that fit. Whole turns go first, oldest first, then the level's own oldest rounds. The
+/// level's instructions, at `own_from`, and its newest round always stay.
 pub(super) fn prune(messages: &[Rc<Message>], own_from: usize, limit_tokens: u64) -> Vec<Rc<Message>> {
     let (earlier, own) = messages.split_at(own_from.min(messages.len()));
     let Some((instructions, rounds)) = own.split_first() else { return messages.to_vec() };
@@ -35,7 +35,7 @@ pub(super) fn prune(messages: &[Rc<Message>], own_from: usize, limit_tokens: u64
     earlier.iter().chain([instructions]).chain(kept).map(Rc::clone).collect()
 }
 
-/// Where the longest tail begins that fits and has a beginning.
+/// The beginning of the longest tail that fits and starts with a message that `begins` accepts.
 fn newest_that_fit(messages: &[Rc<Message>], limit_tokens: u64, begins: impl Fn(&Message) -> bool) -> usize {
     let (mut from, mut total) = (messages.len(), 0);
     for (index, message) in messages.iter().enumerate().rev() {
@@ -60,7 +60,7 @@ pub(super) fn messages_tokens(messages: &[Rc<Message>]) -> u64 {
     messages.iter().map(|message| tokens(message)).sum()
 }
 
-/// An estimate of what every request of a level has beside its messages.
+/// An estimate of the fixed part of each request of a level: prompt and tool declarations.
 pub(super) fn fixed_tokens(system: &str, tools: &[ToolDefinition]) -> u64 {
     let declared =
         |tool: &ToolDefinition| tool.name.len() + tool.description.len() + tool.input_schema.0.get().len();
@@ -68,7 +68,7 @@ pub(super) fn fixed_tokens(system: &str, tools: &[ToolDefinition]) -> u64 {
     (bytes / BYTES_PER_TOKEN) as u64
 }
 
-/// An estimate: exact counts are the provider's business and differ by model.
+/// An estimate: providers count exactly, and each model differently.
 fn tokens(message: &Message) -> u64 {
     let bytes = match message {
         Message::User { content } => return content_tokens(content) + TOKENS_PER_MESSAGE,

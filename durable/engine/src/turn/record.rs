@@ -1,5 +1,5 @@
-//! What a turn's journal entries add up to: counters, ledger, execution tree, what is open. Live and in replay the
-//! same entries go through [`Record::apply`], so a rebuilt turn stands where the lost one stood.
+//! The sum of a turn's journal entries: counters, ledger, execution tree, open calls. Live and in replay the
+//! same entries go through [`Record::apply`], so a rebuilt turn has the state of the lost one.
 
 mod calls;
 mod models;
@@ -23,31 +23,31 @@ use wire::protocol::{Awaited, BudgetReason, CostSummary, ExecutionTree, ModelCos
 
 pub(super) use plans::step_status;
 
-/// What costs nothing yet.
+/// The ledger of a model or a subtask before its first call.
 fn unused() -> ModelCost {
     ModelCost { cost_usd: Some(0.0), ..ModelCost::default() }
 }
 
-/// A call of a round that has no result yet, in the order in which the model made them.
+/// A call of a round that has no result yet; the record keeps them in the order in which the model made them.
 #[derive(Clone, Debug)]
 pub(super) struct PendingCall {
     pub(super) key: String,
     pub(super) id: String,
     pub(super) call: ToolCall,
     pub(super) place: Place,
-    /// Elapsed running time of the turn when the call began; none before that.
+    /// Elapsed running time of the turn when the call began; none before it begins.
     pub(super) since_ms: Option<u64>,
 }
 
-/// A call that waits for somebody outside.
+/// A call that waits for an answer from outside.
 #[derive(Clone, Debug)]
 pub(super) struct Wait {
     pub(super) place: Place,
     pub(super) name: String,
-    /// When it began and when it is over (milliseconds since 1970).
+    /// When the wait began and when it expires (milliseconds since 1970).
     pub(super) since: u64,
     pub(super) until: u64,
-    /// What was said, and when.
+    /// The answer, and its time.
     pub(super) answer: Option<(Answer, u64)>,
 }
 
@@ -57,27 +57,28 @@ pub(super) struct OpenModelCall {
     pub(super) place: Place,
     /// Elapsed running time of the turn when it began.
     pub(super) since_ms: u64,
-    /// What was announced and is not written yet. A call whose run was lost has lost it as well, and `live` is false.
+    /// Announced text that is not written yet. A call whose run was lost has lost that text as well; its
+    /// `live` is false.
     pub(super) parts: Vec<TextPart>,
-    /// How many parts were begun, those included that are written.
+    /// How many parts were begun, written ones included.
     pub(super) begun: usize,
-    /// What `parts` weighs, in the sense of `announcing::UNWRITTEN_BYTES`.
+    /// The weight of `parts`, as `announcing::UNWRITTEN_BYTES` counts it.
     pub(super) unwritten: usize,
-    /// The text of each part that is text, whole.
+    /// The whole text of each part of kind text.
     pub(super) said: Vec<String>,
     pub(super) live: bool,
-    /// Who is asked: the place in the chain.
+    /// The model that is asked, as its place in the chain.
     pub(super) asked: usize,
-    /// Requests so far, and how many of them were made by runs that were lost.
+    /// Requests so far, and how many of them lost runs made.
     pub(super) requests: u32,
     pub(super) lost_requests: u32,
-    /// From its beginning to the first byte of the answer.
+    /// Milliseconds from the call's start to the first byte of the answer.
     pub(super) first_byte_ms: Option<u64>,
 }
 
 impl OpenModelCall {
-    /// Takes what was announced and is not written. The last part goes on: it is never closed before the next one
-    /// begins or the call ends.
+    /// Takes the announced text that is not written. The last part goes on: it is closed only when the next
+    /// one begins or the call ends.
     pub(super) fn take_unwritten(&mut self) -> Vec<TextPart> {
         let mut parts = std::mem::take(&mut self.parts);
         self.unwritten = 0;
@@ -96,25 +97,25 @@ pub(super) struct Record {
     pub(super) stop: Option<TurnStop>,
     pub(super) pending: Vec<PendingCall>,
     pub(super) models: BTreeMap<String, OpenModelCall>,
-    /// By the call's key, and whom it waits for. Those that were answered stay.
+    /// By the call's key, and the party that it waits for. Answered waits stay.
     pub(super) waits: BTreeMap<(String, Awaited), Wait>,
-    /// How often the turn was parked, and whether it is.
+    /// How often the turn was parked, and whether it is parked now.
     pub(super) parkings: u32,
     pub(super) parked: bool,
-    /// The tools that a person allowed for good.
+    /// The tools that a person allowed for the whole thread.
     pub(super) approved: BTreeSet<String>,
     pub(super) calls: Vec<CallRecord>,
-    /// The texts of the root's replies: what a person reads of the turn.
+    /// The texts of the root's replies: the part of the turn that a person reads.
     pub(super) root_texts: Vec<String>,
     /// The toolsets of the turn's levels.
     pub(super) toolsets: Toolsets,
-    /// What child levels were opened with, by their paths.
+    /// The openings of child levels, by their paths.
     levels: BTreeMap<String, Rc<Opening>>,
-    /// Whose models the router chose for the root.
+    /// The role whose models the router chose for the root.
     pub(super) routed: Option<Role>,
     /// The results of the root's current round, which has not settled yet.
     round: BTreeMap<String, ToolEnd>,
-    /// What subtasks and steps came to that the root has not answered yet, by the keys of their calls.
+    /// The results of subtasks and steps that the root has not answered yet, by the keys of their calls.
     unanswered: BTreeMap<String, String>,
     tree: ExecutionTree,
     node_of: BTreeMap<String, usize>,
@@ -123,14 +124,15 @@ pub(super) struct Record {
     spec: Rc<TurnSpec>,
     /// Tool calls of the root.
     root_calls: u32,
-    /// Whether the turn came to what its context is for.
+    /// Whether the turn reached the goal of its context.
     goal_reached: bool,
-    /// Each change of a plan with the call that made it, in their order.
+    /// Each change of a plan with the key of the call that made it, in their order.
     plans: Vec<(String, Plan)>,
-    /// Dollars, and the models of which nobody knows how many: then what the turn cost is not known either.
+    /// Dollars, and the models with a call of unknown cost. With such a model the cost of the turn is unknown
+    /// too.
     cost_usd: f64,
     unpriced: BTreeSet<String>,
-    /// What the turn's calls have written to memory so far, as [`stored_bytes`] counts.
+    /// The bytes that the turn's calls have written to memory so far, as [`stored_bytes`] counts.
     memory_bytes: usize,
 }
 
@@ -170,7 +172,7 @@ impl Record {
         ExecutionTree { plans: self.plans_at_end(), ..self.tree.clone() }
     }
 
-    /// What the model calls below a subtask used so far.
+    /// The usage of the model calls below a subtask so far.
     pub(super) fn usage_below(&self, tool_call_id: &str) -> Option<ModelCost> {
         self.node_of.get(tool_call_id).and_then(|index| self.tree.nodes.get(*index))?.usage.clone()
     }
@@ -180,7 +182,7 @@ impl Record {
         self.round.get(key).cloned()
     }
 
-    /// Whether the turn may write this to memory as well.
+    /// Whether the turn may write this to memory on top of its earlier writes.
     pub(super) fn memory_has_room(&self, overlay: &Overlay) -> bool {
         self.memory_bytes.saturating_add(stored_bytes(overlay)) <= MAX_TURN_BYTES
     }
@@ -200,12 +202,13 @@ impl Record {
         }
     }
 
-    /// What the level at this path was opened with.
+    /// The opening of the level at this path.
     pub(super) fn opening(&self, path: &str) -> Option<Rc<Opening>> {
         self.levels.get(path).map(Rc::clone)
     }
 
-    /// Whose models a model call asks. A level of format 1 is not journaled: then what it is for decides.
+    /// The role whose models a model call asks. A level of format 1 has no journaled opening: there the
+    /// level's kind of work decides.
     fn models(&self, at: &str) -> Option<Role> {
         match self.levels.get(keys::level(at)) {
             Some(opening) => opening.spec.models,
@@ -219,7 +222,7 @@ impl Record {
         self.spec.chain_of(self.models(at))
     }
 
-    /// What finished subtasks and steps came to that nobody has put into words yet.
+    /// The results of finished subtasks and steps that no reply of the root has put into words yet.
     pub(super) fn unanswered(&self) -> impl Iterator<Item = &str> {
         self.unanswered.values().map(String::as_str)
     }
@@ -228,7 +231,7 @@ impl Record {
         self.chain(at).at(asked).clone()
     }
 
-    /// What so many more tool calls of the root would exceed (B-027).
+    /// The limit that this many more tool calls of the root would exceed (B-027).
     pub(super) fn exceeded_at_root(&self, more: u32) -> Option<Exceeded> {
         let limit = self.spec.limits.root_tool_calls?;
         let observed = self.root_calls.saturating_add(more);
@@ -239,12 +242,12 @@ impl Record {
         })
     }
 
-    /// Whether the turn has not come to what its context is for (B-013).
+    /// Whether the turn has missed the goal of its context so far (B-013).
     pub(super) fn misses_its_goal(&self) -> bool {
         self.spec.setting.goal.is_some() && !self.goal_reached
     }
 
-    /// The ledger of a model that was asked so often.
+    /// The ledger of a model, after adding this many requests.
     fn share(&mut self, model: &str, requests: u32) -> &mut ModelCost {
         let share = self.costs.by_model.entry(model.to_owned()).or_insert_with(unused);
         share.llm_calls += requests;

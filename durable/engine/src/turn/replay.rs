@@ -1,4 +1,4 @@
-//! What a lost run had already journaled, by key: an outcome that is here is never obtained again.
+//! The entries that lost runs journaled, by key: an outcome that stands here is never obtained again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,8 +6,8 @@ use super::canned::canned_reply;
 use crate::journal::{Entry, Fact, ModelOutcome, ToolEnd};
 use wire::model::ToolCall;
 
-/// The outcomes of earlier runs of a turn. Empty in its first run, and never added to: what this run obtains, it
-/// applies at once.
+/// The outcomes of earlier runs of a turn. Empty in the turn's first run, and never added to: this run
+/// applies each outcome that it obtains at once.
 #[derive(Debug, Default)]
 pub(super) struct Replay {
     models: BTreeMap<String, (String, ModelOutcome)>,
@@ -15,7 +15,7 @@ pub(super) struct Replay {
     ended: BTreeMap<String, ToolEnd>,
     started: BTreeSet<String>,
     called: BTreeMap<String, Vec<ToolCall>>,
-    /// The revisions of plans that calls came to.
+    /// The revisions of plans, by the calls that made them.
     plans: BTreeSet<(String, u32)>,
     resumptions: u32,
     /// Resumptions since the last entry that was progress.
@@ -33,7 +33,8 @@ impl Replay {
                     continue;
                 }
                 Fact::ModelStarted { .. } => {
-                    // Not progress: it is what a turn that dies in its model call does each time.
+                    // The start of a model call is no progress: a turn that dies in its model call writes it
+                    // each time.
                     *replay.attempts.entry(at).or_default() += 1;
                     continue;
                 }
@@ -56,7 +57,7 @@ impl Replay {
                 Fact::Plan(plan) => {
                     replay.plans.insert((at, plan.revision));
                 }
-                // What waits and what was said to it stands in the record.
+                // The record holds the waits and their answers.
                 Fact::Started(_)
                 | Fact::Stopped(_)
                 | Fact::Waiting { .. }

@@ -1,13 +1,13 @@
-//! Reservations: a call is asked for before it is made, and the answer is journaled at once.
+//! Reservations: a level asks the budget for a call before it makes it, and journals the answer at once.
 //!
-//! [`Reservation`] collects what a commit is about to spend. Committing consumes it, and `clippy.toml` refuses an await
-//! while one is held. So two parallel levels can never both pass a limit that has room for one.
+//! [`Reservation`] collects the spending of one commit. Committing consumes it, and `clippy.toml` refuses an
+//! await while one is held. So two parallel levels can never both pass a limit that has room for one.
 
 use super::{Halt, Turn};
 use crate::budget::{Counted, Exceeded, Spending};
 use crate::journal::Commit;
 
-/// What one commit is about to spend.
+/// The spending of one commit, before it is written.
 #[must_use]
 pub(super) struct Reservation<'a> {
     turn: &'a Turn,
@@ -24,7 +24,8 @@ impl Turn {
         Ok(self.reserve_room())
     }
 
-    /// Begins a reservation of room for results. A call that has ended keeps its result, whatever the time is.
+    /// Begins a reservation of room for results. A call that has ended keeps its result, even after the
+    /// turn's time is up.
     pub(super) fn reserve_room(&self) -> Reservation<'_> {
         Reservation { turn: self, tool_calls: 0, root_calls: 0, subtasks: 0, result_bytes: 0 }
     }
@@ -53,13 +54,13 @@ impl Reservation<'_> {
         Ok(())
     }
 
-    /// Asks for one model call that may use so many tokens.
+    /// Asks for one model call that may use this many tokens.
     pub(super) fn model_call(&self, held: Spending) -> Result<(), Exceeded> {
         self.model_request(Some(held))
     }
 
-    /// Asks for one more request of a model call. Its own tokens are held already; `lost` is what the request before it
-    /// may have used.
+    /// Asks for one more request of a model call. Its own tokens are held already; `lost` is the most that
+    /// the request before it may have used.
     pub(super) fn model_request(&self, lost: Option<Spending>) -> Result<(), Exceeded> {
         let budget = &self.turn.record.borrow().budget;
         let exceeded = budget.exceeded_by(Counted::LlmCall, 1);

@@ -1,4 +1,4 @@
-//! What a call's start and end are told as: to clients as events, to the model as a result.
+//! The start and the end of a call: as events for clients, as a result for the model.
 
 use super::Turn;
 use crate::journal::{Answer, ToolEnd};
@@ -8,10 +8,11 @@ use crate::versions::Versions;
 use wire::model::ToolCall;
 use wire::protocol::{CallStatus, Event, Place};
 
-/// The most bytes of arguments that clients are told: an event is one row of the log. Tools get all of them.
+/// The most bytes of arguments in an event for clients: an event is one row of the log. Tools get all of
+/// them.
 const MAX_TOLD_ARGUMENTS: usize = 100_000;
 
-/// Arguments as clients are told of them.
+/// Arguments as they stand in events for clients.
 pub(super) fn told_arguments(arguments: &str) -> serde_json::Value {
     match serde_json::from_str(arguments) {
         _ if arguments.len() > MAX_TOLD_ARGUMENTS => {
@@ -24,7 +25,8 @@ pub(super) fn told_arguments(arguments: &str) -> serde_json::Value {
     }
 }
 
-/// Why a person cannot be asked about a call: nobody can allow what they were not shown. Said to the model.
+/// The refusal of a call whose arguments are too long to show: a person can allow only a call that they see
+/// whole. The refusal goes to the model.
 pub(super) fn too_long_to_show(arguments: &str) -> Option<String> {
     let bytes = arguments.len();
     (bytes > MAX_TOLD_ARGUMENTS).then(|| {
@@ -35,7 +37,7 @@ pub(super) fn too_long_to_show(arguments: &str) -> Option<String> {
     })
 }
 
-/// What a client's answer is to the model.
+/// A client's answer as a result for the model.
 pub(super) fn told_by_client(answer: Answer) -> Result<String, ToolError> {
     match answer {
         Answer::Result { content, is_error: false } => Ok(content),
@@ -46,7 +48,7 @@ pub(super) fn told_by_client(answer: Answer) -> Result<String, ToolError> {
     }
 }
 
-/// The event that a call's arguments are known, with the turn's running time.
+/// The start event: the call's arguments are known. It has the turn's running time.
 pub(super) fn start_event(id: String, call: &ToolCall, place: &Place, started_ms: u64) -> Event {
     Event::ToolCallUpdate {
         tool_call_id: id,
@@ -64,7 +66,7 @@ pub(super) fn start_event(id: String, call: &ToolCall, place: &Place, started_ms
     }
 }
 
-/// The event that a call has its result.
+/// The end event: the call has its result.
 pub(super) fn end_event(turn: &Turn, id: String, call: &ToolCall, place: &Place, end: &ToolEnd) -> Event {
     Event::ToolCallUpdate {
         usage: turn.record.borrow().usage_below(&id),
@@ -82,13 +84,13 @@ pub(super) fn end_event(turn: &Turn, id: String, call: &ToolCall, place: &Place,
     }
 }
 
-/// What the model is told of calls that were not answered, or answered with no.
+/// The results, for the model, of calls that got no answer, or a no.
 const UNANSWERED: &str = "The user's client did not answer in time: the result is unknown, and it may have taken effect. Check before \
      repeating it.";
 pub(super) const UNASKED: &str = "Nobody allowed this call in time, so it was not made.";
 pub(super) const DENIED: &str = "The user did not allow this call, so it was not made. Do not repeat it: go on without it, or ask the user.";
 
-/// What the model is told of a call whose run was lost.
+/// The result, for the model, of a call whose run was lost.
 pub(super) const UNKNOWN: &str =
     "The call was interrupted: its result is unknown, and it may have run. Check before repeating it.";
 
@@ -98,7 +100,7 @@ pub(super) fn failed(content: String, duration_ms: u64) -> ToolEnd {
     ToolEnd { content, is_error: true, partial: false, overlay, versions, duration_ms }
 }
 
-/// At most so many bytes, cut at a character's border, with a mark that says what is missing (N-145).
+/// Cuts a text to this many bytes, at a character's border, with a mark that tells its whole length (N-145).
 pub(super) fn truncated(text: String, limit: usize) -> String {
     if text.len() <= limit {
         return text;

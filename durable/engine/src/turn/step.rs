@@ -1,5 +1,5 @@
-//! One step of a plan: a level in a call that the plan made. It has limits of its own, and where they are reached it
-//! ends with what it has.
+//! One step of a plan: a level in a call that the service made for the plan. It has limits of its own; at one
+//! of them it ends with its partial result.
 
 use futures::FutureExt;
 use futures::future::{Either, LocalBoxFuture, select};
@@ -19,7 +19,7 @@ use crate::journal::{LevelSpec, ToolEnd, Work};
 use wire::model::ToolCall;
 use wire::protocol::{Event, StepStatus, preview};
 
-/// `plan_step`. Its plan tells clients of it.
+/// `plan_step`. Clients hear of it through the events of its plan.
 pub(super) struct Step;
 
 impl Composite for Step {
@@ -56,7 +56,7 @@ impl Composite for Step {
         Some((format!("step_complete:{key}"), event))
     }
 
-    /// A swarm tells clients of each tool that a step used.
+    /// A swarm tells clients of each tool call of a step.
     fn inner_ended(
         &self,
         turn: &Turn,
@@ -75,7 +75,7 @@ impl Composite for Step {
     }
 }
 
-/// How much of a tool's result a swarm tells, in characters.
+/// How much of a tool's result goes into a swarm's event, in characters.
 const BRIEF_CHARS: usize = 120;
 
 /// Runs a step to its end, or until its time is over.
@@ -107,7 +107,7 @@ async fn run(Running { turn, parent, key, arguments }: Running<'_>) -> Result<Ou
     Ok(Outcome { result, overlay, partial, cut_off })
 }
 
-/// What a call of `plan_step` opens a level with.
+/// The opening of the level of a `plan_step` call.
 fn opening(turn: &Turn, parent: &Level, arguments: &str) -> Opening {
     let instructions = plan_step::arguments(arguments).map(|call| call.instructions).unwrap_or_default();
     let limits = &turn.spec.limits;
@@ -130,13 +130,13 @@ fn so_far(text: String, why: &str) -> String {
     if text.is_empty() { why.to_owned() } else { format!("{text}\n\n{why}") }
 }
 
-/// The words with which a call ends that is open within a step whose time is over.
+/// The result of a call that is open within a step whose time is over.
 fn cut_off(pending: &PendingCall) -> String {
     if pending.since_ms.is_some() { prompt::CUT_OFF } else { prompt::NOT_MADE }.to_owned()
 }
 
 impl Turn {
-    /// Completes when a step's time is over, or its plan's: running time, like all that is limited.
+    /// Completes when the time of a step or of its plan is over: running time, like every limit.
     async fn step_is_over(&self, key: &str, parent: &Level) {
         let limits = &self.spec.limits;
         let until = {

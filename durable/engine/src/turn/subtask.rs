@@ -19,8 +19,8 @@ use crate::memory::{Overlay, task_key};
 use crate::ports::ToolError;
 use wire::model::ReplyFinish;
 
-/// `run_subtask`. A failure of its level is an error result for the parent, not the turn's end (N-177). What the level
-/// wrote to memory becomes the call's overlay, with its result under `task:ID`.
+/// `run_subtask`. A failure of its level is an error result for the parent, not the turn's end (N-177). The
+/// memory writes of the level become the call's overlay, with its result under `task:ID`.
 pub(super) struct Subtask;
 
 impl Composite for Subtask {
@@ -42,7 +42,7 @@ async fn run(Running { turn, parent, key, arguments }: Running<'_>) -> Result<Ou
     Ok(Outcome { overlay, ..Outcome::of(result) })
 }
 
-/// What a call of `run_subtask` opens a level with.
+/// The opening of the level of a `run_subtask` call.
 fn opening(turn: &Turn, parent: &Level, arguments: &str) -> Result<Opening, ToolError> {
     let arguments = run_subtask::arguments(arguments)?;
     let finish = arguments.output_schema.map(|schema| finish_subtask::spec(&Rc::new(schema)));
@@ -63,12 +63,12 @@ fn opening(turn: &Turn, parent: &Level, arguments: &str) -> Result<Opening, Tool
         partial: false,
         left_out,
     };
-    // Plans are the root's to make.
+    // Only the root makes plans.
     let shared = belt.without(|name| calls::makes_plans(name) || name == finish_subtask::NAME);
     Ok(Opening { spec, shared })
 }
 
-/// What a level came to, as its caller gets it.
+/// The result of a level, as its caller gets it.
 pub(super) fn settled(
     turn: &Turn,
     id: &str,
@@ -85,7 +85,8 @@ pub(super) fn settled(
         LevelEnd::Text { text, finish } => Ok(text_of(with_end(text, finish), overlay)),
         LevelEnd::Partial(text) => Ok(text_of(text, overlay)),
         LevelEnd::Structured(payload) => {
-            // JSON that satisfies a schema takes no note: what memory has no room for is not found there.
+            // JSON that satisfies a schema takes no note: a result that memory has no room for is missing
+            // there without a word.
             keep(turn, id, &payload, overlay);
             Ok(payload)
         }
@@ -102,7 +103,7 @@ pub(super) fn settled(
     result.map_err(|error| ToolError(error.to_string()))
 }
 
-/// Writes a result to memory, where there is room for it.
+/// Writes a result to memory, if it has room. Returns whether it had.
 fn keep(turn: &Turn, id: &str, result: &str, overlay: &mut Overlay) -> bool {
     let mut own = Overlay::from([(task_key(id), result.to_owned())]);
     let has_room = turn.record.borrow().memory_has_room(&own);
@@ -112,7 +113,7 @@ fn keep(turn: &Turn, id: &str, result: &str, overlay: &mut Overlay) -> bool {
     has_room
 }
 
-/// A reply that did not come to its end by itself says so: the caller must not take it for the whole result.
+/// Marks a reply that was cut short, so that the caller does not take it for the whole result.
 fn with_end(text: String, finish: ReplyFinish) -> String {
     match finish {
         ReplyFinish::Stop | ReplyFinish::ToolCalls | ReplyFinish::Pause => text,

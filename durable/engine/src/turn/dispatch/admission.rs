@@ -1,4 +1,5 @@
-//! Which calls of a round start: the guards in their order, and a person's word where one is asked.
+//! Decides which calls of a round start: the guards in their order, and a person's word where a call needs
+//! one.
 
 use std::rc::Rc;
 
@@ -15,8 +16,8 @@ use wire::model::ToolCall;
 use wire::protocol::Awaited;
 
 impl<'a> Round<'a> {
-    /// Lets calls in: one commit with all their starts, and with the ends of those that are refused. A call that would
-    /// cross a limit is left out; the calls that fit run, and the turn ends after them.
+    /// Admits calls: one commit with all their starts, and with the ends of the refused ones. A call that
+    /// would cross a limit is left out; the calls that fit run, and the turn ends after them.
     pub(super) fn admit(&self, indexes: &[usize]) -> Result<Vec<Admitted<'a>>, Halt> {
         let turn = self.turn;
         let mut commit = Commit::default();
@@ -40,9 +41,9 @@ impl<'a> Round<'a> {
                 refusal.map_or(Ok(spec), Err)
             });
             let next = match guarded {
-                // A client's tool did not run here: its answer stands in the journal, or is still to come.
+                // A client's tool does not run here: its answer stands in the journal, or is still to come.
                 Ok(spec) if started => {
-                    // A turn that was stopped, or that this code must not go on with, runs nothing again.
+                    // A stopped turn runs nothing again, and neither does a turn that this code cannot read.
                     turn.alive()?;
                     Next::Run(spec)
                 }
@@ -82,7 +83,7 @@ impl<'a> Round<'a> {
         Ok(admitted)
     }
 
-    /// Why a person cannot be asked about a call, where one must be: nothing is allowed that could not be shown whole.
+    /// The reason why a call that a person must allow cannot be put to them: it is too long to show whole.
     pub(super) fn unshowable(&self, spec: &ToolSpec, key: &str, call: &ToolCall) -> Option<String> {
         let asks = self.must_ask(spec, key) && !self.turn.has_waited(key, Awaited::Approval);
         asks.then(|| too_long_to_show(&call.arguments)).flatten()
@@ -97,16 +98,16 @@ impl<'a> Round<'a> {
         reservation.tool_call(self.level.place.depth == 0, is_subtask(call))
     }
 
-    /// Whether a person must allow this call before it starts. What was asked once stays asked, whatever was allowed
-    /// meanwhile: a replay comes to the same steps.
+    /// Whether a person must allow this call before it starts. A call that was put to a person once stays so,
+    /// even after they allow its tool for the whole thread: a replay comes to the same steps.
     pub(super) fn must_ask(&self, spec: &ToolSpec, key: &str) -> bool {
         let allowed = || self.turn.record.borrow().approved.contains(&spec.name);
         self.turn.has_waited(key, Awaited::Approval) || (spec.ask && !allowed())
     }
 
-    /// Policy at dispatch: what the level was not given does not run, nor what the policy does not allow, whoever gave
-    /// it. A subtask at the greatest depth is refused before it is entered. A client acts on what it is told, so it is told only
-    /// of what is in order.
+    /// Policy at dispatch: a call runs only if the level was given its tool and the policy allows it. A
+    /// subtask at the greatest depth is refused before it is entered. A client acts on the calls that it
+    /// sees, so it sees only calls with valid arguments.
     pub(super) fn guard(&self, call: &ToolCall) -> Result<Rc<ToolSpec>, String> {
         if self.level.only_speaks() {
             return Err("no tool can be called any more: say in words what came of it".to_owned());
@@ -123,8 +124,8 @@ impl<'a> Round<'a> {
         Ok(Rc::clone(spec))
     }
 
-    /// Waits for a person, then starts the call. The error is its end where it does not start; none where it would cross
-    /// a limit.
+    /// Waits for a person, then starts the call. A call that does not start returns its end as the error, or
+    /// none where it would cross a limit.
     pub(super) async fn allowed(
         &self,
         key: &str,

@@ -9,8 +9,8 @@ use wire::model::ToolCall;
 use wire::protocol::{Awaited, Event};
 
 impl Round<'_> {
-    /// A call that was let in: its reservation and its start, and what it waits for. `now` is the same for all that are
-    /// let in together: by that a page knows that they run side by side.
+    /// Notes an admitted call: its reservation, its start, and the wait for its client if it has one. All
+    /// calls that are admitted together get the same `now`: by that a page knows that they run side by side.
     pub(super) fn note_reserved(
         &self,
         commit: &mut Commit,
@@ -28,7 +28,7 @@ impl Round<'_> {
         self.note_start(commit, key, call, now, until);
     }
 
-    /// A person is asked whether a call may be made.
+    /// Notes the question to a person whether a call may be made.
     pub(super) fn note_request(&self, commit: &mut Commit, key: &str, call: &ToolCall, spec: &ToolSpec) {
         let limits = &self.turn.spec.limits;
         let expires_at = self.note_wait(commit, key, Awaited::Approval, limits.approval_wait_ms);
@@ -47,7 +47,7 @@ impl Round<'_> {
         commit.events.push((format!("approval_request:{key}"), request));
     }
 
-    /// A wait that begins now. When it is over.
+    /// Notes a wait that begins now. Returns the time at which it expires.
     pub(super) fn note_wait(&self, commit: &mut Commit, key: &str, on: Awaited, wait_ms: u64) -> u64 {
         let since = self.turn.ports.clock.now_ms();
         let until = since.saturating_add(wait_ms);
@@ -73,7 +73,8 @@ impl Round<'_> {
         commit.events.extend(composite.and_then(|composite| composite.started(self.turn, key, call)));
     }
 
-    /// The entry's time is given, so that a refused call starts at the same millisecond in the event and in the tree.
+    /// Notes the end of a call. The caller gives the time, so that a refused call starts at the same
+    /// millisecond in the event and in the tree.
     pub(super) fn note_end(
         &self,
         commit: &mut Commit,

@@ -1,4 +1,4 @@
-//! What a level starts from.
+//! The start of a level.
 
 use std::rc::Rc;
 
@@ -11,11 +11,11 @@ use crate::toolbelt::{OutputSchema, Toolbelt};
 use wire::model::{Message, ModelChoice};
 use wire::protocol::{Content, Place};
 
-/// What a level starts from.
+/// The parts that a level is made from.
 pub(in crate::turn) struct LevelStart {
     pub(in crate::turn) path: LevelPath,
     pub(in crate::turn) place: Place,
-    /// Whose models the level asks, and the first of them.
+    /// The role whose models the level asks, and the first of its models.
     pub(in crate::turn) models: Option<Role>,
     pub(in crate::turn) model: Rc<ModelChoice>,
     pub(in crate::turn) system: Rc<str>,
@@ -23,9 +23,10 @@ pub(in crate::turn) struct LevelStart {
     pub(in crate::turn) history: Vec<Rc<Message>>,
     pub(in crate::turn) instructions: Content,
     pub(in crate::turn) belt: Toolbelt,
-    /// What the level's result must satisfy: it then ends only with `finish_subtask`.
+    /// The schema of the level's result; with one, the level ends only with `finish_subtask`.
     pub(in crate::turn) schema: Option<Rc<OutputSchema>>,
-    /// The journal has it with a child level's first model call. Absent at the root, which entry 0 freezes.
+    /// The journal records it with a child level's first model call. Absent at the root, which entry 0
+    /// freezes.
     pub(in crate::turn) opening: Option<Rc<Opening>>,
     pub(in crate::turn) memory: AgentMemory,
     pub(in crate::turn) digest: Digest,

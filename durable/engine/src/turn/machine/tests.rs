@@ -2,7 +2,8 @@ use super::*;
 use crate::calls;
 use crate::toolbelt::ToolSpec;
 
-// N-030 N-037 N-038: what a level is given is what it asks its model with, and asking changes nothing.
+// N-030 N-037 N-038: a level asks its model with exactly the parts that it was given, and asking changes
+// nothing.
 #[test]
 fn a_level_asks_with_what_it_was_given() {
     let model = Rc::new(ModelChoice::new("p", "m"));

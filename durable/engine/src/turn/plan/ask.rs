@@ -1,4 +1,4 @@
-//! Levels that are asked one thing and end with JSON: the planner, the reviewer, the router.
+//! Levels that answer one question with JSON: the planner, the reviewer, the router.
 
 use std::rc::Rc;
 
@@ -19,18 +19,18 @@ use crate::ports::ToolError;
 use crate::toolbelt::Toolbelt;
 use wire::model::RawValueEq;
 
-/// What a level is asked.
+/// The question for a level.
 pub(super) struct Question {
     pub(super) work: Work,
     pub(super) system: String,
     pub(super) text: String,
     pub(super) schema: serde_json::Value,
     pub(super) rules: Option<Rules>,
-    /// How many replies it has.
+    /// How many replies the level may give.
     pub(super) replies: u32,
 }
 
-/// A level that ends with JSON: it has no tools, and nothing to read but what it is asked. `question` is made only for a
+/// Opens a level that ends with JSON. It has no tools and reads only its question. `question` runs only for a
 /// level that the journal does not know.
 pub(super) async fn ask(
     turn: &Turn,
@@ -64,13 +64,13 @@ fn opening(question: Question) -> Result<Opening, ToolError> {
 }
 
 impl Turn {
-    /// As many replies as a level may be wrong in, and one that only talks.
+    /// The replies of such a level: the wrong ones that are forgiven, one more, and one in prose.
     pub(super) fn replies(&self) -> u32 {
         self.spec.limits.schema_retries.saturating_add(2)
     }
 }
 
-/// `route_request`: decides which way a request goes. It makes one model call, and always comes to a decision.
+/// `route_request`: decides which way a request goes. It makes one model call and always returns a decision.
 pub(in crate::turn) struct Route;
 
 impl Composite for Route {

@@ -1,4 +1,5 @@
-//! What a plan's call comes to, for the model: status, steps with their results, and what to do now (B-051, B-091).
+//! The result of a plan's call, for the model: status, steps with their results, and the next thing to do
+//! (B-051, B-091).
 
 use serde_json::{Value, json};
 
@@ -6,7 +7,7 @@ use super::super::Turn;
 use crate::journal::ToolEnd;
 use wire::protocol::{Plan, PlanStatus, Verdict};
 
-/// The payload of the tool's result. Steps' results are cut so that all of it fits.
+/// The payload of the tool's result. The steps' results are cut so that the whole fits.
 pub(super) fn summary(turn: &Turn, key: &str, plan: &Plan, results: &[Option<ToolEnd>]) -> String {
     let limit = turn.spec.limits.tool_result_bytes;
     let each = limit / 2 / plan.steps.len().max(1);
@@ -37,7 +38,7 @@ pub(super) fn summary(turn: &Turn, key: &str, plan: &Plan, results: &[Option<Too
     .to_string()
 }
 
-/// What the model is to make of it.
+/// Tells the model how to go on from here.
 fn next(plan: &Plan) -> &'static str {
     match (plan.status, plan.review.as_ref().map(|review| review.verdict)) {
         (PlanStatus::PendingReview, Some(Verdict::NeedsChanges)) => {

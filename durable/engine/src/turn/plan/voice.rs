@@ -1,4 +1,4 @@
-//! In which words clients hear of a plan.
+//! The words in which clients hear of a plan.
 
 use super::super::Turn;
 
@@ -7,13 +7,14 @@ use super::super::Turn;
 pub(in crate::turn) enum Voice {
     /// A model made the plan.
     Plan,
-    /// The service made the plan in the root's place, for a request that names a mode. Its steps follow each other.
+    /// The service made the plan in the root's place, for a request that names a mode. Its steps run one
+    /// after the other.
     Swarm,
 }
 
 impl Turn {
     /// The voice of the turn's plans. In a turn with a mode no model is offered the calls that make plans
-    /// (`ContextProfile::in_mode`), so each plan there is the service's.
+    /// (`ContextProfile::in_mode`), so the service makes each plan there.
     pub(in crate::turn) fn voice(&self) -> Voice {
         match self.spec.setting.mode {
             None => Voice::Plan,

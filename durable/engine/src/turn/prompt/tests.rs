@@ -1,6 +1,6 @@
 use super::*;
 
-/// Rules that a prompt has, and words that it has not.
+/// Checks that a prompt has these rules and lacks these words.
 fn has(prompt: &str, rules: &[&str], absent: &[&str]) {
     for rule in rules {
         assert!(prompt.contains(rule), "{rule:?} is missing in\n{prompt}");
@@ -11,7 +11,7 @@ fn has(prompt: &str, rules: &[&str], absent: &[&str]) {
 }
 
 const SHARED: &str = "The memory tools share state across";
-/// What is not there yet, and must not be promised.
+/// Features that do not exist yet: no prompt may promise them.
 const LATER: [&str; 4] = ["build_workflow", "long-term", "ltm", "collection"];
 
 // N-155 N-157 N-158 N-159 N-160

@@ -10,7 +10,7 @@ use wire::model::ToolCall;
 use wire::protocol::{Place, TreeNode, preview};
 
 impl Record {
-    /// Calls that have no result yet, whoever made them.
+    /// Adds calls that have no result yet, whether a model or the service made them.
     pub(super) fn called(&mut self, at: &str, calls: &[ToolCall], place: &Place) {
         self.pending.extend(calls.iter().enumerate().map(|(index, call)| {
             let key = call_key(at, index);
@@ -32,19 +32,19 @@ impl Record {
         }
     }
 
-    /// A call has its result: what that changes in the counters, the memory, the plan and the tree.
+    /// A call has its result: changes the counters, the memory, the plan and the tree.
     pub(super) fn call_ended(&mut self, entry: &Entry, end: &ToolEnd) {
         self.budget.count_result(end.content.len());
         let Some(index) = self.pending.iter().position(|pending| pending.key == entry.at) else { return };
         let pending = self.pending.remove(index);
         self.memory_bytes += written(&pending, end);
-        // A call that its turn's end cuts off is no failure of the tool.
+        // A call that the end of its turn cuts off is no failure of the tool.
         if end.is_error && self.stop.is_none() {
             let stage = if pending.since_ms.is_some() { "run" } else { "dispatch" };
             self.failed("tool", stage, Some(&pending.call.name), "tool_failed", &[&end.content]);
         }
         self.tool_ended(&pending, end, entry.elapsed_ms);
-        // A model may call what only the service calls: that is refused before it starts.
+        // A model may call a tool that only the service may call: such a call is refused before it starts.
         let ran = pending.since_ms.is_some();
         match calls::own(&pending.call.name).and_then(|own| own.settles).filter(|_| ran) {
             Some(Settles::Step) if self.stop.is_none() => {
@@ -58,14 +58,14 @@ impl Record {
         self.note_unanswered(&pending, end);
         let goal = self.spec.setting.goal.as_ref();
         self.goal_reached |= !end.is_error && goal == Some(&pending.call.name);
-        // Nobody waits for it any more, if anybody did.
+        // A call that has ended waits no longer: its open waits are removed.
         self.waits.retain(|(at, _), wait| *at != entry.at || wait.answer.is_some());
         if pending.place.depth == 0 {
             self.round.insert(entry.at.clone(), end.clone());
         }
     }
 
-    /// The result of a call that contains levels takes the place of those within it.
+    /// Notes the result of a call that contains levels, in place of the results within it.
     fn note_unanswered(&mut self, pending: &PendingCall, end: &ToolEnd) {
         let stands = calls::own(&pending.call.name).is_some_and(|own| own.stands_for_inner);
         if stands && !end.is_error {
@@ -111,7 +111,8 @@ impl Record {
     }
 }
 
-/// What a call itself wrote to memory: of a subtask its result alone, since its calls were counted one by one.
+/// The bytes that a call itself wrote to memory. A subtask counts with its result alone: its calls were
+/// counted one by one.
 fn written(pending: &PendingCall, end: &ToolEnd) -> usize {
     if calls::levels(&pending.call.name) == 0 {
         return stored_bytes(&end.overlay);

@@ -1,4 +1,4 @@
-//! Model calls in a turn's record: open ones, what they used, what they said.
+//! Model calls in a turn's record: the open ones, their usage, their text.
 
 use super::{OpenModelCall, Record};
 use crate::budget::{Counted, Spending};
@@ -7,8 +7,8 @@ use wire::model::{ModelError, Usage};
 use wire::protocol::Place;
 
 impl Record {
-    /// Notes which model an open call asks now. Tells who was asked before, and how often anybody was, where that
-    /// request failed.
+    /// Notes the model that an open call asks now. If the request before failed, changes nothing and returns
+    /// the model that it asked and the number of requests so far.
     pub(in crate::turn) fn asking(&mut self, at: &str, asked: usize, failed: bool) -> Option<(usize, u32)> {
         let open = self.models.get_mut(at)?;
         if failed {
@@ -21,7 +21,7 @@ impl Record {
     pub(super) fn model_started(&mut self, entry: &Entry, place: &Place, held: Usage) {
         let lost = self.models.remove(&entry.at);
         if let Some(lost) = &lost {
-            // Its run was lost; whatever it used was used.
+            // Its run was lost; its usage still counts.
             let duration_ms = entry.elapsed_ms.saturating_sub(lost.since_ms);
             self.model_row(&entry.at, lost, "interrupted", None, duration_ms);
         }
@@ -45,7 +45,7 @@ impl Record {
         self.models.insert(entry.at.clone(), open);
     }
 
-    /// A request failed after which another one is made.
+    /// A request failed, and another one follows it.
     pub(super) fn model_retried(&mut self, at: &str, failed: usize, asked: usize, error: &ModelError) {
         self.budget.count(Counted::LlmCall);
         let Some(open) = self.models.get_mut(at) else { return };

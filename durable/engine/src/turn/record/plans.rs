@@ -1,4 +1,4 @@
-//! Plans in the record: what the journal says became of them.
+//! Plans in the record: their states by the journal.
 
 use super::Record;
 use crate::calls::plan_step;
@@ -6,14 +6,14 @@ use crate::journal::ToolEnd;
 use wire::protocol::{Plan, PlanStatus, StepStatus};
 
 impl Record {
-    /// A plan as the calls before this one left it, if any of this turn's calls touched it.
+    /// A plan as the calls before this one left it; none if the turn has not touched it before.
     pub(in crate::turn) fn plan_before(&self, plan_id: &str, call_key: &str) -> Option<Plan> {
         let mut changes = self.plans.iter().filter(|(at, plan)| plan.id == plan_id && at != call_key);
         changes.next_back().map(|(_, plan)| plan.clone())
     }
 
-    /// The plans that the turn touched, as they are when it ends. Of those that wait for the user's word only the newest
-    /// does: the others were made for the same thing.
+    /// The plans that the turn touched, as they are when it ends. Only the newest of those that wait for the
+    /// user's word stays: the others served the same request and are dropped.
     pub(in crate::turn) fn plans_at_end(&self) -> Vec<Plan> {
         let mut last: Vec<Plan> = Vec::new();
         for (_, plan) in &self.plans {
@@ -47,7 +47,7 @@ impl Record {
         !self.plans.is_empty()
     }
 
-    /// Whether a plan waits for the user's word that this turn made or changed.
+    /// Whether the turn made or changed a plan that now waits for the user's word.
     pub(in crate::turn) fn has_draft(&self) -> bool {
         self.plans_at_end().iter().any(|plan| plan.status == PlanStatus::PendingReview)
     }
@@ -61,7 +61,7 @@ impl Record {
     }
 }
 
-/// Where a step stands whose call ended so.
+/// The status of a step, from the end of its call.
 pub(in crate::turn) fn step_status(end: &ToolEnd) -> StepStatus {
     match (end.is_error, end.partial) {
         (true, _) => StepStatus::Failed,

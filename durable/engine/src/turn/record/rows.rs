@@ -1,4 +1,4 @@
-//! Telemetry in the record: a row for each model call and each failure, and what it adds to the costs.
+//! Telemetry in the record: a row for each model call and each failure, and its share of the costs.
 
 use super::super::canned::CANNED;
 use super::super::keys::work;
@@ -13,7 +13,7 @@ use wire::redact::redacted;
 const MAX_FAILURES: usize = 50;
 
 impl Record {
-    /// An answer of the service's own: a row of telemetry, and nothing spent.
+    /// Records the service's own answer: a row of telemetry, without any spending.
     pub(super) fn canned(&mut self, at: &str, text: &str) {
         self.root_texts.push(text.to_owned());
         let row = self.calls.iter().filter(|row| matches!(row, CallRecord::Model { .. })).count();
@@ -57,7 +57,8 @@ impl Record {
         }));
     }
 
-    /// What stops a turn is a failure, unless somebody wanted it or its cause has a row of its own.
+    /// Leaves a row for the stop of a turn. A stop by the user or by a newer message leaves none. A failed
+    /// model call has left its row already.
     pub(super) fn stop_failed(&mut self, why: &TurnStop) {
         match why {
             TurnStop::Budget { reason, limit, observed } => {
@@ -79,7 +80,8 @@ impl Record {
         }
     }
 
-    /// Leaves the telemetry of a model call: one row each, however it ended. `usage` is none where nobody knows it.
+    /// Leaves the telemetry of a model call: one row each, for every outcome. `usage` is none where it is
+    /// unknown.
     pub(super) fn model_row(
         &mut self,
         at: &str,
@@ -89,13 +91,13 @@ impl Record {
         duration_ms: u64,
     ) {
         let Offer { choice, price } = self.offer(at, open.asked);
-        // Nothing costs nothing, whatever the price.
+        // A call without usage costs nothing, even where the price is unknown.
         let cost_usd = match usage {
             Some(usage) if usage == Usage::default() => Some(0.0),
             usage => usage.zip(price).map(|(usage, price)| price.cost_usd(usage)),
         };
         let usage = usage.unwrap_or_default();
-        // Providers are foreign: what they count may be anything.
+        // Providers are foreign: their counts may be any number.
         let add = |total: &mut u64, more: u64| *total = total.saturating_add(more);
         let count = |share: &mut ModelCost| {
             add(&mut share.input_tokens, usage.input_tokens);

@@ -1,4 +1,4 @@
-//! Limits end the turn from whatever depth, with the event, the reason and what was done so far.
+//! Limits end the turn at any depth, with the event, the reason and the results so far.
 
 use serde_json::json;
 
@@ -65,7 +65,7 @@ fn root_results(case: &Case) -> Vec<String> {
     case.end().history.iter().filter_map(result).collect()
 }
 
-// N-141 N-195: with one subtask left and three asked for, one runs, and the numbers agree.
+// N-141 N-195: with room for one subtask and three calls of it, one runs, and the numbers agree.
 #[test]
 fn the_calls_that_fit_run_and_only_the_rest_is_refused() {
     let three = vec![subtask("a"), subtask("b"), ("write", json!({})), subtask("c")];
@@ -94,7 +94,7 @@ fn the_calls_that_fit_run_and_only_the_rest_is_refused() {
     assert_eq!(done, summary, "B-026");
 }
 
-// A kill at each commit of such a turn: the calls that did not fit do not run after it either.
+// A kill at each commit of such a turn: the calls that did not fit do not run after a kill either.
 #[test]
 fn a_round_that_does_not_fit_survives_a_kill() {
     let levels = [
@@ -166,7 +166,7 @@ fn the_wall_clock_ends_a_hung_provider_and_a_hung_tool() {
     );
 }
 
-// N-137 N-195: siblings that cross different limits at the same time have one reason, the first.
+// N-137 N-195: siblings that cross different limits at the same time end the turn for one reason, the first.
 #[test]
 fn the_first_reason_wins() {
     let echoes = |count: usize| vec![Reply::Calls(vec![("echo", json!({})); count]), Reply::Text("ok")];
@@ -202,7 +202,8 @@ fn a_turn_without_any_budget_calls_nobody() {
 #[test]
 fn tokens_money_and_bytes_where_they_are_limited() {
     let endless = || script(&[("go", vec![Reply::Calls(vec![("echo", json!({}))])])]);
-    // Each call reports 10 + 2 tokens; what it may use is estimated higher, so the turn ends well before the limit.
+    // Each call reports 10 + 2 tokens. The reservation of a call is higher, so the turn ends well before the
+    // limit.
     let many =
         |limits: &mut Limits| (limits.iterations, limits.llm_calls, limits.tool_calls) = (999, 999, 999);
     let tokens = Case::new(endless()).limits(many).limits(|limits| limits.turn_tokens = Some(12_000)).run();
@@ -232,7 +233,7 @@ fn tokens_money_and_bytes_where_they_are_limited() {
     assert!(long.model.requests.borrow().is_empty());
 }
 
-// N-146: what the requests may have beside their messages, prompt and tools, counts as well.
+// N-146: the token limit of a request counts its prompt and its tools as well as its messages.
 #[test]
 fn requests_are_pruned_to_fit_with_all_that_is_in_them() {
     let round = || Reply::Calls(vec![("echo", json!({ "text": "x".repeat(4_000) }))]);
@@ -272,7 +273,7 @@ fn what_it_cost_is_known_or_null() {
     let mut priced = Case::new(answers());
     priced.price = Some(Price { input: 1.0, cached: 0.5, cache_write: None, output: 2.0 });
     let usage = priced.run().end().message.usage.unwrap();
-    // Three calls of 6 fresh, 4 cached and 2 output tokens, the child's included.
+    // Three calls, the child's included, each with 6 fresh, 4 cached and 2 output tokens.
     assert_eq!((usage.input_tokens, usage.cached_tokens, usage.output_tokens), (30, 12, 6));
     assert!((usage.cost_usd.unwrap() - 36e-6).abs() < 1e-12, "{usage:?}");
     assert_eq!(usage.by_model["m1"].cost_usd, usage.cost_usd);

@@ -98,7 +98,7 @@ fn a_long_result_is_cut_at_a_characters_border() {
     assert!(content.ends_with("bytes in all]"));
 }
 
-// N-145: at the limit, just beyond it, and where not even the mark fits.
+// N-145: results at the limit, just beyond it, and under a limit too small for the mark.
 #[test]
 fn no_result_is_longer_than_the_limit() {
     let text = |limit: usize| {

@@ -1,5 +1,5 @@
-//! One turn that has everything, cancelled at each of its moments: whatever was going on, each call has one result, the
-//! history has no orphan, and the turn says that it was cancelled.
+//! One turn with every kind of call, cancelled at each of its moments: each call has one result, the history
+//! has no orphan, and the turn says that it was cancelled.
 
 use serde_json::json;
 
@@ -7,7 +7,8 @@ use crate::journal::TurnStop;
 use crate::testing::*;
 use wire::protocol::FinishReason;
 
-/// Parallel tools, a surplus, serial ones and a lock; a nested subtask and a structured one that is wrong once.
+/// Parallel tools, a surplus, serial ones and a lock; a nested subtask, and a structured one that is wrong
+/// once.
 fn everything() -> Case {
     let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
     let structured = ("run_subtask", json!({"title": "s", "instructions": "s", "output_schema": schema}));
@@ -83,7 +84,7 @@ fn cancelled_after_its_run_was_lost_at_each_commit() {
     }
 }
 
-// N-095: a lock that a lost call held is nobody's, whenever it was lost.
+// N-095: a lost call leaves its lock free, at any moment of the loss.
 #[test]
 fn a_lock_is_free_once_its_holder_is_lost() {
     let child = vec![Reply::Calls(vec![("locked", json!({}))]), Reply::Text("ok")];

@@ -1,4 +1,4 @@
-//! A run dies at each of its commits; the next one takes the turn up from the journal.
+//! A run dies at each of its commits; the next run resumes the turn from the journal.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ fn rich() -> Script {
     ])
 }
 
-/// What a client has put together, by the rules for a reset.
+/// The text that a client has put together, by the rules for a reset.
 pub fn view(events: &BTreeMap<Seq, Event>) -> Vec<String> {
     let mut parts: BTreeMap<String, (String, String)> = BTreeMap::new();
     let mut lines = Vec::new();
@@ -53,7 +53,8 @@ pub fn view(events: &BTreeMap<Seq, Event>) -> Vec<String> {
     lines
 }
 
-/// A turn with a plan in it: parallel steps, one of which has a subtask, one that fails and one that is skipped for it.
+/// A turn with a plan: parallel steps, one with a subtask, one that fails, and one that is skipped for that
+/// failure.
 fn with_a_plan() -> Script {
     let steps: &[(&str, &[&str])] =
         &[("p", &[]), ("q", &[]), ("r", &["p", "q"]), ("s", &["broken"]), ("broken", &["p"])];
@@ -126,7 +127,8 @@ fn killed_at_every_commit(new: impl Fn() -> Case) {
             case.tools.ran.borrow().iter().filter(|ran| ran.starts_with(name)).count()
         };
         assert!(ran(&case, "write") <= 1, "what is not idempotent never runs twice");
-        // At a kill at most three levels are in their model call, and each repeats at most that one.
+        // At most three levels are in a model call when the run is killed, and each repeats at most that
+        // call.
         let repeated = case.model.requests.borrow().len() - whole.model.requests.borrow().len();
         assert!(repeated <= 3, "{repeated} model calls were repeated after commit {dies_after}");
         let spent = ours.message.usage.unwrap().llm_calls as usize;

@@ -7,7 +7,7 @@ use crate::testing::*;
 use crate::toolbelt::PermissionClass;
 use wire::model::ModelRequest;
 
-/// What the call of a turn is told whose limits are these.
+/// The result of a call in a turn with these limits.
 fn told(call: (&'static str, Value), change: impl Fn(&mut Limits)) -> String {
     let case =
         Case::new(script(&[("go", vec![Reply::Calls(vec![call]), Reply::Text("Well.")])])).limits(change);
@@ -17,7 +17,7 @@ fn told(call: (&'static str, Value), change: impl Fn(&mut Limits)) -> String {
     format!("{end} | {budget}")
 }
 
-// N-017 N-094 N-137 N-178: of two guards that deny, the first one is told.
+// N-017 N-094 N-137 N-178: where two guards deny a call, the result names the first.
 #[test]
 fn each_guard_stands_before_the_next() {
     let no_calls = |limits: &mut Limits| limits.tool_calls = 0;
@@ -39,7 +39,7 @@ fn each_guard_stands_before_the_next() {
     assert!(wrong.contains("invalid arguments at value: it is missing") && wrong.ends_with("| "), "{wrong}");
 }
 
-// N-017 N-101: a belt that was filled by a wider policy does not widen the one that holds.
+// N-017 N-101: a wider policy filled the belt, and the turn's own policy still holds.
 #[test]
 fn policy_holds_again_when_a_tool_is_called() {
     let narrowing = ("run_subtask", json!({"title": "t", "instructions": "a", "tools": ["secret", "echo"]}));

@@ -1,5 +1,5 @@
-//! Text that is written before its model call has ended: there is much of it, and the live log keeps what is not
-//! written.
+//! Text that is written before its model call has ended, because there is much of it and the live log keeps
+//! all unwritten text.
 
 use super::faults::view;
 use crate::journal::TurnStop;
@@ -8,7 +8,7 @@ use crate::turn::announcing::{CHUNK_BYTES, UNWRITTEN_BYTES};
 use wire::protocol::{ChunkKind, Event, FinishReason};
 
 const WORD: &str = "word ";
-/// So many words are written with their call's outcome alone.
+/// The most words that are written with their call's outcome alone.
 const WORDS: usize = UNWRITTEN_BYTES / (CHUNK_BYTES + WORD.len());
 
 fn words(count: usize) -> &'static str {

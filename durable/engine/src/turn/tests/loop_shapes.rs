@@ -1,4 +1,5 @@
-//! The shapes of a turn: a direct answer, a tool call, several at once; and what each level is sent.
+//! The shapes of a turn: a direct answer, one tool call, several calls at once; and the requests of each
+//! level.
 
 use serde_json::json;
 
@@ -112,7 +113,7 @@ fn a_model_without_tools_gets_none() {
     let case = case.run();
     assert!(case.model.requests.borrow()[0].tools.is_empty());
 
-    // One that calls all the same reaches nothing.
+    // A call that it writes all the same is refused.
     let calls = vec![("echo", json!({})), subtask("a"), ("memory_list", json!({}))];
     let mut case = Case::new(script(&[("go", vec![Reply::Calls(calls), Reply::Text("Plain.")])]));
     case.capabilities = Capabilities { tools: false, ..Capabilities::default() };
@@ -122,8 +123,8 @@ fn a_model_without_tools_gets_none() {
     assert_eq!(case.end().message.usage.unwrap().tool_calls, 0);
 }
 
-// N-167 N-168 N-169: the flag says what the provider does. The loop takes one call at a time or several, and runs
-// several beside each other either way.
+// N-167 N-168 N-169: the flag describes the provider. The loop takes one call at a time or several, and runs
+// several side by side either way.
 #[test]
 fn the_parallel_flag_changes_nothing_here() {
     let echo = |n: u32| ("echo", json!({ "n": n }));
@@ -144,7 +145,7 @@ fn the_parallel_flag_changes_nothing_here() {
     }
 }
 
-// N-167: what a model thinks is streamed as such and is no part of its answer.
+// N-167: a model's reasoning is streamed as such and is no part of its answer.
 #[test]
 fn reasoning_is_not_the_answer() {
     let case = Case::new(script(&[("go", vec![Reply::Think("Let me see. ", "Four.")])])).run();
@@ -163,7 +164,7 @@ fn reasoning_is_not_the_answer() {
     assert_eq!(case.end().history[1], answer);
 }
 
-// N-002 N-009: whatever the words of the message, the model alone decides.
+// N-002 N-009: the model alone decides, for any words of the message.
 #[test]
 fn no_word_of_the_user_starts_a_plan() {
     for words in ["Plan this step by step and run subtasks in parallel", "/plan", "agent mode: decompose!"] {

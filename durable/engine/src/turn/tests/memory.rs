@@ -42,7 +42,7 @@ fn siblings_are_blind_and_later_rounds_see() {
     }
 }
 
-// N-058: what memory has no room for is said, never dropped in silence.
+// N-058: a write that memory has no room for returns an error; it is never dropped in silence.
 #[test]
 fn a_full_memory_says_so() {
     // One value of 49 000 bytes is 49 013 as JSON: twenty fit into 1 000 000.

@@ -1,4 +1,4 @@
-//! Whom a turn asks: chains, failed requests, a conversation that is too long for the model.
+//! The models that a turn asks: chains, failed requests, a conversation that is too long for the model.
 
 use serde_json::json;
 
@@ -21,7 +21,7 @@ fn chained(script: Script) -> Case {
     case
 }
 
-/// The models that the borders of the calls name.
+/// The models that the start and end events of the calls name.
 fn borders(case: &Case) -> Vec<String> {
     let border = |event: &Event| match event {
         Event::ModelCallUpdate { model, status, .. } => Some(format!("{status:?} {model}")),
@@ -155,7 +155,7 @@ fn failed_requests_survive_the_run() {
         case.check();
         assert_eq!(case.end().message.content, "hello", "killed after commit {dies_after}");
         let usage = case.end().message.usage.unwrap();
-        // What the lost run had begun is counted, and nobody knows what it cost.
+        // The requests of the lost run count, and their cost is unknown.
         assert_eq!(usage.cost_usd.is_some(), usage.llm_calls == 3, "killed after commit {dies_after}");
         let rows = rows(&case);
         assert_eq!(rows.iter().map(|(_, retries, ..)| retries + 1).sum::<u32>(), usage.llm_calls);
@@ -165,7 +165,7 @@ fn failed_requests_survive_the_run() {
     }
 }
 
-// The dearest of the chain is what a call may cost before anybody knows who answers.
+// Before a model has answered, the call reserves the price of the dearest in the chain.
 #[test]
 fn money_is_reserved_at_the_dearest_and_settled_at_what_was_paid() {
     let endless = || script(&[("go", vec![Reply::Calls(vec![("echo", json!({}))])])]);
@@ -213,7 +213,8 @@ fn a_call_knows_when_the_turns_time_is_up() {
     case.run_with(Some(Kill::AfterCommits(2)), |_, _| {});
     assert_eq!(case.model.until_ms.get(), 180_000);
     let clock = std::rc::Rc::clone(&case.clock);
-    // The turn had been running for some time when its run was lost; what came after is not charged to it.
+    // The turn had been running for some time when its run was lost; the time between the runs is not charged
+    // to it.
     case.disk.entries.borrow_mut().iter_mut().for_each(|entry| entry.elapsed_ms = 50_000);
     clock.set(1_000_000);
     case.resume(None);
@@ -230,7 +231,7 @@ fn history() -> Vec<Message> {
     [turn(1), turn(2)].concat()
 }
 
-/// The first words of what each request said.
+/// The first words of each message, by request.
 fn sent(case: &Case) -> Vec<Vec<String>> {
     let first = |message: &std::rc::Rc<Message>| match &**message {
         Message::User { content } => content.text().into_owned(),
@@ -265,16 +266,16 @@ fn what_is_too_long_for_the_model_is_shortened_once() {
         ]
     );
 
-    // Nothing that could be left out: the first error is the last.
+    // The conversation has nothing to leave out: the first error ends the turn.
     let alone = Case::new(script(&[("go", vec![Reply::Fail("", ContextTooLong)])])).run();
     assert_eq!(sent(&alone), [["go"]]);
-    // Something was said: it is too late to ask again.
+    // The model has said something: the level does not ask again.
     let mut said = Case::new(script(&[("go", vec![Reply::Fail("well", ContextTooLong)])]));
     said.history = history();
     assert_eq!(sent(&said.run()).len(), 1);
 }
 
-// N-146: after a crash the same is decided again.
+// N-146: the run after a crash shortens the conversation in the same way.
 #[test]
 fn a_shortened_turn_is_replayed() {
     let play = || {
@@ -308,7 +309,7 @@ fn a_shortened_turn_is_replayed() {
     }
 }
 
-/// What a turn is charged that asked twice, of which the first request came to this failure.
+/// The charge of a turn that asked twice, where the first request failed in this way.
 fn charged_after(kind: ModelErrorKind) -> (u64, Option<f64>, u64) {
     let mut case = chained(script(&[("go", vec![Reply::After(vec![(0, kind)], "hello")])]));
     case.model.answers_at.set(0);
@@ -321,7 +322,8 @@ fn charged_after(kind: ModelErrorKind) -> (u64, Option<f64>, u64) {
     (end.used.unwrap().tokens, end.message.usage.unwrap().cost_usd, held.unwrap())
 }
 
-// A request that nobody heard of again may have used all that it was allowed. One that the provider refused used nothing.
+// A request that got no answer may have used all of its reservation. A request that the provider refused used
+// nothing.
 #[test]
 fn a_request_that_failed_in_a_retry_is_charged_what_it_may_have_used() {
     use ModelErrorKind::{Auth, Network, Overloaded, RateLimited};
@@ -344,7 +346,7 @@ fn a_call_that_timed_out_is_charged_what_it_may_have_used() {
     }
 }
 
-// The tokens of a turn hold over its retries as well: there is room for one request, so there is no second one.
+// The token limit of a turn covers its retries as well: with room for one request, there is no second one.
 #[test]
 fn what_may_have_been_used_leaves_less_for_the_next_request() {
     use ModelErrorKind::{Network, Overloaded};

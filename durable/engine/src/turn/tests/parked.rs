@@ -1,4 +1,5 @@
-//! Turns that wait for somebody outside: nothing runs, nothing counts, and the answer resumes them from the journal.
+//! Turns that wait for an answer from outside: nothing runs, nothing counts, and the answer resumes them from
+//! the journal.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +27,7 @@ fn editor(script: Script) -> Case {
     case
 }
 
-/// A turn of which a person allows each call of these tools.
+/// A turn in which a person must allow each call of these tools.
 fn asking(rules: &str, script: Script) -> Case {
     let mut case = Case::new(script);
     let rules: Rules = serde_json::from_str(rules).unwrap();
@@ -116,7 +117,7 @@ fn arguments_that_miss_the_schema_never_reach_the_client() {
     assert!(!lines.contains("awaits") && lines.contains("cost 2 llm 0 tools"), "{lines}");
 }
 
-// S-015: what the client carries out never reaches the service's own tools, and the other way round.
+// S-015: calls of the client's tools never reach the service's own tools, and the other way round.
 #[test]
 fn parallel_work_ends_before_the_turn_is_parked() {
     let levels = [
@@ -197,7 +198,7 @@ fn a_parked_turn_has_no_clock_and_no_counter() {
     assert_eq!(case.end().message.finish_reason, Some(FinishReason::Stop));
 }
 
-// An answered turn that has to wait for its place says so once, loses nothing when it is rebuilt, and then goes on.
+// An answered turn that has to wait for its place says so once, loses nothing in a rebuild, and then goes on.
 #[test]
 fn a_queued_turn_says_so_once_and_goes_on_where_it_was() {
     let mut case = editor(pasting());
@@ -267,7 +268,7 @@ fn rich() -> Script {
     ])
 }
 
-/// Says yes to whatever a parked turn waits for. Dies after so many commits.
+/// Approves each wait of a parked turn. The run dies after this many commits.
 fn yes(case: &mut Case, kill: Option<Kill>) {
     let keys = ["0.0-0.1", "0.2", "1.0"];
     let heard = case.say(kill, |turn| {
@@ -280,7 +281,7 @@ fn yes(case: &mut Case, kill: Option<Kill>) {
     assert!(heard.iter().flatten().count() == 1, "one at a time: {heard:?}");
 }
 
-/// Until the turn has its end: each run dies after so many commits, then one that does not follows.
+/// Plays the turn to its end: each run that dies after this many commits is followed by one that does not.
 fn play(case: &mut Case, kill: Option<Kill>) {
     case.run_with(kill, |_, _| {});
     for _ in 0..100 {
@@ -352,8 +353,8 @@ fn a_call_that_is_not_allowed_is_not_made() {
     }
 }
 
-// Nobody allows what could not be shown: a call is refused whose arguments would be cut, and the person sees the others
-// whole.
+// A person allows only calls that they see whole: a call whose arguments would be cut is refused, and the
+// person sees the others.
 #[test]
 fn a_call_that_cannot_be_shown_whole_is_refused_unasked() {
     let text = |bytes: usize| json!({"text": "x".repeat(bytes - r#"{"text":""}"#.len())});

@@ -1,4 +1,4 @@
-//! What the limits of steps and plans do to a plan that runs.
+//! The effects of the limits of steps and plans on a running plan.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,8 @@ use crate::testing::*;
 use wire::model::ModelErrorKind;
 use wire::protocol::FinishReason;
 
-// B-085 S-001 S-002 S-012 S-046 S-048: what builds on a failure is skipped, three failures in a row stop the plan, and the root hears it.
+// B-085 S-001 S-002 S-012 S-046 S-048: a step that builds on a failed one is skipped, three failures in a row
+// stop the plan, and the root hears of it.
 #[test]
 fn failures() {
     let fails = || vec![Reply::Fail("", ModelErrorKind::Auth)];
@@ -37,7 +38,7 @@ fn failures() {
     assert_eq!(stopped.end().message.content, "Nothing.");
 }
 
-// S-021 S-047: a step that runs out of model calls ends with what it has, and the plan goes on.
+// S-021 S-047: a step that runs out of model calls ends with its partial result, and the plan goes on.
 #[test]
 fn a_step_out_of_calls_is_partial() {
     let endless = vec![Reply::TextAndCalls("still at it ", vec![("echo", json!({}))])];
@@ -58,7 +59,7 @@ fn a_step_out_of_calls_is_partial() {
     assert!(result.starts_with("still at it") && result.ends_with("what it had by then]"), "{result}");
 }
 
-// S-051: a step whose time is over ends what is open in it, and the next one starts.
+// S-051: a step whose time is over ends its open calls, and the next step starts.
 #[test]
 fn a_step_out_of_time_is_partial() {
     let case = project(&[
@@ -85,7 +86,8 @@ fn a_step_out_of_time_is_partial() {
     assert_eq!(case.model.aborted.get(), 1);
 }
 
-// N-148: where what the step came to is more than the turn may keep, what its levels said by then is not lost.
+// N-148: a step's time is over, and its result exceeds the turn's bytes: the turn keeps the words of the
+// step's levels.
 #[test]
 fn a_step_out_of_time_and_bytes_loses_no_word() {
     let script = || {
@@ -105,7 +107,7 @@ fn a_step_out_of_time_and_bytes_loses_no_word() {
     assert_eq!(super::faults::view(&case.seen), stored);
 }
 
-// S-052: a plan whose time is over starts no more steps, and what is there is told.
+// S-052: a plan whose time is over starts no more steps, and the root hears the results so far.
 #[test]
 fn a_plan_out_of_time_skips_the_rest() {
     let case = project(&[

@@ -1,4 +1,4 @@
-//! Plans: made, reviewed, run in waves, left to the user's word. And that a turn elsewhere knows nothing of them.
+//! Plans: made, reviewed, run in waves, left to the user's word. A turn outside a project has no plans.
 
 use serde_json::{Value, json};
 
@@ -96,7 +96,7 @@ fn auto_execute_runs_the_steps_in_waves() {
     assert!(kept.steps.iter().all(|step| step.status == StepStatus::Completed));
     assert_eq!(kept.entity_id.as_deref(), Some("p1"));
 
-    // Each step knows the plan's objective, its instructions and what those that it builds on came to.
+    // Each step gets the plan's objective, its instructions and the results of the steps that it builds on.
     let d = &requests_of(&case, "d\n<plan_objective>")[0];
     let Message::User { content } = &*d.messages[0] else { panic!() };
     let text = content.text();
@@ -104,7 +104,7 @@ fn auto_execute_runs_the_steps_in_waves() {
     assert!(d.tools.iter().any(|tool| tool.name == "echo"));
     assert!(d.tools.iter().all(|tool| !tool.name.starts_with("agent_") && tool.name != "plan_step"));
 
-    // B-109 B-033 B-106 B-089: every call says what it was for.
+    // B-109 B-033 B-106 B-089: the row of every call names its operation.
     let ops = operations(&case);
     let of = |name: &str| ops.iter().filter(|(op, _)| op == name).count();
     assert_eq!((of("planner_stream"), of("plan_generation"), of("plan_step")), (2, 1, 5), "{ops:?}");
@@ -115,7 +115,7 @@ fn auto_execute_runs_the_steps_in_waves() {
     assert!(audit.unwrap().unwrap().contains("\"objective\":\"ship\""));
 }
 
-// B-036 B-045 B-059 B-102: a draft is shown, kept, and nothing of it runs.
+// B-036 B-045 B-059 B-102: a draft is shown and kept, and none of its steps run.
 #[test]
 fn draft_only_waits_for_the_users_word() {
     let case = project(&[
@@ -141,7 +141,7 @@ fn stored() -> Plan {
     ])
     .run();
     let mut plan = case.end().plans.remove(0);
-    // Of another turn.
+    // The draft is a plan of another turn.
     plan.id = "plan_earlier_0.0".to_owned();
     plan
 }
@@ -190,7 +190,8 @@ fn the_users_word_drops_a_draft() {
     assert!(!case.lines().contains(&"state waiting".to_owned()));
 }
 
-// What was drafted in this very turn has nobody's word yet, and another plan's id is none.
+// A plan that this turn drafted cannot run yet: the user has not answered it. An unknown plan id cannot run
+// either.
 #[test]
 fn only_a_plan_of_an_earlier_turn_can_be_run() {
     let tag = "plan_0000000000000000_0.0";
@@ -268,7 +269,7 @@ fn what_is_not_approved_does_not_run() {
     }
 }
 
-// B-050: whatever a reviewer does, only an approval is one.
+// B-050: only an approval lets a plan run, for every way in which a reviewer fails.
 #[test]
 fn a_review_that_fails_is_no_approval() {
     for review in [
@@ -286,7 +287,8 @@ fn a_review_that_fails_is_no_approval() {
     }
 }
 
-// B-031 B-080 B-081 B-085: what is wrong with a plan goes back to the planner, and a plan that stays wrong is refused.
+// B-031 B-080 B-081 B-085: the objections to a plan go back to the planner, and a plan that stays wrong is
+// refused.
 #[test]
 fn a_wrong_plan_is_mended_or_refused() {
     let circle = planned(&[("a", &["b"]), ("b", &["a"])]);
@@ -336,7 +338,7 @@ fn a_new_projects_plan_has_its_steps_in_order() {
     assert!(planner.system.contains("in this order: echo, write (only where it is needed), locked, fail"));
 }
 
-// B-013: a turn that does not come to what its context is for says so, and leaves a row.
+// B-013: a turn that misses the goal of its context says so, and leaves a row.
 #[test]
 fn a_goal_that_was_missed_is_flagged() {
     for (tool, reached) in [("echo", true), ("fail", false), ("locked", false)] {
@@ -384,7 +386,8 @@ fn the_root_has_eight_calls() {
     assert_eq!(planned.end().message.finish_reason, Some(FinishReason::Stop));
 }
 
-// B-001 B-002 B-054 B-097 B-116: elsewhere there is no plan, no more call than the answer, and no event of a plan.
+// B-001 B-002 B-054 B-097 B-116: a turn of a thread has no plan, no call but the answer, and no event of a
+// plan.
 #[test]
 fn a_thread_has_no_plans() {
     let case = Case::new(script(&[("go", vec![Reply::Text("Four.")])])).run();
@@ -402,7 +405,7 @@ fn a_thread_has_no_plans() {
     assert_eq!(called.model.requests.borrow().len(), 2);
 }
 
-// B-030 B-031: the session's time stops a call that is under way.
+// B-030 B-031: the turn's time limit stops a running call.
 #[test]
 fn the_watchdog_stops_a_planner_that_hangs() {
     let case = project(&[
@@ -416,7 +419,7 @@ fn the_watchdog_stops_a_planner_that_hangs() {
     assert_eq!(case.model.aborted.get(), 1);
 }
 
-// B-062 B-064 B-065 B-093: a message that says nothing is answered without a model, kept, and has its row.
+// B-062 B-064 B-065 B-093: the service answers a blank message without a model, keeps it, and writes its row.
 #[test]
 fn a_blank_message_asks_nobody() {
     for content in ["", " \n\t"] {
@@ -437,7 +440,8 @@ fn a_blank_message_asks_nobody() {
     }
 }
 
-// S-053 S-054 S-055 S-056: a stop in the middle of a plan leaves no step open and says where it stood.
+// S-053 S-054 S-055 S-056: a stop in the middle of a plan leaves no step open and says how far the plan had
+// come.
 #[test]
 fn a_plan_is_cancelled() {
     let mut case = project(&diamond());

@@ -1,8 +1,8 @@
-//! Random turns: trees of any shape, delays, failures, limits, stops and kills. What must hold of each is in
-//! `invariants`.
+//! Random turns: trees of any shape, delays, failures, limits, stops and kills. `invariants` holds the rules
+//! that every turn must keep.
 //!
-//! `ESPALIER_TURNS` says how many are played (20 000 by default, `make fuzz` plays a million). A failure prints the
-//! smallest turn that still fails.
+//! `ESPALIER_TURNS` sets the number of turns (20 000 by default, `make fuzz` plays a million). A failure
+//! prints the smallest turn that still fails.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -18,11 +18,11 @@ const LEVELS: usize = 6;
 
 const VERDICTS: [&str; 3] = ["approved", "needs_changes", "rejected"];
 
-/// What plans are made for.
+/// The objectives of the plans.
 const PLANS: [&str; 2] = ["one", "two"];
 
-/// One level's replies, each a kind with the numbers of its calls: plain numbers, so that proptest is fast and what it
-/// shrinks to can be read.
+/// One level's replies, each a kind with the numbers of its calls. Plain numbers keep proptest fast and its
+/// smallest cases readable.
 type Level = Vec<(u8, Vec<u8>)>;
 
 /// One random turn.
@@ -30,19 +30,20 @@ type Level = Vec<(u8, Vec<u8>)>;
 struct Random {
     root: Level,
     levels: Vec<Level>,
-    /// Of each plan: its steps, each with the level that carries it out and the steps that it builds on as bits.
+    /// The steps of each plan, each with the level that carries it out and, as bits, the steps that it builds
+    /// on.
     plans: [Vec<(u8, u8)>; 2],
-    /// What the request asks for: 7 a swarm, 8 and 9 a router, which decides for a swarm at 9.
+    /// The request's mode: 7 is a swarm, 8 and 9 a router, which decides for a swarm at 9.
     mode: u8,
-    /// How a planner and a reviewer reply at last, and which verdict it is.
+    /// The last reply of a planner and a reviewer, and the verdict.
     said: (u8, u8),
     limits: Limits,
     priced: bool,
-    /// Decides the delays of models and tools; none for 0.
+    /// The seed for the delays of models and tools; 0 means no delays.
     seed: u64,
-    /// When it is stopped, by the executor's steps over all runs, and why.
+    /// The stops of the turn: the executor's step, counted over all runs, and the reason.
     stops: Vec<(usize, bool)>,
-    /// How its runs are lost, one after the other.
+    /// The losses of its runs, one after the other.
     kills: Vec<Kill>,
 }
 
@@ -144,7 +145,7 @@ impl Random {
         numbered.chain([(name, root)]).chain(plans).collect()
     }
 
-    /// Steps build on earlier ones alone, but for one plan in some, which goes in a circle and is refused.
+    /// Steps build only on earlier ones. One plan in some has a circle, which is refused.
     fn plan(&self, steps: &[(u8, u8)]) -> Value {
         let step = |(at, (level, needs)): (usize, &(u8, u8))| {
             let needs: Vec<String> =
@@ -159,7 +160,7 @@ impl Random {
         json!({"reasoning": "because", "steps": steps})
     }
 
-    /// Plays it over all its runs, to its end.
+    /// Plays the turn over all its runs, to its end.
     fn play(&self) -> Case {
         let mut case = Case::seeded(self.script(), self.seed);
         case.context = "project";
@@ -177,7 +178,7 @@ impl Random {
             let kill = kills.next().copied();
             let during = |turn: &crate::turn::Turn, _: usize| {
                 for (_, by_newer) in self.stops.iter().filter(|(at, _)| *at == steps) {
-                    // A run that was killed just now cannot write this either.
+                    // A run that was killed just now cannot write this stop either.
                     let _ = turn.stop(if *by_newer { TurnStop::Superseded } else { TurnStop::Cancelled });
                 }
                 steps += 1;

@@ -1,4 +1,4 @@
-//! Stopping is one thing: journaled, the first reason wins, every call gets its end.
+//! All stops work alike: journaled, the first reason wins, every call gets its end.
 
 use serde_json::json;
 
@@ -96,7 +96,7 @@ fn a_stopped_call_says_how_long_it_ran() {
     assert_eq!(durations, [("once", 5), ("echo", 5)]);
 }
 
-// N-181: the user was told that it is cancelled, so it is, with the whole answer kept.
+// N-181: the user heard that the turn is cancelled, so it is, with the whole answer kept.
 #[test]
 fn a_stop_that_was_journaled_holds_against_a_whole_answer() {
     let mut case = Case::new(script(&[("go", vec![Reply::Text("All of it.")])]));

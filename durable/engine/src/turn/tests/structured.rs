@@ -92,7 +92,7 @@ fn prose_is_not_a_result() {
     assert_eq!((content.as_str(), is_error), ("{\"n\":1}", false));
 }
 
-// N-145: JSON that is cut is none.
+// N-145: JSON that was cut is not JSON any more.
 #[test]
 fn a_payload_that_would_have_to_be_cut_is_given_back() {
     let payload = |text_bytes: usize| finishes(json!({"n": 1, "text": "x".repeat(text_bytes)}));

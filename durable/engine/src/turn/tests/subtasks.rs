@@ -1,4 +1,4 @@
-//! `run_subtask`: nesting, isolation, what a child gets and gives.
+//! `run_subtask`: nesting, isolation, the input of a child and its result.
 
 use serde_json::json;
 
@@ -160,7 +160,7 @@ fn an_endless_child_is_its_parents_error_and_an_endless_root_the_turns() {
     );
 }
 
-// N-173: two streams of one provider that come interleaved stay two.
+// N-173: two interleaved streams of one provider stay apart.
 #[test]
 fn children_that_speak_at_the_same_time_are_not_mixed() {
     let case = Case::new(script(&[
@@ -180,7 +180,7 @@ fn children_that_speak_at_the_same_time_are_not_mixed() {
     assert!(lines.contains(&"tool 0.1 run_subtask End \"uno due tre\"".to_owned()), "{lines:#?}");
 }
 
-// N-074: what was cut is not passed on as if it were whole.
+// N-074: a result that was cut short is marked as such.
 #[test]
 fn a_childs_reply_that_was_cut_says_so() {
     let reply = |finish| vec![Reply::Ended("half a re", finish)];

@@ -1,4 +1,5 @@
-//! The router and the swarm, which a request asks for: the same loop, begun by calls of the service.
+//! The router and the swarm, which a request asks for: the service makes the first calls, and the same loop
+//! follows.
 
 use serde_json::json;
 
@@ -67,7 +68,7 @@ fn a_swarm_plans_carries_out_and_synthesizes() {
         _ => String::new(),
     };
     assert!(text(0).contains("echo: ") && text(0).contains("https://example.com/x") && text(0).contains("7"));
-    // Steps go one after the other, and each knows what the others came to, whether it asked for it or not.
+    // Steps run one after the other, and each gets the results of all earlier steps.
     assert!(text(3).starts_with("b\n") && text(3).contains("a done"), "{}", text(3));
     assert!(requests[3].tools.iter().any(|tool| tool.name == "echo"));
     assert_eq!(requests.len(), 5, "one plan, three calls of steps, one synthesis");
@@ -80,7 +81,7 @@ fn a_swarm_plans_carries_out_and_synthesizes() {
     assert!(requests.iter().all(|request| request.model == requests[0].model));
 }
 
-// S-031: a planner that fails leaves the task as the one step.
+// S-031: where the planner fails, the plan has the task as its one step.
 #[test]
 fn a_swarm_without_a_plan_does_the_task() {
     let case = swarm(&[
@@ -92,7 +93,7 @@ fn a_swarm_without_a_plan_does_the_task() {
     assert_eq!(case.end().message.finish_reason, Some(FinishReason::Stop));
 }
 
-// S-048: three failures stop it, and what is there is synthesized.
+// S-048: three failures stop a swarm, and the root synthesizes the results so far.
 #[test]
 fn three_failures_stop_a_swarm() {
     let fails = || vec![Reply::Fail("", ModelErrorKind::Auth)];
@@ -109,7 +110,7 @@ fn three_failures_stop_a_swarm() {
     assert_eq!(flow.last().unwrap(), "swarm complete It failed.");
 }
 
-// S-006 S-008: the role that the router names picks the models of the root, and of nobody else.
+// S-006 S-008: the role that the router names picks the models of the root only.
 #[test]
 fn a_routed_turn_asks_the_models_of_its_role() {
     let levels = [
@@ -138,7 +139,7 @@ fn a_routed_turn_asks_the_models_of_its_role() {
     assert_eq!(models, ["m1", "cheap", "m1", "cheap"], "the router, the root, its subtask, the root");
     let of_root: Vec<_> = rows.iter().filter(|(model, _)| model == "cheap").collect();
     assert!(of_root.iter().all(|(_, profile)| profile == "secondary") && of_root.len() == 2, "{rows:?}");
-    // A model that calls the router itself is refused, and chooses nobody; a kill changes nothing of that.
+    // A router call by a model is refused and picks no models; a kill changes neither.
     let calls_it = [(
         "go",
         vec![routed("simple"), Reply::Calls(vec![("route_request", json!({}))]), Reply::Text("Done.")],
@@ -159,7 +160,8 @@ fn a_routed_turn_asks_the_models_of_its_role() {
         let by_model = case.end().message.usage.unwrap().by_model;
         assert!(by_model.contains_key("cheap"), "{by_model:?}");
     }
-    // Where the deployment has no such models, and where the request names who answers, the turn's own do.
+    // The turn's own models answer where the deployment has no models for the role, and where the request
+    // names a model.
     let (models, _) = asked_of(&[]);
     assert!(models.iter().all(|model| model == "m1"));
 }
@@ -205,7 +207,7 @@ fn a_complex_request_becomes_a_swarm() {
     assert_eq!(flow(&case).last().unwrap(), "swarm complete Done.");
 }
 
-// Where a request asks for a swarm, a model that cannot call is given tools all the same, in words.
+// A swarm describes its tools in words to a model that cannot call.
 #[test]
 fn a_model_that_cannot_call_carries_out_a_swarm() {
     let mut case = swarm(&[
@@ -223,7 +225,7 @@ fn a_model_that_cannot_call_carries_out_a_swarm() {
     assert!(plain.model.requests.borrow()[0].tools.is_empty(), "elsewhere it has none");
 }
 
-// A message that says nothing asks nobody, whatever it asks for.
+// A blank message asks no model, in any mode.
 #[test]
 fn a_blank_message_opens_nothing() {
     let mut case = swarm(&[("go", vec![Reply::Text("Never.")])]);
@@ -232,7 +234,8 @@ fn a_blank_message_opens_nothing() {
     assert_eq!((case.model.requests.borrow().len(), flow(&case).len()), (0, 0));
 }
 
-// S-024 S-043 S-053 S-054 S-055 S-056 S-057: cancelled at each of its moments; no step stays open.
+// S-024 S-043 S-053 S-054 S-055 S-056 S-057: the swarm is cancelled at each of its moments; no step stays
+// open.
 #[test]
 fn a_swarm_is_cancelled_at_each_await() {
     let new = || {

@@ -1,7 +1,8 @@
-//! Journals of each format that ever shipped, and the same code that resumes each of them to its end.
+//! Journals of each shipped format, each resumed to its end by the present code.
 //!
-//! A journal is a file of `journal/golden/FORMAT`, one entry a line, named by its scenario and by the moment at which the
-//! run was lost. `make journals` writes those of the present format anew. Those of older formats stay as they are.
+//! A journal is a file of `journal/golden/FORMAT`, one entry a line. Its name gives its scenario and the
+//! moment at which the run was lost. `make journals` writes those of the present format anew. Those of older
+//! formats stay as they are.
 
 mod scenarios;
 
@@ -29,7 +30,7 @@ fn as_lines(case: &Case) -> String {
     entries.iter().map(|entry| serde_json::to_string(entry).unwrap() + "\n").collect()
 }
 
-/// A case whose disk holds these entries, as a run that was lost left them.
+/// A case whose disk holds these entries, as a lost run left them.
 fn lost(scenario: &Scenario, entries: Vec<Entry>) -> Case {
     let case = (scenario.case)();
     case.disk.found(entries);
@@ -71,7 +72,7 @@ fn moments(scenario: &Scenario) -> Vec<(&'static str, Case)> {
         assert!(case.disk.end.borrow().is_none(), "{}", scenario.name);
         case
     };
-    // Lost at its end, taken up, and lost again.
+    // The run is lost at its end, resumed, and lost again.
     let mut late = lost_after(commits - 1);
     late.resume_with(Some(Kill::AfterCommits(1)), |_, _| {});
     vec![("middle", lost_after(commits / 2)), ("late", late)]
@@ -95,7 +96,8 @@ fn the_journals_of_this_format_are_what_is_written() {
     }
 }
 
-/// The members of a value and what they nest, without prompts and texts: editing a prompt needs no new journal.
+/// The members of a value and of the values in it, without prompts and texts: editing a prompt needs no new
+/// journal.
 fn shape(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::Object(members) => {
@@ -150,7 +152,7 @@ fn every_golden_journal_is_resumed_to_its_end() {
     }
 }
 
-/// What a rollback makes of a turn that newer code began: it ends, with all text that the journal holds.
+/// A rollback ends a turn that newer code began, with all the text that the journal holds.
 #[test]
 fn a_journal_that_needs_a_newer_reader_ends_the_turn_with_its_texts() {
     let scenario = ALL.iter().find(|scenario| scenario.name == "swarm").unwrap();
@@ -177,7 +179,7 @@ fn a_journal_that_needs_a_newer_reader_ends_the_turn_with_its_texts() {
         assert!(message.content.contains("a done"), "{}", message.content);
         assert!(case.model.requests.borrow().is_empty() && case.tools.ran.borrow().is_empty());
     }
-    // A call that had begun is not made again either, not even one that is idempotent.
+    // A call that had begun is not repeated either, even an idempotent one.
     let scenario = ALL.iter().find(|scenario| scenario.name == "parallel-tools").unwrap();
     let mut open = 0;
     for commits in 1..20 {
@@ -197,7 +199,7 @@ fn a_journal_that_needs_a_newer_reader_ends_the_turn_with_its_texts() {
         assert!(case.tools.ran.borrow().is_empty(), "after commit {commits}: {:?}", case.tools.ran.borrow());
     }
     assert!(open > 0, "no run was lost within a call");
-    // A newer format alone, which restricts nothing, goes on.
+    // A turn of a newer format that older readers may read goes on.
     let scenario = ALL.iter().find(|scenario| scenario.name == "swarm").unwrap();
     let mut entries = lost_late();
     let Fact::Started(spec) = &mut entries[0].fact else { panic!() };
@@ -207,7 +209,7 @@ fn a_journal_that_needs_a_newer_reader_ends_the_turn_with_its_texts() {
     assert_eq!(case.end().message.finish_reason, Some(FinishReason::Stop));
 }
 
-/// A deploy that edits the prompts, at each moment of each turn: the levels that have begun go on as they were opened.
+/// A deploy edits the prompts, at each moment of each turn: the levels that have begun keep their openings.
 #[test]
 fn an_edited_prompt_changes_nothing_of_a_level_that_has_begun() {
     for scenario in ALL {
@@ -232,7 +234,7 @@ fn an_edited_prompt_changes_nothing_of_a_level_that_has_begun() {
             let (ours, theirs) = (resumed.end().message, whole.end().message);
             assert_eq!(ours.finish_reason, theirs.finish_reason, "{}.{moment}", scenario.name);
             assert_eq!(ours.content, theirs.content, "{}.{moment}", scenario.name);
-            // A level is opened once, and each of its requests has the prompt that it was opened with.
+            // A level is opened once, and each of its requests has the prompt of its opening.
             for entry in resumed.disk.entries.borrow().iter() {
                 if let Fact::Opened(spec) = &entry.fact {
                     let is_old = opened.contains(&entry.at);
@@ -249,7 +251,8 @@ fn an_edited_prompt_changes_nothing_of_a_level_that_has_begun() {
     }
 }
 
-/// A deploy that lowers the bounds of schemas: a subtask that has begun keeps its schema, and a new one is refused.
+/// A deploy lowers the bounds of schemas: a subtask that has begun keeps its schema, and a new one is
+/// refused.
 #[test]
 fn a_schema_that_was_accepted_once_is_not_refused_by_lower_bounds() {
     let scenario = ALL.iter().find(|scenario| scenario.name == "structured-subtask").unwrap();
@@ -283,7 +286,7 @@ fn a_schema_that_was_accepted_once_is_not_refused_by_lower_bounds() {
     }
 }
 
-/// Toolsets are journaled once, and referred to.
+/// A toolset is journaled once; levels refer to it by its number.
 #[test]
 fn each_toolset_stands_in_the_journal_once() {
     for scenario in ALL {

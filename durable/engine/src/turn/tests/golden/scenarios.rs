@@ -1,4 +1,4 @@
-//! Turns whose journals lie beside this file: one for each way in which a turn can be in the middle of something.
+//! Turns whose journals lie beside this file: each is lost in the middle of another kind of work.
 
 use std::rc::Rc;
 
@@ -28,7 +28,7 @@ pub struct Scenario {
     pub parks: bool,
 }
 
-/// A turn that nobody acts on.
+/// A turn that the test only runs.
 const fn plain(name: &'static str, case: fn() -> Case) -> Scenario {
     Scenario { name, case, during: |_, _| {}, parks: false }
 }
@@ -90,7 +90,7 @@ pub const ALL: &[Scenario] = &[
     },
 ];
 
-/// What is said to a turn that waits: whatever it waits for is allowed, or has its result.
+/// Answers each wait of a parked turn: allows the call, or gives its result.
 pub fn answer(turn: &Turn) {
     let ids = WireIds::new("turn");
     for key in ["0.0", "0.1", "0.0-0.0"] {
