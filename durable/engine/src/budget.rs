@@ -1,8 +1,8 @@
-//! TurnBudget: what a turn's whole tree has used of what it may.
+//! TurnBudget: counts the calls, tokens and money that a turn's whole tree has used of its limits.
 //!
-//! Rebuilt by counting journal entries, so a kill returns nothing. A call is reserved before it is made: the caller
-//! asks with [`TurnBudget::exceeded_by`] and commits the entry that [`TurnBudget::count`] counts, without an await
-//! between the two. The wall clock is the turn's, not this module's.
+//! A replay rebuilds the budget by counting journal entries, so a killed run gets nothing back. The caller
+//! reserves each call before it makes it: it asks with [`TurnBudget::exceeded_by`] and commits the entry that
+//! [`TurnBudget::count`] counts, without an await between the two. The turn itself measures the wall clock.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,15 @@ use serde::{Deserialize, Serialize};
 use wire::model::Usage;
 use wire::protocol::BudgetReason;
 
-/// So many tokens and millionths of a US dollar.
+/// An amount of tokens, and of money in millionths of a US dollar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amount {
     pub tokens: u64,
     pub microusd: u64,
 }
 
-/// What is counted. For these the overshoot is zero over the whole tree.
+/// The kinds of call that the budget counts. Their limits are exact: the whole tree never exceeds them by one
+/// call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
     Subtask,
@@ -26,16 +27,16 @@ pub enum Counted {
     ToolCall,
 }
 
-/// A limit that would have been crossed.
+/// A limit that the next reservation would cross.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exceeded {
     pub reason: BudgetReason,
     pub limit: u64,
-    /// What was attempted.
+    /// The count or amount that the reservation would have reached.
     pub observed: u64,
 }
 
-/// What model calls use: tokens, and what these cost.
+/// The tokens that model calls use, and their cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spending {
     pub tokens: Usage,
@@ -50,7 +51,7 @@ pub struct TurnBudget {
     subtasks: u32,
     llm_calls: u32,
     tool_calls: u32,
-    /// What calls that are settled used, and what those that are not may still use.
+    /// The spending of settled model calls, and the reservations of open ones by their place in the tree.
     spent: Spending,
     held: BTreeMap<String, Spending>,
     result_bytes: u64,
@@ -63,7 +64,7 @@ impl TurnBudget {
         TurnBudget { limits, subtasks: 0, llm_calls: 0, tool_calls: 0, spent, held, result_bytes: 0 }
     }
 
-    /// How many there were so far.
+    /// The number of calls of this kind so far.
     pub fn used(&self, what: Counted) -> u32 {
         match what {
             Counted::Subtask => self.subtasks,
@@ -72,7 +73,7 @@ impl TurnBudget {
         }
     }
 
-    /// What reserving `more` of these would exceed, if anything.
+    /// The limit that reserving `more` calls would exceed, if any.
     pub fn exceeded_by(&self, what: Counted, more: u32) -> Option<Exceeded> {
         let (limit, reason) = match what {
             Counted::Subtask => (self.limits.subtasks, BudgetReason::Subtasks),
@@ -83,7 +84,7 @@ impl TurnBudget {
         (observed > limit).then_some(Exceeded { reason, limit: limit.into(), observed: observed.into() })
     }
 
-    /// Counts a reservation that was journaled.
+    /// Counts a journaled reservation.
     pub fn count(&mut self, what: Counted) {
         let counter = match what {
             Counted::Subtask => &mut self.subtasks,
@@ -93,13 +94,13 @@ impl TurnBudget {
         *counter = counter.saturating_add(1);
     }
 
-    /// What a model call would exceed that may use so much. Tokens and money are limited by estimates before a call
-    /// and by what was used after it.
+    /// The limit that a model call with this reservation would exceed, if any. Tokens and money are checked
+    /// against an estimate before the call and against the real usage after it.
     pub fn exceeded_by_tokens(&self, more: Spending) -> Option<Exceeded> {
         let all = self.all().and(more);
         let tokens = all.tokens.input_tokens.saturating_add(all.tokens.output_tokens);
         let cost = all.whole_microusd();
-        // One request beyond the history's limit could not be pruned to fit.
+        // Pruning could not bring a request under the history's limit if it is still above it here.
         let request = (BudgetReason::Tokens, Some(self.limits.history_tokens), more.tokens.input_tokens);
         [
             request,
@@ -110,31 +111,34 @@ impl TurnBudget {
         .find_map(|(reason, limit, observed)| over(reason, limit, observed))
     }
 
-    /// What one more tool result of so many bytes would exceed.
+    /// The limit that one more tool result of this size would exceed, if any.
     pub fn exceeded_by_result(&self, bytes: usize) -> Option<Exceeded> {
         let observed = self.result_bytes.saturating_add(bytes as u64);
         over(BudgetReason::Bytes, self.limits.turn_result_bytes, observed)
     }
 
-    /// Holds what a model call may use. One that was begun before and never settled is taken to have used it all.
+    /// Holds the reservation of a model call. An earlier reservation at the same place that was never settled
+    /// counts as fully spent.
     pub fn hold(&mut self, at: &str, spending: Spending) {
         if let Some(lost) = self.held.insert(at.to_owned(), spending) {
             self.spent = self.spent.and(lost);
         }
     }
 
-    /// Settles a model call: what it used, or all that it might have where the provider does not tell.
+    /// Settles a model call at its real usage, or at the whole reservation where the provider reports no
+    /// usage.
     pub fn settle(&mut self, at: &str, used: Option<Spending>) {
         let held = self.held.remove(at).unwrap_or_default();
         self.spent = self.spent.and(used.unwrap_or(held));
     }
 
-    /// The amount that is held for a model call.
+    /// The reservation of an open model call.
     pub fn held(&self, at: &str) -> Option<Spending> {
         self.held.get(at).copied()
     }
 
-    /// A request of a model call is lost, which may have used all that is held. The next one may use as much again.
+    /// Counts the reservation as spent by a lost request, and holds the same amount again for the next
+    /// request of the model call.
     pub fn forfeit(&mut self, at: &str) {
         self.spent = self.spent.and(self.held(at).unwrap_or_default());
     }
@@ -143,19 +147,20 @@ impl TurnBudget {
         self.held.values().fold(self.spent, |total, held| total.and(*held))
     }
 
-    /// What all calls used or may have used: what the turn is charged against quotas.
+    /// The spending of settled calls and the reservations of open ones: the service charges this sum against
+    /// quotas.
     pub fn charged(&self) -> Amount {
         let all = self.all();
         let tokens = all.tokens.input_tokens.saturating_add(all.tokens.output_tokens);
         Amount { tokens, microusd: all.whole_microusd() }
     }
 
-    /// Counts a tool's result.
+    /// Counts the bytes of a tool's result.
     pub fn count_result(&mut self, bytes: usize) {
         self.result_bytes = self.result_bytes.saturating_add(bytes as u64);
     }
 
-    /// What is exceeded once the turn has been running for so long.
+    /// The exceeded limit, if the turn has been running for its whole time.
     pub fn wall_clock(&self, elapsed_ms: u64) -> Option<Exceeded> {
         let limit = self.limits.wall_clock_ms;
         (elapsed_ms >= limit).then_some(Exceeded {
@@ -170,9 +175,10 @@ fn over(reason: BudgetReason, limit: Option<u64>, observed: u64) -> Option<Excee
     limit.filter(|limit| observed > *limit).map(|limit| Exceeded { reason, limit, observed })
 }
 
-// Providers are foreign: what they count may be anything.
+// A provider may report any number, so the sums saturate.
 impl Spending {
-    /// So many tokens at this price; at none where it is not known, so that a limit of money cannot hold then.
+    /// The spending of these tokens at this price. An unknown price counts as zero, so a limit of money has
+    /// no effect then.
     pub fn of(tokens: Usage, price: Option<Price>) -> Self {
         Spending { tokens, microusd: price.map_or(0.0, |price| price.cost_usd(tokens) * 1e6) }
     }
@@ -190,7 +196,7 @@ impl Spending {
         }
     }
 
-    /// Rounded up, but for what adding has made of it.
+    /// Rounds up, after dropping the error of floating-point addition.
     fn whole_microusd(self) -> u64 {
         (self.microusd - 1e-3).ceil() as u64
     }
@@ -268,7 +274,7 @@ mod tests {
         let refused = budget.exceeded_by_tokens(priced(7, 2));
         let beyond = Some(Exceeded { reason: BudgetReason::Cost, limit: 10, observed: 11 });
         assert_eq!(refused, beyond);
-        // Each call at its own price: what was held at the dearest is settled at what it was.
+        // The budget holds a call at the dearest price of its chain and settles it at its own.
         budget.hold("0", priced(6, 2));
         assert_eq!(budget.exceeded_by_tokens(priced(1, 0)), beyond);
         budget.settle("0", Some(Spending { microusd: 0.1, ..priced(6, 2) }));

@@ -1,7 +1,7 @@
-//! Espalier's engine: one loop, a model with tools, that answers, calls tools, or divides the work into subtasks.
+//! Espalier's engine: one loop in which a model answers, calls tools, or divides the work into subtasks.
 //!
-//! Pure: it knows no platform, no provider and no feature. It reaches the outside through the four [`ports`] alone, and is
-//! tested natively with a scripted model and an injected clock.
+//! The engine is pure: it names no platform, no provider and no feature. It reaches the outside through the
+//! four [`ports`] alone. Native tests run it with a scripted model and an injected clock.
 
 pub mod budget;
 pub mod calls;

@@ -1,35 +1,35 @@
-//! AgentMemory: keys and texts that the levels of one turn share, and who sees what when.
+//! AgentMemory: the keys and texts that the levels of one turn share, and when each call sees a write.
 //!
-//! A round's calls all start from what its level saw when the round began and write to overlays of their own. The
-//! overlays are merged when the round settles, in the model's order. So neither what a call sees nor which of two
-//! writes wins depends on who was faster, live or in replay.
+//! All calls of a round read the memory as their level saw it when the round began. Each call writes to an
+//! overlay of its own. The level merges the overlays when the round settles, in the model's order. So a live
+//! run and a replay agree on each read and on the winner of two writes, whichever call was faster.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// What one call wrote.
+/// The memory writes of one call.
 pub type Overlay = BTreeMap<String, String>;
 
 /// The longest key in bytes: a name, not a text.
 pub const MAX_KEY_BYTES: usize = 200;
-/// The longest value in bytes: that of a tool result, which is what is mostly kept here.
+/// The longest value in bytes. It equals the limit of a tool result, since most values are tool results.
 pub const MAX_VALUE_BYTES: usize = 50_000;
-/// What a turn may write in all, as [`stored_bytes`] counts: what a subtask wrote is journaled with its result, and a
-/// row of SQLite in an object holds 2 MB.
+/// The most bytes that a turn may write in all, as [`stored_bytes`] counts. The engine journals a subtask's
+/// writes in one row with its result, and a row of SQLite in an object holds 2 MB.
 pub const MAX_TURN_BYTES: usize = 1_000_000;
 
-/// The key under which a subtask's result stands, by the id of its call (N-058).
+/// The key of a subtask's result, by the id of its call (N-058).
 pub fn task_key(tool_call_id: &str) -> String {
     format!("task:{tool_call_id}")
 }
 
-/// What an overlay takes in the journal: its bytes as JSON.
+/// The size of an overlay in the journal: its bytes as JSON.
 pub fn stored_bytes(overlay: &Overlay) -> usize {
-    // Texts always serialize; if they did not, nothing of them could be journaled either.
+    // Texts always serialize. If one did not, the journal could not hold it either.
     if overlay.is_empty() { 0 } else { serde_json::to_vec(overlay).map_or(usize::MAX, |json| json.len()) }
 }
 
-/// What one level sees: what was there when it began, then what its own rounds brought.
+/// The memory as one level sees it: the values at its start, then the writes of its own rounds.
 #[derive(Clone, Debug, Default)]
 pub struct AgentMemory {
     seen: Rc<BTreeMap<String, String>>,
@@ -37,7 +37,8 @@ pub struct AgentMemory {
 }
 
 impl AgentMemory {
-    /// What a call of this level's current round sees. A child level starts from it, with nothing written yet.
+    /// A copy for one call of the current round. A child level starts from this copy and has no writes of its
+    /// own.
     pub fn fork(&self) -> AgentMemory {
         AgentMemory { seen: Rc::clone(&self.seen), written: Overlay::new() }
     }
@@ -52,7 +53,7 @@ impl AgentMemory {
         self.seen.iter().map(|(key, value)| (key.as_str(), value.len()))
     }
 
-    /// Takes over what the calls of a settled round wrote, in the model's order.
+    /// Merges the overlays of a settled round's calls, in the model's order.
     pub fn merge<'a>(&mut self, overlays: impl IntoIterator<Item = &'a Overlay>) {
         for (key, value) in overlays.into_iter().flatten() {
             Rc::make_mut(&mut self.seen).insert(key.clone(), value.clone());
@@ -60,13 +61,13 @@ impl AgentMemory {
         }
     }
 
-    /// What this level wrote: the overlay of the call that it is.
+    /// Consumes the level and returns its writes: the overlay of the call that opened it.
     pub fn into_written(self) -> Overlay {
         self.written
     }
 }
 
-/// Checks a write before it is taken. The text goes to the model.
+/// Checks a write before the overlay accepts it. The model reads the error.
 pub fn check_write(key: &str, value: &str) -> Result<(), String> {
     if key.is_empty() || key.len() > MAX_KEY_BYTES {
         return Err(format!("the key must have 1 to {MAX_KEY_BYTES} bytes"));

@@ -1,4 +1,4 @@
-//! Which tools a turn's root is offered.
+//! Selects the tools that a turn offers to its root.
 
 use crate::calls::{agent_create_plan, agent_update_plan, declarations};
 use crate::ports::Tools;
@@ -6,11 +6,11 @@ use crate::profiles::ContextProfile;
 use crate::toolbelt::{Rule, ToolPolicy, ToolSpec, client};
 use wire::protocol::ClientTool;
 
-/// The part of a chat context that decides about tools.
+/// The part of a chat context that selects tools.
 #[derive(Clone, Copy, Debug)]
 pub struct InContext {
     pub profile: ContextProfile,
-    /// Whether a plan waits for the user's word.
+    /// Whether a plan waits for the user's decision.
     pub has_draft: bool,
 }
 
@@ -24,8 +24,8 @@ impl InContext {
     }
 }
 
-/// The root's toolbelt in a stable order: the engine's own calls, the registered tools and those of the client, as far as
-/// the context has them and the policy allows them.
+/// The root's toolbelt in a stable order: the engine's own calls, the registered tools and those of the
+/// client. The context must have each of them and the policy must allow it.
 pub fn offered(
     tools: &dyn Tools,
     clients: &[ClientTool],
@@ -43,7 +43,7 @@ pub fn offered(
     ruled.map(|(rule, spec)| ask(spec, rule, policy)).collect()
 }
 
-/// Some tools ask whatever the rules say, until a person has allowed them for good.
+/// Some tools ask under every rule, until a person has approved them for the whole thread.
 fn ask(spec: ToolSpec, rule: Rule, policy: &ToolPolicy) -> ToolSpec {
     let asks = spec.ask && !policy.approved.contains(&spec.name);
     ToolSpec { ask: asks || rule == Rule::Ask, ..spec }

@@ -1,4 +1,5 @@
-//! What a turn needs from outside. Object-safe, single-threaded, boxed futures: natively the tests implement them.
+//! The ports through which a turn reaches the outside. They are object-safe and single-threaded, with boxed
+//! futures; natively the tests implement them.
 
 use std::rc::Rc;
 
@@ -24,10 +25,10 @@ pub struct Ports {
 
 /// Calls models.
 pub trait Model {
-    /// Starts a call: asks the models of a chain until one answers. Ends after [`ModelEvent::Finished`] or an error,
-    /// which is that of the model that was asked last; a stream that ends otherwise was cut. `until_ms` is when the
-    /// turn's time is up, on the [`Clock`]: what cannot begin before is not waited for. Dropping the stream aborts the
-    /// request upstream.
+    /// Starts a call: asks the models of a chain until one answers. The stream ends after
+    /// [`ModelEvent::Finished`] or after the error of the model that was asked last; a stream that ends
+    /// otherwise was cut. `until_ms` is the turn's deadline on the [`Clock`]: the port starts no request that
+    /// would have to wait beyond it. Dropping the stream aborts the request upstream.
     fn call(
         &self,
         request: &ModelRequest,
@@ -36,24 +37,24 @@ pub trait Model {
     ) -> LocalBoxStream<'static, Result<Heard, ModelError>>;
 }
 
-/// What is heard of a model call.
+/// One report of a model call's progress.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Heard {
-    /// The model at this place of the chain is about to be asked; after an error that a request before came to. The
-    /// request is made when the stream is polled again, so whoever drops it here has refused the attempt. Without it,
-    /// the first one is asked.
+    /// The port is about to ask the model at this place of the chain; `after` is the error of the request
+    /// before. The port makes the request when the caller polls the stream again, so a caller that drops the
+    /// stream here refuses the attempt. A stream without this report asks the first model.
     Asking { place: usize, after: Option<ModelError> },
-    /// The first byte of its answer: nobody else is asked from here on.
+    /// The first byte of the answer arrived: from here on the port stays with this model.
     Answering,
-    /// What one read of the answer brought, so that nothing is paid per token that can be paid per read.
+    /// All events of one read of the answer, so that costs arise per read rather than per token.
     Events(Vec<ModelEvent>),
 }
 
-/// The tools that can run, by name. Those that the loop intercepts are not among them.
+/// The tools that can run, by name. The loop intercepts the engine's own calls before they reach this port.
 pub trait Tools {
-    /// All of them, in the order in which they are offered.
+    /// All tools, in the order of the offer.
     fn all(&self) -> &[Rc<dyn Tool>];
-    /// The tool that carries out the calls of a declaration which a turn froze.
+    /// The tool that carries out the calls of a frozen declaration.
     fn find(&self, spec: &ToolSpec) -> Option<Rc<dyn Tool>> {
         self.all().iter().find(|tool| tool.spec().name == spec.name).map(Rc::clone)
     }
@@ -61,13 +62,13 @@ pub trait Tools {
 
 /// An atomic operation. It sees a narrow context, never the session, and has no access to the model.
 pub trait Tool {
-    /// What the tool declares about itself.
+    /// The tool's declaration.
     fn spec(&self) -> &ToolSpec;
     /// Whether a chat context offers the tool only if its definition names it.
     fn is_opt_in(&self) -> bool {
         false
     }
-    /// Validates the arguments and runs. An error goes to the model, in words that it can act on.
+    /// Validates the arguments and runs. The model reads an error, so its text says how to correct the call.
     fn run(
         &self,
         arguments: &str,
@@ -75,15 +76,15 @@ pub trait Tool {
     ) -> LocalBoxFuture<'static, Result<String, ToolError>>;
 }
 
-/// What a tool may use.
+/// The context of one call: all that a tool may use.
 #[derive(Clone)]
 pub struct ToolContext {
     pub clock: Rc<dyn Clock>,
-    /// The `tool_call_id`: the same when an interrupted call of an idempotent tool runs again.
+    /// The `tool_call_id`. An interrupted call of an idempotent tool keeps it when it runs again.
     pub operation_id: Rc<str>,
-    /// Where tools of the class `workspace_write` work; none where the session has no workspace.
+    /// The root directory for tools of the class `workspace_write`; none where the session has no workspace.
     pub workspace_root: Option<Rc<str>>,
-    /// What the level knows of files, and what the call learns of them.
+    /// The file versions that the level has seen, and those that this call sees.
     pub seen: Rc<Seen>,
 }
 
@@ -91,25 +92,25 @@ pub struct ToolContext {
 pub trait Clock {
     /// Milliseconds since 1970. On Workers it stands still between I/O.
     fn now_ms(&self) -> u64;
-    /// Completes when that much time has passed; dropping it clears the timer.
+    /// Completes after this time; dropping the future clears the timer.
     fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()>;
 }
 
 /// The turn's one way to write.
 pub trait Log {
-    /// Writes a commit as one transaction, numbers its events and announces them. Synchronous, so commits without an
-    /// await between them are durable together. Fails when the turn is no longer this run's to write.
+    /// Writes a commit as one transaction, numbers its events and announces them. Synchronous, so commits
+    /// without an await between them are durable together. Fails once this run no longer owns the turn.
     fn commit(&self, commit: Commit) -> Result<(), LogError>;
-    /// Announces a chunk at once, without writing it: its text is written with its model call's outcome, or before
-    /// that where there is much of it.
+    /// Announces a chunk at once, before it is durable: the engine commits its text with the model call's
+    /// outcome, or earlier for a long text.
     fn announce(&self, chunk: Event) -> Seq;
 }
 
-/// Why nothing was written.
+/// The reason why a commit failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogError {
-    /// A newer run of this turn, or a deletion, owns the log: stop without a word.
+    /// A newer run of this turn, or a deletion, owns the log: this run must stop silently.
     Fenced,
-    /// The storage refused; the text is for the operator.
+    /// The storage refused the commit; the operator reads the text.
     Storage(String),
 }

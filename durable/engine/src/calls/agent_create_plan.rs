@@ -1,4 +1,5 @@
-//! `agent_create_plan`: the declaration, and what a call asks for. The loop makes, reviews and runs the plan.
+//! `agent_create_plan`: the declaration and the arguments of a call. The loop makes, reviews and runs the
+//! plan.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -16,12 +17,12 @@ pub const NAME: &str = "agent_create_plan";
 pub(super) const CALL: OwnCall =
     OwnCall { makes_plans: true, stands_for_inner: true, ..OwnCall::composite(NAME, 2) };
 
-/// The longest objective and the longest of the texts beside it, in characters, and how many of those there may be.
+/// The longest objective and the longest note beside it, in characters, and the most notes in a list.
 const MAX_OBJECTIVE: usize = 4_000;
 const MAX_NOTE: usize = 500;
 const MAX_NOTES: usize = 20;
 
-/// What a plan is wanted for.
+/// The objective of a plan, and how to run it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Intent {
     pub objective: String,
@@ -30,7 +31,8 @@ pub struct Intent {
     pub priority_entities: Vec<String>,
 }
 
-/// As the model writes them: an odd mode is the default one, members that nobody knows are left out.
+/// The arguments as the model writes them. An unknown mode means the default, and unknown members are
+/// ignored.
 #[derive(Deserialize)]
 struct Arguments {
     objective: String,
@@ -44,12 +46,12 @@ struct Arguments {
     priority_entities: Vec<String>,
 }
 
-/// As much of a text as an objective may have.
+/// Cuts a text to the length of an objective.
 pub fn objective(text: &str) -> String {
     text.chars().take(MAX_OBJECTIVE).collect()
 }
 
-/// Reads and checks the arguments; the error goes to the model.
+/// Reads and checks the arguments; the model reads the error.
 pub fn intent(json: &str) -> Result<Intent, ToolError> {
     let Arguments { objective, execution_mode, auto_execute, requested_outputs, priority_entities } =
         arguments::read(&spec(), json)?;
@@ -64,7 +66,7 @@ pub fn intent(json: &str) -> Result<Intent, ToolError> {
             return refused(name, format!("at most {MAX_NOTES} texts of {MAX_NOTE} characters"));
         }
     }
-    // The legacy alias counts only where nothing else is said.
+    // The legacy alias counts only where the call names no mode.
     let mode = match (&execution_mode, auto_execute) {
         (None, Some(false)) => ExecutionMode::DraftOnly,
         (Some(named), _) => serde_json::from_value(named.clone()).unwrap_or_default(),
@@ -100,7 +102,8 @@ pub fn spec() -> ToolSpec {
             "examples": [{"objective": "Compare pears and apples by price and season, and write up which to buy."}],
         }),
     );
-    // The turn's deadline bounds it, one plan at a time, and its own calls are journaled one by one.
+    // The turn's deadline bounds a plan, and the engine journals the calls within it one by one. Plans run
+    // one at a time.
     spec.timeout_ms = None;
     spec.parallel_safe = false;
     spec

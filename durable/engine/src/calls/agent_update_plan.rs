@@ -1,4 +1,4 @@
-//! `agent_update_plan`: what the user's word does to the plan that waits for it.
+//! `agent_update_plan`: runs, changes or drops the plan that waits for the user's decision.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -18,7 +18,7 @@ pub(super) const CALL: OwnCall =
 /// The longest description of a change, in characters.
 const MAX_CHANGES: usize = 4_000;
 
-/// What is to become of the plan.
+/// The user's decision on the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -27,17 +27,17 @@ pub enum Action {
     Drop,
 }
 
-/// What a call says.
+/// The arguments of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Arguments {
     pub plan_id: String,
     pub action: Action,
-    /// What to change, in words.
+    /// The changes that the user wants, in words.
     #[serde(default)]
     pub changes: String,
 }
 
-/// Reads and checks the arguments; the error goes to the model.
+/// Reads and checks the arguments; the model reads the error.
 pub fn arguments(json: &str) -> Result<Arguments, ToolError> {
     let arguments: Arguments = arguments::read(&spec(), json)?;
     let blank = arguments.changes.trim().is_empty();

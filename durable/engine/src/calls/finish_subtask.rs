@@ -1,5 +1,5 @@
-//! `finish_subtask`: how a subtask with an `output_schema` ends. Its declaration is made from that schema; the loop
-//! validates what the model gives it.
+//! `finish_subtask`: the call that ends a subtask with an `output_schema`. Its declaration takes its input
+//! schema from there, and the loop validates the model's arguments against it.
 
 use std::rc::Rc;
 

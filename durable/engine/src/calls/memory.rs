@@ -1,5 +1,5 @@
-//! `memory_list`, `memory_read`, `memory_write`: the turn's shared memory. The loop runs them, since only it knows
-//! what a call may see.
+//! `memory_list`, `memory_read`, `memory_write`: the turn's shared memory. The loop runs them, since it alone
+//! holds the memory that a call may see.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -15,7 +15,7 @@ pub const LIST: &str = "memory_list";
 pub const READ: &str = "memory_read";
 pub const WRITE: &str = "memory_write";
 
-/// What a call does with the memory.
+/// The operation of a call on the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     List,
@@ -29,7 +29,7 @@ pub(super) const READ_CALL: OwnCall = OwnCall::plain(READ, Carrier::Memory(Opera
 pub(super) const WRITE_CALL: OwnCall = OwnCall::plain(WRITE, Carrier::Memory(Operation::Write));
 
 impl Operation {
-    /// Answers from the memory that the call sees. What it writes goes to its overlay.
+    /// Answers from the memory that the call sees, and writes to the call's overlay.
     pub fn run(self, json: &str, seen: &AgentMemory, overlay: &mut Overlay) -> Result<String, ToolError> {
         match self {
             Operation::List => list(json, seen),
@@ -92,20 +92,20 @@ pub(super) fn write_spec() -> ToolSpec {
     )
 }
 
-/// What a list call reads.
+/// Answers a list call.
 pub fn list(json: &str, memory: &AgentMemory) -> Result<String, ToolError> {
     let ListArguments {} = arguments::read(&list_spec(), json)?;
     let lines: Vec<String> = memory.list().map(|(key, bytes)| format!("{key} ({bytes} bytes)")).collect();
     Ok(if lines.is_empty() { "the memory is empty".to_owned() } else { lines.join("\n") })
 }
 
-/// What a read call reads.
+/// Answers a read call.
 pub fn read(json: &str, memory: &AgentMemory) -> Result<String, ToolError> {
     let ReadArguments { key } = arguments::read(&read_spec(), json)?;
     memory.read(&key).map(str::to_owned).ok_or_else(|| ToolError(format!("nothing is stored under {key:?}")))
 }
 
-/// What a write call adds to its overlay.
+/// Adds a write call's value to its overlay.
 pub fn write(json: &str, overlay: &mut Overlay) -> Result<String, ToolError> {
     let WriteArguments { key, value } = arguments::read(&write_spec(), json)?;
     check_write(&key, &value).map_err(ToolError)?;

@@ -1,5 +1,5 @@
-//! The calls that the engine carries out itself: subtasks, the end of a subtask, memory, plans. They never reach the
-//! `Tools` port. Each file declares a call and its facts ([`OwnCall`]); this file is their list.
+//! The calls that the engine carries out itself: subtasks, the end of a subtask, memory, plans. They never
+//! reach the `Tools` port. Each file declares a call and its facts ([`OwnCall`]); this file lists them.
 
 pub mod agent_create_plan;
 pub mod agent_update_plan;
@@ -11,27 +11,28 @@ pub mod run_subtask;
 
 use crate::toolbelt::ToolSpec;
 
-/// The facts of a call that the engine carries out itself. A journal names the call; the facts are the code's.
+/// The facts of a call that the engine carries out itself. A journal holds only the call's name; the facts
+/// come from this code.
 #[derive(Debug, PartialEq, Eq)]
 pub struct OwnCall {
     pub name: &'static str,
     pub carrier: Carrier,
-    /// How many levels, one below the other, the call opens. It is refused where the limit of the depth has no room for
-    /// them.
+    /// The number of levels that the call opens, one below the other. The engine refuses a call whose levels
+    /// would exceed the depth limit.
     pub levels: u32,
-    /// It counts towards the limit of subtasks.
+    /// The call counts towards the limit of subtasks.
     pub counts_as_subtask: bool,
-    /// It makes plans or acts on them, which only the root may.
+    /// The call makes plans or acts on them. Only the root may make such calls.
     pub makes_plans: bool,
-    /// Its arguments have a title, which is its label for people.
+    /// The call's arguments have a title, which people see as its label.
     pub has_title: bool,
-    /// Its result stands for those of all calls within it.
+    /// The call's result represents the results of all calls within it.
     pub stands_for_inner: bool,
-    /// What its result changes in the turn's record beside the tree.
+    /// The part of the turn's record, beside the tree, that the call's result changes.
     pub settles: Option<Settles>,
 }
 
-/// Who carries a call out.
+/// The part of the engine that carries a call out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
     /// The level that made the call ends with it.
@@ -41,12 +42,12 @@ pub enum Carrier {
     Composite,
 }
 
-/// What the result of a call changes in the turn's record.
+/// The part of the turn's record that a call's result changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settles {
     /// A step of a plan.
     Step,
-    /// The way of the request.
+    /// The route of the request.
     Route,
 }
 
@@ -65,13 +66,13 @@ impl OwnCall {
         }
     }
 
-    /// A call that opens so many levels, one below the other.
+    /// A call that opens this number of levels, one below the other.
     const fn composite(name: &'static str, levels: u32) -> Self {
         OwnCall { levels, ..OwnCall::plain(name, Carrier::Composite) }
     }
 }
 
-/// All of them.
+/// All of the engine's own calls.
 const OWN: [&OwnCall; 9] = [
     &run_subtask::CALL,
     &finish_subtask::CALL,
@@ -89,7 +90,7 @@ pub fn own(name: &str) -> Option<&'static OwnCall> {
     OWN.into_iter().find(|call| call.name == name)
 }
 
-/// How many levels a call of this name opens.
+/// The number of levels that a call of this name opens.
 pub fn levels(name: &str) -> u32 {
     own(name).map_or(0, |call| call.levels)
 }
@@ -105,7 +106,7 @@ pub fn title(name: &str, arguments: &str) -> Option<String> {
     is_titled.then(|| run_subtask::title(arguments).unwrap_or_else(|| name.to_owned()))
 }
 
-/// The declarations of the calls that a root may be offered.
+/// The declarations of the calls that a root may have.
 pub fn declarations() -> Vec<ToolSpec> {
     vec![
         run_subtask::spec(),

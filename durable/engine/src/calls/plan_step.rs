@@ -1,4 +1,4 @@
-//! `plan_step`: one step of a plan, which is a subtask that the service calls and no model. Never offered.
+//! `plan_step`: one step of a plan. It runs as a subtask that the service calls; no model is offered it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -20,7 +20,7 @@ pub(super) const CALL: OwnCall = OwnCall {
     ..OwnCall::composite(NAME, 1)
 };
 
-/// What the service calls a step with.
+/// The arguments with which the service calls a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Arguments {
     pub title: String,
@@ -28,11 +28,11 @@ pub struct Arguments {
     pub step_id: String,
     /// Its place in the plan.
     pub index: usize,
-    /// Its instructions, with what the steps before it came to.
+    /// Its instructions, with the results of the steps that it builds on.
     pub instructions: String,
 }
 
-/// What a call says; none where no step was called.
+/// Reads the arguments of a call; none if they are not those of a step.
 pub fn arguments(json: &str) -> Option<Arguments> {
     serde_json::from_str(json).ok()
 }
@@ -50,7 +50,7 @@ pub fn call(plan_id: &str, index: usize, step: &PlanStep, instructions: String) 
     ToolCall { call_id: format!("step_{index}"), name: NAME.to_owned(), arguments }
 }
 
-/// The declaration, for the level that a plan is.
+/// The declaration, for the level that runs a plan.
 pub fn spec() -> ToolSpec {
     let mut spec = declare(NAME, PermissionClass::Subagent, "Carries out one step of a plan.", json!({}));
     spec.timeout_ms = None;

@@ -1,4 +1,5 @@
-//! `route_request`: which way a request goes that asks to be routed. The service calls it, once, before anything else.
+//! `route_request`: chooses the models and the amount of work for a request that asks for routing. The
+//! service calls it once, before anything else.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ pub const NAME: &str = "route_request";
 /// Its facts.
 pub(super) const CALL: OwnCall = OwnCall { settles: Some(Settles::Route), ..OwnCall::composite(NAME, 1) };
 
-/// Whose models suit a request.
+/// The role whose models suit a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RouteRole {
@@ -22,7 +23,7 @@ pub enum RouteRole {
     Subagent,
 }
 
-/// How much work it is.
+/// The amount of work in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Complexity {
@@ -30,7 +31,7 @@ pub enum Complexity {
     Complex,
 }
 
-/// What the router decides, in one call.
+/// The router's decision, made in one call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RouteDecision {
     pub role: RouteRole,
@@ -39,7 +40,7 @@ pub struct RouteDecision {
 }
 
 impl RouteDecision {
-    /// What holds where the router failed (S-009).
+    /// The decision when the router fails (S-009).
     pub fn fallback(why: &str) -> Self {
         let reason = format!("the router gave no decision: {why}");
         RouteDecision { role: RouteRole::Primary, complexity: Complexity::Simple, reason }

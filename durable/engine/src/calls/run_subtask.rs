@@ -1,4 +1,5 @@
-//! `run_subtask`: the declaration. There is nothing to run here: the loop enters itself one level deeper.
+//! `run_subtask`: the declaration and the arguments of a call. The loop carries it out by entering itself one
+//! level deeper.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -20,35 +21,35 @@ pub(super) const CALL: OwnCall = OwnCall {
     ..OwnCall::composite(NAME, 1)
 };
 
-/// What the model gives a subtask.
+/// The arguments of a subtask, as the model writes them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Arguments {
     /// A short label for people.
     pub title: String,
-    /// All that the subtask gets to know, beside the shared memory.
+    /// All the information that the subtask gets, beside the shared memory.
     pub instructions: String,
-    /// A subset of the caller's tools; all of them where it is absent.
+    /// A subset of the caller's tools; absent means all of them.
     #[serde(default)]
     pub tools: Option<Vec<String>>,
-    /// What the result must look like. Without it the result is the text of the last reply.
+    /// The schema of the result. Without one the result is the text of the last reply.
     #[serde(default)]
     pub output_schema: Option<RawValueEq>,
 }
 
-/// The part that is kept as the model wrote it.
+/// The schema exactly as the model wrote it.
 #[derive(Deserialize)]
 struct AsWritten {
     output_schema: Option<RawValueEq>,
 }
 
-/// Reads and checks the arguments; the error goes to the model.
+/// Reads and checks the arguments; the model reads the error.
 pub fn arguments(json: &str) -> Result<Arguments, ToolError> {
     let mut arguments: Arguments = arguments::read(&spec(), json)?;
     let is_object = |schema: &RawValueEq| schema.0.get().starts_with('{');
     if arguments.output_schema.as_ref().is_some_and(|schema| !is_object(schema)) {
         return Err(refused(&spec(), "output_schema", "it must be an object: a JSON Schema"));
     }
-    // The order of a schema's members is the order in which models write the result.
+    // Models write a result in the order of the schema's members, so the schema keeps that order.
     if let Ok(AsWritten { output_schema: Some(schema) }) = serde_json::from_str(json)
         && is_object(&schema)
     {
@@ -88,12 +89,12 @@ pub(super) fn spec() -> ToolSpec {
             "examples": [{"title": "Prices", "instructions": "Find out what a pear costs, and answer in one line."}],
         }),
     );
-    // The turn's deadline bounds a subtask, and its own calls are journaled one by one.
+    // The turn's deadline bounds a subtask, and the engine journals the calls within it one by one.
     spec.timeout_ms = None;
     spec
 }
 
-/// The label of a call, whatever else is wrong with its arguments.
+/// The label of a call, read even if its other arguments are wrong.
 pub fn title(json: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Titled {

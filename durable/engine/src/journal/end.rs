@@ -6,16 +6,16 @@ use crate::budget::Amount;
 use wire::model::Message;
 use wire::protocol::{Plan, StoredMessage};
 
-/// The turn's last words: what the thread keeps of it.
+/// The end of a turn: the message, history and telemetry that the thread keeps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnEnd {
     pub message: StoredMessage,
-    /// What the turn adds to the model's view of the conversation: from the user's message on.
+    /// The messages that the turn adds to the model's view of the conversation, from the user's message on.
     pub history: Vec<Message>,
     pub calls: Vec<CallRecord>,
-    /// The plans that were made or changed, as they are now.
+    /// The plans that the turn made or changed, in their final state.
     pub plans: Vec<Plan>,
-    /// What quotas are charged; none where that is not known.
+    /// The amount that the service charges against quotas; none where it is unknown.
     pub used: Option<Amount>,
 }
 
@@ -36,7 +36,7 @@ pub enum CallRecord {
         input_tokens: u64,
         cached_tokens: u64,
         output_tokens: u64,
-        /// None where the price or the tokens are not known.
+        /// None where the price or the tokens are unknown.
         #[serde(default)]
         cost_usd: Option<f64>,
         #[serde(default)]
@@ -54,7 +54,7 @@ pub enum CallRecord {
         tool_name: String,
         duration_ms: u64,
         is_error: bool,
-        /// What a call that makes or runs a plan was asked for.
+        /// The arguments in short, for a call that makes or runs a plan.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
     },
@@ -67,9 +67,9 @@ pub enum CallRecord {
 pub struct Failure {
     /// Unique within the turn.
     pub id: String,
-    /// What failed: `provider`, `tool`, `turn`, `outbox`, `thread`, `worker`.
+    /// The part that failed: `provider`, `tool`, `turn`, `outbox`, `thread`, `worker`.
     pub component: String,
-    /// What it was doing.
+    /// The step in which it failed.
     pub stage: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,

@@ -1,4 +1,5 @@
-//! The journal's format over time: which number this code writes, which entries it can read, and when it must not go on.
+//! The journal's format over time: the number that this code writes, the entries that it can read, and when
+//! it must end a turn.
 //!
 //! A deploy or a rollback can hand a turn to code that is older or newer than the code that began it. Reading is
 //! lenient: a member that is missing has its default, a member that is unknown is ignored, and a fact that is unknown
@@ -11,8 +12,8 @@ use serde_json::value::RawValue;
 
 use super::{Entry, Fact};
 
-/// The format that this code writes. 1: child levels were built from the code at each replay. 2: what a child level was
-/// opened with is journaled (`opened`, `toolset`).
+/// The format that this code writes. 1: each replay built child levels from the code. 2: the journal holds
+/// the specification of each child level (`opened`, `toolset`).
 pub const FORMAT: u32 = 2;
 
 /// The oldest format whose readers may go on with a turn that this code begins. Raise it, together with [`FORMAT`], in

@@ -1,5 +1,5 @@
-//! The start of a child level, journaled with its first model call. A deploy in mid-turn therefore changes nothing of a
-//! level that has begun: its prompt, tools and models stay.
+//! The start of a child level, journaled with its first model call. A level that has begun therefore keeps
+//! its prompt, tools and models through a deploy in mid-turn.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,14 +16,14 @@ pub struct LevelSpec {
     pub system: String,
     /// The level's first message.
     pub instructions: Content,
-    /// Whose models the level asks: the turn's own, or those that entry 0 holds for this role.
+    /// The role whose models, frozen in entry 0, the level asks; none for the turn's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub models: Option<Role>,
     /// The number of the toolset that the level shares with others; none where it shares no tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub toolset: Option<u32>,
-    /// The tools that only this level has. `finish_subtask` is one of them where the level ends with JSON; its input
-    /// schema is then what the level's result must satisfy.
+    /// The tools that only this level has. `finish_subtask` is one of them where the level ends with JSON;
+    /// the level's result must then satisfy its input schema.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own_tools: Vec<ToolSpec>,
     /// The rules for a plan, beside that schema.
@@ -35,7 +35,7 @@ pub struct LevelSpec {
     /// The model calls that the level may make.
     #[serde(default)]
     pub iterations: u32,
-    /// Whether the level ends with what it has when its model calls are used up.
+    /// Whether the level returns its partial result when its model calls are used up.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
     /// The tools that the caller named and does not have.

@@ -1,6 +1,6 @@
 //! The durable record of a turn: what happened, in order, so that the turn can be rebuilt from it.
 //!
-//! Owns the shapes and their format over time. `turn/` writes them, `storage/` keeps them.
+//! This module owns the shapes and their format over time. `turn/` writes them, `storage/` keeps them.
 
 mod end;
 mod format;
@@ -25,26 +25,26 @@ pub use format::{FORMAT, LEAST_READER, told_result};
 pub use level::LevelSpec;
 pub use setting::{Setting, Work};
 
-/// What is written together, in one transaction.
+/// One atomic write: the log stores all of it in one transaction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Commit {
     pub entries: Vec<Entry>,
-    /// Text that was announced as chunks and becomes durable now.
+    /// Text that clients have received as chunks and that becomes durable now.
     pub texts: Vec<TextPart>,
-    /// Events with their keys, unique within the turn: a key that is there already is not written or announced again.
+    /// Events with their keys, unique within the turn. The log skips an event whose key it already has.
     pub events: Vec<(String, Event)>,
     /// Present once, in the turn's last commit.
     pub end: Option<Box<TurnEnd>>,
-    /// Present where the turn is parked, or goes on after that.
+    /// Present where the commit parks the turn or ends its parking.
     pub parking: Option<Parking>,
 }
 
-/// Whether a turn runs at all.
+/// A change between a running and a parked turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parking {
     /// Nothing runs until an answer comes, or this time (milliseconds since 1970).
     Parked { until: u64 },
-    /// It runs again.
+    /// The turn runs again.
     Over,
 }
 
@@ -52,9 +52,9 @@ pub enum Parking {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Entry {
-    /// Which level, step and call this is about; empty for the turn itself.
+    /// The level, step and call of this entry; empty for the turn itself.
     pub at: String,
-    /// How long the turn had been running, in milliseconds, outages and parking excepted.
+    /// The running time of the turn so far in milliseconds, without outages and parking.
     pub elapsed_ms: u64,
     pub fact: Fact,
 }
@@ -77,17 +77,18 @@ impl Entry {
     }
 }
 
-/// What happened. Tagged from outside, since raw JSON within does not survive serde's buffering of inner tags.
+/// The fact that an entry records. Its tag stands outside, since serde buffers the content of an inner tag
+/// and raw JSON does not survive that.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Fact {
     /// Entry 0: all that the turn's steps depend on.
     Started(Box<TurnSpec>),
-    /// A toolset that child levels refer to by its number, which is the entry's `at`. Each stands in a journal once; the
-    /// root's has the number 0 and stands in entry 0.
+    /// A toolset that child levels refer to by its number, which is the entry's `at`. A journal holds each
+    /// toolset once; entry 0 holds the root's, which has the number 0.
     Toolset(Vec<ToolSpec>),
-    /// A child level was opened with this. The entry's `at` is the level's path.
+    /// A child level was opened with this specification. The entry's `at` is the level's path.
     Opened(Box<LevelSpec>),
     /// A model call was reserved and is about to be made.
     ModelStarted {
@@ -96,12 +97,12 @@ pub enum Fact {
         attempt: u32,
         #[serde(default)]
         place: Place,
-        /// Estimated input and greatest output, held until the call has its outcome.
+        /// The reservation: estimated input and greatest output, held until the call has its outcome.
         #[serde(default)]
         held: Usage,
     },
-    /// A request of a model call came to nothing, and another one was reserved and is about to be made. `failed` and
-    /// `asked` are places in the chain; `requests` is how many there were before.
+    /// A request of a model call failed, and another one was reserved and is about to be made. `failed` and
+    /// `asked` are places in the chain; `requests` is the number of requests before.
     ModelRetried { requests: u32, failed: usize, error: ModelError, asked: usize },
     /// A model call has its outcome.
     ModelEnded {
@@ -111,14 +112,15 @@ pub enum Fact {
         duration_ms: u64,
         #[serde(default)]
         place: Place,
-        /// The place in the chain of the model that answered, or that was asked last.
+        /// The place in the chain of the model that answered, or of the last one that was asked.
         #[serde(default)]
         asked: usize,
         /// From the call's beginning to the first byte of an answer, failed requests included.
         #[serde(default)]
         first_byte_ms: Option<u64>,
     },
-    /// A tool call was reserved and is about to run: the intent of a call that may not be repeated.
+    /// A tool call was reserved and is about to run. This records the intent, so that a replay never repeats
+    /// a call that must run once.
     ToolStarted {
         #[serde(default)]
         place: Place,
@@ -133,26 +135,27 @@ pub enum Fact {
     Called { place: Place, calls: Vec<ToolCall> },
     /// A model call was dropped with the step that it belonged to.
     ModelDropped,
-    /// A plan was made, or changed.
+    /// A plan was made or changed.
     Plan(Box<Plan>),
-    /// The turn stops before its natural end; the first one wins.
+    /// The turn stops before its natural end; the first stop wins.
     Stopped(TurnStop),
     /// The turn was taken up again after its run was lost.
     Resumed { count: u32 },
-    /// A call waits for somebody outside, from one time to another (milliseconds since 1970).
+    /// A call waits for a client or a person, from one time to another (milliseconds since 1970).
     Waiting { on: Awaited, place: Place, since: u64, until: u64 },
-    /// What they said, or that the time is over; the first answer wins.
+    /// The client or the person answered, or the wait expired; the first answer wins.
     Answered { on: Awaited, answer: Answer, at_ms: u64 },
-    /// Nothing can go on without an answer: from here on nothing runs and no clock counts.
+    /// The turn was parked: it needs an answer to go on. Until then its calls and its clocks stand still.
     Parked { count: u32 },
     /// An answer or a stop ended the parking.
     Unparked { count: u32 },
-    /// A fact that this code cannot read, and why. It is never written: a turn that has one ends.
+    /// A fact that this code cannot read, and the reason. The engine never writes one; it ends a turn that
+    /// has one.
     #[serde(skip)]
     Unknown(String),
 }
 
-/// What somebody outside says to a call that waits.
+/// The answer of a client or a person to a waiting call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -163,11 +166,11 @@ pub enum Answer {
         #[serde(default)]
         is_error: bool,
     },
-    /// A person allows the call, this once or whenever the thread makes it again.
+    /// A person allows this call alone, or this tool for the whole thread.
     Approve,
     ApproveForThread,
     Deny,
-    /// Nobody answered in time.
+    /// The wait ended without an answer.
     Expired,
 }
 
@@ -198,41 +201,42 @@ impl Fact {
     }
 }
 
-/// What a model call came to.
+/// The outcome of a model call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ModelOutcome {
     Replied(Box<ModelReply>),
-    /// What was said before the failure is kept.
+    /// The call failed; `said` keeps the text before the failure.
     Failed {
         error: ModelError,
         said: String,
     },
 }
 
-/// What a tool call came to.
+/// The outcome of a tool call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ToolEnd {
-    /// What the model reads.
+    /// The text for the model.
     pub content: String,
     #[serde(default)]
     pub is_error: bool,
-    /// A step of a plan that ran out of time or model calls: this is what it had by then.
+    /// Whether a step of a plan ran out of time or model calls; the content is then its partial result.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
-    /// What the call (or the whole subtask) wrote to memory; merged when its round settles.
+    /// The memory writes of the call (or of the whole subtask). The level merges them when the round settles.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub overlay: Overlay,
-    /// What the call learnt of files.
+    /// The file versions that the call saw.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub versions: Versions,
     #[serde(default)]
     pub duration_ms: u64,
 }
 
-/// What entry 0 freezes. A deploy or a changed configuration in mid-turn changes nothing.
+/// The content of entry 0. It freezes the turn's inputs, so that a deploy or a changed configuration in
+/// mid-turn leaves the turn as it began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct TurnSpec {
@@ -253,33 +257,34 @@ pub struct TurnSpec {
     pub context_type: String,
     #[serde(default)]
     pub setting: Setting,
-    /// Whose models they are: a role, or `named` where the request named one by its id.
+    /// The role that the models belong to, or `named` where the request named a model by its id.
     #[serde(default)]
     pub profile: String,
-    /// The models that are asked, with what they cost.
+    /// The models of the turn with their prices.
     pub chain: Chain,
-    /// Those that subtasks ask, where they are others.
+    /// The models of subtasks, where they differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subtask_chain: Option<Chain>,
     #[serde(default)]
     pub limits: Limits,
-    /// What holds again whenever a tool is called.
+    /// The policy that the engine checks again at each tool call.
     #[serde(default)]
     pub policy: ToolPolicy,
-    /// The root's toolbelt, already composed and filtered by policy.
+    /// The root's toolbelt, composed and filtered by the policy.
     #[serde(default)]
     pub tools: Vec<ToolSpec>,
     /// The root's system prompt.
     #[serde(default)]
     pub system: String,
-    /// The messages of the thread before this turn are those up to this row of `messages`: rows are append-only, so
-    /// a reference freezes them.
+    /// The last row of `messages` that belongs to the history before this turn. Rows are append-only, so this
+    /// reference freezes the history.
     #[serde(default)]
     pub history_until: i64,
-    /// What was found for the user's message, as the model gets it: a message of its own before that one.
+    /// The text that retrieval found for the user's message. The model gets it as a separate message before
+    /// that one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retrieved: Option<String>,
-    /// The message whose place the user's message takes.
+    /// The message that the user's message replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces_message_id: Option<String>,
     #[serde(default)]
@@ -287,13 +292,13 @@ pub struct TurnSpec {
 }
 
 impl TurnSpec {
-    /// Why this code must not go on with the turn; none where it may.
+    /// The reason why this code must end the turn; none where it may go on.
     pub fn unreadable(&self) -> Option<String> {
         let needed = self.least_reader;
         (needed > FORMAT).then(|| format!("its journal needs format {needed}, this version reads {FORMAT}"))
     }
 
-    /// The models of a role as this turn froze them; the turn's own where it froze no others.
+    /// The models of a role as this turn froze them, else the turn's own.
     pub fn chain_of(&self, models: Option<Role>) -> &Chain {
         let other = match models {
             None => None,
@@ -304,7 +309,7 @@ impl TurnSpec {
         other.unwrap_or(&self.chain)
     }
 
-    /// The name of those models in the telemetry.
+    /// The name of a role's models in the telemetry.
     pub fn profile_of(&self, models: Option<Role>) -> &str {
         match models {
             Some(Role::Quality) => Role::Quality.as_str(),
@@ -326,34 +331,34 @@ impl TurnSpec {
         }
     }
 
-    /// Whether the user has said nothing (B-062).
+    /// Whether the user's message is blank (B-062).
     pub fn is_blank(&self) -> bool {
         self.content.is_blank()
     }
 }
 
-/// Why a turn stops before its natural end.
+/// The reason why a turn stops before its natural end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum TurnStop {
-    /// A limit would have been crossed; `observed` is what was attempted.
+    /// A reservation would have crossed a limit; `observed` is the value that it would have reached.
     Budget { reason: BudgetReason, limit: u64, observed: u64 },
-    /// The root level made all the iterations that it may.
+    /// The root level used up its iterations.
     IterationLimit { limit: u32 },
     /// A person cancelled.
     Cancelled,
-    /// A newer request took the thread.
+    /// A newer request took over the thread.
     Superseded,
     /// The root's model call failed.
     Model { error: ModelError },
-    /// The run was lost and could not be taken up.
+    /// The run was lost, and resuming it failed.
     Interrupted { detail: String },
     /// The service failed.
     Internal { detail: String },
 }
 
-/// Streamed text of one part, from which the very same chunks can be read again.
+/// The streamed text of one part. A reader can rebuild the very same chunks from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TextPart {
     pub part_id: String,

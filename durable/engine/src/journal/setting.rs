@@ -1,4 +1,5 @@
-//! What a turn's chat context gives to it, frozen with the rest of entry 0; and what a level is for.
+//! The settings that a turn takes from its chat context, frozen with the rest of entry 0, and the purposes of
+//! levels.
 
 use std::collections::BTreeMap;
 
@@ -14,30 +15,30 @@ use wire::protocol::{BrowserContext, ModeProfile, Plan};
 pub struct Setting {
     /// The `operation_type` of the root's model calls.
     pub operation: String,
-    /// What the turn is about, such as a project.
+    /// The subject of the turn, such as a project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entity_id: Option<String>,
-    /// The tool without which the turn has not come to what it is for.
+    /// The tool that the turn must call to reach its goal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
-    /// What a planner is told of this context.
+    /// The planner's guidance in this context.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub planning: String,
     /// The tools that the steps of a plan must use, in this order; one that ends in `?` may be left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub plan_tools: Vec<String>,
-    /// The plan of an earlier turn that waits for the user's word.
+    /// The plan of an earlier turn that waits for the user's decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draft: Option<Box<Plan>>,
-    /// How the turn begins, where the request says so.
+    /// The mode in which the request asks the turn to begin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<ModeProfile>,
-    /// Model calls of the root where it was routed as simple.
+    /// The model calls of a root that the router judged simple.
     pub simple_iterations: u32,
-    /// What the user has open beside the chat.
+    /// The page that the user has open beside the chat.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub browser: Option<BrowserContext>,
-    /// Who reviews plans, where they are other models.
+    /// The models that review plans, where they differ from the turn's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reviewers: Option<Chain>,
     /// The models by role that the router may choose for the root.
@@ -63,7 +64,8 @@ impl Default for Setting {
     }
 }
 
-/// What a level is for: it decides whose models it asks and what its calls are called in the telemetry.
+/// The purpose of a level. It selects the level's models and the `operation_type` of its model calls in the
+/// telemetry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     Root,
@@ -74,12 +76,12 @@ pub enum Work {
     Review,
     /// A step of one.
     Step,
-    /// Decides which way a request goes.
+    /// Routes a request.
     Route,
 }
 
 impl Work {
-    /// Whose models do this work; none for the turn's own.
+    /// The role whose models do this work; none for the turn's own.
     pub fn models(self) -> Option<Role> {
         match self {
             Work::Subtask | Work::Step => Some(Role::Subagent),

@@ -87,7 +87,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// Members that no turn of the engine's tests has, with the reason.
+/// Members that the turns of the engine's tests lack, with the reason.
 const NOT_PLAYED: &[(&str, &str)] = &[
     ("ModelOptions.", "the operator's, handed through to the provider; read leniently by its own defaults"),
     ("RawMessage.", "made by the providers' codecs, which have golden files of their own"),
@@ -119,8 +119,8 @@ fn every_member_and_every_fact_stands_in_a_golden_journal() {
     );
 }
 
-// The members that restrict a turn, with the format that brought them. Code of an older format would ignore a new one, and
-// the turn would have lost the limit: so whoever adds one raises FORMAT and LEAST_READER to the new number.
+// The members that restrict a turn, with the format that brought them. Code of an older format would ignore a
+// new member, and the turn would lose the limit. The commit that adds one must raise FORMAT and LEAST_READER.
 #[test]
 fn a_member_that_restricts_raises_the_least_reader() {
     let limits = [

@@ -1,4 +1,4 @@
-//! Plans as data: what a planner may give, what is checked of it, and in which order its steps run. Pure.
+//! Plans as data: a planner's draft, its checks, and the order in which its steps run. Pure.
 
 mod progress;
 
@@ -11,14 +11,14 @@ use wire::protocol::{PlanStep, StepStatus};
 
 pub use progress::Progress;
 
-/// The most steps of a plan: more than a person reads through before saying yes.
+/// The most steps of a plan: a person would not read a longer one before approving it.
 pub const MAX_STEPS: usize = 12;
-/// The longest texts of a plan, in characters: it is told whole in events and in the next turn's prompt.
+/// The longest texts of a plan, in characters: events and the next turn's prompt carry the whole plan.
 const MAX_ID: usize = 40;
 const MAX_TITLE: usize = 200;
 const MAX_TEXT: usize = 4_000;
 
-/// What a planner gives.
+/// The draft of a plan, as a planner returns it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Draft {
     pub reasoning: String,
@@ -27,7 +27,7 @@ pub struct Draft {
     pub steps: Vec<DraftStep>,
 }
 
-/// One step of it.
+/// One step of a draft.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct DraftStep {
     pub id: String,
@@ -39,7 +39,7 @@ pub struct DraftStep {
     pub tool: Option<String>,
 }
 
-/// The schema of what a planner gives.
+/// The schema of a planner's draft.
 pub fn schema() -> Value {
     let text = |most: usize| json!({"type": "string", "minLength": 1, "maxLength": most});
     json!({
@@ -70,7 +70,7 @@ pub fn schema() -> Value {
     })
 }
 
-/// The schema of a reviewer's word.
+/// The schema of a reviewer's verdict.
 pub fn review_schema() -> Value {
     json!({
         "type": "object",
@@ -83,7 +83,7 @@ pub fn review_schema() -> Value {
     })
 }
 
-/// What a plan must satisfy beside its schema.
+/// The rules for a plan, beside its schema.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -95,7 +95,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Checks a planner's result. What is wrong goes back to it, in words that it can act on.
+    /// Checks a planner's result. The planner reads the error, so its text says how to correct the plan.
     pub fn check(&self, payload: &str) -> Result<(), String> {
         let draft: Draft = serde_json::from_str(payload).map_err(|error| error.to_string())?;
         draft.check_ids()?;
@@ -151,7 +151,7 @@ impl Draft {
                 return Err(format!("step {:?} depends on {unknown:?}, which is no step", step.id));
             }
         }
-        // Steps whose dependencies are all settled go, until none is left: what stays is in a circle.
+        // Each pass removes the steps whose dependencies are all settled. Steps that remain form a cycle.
         let mut left: Vec<&DraftStep> = self.steps.iter().collect();
         while !left.is_empty() {
             let waiting: BTreeSet<&str> = left.iter().map(|step| step.id.as_str()).collect();
@@ -165,7 +165,7 @@ impl Draft {
         Ok(())
     }
 
-    /// The steps of a plan. In order: each builds on the one before it, whatever the planner said.
+    /// The steps of a plan. With `in_order`, each step also depends on the one before it.
     pub fn into_steps(self, in_order: bool) -> Vec<PlanStep> {
         let mut before: Option<String> = None;
         let step = |DraftStep { id, title, instructions, mut depends_on, tool }: DraftStep| {

@@ -1,16 +1,16 @@
-//! Which steps of a plan run next, and when it is over.
+//! Selects the next steps of a running plan, and decides when the plan is over.
 
 use wire::protocol::{PlanStatus, PlanStep, StepStatus};
 
-/// Failures in a row after which a plan stops: what is there then is told (S-048).
+/// The failures in a row after which a plan stops and reports its partial results (S-048).
 const MAX_FAILURES: u32 = 3;
 
-/// A plan that runs.
+/// The state of a running plan.
 #[derive(Clone, Debug)]
 pub struct Progress {
-    /// Of each step: the steps that it builds on, and where it stands.
+    /// For each step: the steps that it depends on, and its status.
     steps: Vec<(Vec<usize>, StepStatus)>,
-    /// How many of the steps that ended last failed.
+    /// The number of failures in a row among the last steps.
     failures: u32,
     /// One step at a time.
     sequential: bool,
@@ -24,8 +24,8 @@ impl Progress {
         Progress { steps: steps.iter().map(of).collect(), failures: 0, sequential }
     }
 
-    /// The steps that can run now: all of them that have what they build on, or the first one. Empty when the plan is
-    /// over; what has not run by then is skipped.
+    /// The steps that can run now: all whose dependencies have results, or only the first of them in a
+    /// sequential plan. Empty when the plan is over; the remaining steps are then skipped.
     pub fn next_wave(&mut self) -> Vec<usize> {
         self.skip();
         if self.failures >= MAX_FAILURES {
@@ -38,7 +38,7 @@ impl Progress {
         ready.take(if self.sequential { 1 } else { usize::MAX }).collect()
     }
 
-    /// Steps that build on one that has no result are skipped, and so on from there.
+    /// Skips all steps that depend, directly or indirectly, on a failed or skipped step.
     fn skip(&mut self) {
         loop {
             let lost = |step: &usize| matches!(self.status(*step), StepStatus::Failed | StepStatus::Skipped);
@@ -51,24 +51,24 @@ impl Progress {
         }
     }
 
-    /// Nothing more runs.
+    /// Skips all pending steps.
     pub fn stop(&mut self) {
         let pending = self.steps.iter_mut().filter(|(_, status)| *status == StepStatus::Pending);
         pending.for_each(|(_, status)| *status = StepStatus::Skipped);
     }
 
-    /// A step has its end.
+    /// Records the end of a step.
     pub fn settle(&mut self, step: usize, status: StepStatus) {
         self.failures = if status == StepStatus::Failed { self.failures + 1 } else { 0 };
         self.set(step, status);
     }
 
-    /// Where a step stands.
+    /// The status of a step.
     pub fn status(&self, step: usize) -> StepStatus {
         self.steps.get(step).map_or(StepStatus::Skipped, |(_, status)| *status)
     }
 
-    /// Where the plan stands once it is over.
+    /// The final status of the plan.
     pub fn outcome(&self) -> PlanStatus {
         let all = |is: fn(StepStatus) -> bool| self.steps.iter().all(|(_, status)| is(*status));
         match () {
@@ -78,7 +78,7 @@ impl Progress {
         }
     }
 
-    /// How many steps stand so.
+    /// The number of steps with this status.
     pub fn count(&self, wanted: StepStatus) -> u32 {
         let count = self.steps.iter().filter(|(_, status)| *status == wanted).count();
         u32::try_from(count).unwrap_or(u32::MAX)

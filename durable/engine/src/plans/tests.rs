@@ -87,7 +87,7 @@ fn steps_in_order_build_on_each_other() {
     assert_eq!(needs(true), own([&[], &["a"], &["a", "b"]]));
 }
 
-// B-085: waves by dependency; what builds on a failure is skipped.
+// B-085: waves by dependency; a step that depends on a failure is skipped.
 #[test]
 fn waves() {
     let steps =

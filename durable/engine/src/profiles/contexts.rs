@@ -1,4 +1,4 @@
-//! Chat contexts as data: what a turn is about decides its guidance, limits, models and toolbelt.
+//! Chat contexts as data: the subject of a turn decides its guidance, limits, models and toolbelt.
 
 use super::models::Role;
 use super::{Limits, PLANNER, SWARM, THREAD};
@@ -6,7 +6,7 @@ use wire::protocol::{ChatContext, ContextKind, ModeProfile};
 
 include!(concat!(env!("OUT_DIR"), "/contexts.rs"));
 
-/// What a context gives to its turns. The values stand in `contexts/*.toml`.
+/// The settings that a context gives to its turns. The values stand in `contexts/*.toml`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContextProfile {
     /// The wire's `context_type`.
@@ -14,26 +14,28 @@ pub struct ContextProfile {
     /// Other names for it.
     pub aliases: &'static [&'static str],
     pub budget: Limits,
-    /// Whose models answer where the request names none; the primary ones where the deployment has none for it.
+    /// The role whose models answer a request that names no model; the primary ones where the deployment has
+    /// none for this role.
     pub role: Role,
     /// The `operation_type` of the root's model calls in the telemetry.
     pub operation: &'static str,
     /// Whether the root may make plans.
     pub plans: bool,
-    /// The tools of the project domain that it has.
+    /// The tools of the project domain that the context offers.
     pub tools: &'static [&'static str],
-    /// What the system prompt says of it.
+    /// The paragraph about the context in the system prompt.
     pub guidance: &'static str,
-    /// The tool without which a turn has not come to what it is for (B-013).
+    /// The tool that a turn must call to reach its goal (B-013).
     pub goal: Option<&'static str>,
-    /// What a planner is told.
+    /// The planner's guidance in this context.
     pub planning: &'static str,
     /// The tools that the steps of a plan must use, in this order; one that ends in `?` may be left out (B-080).
     pub plan_tools: &'static [&'static str],
 }
 
 impl ContextProfile {
-    /// The profile of a request: by its context type, else by its kind. A type that nobody knows is `general` (B-019).
+    /// The profile of a request: by its context type, else by its kind. An unknown type means `general`
+    /// (B-019).
     pub fn of(context: Option<&ChatContext>) -> &'static ContextProfile {
         let kind = context.map(|context| context.kind).unwrap_or_default();
         let named = context.and_then(|context| context.context_type.as_deref());
@@ -41,8 +43,8 @@ impl ContextProfile {
         ContextProfile::named(name).or_else(|| ContextProfile::named("general")).unwrap_or(&FALLBACK)
     }
 
-    /// The same in a turn that the request asks to route or to plan: it has a swarm's limits, and makes plans in no other
-    /// way.
+    /// The profile of a turn that the request asks to route or to plan. It has a swarm's limits, and the mode
+    /// alone makes its plans.
     pub fn in_mode(&self, mode: Option<ModeProfile>) -> ContextProfile {
         let operation = match mode {
             None => return *self,
@@ -58,7 +60,7 @@ impl ContextProfile {
     }
 }
 
-/// What there is if the tables had no `general`.
+/// The profile for tables without `general`.
 static FALLBACK: ContextProfile = ContextProfile {
     name: ContextKind::Thread.as_str(),
     aliases: &[],
@@ -106,7 +108,7 @@ mod tests {
         assert_eq!(ContextProfile::of(Some(&editor)).name, "editor");
     }
 
-    // Nothing but the request's own word brings a router or a swarm.
+    // Only the request's `mode` starts a router or a swarm.
     #[test]
     fn only_a_mode_brings_the_limits_of_a_swarm() {
         for context in CONTEXTS {

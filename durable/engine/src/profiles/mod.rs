@@ -1,4 +1,4 @@
-//! Profiles as data: the limits of a turn, and what is known of models.
+//! Profiles as data: the limits of a turn, its chat context and its models.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,22 +25,22 @@ pub struct Limits {
     pub llm_calls: u32,
     /// Tool calls over the whole tree, subtasks included.
     pub tool_calls: u32,
-    /// Tool calls of the root level alone; no limit of their own if absent.
+    /// Tool calls of the root level alone; if absent, only the tree's limit holds.
     pub root_tool_calls: Option<u32>,
-    /// Model calls of one step of a plan: one that makes them all ends with what it has.
+    /// Model calls of one step of a plan. A step that uses them up returns its partial result.
     pub step_iterations: u32,
     /// Milliseconds that one step of a plan may be running, and all of its steps.
     pub step_ms: u64,
     pub plan_ms: u64,
     /// Milliseconds that the turn may be running.
     pub wall_clock_ms: u64,
-    /// Bytes of one tool's result; what is longer is truncated.
+    /// Bytes of one tool's result; the engine truncates a longer one.
     pub tool_result_bytes: usize,
-    /// Tokens of one request; older turns are pruned.
+    /// Tokens of one request; the engine prunes older turns to fit.
     pub history_tokens: u64,
-    /// How often a structured result that does not satisfy its schema may be given again.
+    /// Further attempts at a structured result after one that violates its schema.
     pub schema_retries: u32,
-    /// Milliseconds that a call may wait for the client that carries it out, and for a person who allows it.
+    /// Milliseconds that a call may wait for a client's result, and for a person's approval.
     pub client_wait_ms: u64,
     pub approval_wait_ms: u64,
     /// Tokens that one model call may write, where tokens or money are limited.
@@ -53,7 +53,7 @@ pub struct Limits {
     pub turn_cost_microusd: Option<u64>,
 }
 
-/// What the profiles start from: each names all the limits that are not optional.
+/// The base of all profiles: each profile sets all limits that are not optional.
 const UNLIMITED: Limits = Limits {
     depth: 0,
     iterations: 0,
@@ -77,7 +77,7 @@ const UNLIMITED: Limits = Limits {
     turn_cost_microusd: None,
 };
 
-/// What a turn may use at most; absent is not limited.
+/// The most that a quota lets a turn use; an absent amount is unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     pub tokens: Option<u64>,
@@ -94,12 +94,12 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Whether a model call's output must be bounded, because tokens or money are.
+    /// Whether a model call's output needs a bound, because tokens or money are limited.
     pub fn bounds_output(&self) -> bool {
         self.turn_tokens.is_some() || self.turn_cost_microusd.is_some()
     }
 
-    /// The same, with no more tokens and money than a quota grants.
+    /// These limits, with tokens and money lowered to a quota's grant.
     pub fn within(self, grant: Grant) -> Limits {
         let least = |own: Option<u64>, granted: Option<u64>| own.into_iter().chain(granted).min();
         Limits {
@@ -109,7 +109,7 @@ impl Limits {
         }
     }
 
-    /// How many model calls a simple request has, within these limits.
+    /// The number of model calls of a simple request, within these limits.
     pub fn of_simple_loop(&self) -> u32 {
         SIMPLE_LOOP.iterations.min(self.iterations)
     }
@@ -126,7 +126,7 @@ impl Limits {
         }
     }
 
-    /// Of each limit the stricter one: limits are never added up.
+    /// Takes the stricter value of each limit; limits are never added up.
     pub fn strictest(self, other: Limits) -> Limits {
         fn optional<T: Ord + Copy>(one: Option<T>, other: Option<T>) -> Option<T> {
             one.into_iter().chain(other).min()

@@ -1,4 +1,4 @@
-//! Models as a deployment offers them: what they can do, what they cost, in which order they are asked.
+//! Models as a deployment offers them: their roles, prices and the order in which the engine asks them.
 
 use std::fmt;
 use std::rc::Rc;
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use wire::model::{ModelChoice, Usage};
 
-/// What a model is asked for. Operators give each role its models; one without any is not there.
+/// The role of a model. Operators assign models to each role; a role without models is unavailable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Answers where nothing else is said. The one role that every deployment has.
+    /// Answers by default. Every deployment has this role.
     Primary,
     Secondary,
     /// Carries out subtasks.
@@ -45,16 +45,17 @@ impl Role {
     }
 }
 
-/// A model with what it costs.
+/// A model with its price.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Offer {
     pub choice: Rc<ModelChoice>,
-    /// None where that is not known.
+    /// None where the price is unknown.
     pub price: Option<Price>,
 }
 
-/// Models in the order in which they are asked: the next one where the one before cannot answer. Never empty.
+/// Models in the order in which the engine asks them: it asks the next one when a model cannot answer. Never
+/// empty.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Chain {
@@ -69,7 +70,7 @@ impl Chain {
         Chain { first, then: Vec::new() }
     }
 
-    /// The same, with calls in the text of those models that cannot make them otherwise.
+    /// The same chain, where models without native tool calls may write them in their text.
     pub fn calling_in_text(mut self) -> Self {
         for offer in std::iter::once(&mut self.first).chain(&mut self.then) {
             Rc::make_mut(&mut offer.choice).text_calls = true;
@@ -82,14 +83,14 @@ impl Chain {
         std::iter::once(&self.first).chain(&self.then)
     }
 
-    /// The model at this place. A place that is not there is the first one's: the journal of a turn was written for
-    /// this very chain.
+    /// The model at this place. An unknown place means the first model; it should not occur, since the turn's
+    /// journal was written for this very chain.
     pub fn at(&self, place: usize) -> &Offer {
         self.iter().nth(place).unwrap_or(&self.first)
     }
 
-    /// The most that any of its models takes for each kind of token, where all input may be written to a cache. None where
-    /// no price is known.
+    /// The highest price of any of its models for each kind of token, assuming that all input may be written
+    /// to a cache. None where no price is known.
     pub fn dearest(&self) -> Option<Price> {
         let prices = self.iter().filter_map(|offer| offer.price);
         let dear = prices.map(|price| Price { input: price.input.max(price.of_cache_write()), ..price });
@@ -124,7 +125,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// What so many tokens cost, in US dollars.
+    /// The cost of this usage, in US dollars.
     pub fn cost_usd(&self, usage: Usage) -> f64 {
         let Usage { input_tokens, cached_tokens, cache_write_tokens, output_tokens } = usage;
         let fresh = input_tokens.saturating_sub(cached_tokens).saturating_sub(cache_write_tokens);
@@ -153,7 +154,7 @@ mod tests {
         Offer { choice: Rc::new(choice), price }
     }
 
-    // A turn that an older version began has neither the count nor the price in its journal.
+    // The journal of a turn that an older version began lacks the count and the price of cache writes.
     #[test]
     fn what_older_versions_wrote_is_read() {
         let usage: Usage =

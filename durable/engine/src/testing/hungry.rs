@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-/// As many properties, each with a pattern of some bytes that would take megabytes when compiled.
+/// A schema with this number of properties, each with a short pattern that would take megabytes when
+/// compiled.
 pub fn hungry(count: usize) -> Value {
     let pattern = |n: usize| json!({"type": "string", "pattern": format!("(?:a{{400}}){{{}}}", 400 + n)});
     let properties: Map<String, Value> = (0..count).map(|n| (format!("p{n}"), pattern(n))).collect();

@@ -1,5 +1,5 @@
-//! What holds for every turn that has ended, however it went: read from its events, as a client has them, and from its
-//! journal.
+//! The invariants of every ended turn, whatever its course. The checks read the turn's events, as a client
+//! gets them, and its journal.
 
 mod totals;
 
@@ -16,7 +16,7 @@ use wire::protocol::{
     preview,
 };
 
-/// Checks them all. A failure shows the events.
+/// Checks all invariants. A failure shows the events.
 pub fn check(case: &Case) {
     let events = case.events();
     let shown = Shown(case);
@@ -31,7 +31,7 @@ pub fn check(case: &Case) {
     }
 }
 
-/// The events of a case, formatted only when something is wrong with them.
+/// The events of a case, formatted only when a check fails.
 struct Shown<'a>(&'a Case);
 
 impl std::fmt::Display for Shown<'_> {
@@ -40,7 +40,7 @@ impl std::fmt::Display for Shown<'_> {
     }
 }
 
-/// One call as its events say it.
+/// One call, as its events describe it.
 struct Call {
     name: String,
     args: Value,
@@ -53,11 +53,11 @@ struct Call {
     started_ms: Option<u64>,
     duration_ms: u64,
     usage: Option<ModelCost>,
-    /// Of all model calls below it, as their own events say.
+    /// The tokens of all model calls below it, as their own events say.
     tokens: u64,
 }
 
-/// What a client puts together.
+/// The calls of a turn, as a client rebuilds them from events.
 struct Client {
     /// In the order in which they started.
     ids: Vec<String>,
@@ -65,8 +65,8 @@ struct Client {
 }
 
 impl Client {
-    /// Reads events in their order. Each call has one start and one end, within the call that it is part of; chunks
-    /// come within their model call.
+    /// Reads events in their order. Each call has one start and one end, both within the call that contains
+    /// it; chunks come within their model call.
     fn of(case: &Case, events: &[Event], shown: &Shown<'_>) -> Client {
         let (parallel, ran) = (case.limits.parallel.max(1) as usize, ran(case));
         let mut client = Client { ids: Vec::new(), calls: BTreeMap::new() };
@@ -138,7 +138,7 @@ impl Client {
                 }
                 Event::ModelCallReset { model_call_id: id, .. } => {
                     assert!(open_models.contains(id), "{shown}");
-                    // What was written of a long part before its call was lost.
+                    // Drops a long part that was partly written before its call was lost.
                     open_parts.remove(id);
                 }
                 _ => {}
@@ -148,7 +148,7 @@ impl Client {
         client
     }
 
-    /// What has a parent is one deeper than a call that has begun and not ended.
+    /// An event with a parent is one level deeper than that parent, which is an open call.
     fn is_inside(&self, place: &Place, open: &BTreeSet<String>, shown: &Shown<'_>) {
         match &place.parent_id {
             None => assert_eq!(place.depth, 0, "{shown}"),
@@ -196,7 +196,7 @@ impl Client {
     }
 }
 
-/// The calls that were let in, by their keys. Those that are refused or told at the end that they were not made have a
+/// The keys of the calls that really ran. Refused calls, and calls that the end of the turn settled, have a
 /// start and an end as well.
 fn ran(case: &Case) -> BTreeSet<String> {
     let entries = case.disk.entries.borrow();
@@ -204,7 +204,7 @@ fn ran(case: &Case) -> BTreeSet<String> {
     started.map(|entry| entry.at.clone()).collect()
 }
 
-/// Ids say where in the turn a call is: `call_TAG_LEVEL-STEP.INDEX`.
+/// An id holds the place of its call in the turn: `call_TAG_LEVEL-STEP.INDEX`.
 fn key(id: &str) -> &str {
     id.rsplit('_').next().unwrap()
 }
@@ -212,7 +212,7 @@ fn key(id: &str) -> &str {
 fn step_and_index(id: &str) -> (usize, usize) {
     let (step_key, index) = key(id).rsplit_once('.').unwrap();
     let step = step_key.rsplit('-').next().unwrap();
-    // Of a plan's levels: first it is made, then it is reviewed, then come its waves.
+    // The order within a plan: its planner, its reviewer, then its waves of steps.
     let (step, from) = match step.strip_prefix('w') {
         Some(wave) => (wave, 2_000),
         None if step_key.contains("-review-") => (step, 1_000),
@@ -221,12 +221,12 @@ fn step_and_index(id: &str) -> (usize, usize) {
     (from + step.parse::<usize>().unwrap(), index.parse().unwrap())
 }
 
-/// The levels of calls.
+/// Whether calls of this name open levels.
 fn is_level(name: &str) -> bool {
     ["run_subtask", "plan_step", "agent_create_plan", "agent_update_plan", "route_request"].contains(&name)
 }
 
-/// A plan is made before it runs, each of its steps that starts has its end, and none runs outside of its plan.
+/// A plan is made before it runs. Each step that starts also ends, and runs within its plan.
 fn plans(case: &Case, events: &[Event], shown: &Shown<'_>) {
     let mut known: BTreeSet<&str> = case.setting.draft.iter().map(|draft| draft.id.as_str()).collect();
     let (mut running, mut steps) = (None, BTreeMap::new());
@@ -273,7 +273,7 @@ fn plans(case: &Case, events: &[Event], shown: &Shown<'_>) {
     assert!(waits <= 1, "one plan waits for the user's word at most\n{shown}");
 }
 
-/// A turn says that it has ended, once and last, and a reason wherever it did not end by itself.
+/// A turn announces its end once, as its last event, and gives a reason if it stopped before its natural end.
 fn last_words(case: &Case, events: &[Event], shown: &Shown<'_>) {
     assert!(matches!(events.first(), Some(Event::Session { .. })), "{shown}");
     let kinds: Vec<&str> = events.iter().map(Event::kind).collect();

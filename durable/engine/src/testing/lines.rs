@@ -1,8 +1,8 @@
-//! Events as short lines: the form in which tests compare them whole.
+//! Events as short lines: tests compare whole lists of them.
 
 use wire::protocol::{AgentState, Event};
 
-/// One event as a short line, in which ids are the keys that they are derived from.
+/// One event as a short line. It shows each id as the key that the id is derived from.
 pub fn line(event: &Event) -> String {
     let short = |id: &str| id.rsplit('_').next().unwrap_or_default().to_owned();
     let place = |place: &wire::protocol::Place| match &place.parent_id {

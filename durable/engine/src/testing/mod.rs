@@ -1,5 +1,5 @@
-//! A turn that is played by scripts: a model, tools, a clock and a log in memory, and what holds for every turn that has
-//! ended. For tests alone, of this crate and of others.
+//! Plays a turn from scripts, with a model, tools, a clock and a log in memory, and checks the invariants of
+//! every ended turn. For tests alone, of this crate and of others.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

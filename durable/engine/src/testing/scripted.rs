@@ -14,15 +14,15 @@ use crate::ports::*;
 use crate::profiles::Chain;
 use wire::model::*;
 
-/// What the model does in one step of a level.
+/// The model's behaviour in one step of a level.
 #[derive(Clone, Debug)]
 pub enum Reply {
     Text(&'static str),
     /// Reasoning, then text.
     Think(&'static str, &'static str),
-    /// Text that ends otherwise than by itself.
+    /// Text that ends with this finish reason.
     Ended(&'static str, ReplyFinish),
-    /// Text that does not come to its end.
+    /// Text whose stream then hangs.
     Hang(&'static str),
     Calls(Vec<(&'static str, Value)>),
     /// Calls with text before them.
@@ -33,7 +33,7 @@ pub enum Reply {
     Cut(&'static str),
     /// Failed requests, each to the model at a place of the chain, then an answer by the one at `answers_at`.
     After(Vec<(usize, ModelErrorKind)>, &'static str),
-    /// Refused while the request has messages before the level's own, then calls.
+    /// A refusal while the request has messages before the level's own, then calls.
     TooLongThen(Vec<(&'static str, Value)>),
 }
 
@@ -55,11 +55,11 @@ pub struct ScriptedModel {
     pub requests: RefCell<Vec<ModelRequest>>,
     /// Calls whose stream was dropped before its end.
     pub aborted: Rc<Cell<u32>>,
-    /// Who answers in [`Reply::After`].
+    /// The place in the chain of the model that answers in [`Reply::After`].
     pub answers_at: Cell<usize>,
     /// Tokens that each call writes to the provider's cache.
     pub writes_cache: Cell<u64>,
-    /// When the turn's time is up, as the last call was told.
+    /// The turn's deadline, as the last call got it.
     pub until_ms: Cell<u64>,
     pace: Rc<Pace>,
 }
@@ -87,7 +87,7 @@ impl Model for ScriptedModel {
     ) -> LocalBoxStream<'static, Result<Heard, ModelError>> {
         self.until_ms.set(until_ms);
         self.requests.borrow_mut().push(request.clone());
-        // The newest message that is somebody's instructions; the loop's own reminders are not.
+        // The newest message with scripted instructions; this skips the loop's own reminders.
         let instructions = |message: &Message| match message {
             Message::User { content } => {
                 Some(script_key(&content.text())).filter(|text| self.script.contains_key(text))
@@ -116,7 +116,7 @@ impl Model for ScriptedModel {
                 .collect();
             let cache_write_tokens = self.writes_cache.get();
             let usage = Usage { input_tokens: 10, cached_tokens: 4, cache_write_tokens, output_tokens: 2 };
-            // Some providers do not tell.
+            // Some providers report no usage.
             let usage = Some(usage).filter(|_| self.pace.draw().is_none_or(|drawn| drawn % 8 != 0));
             Ok(Heard::Events(vec![ModelEvent::Finished(Box::new(ModelReply {
                 text: String::new(),
@@ -163,7 +163,8 @@ impl Model for ScriptedModel {
     }
 }
 
-/// The name of a level in a script: its instructions; of those that plans write themselves, what they are about.
+/// The name of a level in a script: its instructions, or for a planner or reviewer the kind of work and the
+/// objective.
 fn script_key(text: &str) -> String {
     let between = |from: &str, to: &str| Some(text.split_once(from)?.1.split_once(to)?.0.to_owned());
     if let Some(objective) = between("<objective>\n", "\n</objective>").filter(|_| text.starts_with('<')) {
@@ -189,8 +190,8 @@ pub fn plan(objective: &str, mode: &str) -> (&'static str, Value) {
     ("agent_create_plan", json!({"objective": objective, "execution_mode": mode}))
 }
 
-/// How fast models and tools are: without a seed one item per turn of the executor, so that levels that run in
-/// parallel take turns; with one, random delays, the same for the same seed.
+/// The speed of models and tools. Without a seed each poll of the executor yields one item, so that parallel
+/// levels take turns. With a seed the delays are random, and the same for the same seed.
 pub struct Pace {
     pub clock: Rc<FakeClock>,
     state: Cell<u64>,
@@ -218,13 +219,14 @@ impl Pace {
         }
     }
 
-    /// How long a tool takes.
+    /// The running time of a tool.
     pub fn tool_ms(&self) -> u64 {
         self.draw().map_or(5, |drawn| drawn % 60)
     }
 }
 
-/// Which of its replies a level is at. Its oldest rounds may be pruned away: the ids of its calls say how many.
+/// The index of a level's next reply. The loop may have pruned the level's oldest rounds; the ids of its
+/// calls tell how many.
 fn step(own: &[Rc<Message>]) -> usize {
     own.iter().fold(0, |step, message| match &**message {
         Message::Assistant { tool_calls, .. } => {
@@ -278,28 +280,28 @@ pub async fn yield_once() {
 #[derive(Default)]
 pub struct FakeClock {
     now: Cell<u64>,
-    /// Milliseconds that pass each time somebody looks.
+    /// Milliseconds that pass at each reading of the clock.
     pub tick: Cell<u64>,
     sleepers: RefCell<Vec<(u64, futures::channel::oneshot::Sender<()>)>>,
 }
 
 impl FakeClock {
-    /// Time passes in which nothing runs.
+    /// Lets time pass while nothing runs.
     pub fn pass(&self, ms: u64) {
         self.now.set(self.now.get() + ms);
     }
 
-    /// How many sleeps somebody still waits for.
+    /// The number of sleeps that are still awaited.
     pub fn timers(&self) -> usize {
         self.sleepers.borrow().iter().filter(|(_, sender)| !sender.is_canceled()).count()
     }
 
-    /// Goes to a moment.
+    /// Sets the time.
     pub fn set(&self, now_ms: u64) {
         self.now.set(now_ms);
     }
 
-    /// Goes to the earliest moment at which something wakes; false when nobody sleeps.
+    /// Advances to the earliest wake-up; false if there is none.
     pub fn advance_to_next(&self) -> bool {
         self.sleepers.borrow_mut().retain(|(_, sender)| !sender.is_canceled());
         let next = self.sleepers.borrow().iter().map(|(due, _)| *due).min();

@@ -1,4 +1,4 @@
-//! A thread with one turn: what is on its disk, the log that can die, and how the turn is played.
+//! A thread with one turn: its disk, a log that can die, and the loop that plays the turn.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,18 +22,18 @@ use crate::turn::{Ran, Turn, prompt};
 use wire::model::*;
 use wire::protocol::{ClientTool, ContextKind, Event, Seq};
 
-/// How a run is lost.
+/// The moment at which a test kills a run.
 #[derive(Clone, Copy, Debug)]
 pub enum Kill {
-    /// After so many commits of its own.
+    /// After this number of its own commits.
     AfterCommits(usize),
-    /// The same, but its last commit is on disk without the run's hearing of it.
+    /// The same, but the last commit reaches the disk while the run gets an error.
     Unheard(usize),
-    /// At this step of the executor, with futures dropped where they stand.
+    /// At this step of the executor; the test drops the futures as they are.
     AtStep(usize),
 }
 
-/// What is on disk: it outlives the runs of a turn.
+/// The content of the disk, which outlives the runs of a turn.
 #[derive(Default)]
 pub struct Disk {
     pub entries: RefCell<Vec<Entry>>,
@@ -53,13 +53,13 @@ impl Disk {
     }
 }
 
-/// One run's way to the disk. Can die, as a killed process does.
+/// One run's access to the disk. It can die, as a killed process does.
 pub struct RunLog {
     disk: Rc<Disk>,
-    /// What this run's clients saw: announced chunks included.
+    /// The events that this run's clients saw, announced chunks included.
     pub seen: RefCell<BTreeMap<Seq, Event>>,
     kill: Option<Kill>,
-    /// Commits that it may still make.
+    /// The number of commits left before the run dies.
     left: Cell<usize>,
 }
 
@@ -147,10 +147,10 @@ pub struct Case {
     pub content: String,
     pub history: Vec<Message>,
     pub retrieved: Option<String>,
-    /// What the client of each run saw.
+    /// The events that the clients of all runs saw.
     pub seen: BTreeMap<Seq, Event>,
     pub capabilities: Capabilities,
-    /// By which tools are offered, and which holds when they are called.
+    /// The policy that selects the offered tools, and the one that the engine checks at each call.
     pub offered_by: ToolPolicy,
     pub policy: ToolPolicy,
     pub price: Option<Price>,
@@ -169,7 +169,7 @@ impl Case {
         Case::seeded(script, 0)
     }
 
-    /// With delays that this number decides.
+    /// A case with random delays from this seed.
     pub fn seeded(script: Script, seed: u64) -> Self {
         let pace = Rc::new(Pace::new(seed));
         let workspace_root = Some("/".to_owned());
@@ -251,12 +251,12 @@ impl Case {
         self.play(turn, &log, during);
     }
 
-    /// Takes the turn up from what is on disk.
+    /// Resumes the turn from the disk.
     pub fn resume(&mut self, kill: Option<Kill>) {
         self.resume_with(kill, |_, _| {});
     }
 
-    /// The same, acted on between two steps of the executor.
+    /// Resumes the turn and lets `during` act on it between two steps of the executor.
     pub fn resume_with(&mut self, kill: Option<Kill>, during: impl FnMut(&Turn, usize)) {
         let log = self.log(kill);
         let entries = self.disk.entries.borrow().clone();
@@ -264,7 +264,7 @@ impl Case {
         self.play(turn, &log, during);
     }
 
-    /// Takes a parked turn up from what is on disk, says something to it and lets it go on.
+    /// Rebuilds a parked turn from the disk, gives it an answer and lets it go on.
     pub fn say<T>(&mut self, kill: Option<Kill>, say: impl FnOnce(&Turn) -> T) -> T {
         let log = self.log(kill);
         let entries = self.disk.entries.borrow().clone();
@@ -322,7 +322,7 @@ impl Case {
         self.disk.end.borrow().clone().expect("the turn has no end")
     }
 
-    /// The events as short lines: what tests compare whole.
+    /// The events as short lines, for tests that compare the whole list.
     pub fn lines(&self) -> Vec<String> {
         self.events().iter().map(line).collect()
     }

@@ -1,4 +1,4 @@
-//! Tools whose runs are observed.
+//! Tools that record their runs for the tests.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -11,14 +11,14 @@ use crate::calls;
 use crate::ports::{Tool, ToolContext, ToolError, Tools};
 use crate::toolbelt::{PermissionClass, ToolSpec};
 
-/// Tools whose runs are observed.
+/// Tools that record their runs for the tests.
 pub struct TestTools {
     tools: Vec<Rc<dyn Tool>>,
     pub ran: Rc<RefCell<Vec<String>>>,
     pub peak: Rc<Cell<u32>>,
 }
 
-/// What a test tool does.
+/// The behaviour of a test tool.
 #[derive(Clone, Copy)]
 pub enum Body {
     Echo,
@@ -64,7 +64,7 @@ impl Tool for TestTool {
     }
 }
 
-/// Learns a version of the file `a`: the id of its operation.
+/// Sees the file `a` at a version: the id of its operation.
 struct VersionedTool {
     spec: ToolSpec,
 }
@@ -115,7 +115,7 @@ impl TestTools {
 }
 
 impl TestTools {
-    /// Tools of these names beside them, which learn versions of files. They take no time.
+    /// Adds tools of these names, which see versions of files. They take no time.
     pub fn add_versioned(&mut self, names: &[&str]) {
         for name in names {
             let mut spec = calls::declarations().remove(1);
@@ -126,7 +126,7 @@ impl TestTools {
         }
     }
 
-    /// Real tools beside them.
+    /// Adds real tools.
     pub fn add(&mut self, more: impl Iterator<Item = Rc<dyn Tool>>) {
         self.tools.extend(more);
     }

@@ -1,8 +1,9 @@
 //! Reads the arguments of our own tools, leniently: small models write them almost right.
 //!
-//! The tool's schema says what is wanted. A value of another JSON type is taken where it can mean only one thing. The
-//! rest is refused in words that a model can act on, with the example of the schema. Client tools, MCP tools and
-//! `finish_subtask` are not read here: their arguments satisfy a foreign schema or are refused.
+//! The tool's schema is the standard. This module converts a value of another JSON type where it can mean
+//! only one thing. It refuses the rest with a correction that a model can act on, and with the schema's
+//! example. Client tools, MCP tools and `finish_subtask` are checked elsewhere, strictly against their
+//! foreign schemas.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
@@ -12,11 +13,12 @@ use crate::toolbelt::{ToolSpec, not_json};
 
 /// Members in which models wrap their arguments: the words of the wires that they were trained on.
 pub const WRAPPERS: [&str; 4] = ["arguments", "parameters", "properties", "input"];
-/// How much of a model's own words a refusal repeats: characters of a name or a value, and how many names.
+/// The most of a model's own words that a refusal repeats: characters of a name or a value, and number of
+/// names.
 pub const MAX_TOLD_CHARS: usize = 40;
 const MAX_TOLD_NAMES: usize = 3;
 
-/// Reads a call's arguments by their Rust type. The error goes to the model.
+/// Reads a call's arguments into their Rust type. The model reads the error.
 pub fn read<T: DeserializeOwned>(spec: &ToolSpec, written: &str) -> Result<T, ToolError> {
     let schema = schema_of(spec);
     let given = object(written).map_err(|problem| refused(spec, "", &problem))?;
@@ -28,7 +30,7 @@ pub fn read<T: DeserializeOwned>(spec: &ToolSpec, written: &str) -> Result<T, To
     })
 }
 
-/// The refusal of a call: where its arguments are wrong, why, and how a right call looks.
+/// The refusal of a call: the place of the fault, the reason, and an example of a right call.
 pub fn refused(spec: &ToolSpec, at: &str, problem: &str) -> ToolError {
     let schema = schema_of(spec);
     let example = schema.get("examples").and_then(|examples| examples.get(0));
@@ -41,7 +43,7 @@ pub fn schema_of(spec: &ToolSpec) -> Value {
     serde_json::from_str(spec.input_schema.0.get()).unwrap_or_default()
 }
 
-/// The arguments as a JSON object. Blank ones, and null, are those of a call without any.
+/// The arguments as a JSON object. A blank text and `null` count as an empty object.
 fn object(written: &str) -> Result<Map<String, Value>, String> {
     let text = unfenced(written);
     if text.is_empty() || text == "null" {
@@ -60,7 +62,7 @@ fn object(written: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// What stands in a Markdown code block, where the whole text is one.
+/// The content of a Markdown code block, if the whole text is one; else the trimmed text.
 fn unfenced(written: &str) -> &str {
     let text = written.trim();
     match text.strip_prefix("```").and_then(|block| block.strip_suffix("```")) {
@@ -69,7 +71,7 @@ fn unfenced(written: &str) -> &str {
     }
 }
 
-/// The arguments without a wrapper. No member of a tool of ours has a wrapper's name, which a test checks.
+/// The arguments without a wrapper. A test checks that our own tools have no member with a wrapper's name.
 fn unwrapped(mut given: Map<String, Value>, schema: &Value) -> Map<String, Value> {
     let has_own = properties(schema).any(|(name, _)| spelling(&given, name).is_some());
     let inner = WRAPPERS.iter().filter(|_| !has_own).find_map(|name| match given.get_mut(*name) {
@@ -79,7 +81,7 @@ fn unwrapped(mut given: Map<String, Value>, schema: &Value) -> Map<String, Value
     inner.unwrap_or(given)
 }
 
-/// Brings a value to the type that its schema wants, where there is no doubt what it means.
+/// Converts a value to the type of its schema, where its meaning is unambiguous.
 fn settle(value: &mut Value, schema: &Value) {
     let items = schema.get("items").unwrap_or(&Value::Null);
     let settled = match (kind(schema), &mut *value) {
@@ -117,13 +119,13 @@ fn settle(value: &mut Value, schema: &Value) {
     let Some(settled) = settled else { return };
     let was_container = settled.is_array() || settled.is_object();
     *value = settled;
-    // What came out of a string or was put into a list has not been looked into yet.
+    // A value that was parsed from a string or put into a list still needs its own parts converted.
     if was_container {
         settle(value, schema);
     }
 }
 
-/// Brings members to their names and types, and leaves out optional ones that say nothing.
+/// Converts members to their names and types, and drops empty optional ones.
 fn settle_members(members: &mut Map<String, Value>, schema: &Value) {
     for (name, property) in properties(schema) {
         let Some(mut value) = spelling(members, name).and_then(|written| members.remove(&written)) else {
@@ -136,7 +138,8 @@ fn settle_members(members: &mut Map<String, Value>, schema: &Value) {
     }
 }
 
-/// As which name a member is there: its own, else one that differs in case or separators alone, such as `fromLine`.
+/// The written name of a member: its own, else one that differs in case or separators alone, such as
+/// `fromLine`.
 fn spelling(members: &Map<String, Value>, name: &str) -> Option<String> {
     let plain = |name: &str| -> String {
         name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
@@ -148,7 +151,7 @@ fn spelling(members: &Map<String, Value>, name: &str) -> Option<String> {
     members.keys().find(|written| plain(written) == wanted).cloned()
 }
 
-/// Null, and for what is no free text also the ways to write nothing as a string.
+/// Whether a value is empty: null, or, unless the schema wants free text, a string that stands for nothing.
 fn says_nothing(value: &Value, schema: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -177,7 +180,7 @@ fn whole(number: &Number) -> Option<Value> {
     text.strip_suffix(".0")?.parse::<i64>().ok().map(Value::from)
 }
 
-/// Where a value is not what its schema wants, and what is wanted there.
+/// The first place where a value violates its schema, with the reason.
 fn fault(value: &Value, schema: &Value, at: &str) -> Option<(String, String)> {
     if !fits(value, schema) {
         return Some((at.to_owned(), format!("it must be {}, not {}", wanted(schema), told(value))));
@@ -219,7 +222,7 @@ fn fits(value: &Value, schema: &Value) -> bool {
     }
 }
 
-/// What a schema wants, in words.
+/// The wanted type of a schema, in words.
 fn wanted(schema: &Value) -> String {
     let quoted = |choices: &Vec<Value>| choices.iter().map(Value::to_string).collect::<Vec<_>>().join(", ");
     match (kind(schema), schema.get("enum").and_then(Value::as_array), schema.get("minimum")) {
@@ -236,7 +239,7 @@ fn wanted(schema: &Value) -> String {
     }
 }
 
-/// What was given in its place, in words.
+/// The given value, in words.
 fn told(value: &Value) -> String {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
@@ -246,7 +249,7 @@ fn told(value: &Value) -> String {
     }
 }
 
-/// The names that the tool does not know: the missing member may be among them.
+/// The unknown names among the members: a misspelt name of the missing member may be one of them.
 fn unknown(members: &Map<String, Value>, schema: &Value) -> String {
     let is_known = |name: &String| properties(schema).any(|(known, _)| known == name);
     let unknown = members.keys().filter(|name| !is_known(name)).take(MAX_TOLD_NAMES);

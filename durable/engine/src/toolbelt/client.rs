@@ -7,17 +7,17 @@ use crate::toolbelt::{OutputSchema, PermissionClass, RunsAt, ToolSpec};
 use wire::model::RawValueEq;
 use wire::protocol::{ApiError, ClientTool};
 
-/// What a client's tools are called: so no client can put itself in the place of one of ours.
+/// The prefix of client tools' names. It keeps a client from replacing one of our own tools.
 pub const PREFIX: &str = "ui_";
-/// The most tools, and the longest name, description and schema in bytes. All of it goes to the model with each
-/// call, and stands in the turn's first journal entry.
+/// The most tools, and the longest name, description and schema in bytes. Each model call and the turn's
+/// first journal entry carry all of it.
 const MAX_TOOLS: usize = 32;
 const MAX_NAME: usize = 64;
 const MAX_DESCRIPTION: usize = 2_000;
 const MAX_SCHEMA: usize = 16 << 10;
 const MAX_ALL: usize = 128 << 10;
 
-/// Checks what a client brings. The error names the member of the request.
+/// Checks a client's tools. The error names the member of the request.
 pub fn check(tools: &[ClientTool]) -> Result<(), ApiError> {
     let refused = |at: String, why: String| Err(ApiError::field(at, why));
     if tools.len() > MAX_TOOLS {
@@ -54,7 +54,8 @@ pub fn check(tools: &[ClientTool]) -> Result<(), ApiError> {
     }
 }
 
-/// The declaration of a client's tool: one at a time, in the model's order, since it changes what is open there.
+/// The declaration of a client's tool. Its calls run one at a time, in the model's order, since they change
+/// the document that is open there.
 pub fn spec(tool: &ClientTool) -> ToolSpec {
     ToolSpec {
         name: tool.name.clone(),
@@ -66,7 +67,7 @@ pub fn spec(tool: &ClientTool) -> ToolSpec {
         idempotent: false,
         mcp_server: None,
         mcp_tool: None,
-        // How long it may take is how long the call waits.
+        // The limit on waiting for a client bounds the call.
         timeout_ms: None,
         runs_at: RunsAt::Client,
         ask: false,

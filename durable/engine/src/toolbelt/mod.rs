@@ -1,4 +1,4 @@
-//! The tools that a level may use: what a tool declares, who may have it.
+//! The tools that a level may use: their declarations, and the policy that selects them.
 
 pub mod arguments;
 pub mod client;
@@ -33,7 +33,7 @@ impl Toolbelt {
         self.specs.iter().find(|spec| spec.name == name)
     }
 
-    /// The tools among these names that the level has, and the names that it has not.
+    /// The tools of these names that the level has, and the names that it lacks.
     pub fn narrowed(&self, names: &[String]) -> (Toolbelt, Vec<String>) {
         let kept = self.specs.iter().filter(|spec| names.contains(&spec.name)).map(Rc::clone).collect();
         let unknown = names.iter().filter(|name| self.find(name).is_none()).cloned().collect();
@@ -66,12 +66,12 @@ impl Toolbelt {
         self.specs.iter().map(Rc::as_ref)
     }
 
-    /// What the model is offered of it.
+    /// The definitions of the tools that the level offers to its model.
     pub fn definitions(&self, offers: impl Fn(&ToolSpec) -> bool) -> Rc<[ToolDefinition]> {
         self.specs.iter().filter(|spec| offers(spec)).map(|spec| spec.definition()).collect()
     }
 
-    /// What a refused call is told.
+    /// The message of a refused call, which names the tools that the level has.
     pub fn refusal(&self, name: &str) -> String {
         let names: Vec<&str> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
         if names.is_empty() {

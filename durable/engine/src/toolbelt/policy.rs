@@ -1,4 +1,5 @@
-//! Who may have which class of tools. Guards only narrow; what is not allowed is not offered, and refused if called.
+//! The policy that allows or refuses tools by their class. Guards only narrow. The engine hides a disallowed
+//! tool from the model, and refuses a call of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use super::{PermissionClass, ToolSpec};
 use wire::protocol::ContextKind;
 
-/// What happens to the calls of a tool.
+/// The rule for the calls of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
     On,
-    /// A person is asked before each call.
+    /// A person must approve each call.
     Ask,
-    /// The tool is not offered, and refused if called.
+    /// The engine hides the tool from the model, and refuses a call of it.
     Off,
 }
 
@@ -26,17 +27,17 @@ pub enum Rule {
 pub struct Rules(BTreeMap<String, Rule>);
 
 impl Rules {
-    /// The names that they are about.
+    /// The names of the classes and tools that have a rule.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// A rule for a tool that has none of its own.
+    /// Sets the rule for a name that has none.
     pub fn unless_said(&mut self, name: &str, rule: Rule) {
         self.0.entry(name.to_owned()).or_insert(rule);
     }
 
-    /// A person is asked before calls of this tool, unless something stricter holds, or its own rule says otherwise.
+    /// Raises the tool from `on` to `ask`, unless it has a rule of its own.
     pub fn at_least_ask(&mut self, spec: &ToolSpec) {
         let class = spec.permission_class;
         if class.is_some_and(|class| self.of(class, &spec.name) == Rule::On) {
@@ -53,28 +54,28 @@ impl Rules {
     }
 }
 
-/// What a session allows. Built once for each turn and frozen in its entry 0, it holds when tools are offered and again
-/// when they are called. The default allows nothing.
+/// The tools and data that a session allows. The service builds it once for each turn and freezes it in entry
+/// 0. The engine checks it when it offers tools and again at each call. The default allows nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ToolPolicy {
     pub classes: BTreeSet<PermissionClass>,
-    /// Where tools of the class `workspace_write` may work. Without it there are none of them (N-104); staying inside is
-    /// the tools' own duty.
+    /// The root directory for tools of the class `workspace_write`. Without it these tools are off (N-104).
+    /// The tools themselves must stay inside it.
     pub workspace_root: Option<String>,
-    /// Whether the turn may use what is remembered about its user (N-156).
+    /// Whether the turn may use the memories about its user (N-156).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub memory: bool,
     /// The collections that the turn may search: those that the request names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub collections: Vec<String>,
-    /// The MCP servers whose tools may be offered: only those (N-105).
+    /// The only MCP servers whose tools the turn may offer (N-105).
     pub allowed_mcp_servers: BTreeSet<String>,
     /// The operator's rules; they can only narrow what the classes allow.
     #[serde(skip_serializing_if = "Rules::is_empty")]
     pub rules: Rules,
-    /// The tools that a person has allowed for good: nobody is asked again.
+    /// The tools that a person has approved for the whole thread: their calls run without asking again.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub approved: BTreeSet<String>,
 }
@@ -90,7 +91,8 @@ impl ToolPolicy {
         ToolPolicy { classes, ..ToolPolicy::default() }
     }
 
-    /// The same with the operator's rules, and with what a person has allowed for good.
+    /// The same policy with the operator's rules and the tools that a person has approved for the whole
+    /// thread.
     pub fn narrowed(self, rules: Rules, approved: BTreeSet<String>) -> Self {
         ToolPolicy { rules, approved, ..self }
     }
@@ -100,7 +102,8 @@ impl ToolPolicy {
         self.rule(spec) != Rule::Off
     }
 
-    /// The rule for a tool. Off where it has no class, or the session does not have what it needs.
+    /// The rule for a tool. Off where it has no class, or where the session lacks its class, server or
+    /// workspace.
     pub fn rule(&self, spec: &ToolSpec) -> Rule {
         let Some(class) = spec.permission_class.filter(|class| self.classes.contains(class)) else {
             return Rule::Off;

@@ -1,5 +1,5 @@
-//! Schemas that a model or a client gives: bounded before they are compiled, since the validator itself has no guard
-//! (a schema of 1.4 KB can be made to run for seconds).
+//! Schemas from a model or a client. This module bounds them before it compiles them, since the validator
+//! itself has no guard (a schema of 1.4 KB can be made to run for seconds).
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -11,30 +11,30 @@ use serde_json::{Map, Value};
 
 use wire::model::RawValueEq;
 
-/// The largest schema in bytes, and what may be in it. Far beyond what models write; measured to compile in
-/// milliseconds.
+/// The largest schema in bytes, and its most nodes, levels and enum values. Models write far smaller ones; a
+/// schema of this size was measured to compile in milliseconds.
 const MAX_BYTES: usize = 64 * 1024;
 const MAX_NODES: usize = 1_000;
 const MAX_DEPTH: usize = 32;
 const MAX_ENUM: usize = 500;
-/// How many regular expressions a schema may have (names in `patternProperties` are some), and their bytes together.
-/// Far beyond what models write.
+/// The most regular expressions of a schema (names in `patternProperties` count too), and their bytes
+/// together. Models write far fewer.
 const MAX_PATTERNS: usize = 32;
 const MAX_PATTERN_BYTES: usize = 4 * 1024;
-/// What one of them may take in bytes when compiled, and what its matching may keep: 25 bytes of pattern can ask for
+/// The most bytes of one compiled pattern, and of its cache while it matches: 25 bytes of pattern can ask for
 /// megabytes, and the isolate has 128 MB: <https://developers.cloudflare.com/workers/platform/limits/>.
 const MAX_COMPILED_PATTERN: usize = 64 * 1024;
 const MAX_PATTERN_CACHE: usize = 256 * 1024;
-/// The same of a schema that an earlier version of this code accepted: wide enough that no lower bound of a later
-/// version refuses it.
+/// The most bytes of a compiled pattern in a schema that an earlier version of this code accepted. It is wide
+/// enough to accept such a schema after a later version lowers the bound.
 const MAX_COMPILED_FROZEN_PATTERN: usize = 1024 * 1024;
-/// How often one place of a payload may be checked, over all paths through `$ref`s and combinators.
+/// The most checks of one place of a payload, over all paths through `$ref`s and combinators.
 const MAX_CHECKS: u64 = 10_000;
-/// How deeply a payload may nest. It bounds what a recursive schema can cost.
+/// The deepest nesting of a payload. It bounds the cost of a recursive schema.
 const MAX_PAYLOAD_DEPTH: usize = 12;
-/// How far `$ref`s and combinators may lead from one schema to the next: what the stack takes.
+/// The longest chain of schemas through `$ref`s and combinators. The stack sets this limit.
 const MAX_CHAIN: usize = 200;
-/// Violations that are told at once, and how long the telling may be in characters.
+/// The most violations in one error, and the longest error in characters.
 const MAX_TOLD: usize = 5;
 const MAX_TOLD_CHARS: usize = 1_500;
 
@@ -46,14 +46,14 @@ pub struct OutputSchema {
 }
 
 impl OutputSchema {
-    /// Checks the bounds and compiles. The error goes to the model that wrote the schema.
+    /// Checks the bounds and compiles. The model that wrote the schema reads the error.
     pub fn compile(source: Rc<RawValueEq>) -> Result<Self, String> {
         let schema = OutputSchema::within_bounds(source.0.get())?;
         OutputSchema::build(source, &schema, MAX_COMPILED_PATTERN)
     }
 
-    /// Compiles a schema that stands in a turn's journal. The version of this code that wrote it has checked its bounds;
-    /// this version may have lower ones, and a deploy must not refuse a level that has begun.
+    /// Compiles a schema from a turn's journal. The version of this code that wrote it has checked its
+    /// bounds. This version may have lower ones, and a deploy must not refuse a level that has begun.
     pub fn compile_frozen(source: Rc<RawValueEq>) -> Result<Self, String> {
         let schema: Value = serde_json::from_str(source.0.get()).map_err(|error| not_json(&error))?;
         OutputSchema::build(source, &schema, MAX_COMPILED_FROZEN_PATTERN)
@@ -90,7 +90,7 @@ impl OutputSchema {
         &self.source
     }
 
-    /// Whether a payload satisfies the schema; the error says where it does not, for the model.
+    /// Checks a payload against the schema. The error names the violations, for the model.
     pub fn check(&self, payload: &str) -> Result<(), String> {
         let payload: Value = serde_json::from_str(payload).map_err(|error| not_json(&error))?;
         if depth(&payload) > MAX_PAYLOAD_DEPTH {
@@ -112,7 +112,7 @@ impl OutputSchema {
     }
 }
 
-/// Why a schema cannot be compiled.
+/// The reason why a schema does not compile.
 fn refused(error: &ValidationError<'_>) -> String {
     match error.kind() {
         ValidationErrorKind::Format { format } if format == "regex" => clipped(&format!(
@@ -124,7 +124,7 @@ fn refused(error: &ValidationError<'_>) -> String {
     }
 }
 
-/// What is wrong with a text that is not JSON, in words for the model that wrote it.
+/// Explains invalid JSON to the model that wrote it.
 pub fn not_json(error: &serde_json::Error) -> String {
     match error.classify() {
         Category::Eof => "not valid JSON: it ends before it is complete".to_owned(),
@@ -147,12 +147,12 @@ fn depth(value: &Value) -> usize {
     }
 }
 
-/// The engine for patterns: one that takes linear time, whatever the pattern and the text are.
+/// The engine for patterns. It takes linear time for every pattern and text.
 fn patterns(compiled_bytes: usize) -> PatternOptions<Regex> {
     PatternOptions::regex().size_limit(compiled_bytes).dfa_size_limit(MAX_PATTERN_CACHE)
 }
 
-/// What was counted of a schema.
+/// The counts of a schema's parts.
 #[derive(Default)]
 struct Size {
     nodes: usize,
@@ -225,7 +225,7 @@ fn check_references(members: &Map<String, Value>) -> Result<(), String> {
     }
 }
 
-/// How often the same place of a payload is checked, at worst.
+/// Computes the most checks of one place of a payload.
 struct Cost<'a> {
     root: &'a Value,
     known: BTreeMap<(*const Value, usize), u64>,

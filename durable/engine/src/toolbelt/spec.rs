@@ -1,4 +1,4 @@
-//! What a tool declares about itself.
+//! The declaration of a tool.
 
 use std::rc::Rc;
 
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use wire::model::{RawValueEq, ToolDefinition};
 
-/// What a tool can do to the world; policy is said in these.
+/// The effect that a tool can have on the world. Policies are written in these classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -20,7 +20,7 @@ pub enum PermissionClass {
     Network,
     /// Files of the workspace, reading included.
     WorkspaceWrite,
-    /// Changes what is open in the editor.
+    /// Changes the document that is open in the editor.
     EditorMutate,
     /// Starts or ends a subtask.
     Subagent,
@@ -70,7 +70,7 @@ pub struct ToolSpec {
     pub parallel_safe: bool,
     /// Two calls with the same lock never overlap, wherever in the tree they are.
     pub exclusive_lock: Option<String>,
-    /// May run again, with the same operation id, when an interruption lost its result.
+    /// May run again, with the same operation id, after an interruption lost its result.
     #[serde(default)]
     pub idempotent: bool,
     /// The MCP server that offers it; none for our own tools.
@@ -81,7 +81,7 @@ pub struct ToolSpec {
     pub mcp_tool: Option<String>,
     /// Milliseconds after which the call fails; none for a subtask, which has the turn's deadline.
     pub timeout_ms: Option<u64>,
-    /// Who carries a call out.
+    /// The side that carries a call out.
     #[serde(default)]
     pub runs_at: RunsAt,
     /// A person must allow each call.
@@ -89,7 +89,7 @@ pub struct ToolSpec {
     pub ask: bool,
 }
 
-/// Who carries a call out.
+/// The side that carries a call out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -110,8 +110,8 @@ impl ToolSpec {
         }
     }
 
-    /// Whether calls of this tool run in the serial queue, in the model's order (N-046). Not all tools of the class
-    /// `workspace_write` do: reading is of that class, and changes nothing.
+    /// Whether calls of this tool run in the serial queue, in the model's order (N-046). Some tools of the
+    /// class `workspace_write` run in parallel, since they only read.
     pub fn serial(&self) -> bool {
         !self.parallel_safe
             || self.exclusive_lock.is_some()
@@ -119,7 +119,7 @@ impl ToolSpec {
     }
 }
 
-/// A tool's failure, told to the model (`is_error`); the model decides what to do.
+/// A tool's failure. The model reads it (`is_error`) and decides how to go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolError(pub String);
 
@@ -141,7 +141,7 @@ pub fn declare(name: &str, class: PermissionClass, description: &str, schema: se
     }
 }
 
-/// JSON that was built from a value is always valid JSON: the other arm never runs, but is an honest empty schema.
+/// Converts a value to raw JSON. Its text is always valid JSON, so the fallback to `null` never runs.
 pub(super) fn raw(schema: &serde_json::Value) -> Box<RawValue> {
     RawValue::from_string(schema.to_string()).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }

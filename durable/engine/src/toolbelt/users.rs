@@ -1,4 +1,4 @@
-//! Users as the operator names them, and which of them may have what. Pure.
+//! Users as the operator names them, and the tools that each of them may have. Pure.
 
 use std::collections::BTreeMap;
 
@@ -6,30 +6,30 @@ use super::PermissionClass;
 use wire::protocol::{ANONYMOUS, Owner};
 use wire::redact::json_problem;
 
-/// The member of `TOOL_USERS` that is about `FETCH_ALLOW`.
+/// The member of `TOOL_USERS` that lists the users of `FETCH_ALLOW`.
 const FETCH_ALLOW: &str = "fetch_allow";
-/// The most entries of a list: each request is compared with all of them.
+/// The most entries of a list: each request compares its user with all of them.
 const MAX_NAMED: usize = 64;
 
 /// Users by their issuers and tenants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Users(Vec<Named>);
 
-/// Everybody of an issuer, of a tenant, or of a tenant of an issuer.
+/// All users of an issuer, of a tenant, or of a tenant of an issuer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Named {
-    /// None for every issuer but that of visitors, who must be named.
+    /// None for every issuer except that of visitors; an entry must name that one.
     issuer: Option<String>,
     tenant: Option<String>,
 }
 
 impl Users {
-    /// Everybody who came with a key or a token.
+    /// All users with a key or a token.
     pub fn registered() -> Self {
         Users(vec![Named { issuer: None, tenant: None }])
     }
 
-    /// Reads `ISSUER`, `ISSUER/TENANT`, `*` and `*/TENANT`. The error repeats none of it.
+    /// Reads `ISSUER`, `ISSUER/TENANT`, `*` and `*/TENANT`. The error leaves out the given words.
     pub fn parse(words: &[String]) -> Result<Self, String> {
         if words.len() > MAX_NAMED {
             return Err(format!("users has at most {MAX_NAMED} entries"));
@@ -59,13 +59,13 @@ impl Users {
     }
 }
 
-/// `TOOL_USERS`: who may have the tools of a class, and who may fetch the private hosts of `FETCH_ALLOW`. Everybody may
-/// where nothing is said.
+/// `TOOL_USERS`: the users of each class of tools, and of the private hosts of `FETCH_ALLOW`. A class without
+/// an entry is open to all users.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolUsers(BTreeMap<String, Users>);
 
 impl ToolUsers {
-    /// Reads the variable. A member that means nothing is an error: what it was to close must not stay open.
+    /// Reads the variable. An unknown member is an error, so that a typing mistake cannot leave a class open.
     pub fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         let Some(json) = var("TOOL_USERS").filter(|json| !json.trim().is_empty()) else {
             return Ok(ToolUsers::default());

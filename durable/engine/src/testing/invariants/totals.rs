@@ -1,4 +1,4 @@
-//! What a turn came to in all: its limits, what is stored of it, its history and its memory.
+//! The totals of a turn: its limits, its stored tree, its history and its memory.
 
 use super::*;
 
@@ -6,7 +6,7 @@ pub(super) fn count_of(kinds: &[&str], kind: &str) -> usize {
     kinds.iter().filter(|is| **is == kind).count()
 }
 
-/// No limit is crossed by even one, as the journal counts; the ledger says the same.
+/// The turn stays within each limit exactly, as counted in the journal; the ledger has the same counts.
 pub(super) fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
     let limits = case.limits;
     let (mut llm_calls, mut tool_calls, mut subtasks, mut result_bytes) = (0, 0, 0, 0);
@@ -27,7 +27,7 @@ pub(super) fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
                 let last = tokens.range_mut(..=(entry.at.as_str(), u32::MAX)).next_back().unwrap();
                 *last.1 = reply.usage.unwrap_or(*last.1);
             }
-            // Who did not begin to answer used nothing.
+            // A model that failed before its first byte used no tokens.
             Fact::ModelEnded { outcome: ModelOutcome::Failed { .. }, first_byte_ms: None, .. } => {
                 let last = tokens.range_mut(..=(entry.at.as_str(), u32::MAX)).next_back().unwrap();
                 *last.1 = Usage::default();
@@ -74,7 +74,7 @@ pub(super) fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
     );
 }
 
-/// The stored tree is the one that a client builds.
+/// The stored tree equals the one that a client builds.
 pub(super) fn stored(case: &Case, tree: ExecutionTree, shown: &Shown<'_>) {
     let mut stored = case.end().message.execution_tree.unwrap();
     stored.nodes.iter_mut().for_each(|node| node.args_preview = None);
@@ -82,7 +82,7 @@ pub(super) fn stored(case: &Case, tree: ExecutionTree, shown: &Shown<'_>) {
     assert_eq!(stored, tree, "{shown}");
 }
 
-/// Each call of the root is followed by its one result, in the model's order, and it is the one that clients saw.
+/// Each call of the root has one result after it, in the model's order, and clients saw the same result.
 pub(super) fn history(case: &Case, client: &Client) {
     let calls = client.rounds(None).into_values().flat_map(BTreeMap::into_values);
     let mut seen = calls.map(|id| &client.calls[id]);
@@ -104,13 +104,13 @@ pub(super) fn history(case: &Case, client: &Client) {
         }
     }
     assert!(unanswered.is_empty(), "a call without its result: {unanswered:?}");
-    // A turn whose journal cannot be replayed does not know what the model had seen.
+    // A turn whose journal cannot be replayed has lost the model's view of the conversation.
     assert!(seen.next().is_none() || end.message.finish_reason == Some(FinishReason::Interrupted));
 }
 
-/// What a level sees of the shared memory and what it wrote, computed anew from who called what in which round, and
-/// compared with what each call of it read: siblings of a round are blind to each other, a later round sees (N-153,
-/// N-154), and of two writes the later one in the model's order wins.
+/// Recomputes a level's view of the shared memory and its writes from the calls of its rounds, and compares
+/// the view with each call's reads. Siblings of a round are blind to each other, a later round sees their
+/// writes (N-153, N-154), and of two writes the later one in the model's order wins.
 pub(super) fn memory(
     client: &Client,
     level: Option<&String>,
@@ -120,7 +120,7 @@ pub(super) fn memory(
     let (mut seen, mut written) = (seen.clone(), BTreeMap::new());
     for round in client.rounds(level).into_values() {
         let mut settled = BTreeMap::new();
-        // A round that was cut off with its step never settled.
+        // A round that the end of its step cut off never settled.
         let was_cut = |id: &&String| client.calls[*id].result.contains("its step");
         if round.values().any(was_cut) {
             break;
@@ -149,7 +149,8 @@ pub(super) fn memory(
                 "run_subtask" | "plan_step" => {
                     settled.extend(memory(client, Some(id), &seen, shown));
                     if !is_error && !result.contains("[The memory of this turn is full") {
-                        // The notes beside a subtask's result are the caller's alone, who may pass them on in its own.
+                        // Only the caller gets the notes beside a subtask's result; its own result may repeat
+                        // them.
                         let own = (name == "run_subtask").then_some("\n\n[These tools");
                         let text = own.and_then(|notes| result.split(notes).next()).unwrap_or(result);
                         settled.insert(format!("task:{id}"), text.to_owned());
@@ -161,6 +162,6 @@ pub(super) fn memory(
         seen.extend(settled.clone());
         written.extend(settled);
     }
-    // What a call wrote that was stopped is lost with it; nothing comes after that.
+    // A stopped call loses its writes; the level makes no call after it.
     written
 }

@@ -118,7 +118,8 @@ fn a_pattern_takes_linear_time() {
     assert!(schema.check(&payload).is_err());
 }
 
-/// What is refused, and that nothing was built for it: compiling one of these patterns alone takes longer.
+/// The refusal of a schema. The time limit proves that nothing was compiled: one of these patterns alone
+/// takes longer.
 #[allow(clippy::disallowed_types, reason = "this measures, and no turn's clock runs here")]
 fn refused_at_once(schema: &Value) -> String {
     let began = std::time::Instant::now();
@@ -129,11 +130,11 @@ fn refused_at_once(schema: &Value) -> String {
 
 #[test]
 fn hungry_patterns_are_refused_at_once() {
-    // The validator of the metaschema is built once for a process, and is not what is measured.
+    // Builds the validator of the metaschema, which happens once for a process, before the measurement.
     compile(&object(&json!({}))).unwrap();
     assert!(refused_at_once(&hungry(40)).contains("more than 32 patterns"));
     assert!(OutputSchema::within_bounds(&hungry(40).to_string()).is_err());
-    // So few pass the count, and are the engine's to refuse.
+    // This number passes the count, so the pattern engine must refuse the patterns.
     assert!(OutputSchema::within_bounds(&hungry(MAX_PATTERNS).to_string()).is_ok());
     for few in [hungry(1), hungry(MAX_PATTERNS)] {
         let refusal = refused_at_once(&few);
@@ -158,7 +159,7 @@ fn patterns_are_counted_wherever_they_stand() {
     let mut both = with(names(MAX_PATTERNS, 5));
     both["properties"] = json!({"a": {"items": {"anyOf": [{"pattern": "x"}]}}});
     assert!(compile(&both).unwrap_err().contains("more than 32 patterns"));
-    // A property of that name is none, nor is a value.
+    // A property named `pattern` is no pattern, and neither is a value.
     let named = object(&json!({"pattern": {"type": "string"}, "e": {"enum": [{"pattern": "x"}]}}));
     assert!(compile(&named).is_ok());
 }
