@@ -30,7 +30,7 @@ pub enum CallRecord {
         provider: String,
         model: String,
         operation_type: String,
-        /// [`TurnSpec::profile_for`].
+        /// [`TurnSpec::profile_of`].
         #[serde(default)]
         profile: String,
         input_tokens: u64,
