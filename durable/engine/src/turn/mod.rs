@@ -56,8 +56,7 @@ pub use self::parking::Heard;
 #[cfg(any(test, feature = "testing"))]
 pub use self::prune::request_tokens;
 
-/// Resumptions of one turn without progress between them, and in all: peers without such a limit paid for the
-/// same model call for ever.
+/// Resumptions of one turn without progress between them, and in all. Peers without a limit paid for ever.
 const MAX_FRUITLESS_RESUMPTIONS: u32 = 3;
 const MAX_RESUMPTIONS: u32 = 20;
 
