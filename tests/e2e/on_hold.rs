@@ -209,36 +209,63 @@ async fn a_parked_turn_that_cannot_be_rebuilt_can_be_superseded_and_deleted() {
 /// The mark of a queued turn. With it beside a running turn, no run is taken up: the turn has to ask for a place first.
 const MARKS: &str = "SELECT due_at FROM timers WHERE reason = 'queued'";
 
-#[tokio::test]
-async fn a_queued_turn_that_cannot_be_rebuilt_leaves_no_mark_when_it_is_cancelled() {
+/// A parked turn that was answered while two others hold all places, and the streams of these two.
+async fn queued() -> (Waiting, [EventStream; 2]) {
     let tenant = new_id();
     let [client] = users([(tenant.as_str(), "ada")]).await;
     let owner = Owner { issuer: "rsa".to_owned(), tenant, user: "ada".to_owned() };
     let mut waiting = Waiting::of(Case::of(client), "ESPALIER_CLOSED_STATE_DIR", &owner).await;
     let held = waiting.case.barrier("held");
     waiting.case.script("held", [text("Hi.").waiting(&held, 0)]).await;
-    // Two turns take all places there are, one of them that of the parked turn.
-    let mut running = Vec::new();
-    for _ in 0..2 {
-        let body = json!({ "content": waiting.case.said("Hello", "held") });
-        let reply = eventually("a place is free", || async {
-            let reply = waiting.case.client.post("/api/chat", &body).await;
-            (reply.status == 200).then_some(reply)
-        });
-        running.push(EventStream::open(reply.await).await);
-    }
+    let running = [run(&waiting.case).await, run(&waiting.case).await];
     waiting.answer().await.expect(200).await;
     waiting.stream.until(|event| event.text("details") == "queued").await;
+    (waiting, running)
+}
+
+/// A turn that runs until the barrier is released. The place of the parked turn comes free a moment after it parked.
+async fn run(case: &Case) -> EventStream {
+    let body = json!({ "content": case.said("Hello", "held") });
+    let reply = eventually("a place is free", || async {
+        let reply = case.client.post("/api/chat", &body).await;
+        (reply.status == 200).then_some(reply)
+    });
+    EventStream::open(reply.await).await
+}
+
+async fn release(case: &Case, running: [EventStream; 2]) {
+    case.llm.release(&case.barrier("held")).await;
+    for stream in running {
+        stream.turn().await;
+    }
+}
+
+#[tokio::test]
+async fn a_queued_turn_that_cannot_be_rebuilt_leaves_no_mark_when_it_is_cancelled() {
+    let (waiting, running) = queued().await;
     waiting.break_journal().await;
     assert_eq!(waiting.rows(MARKS).await.len(), 1);
 
     assert_eq!(waiting.case.client.cancel(&waiting.thread).await, waiting.turn);
     assert_eq!(waiting.rows(MARKS).await, Vec::<Value>::new());
-    waiting.case.llm.release(&held).await;
-    for stream in running {
-        stream.turn().await;
-    }
+    release(&waiting.case, running).await;
     assert_eq!(first(&waiting.stream.rest().await, "done").text("finish_reason"), "interrupted");
+}
+
+// The mark counts the refusals from the year 2100 on. A week has 20,163 of them: waits of 2, 4, 8 and 16 s, then of 30 s.
+#[tokio::test]
+async fn a_queued_turn_is_given_up_after_a_week_without_a_place() {
+    let (waiting, running) = queued().await;
+    waiting.change("UPDATE timers SET due_at = 4102444800000 + 20162 WHERE reason = 'queued'").await;
+    let done = waiting.stream.rest().await;
+    assert_eq!(first(&done, "done").text("finish_reason"), "interrupted");
+    let messages = waiting.case.client.messages(&waiting.thread).await;
+    let answer = messages.last().expect("an answer");
+    assert!(answer["content"].as_str().is_some_and(|text| text.contains("Now I paste.")), "{answer}");
+    let rows = object_at(waiting.state, &waiting.object, MARKS).await;
+    assert_eq!(rows, Vec::<Value>::new());
+    assert_eq!(waiting.case.client.thread(&waiting.thread).await["running_turn_id"], Value::Null);
+    release(&waiting.case, running).await;
 }
 
 /// The tables, with one turn that has ended.
