@@ -163,7 +163,7 @@ fn turn_imports() -> BTreeMap<String, BTreeSet<String>> {
 fn the_modules_of_the_turn_import_in_no_circle() {
     let mut left = turn_imports();
     assert!(left.len() > 15 && left["drive"].contains("dispatch"), "the turn has been moved: {left:?}");
-    // Whoever imports nothing that is left stands at the bottom.
+    // A module that imports none of the others left stands at the bottom.
     while !left.is_empty() {
         let bottom: Vec<String> = left
             .iter()
@@ -175,7 +175,7 @@ fn the_modules_of_the_turn_import_in_no_circle() {
     }
 }
 
-/// What features share: marks around foreign text.
+/// The modules that features share: marks around foreign text.
 const SHARED: [&str; 1] = ["marks"];
 
 #[test]

@@ -9,7 +9,7 @@ use wire::protocol::{ApiError, ErrorCode};
 
 use crate::storage::turn::TurnRow;
 
-/// What a request needs next. `C`: the collections that it names; `R`: the text that was looked up for it; `O`: the tools
+/// The next step of a request. `C`: the collections that it names; `R`: the text that was looked up for it; `O`: the tools
 /// that its user's MCP servers offer.
 #[derive(Debug, PartialEq)]
 pub enum Step<'a, C, R, O> {
@@ -46,7 +46,7 @@ pub enum Step<'a, C, R, O> {
     Refuse(&'a ApiError),
 }
 
-/// What [`Step::Look`] finds.
+/// The findings of [`Step::Look`].
 #[derive(Clone, Debug, Default)]
 pub struct Looked {
     /// The request's own turn: the request is a retry.
@@ -55,7 +55,7 @@ pub struct Looked {
     pub highest_seq: Option<u64>,
 }
 
-/// What a request has so far. It gets one after another, in this order.
+/// The things that a request has so far. It gets them one after another, in this order.
 #[derive(Debug)]
 enum Gathered<C, R, O> {
     Nothing,

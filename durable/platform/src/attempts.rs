@@ -17,7 +17,7 @@ pub const MAX_ATTEMPTS: u32 = 24;
 /// working days that mending takes, and no user waits longer for an answer.
 const GIVE_UP_MS: u64 = 7 * 86_400_000;
 
-/// What to do with a turn that has no run.
+/// The next act for a turn without a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     Try,
@@ -45,7 +45,7 @@ pub fn next(failing: Option<Failing>, now: u64) -> Next {
     }
 }
 
-/// What is written before an attempt, so that it counts even if it takes the instance down.
+/// The row before an attempt, so that the attempt counts even if it takes the instance down.
 pub fn begun(before: Option<Failing>, now: u64) -> Failing {
     let since_ms = before.map_or(now, |before| before.since_ms);
     let wait = now.saturating_sub(since_ms).clamp(FIRST_WAIT_MS, LONGEST_WAIT_MS);
@@ -53,7 +53,7 @@ pub fn begun(before: Option<Failing>, now: u64) -> Failing {
     Failing { since_ms, attempts, retry_at_ms: now.saturating_add(wait) }
 }
 
-/// What the alarm writes and has on disk before it begins an attempt. It is [`begun`], except that a first attempt which
+/// The row that the alarm has on disk before it begins an attempt. It is [`begun`], except that a first attempt which
 /// is cut off delays the next one by nothing: most often a deploy or an eviction cut it off, and not the attempt itself.
 pub fn announced(before: Option<Failing>, now: u64) -> Failing {
     let begun = begun(before, now);
@@ -67,7 +67,7 @@ pub fn queued_too_long(refusals: u64) -> bool {
     (1..=counted).map(back_off_ms).sum::<u64>() >= GIVE_UP_MS
 }
 
-/// What is written after the attempt has failed; none where the turn is given up.
+/// The row after a failed attempt; none if the turn is given up.
 pub fn failed(begun: Failing, cause: Cause, now: u64) -> Option<Failing> {
     match cause {
         Cause::Misconfigured if now.saturating_sub(begun.since_ms) >= GIVE_UP_MS => None,

@@ -77,7 +77,7 @@ pub struct Frame<'a> {
     /// The MCP servers, and what they offer.
     pub mcp: &'a Offered,
     pub history_until: i64,
-    /// What the turn's quotas let it have.
+    /// The amount that the quotas grant the turn.
     pub grant: Grant,
     pub replaces_message_id: Option<String>,
 }

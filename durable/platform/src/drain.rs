@@ -16,7 +16,7 @@ pub struct Batch {
     pub attempts: u32,
 }
 
-/// What the outbox needs next.
+/// The next step of a drain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Read the parcel that is told next; answered by [`Drain::read`].

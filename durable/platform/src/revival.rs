@@ -17,7 +17,7 @@ pub enum Way {
     Rebuild,
 }
 
-/// What a turn needs next.
+/// The next step of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Write the turn's row as [`Revival::turn`] has it. It counts the attempt, and stands outside the transaction of the
@@ -38,7 +38,7 @@ pub enum Step {
     Done,
 }
 
-/// What an attempt to rebuild a turn came to. `R`: the run of the turn.
+/// The outcome of an attempt to rebuild a turn. `R`: the run of the turn.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome<R> {
     Run(R),
@@ -127,7 +127,7 @@ impl<R> Revival<R> {
         self.step = Step::Hold { failing, reason };
     }
 
-    /// What the attempt came to.
+    /// The outcome of the attempt.
     pub fn outcome(self) -> Outcome<R> {
         match self.run {
             Some(run) => Outcome::Run(run),

@@ -33,9 +33,9 @@ const UNTITLED: &str = "New chat";
 /// The most messages that one request may replace: their ids go through the outbox in one row.
 const MAX_REPLACED: usize = 1_000;
 
-/// What a request gathered before its turn starts.
+/// The things that a request gathered before its turn starts.
 pub struct Before<'a> {
-    /// What the turn's quotas let it have.
+    /// The amount that the quotas grant the turn.
     pub grant: Grant,
     pub retrieved: &'a Retrieved,
     pub offered: &'a Offered,

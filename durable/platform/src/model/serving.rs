@@ -17,7 +17,7 @@ use providers::config::{Api, Configuration, Provider};
 use providers::permits::{FETCHES, Permits};
 use wire::http::Http;
 
-/// What an object has in common for all its calls.
+/// The parts that all model calls of an object share.
 #[derive(Clone)]
 pub struct Connections {
     pub permits: Permits,

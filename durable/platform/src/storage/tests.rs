@@ -97,7 +97,7 @@ fn rows_whose_numbers_interleave_are_merged() {
     assert_eq!(page.through, 6);
 }
 
-/// Whatever the size of its pages, a reader gets every event once, in order.
+/// A reader gets every event once, in order, with pages of any size.
 #[test]
 fn pages_leave_no_hole_and_repeat_nothing() {
     let mut rows = vec![

@@ -59,7 +59,7 @@ fn what_may_be_asked_again_and_when() {
     assert_eq!((empty.error.kind, empty.again), (ModelErrorKind::Network, Again::After(None)));
     let broken = refusal(&case, |server| server.answer(200).unbounded_send(Err(Unreachable)).unwrap());
     assert_eq!((broken.error.kind, broken.again), (ModelErrorKind::Network, Again::After(None)));
-    // Whoever was silent for so long would be so again.
+    // A provider that was silent for so long is not asked again.
     let late = refusal(&case, |_| case.clock.pass(FIRST_BYTE_MS));
     assert_eq!((late.error.kind, late.again), (ModelErrorKind::Network, Again::No));
 }
