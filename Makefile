@@ -2,11 +2,11 @@
 # Works with GNU make 3.81 (macOS). Each step is a file with its inputs, so nothing is done twice.
 
 .DELETE_ON_ERROR:
-# Steps wait for each other, but for those of `make test`.
+# Steps wait for each other, except those of `make test`.
 ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
-.PHONY: help dev test verify audit types journals openapi contract coverage coverage-of-requirements fuzz e2e mcp-conformance browser lighthouse faults faults-small faults-mutants bench smoke-model deploy key keys revoke build clean
+.PHONY: help dev test verify audit types journals openapi contract coverage coverage-of-requirements figures fuzz e2e mcp-conformance browser lighthouse faults faults-small faults-mutants bench scale smoke-model deploy key keys revoke build clean
 
 PORT ?= 8787
 
@@ -14,18 +14,17 @@ PORT ?= 8787
 MODEL      ?=
 MODEL_PORT ?= 18080
 
-# Wrangler needs Node 22, which is an npm package here. A prefix rather than an exported PATH: `npm ci`
-# replaces that very node, and make 3.81 ignores an exported PATH when it starts a command itself.
-# The two switches keep wrangler from calling home: metrics, and a sample of `request.cf`.
+# Wrangler needs Node 22, which is an npm package here. A prefix rather than an exported PATH: `npm ci` replaces that
+# very node, and make 3.81 ignores an exported PATH when it starts a command itself. The two switches keep wrangler from
+# requests of its own: metrics, and a sample of `request.cf`.
 TOOLS    := PATH="$(CURDIR)/node_modules/.bin:$$PATH" WRANGLER_SEND_METRICS=false CLOUDFLARE_CF_FETCH_ENABLED=false
 WRANGLER := $(TOOLS) CI=1 wrangler
 
 RUST   := .tools/rust
 NPM    := node_modules/.package-lock.json
 
-# Three builds of the Worker. This one is deployed, and every suite but the faults tests it: what is tested is what is
-# deployed, size and speed included. `make dev` serves the second, which compiles in seconds after a change. The third has
-# faults on command.
+# Three builds of the Worker. The first is deployed, and every suite but the faults tests it, size and speed included.
+# `make dev` serves the second, which compiles in seconds after a change. The third has faults on command.
 WORKER := build/index.js
 DEV    := target/dev-worker/index.js
 FAULTS := target/faults-worker/index.js
@@ -44,7 +43,7 @@ PAGE_SOURCES := $(shell find web -type f ! -path 'web/dist/*' ! -path '*/node_mo
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-dev: $(DEV) $(PAGE) $(D1) .dev.vars $(if $(filter local,$(MODEL)),$(LLM)) ## build what is missing and serve http://localhost:8787 (PORT=…, MODEL=local)
+dev: $(DEV) $(PAGE) $(D1) .dev.vars $(if $(filter local,$(MODEL)),$(LLM)) ## build the missing parts and serve http://localhost:8787 (PORT=…, MODEL=local)
 	@$(TOOLS) ESPALIER_WORKER=$(DEV) PORT=$(PORT) MODEL=$(MODEL) MODEL_PORT=$(MODEL_PORT) scripts/dev
 
 build: $(WORKER) $(PAGE) ## the Worker and the page, as they are deployed
@@ -56,18 +55,23 @@ WORKER_BUILD = $(TOOLS) WASM_BINDGEN_BIN="$$(scripts/cargo-tool wasm-bindgen-cli
 
 # ---- checks ----
 
-# Two at a time, in this order: compiling a crate and linking the Worker use one core each, and the suites mostly wait.
-# GNU make 4 prints what a stage says when it ends, or is cut off; make 3.81 mixes the two.
-STAGES := verify $(WORKER) $(FAULTS) mcp-conformance faults-small e2e contract browser
+# Two stages at a time, in this order: compiling a crate and linking the Worker use one core each, and the suites mostly
+# wait. GNU make 4 prints the output of a stage when it ends, or is cut off; make 3.81 mixes the two.
+BUILDS := verify $(WORKER) $(FAULTS) mcp-conformance figures faults-small
+# These suites have turns with time limits, so they begin when nothing is compiled any more.
+SUITES := e2e contract browser
+
+LANES := --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) SIDE_BY_SIDE=1
 
 test: $(RUST) $(NPM) $(PAGE_NPM) ## everything that CI runs
-	@+$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) SIDE_BY_SIDE=1 $(STAGES)
+	@+$(MAKE) --no-print-directory $(LANES) $(BUILDS)
+	@+$(MAKE) --no-print-directory $(LANES) $(SUITES)
 
-# `isolate_memory` counts all allocations of its process, so it has one of its own.
+# `isolate_memory` counts all allocations of its process, so it has its own process.
 NATIVE := --workspace --lib --test isolate_memory
 
-# N-207 N-229: nothing is left out of these.
-verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the page's own checks, what we depend on
+# N-207 N-229: these leave no test out.
+verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the page's own checks, our dependencies
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo clippy --locked -p espalier --target wasm32-unknown-unknown -- -D warnings
@@ -78,19 +82,20 @@ verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the 
 	$(TOOLS) scripts/audit quick
 	scripts/coverage-of-requirements
 	$(TOOLS) scripts/lengths
+	$(TOOLS) node tests/bench/scale.mjs --check
 
 types: $(RUST) ## the page's types, made from the wire's in Rust, and the lists of tools (`verify` compares them)
 	ESPALIER_WRITE_TYPES=1 cargo test --locked --quiet --workspace --lib -- the_page_has_the_wires_types \
-		what_each_context_is_offered
+		each_context_is_offered_its_tools
 
 journals: $(RUST) ## the golden journals of the present format, made by the engine's tests (`verify` compares them)
 	ESPALIER_WRITE_JOURNALS=1 cargo test --locked --quiet -p engine --lib -- \
 		the_journals_of_this_format_are_what_is_written
 
 openapi: $(RUST) ## openapi.json, made from the routing table and the wire's types (`verify` compares it)
-	ESPALIER_WRITE_OPENAPI=1 cargo test --locked --quiet -p espalier --lib the_file_is_what_the_routes_and_types_are
+	ESPALIER_WRITE_OPENAPI=1 cargo test --locked --quiet -p espalier --lib the_file_matches_the_routes_and_types
 
-audit: $(RUST) $(NPM) $(PAGE_NPM) ## known holes, licences and sources of what we depend on (asks the network)
+audit: $(RUST) $(NPM) $(PAGE_NPM) ## known holes, licences and sources of our dependencies (asks the network)
 	@$(TOOLS) scripts/audit
 
 # The binary starts the fake LLM and `wrangler dev`, runs the command against them and stops both.
@@ -99,11 +104,11 @@ E2E := $(TOOLS) ESPALIER_SKIP_BUILD=1 cargo run --locked --quiet -p espalier-tes
 e2e: $(WORKER) $(PAGE) $(PYTHON) ## the end-to-end tests against real workerd (ARGS="threads:: quotas::")
 	$(E2E) scripts/e2e-tests $(ARGS)
 
-# The client's own protocol; what it does in the Worker is tested in tests/e2e/mcp.rs.
+# The protocol's own tests of clients. tests/e2e/mcp.rs tests the client in the Worker.
 mcp-conformance: $(RUST) $(NPM) ## the MCP client against the conformance tests of the protocol
 	@$(TOOLS) scripts/mcp-conformance
 
-contract: $(WORKER) $(PAGE) $(PYTHON) ## schemathesis against openapi.json: no 5xx, nothing that it does not promise (ARGS="--seed 7 --max-examples 500")
+contract: $(WORKER) $(PAGE) $(PYTHON) ## schemathesis against openapi.json: no 5xx, and only promised answers (ARGS="--seed 7 --max-examples 500")
 	E2E_LOGS=target/e2e/contract $(E2E) --instances main -- scripts/contract $(ARGS)
 
 browser: $(WORKER) $(PAGE) ## the page in a headless Chromium (ARGS="safety access")
@@ -113,7 +118,7 @@ browser: $(WORKER) $(PAGE) ## the page in a headless Chromium (ARGS="safety acce
 lighthouse: $(WORKER) $(PAGE) ## Lighthouse's marks for the page (fetches Lighthouse from npm)
 	CHROMIUM_BIN="$$(scripts/chromium)" && export CHROMIUM_BIN && $(E2E) node tests/browser/lighthouse.mjs
 
-faults: $(WORKER) $(PAGE) $(FAULTS) ## kill the runtime 400 times under load, and check that nothing is lost or repeated (ARGS="--seed 7")
+faults: $(WORKER) $(PAGE) $(FAULTS) ## kill the runtime 400 times under load, and check that no turn is lost and no finished call repeated (ARGS="--seed 7")
 	$(TOOLS) cargo run --locked --quiet -p espalier-faults -- $(ARGS)
 
 faults-small: $(WORKER) $(FAULTS)
@@ -122,14 +127,14 @@ faults-small: $(WORKER) $(FAULTS)
 faults-mutants: $(WORKER) $(NPM) ## plant bugs, and check that the harness of `make faults` finds each of them (ONLY="NAME …")
 	@$(TOOLS) ONLY="$(ONLY)" scripts/faults-mutants
 
-# The code that the host can run. The object and its stores exist on wasm32 alone; the end-to-end tests run them.
+# The code that runs on the host. The object and its stores exist on wasm32 alone; the end-to-end tests run them.
 coverage: $(RUST) ## how much of the engine's code its native tests run, by file
 	rustup component add llvm-tools
 	"$$(scripts/cargo-tool cargo-llvm-cov)" llvm-cov --locked -p wire -p engine -p providers -p features --lib \
 		--ignore-filename-regex '(tests?|_tests)(/[a-z_]+)?\.rs$$|/testing/|\.cargo|rustup'
 
-# A million random turns, then each parser that sees foreign bytes for so many seconds. Earlier finds stand in
-# fuzz/seeds, new ones in fuzz/artifacts.
+# A million random turns, then each parser of foreign bytes for so many seconds. Earlier finds stand in fuzz/seeds, new
+# ones in fuzz/artifacts.
 FUZZ_TURNS   ?= 1000000
 FUZZ_SECONDS ?= 180
 FUZZ_TARGETS := sse deltas chat_request output_schema page address
@@ -143,10 +148,10 @@ fuzz: $(RUST) ## FUZZ_TURNS random turns, and random bytes for each parser (FUZZ
 			-max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=5 -print_final_stats=1 || exit 1; \
 	done
 
-coverage-of-requirements: ## fails if no test names a requirement that must be there
+coverage-of-requirements: ## fails if no test names a requirement of status `must`
 	@scripts/coverage-of-requirements
 
-# The same code with its names, for the table by crate: what is shipped is stripped.
+# The same code with its names, for the table by crate: the shipped code is stripped.
 NAMED := target/named/wasm32-unknown-unknown/release/espalier.wasm
 
 $(NAMED): $(WORKER)
@@ -154,8 +159,14 @@ $(NAMED): $(WORKER)
 		--target wasm32-unknown-unknown --target-dir target/named
 	@touch $@
 
-bench: $(WORKER) $(NAMED) $(NPM) ## size, cold start, latency, throughput and CPU beside two floors (ARGS="--help")
+figures: $(WORKER) $(NPM) ## fail if the upload or the rows that a turn writes grew above what is recorded
+	@$(TOOLS) node tests/bench/figures.mjs
+
+bench: $(WORKER) $(NAMED) $(NPM) ## size, cold start, latency, throughput, CPU, rows and cost beside three floors (ARGS="--help")
 	@$(TOOLS) node tests/bench/run.mjs $(ARGS)
+
+scale: $(NPM) ## docs/scale.md: load, cost and limits from 1,000 to 100 million turns a day (ARGS="--write", "--figures FILE")
+	@$(TOOLS) node tests/bench/scale.mjs $(ARGS)
 
 # Real turns with a real model: what holds for every turn, never what the model decides. Not part of `make test`.
 smoke-model: $(WORKER) $(PAGE) $(if $(SMOKE_BASE_URL),,$(LLM)) ## real turns with the local model (or SMOKE_BASE_URL=… SMOKE_MODEL=…, and SMOKE_KEY in the environment)
@@ -177,12 +188,12 @@ revoke: $(D1) ## revoke an API key, locally or with REMOTE=1 (PREFIX=…)
 deploy: $(WORKER) $(PAGE) ## migrate the real database and deploy to Cloudflare (see the README)
 	@$(TOOLS) scripts/deploy
 
-clean: ## what was built, and the local databases; keeps .dev.vars and the tools
+clean: ## deletes the builds and the local databases; keeps .dev.vars and the tools
 	rm -rf build target .wrangler web/dist
 
 # ---- steps ----
 
-# rust-toolchain.toml names version, components and target; rustup installs what it names.
+# rust-toolchain.toml names version, components and target; rustup installs them.
 $(RUST): rust-toolchain.toml
 	@command -v rustup >/dev/null || { echo "rustup is missing: see https://rustup.rs" >&2; exit 1; }
 	rustup target add wasm32-unknown-unknown
@@ -227,7 +238,7 @@ $(LLM): scripts/local-model scripts/local-model.py scripts/local-model.txt
 	scripts/local-model install
 	@touch $@
 
-# Made once and then yours: switches anonymous sessions on, with a secret of this machine.
+# Made once and then yours: it switches anonymous sessions on, with a secret of this machine.
 .dev.vars:
 	@umask 077; secret=$$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n'); \
 		sed "s/^SESSION_SECRET=.*/SESSION_SECRET=$$secret/" .dev.vars.example > $@

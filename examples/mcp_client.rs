@@ -1,12 +1,12 @@
-//! Our MCP client as a command, for the client scenarios of `@modelcontextprotocol/conformance`: it opens a session with
-//! the server whose address it is given, lists its tools and calls each of them.
+//! Our MCP client as a command, for the client scenarios of `@modelcontextprotocol/conformance`. It opens a session
+//! with the server at the given address, lists the server's tools and calls each of them.
 //!
 //! ```text
 //! conformance client --command target/debug/examples/mcp_client --scenario tools_call
 //! ```
 //!
-//! What an operator configures is found out here as an operator would: where the token endpoint of a server is that
-//! wants a token.
+//! Where the server wants a token, the command finds the token endpoint as an operator would find it, who configures it
+//! by hand.
 
 use std::error::Error;
 use std::rc::Rc;
@@ -78,12 +78,12 @@ async fn run() -> Result<(), Problem> {
         }
     }
     drop(servers);
-    // What was sent last, without waiting for it: the end of the session.
+    // The connection ends its session in the background; this leaves it time to send the request.
     tokio::time::sleep(Duration::from_millis(100)).await;
     Ok(())
 }
 
-/// Something for each property that a schema requires.
+/// A value for each property that a schema requires.
 fn arguments(schema: &Value) -> Value {
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
     let value = |name: &Value| {

@@ -6,9 +6,6 @@ use std::collections::BTreeSet;
 
 use engine::profiles::{Chain, ContextProfile};
 use engine::toolbelt::ToolUsers;
-use features::knowledge::embeddings::MODEL as EMBEDDING_MODEL;
-use features::mcp::config::McpServers;
-use features::web;
 use platform::limits;
 use platform::quota::Quotas;
 use providers::config::{Configuration, Roles};
@@ -52,21 +49,18 @@ impl Health {
         problems.extend(limits::kept_turns(&var).err());
         problems.extend(limits::tool_rules(&var).err());
         problems.extend(ToolUsers::from_env(&var).err());
-        problems.extend(McpServers::from_env(&var).err());
-        problems.extend(web::Config::from_env(&var).err().into_iter().flatten());
+        problems.extend(features::problems(&features::Configuration {
+            var: &var,
+            can_embed: bindings.ai && bindings.vectors,
+        }));
         let quotas = Quotas::from_env(&var);
         match &quotas {
             Ok(quotas) if !quotas.is_empty() && !bindings.quota => {
-                problems.push(
-                    "QUOTAS limits something, but the Durable Object binding QUOTA is missing.".to_owned(),
-                );
+                problems
+                    .push("QUOTAS has limits, but the Durable Object binding QUOTA is missing.".to_owned());
             }
             Ok(_) => {}
             Err(problem) => problems.push(problem.clone()),
-        }
-        let embeds = var(EMBEDDING_MODEL).is_some_and(|model| !model.is_empty());
-        if embeds && !(bindings.ai && bindings.vectors) {
-            problems.push(format!("{EMBEDDING_MODEL} needs the bindings AI and VECTORS."));
         }
         let configuration = Configuration::from_env(var);
         let configuration = configuration.and_then(|configuration| configuration.bound(bindings.ai));
@@ -145,13 +139,14 @@ mod tests {
     // A caller without a credential gets no secret, whichever variable the operator put it into by mistake.
     #[test]
     fn no_problem_repeats_a_variables_value() {
+        #[cfg(feature = "mcp")]
         let server = |rest: &str| format!(r#"{{"docs": {{"url": "https://docs.test"{rest}}}}}"#);
         let issuer = |rest: &str| {
             format!(
                 r#"[{{"name": "a", "issuer": "i", "audience": "u", "jwks_url": "https://x"}}, {{"issuer": "hunter2", {rest}}}]"#
             )
         };
-        for (variable, value) in [
+        let mut wrong = vec![
             ("PROFILE", "hunter2".to_owned()),
             ("LIMITS", r#"{"subtasks": "hunter2"}"#.to_owned()),
             ("LIMITS", r#"{"hunter2": 1}"#.to_owned()),
@@ -164,20 +159,9 @@ mod tests {
             ("TOOL_USERS", r#"{"network": ["/hunter2"]}"#.to_owned()),
             ("QUOTAS", r#"{"user": {"usd_per_day": "hunter2"}}"#.to_owned()),
             ("QUOTAS", r#"{"hunter2": {}}"#.to_owned()),
-            ("MCP_SERVERS", r#"{"Hunter2": {"url": "https://docs.test"}}"#.to_owned()),
-            ("MCP_SERVERS", r#"{"hunter2": {"url": "http://docs.test"}}"#.to_owned()),
-            ("MCP_SERVERS", r#"{"docs": {"url": "http://hunter2"}}"#.to_owned()),
-            ("MCP_SERVERS", server(r#", "auth": {"bearer_secret": "hunter2"}"#)),
-            ("MCP_SERVERS", server(r#", "auth": "hunter2""#)),
-            ("MCP_SERVERS", server(r#", "hunter2": 1"#)),
-            ("MCP_SERVERS", server(r#", "users": ["/hunter2"]"#)),
-            ("MCP_SERVERS", server(r#", "tools": {"t": {"rule": "hunter2"}}"#)),
             ("JWT", issuer(r#""name": "hunter2", "audience": "", "jwks_url": "https://x""#)),
             ("JWT", issuer(r#""name": "b", "audience": "u", "jwks_url": "hunter2""#)),
             ("JWT", issuer(r#""hunter2": 1"#)),
-            ("FETCH_ALLOW", "hunter2".to_owned()),
-            ("FETCH_RESOLVER", "hunter2".to_owned()),
-            ("SEARCH", "hunter2".to_owned()),
             ("LLM_PROVIDER", "Hunter2".to_owned()),
             ("LLM_IDLE_MS", "hunter2".to_owned()),
             ("MODEL_PRIMARY", "hunter2".to_owned()),
@@ -187,7 +171,25 @@ mod tests {
             ("CAPABILITIES", r#"{"demo:demo": {"hunter2": true}}"#.to_owned()),
             ("PRICES", r#"{"demo:demo": {"input": "hunter2", "output": 1}}"#.to_owned()),
             ("PRICES", r#"{"hunter2": {"input": -1, "output": 1}}"#.to_owned()),
-        ] {
+        ];
+        #[cfg(feature = "mcp")]
+        wrong.extend([
+            ("MCP_SERVERS", r#"{"Hunter2": {"url": "https://docs.test"}}"#.to_owned()),
+            ("MCP_SERVERS", r#"{"hunter2": {"url": "http://docs.test"}}"#.to_owned()),
+            ("MCP_SERVERS", r#"{"docs": {"url": "http://hunter2"}}"#.to_owned()),
+            ("MCP_SERVERS", server(r#", "auth": {"bearer_secret": "hunter2"}"#)),
+            ("MCP_SERVERS", server(r#", "auth": "hunter2""#)),
+            ("MCP_SERVERS", server(r#", "hunter2": 1"#)),
+            ("MCP_SERVERS", server(r#", "users": ["/hunter2"]"#)),
+            ("MCP_SERVERS", server(r#", "tools": {"t": {"rule": "hunter2"}}"#)),
+        ]);
+        #[cfg(feature = "web")]
+        wrong.extend([
+            ("FETCH_ALLOW", "hunter2".to_owned()),
+            ("FETCH_RESOLVER", "hunter2".to_owned()),
+            ("SEARCH", "hunter2".to_owned()),
+        ]);
+        for (variable, value) in wrong {
             let health = health(&[(variable, &value)], true, true);
             assert_eq!(health.status(), 503, "{variable}: {value}");
             let body = serde_json::to_string(&health).unwrap();
@@ -195,6 +197,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "knowledge")]
     #[test]
     fn embeddings_need_both_bindings() {
         let health = |model: &str, ai, vectors| {
@@ -221,7 +224,7 @@ mod tests {
         assert_eq!(health(&[("QUOTAS", "{"), jwt], true, true).status(), 503);
     }
 
-    // The answer has every problem for which `shell::compose` refuses a turn.
+    // The answer has every problem for which `platform::compose` refuses a turn.
     #[test]
     fn a_limit_of_money_needs_prices() {
         let quotas = ("QUOTAS", r#"{"user": {"usd_per_day": 1}}"#);

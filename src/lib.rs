@@ -2,10 +2,10 @@
 //! belongs to the thread's object, whose answer passes through here as it is.
 //!
 //! A request's way: `serve` takes it from the platform, `router` finds its route in the table, `routes` admits it
-//! (`routes/credentials.rs`), reads its body and does what the route is for.
+//! (`routes/credentials.rs`), reads its body and calls the route's function.
 //!
-//! Only `serve`, `call`, `routes` and the stores of `auth` name the platform, and exist on wasm32 alone. They decide by the modules
-//! beside them, which are pure and tested natively.
+//! Only `serve`, `call`, `routes` and the stores of `auth` name the platform, and exist on wasm32 alone. They decide by
+//! the modules beside them, which are pure and tested natively.
 
 pub mod auth;
 pub mod body;

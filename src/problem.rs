@@ -44,7 +44,7 @@ impl Failure {
     /// The row of `error_log`, without an owner: the caller may not be verified yet.
     pub fn row(&self, id: String, now: u64) -> Option<Outgoing> {
         let Failure::Internal { doing, error } = self else { return None };
-        let failure = journal::Failure {
+        let failure = journal::FailureRecord {
             id,
             component: "worker".to_owned(),
             stage: (*doing).to_owned(),

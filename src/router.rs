@@ -4,6 +4,12 @@ mod table;
 
 use std::fmt::Write;
 
+#[cfg(feature = "files")]
+pub use table::FilesRoute;
+#[cfg(feature = "knowledge")]
+pub use table::KnowledgeRoute;
+#[cfg(feature = "projects")]
+pub use table::ProjectsRoute;
 pub use table::{Method, Route, Row, TABLE};
 
 /// Where a request goes.

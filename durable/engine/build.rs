@@ -17,7 +17,7 @@ struct Profile {
     limits: BTreeMap<String, u64>,
 }
 
-/// What a chat context is (`profiles/contexts.rs`).
+/// A chat context (`profiles/contexts.rs`).
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Context {
@@ -38,7 +38,7 @@ struct Context {
     plan_tools: Vec<String>,
 }
 
-/// Limits without a value unless somebody gives one.
+/// Limits that a profile may leave out.
 const OPTIONAL: [&str; 4] = ["root_tool_calls", "turn_tokens", "turn_result_bytes", "turn_cost_microusd"];
 
 const CONTEXTS: [&str; 7] =

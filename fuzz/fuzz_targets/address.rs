@@ -1,4 +1,5 @@
-//! The guard: what it lets through is a name on a port of the web, and is let through again as it is sent.
+//! The guard: every address that it accepts is a name on a port of the web, and it accepts that address again as it is
+//! sent.
 
 #![no_main]
 

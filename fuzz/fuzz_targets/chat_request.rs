@@ -1,4 +1,4 @@
-//! The body of `POST /api/chat`: what is taken reads the same when it is written again.
+//! The body of `POST /api/chat`: an accepted body reads the same when it is written again.
 
 #![no_main]
 
@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|data: &[u8]| {
     let Ok(request) = ChatRequest::parse(data) else { return };
     let written = serde_json::to_vec(&request).unwrap();
-    // Accepted and ignored, and so not passed on.
+    // The service accepts these members, ignores them, and does not pass them on.
     let expected = ChatRequest { agent_mode: None, tools: None, ..request };
     assert_eq!(ChatRequest::parse(&written).unwrap(), expected);
 });

@@ -1,5 +1,5 @@
-//! What a provider streams, through each codec: any split gives the same events, and what was announced is what the
-//! reply says. The second byte decides between the bytes as they are and one event a line, which reaches deeper.
+//! The stream of a provider, through each codec: any split gives the same events, and the reply repeats the announced
+//! text. The second byte decides between the bytes as they are and one event a line, which reaches deeper.
 
 #![no_main]
 
@@ -13,7 +13,7 @@ use providers::openai_responses::OpenAiResponses;
 use providers::workers_ai::WorkersAi;
 use libfuzzer_sys::fuzz_target;
 
-/// All of them.
+/// The codecs of all providers.
 fn codecs() -> Vec<Box<dyn Codec>> {
     let url = "https://llm.example/v1";
     vec![
@@ -28,7 +28,7 @@ fn request() -> ModelRequest {
     ModelRequest::new(Rc::new(ModelChoice::new("fuzz", "fuzz")), "".into())
 }
 
-/// Texts joined, since how they are cut is the network's business.
+/// Joins texts, since the network decides where they are cut.
 fn read<'a>(
     codec: &dyn Codec,
     pieces: impl Iterator<Item = &'a [u8]>,

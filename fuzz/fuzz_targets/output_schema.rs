@@ -1,5 +1,5 @@
-//! A schema that a model wrote (first line), and a payload for it: bounded, compiled, checked, all of it quickly.
-//! Without a first line that compiles, the payload meets a schema that has one of everything.
+//! A schema that a model wrote (first line), and a payload for it: bounded, compiled and checked, all of it quickly.
+//! Where the first line does not compile, the payload meets a schema that has one of every keyword.
 
 #![no_main]
 

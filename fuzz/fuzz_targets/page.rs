@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use features::web::reader::{PageFormat, Reader, Window};
+use features::reader::{PageFormat, Reader, Window};
 use libfuzzer_sys::fuzz_target;
 
 const ALL: usize = 1 << 24;

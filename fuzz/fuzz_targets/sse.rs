@@ -14,7 +14,7 @@ fn read<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Read {
     let (mut decoder, mut events) = (SseDecoder::new(LIMIT), Vec::new());
     for piece in pieces {
         let fed = decoder.feed::<SseError>(piece, |event| {
-            // Bytes are limited as they come: a broken one becomes a character of three.
+            // The limit counts bytes as they arrive: an invalid byte becomes a character of three bytes.
             assert!(event.data.len() <= 3 * LIMIT);
             events.push([event.event, event.data, event.last_id].map(str::to_owned));
             Ok(())

@@ -31,7 +31,7 @@ struct Answer {
 }
 
 #[derive(Clone, Copy)]
-enum Content {
+pub enum Content {
     Json(Shape),
     Bytes,
     Events,
@@ -86,34 +86,22 @@ impl Contract {
         self.answers(204, why, None)
     }
 
-    /// A file.
-    pub fn gives_bytes(self) -> Self {
-        self.answers(200, "The file.", Some(Content::Bytes))
-    }
-
     /// Events.
     pub fn streams(self) -> Self {
         self.answers(200, "The events, as they come.", Some(Content::Events))
     }
 
-    fn answers(mut self, status: u16, description: &str, content: Option<Content>) -> Self {
+    /// An answer with this content.
+    pub fn answers(mut self, status: u16, description: &str, content: Option<Content>) -> Self {
         self.answers
             .push((status, Answer { description: description.to_owned(), content, headers: json!({}) }));
         self
     }
 
-    /// With the version of the answer's subject.
-    pub fn with_etag(mut self) -> Self {
-        for (_, answer) in &mut self.answers {
-            answer.headers["ETag"] = header("The version, for `If-Match`.", "string");
-        }
-        self
-    }
-
-    /// With a time to ask again, on the answer 204.
-    pub fn with_retry_after(mut self, why: &str) -> Self {
-        for (_, answer) in self.answers.iter_mut().filter(|(status, _)| *status == 204) {
-            answer.headers["Retry-After"] = json!({ "description": why, "schema": { "type": "integer" } });
+    /// With a header on the answers of this status.
+    pub fn with_header(mut self, status: u16, name: &str, header: Value) -> Self {
+        for (_, answer) in self.answers.iter_mut().filter(|(of, _)| *of == status) {
+            answer.headers[name] = header.clone();
         }
         self
     }
@@ -185,18 +173,6 @@ impl Parameter {
     /// One that may not be left out.
     pub fn needed(mut self) -> Self {
         self.0["required"] = json!(true);
-        self
-    }
-
-    /// Of texts that this fits.
-    pub fn matching(mut self, pattern: &str) -> Self {
-        self.0["schema"]["pattern"] = json!(pattern);
-        self
-    }
-
-    /// Of these values alone.
-    pub fn one_of(mut self, values: &[&str]) -> Self {
-        self.0["schema"]["enum"] = json!(values);
         self
     }
 }
@@ -279,6 +255,7 @@ pub fn problem(codes: &[ErrorCode], types: &mut SchemaGenerator) -> Value {
     response
 }
 
-fn header(description: &str, kind: &str) -> Value {
+/// A header that its answer always has.
+pub fn header(description: &str, kind: &str) -> Value {
     json!({ "description": description, "required": true, "schema": { "type": kind } })
 }

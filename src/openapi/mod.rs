@@ -5,13 +5,17 @@
 
 mod contract;
 mod document;
+#[cfg(feature = "files")]
+mod files;
+#[cfg(feature = "knowledge")]
+mod knowledge;
+#[cfg(feature = "projects")]
+mod projects;
 
 use serde_json::{Value, json};
 use wire::protocol::{
-    ApprovalList, Cancelled, Collection, CollectionList, Document, DocumentDetail, DocumentList, ErrorCode,
-    FileEntry, FileList, KeyList, LINE, MAX_NAME_CHARS, MAX_WORKSPACE_NAME, MemoryList, MessageList,
-    MintedKey, PassageList, ProjectDetail, ProjectList, SentContent, Taken, TemplateList, ThreadDetail,
-    ThreadList, UsageList, WORKSPACE_NAME, WorkspaceList,
+    ApprovalList, Cancelled, ErrorCode, KeyList, MAX_WORKSPACE_NAME, MessageList, MintedKey, SentContent,
+    Taken, ThreadDetail, ThreadList, UsageList, WORKSPACE_NAME,
 };
 
 use crate::auth::signed_in::Opened;
@@ -21,8 +25,8 @@ use crate::query::{MAX_LIMIT, MAX_SEQ, MAX_WANTED_CHARS};
 use crate::router::Route;
 use contract::{Contract, Parameter};
 
-/// Adds the answers and the refusals of a route to the contract of its row (`Contract::of`). Longer than a function should
-/// be, because it has one arm for each route.
+/// Adds the answers and the refusals of a route to the contract of its row (`Contract::of`). The routes of a feature have
+/// their arms in the feature's file.
 fn contract(route: Route<'_>, row: Contract) -> Contract {
     use ErrorCode as E;
     match route {
@@ -51,8 +55,7 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             .pages()
             .query(wanted("The text to search titles and messages for; ASCII letters match in either case."))
             .gives::<ThreadList>(200),
-        Route::Thread { .. } => row.in_thread().gives::<ThreadDetail>(200),
-        Route::RenameThread { .. } => row.in_thread().gives::<ThreadDetail>(200),
+        Route::Thread { .. } | Route::RenameThread { .. } => row.in_thread().gives::<ThreadDetail>(200),
         Route::DeleteThread { .. } => row.in_thread().gives_nothing("It is deleted."),
         Route::Messages { .. } => row.in_thread().pages().gives::<MessageList>(200),
         Route::Sent { .. } => row.in_thread().gives::<SentContent>(200).refuses(&[E::MessageNotFound]),
@@ -64,57 +67,24 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             .gives_nothing(
                 "There is nothing newer: the thread is idle, or its turn waits for somebody outside.",
             )
-            .with_retry_after("Seconds to wait before asking again, where a turn waits for somebody outside.")
+            .with_header(204, "Retry-After", retry_after())
             .refuses(&[E::TooManyStreams, E::TurnOnHold]),
         Route::Cancel { .. } => row.in_thread().gives::<Cancelled>(200),
-        Route::ToolResults { .. } => {
-            row.in_thread().gives::<Taken>(200).refuses(&[E::NotWaiting, E::TurnOnHold])
-        }
-        Route::Approval { .. } => {
+        Route::ToolResults { .. } | Route::Approval { .. } => {
             row.in_thread().gives::<Taken>(200).refuses(&[E::NotWaiting, E::TurnOnHold])
         }
         Route::Approvals { .. } => row.in_thread().gives::<ApprovalList>(200),
         Route::WithdrawApproval { .. } => row.in_thread().gives_nothing("It is withdrawn."),
-        Route::Files { .. } => row.in_thread().gives::<FileList>(200),
-        Route::File { .. } => row.in_thread().gives_file(),
-        Route::PutFile { .. } => row.in_thread().writes_file(),
-        Route::DeleteFile { .. } => row.in_thread().deletes_file(),
-        Route::Templates => row.gives::<TemplateList>(200),
-        Route::Projects => row.gives::<ProjectList>(200),
-        Route::Project { .. } => row.gives::<ProjectDetail>(200).refuses(&[E::ProjectNotFound]),
-        Route::ProjectDocument { .. } => row.gives::<DocumentDetail>(200).refuses(&[E::ProjectNotFound]),
         Route::Usage => row.query(days()).gives::<UsageList>(200),
-        Route::Workspaces => row.gives::<WorkspaceList>(200),
-        Route::DeleteWorkspace { .. } => row.in_workspace().gives_nothing("It has no files."),
-        Route::WorkspaceFiles { .. } => row.in_workspace().gives::<FileList>(200),
-        Route::WorkspaceFile { .. } => row.in_workspace().gives_file(),
-        Route::PutWorkspaceFile { .. } => row.in_workspace().writes_file(),
-        Route::DeleteWorkspaceFile { .. } => row.in_workspace().deletes_file(),
-        Route::Memories => row.pages().gives::<MemoryList>(200),
-        Route::ForgetMemories => row.gives_nothing("They are forgotten."),
-        Route::ForgetMemory { .. } => row.gives_nothing("It is forgotten.").refuses(&[E::MemoryNotFound]),
-        Route::Collections => row.pages().gives::<CollectionList>(200),
-        Route::NewCollection => row.gives::<Collection>(201).refuses(&[E::CollectionsFull]),
-        Route::Collection { .. } => row.in_collection().gives::<Collection>(200),
-        Route::DeleteCollection { .. } => row.in_collection().gives_nothing("It is deleted."),
-        Route::Documents { .. } => row.in_collection().pages().gives::<DocumentList>(200),
-        Route::AddDocument { .. } => row
-            .in_collection()
-            .query(document_name())
-            .gives::<Document>(201)
-            .refuses(&[E::CollectionsFull, E::QuotaExceeded]),
-        Route::DeleteDocument { .. } => {
-            row.in_collection().gives_nothing("It is deleted.").refuses(&[E::DocumentNotFound])
-        }
-        Route::SearchCollection { .. } => row
-            .in_collection()
-            .query(wanted("The words to search the documents for.").matching(r"\S").needed())
-            .query(limit("The most passages, up to 20."))
-            .gives::<PassageList>(200)
-            .refuses(&[E::QuotaExceeded]),
         Route::Keys => row.gives::<KeyList>(200),
         Route::MintKey => row.gives::<MintedKey>(201),
         Route::RevokeKey { .. } => row.gives_nothing("It is revoked.").refuses(&[E::KeyNotFound]),
+        #[cfg(feature = "files")]
+        Route::Files(route) => files::contract(route, row),
+        #[cfg(feature = "projects")]
+        Route::Projects(route) => projects::contract(route, row),
+        #[cfg(feature = "knowledge")]
+        Route::Knowledge(route) => knowledge::contract(route, row),
     }
 }
 
@@ -152,11 +122,6 @@ fn wanted(what: &str) -> Parameter {
     Parameter::new("q", what, json!({ "type": "string", "maxLength": MAX_WANTED_CHARS }))
 }
 
-fn document_name() -> Parameter {
-    let schema = json!({ "type": "string", "maxLength": MAX_NAME_CHARS, "pattern": LINE });
-    Parameter::new("name", "The document's name.", schema).needed()
-}
-
 fn limit(what: &str) -> Parameter {
     let schema = json!({ "type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": 50 });
     Parameter::new("limit", what, schema)
@@ -175,11 +140,14 @@ fn last_event_id() -> Parameter {
     Parameter::new("Last-Event-ID", "The same, as browsers send it. It wins over `after`.", event_number())
 }
 
+fn retry_after() -> Value {
+    let why = "Seconds to wait before asking again, where a turn waits for somebody outside.";
+    json!({ "description": why, "schema": { "type": "integer" } })
+}
+
 fn event_number() -> Value {
     json!({ "type": "integer", "minimum": 0, "maximum": MAX_SEQ })
 }
-
-const ABSENT: &str = "`*`: write only where there is no file. Empty is the same as none.";
 
 impl Contract {
     /// A route of a thread's object.
@@ -187,43 +155,10 @@ impl Contract {
         self.refuses(&[ErrorCode::ThreadNotFound, ErrorCode::ObjectTooNew, ErrorCode::VersionsDiffer])
     }
 
-    /// A route of a named workspace.
-    fn in_workspace(self) -> Self {
-        self.refuses(&[ErrorCode::InvalidRequest])
-    }
-
-    /// A route of a collection.
-    fn in_collection(self) -> Self {
-        self.refuses(&[ErrorCode::CollectionNotFound])
-    }
-
     /// A list that comes in pages.
     fn pages(self) -> Self {
         self.query(limit("The most items."))
             .query(Parameter::text("cursor", "The `next_cursor` of the page before."))
-    }
-
-    /// A file of a workspace.
-    fn gives_file(self) -> Self {
-        self.gives_bytes().with_etag().refuses(&[ErrorCode::InvalidRequest, ErrorCode::FileNotFound])
-    }
-
-    /// The same, as it is written.
-    fn writes_file(self) -> Self {
-        self.header(Parameter::text("If-Match", "Write only over the version with this `ETag`."))
-            .header(Parameter::text("If-None-Match", ABSENT).one_of(&["*", ""]))
-            .gives::<FileEntry>(200)
-            .with_etag()
-            .refuses(&[
-                ErrorCode::InvalidRequest,
-                ErrorCode::PreconditionFailed,
-                ErrorCode::WorkspaceFull,
-                ErrorCode::QuotaExceeded,
-            ])
-    }
-
-    fn deletes_file(self) -> Self {
-        self.gives_nothing("It is deleted.").refuses(&[ErrorCode::InvalidRequest, ErrorCode::FileNotFound])
     }
 }
 

@@ -10,7 +10,7 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/openapi/openapi.jso
 const WRITE: &str = "ESPALIER_WRITE_OPENAPI";
 
 #[test]
-fn the_file_is_what_the_routes_and_types_are() {
+fn the_file_matches_the_routes_and_types() {
     let text = format!("{:#}\n", document());
     if std::env::var_os(WRITE).is_some() {
         std::fs::write(FILE, &text).unwrap();

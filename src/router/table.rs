@@ -1,11 +1,11 @@
-//! The routing table: each route stands here once, with its method and path, what it asks of a request, and its body.
-//! `router` matches requests by it, `routes` admits them and reads their bodies by it, `openapi` describes it.
+//! The routing table: each route stands here once, with its method and path, its access and its body. `router` matches
+//! requests by it, `routes` admits them and reads their bodies by it, `openapi` describes it.
 
-use wire::protocol::{Approval, ChatRequest, NewCollection, NewKey, SignIn, ThreadChange, ToolResult};
+use wire::protocol::{Approval, ChatRequest, NewKey, SignIn, ThreadChange, ToolResult};
 
 use crate::auth::scope::Access::{self, KnownOrigin, Needs, Open, Unlimited};
 use crate::auth::scope::Scope::{Admin, Read, Write};
-use crate::body::Body::{self, Document, File, Nothing};
+use crate::body::Body::{self, Nothing};
 use crate::body::{json, optional_json};
 
 /// The methods that routes have. HEAD goes wherever GET does, OPTIONS everywhere.
@@ -39,7 +39,7 @@ pub struct Row {
 type RouteOf = for<'a> fn(&'a str, &'a str) -> Route<'a>;
 
 impl Row {
-    /// The route with parameters that mean nothing.
+    /// The route with placeholders as its parameters.
     #[cfg(test)]
     pub fn sample(&self) -> Route<'static> {
         (self.route)("-", "-")
@@ -53,35 +53,73 @@ impl Row {
     }
 }
 
-/// Makes [`Route`] and [`TABLE`] of rows: `/// comment`, `Method "path" => Route(parameters), access, body;`. The comment is
-/// the route's description in `openapi.json`, its first sentence the summary.
+/// Makes [`Route`] and [`TABLE`] of rows: `/// comment`, `Method "path" => Route(parameters), access, body;`. The comment
+/// is the route's description in `openapi.json`, its first sentence the summary. The rows of a feature stand in a group,
+/// `feature "name" => Variant(Enum) { rows }`. The group has an enum of its own, and a build without the feature leaves
+/// it out.
 macro_rules! routes {
-    ($($(#[doc = $comment:literal])+
-        $method:ident $path:literal => $name:ident $(($($parameter:ident),+))?, $access:expr, $body:expr;)+) => {
+    (
+        $($(#[doc = $comment:literal])+
+            $method:ident $path:literal => $name:ident $(($($parameter:ident),+))?, $access:expr, $body:expr;)+
+        $(feature $feature:literal => $group:ident($routes:ident) {
+            $($(#[doc = $of_comment:literal])+
+                $of_method:ident $of_path:literal => $of_name:ident $(($($of_parameter:ident),+))?,
+                $of_access:expr, $of_body:expr;)+
+        })+
+    ) => {
         /// A route, with the parameters as the path has them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Route<'a> {
             $($(#[doc = $comment])+ $name $({ $($parameter: &'a str),+ })?,)+
+            $(#[cfg(feature = $feature)] $group($routes<'a>),)+
         }
 
+        $(
+            /// The routes of a feature.
+            #[cfg(feature = $feature)]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub enum $routes<'a> {
+                $($(#[doc = $of_comment])+ $of_name $({ $($of_parameter: &'a str),+ })?,)+
+            }
+        )+
+
         /// All routes.
-        pub static TABLE: &[Row] = &[$(Row {
+        pub static TABLE: &[Row] = &[
+            $(routes!(@row $method $path, routes!(@of $name $($($parameter)+)?), $access, $body,
+                $name($($($parameter),+)?) $($comment)+),)+
+            $($(
+                #[cfg(feature = $feature)]
+                routes!(@row $of_method $of_path, routes!(@of $group $routes $of_name($($($of_parameter)+)?)),
+                    $of_access, $of_body, $of_name($($($of_parameter),+)?) $($of_comment)+),
+            )+)+
+        ];
+    };
+    (@row $method:ident $path:literal, $route:expr, $access:expr, $body:expr,
+        $name:ident($($parameter:ident),*) $($comment:literal)+) => {
+        Row {
             method: Method::$method,
             path: $path,
             access: $access,
             body: $body,
-            route: routes!(@of $name $($($parameter)+)?),
+            route: $route,
             #[cfg(test)]
             name: stringify!($name),
             #[cfg(test)]
-            parameters: &[$($(stringify!($parameter)),+)?],
+            parameters: &[$(stringify!($parameter)),*],
             #[cfg(test)]
             comment: concat!($($comment),+),
-        }),+];
+        }
     };
     (@of $name:ident) => { |_, _| Route::$name };
     (@of $name:ident $one:ident) => { |$one, _| Route::$name { $one } };
     (@of $name:ident $one:ident $two:ident) => { |$one, $two| Route::$name { $one, $two } };
+    (@of $group:ident $routes:ident $name:ident()) => { |_, _| Route::$group($routes::$name) };
+    (@of $group:ident $routes:ident $name:ident($one:ident)) => {
+        |$one, _| Route::$group($routes::$name { $one })
+    };
+    (@of $group:ident $routes:ident $name:ident($one:ident $two:ident)) => {
+        |$one, $two| Route::$group($routes::$name { $one, $two })
+    };
 }
 
 routes! {
@@ -127,59 +165,8 @@ routes! {
     /// Withdraws a lasting approval, named by its tool. From the thread's next turn on the service asks about the tool
     /// again.
     Delete "/api/threads/{}/approvals/{}" => WithdrawApproval(id, approval), Needs(Write), Nothing;
-    /// Lists the files of a thread's workspace, by path.
-    Get "/api/threads/{}/files" => Files(id), Needs(Read), Nothing;
-    /// Returns a file as it is stored, for saving.
-    Get "/api/threads/{}/files/{*}" => File(id, path), Needs(Read), Nothing;
-    /// Writes a file. It replaces the file that is there, unless a condition forbids that. The body is the file.
-    Put "/api/threads/{}/files/{*}" => PutFile(id, path), Needs(Write), File;
-    /// Deletes a file.
-    Delete "/api/threads/{}/files/{*}" => DeleteFile(id, path), Needs(Write), Nothing;
-    /// Lists the templates of projects: the built-in ones, then the user's own.
-    Get "/api/templates" => Templates, Needs(Read), Nothing;
-    /// Lists the user's projects, oldest first.
-    Get "/api/projects" => Projects, Needs(Read), Nothing;
-    /// Returns a project with its tasks and documents.
-    Get "/api/projects/{}" => Project(project), Needs(Read), Nothing;
-    /// Returns a document of a project, in Markdown.
-    Get "/api/projects/{}/documents/{}" => ProjectDocument(project, document), Needs(Read), Nothing;
     /// Sums the usage of the user's model calls by day, operation, model and context.
     Get "/api/usage" => Usage, Needs(Read), Nothing;
-    /// Lists the user's named workspaces that contain files, by name.
-    Get "/api/workspaces" => Workspaces, Needs(Read), Nothing;
-    /// Deletes all files of a named workspace. The next file creates the workspace again.
-    Delete "/api/workspaces/{}" => DeleteWorkspace(workspace), Needs(Write), Nothing;
-    /// Lists the files of a named workspace, by path.
-    Get "/api/workspaces/{}/files" => WorkspaceFiles(workspace), Needs(Read), Nothing;
-    /// Returns a file of a named workspace as it is stored, for saving.
-    Get "/api/workspaces/{}/files/{*}" => WorkspaceFile(workspace, path), Needs(Read), Nothing;
-    /// Writes a file of a named workspace. It replaces the file that is there, unless a condition forbids that. The body
-    /// is the file. The first file creates the workspace.
-    Put "/api/workspaces/{}/files/{*}" => PutWorkspaceFile(workspace, path), Needs(Write), File;
-    /// Deletes a file of a named workspace.
-    Delete "/api/workspaces/{}/files/{*}" => DeleteWorkspaceFile(workspace, path), Needs(Write), Nothing;
-    /// Lists the service's memories of the user, newest first.
-    Get "/api/memories" => Memories, Needs(Read), Nothing;
-    /// Deletes all memories of the user.
-    Delete "/api/memories" => ForgetMemories, Needs(Write), Nothing;
-    /// Deletes one memory of the user.
-    Delete "/api/memories/{}" => ForgetMemory(memory), Needs(Write), Nothing;
-    /// Lists the user's collections of documents, newest first.
-    Get "/api/collections" => Collections, Needs(Read), Nothing;
-    /// Creates a collection of documents.
-    Post "/api/collections" => NewCollection, Needs(Write), json::<NewCollection>();
-    /// Returns a collection, with the number and the size of its documents.
-    Get "/api/collections/{}" => Collection(collection), Needs(Read), Nothing;
-    /// Deletes a collection with all its documents.
-    Delete "/api/collections/{}" => DeleteCollection(collection), Needs(Write), Nothing;
-    /// Lists the documents of a collection, newest first.
-    Get "/api/collections/{}/documents" => Documents(collection), Needs(Read), Nothing;
-    /// Adds a document to a collection. The body is the document, in UTF-8. The service keeps its text.
-    Post "/api/collections/{}/documents" => AddDocument(collection), Needs(Write), Document;
-    /// Deletes a document.
-    Delete "/api/collections/{}/documents/{}" => DeleteDocument(collection, document), Needs(Write), Nothing;
-    /// Searches a collection's documents and returns the passages that match, best first.
-    Get "/api/collections/{}/search" => SearchCollection(collection), Needs(Read), Nothing;
     /// Lists the API keys of the tenant, oldest first. Expired and revoked keys stay listed for up to 30 days.
     Get "/api/keys" => Keys, Needs(Admin), Nothing;
     /// Creates an API key for somebody of the tenant. Only this answer shows the key itself.
@@ -187,4 +174,64 @@ routes! {
     /// Revokes an API key and all keys that it minted, directly or through others. Within a minute they are invalid
     /// everywhere.
     Delete "/api/keys/{}" => RevokeKey(prefix), Needs(Admin), Nothing;
+
+    feature "files" => Files(FilesRoute) {
+        /// Lists the files of a thread's workspace, by path.
+        Get "/api/threads/{}/files" => Files(id), Needs(Read), Nothing;
+        /// Returns a file as it is stored, for saving.
+        Get "/api/threads/{}/files/{*}" => File(id, path), Needs(Read), Nothing;
+        /// Writes a file. It replaces the file that is there, unless a condition forbids that. The body is the file.
+        Put "/api/threads/{}/files/{*}" => PutFile(id, path), Needs(Write), Body::File;
+        /// Deletes a file.
+        Delete "/api/threads/{}/files/{*}" => DeleteFile(id, path), Needs(Write), Nothing;
+        /// Lists the user's named workspaces that contain files, by name.
+        Get "/api/workspaces" => Workspaces, Needs(Read), Nothing;
+        /// Deletes all files of a named workspace. The next file creates the workspace again.
+        Delete "/api/workspaces/{}" => DeleteWorkspace(workspace), Needs(Write), Nothing;
+        /// Lists the files of a named workspace, by path.
+        Get "/api/workspaces/{}/files" => WorkspaceFiles(workspace), Needs(Read), Nothing;
+        /// Returns a file of a named workspace as it is stored, for saving.
+        Get "/api/workspaces/{}/files/{*}" => WorkspaceFile(workspace, path), Needs(Read), Nothing;
+        /// Writes a file of a named workspace. It replaces the file that is there, unless a condition forbids that. The
+        /// body is the file. The first file creates the workspace.
+        Put "/api/workspaces/{}/files/{*}" => PutWorkspaceFile(workspace, path), Needs(Write), Body::File;
+        /// Deletes a file of a named workspace.
+        Delete "/api/workspaces/{}/files/{*}" => DeleteWorkspaceFile(workspace, path), Needs(Write), Nothing;
+    }
+
+    feature "projects" => Projects(ProjectsRoute) {
+        /// Lists the templates of projects: the built-in ones, then the user's own.
+        Get "/api/templates" => Templates, Needs(Read), Nothing;
+        /// Lists the user's projects, oldest first.
+        Get "/api/projects" => Projects, Needs(Read), Nothing;
+        /// Returns a project with its tasks and documents.
+        Get "/api/projects/{}" => Project(project), Needs(Read), Nothing;
+        /// Returns a document of a project, in Markdown.
+        Get "/api/projects/{}/documents/{}" => ProjectDocument(project, document), Needs(Read), Nothing;
+    }
+
+    feature "knowledge" => Knowledge(KnowledgeRoute) {
+        /// Lists the service's memories of the user, newest first.
+        Get "/api/memories" => Memories, Needs(Read), Nothing;
+        /// Deletes all memories of the user.
+        Delete "/api/memories" => ForgetMemories, Needs(Write), Nothing;
+        /// Deletes one memory of the user.
+        Delete "/api/memories/{}" => ForgetMemory(memory), Needs(Write), Nothing;
+        /// Lists the user's collections of documents, newest first.
+        Get "/api/collections" => Collections, Needs(Read), Nothing;
+        /// Creates a collection of documents.
+        Post "/api/collections" => NewCollection, Needs(Write), json::<wire::protocol::NewCollection>();
+        /// Returns a collection, with the number and the size of its documents.
+        Get "/api/collections/{}" => Collection(collection), Needs(Read), Nothing;
+        /// Deletes a collection with all its documents.
+        Delete "/api/collections/{}" => DeleteCollection(collection), Needs(Write), Nothing;
+        /// Lists the documents of a collection, newest first.
+        Get "/api/collections/{}/documents" => Documents(collection), Needs(Read), Nothing;
+        /// Adds a document to a collection. The body is the document, in UTF-8. The service keeps its text.
+        Post "/api/collections/{}/documents" => AddDocument(collection), Needs(Write), Body::Document;
+        /// Deletes a document.
+        Delete "/api/collections/{}/documents/{}" => DeleteDocument(collection, document), Needs(Write), Nothing;
+        /// Searches a collection's documents and returns the passages that match, best first.
+        Get "/api/collections/{}/search" => SearchCollection(collection), Needs(Read), Nothing;
+    }
 }

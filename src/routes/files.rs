@@ -15,13 +15,15 @@ use crate::call::{Answer, Call};
 use crate::paths;
 use crate::problem::Failure;
 use crate::reply::Reply;
+use crate::router::FilesRoute;
+use WorkspaceName::{Named, OfThread};
 
 /// The operation id of a user's own write. No call of a tool has this id.
 const UPLOAD: &str = "upload";
 
 /// The workspace that a request names.
 #[derive(Clone, Copy)]
-pub enum WorkspaceName<'a> {
+enum WorkspaceName<'a> {
     /// The one of the thread with this id.
     OfThread(&'a str),
     /// The one with this name.
@@ -34,8 +36,33 @@ struct Workspace {
     root: String,
 }
 
+/// Does what a route of files is for.
+pub async fn answer(
+    call: &Call,
+    owner: Owner,
+    route: FilesRoute<'_>,
+    body: Vec<u8>,
+) -> Result<Answer, Failure> {
+    match route {
+        FilesRoute::Files { id } => list(call, owner, OfThread(id)).await,
+        FilesRoute::File { id, path } => get(call, owner, OfThread(id), path).await,
+        FilesRoute::PutFile { id, path } => put(call, owner, OfThread(id), path, body).await,
+        FilesRoute::DeleteFile { id, path } => delete(call, owner, OfThread(id), path).await,
+        FilesRoute::Workspaces => workspaces(call, &owner).await,
+        FilesRoute::DeleteWorkspace { workspace } => delete_workspace(call, owner, workspace).await,
+        FilesRoute::WorkspaceFiles { workspace } => list(call, owner, Named(workspace)).await,
+        FilesRoute::WorkspaceFile { workspace, path } => get(call, owner, Named(workspace), path).await,
+        FilesRoute::PutWorkspaceFile { workspace, path } => {
+            put(call, owner, Named(workspace), path, body).await
+        }
+        FilesRoute::DeleteWorkspaceFile { workspace, path } => {
+            delete(call, owner, Named(workspace), path).await
+        }
+    }
+}
+
 /// `GET /api/workspaces`: the names of those that contain files.
-pub async fn workspaces(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
+async fn workspaces(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
     let files = R2Files::new(&call.env);
     let workspaces = match &files {
         Some(files) => files.folders(&owner.workspaces_root()).await.map_err(unreachable)?,
@@ -45,7 +72,7 @@ pub async fn workspaces(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
 }
 
 /// `DELETE /api/workspaces/{name}`: with all its files.
-pub async fn delete_workspace(call: &Call, owner: Owner, name: &str) -> Result<Answer, Failure> {
+async fn delete_workspace(call: &Call, owner: Owner, name: &str) -> Result<Answer, Failure> {
     let workspace = match Workspace::of(call, owner, WorkspaceName::Named(name)).await? {
         Ok(workspace) => workspace,
         Err(refusal) => return Ok(refusal),
@@ -55,7 +82,7 @@ pub async fn delete_workspace(call: &Call, owner: Owner, name: &str) -> Result<A
 }
 
 /// `GET …/files`: all of them, in the order of their paths.
-pub async fn list(call: &Call, owner: Owner, name: WorkspaceName<'_>) -> Result<Answer, Failure> {
+async fn list(call: &Call, owner: Owner, name: WorkspaceName<'_>) -> Result<Answer, Failure> {
     let workspace = match Workspace::of(call, owner, name).await? {
         Ok(workspace) => workspace,
         Err(refusal) => return Ok(refusal),
@@ -71,7 +98,7 @@ pub async fn list(call: &Call, owner: Owner, name: WorkspaceName<'_>) -> Result<
 }
 
 /// `GET …/files/{path}`: the file as it is stored. A browser saves it, and never shows it as a page of this origin.
-pub async fn get(call: &Call, owner: Owner, name: WorkspaceName<'_>, path: &str) -> Result<Answer, Failure> {
+async fn get(call: &Call, owner: Owner, name: WorkspaceName<'_>, path: &str) -> Result<Answer, Failure> {
     let path = named(path)?;
     let workspace = match Workspace::of(call, owner, name).await? {
         Ok(workspace) => workspace,
@@ -88,7 +115,7 @@ pub async fn get(call: &Call, owner: Owner, name: WorkspaceName<'_>, path: &str)
 }
 
 /// `PUT …/files/{path}`: writes the body. `If-Match` and `If-None-Match: *` can keep it from replacing a file.
-pub async fn put(
+async fn put(
     call: &Call,
     owner: Owner,
     name: WorkspaceName<'_>,
@@ -129,12 +156,7 @@ async fn write(workspace: &Workspace, key: &str, body: Vec<u8>, only_if: OnlyIf)
 }
 
 /// `DELETE …/files/{path}`.
-pub async fn delete(
-    call: &Call,
-    owner: Owner,
-    name: WorkspaceName<'_>,
-    path: &str,
-) -> Result<Answer, Failure> {
+async fn delete(call: &Call, owner: Owner, name: WorkspaceName<'_>, path: &str) -> Result<Answer, Failure> {
     let path = named(path)?;
     let workspace = match Workspace::of(call, owner, name).await? {
         Ok(workspace) => workspace,

@@ -1,8 +1,7 @@
 //! `GET /api/health`. No credential, no I/O.
 
 use bindings::d1;
-use bindings::env::{AI, is_bound, var};
-use features::knowledge::store::vectors;
+use bindings::env::{AI, VECTORS, is_bound, var};
 use platform::QUOTA_BINDING;
 
 use crate::call::{Answer, Call};
@@ -16,7 +15,7 @@ pub fn report(call: &Call) -> Answer {
         db: d1::database(&call.env).is_ok(),
         quota: call.env.durable_object(QUOTA_BINDING).is_ok(),
         ai: is_bound(&call.env, AI),
-        vectors: is_bound(&call.env, vectors::BINDING),
+        vectors: is_bound(&call.env, VECTORS),
     };
     let health = Health::of(&call.settings, bindings, |name| var(&call.env, name));
     Reply::json(health.status(), &health).into()

@@ -1,21 +1,24 @@
-//! What the routes do: one file a resource. A request is admitted before anything else in it is read. So a caller
-//! without a credential learns nothing, not even whether an id is well-formed.
+//! The functions of the routes: one file for each resource. A request is admitted before anything else in it is read.
+//! So a caller without a credential learns nothing, not even whether an id is well-formed.
 
 mod answers;
 mod chat;
-mod collections;
 mod credentials;
 mod damper;
+#[cfg(feature = "files")]
 mod files;
 mod health;
 mod jwks;
 mod keys;
-mod memories;
+#[cfg(feature = "knowledge")]
+mod knowledge;
 mod models;
 mod object;
+#[cfg(feature = "projects")]
 mod projects;
 mod session;
 mod threads;
+#[cfg(any(feature = "files", feature = "knowledge"))]
 mod uploads;
 mod usage;
 
@@ -27,13 +30,12 @@ use crate::problem::Failure;
 use crate::query;
 use crate::reply::Reply;
 use crate::router::{Route, Row};
-use files::WorkspaceName::{Named, OfThread};
 
 /// The description of the API, as `make openapi` wrote it (`src/openapi`).
 const OPENAPI: &[u8] = include_bytes!("../openapi/openapi.json");
 
-/// Admits a request by the row of its route, reads its body, and does what the route is for. Longer than a function should
-/// be, because it has one arm for each route.
+/// Admits a request by the row of its route, reads its body, and calls the route's function. The routes of a feature have their
+/// arms in the feature's file.
 pub async fn dispatch(call: &mut Call, row: &Row, route: Route<'_>) -> Result<Answer, Failure> {
     if row.access != Access::Unlimited {
         damper::check(call).await?;
@@ -77,50 +79,15 @@ pub async fn dispatch(call: &mut Call, row: &Row, route: Route<'_>) -> Result<An
             let command = ThreadCommand::WithdrawApproval { tool: approval.to_owned() };
             threads::ask(call, caller.owner()?, id, command).await
         }
-        Route::Files { id } => files::list(call, caller.owner()?, OfThread(id)).await,
-        Route::File { id, path } => files::get(call, caller.owner()?, OfThread(id), path).await,
-        Route::PutFile { id, path } => files::put(call, caller.owner()?, OfThread(id), path, body).await,
-        Route::DeleteFile { id, path } => files::delete(call, caller.owner()?, OfThread(id), path).await,
-        Route::Workspaces => files::workspaces(call, &caller.owner()?).await,
-        Route::DeleteWorkspace { workspace } => {
-            files::delete_workspace(call, caller.owner()?, workspace).await
-        }
-        Route::WorkspaceFiles { workspace } => files::list(call, caller.owner()?, Named(workspace)).await,
-        Route::WorkspaceFile { workspace, path } => {
-            files::get(call, caller.owner()?, Named(workspace), path).await
-        }
-        Route::PutWorkspaceFile { workspace, path } => {
-            files::put(call, caller.owner()?, Named(workspace), path, body).await
-        }
-        Route::DeleteWorkspaceFile { workspace, path } => {
-            files::delete(call, caller.owner()?, Named(workspace), path).await
-        }
-        Route::Collections => collections::list(call, &caller.owner()?).await,
-        Route::NewCollection => collections::create(call, &caller.owner()?, &body).await,
-        Route::Collection { collection } => collections::get(call, &caller.owner()?, collection).await,
-        Route::DeleteCollection { collection } => {
-            collections::delete(call, &caller.owner()?, collection).await
-        }
-        Route::Documents { collection } => collections::documents(call, &caller.owner()?, collection).await,
-        Route::AddDocument { collection } => collections::add(call, &caller.owner()?, collection, body).await,
-        Route::DeleteDocument { collection, document } => {
-            collections::remove(call, &caller.owner()?, collection, document).await
-        }
-        Route::SearchCollection { collection } => {
-            collections::search(call, &caller.owner()?, collection).await
-        }
-        Route::Memories => memories::list(call, &caller.owner()?).await,
-        Route::ForgetMemories => memories::clear(call, &caller.owner()?).await,
-        Route::ForgetMemory { memory } => memories::forget(call, &caller.owner()?, memory).await,
-        Route::Templates => projects::templates(call, &caller.owner()?).await,
-        Route::Projects => projects::list(call, &caller.owner()?).await,
-        Route::Project { project } => projects::get(call, &caller.owner()?, project).await,
-        Route::ProjectDocument { project, document } => {
-            projects::document(call, &caller.owner()?, project, document).await
-        }
         Route::Usage => usage::sums(call, &caller.owner()?).await,
         Route::Keys => keys::list(call, &caller.verified()?).await,
         Route::MintKey => keys::mint(call, &caller.verified()?, &body).await,
         Route::RevokeKey { prefix } => keys::revoke(call, &caller.verified()?, prefix).await,
+        #[cfg(feature = "files")]
+        Route::Files(route) => files::answer(call, caller.owner()?, route, body).await,
+        #[cfg(feature = "projects")]
+        Route::Projects(route) => projects::answer(call, &caller.owner()?, route).await,
+        #[cfg(feature = "knowledge")]
+        Route::Knowledge(route) => knowledge::answer(call, &caller.owner()?, route, body).await,
     }
 }

@@ -11,9 +11,22 @@ use wire::protocol::{
 use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::reply::Reply;
+use crate::router::ProjectsRoute;
+
+/// Does what a route of projects is for.
+pub async fn answer(call: &Call, owner: &Owner, route: ProjectsRoute<'_>) -> Result<Answer, Failure> {
+    match route {
+        ProjectsRoute::Templates => templates(call, owner).await,
+        ProjectsRoute::Projects => list(call, owner).await,
+        ProjectsRoute::Project { project } => get(call, owner, project).await,
+        ProjectsRoute::ProjectDocument { project, document } => {
+            self::document(call, owner, project, document).await
+        }
+    }
+}
 
 /// `GET /api/templates`: the built-in ones, then the user's own.
-pub async fn templates(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
+async fn templates(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
     let own = projects_of(call, owner).list(ItemKind::Template, None).await.map_err(unreachable)?;
     let entry = |Item { id, title, body, .. }: Item| match body {
         Body::Template { description, tasks } => {
@@ -27,13 +40,13 @@ pub async fn templates(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
 }
 
 /// `GET /api/projects`.
-pub async fn list(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
+async fn list(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
     let projects = projects_of(call, owner).list(ItemKind::Project, None).await.map_err(unreachable)?;
     Ok(Reply::json(200, &ProjectList { projects: projects.iter().map(entry).collect() }).into())
 }
 
 /// `GET /api/projects/{id}`: with its tasks and the titles of its documents.
-pub async fn get(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
+async fn get(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
     let projects = projects_of(call, owner);
     let project = projects.get(ItemKind::Project, id).await.map_err(unreachable)?.ok_or_else(not_found)?;
     let tasks = projects.list(ItemKind::Task, Some(id)).await.map_err(unreachable)?;
@@ -63,7 +76,7 @@ pub async fn get(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure
 }
 
 /// `GET /api/projects/{id}/documents/{document}`.
-pub async fn document(call: &Call, owner: &Owner, id: &str, document: &str) -> Result<Answer, Failure> {
+async fn document(call: &Call, owner: &Owner, id: &str, document: &str) -> Result<Answer, Failure> {
     let found = projects_of(call, owner).get(ItemKind::Document, document).await.map_err(unreachable)?;
     let found = found.filter(|item| item.project_id.as_deref() == Some(id)).ok_or_else(not_found)?;
     let Item { id, title, body, updated_at, .. } = found;

@@ -1,7 +1,8 @@
-// Plays turns. The reading is cheap on purpose (two timestamps, no parsing while it counts): client and fake LLM share
-// the machine with what is measured.
+// Plays turns. Reading is cheap on purpose (two timestamps, no parsing while it counts): client and fake LLM share the
+// machine with the measured Worker.
 
 import http from "node:http";
+import { OURS } from "./workers.mjs";
 
 const agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
 
@@ -21,7 +22,7 @@ export function post(url, body, headers = {}) {
       response.on("data", (bytes) => {
         parts.push(bytes);
         firstEvent ||= performance.now() - started;
-        if (!firstText && bytes.includes('"content":"word0')) firstText = performance.now() - started;
+        if (!firstText && bytes.includes("word0 ")) firstText = performance.now() - started;
       });
       response.on("error", reject);
       response.on("end", () => {
@@ -33,27 +34,41 @@ export function post(url, body, headers = {}) {
   });
 }
 
-// Espalier wants to know who asks; the floors do not care.
+// Espalier needs a session; the floors need none.
 export async function session(worker) {
-  if (worker.name !== "espalier") return {};
+  if (!OURS.includes(worker.name)) return {};
   const { status, headers, text } = await post(`${worker.url}api/session`, {});
   if (status !== 200) throw new Error(`no session: ${status} ${text}`);
   return { cookie: headers["set-cookie"][0].split(";")[0] };
 }
 
+/** How a worker says that it ran a tool, and that it is done. The floor with D1 has a wire of its own. */
+const OUR_WIRE = {
+  path: "api/chat",
+  ran: /"status":"end"[^\n]*"result"|"result"[^\n]*"status":"end"/g,
+  done: /"type":"done".*"finish_reason":"stop"/,
+};
+const WIRES = {
+  espalier: OUR_WIRE,
+  counted: OUR_WIRE,
+  loop: OUR_WIRE,
+  "loop-d1": { path: "loop-d1", ran: /^event: tool$/gm, done: /^event: done$/m },
+  pipe: { path: "api/chat", ran: null, done: /^data: \[DONE\]$/ },
+};
+
 export async function turn(worker, scenario, threadId) {
   const { name, tools, words, replies } = scenario;
+  const { path, ran, done } = WIRES[worker.name];
   // `replies` is for the pipe, which cannot know when to stop; the others ignore it.
   const body = { thread_id: threadId, content: `bench:${name}`, replies };
-  const answer = await post(`${worker.url}api/chat`, body, worker.credentials);
+  const answer = await post(worker.url + path, body, worker.credentials);
 
   // A turn that went wrong must not count as a fast one.
   const said = (answer.text.match(/word\d+ /g) ?? []).length;
   const last = answer.text.trimEnd().split("\n\n").at(-1);
-  const ended = worker.name === "pipe" ? last === "data: [DONE]" : /"type":"done".*"finish_reason":"stop"/.test(last);
-  const ran = (answer.text.match(/"status":"end"[^\n]*"result"|"result"[^\n]*"status":"end"/g) ?? []).length;
-  if (answer.status !== 200 || !ended || said !== words || (worker.name !== "pipe" && ran !== tools)) {
-    throw new Error(`${worker.name}, ${name}: ${answer.status}, ${said} words, ${ran} tools\n${answer.text.slice(-2000)}`);
+  const calls = ran ? (answer.text.match(ran) ?? []).length : tools;
+  if (answer.status !== 200 || !done.test(last) || said !== words || calls !== tools) {
+    throw new Error(`${worker.name}, ${name}: ${answer.status}, ${said} words, ${calls} tools\n${answer.text.slice(-2000)}`);
   }
   return answer;
 }

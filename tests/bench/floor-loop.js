@@ -1,7 +1,7 @@
-// Floor 2: the agent loop that one would write by hand in an afternoon. It speaks our wire (the same events with the
-// same fields), runs tool calls in parallel, keeps the thread's messages in memory, and stores nothing: no journal, no
-// budget, no resuming, no credentials. Idiomatic rather than tuned: one enqueue per event (the same through an
-// IdentityTransformStream is dearer).
+// Floor 2: an agent loop that somebody would write by hand in an afternoon. It speaks our wire (the same events with
+// the same fields), runs tool calls in parallel, keeps the thread's messages in memory, and stores nothing: no journal,
+// no budget, no resuming, no credentials. Idiomatic rather than tuned: one enqueue per event (the same through an
+// IdentityTransformStream costs more).
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -171,7 +171,7 @@ class Turn {
   }
 }
 
-// Precedence climbing over + - * / and parentheses: enough for what the scenarios ask.
+// Precedence climbing over + - * / and parentheses: enough for the scenarios.
 function calculate(expression) {
   const tokens = expression.match(/\d+(?:\.\d+)?|[-+*/()]/g) ?? [];
   const binding = { "+": 1, "-": 1, "*": 2, "/": 2 };

@@ -1,5 +1,5 @@
-// Floor 1: what the platform itself costs. A Durable Object asks the model as often as the scenario says and passes its
-// bytes through unread, reply after reply: it parses nothing, runs no tools and speaks the provider's wire.
+// Floor 1: the cost of the platform itself. A Durable Object asks the model as often as the scenario says and passes
+// its bytes through unread, reply after reply: it parses nothing, runs no tools and speaks the provider's wire.
 
 export class ThreadObject {
   constructor(state, env) {

@@ -1,9 +1,9 @@
-// The fake LLM of the benchmark: a process of its own, so that its work is in nobody's numbers, and stateless, so that
-// it costs next to nothing: the words of the last user message say what to do, and the number of tool rounds since then
-// says how far it has got. (The one in tests/support records requests and plays scripts; that is for tests.)
+// The fake LLM of the benchmark. Its own process keeps its work out of the numbers, and without state it costs next to
+// nothing: the words of the last user message choose the scenario, and the number of tool rounds since then gives its
+// progress. (The one in tests/support records requests and plays scripts; that is for tests.)
 //
-// Every chunk is a write of its own in a turn of the event loop of its own, as a real provider's tokens are. PACE_MS
-// puts time between them.
+// Every chunk is its own write in its own turn of the event loop, like the tokens of a real provider. PACE_MS puts time
+// between them.
 
 import { createServer } from "node:http";
 import { setImmediate as breath } from "node:timers/promises";
@@ -22,6 +22,8 @@ const scenarios = {
   direct: () => ({ words: 50 }),
   parallel: (round) =>
     round === 0 ? { calls: Array.from({ length: 8 }, (_, i) => call(i, `call_${i}`, `${i + 2} * (3 + ${i})`)) } : { words: 5 },
+  // Takes a minute, as a turn with much thought does.
+  minute: () => ({ words: 50, pace: 60_000 / 55 }),
   sequential: (round) => (round < 10 ? { calls: [call(0, `call_${round}`, `${round + 1} * 7`)] } : { words: 5 }),
 };
 
@@ -47,9 +49,10 @@ const server = createServer(async (request, response) => {
   response.writeHead(200, { "content-type": "text/event-stream" });
   const frame = { id: "chatcmpl-bench", object: "chat.completion.chunk", created: 1, model };
   const write = (fields) => response.write(`data: ${JSON.stringify({ ...frame, ...fields })}\n\n`);
-  for (const { delta, finish_reason = null } of chunksOf(scenarios[name](round))) {
+  const reply = scenarios[name](round);
+  for (const { delta, finish_reason = null } of chunksOf(reply)) {
     write({ choices: [{ index: 0, delta, finish_reason }], usage: null });
-    await (pace ? sleep(pace) : breath());
+    await (reply.pace || pace ? sleep(reply.pace ?? pace) : breath());
   }
   write({ choices: [], usage: { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150 } });
   response.end("data: [DONE]\n\n");

@@ -1,13 +1,17 @@
-// `make bench`: size, cold start, and what a turn costs, beside two floors (see workers.mjs and the floors themselves).
-// It prints numbers and judges none. Rounds are interleaved, so that whatever else the machine does meets all three
+// `make bench`: size, cold start, and what a turn costs, beside three floors (see workers.mjs and the floors themselves).
+// It prints numbers, writes them as JSON and judges none. All processes play the same turns before the clock starts,
+// because V8 optimises what runs often. Rounds are interleaved, so that whatever else the machine does meets all of them
 // alike; a ratio is taken within a round, and its spread is the lowest and the highest round.
 
 import { spawn, fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { session, turn } from "./client.mjs";
+import { countTurns, medianCounts, storedByTurn } from "./counts.mjs";
+import { costOfMillion } from "./prices.mjs";
+import { MINUTE, SCENARIOS } from "./scenarios.mjs";
 import { codeByCrate, sizes } from "./size.mjs";
 import { cpuMs, migrate, startWorker, timeToFirstAnswer } from "./workers.mjs";
 
@@ -21,6 +25,8 @@ const { values: options } = parseArgs({
     fsync: { type: "boolean" },
     "size-only": { type: "boolean" },
     "floors-only": { type: "boolean" },
+    "counts-only": { type: "boolean" },
+    json: { type: "string", default: "target/bench.json" },
   },
 });
 if (options.help) {
@@ -31,17 +37,20 @@ if (options.help) {
   --fresh         a new thread for every turn
   --fsync         count fsync and fdatasync per turn (needs strace)
   --size-only     sizes, and no runs
-  --floors-only   without Espalier`);
+  --floors-only   without Espalier
+  --counts-only   what a turn asks of the platform, and no times
+  --json FILE     where the figures go as JSON (target/bench.json)`);
   process.exit();
 }
 
-const SCENARIOS = [
-  { name: "direct", title: "50 chunks, no tools", words: 50, tools: 0, replies: 1, turns: { 1: 24, 16: 96 } },
-  { name: "parallel", title: "8 parallel tool calls", words: 5, tools: 8, replies: 2, turns: { 1: 16, 16: 64 } },
-  { name: "sequential", title: "10 tool rounds, one after another", words: 5, tools: 10, replies: 11, turns: { 1: 8, 16: 32 } },
-];
-const NAMES = options["floors-only"] ? ["loop", "pipe"] : ["espalier", "loop", "pipe"];
+/** The turns of a scenario that each of 16 threads plays before anything is timed. */
+const WARMING_TURNS = 12;
+const FLOORS = ["loop-d1", "loop", "pipe"];
+const NAMES = options["floors-only"] ? FLOORS : ["espalier", ...FLOORS];
 const DIRECTORY = ".wrangler/bench";
+
+/** The figures of this run, as they are written. */
+const figures = {};
 
 const median = (values) => {
   const sorted = [...values].sort((a, b) => a - b);
@@ -64,6 +73,7 @@ function table(rows) {
 function printSizes() {
   const parts = sizes();
   const total = (field) => parts.reduce((sum, part) => sum + part[field], 0);
+  figures.size = Object.fromEntries(parts.map(({ path, bytes, gzip }) => [path, { bytes, gzip }]));
   console.log("\nSize");
   table([
     ["", "bytes", "gzip -9"],
@@ -103,9 +113,9 @@ async function start(name, llm) {
 
 // ---- cold start ----
 
-// From the start of a bare workerd process (no Node, no wrangler) that holds this Worker alone to the end of its first
-// answer, GET /api/health. Starting workerd itself is in it, the same for all: the difference to a floor is what our
-// code adds. At the edge the runtime is there already, and only that difference counts.
+// From the start of a bare workerd process (no Node, no wrangler) with this Worker alone to the end of its first
+// answer, GET /api/health. All three numbers contain the start of workerd itself, so the difference to a floor is the
+// share of our code. At the edge the runtime runs already, and only that difference counts.
 async function coldStart() {
   const seen = new Map(NAMES.map((name) => [name, []]));
   for (let round = 0; round < 2 * Number(options.rounds); round++) {
@@ -115,6 +125,7 @@ async function coldStart() {
       seen.get(name).push(await timeToFirstAnswer(name, directory));
     }
   }
+  figures.cold_start_ms = Object.fromEntries([...seen].map(([name, times]) => [name, median(times)]));
   console.log("\nCold start: bare workerd to its first answer, ms");
   table([
     ["", "median", "lowest", "highest"],
@@ -124,8 +135,8 @@ async function coldStart() {
 
 // ---- turns ----
 
-// One batch: `concurrency` clients, each with a thread of its own that has had one turn before the clock starts, so that
-// creating an object is not in the numbers. With --fresh every turn begins a thread.
+// One batch: `concurrency` clients, each with its own thread that had one turn before the clock starts, so that the
+// numbers do not contain the creation of an object. With --fresh every turn begins a thread.
 async function batch(worker, scenario, concurrency) {
   const threads = Array.from({ length: concurrency }, () => crypto.randomUUID());
   await Promise.all(threads.map((thread) => turn(worker, scenario, thread)));
@@ -162,6 +173,14 @@ async function measure(workers, scenario, concurrency) {
       seen.get(worker.name).push(await batch(worker, scenario, concurrency));
     }
   }
+  const name = `${scenario.name}/${concurrency}`;
+  figures.turns ??= {};
+  figures.turns[name] = Object.fromEntries(
+    [...seen].map(([name, rounds]) => [
+      name,
+      Object.fromEntries(Object.keys(rounds[0]).map((field) => [field, median(rounds.map((round) => round[field]))])),
+    ]),
+  );
   const first = seen.get(NAMES[0]);
   const of = (name, field) => seen.get(name).map((round) => round[field]);
   const ratio = (name, field) => {
@@ -183,6 +202,69 @@ async function measure(workers, scenario, concurrency) {
       fixed(median(of(name, "cpu"))),
       ratio(name, "cpu"),
     ]),
+  ]);
+}
+
+// ---- warming ----
+
+// V8 optimises a function after it has run often, so a fresh process costs 10 to 15 % more than one that has served.
+async function warm(workers) {
+  for (const scenario of SCENARIOS) {
+    for (const worker of workers) {
+      const threads = Array.from({ length: 16 }, () => crypto.randomUUID());
+      for (let i = 0; i < WARMING_TURNS; i++) await Promise.all(threads.map((thread) => turn(worker, scenario, thread)));
+    }
+  }
+}
+
+// ---- counts ----
+
+async function printCounts(llm) {
+  const worker = await start("counted", llm);
+  await migrate(worker);
+  worker.credentials = await session(worker);
+  figures.counts = {};
+  for (const scenario of SCENARIOS) {
+    figures.counts[scenario.name] = medianCounts(await countTurns(worker, scenario, 3));
+  }
+  figures.stored = {};
+  for (const scenario of SCENARIOS) figures.stored[scenario.name] = await storedByTurn(worker, scenario);
+  figures.counts.minute = medianCounts(await countTurns(worker, MINUTE, 1));
+  await worker.miniflare.dispose();
+
+  const names = Object.keys(figures.counts);
+  console.log("\nWhat a turn asks of the platform (its thread had one before; minute: 50 chunks, one a second)");
+  table([
+    ["", ...names],
+    ...Object.keys(figures.counts[names[0]])
+      .filter((field) => !["object_bytes", "d1_bytes"].includes(field))
+      .map((field) => [
+        field.replaceAll("_", " "),
+        ...names.map((name) => fixed(figures.counts[name][field], ["seconds", "d1_ms"].includes(field) ? 1 : 0)),
+      ]),
+  ]);
+
+  console.log("\nWhat a turn leaves behind, bytes, and the time of D1 for it (means of 40)");
+  table([
+    ["", "object", "D1", "D1 ms"],
+    ...Object.entries(figures.stored).map(([name, { object_bytes, d1_bytes, d1_ms }]) => [
+      name,
+      String(object_bytes),
+      String(d1_bytes),
+      fixed(d1_ms, 1),
+    ]),
+  ]);
+
+  // A minute adds the same to every turn, whatever the turn does.
+  const { direct, sequential, minute } = figures.counts;
+  const added = (field) => minute[field] - direct[field];
+  const long = Object.fromEntries(Object.keys(sequential).map((field) => [field, sequential[field] + added(field)]));
+  figures.dollars_per_million = { "direct, 5 s": costOfMillion(direct, 5), "ten rounds, 60 s": costOfMillion(long, 60) };
+  console.log("\nA million turns by Cloudflare's price list (prices.mjs), $, without what a plan includes");
+  const costs = Object.entries(figures.dollars_per_million);
+  table([
+    ["", ...costs.map(([name]) => name)],
+    ...Object.keys(costs[0][1]).map((item) => [item, ...costs.map(([, cost]) => fixed(cost[item], 1))]),
   ]);
 }
 
@@ -216,22 +298,35 @@ async function countSyncs(workers) {
 if (!options["floors-only"]) printSizes();
 if (options["size-only"]) process.exit();
 
+// Deletes the state of a run that was cut off.
+rmSync(DIRECTORY, { recursive: true, force: true });
 const llm = await startLlm();
 try {
   console.log(`\n${cpus().length} × ${cpus()[0].model.trim()}, ${process.platform}, Node ${process.version}`);
+  if (!options["floors-only"]) await printCounts(llm);
+  if (options["counts-only"]) await end();
   await coldStart();
   const workers = [];
   for (const name of NAMES) {
     const worker = await start(name, llm);
-    if (name === "espalier") await migrate(worker);
+    await migrate(worker);
     worker.credentials = await session(worker);
     workers.push(worker);
   }
+  await warm(workers);
   for (const scenario of SCENARIOS) for (const concurrency of [1, 16]) await measure(workers, scenario, concurrency);
   if (options.fsync) await countSyncs(workers);
   await Promise.all(workers.map(({ miniflare }) => miniflare.dispose()));
+  await end();
 } finally {
   llm.stop();
   rmSync(DIRECTORY, { recursive: true, force: true });
 }
-process.exit();
+
+async function end() {
+  writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`);
+  console.log(`\nThe figures are in ${options.json}.`);
+  llm.stop();
+  rmSync(DIRECTORY, { recursive: true, force: true });
+  process.exit();
+}

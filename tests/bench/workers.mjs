@@ -1,7 +1,7 @@
-// Espalier and the two floors, each in a workerd process of its own, from one binary and with the same bindings.
+// Espalier and the floors, each in a workerd process of its own, from one binary and with the same bindings.
 //
 // Miniflare starts them as `wrangler dev` does, but the requests go to a socket of the Worker's own: wrangler's proxy
-// and Miniflare's entry would add the same milliseconds to all three and so draw every ratio towards 1.
+// and Miniflare's entry would add the same milliseconds to all of them and so draw every ratio towards 1.
 
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,9 +14,13 @@ const script = (path) => ({ [path]: { type: "esm", contents: readFileSync(path, 
 const wasm = (path) => ({ [path]: { type: "wasm", contents: new Uint8Array(readFileSync(path)) } });
 const MODULES = {
   espalier: () => ({ ...script("build/index.js"), ...wasm("build/index_bg.wasm") }),
+  counted: () => ({ ...script("tests/bench/counted.js"), ...script("tests/bench/watch.js"), ...MODULES.espalier() }),
+  "loop-d1": () => script("tests/bench/floor-loop-d1.js"),
   loop: () => script("tests/bench/floor-loop.js"),
   pipe: () => script("tests/bench/floor-pipe.js"),
 };
+/** Class and binding of a Worker's object: the floor with D1 is as its author named it. */
+const OBJECT = (name) => (name === "loop-d1" ? { className: "Turn", binding: "TURN" } : { className: "ThreadObject", binding: "THREADS" });
 const VARS = {
   AUTH_ANONYMOUS: "true",
   SESSION_SECRET: "a secret of the benchmark and of nothing else",
@@ -27,12 +31,15 @@ const VARS = {
   LLM_API_KEY: "sk-bench",
   LLM_MODEL: "bench-model",
 };
+/** The workers that are Espalier. */
+export const OURS = ["espalier", "counted"];
 const compatibilityDate = /^compatibility_date = "(.*)"/m.exec(readFileSync("wrangler.toml", "utf8"))[1];
 
 export async function startWorker(name, llmPort, directory) {
   const before = new Set(workerds());
   const vars = { ...VARS, LLM_BASE_URL: `http://127.0.0.1:${llmPort}/v1` };
   const modules = MODULES[name]();
+  const { className, binding } = OBJECT(name);
   const miniflare = new Miniflare({
     workers: [
       {
@@ -40,9 +47,9 @@ export async function startWorker(name, llmPort, directory) {
           name,
           compatibilityDate,
           manifest: { mainModule: Object.keys(modules)[0], modulesRoot: process.cwd(), modules },
-          exports: { ThreadObject: { type: "durable-object", storage: "sqlite" } },
+          exports: { [className]: { type: "durable-object", storage: "sqlite" } },
           env: {
-            THREADS: { type: "durable-object", worker: name, exportName: "ThreadObject" },
+            [binding]: { type: "durable-object", worker: name, exportName: className },
             DB: { type: "d1", id: "espalier" },
             WORKSPACE: { type: "r2", name: "espalier-workspace" },
             ...Object.fromEntries(Object.entries(vars).map(([key, value]) => [key, { type: "text", value }])),
@@ -51,7 +58,7 @@ export async function startWorker(name, llmPort, directory) {
         dev: { unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }] },
       },
     ],
-    // On a disk, so that an fsync is one.
+    // On a disk, so that an fsync really writes.
     resourcePersistencePath: directory,
     cf: false,
   });
@@ -62,6 +69,7 @@ export async function startWorker(name, llmPort, directory) {
 
 // The same Worker in a bare workerd, with no database: milliseconds from spawning it to the end of its first answer.
 export async function timeToFirstAnswer(name, directory) {
+  const { className, binding } = OBJECT(name);
   const list = Object.entries(MODULES[name]()).map(([path, { type, contents }], i) => {
     writeFileSync(`${directory}/${i}`, contents);
     return `(name = "${basename(path)}", ${type === "esm" ? "esModule" : "wasm"} = embed "${i}")`;
@@ -77,8 +85,8 @@ const config :Workerd.Config = (
 const worker :Workerd.Worker = (
   modules = [${list.join(", ")}],
   compatibilityDate = "${compatibilityDate}",
-  bindings = [(name = "THREADS", durableObjectNamespace = "ThreadObject"), ${bindings.join(", ")}],
-  durableObjectNamespaces = [(className = "ThreadObject", uniqueKey = "bench", enableSql = true)],
+  bindings = [(name = "${binding}", durableObjectNamespace = "${className}"), ${bindings.join(", ")}],
+  durableObjectNamespaces = [(className = "${className}", uniqueKey = "bench", enableSql = true)],
   durableObjectStorage = (localDisk = "disk"),
 );`,
   );
@@ -95,11 +103,14 @@ const worker :Workerd.Worker = (
   return elapsed;
 }
 
-export async function migrate({ miniflare }) {
+export async function migrate({ name, miniflare, url }) {
+  if (name === "loop-d1") return void (await fetch(`${url}migrate`));
+  if (!OURS.includes(name)) return;
   const database = await miniflare.getD1Database("DB");
   for (const file of readdirSync("migrations").sort()) {
     const sql = readFileSync(`migrations/${file}`, "utf8").replace(/--.*$/gm, "");
-    for (const statement of sql.split(";")) if (statement.trim()) await database.prepare(statement).run();
+    // The statements within a trigger are indented.
+    for (const statement of sql.split(/;\s*^(?! |END)/m)) if (statement.trim()) await database.prepare(statement).run();
   }
 }
 
@@ -112,8 +123,8 @@ function workerds() {
     .map(([pid]) => Number(pid));
 }
 
-// CPU milliseconds that a process has used, user and system. Linux counts each thread in nanoseconds; elsewhere `ps`
-// knows hundredths of a second, so there the runs must be longer to mean something.
+// The CPU milliseconds of a process, user and system. Linux counts each thread in nanoseconds; elsewhere `ps` knows
+// hundredths of a second, so the runs there must be longer.
 export function cpuMs(pid) {
   if (process.platform === "linux") {
     let ns = 0;

@@ -17,7 +17,7 @@ export function say(line) {
   lines.getStore().push(line);
 }
 
-/** Runs a suite and prints what its checks came to. A suite that breaks off does not keep the others from running. */
+/** Runs a suite and prints the results of its checks. The other suites run even if one breaks off. */
 export async function report(name, suite) {
   const began = performance.now();
   await lines.run([], async () => {

@@ -1,5 +1,5 @@
-// What the clients have in common: a session, a question, and a report of what was read. Everything here is Node's own
-// `fetch`, as a program of a user would use it. `tests/e2e/clients.rs` runs them and judges the report.
+// The common part of the clients: a session, a question, and a report of the frames. Everything here is Node's own
+// `fetch`, as a user's program would use it. `tests/e2e/clients.rs` runs them and judges the report.
 
 const env = (name) => {
   const value = process.env[name];
@@ -32,7 +32,7 @@ export async function release() {
   if (!reply.ok) throw new Error(await reply.text());
 }
 
-/** The last word: who asked, and the frames that were read, each with the fields `id`, `event` and `data`. */
+/** The last line: the client's cookie, and the frames that it read, each with the fields `id`, `event` and `data`. */
 export function report(cookie, frames) {
   const events = frames.map(({ id, event, data }) => {
     const { seq, type, ...members } = JSON.parse(data);

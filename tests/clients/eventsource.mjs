@@ -1,4 +1,5 @@
-// `eventsource`, whose line breaks off in the middle of the turn: it connects again by itself, with `Last-Event-ID`.
+// `eventsource`, whose connection breaks off in the middle of the turn: it connects again by itself, with
+// `Last-Event-ID`.
 
 import { EventSource } from "eventsource";
 import { cuttableLine } from "../browser/line.mjs";
@@ -8,7 +9,7 @@ const TYPES = ["session", "agent_state", "tool_call_update", "model_call_update"
 
 const cookie = await openSession();
 const started = await fetch(`${BASE}/api/chat`, question(cookie));
-// `EventSource` cannot post. All that is needed of this answer is the thread's id, in its first event.
+// `EventSource` cannot post. This needs only the thread's id, in the first event of the answer.
 let head = "";
 for await (const piece of started.body.pipeThrough(new TextDecoderStream())) {
   head += piece;

@@ -1,6 +1,6 @@
 // `@microsoft/fetch-event-source`, which is written for browsers.
 
-// It asks for these two even where they have nothing to do: it clears a timer, and forgets to listen to a document.
+// It needs these two even without a use for them: it clears a timer, and removes a listener from a document.
 globalThis.window = globalThis;
 globalThis.document = { removeEventListener() {} };
 

@@ -21,7 +21,7 @@ def frames(response):
 
 
 with httpx.Client(base_url=os.environ["ESPALIER_URL"], timeout=60) as client:
-    # The cookie is kept by the client, as by a browser.
+    # The client keeps the cookie, as a browser does.
     client.post("/api/session").raise_for_status()
     with client.stream("POST", "/api/chat", json={"content": os.environ["CLIENT_CONTENT"]}) as response:
         events = []

@@ -1,4 +1,4 @@
-"""What schemathesis cannot know by itself: real things to ask for, what no schema can say, and what events are."""
+"""The knowledge that schemathesis lacks: real ids for its requests, rules that no schema can say, and the form of events."""
 
 import itertools
 import json
@@ -15,17 +15,18 @@ URL = os.environ["ESPALIER_URL"]
 FAKE = os.environ["ESPALIER_FAKE_LLM_URL"]
 KEY = {"authorization": f"Bearer {os.environ['ESPALIER_CONTRACT_KEY']}"}
 
-# Refusals of requests that the schema allows: the operation, the member that the problem names, and why no schema says it.
+# Refusals of requests that the schema allows: the operation, the member that the problem names, and the reason why no
+# schema can say it.
 BEYOND_SCHEMAS = [
-    ("Chat", r"model", "which models there are is the deployment's"),
-    ("Chat", r"content(\[\d+\]\.data)?", "whether base64 is a picture, whether all parts together are blank or too much"),
-    ("Chat", r"client_tools\[\d+\]\.(name|input_schema)", "names differ from each other; a schema is what the meta-schema says"),
-    ("Chat", r"replaces_message_id", "whether the thread has such a message"),
-    ("(Put|Delete)?(Workspace)?File", r"path", "what could be read in two ways is no path"),
+    ("Chat", r"model", "the deployment decides which models exist"),
+    ("Chat", r"content(\[\d+\]\.data)?", "base64 must be a picture, and all parts together neither blank nor too large"),
+    ("Chat", r"client_tools\[\d+\]\.(name|input_schema)", "names must differ, and a schema must satisfy the meta-schema"),
+    ("Chat", r"replaces_message_id", "the thread must have the message"),
+    ("(Put|Delete)?(Workspace)?File", r"path", "a path must have one reading only"),
     ("Chat", r"request_seq|browser_context\.tab_count", "72.0 is an integer to JSON Schema, and none to the service"),
     ("Put(Workspace)?File", r"", "one condition at a time"),
-    ("MintKey", r"expires_at", "it is in the future"),
-    ("AddDocument", r"", "whether anything is left of HTML and of what is not seen"),
+    ("MintKey", r"expires_at", "it must be in the future"),
+    ("AddDocument", r"", "HTML must have visible text"),
     ("Threads|Messages|Memories|Collections|Documents", r"cursor", "only the service makes cursors"),
 ]
 
@@ -77,7 +78,7 @@ def with_workspace():
 
 
 def with_collection():
-    # A user has 100 at most: the oldest stay.
+    # A user has at most 100: delete the oldest.
     there = requests.get(f"{URL}/api/collections?limit=200", headers=KEY, timeout=30).json()["collections"]
     for one in there[:-50]:
         requests.delete(f"{URL}/api/collections/{one['id']}", headers=KEY, timeout=30).raise_for_status()
@@ -142,10 +143,10 @@ MAKE = {
     "DeleteCollection": with_collection,
     "DeleteDocument": with_document,
     "ForgetMemory": with_memory,
-    # A user has 100 at most, and nothing here uses one up.
+    # A user has at most 100, and no operation uses one up.
     "Project": the_project,
     "ProjectDocument": the_project,
-    # Lists that would be empty.
+    # Lists that would otherwise be empty.
     "Memories": with_memory,
     "RevokeKey": lambda: {"prefix": post("/api/keys", {"name": "to be revoked"}).json()["prefix"]},
 }
@@ -167,7 +168,7 @@ def before_call(context, case, kwargs):
     """Three of four requests that are in order ask for something that is there."""
     name = case.operation.definition.raw["operationId"]
     in_order = case.meta is not None and case.meta.generation.mode.is_positive
-    # Each name of a workspace makes another one, of which there are 100 at most.
+    # Each new name makes another workspace, and there are at most 100.
     if not in_order or (name != "PutWorkspaceFile" and DICE.random() < 0.25):
         return
     if name in MAKE:
@@ -175,7 +176,7 @@ def before_call(context, case, kwargs):
     else:
         known = ONCE["everything"] = ONCE.get("everything") or everything()
     for parameter in case.path_parameters or {}:
-        # Another file half of the time, until the workspace is full of them.
+        # Another file half of the time, until the workspace is full.
         if parameter != "path" or not name.startswith("Put") or DICE.random() < 0.5:
             case.path_parameters[parameter] = known[parameter]
     if name == "Session" and isinstance(case.body, dict) and DICE.random() < 0.5:

@@ -43,7 +43,7 @@ async fn a_closed_instance_gives_no_sessions_and_takes_none() {
     let reply = closed.post("/api/session", &json!({})).await;
     assert_eq!(reply.header("set-cookie"), "");
     assert_problem(reply, 401, "unauthenticated", None).await;
-    // A session of the main instance has the right signature, both share the secret; it is no credential here.
+    // A session of the main instance has the right signature, because both share the secret; here it is no credential.
     let guest = Client::anonymous().await;
     assert_out(&closed.with("cookie", guest.header("cookie"))).await;
     for value in ["", "Bearer", "Bearer ", "Bearer espk_nobody", "Basic dTpw", "bearer null"] {
@@ -82,9 +82,9 @@ async fn a_session_is_kept_and_its_cookie_is_out_of_reach_of_scripts() {
     assert_ne!(other["user_id"], session["user_id"]);
 }
 
-// Every single character of the cookie is protected by its signature.
+// The signature protects every single character of the cookie.
 #[tokio::test]
-async fn a_forged_cookie_is_nobody() {
+async fn a_forged_cookie_is_refused() {
     let somebody = Client::anonymous().await;
     let nobody = Client::nobody_at(&env("ESPALIER_URL"));
     let (name, value) = somebody.header("cookie").split_once('=').expect("name=value");
@@ -93,7 +93,7 @@ async fn a_forged_cookie_is_nobody() {
         vec![String::new(), "x".into(), "..".into(), "a.b.c".into(), value.chars().skip(1).collect()];
     forged.push(value.chars().take(value.len() - 4).collect());
     forged.push(format!("{value}{value}"));
-    // The last character of base64 has bits that mean nothing, and a lenient decoder would not see them change.
+    // The last character of base64 has bits without a meaning, and a lenient decoder would not notice their change.
     for index in (0..value.len()).step_by(5) {
         let mut bytes = value.as_bytes().to_vec();
         bytes[index] = if bytes[index] == b'A' { b'B' } else { b'A' };
@@ -106,7 +106,7 @@ async fn a_forged_cookie_is_nobody() {
     }
 }
 
-// A page of another site may make a browser send the cookie; what it may not is change anything with it.
+// A page of another site may make a browser send the cookie, but the service changes nothing for it.
 #[tokio::test]
 async fn a_foreign_origin_changes_nothing() {
     let case = Case::new().await;
@@ -117,7 +117,7 @@ async fn a_foreign_origin_changes_nothing() {
         case.client.with("origin", "https://evil.example"),
         case.client.with("origin", "null"),
         case.client.with("origin", &format!("{}.evil.example", env("ESPALIER_URL"))),
-        // No origin, but a browser.
+        // A request without an origin, but from a browser.
         case.client.with("sec-fetch-site", "cross-site"),
         case.client.with("sec-fetch-site", "none").with("sec-fetch-mode", "navigate"),
     ];
@@ -137,14 +137,14 @@ async fn a_foreign_origin_changes_nothing() {
     assert_eq!(case.client.messages(&thread).await.len(), 4);
 }
 
-// Node's own fetch says how it fetches, and is no browser all the same; `tests/e2e/clients.rs` has the real one.
+// Node's own fetch sends `Sec-Fetch-Mode` although it is no browser; `tests/e2e/clients.rs` has the real one.
 #[tokio::test]
 async fn a_program_is_told_from_a_browser() {
     let program = Client::nobody_at(&env("ESPALIER_URL")).with("sec-fetch-mode", "cors");
     program.post("/api/session", &json!({})).await.expect(200).await;
 }
 
-// CORS is an allow-list that is empty here: no foreign page gets to read an answer.
+// The allow-list of CORS is empty here: no foreign page can read an answer.
 #[tokio::test]
 async fn no_foreign_page_may_read() {
     let client = Client::anonymous().await.with("origin", "https://evil.example");

@@ -1,5 +1,5 @@
-//! A configuration that is wrong is told at `/api/health`, all at once, and nothing else happens. And a service that is
-//! broken leaves a row.
+//! A wrong configuration: `/api/health` reports all its problems at once, and the Worker goes on. A failure of the
+//! service leaves a row.
 //!
 //! B-035
 
@@ -40,7 +40,7 @@ async fn a_wrong_configuration_is_told_and_no_turn_starts() {
     }
     assert_problem(client.get("/api/models").await, 503, "misconfigured", None).await;
     assert_eq!(client.read("/api/threads").await["threads"], json!([]));
-    // The Worker has not fallen over any of it.
+    // The Worker still runs.
     assert_eq!(told().await, problems);
 }
 

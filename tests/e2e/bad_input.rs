@@ -28,7 +28,7 @@ async fn a_body_with_a_wrong_member_names_it() {
             json!({ "content": [{ "type": "image", "data": "data:image/png;base64,R0lGODlh" }] }),
             "content[0].data",
         ),
-        // A real one, for a model that cannot see it.
+        // A real image, for a model that cannot see it.
         (
             json!({ "content": [{ "type": "image", "data": "data:image/png;base64,iVBORw0KGgo=" }] }),
             "content",
@@ -91,7 +91,7 @@ async fn a_body_that_is_not_json_is_refused() {
     }
     let not_utf8 = client.send("POST", "/api/chat", b"{\"content\": \"\xff\xfe\"}".to_vec()).await;
     assert_problem(not_utf8, 400, "invalid_json", None).await;
-    // Well formed, but no object: there is no member to name.
+    // Well-formed JSON, but no object: there is no member to name.
     for body in ["[]", "7", "\"hello\"", "null"] {
         let reply = client.send("POST", "/api/chat", body).await;
         assert_problem(reply, 400, "invalid_request", None).await;
@@ -121,7 +121,7 @@ async fn parameters_of_the_media_type_do_not_matter() {
 #[tokio::test]
 async fn a_body_of_more_than_a_mebibyte_is_refused() {
     let client = Client::anonymous().await;
-    // Just below the limit it is the content that is too long, not the body.
+    // Just below the limit of the body, the content is too long.
     let padded = |size: usize| json!({ "content": "Hello", "padding": "x".repeat(size) });
     let mut near = padded((1 << 20) - 100);
     near["content"] = json!(7);
@@ -140,13 +140,13 @@ async fn broken_upload(method: &str, path: &str, cookie: &str) {
     );
     stream.write_all(head.as_bytes()).await.expect("a request");
     stream.shutdown().await.expect("the end of it");
-    // The service has noticed when it answers or closes.
+    // The service has noticed once it answers or closes.
     let mut answer = Vec::new();
     let end = tokio::time::timeout(std::time::Duration::from_secs(20), stream.read_to_end(&mut answer)).await;
     assert!(end.is_ok(), "{method} {path}: the connection stays open");
 }
 
-// A client that breaks off its upload is no failure of the service: no row in `error_log`.
+// The service does not count an aborted upload as its own failure: no row in `error_log`.
 #[tokio::test]
 async fn an_upload_that_breaks_off_is_no_error() {
     let case = Case::new().await;
@@ -154,7 +154,7 @@ async fn an_upload_that_breaks_off_is_no_error() {
     let cookie = case.client.header("cookie");
     broken_upload("POST", "/api/chat", cookie).await;
     broken_upload("PUT", "/api/threads/0190a6e2-7d1c-7b3e-9f43-0c5d6e7f8a9b/files/a.txt", cookie).await;
-    // A whole turn is stored after them, and with it whatever they left.
+    // A whole turn is stored after them, and with it all rows that they caused.
     let events = case.chat("Hello").await;
     rows(&events, "llm_usage", "outcome").await;
     let left = d1("SELECT message FROM error_log WHERE stage = ?1", &["reading a body"]).await;
@@ -184,7 +184,7 @@ async fn unknown_routes_and_methods_are_told_apart() {
     ] {
         let reply = client.with("content-type", "application/json").send(method, path, "{}").await;
         let mut allow: Vec<&str> = reply.header("allow").split(',').map(str::trim).collect();
-        // Answering HEAD and OPTIONS as well is allowed.
+        // A path may answer HEAD and OPTIONS as well.
         allow.retain(|method| !["HEAD", "OPTIONS"].contains(method));
         allow.sort_unstable();
         assert_eq!(allow, allowed, "{method} {path}");

@@ -4,7 +4,7 @@
 
 use espalier_test_support::{Case, Event, Value, call, calls, json, story, text};
 
-/// The same conversation with other members beside the content: what the clients and the provider saw of it.
+/// Plays the same conversation with further members beside the content. Returns the events and the provider's requests.
 async fn chat_with(more: Value) -> (Vec<String>, Vec<Value>) {
     let case = Case::new().await;
     case.script("", [call("calculate", json!({ "expression": "2+2" })), text("4")]).await;
@@ -16,7 +16,7 @@ async fn chat_with(more: Value) -> (Vec<String>, Vec<Value>) {
     let marker = case.marker("");
     let requests = case.all_requests().await.requests;
     let requests = requests.into_iter().map(|record| {
-        // The marker is the only thing that may differ.
+        // Only the marker may differ.
         let body = record.body.to_string().replace(&marker, "M");
         serde_json::from_str(&body).expect("still JSON")
     });
@@ -26,7 +26,7 @@ async fn chat_with(more: Value) -> (Vec<String>, Vec<Value>) {
 // N-006 N-018 N-024 N-025 N-026 N-027 N-110 N-205 N-220: none of these members changes an event, an offered tool or a
 // word to the provider.
 #[tokio::test]
-async fn members_that_mean_nothing_change_nothing() {
+async fn members_without_a_meaning_change_nothing() {
     let plain = chat_with(json!({})).await;
     for more in [
         json!({ "chat_context": { "kind": "thread" } }),
@@ -47,7 +47,7 @@ async fn members_that_mean_nothing_change_nothing() {
     }
 }
 
-// N-026: the editor says so, and has its context in the events.
+// N-026: a request of the editor names its context, and the events repeat it.
 #[tokio::test]
 async fn the_editor_is_a_context_of_its_own() {
     for context in [
@@ -68,7 +68,7 @@ enum OldEvent {
     Other,
 }
 
-/// Its parser: it reads the members that it knows and none of the others.
+/// The client's parser reads the members that it knows and ignores the others.
 fn old_parser(event: &Event) -> OldEvent {
     match event.kind.as_str() {
         "chunk" => OldEvent::Text(event.text("content").to_owned()),
@@ -83,7 +83,7 @@ fn old_parser(event: &Event) -> OldEvent {
     }
 }
 
-// N-111 N-115 N-116 N-117: flat, it still is a chat with tools.
+// N-111 N-115 N-116 N-117: read flat, a nested turn is still a chat with tools.
 #[tokio::test]
 async fn an_old_client_reads_a_nested_turn_as_a_flat_chat() {
     let case = Case::new().await;

@@ -8,7 +8,7 @@ use espalier_test_support::{
     Case, Event, Outcome, Step, call, calls, cost_line, deltas, json, level, story, text, tree,
 };
 
-/// The last words of a turn, from the limit on.
+/// The last events of a turn, from the limit on.
 fn last_words(events: &[Event]) -> Vec<String> {
     let story = story(events);
     let from =
@@ -43,7 +43,7 @@ async fn two_hundred_tool_calls() {
             "done message:2 budget",
         ]
     );
-    // Each of the 200 that ran has an end; the one that was refused has one too, and it is no success.
+    // Each of the 200 calls that ran has an end; the refused one has an end too, with an error.
     let refused =
         tree::ends(&events, "current_time").iter().filter(|end| end.data["is_error"] == true).count();
     let made = tree::ends(&events, "current_time").len() - refused;
@@ -52,7 +52,7 @@ async fn two_hundred_tool_calls() {
     let stored = case.stored(&events).await;
     assert!(stored["content"].as_str().unwrap_or_default().contains("One more."), "{}", stored["content"]);
 
-    // N-034: the next turn has a budget of its own, and a history that the provider takes.
+    // N-034: the next turn has its own budget, and a history that the provider accepts.
     case.script("next", [time(), text("Now.")]).await;
     let thread = first(&events, "session").text("thread_id");
     let next =
@@ -63,7 +63,8 @@ async fn two_hundred_tool_calls() {
     );
 }
 
-// N-053 N-120 N-139 N-142 N-194: each subtask has twenty iterations of its own, and sixty model calls is all there is.
+// N-053 N-120 N-139 N-142 N-194: each subtask has twenty iterations of its own, and the turn has sixty model calls in
+// all.
 #[tokio::test]
 async fn sixty_model_calls() {
     let case = Case::new().await;
@@ -87,13 +88,13 @@ async fn sixty_model_calls() {
     for (path, count) in [("", 3), ("a", 20), ("b", 20), ("c", 17)] {
         assert_eq!(case.requests(path).await.requests.len(), count, "{path}");
     }
-    // A level that loops fails for itself: its parent goes on.
+    // A level that loops fails alone: its parent goes on.
     let ends = tree::ends(&events, "run_subtask");
     assert!(ends[0].text("result").contains("iteration"), "{}", ends[0].text("result"));
     assert!(ends.iter().all(|end| end.data["is_error"] == true));
 }
 
-// N-137 N-141: the 33rd subtask is refused wherever in the tree it is wanted.
+// N-137 N-141: the 33rd subtask is refused at any place of the tree.
 #[tokio::test]
 async fn thirty_two_subtasks() {
     let case = Case::new().await;
@@ -119,7 +120,7 @@ async fn thirty_two_subtasks() {
     assert!(case.requests("deep/er").await.requests.is_empty());
 }
 
-// N-141: and at the root. The first 24 are done, the third round's first eight too; its ninth is one too many.
+// N-141: and at the root. The first 24 are done, and so are the third round's first eight; its ninth is one too many.
 #[tokio::test]
 async fn the_thirty_third_subtask_of_the_root() {
     let case = Case::new().await;
@@ -141,7 +142,7 @@ async fn the_thirty_third_subtask_of_the_root() {
             "done message:2 budget",
         ]
     );
-    // All 36 have an end, and the last four say that they were not made.
+    // All 36 have an end, and the last four ends tell that the calls were not made.
     let ends = tree::ends(&events, "run_subtask");
     assert_eq!(ends.len(), 36);
     assert_eq!(ends.iter().filter(|end| end.data["is_error"] == true).count(), 4);
@@ -189,7 +190,7 @@ async fn the_wall_clock_ends_a_silent_provider() {
         [
             "budget_exceeded wall_clock limit=20000",
             "error budget_exceeded retryable=false",
-            // A call that was cut off was made, and its cost is unknown.
+            // A model call that was cut off was made, and its cost is unknown.
             "cost_summary llm=2 tools=1 subtasks=0 in=10 cached=0 out=5 usd=null; \
              fake-1: llm=2 in=10 cached=0 out=5 usd=null",
             "done message:2 budget",
@@ -199,7 +200,7 @@ async fn the_wall_clock_ends_a_silent_provider() {
     assert_eq!(case.stored(&events).await["content"], "Once upon ");
 }
 
-// N-144: the same inside a subtask, whose call gets its result all the same.
+// N-144: the same inside a subtask, whose call still gets its result.
 #[tokio::test]
 async fn the_wall_clock_ends_a_silent_subtask() {
     let case = Case::new().await;
@@ -230,7 +231,7 @@ async fn twenty_iterations_of_the_root() {
     assert_eq!(case.all_requests().await.requests.len(), 20);
 }
 
-// N-120: the model alone hears of depth and fan-out.
+// N-120: only the model learns of the limits of depth and fan-out.
 #[tokio::test]
 async fn depth_and_fan_out_are_no_budgets() {
     let case = Case::new().await;

@@ -148,7 +148,7 @@ async fn every_call_of_a_round_has_its_result_in_the_models_order() {
     let expected = ["2", "", "6", "", "", "", "14", "16", "18", "", "22"];
     assert_eq!(results.len(), expected.len());
     for (index, (result, expected)) in results.iter().zip(expected).enumerate() {
-        // A failure tells the model why, in words of its own.
+        // A failure tells the model its reason in our words.
         assert!(!result.is_empty() && (expected.is_empty() || result == expected), "{index}: {result}");
     }
     // N-017
@@ -161,12 +161,12 @@ async fn every_call_of_a_round_has_its_result_in_the_models_order() {
         .collect();
     let f = false;
     assert_eq!(failed, [f, true, f, true, true, true, f, f, f, true, f]);
-    // Arguments that are no object are shown as they came.
+    // Arguments that are no object are shown in their original form.
     let raw = starts.iter().find(|start| !start.data["args"]["_raw"].is_null());
     assert_eq!(raw.expect("a raw call").data["args"], json!({ "_raw": "{\"expression\":" }));
 }
 
-// Some servers send no arguments at all for a tool without parameters; they must not come back to them as nothing.
+// Some servers send no arguments at all for a tool without parameters; the history must not return nothing to them.
 #[tokio::test]
 async fn a_model_may_send_empty_arguments_for_a_tool_without_parameters() {
     let case = Case::new().await;
@@ -203,7 +203,7 @@ async fn the_next_turn_knows_the_conversation_but_not_the_memory() {
     let messages = case.client.messages(&thread).await;
     let roles: Vec<_> = messages.iter().map(|message| message["role"].as_str().unwrap_or_default()).collect();
     assert_eq!(roles, ["user", "assistant", "user", "assistant"]);
-    // N-122: what stands on assistant messages only.
+    // N-122: the members of assistant messages only.
     for member in ["finish_reason", "usage", "execution_tree", "stop"] {
         assert!(messages[0][member].is_null(), "{:#}", messages[0]);
     }

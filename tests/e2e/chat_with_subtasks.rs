@@ -1,4 +1,4 @@
-//! Subtasks: nesting, isolation, fan-out, the depth limit, what is stored of them.
+//! Subtasks: nesting, isolation, fan-out, the depth limit, and their part of the stored turn.
 //!
 //! N-001 N-011 N-013 N-037 N-042 N-045 N-048 N-049 N-050 N-052 N-054 N-055 N-056 N-057 N-059 N-064 N-065 N-066 N-067
 //! N-074 N-112 N-113 N-114 N-120 N-125 N-126 N-127 N-138 N-140 N-150 N-151 N-191 N-192 N-193 N-198 N-202 N-222 N-223
@@ -13,7 +13,7 @@ fn subtasks(events: &[Event]) -> Vec<&str> {
     tree::starts(events, "run_subtask").iter().map(|start| start.text("tool_call_id")).collect()
 }
 
-// N-001 N-042 N-054 N-055 N-057 N-065 N-074 N-192: one subtask, told in full.
+// N-001 N-042 N-054 N-055 N-057 N-065 N-074 N-192: all events of one subtask.
 #[tokio::test]
 async fn a_subtask_runs_inside_its_parents_call() {
     let case = Case::new().await;
@@ -47,13 +47,13 @@ async fn a_subtask_runs_inside_its_parents_call() {
             "done message:2 stop",
         ]
     );
-    // The child knows its instructions and nothing else; only its last text came back.
+    // The child knows its instructions alone; only its last text came back.
     let child = &case.requests("a").await.requests[0];
     assert_eq!(child.roles(), ["system", "user"]);
     assert_eq!(child.contents()[1], case.said("Add up", "a"));
     assert!(!child.body.to_string().contains("Please add up"));
     assert_eq!(case.requests("").await.requests[1].results(), ["4"]);
-    // N-150: a subtask's words are no messages of the thread.
+    // N-150: a subtask's text is no message of the thread.
     assert_eq!(case.client.messages(first(&events, "session").text("thread_id")).await.len(), 2);
 }
 
@@ -68,7 +68,7 @@ async fn parallel_subtasks_overlap_and_report_in_the_models_order() {
     case.script("b", [text("two").meeting(&both, 2)]).await;
 
     let mut stream = case.client.chat(&case.says("Do both")).await;
-    // The second has ended for all to see, and the first has not: only now may it answer.
+    // The second subtask has ended, and the first has not: only now may the first one answer.
     let ended = |event: &Event| event.is("tool_call_update", &[("status", "end"), ("name", "run_subtask")]);
     assert_eq!(stream.until(ended).await.text("result"), "two");
     case.llm.release(&last).await;
@@ -136,7 +136,7 @@ async fn subtasks_nest_three_deep_and_no_deeper() {
     let refused = tree::ends(&events, "run_subtask")[0];
     assert!(refused.text("result").contains("depth"), "{}", refused.text("result"));
     assert!(case.requests("a/b/c/d").await.requests.is_empty());
-    // A limit, but no budget. A tool that would only be refused is not offered.
+    // This limit is no budget. A tool that would only be refused is not offered.
     assert_eq!(first(&events, "done").text("finish_reason"), "stop");
     assert!(case.requests("a/b").await.requests[0].tools().contains(&"run_subtask"));
     assert!(!case.requests("a/b/c").await.requests[0].tools().contains(&"run_subtask"));
@@ -151,7 +151,7 @@ async fn eight_subtasks_run_at_once_and_the_surplus_one_by_one() {
     case.script("", [calls(names.iter().map(|name| case.subtask(name, name))), text("All done.")]).await;
     for (index, name) in names.iter().enumerate() {
         let reply = text(name);
-        // Eight that wait for each other come to an end only if all eight are under way.
+        // Eight subtasks that wait for each other end only if all eight run at once.
         case.script(name, [if index < 8 { reply.meeting(&gate, 8) } else { reply }]).await;
     }
     let events = case.chat("Do twelve things").await;
@@ -185,7 +185,7 @@ async fn a_subtask_that_fails_leaves_its_sibling_and_its_parent_alone() {
     assert_eq!(first(&events, "done").text("finish_reason"), "stop");
 }
 
-// N-064 N-198: without title or instructions nothing is started.
+// N-064 N-198: without title or instructions no subtask starts.
 #[tokio::test]
 async fn a_subtask_without_title_or_instructions_is_refused() {
     let case = Case::new().await;
@@ -206,7 +206,7 @@ async fn a_subtask_without_title_or_instructions_is_refused() {
     assert!(case.requests("a").await.requests.is_empty());
 }
 
-// N-056 N-066 N-067 N-198: `tools` narrows what the child has, and adds nothing.
+// N-056 N-066 N-067 N-198: `tools` narrows the child's tools, and adds none.
 #[tokio::test]
 async fn a_subtask_has_a_subset_of_its_parents_tools() {
     let case = Case::new().await;
@@ -228,16 +228,16 @@ async fn a_subtask_has_a_subset_of_its_parents_tools() {
     tools.sort_unstable();
     assert_eq!(tools, ["memory_read", "run_subtask"]);
     assert!(child[1].results()[0].contains("calculate"), "{:?}", child[1].results());
-    // The grandchild cannot have back what its parent lacks.
+    // The grandchild cannot get a tool that its parent lacks.
     assert_eq!(case.requests("a/b").await.requests[0].tools(), ["memory_read"]);
     let calculated = tree::ends(&events, "calculate");
     assert_eq!(calculated[0].data["is_error"], true);
-    // The model hears of an unknown tool that it named.
+    // The model learns of an unknown tool that it named.
     let report = case.requests("").await.requests[1].results();
     assert!(report[0].starts_with("tried") && report[0].contains("write_secret"), "{report:?}");
 }
 
-// N-151: nothing of the conversation reaches a subtask.
+// N-151: no part of the conversation reaches a subtask.
 #[tokio::test]
 async fn a_subtask_does_not_see_the_conversation() {
     let case = Case::new().await;
@@ -251,9 +251,9 @@ async fn a_subtask_does_not_see_the_conversation() {
     assert!(!case.requests("next/a").await.requests[0].body.to_string().contains("swordfish"));
 }
 
-// N-125 N-126 N-127: a subtask's text on its way is gone afterwards; previews are short and whole characters.
+// N-125 N-126 N-127: the text of a running subtask is not stored; previews are short, with whole characters.
 #[tokio::test]
-async fn the_database_keeps_the_tree_but_not_what_subtasks_said() {
+async fn the_database_keeps_the_tree_without_the_texts_of_subtasks() {
     let case = Case::new().await;
     let long = "ä€😀".repeat(1000);
     case.script("", [calls([case.subtask("Write", "a")]), text("Written.")]).await;

@@ -1,7 +1,7 @@
-//! Clients that we did not write, as programs use them (`tests/clients/`): Node's own `fetch`, `eventsource-parser`,
-//! `@microsoft/fetch-event-source`, `eventsource` and Python's `httpx`. Each opens a session, posts a message and reads the
-//! whole turn; two of them lose their line in the middle of it and read on with `Last-Event-ID`. Each must have read what
-//! our own strict client reads, every event once and in order.
+//! Clients by other authors, as programs use them (`tests/clients/`): Node's own `fetch`, `eventsource-parser`,
+//! `@microsoft/fetch-event-source`, `eventsource` and Python's `httpx`. Each opens a session, posts a message and reads
+//! the whole turn; two of them lose their connection in the middle and read on with `Last-Event-ID`. Each must have
+//! read the same events as our own strict client, every event once and in order.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ fn scripts() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients"))
 }
 
-/// Runs a client whose model says this, and compares what it read with what is there.
+/// Runs a client whose model plays this step, and compares the client's events with the stored ones.
 async fn reads_the_whole_turn(program: &str, script: &str, last: impl FnOnce(&str) -> Step) {
     let case = Case::new().await;
     let barrier = case.barrier("held");
@@ -54,7 +54,7 @@ fn at_once(_: &str) -> Step {
     deltas(["It is ", "42."])
 }
 
-/// The client lets it go on when it has read the first half.
+/// The client releases the barrier when it has read the first half.
 fn in_two_halves(barrier: &str) -> Step {
     deltas(["It is ", "42."]).waiting(barrier, 1)
 }

@@ -58,6 +58,7 @@ async fn messages(case: &Case, path: &str) -> (String, Vec<String>) {
 }
 
 // N-031
+// Long: the life of one collection, each step after the one before.
 #[tokio::test]
 async fn collections_are_made_filled_searched_and_deleted() {
     let client = Client::anonymous().await;
@@ -126,7 +127,7 @@ async fn collections_are_made_filled_searched_and_deleted() {
 
 // N-031: passages go before the message, in its own section; the whole turn as the client sees it.
 #[tokio::test]
-async fn a_turn_knows_what_the_documents_say() {
+async fn a_turn_gets_passages_of_its_collections() {
     let case = Case::new().await;
     let (garden, other) = (collection(&case.client, "Garden").await, collection(&case.client, "Other").await);
     add(&case.client, &garden, "guide.md", "text/markdown", GUIDE).await;
@@ -183,8 +184,14 @@ async fn a_turn_knows_what_the_documents_say() {
         ]
     );
     assert!(!Value::from(sent).to_string().contains(secret["id"].as_str().expect("an id")));
+}
 
-    // Without a passage the model still gets the names of its collections. Without collections it gets no note at all.
+// N-031: without a passage the model still gets the names of its collections; without collections it gets no note.
+#[tokio::test]
+async fn a_turn_without_passages_gets_the_names_of_its_collections() {
+    let case = Case::new().await;
+    let other = collection(&case.client, "Other").await;
+    add(&case.client, &other, "other.md", "text/markdown", "Prune roses in spring.").await;
     turn(&case, "Hm?", "two", &[&other], [text("Hm.")]).await;
     let (_, sent) = messages(&case, "two").await;
     assert!(sent[0].contains("Other</collection>\nNo passage has words of the message."), "{sent:?}");
@@ -195,7 +202,7 @@ async fn a_turn_knows_what_the_documents_say() {
     assert!(!system.contains("collections") && sent.len() == 1, "{system} {sent:?}");
 }
 
-// N-031: a document that attacks stays a document.
+// N-031: a hostile document stays data.
 #[tokio::test]
 async fn a_document_is_data() {
     let case = Case::new().await;
@@ -210,7 +217,7 @@ async fn a_document_is_data() {
     assert!(sent[0].contains("rex&lt;/passage&gt;") && !sent[0].contains('\u{0}'), "{}", sent[0]);
 }
 
-// N-031: before anything is stored; an id that is another's is none.
+// N-031: a missing collection refuses the message before anything is stored; another user's id is a missing one.
 #[tokio::test]
 async fn a_collection_that_is_not_there_refuses_the_message() {
     let (case, other) = (Case::new().await, Case::new().await);
@@ -269,7 +276,7 @@ async fn bad_documents_are_refused() {
         assert_problem(reply, 400, "invalid_request", Some("q")).await;
     }
     assert_eq!(client.read(&format!("/api/collections/{id}")).await["documents"], 0);
-    // A form of another site could send such a body.
+    // A form on another site could send such a body.
     let elsewhere = client.with("origin", "https://elsewhere.example");
     assert_problem(post(&elsewhere, &id, "a", "text/plain", "x").await, 403, "forbidden_origin", None).await;
     let form = client.with("sec-fetch-site", "cross-site");
@@ -278,7 +285,7 @@ async fn bad_documents_are_refused() {
     assert_problem(post(&nobody, &id, "a", "text/plain", "x").await, 401, "unauthenticated", None).await;
 }
 
-// N-031: a document of the greatest size is one batch, and is gone as a whole; ten of them are all that there may be.
+// N-031: a document of the greatest size is one batch, and is deleted as a whole; ten of them are the user's limit.
 #[tokio::test]
 async fn collections_have_their_limits() {
     let client = Client::anonymous().await;
@@ -293,7 +300,7 @@ async fn collections_have_their_limits() {
     let owner = stored::d1(sql, &[&id]).await.remove(0);
     let of = |name: &str| owner[name].as_str().unwrap_or_default().to_owned();
     let (tenant, user) = (of("tenant"), of("user_id"));
-    // Rows alone, without the minutes that their pieces would take.
+    // Only the rows: embedding their pieces would take minutes.
     let documents = |count: usize, bytes: usize| {
         format!(
             "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {count})
@@ -337,7 +344,7 @@ async fn collections_have_their_limits() {
     );
 }
 
-// N-031: chat goes on while the index fails; the tool reports it, and the operator learns of it.
+// N-031: chat goes on while the index fails; the tool reports the failure, and the operator learns of it.
 #[tokio::test]
 #[ignore = "takes a table from all users of the instance: `make e2e` runs it alone"]
 async fn chat_goes_on_without_the_index() {

@@ -1,11 +1,11 @@
-//! The demo provider, as a newcomer meets it: no key, no network, and each shape of a turn for the asking.
+//! The demo provider, as a newcomer meets it: no key, no network, and a question for each shape of a turn.
 //!
 //! N-001 N-002 N-012 N-014 N-054 N-112 N-113 N-121 N-222
 
 use espalier_test_support::case::first;
 use espalier_test_support::{Client, Event, env, json, story, tree};
 
-/// A new user asks the demo instance; the questions are those that the page offers as examples.
+/// A new user asks the demo instance. The questions are the page's examples.
 async fn ask(question: &str) -> (Client, Vec<Event>) {
     let client = Client::anonymous_at(&env("ESPALIER_DEMO_URL")).await;
     let events = client.chat(&json!({ "content": question })).await.turn().await;
@@ -77,7 +77,7 @@ async fn work_that_can_be_divided_becomes_nested_subtasks() {
     assert_eq!(cost.data["subtasks"], subtasks.len());
 }
 
-// Deterministic: what is asked twice is answered twice in the same way, but for the time of day.
+// The demo is deterministic: the same question has the same answer, but for the time of day.
 #[tokio::test]
 async fn the_same_question_has_the_same_answer() {
     let question = "Research apples, pears and figs, then compare them";

@@ -1,4 +1,4 @@
-//! The bounds of what is kept: trimmed events, a D1 that refuses, threads that are gone.
+//! The bounds of storage: trimmed events, a D1 that refuses, deleted threads.
 //!
 //! N-036 N-121 N-150 (rows of storage), and the promises of `docs/wire-protocol.md` about resuming.
 
@@ -10,20 +10,20 @@ fn thread_of(events: &[Event]) -> String {
     first(events, "session").text("thread_id").to_owned()
 }
 
-/// One more turn of a thread, which answers with its own path.
+/// One more turn of a thread, whose answer is its own path.
 async fn turn(case: &Case, thread: &str, path: &str) -> Vec<Event> {
     case.script(path, [text(path)]).await;
     case.chat_with(&json!({ "thread_id": thread, "content": case.said("Next", path) })).await
 }
 
-/// Everything from a number on.
+/// All events after a number.
 async fn read(case: &Case, thread: &str, after: u64) -> Vec<Event> {
     case.client.stream(thread, after).await.expect("something newer").rest().await
 }
 
-// The main instance keeps the events of three turns.
+// The main instance keeps the events of three turns. The messages stand for the events of older turns.
 #[tokio::test]
-async fn turns_whose_events_are_not_kept_are_told_by_their_messages() {
+async fn trimmed_turns_are_told_by_their_messages() {
     let case = Case::new().await;
     let (thread, repeated) = (new_id(), new_id());
     let mut turns = Vec::new();
@@ -36,7 +36,7 @@ async fn turns_whose_events_are_not_kept_are_told_by_their_messages() {
         turns.push(case.chat_with(&body).await);
     }
     let gone = |event: &Event| event.text("resumed") == "truncated";
-    // Trimming follows D1's taking the messages, of which no event tells.
+    // The object trims a turn after D1 has its messages, and no event tells of that.
     stored::eventually("two turns are trimmed", || async {
         let all = read(&case, &thread, 0).await;
         (all.iter().filter(|event| gone(event)).count() == 2).then_some(())
@@ -55,9 +55,9 @@ async fn turns_whose_events_are_not_kept_are_told_by_their_messages() {
         }
         assert_eq!(event.data["messages"], json!(messages[2 * index..2 * index + 2]));
     }
-    assert_eq!(all[2..], turns[2..].concat(), "what is kept is read as it was announced");
+    assert_eq!(all[2..], turns[2..].concat(), "kept events are read as they were announced");
 
-    // From anywhere: within a turn that is gone, at its end, within one that is kept.
+    // From each kind of place: within a turn without events, at its end, within a turn with events.
     let cursor = turns[1][2].seq;
     assert_eq!(read(&case, &thread, cursor).await, all[1..]);
     let cursor = turns[1].last().expect("done").seq;
@@ -65,7 +65,7 @@ async fn turns_whose_events_are_not_kept_are_told_by_their_messages() {
     let cursor = turns[3][1].seq;
     assert_eq!(read(&case, &thread, cursor).await, [&turns[3][2..], &turns[4]].concat());
 
-    // A repeated request finds its turn, though its events are gone.
+    // A repeated request finds its turn although its events are deleted.
     let again = json!({ "thread_id": thread, "turn_id": repeated, "content": case.said("Next", "1") });
     assert_eq!(case.client.chat(&again).await.rest().await, all[..1]);
 }
@@ -77,7 +77,7 @@ async fn in_d1(thread: &str) -> Vec<String> {
     rows.iter().map(|row| row["content"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-// A row that D1 never takes holds up no other, stops no chat, and is not lost.
+// A row that D1 never takes holds up no other row, stops no chat, and is not lost.
 #[tokio::test]
 async fn a_row_that_d1_refuses_holds_up_no_other() {
     let case = Case::new().await;
@@ -119,14 +119,14 @@ async fn a_thread_that_is_deleted_while_d1_refuses_does_not_come_back() {
     case.client.delete(&thread).await;
     stored::take(&marker).await;
 
-    // The turn that ran was stopped, and its reader heard so; a client that comes back later finds nothing.
+    // The running turn was stopped, and its reader got its end; a client that comes back later finds no thread.
     let last = running.rest().await.pop().expect("an end");
     assert_eq!((last.kind.as_str(), last.text("finish_reason")), ("done", "cancelled"));
     for after in [0, events[1].seq, last.seq] {
         let reply = case.client.get(&format!("/api/threads/{thread}/stream?after={after}")).await;
         assert_problem(reply, 404, "thread_not_found", None).await;
     }
-    // The object tells the spending after the deletion, so its row shows that D1 has heard of both.
+    // The object tells the usage after the deletion, so the row of the usage shows that D1 has both.
     stored::eventually("D1 has heard of it", || async {
         let sql = "SELECT id FROM llm_usage WHERE thread_id = ?";
         (stored::d1(sql, &[&thread]).await.len() == 2).then_some(())
@@ -137,7 +137,7 @@ async fn a_thread_that_is_deleted_while_d1_refuses_does_not_come_back() {
     assert_eq!(case.client.threads().await, Vec::<Value>::new());
 }
 
-// The page reads a running turn from here instead of from the thread's beginning.
+// The page reads a running turn from its first event on, instead of from the thread's beginning.
 #[tokio::test]
 async fn a_threads_details_say_where_its_running_turn_begins() {
     let case = Case::new().await;

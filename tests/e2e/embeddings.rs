@@ -1,5 +1,5 @@
-//! Collections that are searched by meaning as well, and PDFs in them: real D1, and stand-ins for the bindings of Workers
-//! AI and Vectorize, which are at Cloudflare only (`tests/workers_ai`).
+//! Collections that are also searched by meaning, and PDFs in them: real D1, and stand-ins for the bindings of Workers
+//! AI and Vectorize, which exist at Cloudflare only (`tests/workers_ai`).
 //!
 //! N-031 N-175
 
@@ -49,21 +49,21 @@ async fn a_text_of_the_same_meaning_is_found_without_a_common_word() {
     let id = collection(&client).await;
     let document = add(&client, &id, &format!("# Engine\n\n{ENGINE}\n\n# Health\n\n{HEALTH}\n")).await;
     assert_eq!(found(&client, &id, "doctor").await, [(HEALTH.to_owned(), 1.0)]);
-    // Two of its two directions: one of them is the question's.
+    // The text has two directions of meaning, and the question has one of them.
     assert_eq!(found(&client, &id, "car").await, [(ENGINE.to_owned(), 0.707)]);
-    // Its words and its meaning find the same passage: once.
+    // Its words and its meaning find the same passage, which comes once.
     assert_eq!(texts(&found(&client, &id, "gasoline").await), [ENGINE]);
-    // The nearest piece is no answer where it is not near.
+    // The nearest piece is no result if it is not near enough.
     assert_eq!(found(&client, &id, "espalier").await, []);
 
-    // The passage is part of what the model is told.
+    // The model gets the passage.
     let case = Case::of(client.clone());
     case.script("", [text("Fill it up.")]).await;
     case.chat_with(&json!({ "content": case.said("Car?", ""), "collections": [id] })).await;
     let sent = case.requests("").await.requests[0].body.to_string();
     assert!(sent.contains(ENGINE) && !sent.contains(HEALTH), "{sent}");
 
-    // No other user finds it, and no user at all once it is deleted.
+    // No other user finds it. After its deletion no user finds it at all.
     let other = somebody().await;
     let theirs = collection(&other).await;
     assert_eq!(found(&other, &theirs, "car").await, []);
@@ -77,9 +77,10 @@ async fn a_text_of_the_same_meaning_is_found_without_a_common_word() {
     assert_problem(gone, 404, "collection_not_found", None).await;
 }
 
-// A document that cannot be embedded is refused whole, and a question that cannot is looked up by its words.
+// A document that cannot be embedded is refused as a whole. A question that cannot be embedded is searched by its
+// words.
 #[tokio::test]
-async fn a_model_that_is_away_costs_meaning_and_nothing_else() {
+async fn a_failing_embedding_model_costs_only_the_search_by_meaning() {
     let client = somebody().await;
     let id = collection(&client).await;
     let refused = post(&client, &id, &format!("{ENGINE}\n\nThis is unembeddable.")).await;
@@ -92,7 +93,7 @@ async fn a_model_that_is_away_costs_meaning_and_nothing_else() {
     assert_eq!(found(&client, &id, "unembeddable+car").await, []);
 }
 
-// More pieces than the model takes at once, all of them found and all of them forgotten.
+// The document has more pieces than the model embeds at once. All of them are found, and all are deleted.
 #[tokio::test]
 async fn a_document_of_many_pieces() {
     let client = somebody().await;
@@ -108,7 +109,7 @@ async fn a_document_of_many_pieces() {
 
 // N-175
 #[tokio::test]
-async fn a_pdf_is_read_where_something_reads_it() {
+async fn a_pdf_is_read_where_workers_ai_is_bound() {
     let client = somebody().await;
     let id = collection(&client).await;
     let post = async |body: &str| {
@@ -128,12 +129,12 @@ async fn a_pdf_is_read_where_something_reads_it() {
         assert_problem(post(body).await, status, code, None).await;
     }
     let documents = client.read(&format!("/api/collections/{id}/documents")).await;
-    assert_eq!(documents["documents"].as_array().map(Vec::len), Some(1), "what was refused is not there");
+    assert_eq!(documents["documents"].as_array().map(Vec::len), Some(1), "the refused document is not there");
 }
 
-// Of documents that come together as many are embedded as the day has embeddings, and a question is one too.
+// Of documents that come together only as many are embedded as the day has embeddings. A question counts as one too.
 #[tokio::test]
-async fn a_day_has_so_many_embeddings() {
+async fn embeddings_per_day_are_limited() {
     let client = somebody().await;
     let id = collection(&client).await;
     let body: String = (1..=60).map(|at| format!("# Part {at}\n\nOf nothing.\n\n")).collect();

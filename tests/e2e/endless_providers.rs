@@ -1,5 +1,5 @@
-//! Providers that never come to an end: they drip, so that no silence is ever long enough, or send as fast as they are read.
-//! The turn ends all the same, the connection with it, and the memory of the instance stays what it was.
+//! Providers that never end: they drip, so that no silence is long enough, or send as fast as the service reads. The
+//! turn still ends, its connection closes, and the memory of the instance stays the same.
 
 #![cfg(target_os = "linux")]
 
@@ -7,12 +7,12 @@ use espalier_test_support::case::first;
 use espalier_test_support::memory::resident;
 use espalier_test_support::{Case, Outcome, text};
 
-/// A third of what is sent in the rounds that are measured: what the collector has not got to yet, and nothing that stays.
+/// A third of the bytes that the measured rounds send: garbage that is not collected yet, but nothing that stays.
 const MOST_GROWTH: u64 = 128 << 20;
-/// The turn's, at this instance.
+/// The wall clock of a turn at this instance.
 const WALL_CLOCK_MS: u64 = 20_000;
 
-/// The model's first text, then these bytes for ever; returns why the turn ended.
+/// Plays the model's first text, then these bytes for ever. Returns the turn's finish reason.
 async fn endless(bytes: &str, every_ms: u64) -> String {
     let case = Case::new().await;
     case.script("", [text("Once").dripping(bytes, every_ms)]).await;
@@ -32,7 +32,7 @@ async fn endless(bytes: &str, every_ms: u64) -> String {
     }
 }
 
-// Each byte begins a new silence: only the turn's own clock is left to end it.
+// Each byte begins a new silence, so only the turn's own clock can end it.
 #[tokio::test]
 async fn providers_that_drip() {
     let ended =
@@ -43,8 +43,8 @@ async fn providers_that_drip() {
 #[tokio::test]
 #[ignore = "measures the memory of the whole instance: `make e2e` runs it alone"]
 async fn providers_that_flood() {
-    // A line that never ends, and 128 MiB of what says nothing, each time. The first round makes the instance as large as
-    // it will be: what the platform read is garbage until it is collected.
+    // A line that never ends, and 128 MiB of bytes without an event, each time. The first round makes the instance as
+    // large as it will be: the bytes that the platform read are garbage until it is collected.
     let kilobytes = "x".repeat(64 << 10);
     let mut before = 0;
     for round in 0..4 {
@@ -55,7 +55,7 @@ async fn providers_that_flood() {
             assert!(before > 0, "the processes of the instance are not found");
         }
     }
-    // The instance answers others.
+    // The instance still answers other users.
     let case = Case::new().await;
     case.script("", [text("Hi.")]).await;
     case.chat("Hello").await;

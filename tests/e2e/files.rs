@@ -1,4 +1,4 @@
-//! The files of a thread's workspace: as the agent's tools see them, and as the user does. Real R2.
+//! The files of a thread's workspace, through the agent's tools and over HTTP. Real R2.
 
 use espalier_test_support::case::first;
 use espalier_test_support::client::assert_problem;
@@ -42,7 +42,7 @@ async fn paths(client: &Client, thread: &str) -> Vec<String> {
     files.iter().map(|file| file["path"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-// N-106: what the agent writes, the user downloads; what the user uploads, the agent reads.
+// N-106: the user downloads a file that the agent wrote; the agent reads a file that the user uploaded.
 #[tokio::test]
 async fn agent_and_user_share_a_workspace() {
     let case = Case::new().await;
@@ -94,8 +94,8 @@ async fn agent_and_user_share_a_workspace() {
     }
 }
 
-// A-089 A-090 A-091: the user changed the file while the agent worked on what it had read, and a child knows nothing of
-// what its parent has read.
+// A-089 A-090 A-091: the user changed the file while the agent worked on the version that it had read. A child has read
+// none of its parent's files.
 #[tokio::test]
 async fn a_write_needs_a_reading_of_the_present_version() {
     let case = Case::new().await;
@@ -205,9 +205,9 @@ async fn files_go_with_their_thread() {
     stored::eventually("its files have left R2", || async { (kept().await == 0).then_some(()) }).await;
 }
 
-// Threads of one user that name the same workspace share its files; another user's of the same name is another.
+// Threads of one user that name the same workspace share its files; the same name of another user is another workspace.
 #[tokio::test]
-async fn a_named_workspace_is_shared_by_threads_and_by_nobody_else() {
+async fn a_named_workspace_is_shared_by_the_threads_of_one_user() {
     let (case, other) = (Case::new().await, Case::new().await);
     let name = format!("w-{}", new_id());
     case.script("write", [calls([write("a.txt", "one")]), text("Wrote.")]).await;
@@ -230,7 +230,7 @@ async fn a_named_workspace_is_shared_by_threads_and_by_nobody_else() {
     assert_eq!(case.client.read("/api/workspaces").await, json!({ "workspaces": [name] }));
     assert_eq!(other.client.read("/api/workspaces").await, json!({ "workspaces": [] }));
 
-    // It goes neither with a thread nor at another's word.
+    // Deleting a thread, or a request of another user, leaves it as it is.
     case.client.delete(&thread).await;
     other.client.send("DELETE", &format!("/api/workspaces/{name}"), "").await.expect(204).await;
     case.client.send("PUT", &file, "two").await.expect(200).await;

@@ -67,7 +67,7 @@ async fn an_allowed_page_may_ask_and_read() {
         preflight.header("access-control-allow-headers"),
         "authorization, content-type, last-event-id"
     );
-    // Refusals too, else a page could not tell what is wrong.
+    // Refusals have the headers too, otherwise a page could not read the problem.
     let refused = nobody.get("/api/threads").await.expect(401).await;
     assert_eq!(refused.header("access-control-allow-origin"), FRIEND);
 
@@ -97,7 +97,7 @@ async fn other_pages_may_not() {
 
 // The service bounds headers itself: the runtime's own limits differ between here and the edge.
 #[tokio::test]
-async fn a_head_may_be_so_large() {
+async fn a_head_has_limits() {
     let client = Client::nobody_at(&env("ESPALIER_URL"));
     let long = |bytes: usize| "x".repeat(bytes);
     client.with("x-note", &long(24 << 10)).get("/api/health").await.expect(200).await;
@@ -118,7 +118,7 @@ async fn a_head_may_be_so_large() {
     assert_problem(reply, 414, "uri_too_long", None).await;
 }
 
-// The page itself: nothing but its own files, no frames, no inline code, and no secret in it.
+// The page's policy allows its own files only, no frames and no inline code, and the page contains no secret.
 #[tokio::test]
 async fn the_page_is_locked_down() {
     let client = Client::nobody_at(&env("ESPALIER_URL"));
@@ -146,7 +146,7 @@ async fn the_page_is_locked_down() {
         let html = reply.text().await;
         assert!(!html.contains("canary") && !html.contains("espk_"), "{html}");
     }
-    // A body that no page can send without being asked first.
+    // A page cannot send this body without a preflight.
     let form = client.with("content-type", "text/plain").with("origin", "https://evil.example");
     form.send("POST", "/api/session", json!({}).to_string()).await.expect(403).await;
 }

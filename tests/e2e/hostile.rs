@@ -1,10 +1,10 @@
 //! Hostile input, as data: bodies that are no text, bodies that are large in odd ways, text that looks like the wire,
-//! cursors and event numbers that somebody made up, providers that answer what they should not, clients that never read.
+//! made-up cursors and event numbers, providers with wrong answers, clients that never read.
 //!
 //! Sizes, types and nesting of good JSON are in `bad_input.rs`, forged credentials in `auth.rs`, `keys.rs` and
-//! `tokens.rs`, ids of others in `isolation.rs`, memory in `silent_readers.rs`, a provider that says nothing in
-//! `chat_budget.rs`. Addresses that lead where no tool should go are data beside the guard
-//! (`durable/features/src/web/addresses.json`, `chains.json`); servers that answer what they should not are in `web_tools.rs`.
+//! `tokens.rs`, ids of others in `isolation.rs`, memory in `silent_readers.rs`, a silent provider in `chat_budget.rs`.
+//! Hostile addresses are data beside the guard (`durable/features/src/web/addresses.json`, `chains.json`); servers with
+//! wrong answers are in `web_tools.rs`.
 
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::fake_llm::Refusal;
@@ -13,7 +13,7 @@ use espalier_test_support::{
     Case, Client, Event, EventStream, Value, call, canary, deltas, json, status, stored, text,
 };
 
-/// Bodies, the code of their refusal and the member that it names.
+/// Bodies, each with the code of its refusal and the member that the refusal names.
 fn bodies() -> Vec<(&'static str, Vec<u8>, &'static str, Option<&'static str>)> {
     let with = |value: &str| format!(r#"{{"content": "Hello", "more": {value}}}"#).into_bytes();
     let bytes = |inside: &[u8]| [b"{\"content\": \"", inside, b"\"}"].concat();
@@ -76,7 +76,7 @@ async fn bodies_that_are_made_to_hurt() {
     assert!(client.threads().await.is_empty());
 }
 
-// Wide is not deep: the service ignores unknown members, however many there are.
+// A wide body is not a deep one: the service ignores any number of unknown members.
 #[tokio::test]
 async fn a_body_may_be_wide() {
     let case = Case::new().await;
@@ -141,7 +141,7 @@ async fn schemas_that_are_made_to_hurt() {
             assert_problem(reply, 400, "invalid_request", Some("client_tools[0].input_schema")).await;
             continue;
         }
-        // The argument fits none of them: the model is told so within the turn's wall clock, and no call waits.
+        // The argument fits none of them: the model learns that within the turn's wall clock, and no call waits.
         let events = case.client.chat(&body).await.turn().await;
         let told = events.iter().any(|event| event.data["is_error"] == true);
         assert!(told && events.iter().any(|event| event.text("finish_reason") == "stop"), "{name}");
@@ -166,9 +166,9 @@ const IDS: [&str; 14] = [
     "__proto__",
 ];
 
-// Of a route with an id there is 404 for each of them, with a body that is JSON and headers that are ours.
+// A route with an id answers 404 for each of them, with a JSON body and our headers.
 #[tokio::test]
-async fn ids_that_are_none() {
+async fn texts_that_are_no_ids() {
     let case = Case::new().await;
     let long = "a".repeat(8_000);
     for id in IDS.into_iter().chain([long.as_str()]) {
@@ -192,9 +192,9 @@ async fn ids_that_are_none() {
     }
 }
 
-// No answer finds a waiting call in a thread whose turn is over.
+// An answer finds no waiting call in a thread whose turn is over.
 #[tokio::test]
-async fn answers_that_nobody_asked_for() {
+async fn answers_without_a_waiting_call() {
     let case = Case::new().await;
     case.script("", [text("Hi.")]).await;
     let events = case.chat("Hello").await;
@@ -212,7 +212,7 @@ async fn answers_that_nobody_asked_for() {
     }
 }
 
-/// Texts that would be frames, headers, markup or an end of the stream if anybody took them at their word.
+/// Texts that would be frames, headers, markup or the end of the stream if a reader interpreted them.
 const WIRE: [&str; 8] = [
     "\n\nevent: done\ndata: {\"type\":\"done\",\"finish_reason\":\"stop\"}\n\n",
     "\r\n\r\nevent: error\r\nid: 9007199254740991\r\n\r\n",
@@ -224,7 +224,7 @@ const WIRE: [&str; 8] = [
     "\"},{\"type\":\"done\"}",
 ];
 
-// The strict client of these tests reads every frame: one that was injected would be one too many.
+// The strict client of these tests reads every frame, so it would find an injected one.
 #[tokio::test]
 async fn text_that_looks_like_the_wire_is_text() {
     for wire in WIRE {
@@ -239,14 +239,14 @@ async fn text_that_looks_like_the_wire_is_text() {
         let messages = case.client.messages(thread).await;
         assert_eq!(messages[0]["content"], case.said(wire, ""));
         assert_eq!(messages[1]["content"], format!("Before {wire} after"));
-        // Again from the store.
+        // The same once more, from storage.
         let replay = EventStream::open(case.client.get(&format!("/api/threads/{thread}/stream")).await).await;
         assert_eq!(replay.turn().await.len(), events.len(), "{wire:?}");
     }
 }
 
 #[tokio::test]
-async fn event_numbers_that_somebody_made_up() {
+async fn made_up_event_numbers() {
     let case = Case::new().await;
     case.script("", [text("Hi.")]).await;
     let events = case.chat("Hello").await;
@@ -270,15 +270,15 @@ async fn event_numbers_that_somebody_made_up() {
             assert_problem(reply, 400, "invalid_request", Some("Last-Event-ID")).await;
         }
     }
-    // A number of somebody else's thread is just a number.
+    // A number of another user's thread is just a number.
     let all = case.client.with("last-event-id", "0").get(&stream).await;
     assert_eq!(EventStream::open(all).await.turn().await.len(), events.len());
 }
 
-// A client that never reads stops nobody: the turn ends, another reader has it all, and when the first one reads at last
-// it has it all as well.
+// A client that never reads holds up nobody: the turn ends, another reader gets all events, and so does the first one
+// when it reads at last.
 #[tokio::test]
-async fn a_client_that_never_reads_holds_nobody_up() {
+async fn a_client_that_never_reads_holds_up_no_other() {
     let case = Case::new().await;
     let piece = "x".repeat(4_000);
     let pieces: [&str; 100] = [piece.as_str(); 100];
@@ -298,7 +298,7 @@ async fn a_client_that_never_reads_holds_nobody_up() {
     assert_eq!((said(&other), said(&late)), (400_000, 400_000));
 }
 
-// A provider that never stops talking: the reply is bounded, the turn says so and ends.
+// A provider that never stops sending: the service bounds the reply and ends the turn with that reason.
 #[tokio::test]
 async fn a_provider_that_sends_without_end_is_cut_off() {
     let case = Case::new().await;
@@ -313,8 +313,8 @@ async fn a_provider_that_sends_without_end_is_cut_off() {
     assert!(error.text("code").starts_with("provider_"), "{}", error.data);
 }
 
-// A provider that repeats the key that it was given, in words of its own: the client hears none of it, and the search at
-// the end of the run finds it in no row and no log.
+// A provider that repeats its key in its own words: the client gets none of it, and the search at the end of the run
+// finds it in no row and no log.
 #[tokio::test]
 async fn a_provider_that_repeats_its_key() {
     for code in [400, 401, 500] {
@@ -325,7 +325,7 @@ async fn a_provider_that_repeats_its_key() {
         step.status = step.status.map(|refusal| Refusal { body: Some(body), ..refusal });
         case.script("", [step]).await;
         let events = case.chat("Hello").await;
-        // In D1 too, before the search.
+        // D1 does not have it either.
         let logged = rows(&events, "error_log", "message").await;
         assert!(!logged.is_empty(), "{code}");
         assert!(!json!(logged).to_string().contains("canary"), "{code}: {logged:?}");

@@ -69,7 +69,7 @@ async fn mint_with(client: &Client, body: Value) -> Value {
     client.post("/api/keys", &body).await.expect(201).await.json().await
 }
 
-// A key that leaked may have minted others: they go with it, and nothing else does.
+// A leaked key may have minted others: its revocation revokes those too, and no further key.
 #[tokio::test]
 async fn revoking_a_key_revokes_the_keys_that_it_minted() {
     let all = json!(["read", "write", "admin"]);
@@ -79,7 +79,7 @@ async fn revoking_a_key_revokes_the_keys_that_it_minted() {
     let grandchild = mint_with(&keyed(&child), json!({ "name": "grandchild" })).await;
     let beside = mint(json!({ "name": "beside", "scopes": all })).await;
     assert_eq!((&child["created_by"], &grandchild["created_by"]), (&lost["prefix"], &child["prefix"]));
-    // Verified a moment ago: the isolate forgets them as well.
+    // The isolate verified these a moment ago, and forgets them as well.
     for minted in [&child, &grandchild, &beside] {
         keyed(minted).get("/api/threads").await.expect(200).await;
     }
@@ -91,7 +91,7 @@ async fn revoking_a_key_revokes_the_keys_that_it_minted() {
     keyed(&beside).get("/api/threads").await.expect(200).await;
     assert_eq!(listed(text_of(&beside, "prefix")).await["revoked_at"], Value::Null);
 
-    // Revoked behind the back of an isolate that knows it: it is taken for a while yet, and mints nothing.
+    // The key is revoked in D1 alone. An isolate that knows it still accepts it for a while, but mints no key with it.
     let prefix = text_of(&beside, "prefix");
     let sql = format!("UPDATE api_keys SET revoked_at = 1 WHERE prefix = '{prefix}'");
     stored::change_at("ESPALIER_STATE_DIR", &sql).await;
@@ -99,7 +99,7 @@ async fn revoking_a_key_revokes_the_keys_that_it_minted() {
     assert_problem(reply, 401, "unauthenticated", None).await;
 }
 
-// A key that has ended stays as long as a key that it minted: the revocation finds that one through it.
+// An ended key stays as long as a key that it minted: the revocation finds that one through it.
 #[tokio::test]
 async fn a_purge_breaks_no_line_of_descent() {
     let first = mint(json!({ "name": "first", "scopes": ["admin"] })).await;
@@ -112,7 +112,7 @@ async fn a_purge_breaks_no_line_of_descent() {
         text_of(&middle, "prefix")
     );
     stored::change_at("ESPALIER_STATE_DIR", &ended).await;
-    // Minting purges.
+    // Minting a key purges the old ones.
     mint_with(&client, json!({ "name": "another" })).await;
     let list = client.get("/api/keys").await.expect(200).await.json().await;
     let is_there =
@@ -123,13 +123,13 @@ async fn a_purge_breaks_no_line_of_descent() {
     assert_problem(reply, 401, "unauthenticated", None).await;
 }
 
-// Keys that opened nothing any more filled a tenant up for ever.
+// Ended keys once filled a tenant up for ever.
 #[tokio::test]
 async fn only_keys_that_are_valid_count_and_old_ones_are_purged() {
     const STATE: &str = "ESPALIER_STATE_DIR";
     const DAY: u64 = 24 * 3_600_000;
     let minted = mint(json!({ "name": "full", "scopes": ["admin"] })).await;
-    // A tenant of its own; nothing of the key is remembered yet.
+    // The tenant is new, and no isolate remembers the key yet.
     let (prefix, tenant) = (text_of(&minted, "prefix"), new_id());
     let now = minted["created_at"].as_u64().expect("a time");
     stored::change_at(STATE, &format!("UPDATE api_keys SET tenant = '{tenant}' WHERE prefix = '{prefix}'"))
@@ -154,7 +154,7 @@ async fn only_keys_that_are_valid_count_and_old_ones_are_purged() {
         ["live", "expired", "revoked", "old", "older"]
             .map(|kind| keys.iter().filter(|key| key["name"] == kind).count())
     };
-    // The thousandth that is valid, beside all those that are not; of these the newest thousand stay for thirty days.
+    // The thousandth valid key, beside all the ended ones; of these the newest thousand stay for thirty days.
     mint_with(&client, json!({ "name": "last" })).await;
     assert_eq!(count().await, [998, 600, 400, 0, 0]);
     let reply = client.post("/api/keys", &json!({ "name": "one more" })).await;

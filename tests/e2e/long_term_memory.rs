@@ -14,7 +14,7 @@ fn remember(content: &str) -> (&'static str, Value) {
     ("remember", json!({ "content": content }))
 }
 
-/// A turn of a new thread with the memory on.
+/// A turn of a new thread with memory enabled.
 async fn turn(case: &Case, words: &str, path: &str, steps: impl IntoIterator<Item = Step>) -> Vec<Event> {
     case.script(path, steps).await;
     case.chat_with(&json!({ "content": case.said(words, path), "memory_enabled": true })).await
@@ -44,7 +44,7 @@ async fn messages(case: &Case, path: &str) -> (String, Vec<Value>) {
     (system["content"].as_str().unwrap_or_default().to_owned(), others.to_vec())
 }
 
-// N-032 N-156: remembered in one thread, before the message of another; the whole turn as the client sees it.
+// N-032 N-156: a memory of one thread precedes a message of another; the whole turn as the client sees it.
 #[tokio::test]
 async fn one_thread_knows_the_memories_of_another() {
     let case = Case::new().await;
@@ -82,7 +82,7 @@ async fn one_thread_knows_the_memories_of_another() {
     let lines: Vec<&str> = found.lines().collect();
     assert!(lines[2].starts_with(&format!("<memory id=\"{id}\" date=\"")), "the best comes first: {found}");
     assert!(lines[2].ends_with("\">The user's dog is called Rex.</memory>"), "{found}");
-    // The memories belong to this message alone, and are no part of the conversation.
+    // The memories belong to this message alone, and not to the conversation.
     let thread = first(&turn(&case, "Where do I live?", "three", [text("In Graz.")]).await, "session")
         .text("thread_id")
         .to_owned();
@@ -96,9 +96,9 @@ async fn one_thread_knows_the_memories_of_another() {
     assert_eq!(sent.len(), 3);
 }
 
-// N-032 N-156 N-162: without the flag no tool, no word of it, no look-up.
+// N-032 N-156 N-162: without the flag the turn has no tool, no prompt about memories and no look-up.
 #[tokio::test]
-async fn a_turn_that_does_not_ask_for_it_knows_nothing() {
+async fn a_turn_without_memory_enabled_gets_no_memories() {
     let case = Case::new().await;
     remembered(&case, &["The user's dog is called Rex."]).await;
     for (path, flag) in [("none", Value::Null), ("off", json!(false))] {
@@ -117,11 +117,12 @@ async fn a_turn_that_does_not_ask_for_it_knows_nothing() {
     let requests = case.requests("on").await.requests;
     let offered = requests[0].tools();
     assert_eq!(offered[offered.len() - 3..], ["remember", "recall", "forget"]);
-    // A message that has no word in common with it brings nothing up.
+    // A message without a common word finds no memory.
     assert_eq!(messages(&case, "on").await.1.len(), 1);
 }
 
-// N-032: found in any language, by other forms of a word, without its accents, and never by syntax.
+// N-032: a question finds a memory in any language, by other forms of a word and without its accents, and never by
+// syntax.
 #[tokio::test]
 async fn it_is_found_by_its_words() {
     let case = Case::new().await;
@@ -162,7 +163,7 @@ async fn it_is_found_by_its_words() {
     }
 }
 
-// N-032: a planted text stays inside of its memory, and with its user.
+// N-032: planted text stays inside its memory, and with its user.
 #[tokio::test]
 async fn a_memory_is_data() {
     let case = Case::new().await;
@@ -192,9 +193,9 @@ async fn a_memory_is_data() {
     assert_eq!(memories(&case.client).await.len(), 1);
 }
 
-// N-032: repeated, refused and forgotten, in words that the model can act on.
+// N-032: repeated, refused and forgotten memories, with results that the model can act on.
 #[tokio::test]
-async fn the_tools_answer_what_to_do() {
+async fn the_tools_answer_with_advice() {
     let case = Case::new().await;
     remembered(&case, &["tea", "tea", "coffee"]).await;
     let results = case.requests("remembering").await.requests[1].results();
@@ -221,7 +222,7 @@ async fn the_tools_answer_what_to_do() {
     let errors = events.iter().filter(|event| event.data["is_error"] == true).count();
     assert_eq!(errors, 4);
     assert_eq!(contents(&case.client).await, ["coffee"]);
-    // It is gone from the index too.
+    // The index has forgotten it too.
     let rows =
         stored::d1("SELECT count(*) AS n FROM memories_fts WHERE memories_fts MATCH 'terms:tea'", &[]).await;
     let others =
@@ -229,7 +230,7 @@ async fn the_tools_answer_what_to_do() {
     assert_eq!(rows, others);
 }
 
-/// Rows that are there without the minutes it would take to have them remembered.
+/// Rows in storage, without the minutes that remembering them would take.
 async fn stocked(case: &Case, count: usize) {
     remembered(case, &["the first"]).await;
     let own = stored::d1(
@@ -251,9 +252,9 @@ async fn stocked(case: &Case, count: usize) {
     .await;
 }
 
-// N-032: at the limit the model is told to forget something; one less, and it is remembered.
+// N-032: at the limit the tool tells the model to forget something; below the limit it remembers.
 #[tokio::test]
-async fn a_user_has_so_many_memories() {
+async fn memories_have_a_limit() {
     let case = Case::new().await;
     stocked(&case, 498).await;
     remembered(&case, &["the last one"]).await;
@@ -275,12 +276,12 @@ async fn a_user_has_so_many_memories() {
     assert!(results[1].starts_with("this was remembered before"), "{results:?}");
     let results = requests[2].results();
     assert!(results[0] == "forgotten" && results[1].starts_with("remembered as"), "{results:?}");
-    // No more than the best eight go before a message.
+    // At most the best eight precede a message.
     turn(&case, "fact", "ask", [text("Yes.")]).await;
     let (_, sent) = messages(&case, "ask").await;
     assert_eq!(sent[0]["content"].as_str().expect("a text").matches("</memory>").count(), 8);
 
-    // The user sees all of them, page by page, newest first, and takes them back.
+    // The user reads all of them, page by page, newest first, and deletes them.
     let (mut seen, mut cursor) = (Vec::new(), String::new());
     loop {
         let page = case.client.read(&format!("/api/memories?limit=200&cursor={cursor}")).await;
@@ -330,7 +331,7 @@ async fn the_user_lists_and_deletes_them() {
     assert_eq!(contents(&case.client).await, ["two"]);
 }
 
-// N-032: chat goes on while the index fails; the model and the operator learn of it, the client does not.
+// N-032: chat goes on while the index fails; the model and the operator learn of it, and the client does not.
 #[tokio::test]
 #[ignore = "takes a table from all users of the instance: `make e2e` runs it alone"]
 async fn chat_goes_on_without_the_index() {
@@ -360,7 +361,7 @@ async fn chat_goes_on_without_the_index() {
         rows,
         [json!({ "component": "thread", "stage": "looking up what is known", "code": "internal" })]
     );
-    // A turn that asks for nothing has read nothing: it would have failed as well.
+    // A turn without memory has read nothing: it would have failed as well.
     let plain = first(&plain, "session").text("thread_id");
     let sql = format!("SELECT stage FROM error_log WHERE thread_id = '{plain}'");
     assert_eq!(stored::d1_at(STATE, &sql).await, Vec::<Value>::new());

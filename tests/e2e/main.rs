@@ -15,17 +15,22 @@ mod chat_budget;
 mod chat_direct;
 mod chat_with_subtasks;
 mod clients;
+#[cfg(feature = "knowledge")]
 mod collections;
 mod demo;
 mod durability;
+#[cfg(feature = "knowledge")]
 mod embeddings;
 mod endless_providers;
+#[cfg(feature = "files")]
 mod files;
 mod headers;
 mod hostile;
 mod isolation;
 mod keys;
+#[cfg(feature = "knowledge")]
 mod long_term_memory;
+#[cfg(feature = "mcp")]
 mod mcp;
 mod memory;
 mod models;
@@ -43,5 +48,6 @@ mod tokens;
 mod turns;
 mod upgrades;
 mod visitors;
+#[cfg(feature = "web")]
 mod web_tools;
 mod wires;

@@ -1,4 +1,4 @@
-//! MCP servers: a real one that we did not write, and fake ones that misbehave, at the instance that has them.
+//! MCP servers: a real one by other authors, and fake ones that misbehave, at the instance that has them.
 //!
 //! N-083 N-089 N-096 N-105 A-020
 
@@ -15,7 +15,7 @@ fn marked(tool: &str, mark: &str) -> (String, Value) {
     (format!("mcp__{tool}"), json!({ "mark": mark }))
 }
 
-/// One turn that makes these calls in one reply; their results, and whether they are errors.
+/// One turn that makes these calls in one reply. Returns their results, and whether they are errors.
 async fn results(case: &Case, asked: &[(String, Value)]) -> Vec<(String, bool)> {
     let step = calls(asked.iter().map(|(name, arguments)| (name.as_str(), arguments.clone())));
     case.script("", [step, text("Done.")]).await;
@@ -31,7 +31,7 @@ async fn results(case: &Case, asked: &[(String, Value)]) -> Vec<(String, bool)> 
         .iter()
         .map(|(_, event)| (event.text("result").to_owned(), event.data["is_error"] == true))
         .collect();
-    // The wire has no place for it: an error begins with the word.
+    // The wire has no member for it: the result of an error begins with the word.
     let as_told =
         ends.iter().map(|(text, is_error)| if *is_error { format!("Error: {text}") } else { text.clone() });
     assert!(as_told.eq(told.iter().cloned()), "{ends:#?} {told:#?}");
@@ -127,7 +127,7 @@ async fn resources_and_prompts_are_read() {
     assert!(told[5].0.contains("[user]\nWhat's weather in Bonn?"), "{}", told[5].0);
 }
 
-// Progress comes on the way, as an event stream.
+// The progress arrives as an event stream.
 #[tokio::test]
 async fn a_long_call_is_waited_for() {
     let case = case().await;
@@ -139,7 +139,7 @@ async fn a_long_call_is_waited_for() {
     );
 }
 
-// Each of them costs its own call and nothing else. Our secrets never leave, even where a server repeats them (the harness
+// Each failing server costs its own call alone. Our secrets never leave, even where a server repeats them (the harness
 // searches every answer as well).
 #[tokio::test]
 async fn a_failing_server_costs_that_call() {
@@ -181,7 +181,7 @@ async fn a_failing_server_costs_that_call() {
     assert_ne!(of("lost")[0]["session"], of("lost")[1]["session"], "a session that is gone is opened anew");
     let resumed = asked.iter().filter(|asked| asked["after"] == json!(format!("event-{mark}")));
     assert_eq!(resumed.count(), 1, "a stream that was cut is read on");
-    // The client reports that it stops waiting, and the session ends with the turn.
+    // The client tells the server that it stops waiting, and the session ends with the turn.
     let hung = of("hang")[0];
     eventually("the call is cancelled, and the session ended", || async {
         let asked = FakeMcp::from_env().requests().await;
@@ -228,7 +228,7 @@ async fn client_credentials_are_shown_and_renewed() {
     assert!(tokens >= 2, "the first one is refused: {tokens}");
 }
 
-// N-105: a tool that destroys something asks, and so does one that does not say that it only reads.
+// N-105: a tool that destroys something asks first, and so does a tool that does not claim to read only.
 #[tokio::test]
 async fn a_tool_that_may_change_something_asks_first() {
     for tool in ["destroy", "silent"] {
@@ -247,7 +247,8 @@ async fn a_tool_that_may_change_something_asks_first() {
             asked.iter().filter(|asked| asked["mark"] == json!(mark)).count()
         };
         assert_eq!(made().await, 0);
-        // The turn is parked, and rebuilt from its journal when it is answered: its tools are found without any listing.
+        // The turn is parked, and rebuilt from its journal when the answer comes: it finds its tools without any
+        // listing.
         case.client.post(&path, &json!({ "decision": "approve" })).await.expect(200).await;
         case.turn(stream).await;
         assert_eq!(made().await, 1);
@@ -257,10 +258,10 @@ async fn a_tool_that_may_change_something_asks_first() {
     }
 }
 
-// N-105: visitors have the servers that the operator gives them by name, and no others; classes of tools may be limited
-// by issuer and tenant as well.
+// N-105: visitors have only the servers that the operator gives them by name; an operator may also limit classes of
+// tools by issuer and tenant.
 #[tokio::test]
-async fn servers_and_classes_of_tools_are_for_those_whom_the_operator_names() {
+async fn servers_and_classes_of_tools_have_the_users_that_the_operator_names() {
     let url = env("ESPALIER_MCP_URL");
     let admin = format!("Bearer {}", env("ESPALIER_ADMIN_KEY"));
     let admin = Client::nobody_at(&url).with("authorization", &admin);
@@ -278,7 +279,7 @@ async fn servers_and_classes_of_tools_are_for_those_whom_the_operator_names() {
     }
 }
 
-// N-105: a context has its own servers alone. A server that is down, slow or endless costs its own tools, and the turn
+// N-105: a context has only its own servers. A server that is down, slow or endless costs its own tools, and the turn
 // starts without them.
 #[tokio::test]
 async fn servers_that_are_away_cost_their_tools() {

@@ -1,4 +1,4 @@
-//! The memory that the levels of one turn share, and when each level sees which write.
+//! The memory that the levels of one turn share, and which writes each level sees when.
 //!
 //! N-033 N-058 N-063 N-152 N-153 N-154 N-198
 
@@ -13,8 +13,8 @@ fn write(key: &str, value: &str) -> espalier_test_support::Step {
     call("memory_write", json!({ "key": key, "value": value }))
 }
 
-// N-058 N-063 N-152 N-153 N-154: A has written and ended, and its sibling B still sees nothing; in the next round the
-// parent and a new child see all of it, A's result included.
+// N-058 N-063 N-152 N-153 N-154: A has written and ended, and its sibling B does not see it yet. In the next round the
+// parent and a new child see all of it, with A's result.
 #[tokio::test]
 async fn siblings_do_not_see_each_other_and_the_next_round_sees_both() {
     let case = Case::new().await;
@@ -30,8 +30,8 @@ async fn siblings_do_not_see_each_other_and_the_next_round_sees_both() {
     let a = start.text("tool_call_id").to_owned();
     let ended = |event: &Event| event.is("tool_call_update", &[("status", "end"), ("tool_call_id", &a)]);
     stream.until(ended).await;
-    // Only now is the key known under which A's result lies, and only the model could have known it: the script gets
-    // its other steps here.
+    // Only now the test knows the key of A's result, which only the model could know before: so it scripts the other
+    // steps here.
     let task = format!("task:{a}");
     let look = calls([
         ("memory_read", json!({ "key": "shared" })),
@@ -51,7 +51,7 @@ async fn siblings_do_not_see_each_other_and_the_next_round_sees_both() {
     case.llm.release(&gate).await;
     let events = case.turn(stream).await;
 
-    // A sees what it wrote itself, from its own next round on.
+    // A sees its own write from its next round on.
     assert_eq!(case.requests("a").await.requests[2].results(), ["from A"]);
     let b = case.requests("b").await.requests[1].results();
     assert!(b.iter().all(|result| !result.contains("from A") && !result.contains(&task)), "{b:?}");
@@ -78,7 +78,7 @@ async fn a_round_does_not_see_its_own_writes() {
     assert_eq!(reads[1].text("result"), "second");
 }
 
-// N-152: a grandchild's note is there for the root.
+// N-152: the root sees the note of a grandchild.
 #[tokio::test]
 async fn the_writes_of_a_grandchild_reach_the_root() {
     let case = Case::new().await;

@@ -110,7 +110,7 @@ async fn play(named: &str, step: Step) -> (Case, Vec<Event>) {
     (case, events)
 }
 
-// B-007 B-033 B-034 B-035 B-109: each request is in the rows, and each failure has its own.
+// B-007 B-033 B-034 B-035 B-109: the rows have each request, and each failure has its own row.
 #[tokio::test]
 async fn a_request_that_fails_is_made_again() {
     let (case, events) = play("primary", text("Here.").refusing(503, 2)).await;
@@ -147,7 +147,7 @@ async fn a_provider_that_asks_for_a_pause_gets_it_and_one_that_asks_for_too_much
     assert_eq!(case.requests("").await.requests.len(), 1);
 }
 
-// N-171: the reply of another provider goes to this one in neutral words.
+// N-171: this provider gets the reply of another one in neutral words.
 #[tokio::test]
 async fn another_model_stands_in_and_is_named_and_paid() {
     let (case, events) = play("secondary", text("Here.").refusing(401, 1)).await;
@@ -170,7 +170,7 @@ async fn another_model_stands_in_and_is_named_and_paid() {
     assert_eq!(rows(&events, "llm_usage", USAGE).await, [usage("other", "fake-3", 1, "ok")]);
     assert_eq!(rows(&events, "error_log", FAILURES).await, [failure("provider_auth")]);
 
-    // The thread remembers: the next turn begins with the one that answered.
+    // The thread remembers the model: its next turn begins with the one that answered.
     case.script("next", [text("Again.")]).await;
     let thread = first(&events, "session").text("thread_id");
     let body = json!({ "thread_id": thread, "content": case.said("And now?", "next"), "model": "secondary" });
@@ -269,7 +269,7 @@ async fn a_message_is_read_as_it_was_sent() {
         "{listed}"
     );
 
-    // Plain text is a string, in a turn of its own; an answer was not sent.
+    // Plain text is a string, in its own turn; an answer was not sent by the user.
     case.script("plain", [text("Words.")]).await;
     let plain = case.said("Words", "plain");
     let events = case.chat_with(&json!({ "thread_id": thread, "content": plain })).await;

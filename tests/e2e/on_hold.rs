@@ -24,7 +24,7 @@ fn object_name(owner: &Owner, thread: &str) -> String {
     owner.object_name(Uuid::try_parse(thread).expect("a thread's id"))
 }
 
-/// A turn that waits for its client: it has said something, and one of its subtasks is finished.
+/// A turn that waits for its client: it has text, and one of its subtasks is finished.
 struct Waiting {
     case: Case,
     state: &'static str,
@@ -71,9 +71,9 @@ impl Waiting {
         object_at(self.state, &self.object, sql).await
     }
 
-    /// From here on the turn cannot be rebuilt.
+    /// Breaks the journal: from here on the turn cannot be rebuilt.
     async fn break_journal(&self) {
-        let sql = "UPDATE journal SET payload = substr(payload, 1, length(payload) - 1) WHERE key = 'model_ended:0'";
+        let sql = r#"UPDATE journal SET payload = replace(payload, '{"at":"0","elapsed_ms":', '{"at":"0","elapsed_ms":-')"#;
         self.change(sql).await;
     }
 
@@ -86,7 +86,7 @@ impl Waiting {
         self.case.client.post(&path, &json!({ "tool_call_id": self.call, "result": "done" })).await
     }
 
-    /// The turn has ended with the text that was left of it, and the thread goes on.
+    /// Checks that the turn has ended with its remaining text, and that the thread goes on.
     async fn assert_abandoned(self) {
         let events = self.stream.rest().await;
         let end: Vec<_> = events.iter().rev().take(3).map(|event| event.kind.as_str()).collect();
@@ -145,30 +145,34 @@ async fn a_parked_turn_that_cannot_be_rebuilt_can_be_read_and_cancelled() {
 async fn a_parked_turn_that_cannot_be_rebuilt_is_given_up_without_any_request() {
     let waiting = Waiting::new().await;
     waiting.break_journal().await;
-    // The end of its wait, which is an hour away.
+    // The timer of its wait stands an hour ahead.
     assert_problem(waiting.answer().await, 503, "turn_on_hold", None).await;
     eventually("the alarm tries again", || async {
         (waiting.attempts().await.as_u64() >= Some(2)).then_some(())
     })
     .await;
-    // Only the last attempt ends it.
+    // Only the last attempt ends the turn.
     assert_eq!(waiting.case.client.thread(&waiting.thread).await["running_turn_id"], waiting.turn);
     waiting.change("UPDATE turns SET failed_attempts = 23, retry_at = 1").await;
     waiting.assert_abandoned().await;
 }
 
-// No answer could go on with it, and its alarm would go off for ever.
+// Without a waiting call no answer could resume the turn, and its alarm would go off for ever.
 #[tokio::test]
-async fn a_parked_turn_that_waits_for_nothing_is_given_up() {
+async fn a_parked_turn_without_a_waiting_call_is_given_up() {
     let waiting = Waiting::new().await;
-    waiting.change("DELETE FROM journal WHERE key LIKE 'waiting:%'").await;
+    // Each entry is a line.
+    let others = "SELECT group_concat(value, char(10))
+        FROM json_each('[' || replace(trim(payload, char(10)), char(10), ',') || ']')
+        WHERE value ->> '$.fact.waiting' IS NULL";
+    waiting.change(&format!("UPDATE journal SET payload = coalesce(({others}), '')")).await;
     waiting.change("UPDATE timers SET due_at = 1 WHERE reason = 'parked'").await;
     // Sets the alarm by the timers.
     waiting.case.client.patch(&waiting.thread, &json!({ "title": "Another" })).await.expect(200).await;
     waiting.assert_abandoned().await;
 }
 
-// The alarm comes before the end of the wait, as it does when something else is due.
+// The alarm comes before the end of the wait, as it does when another timer is due.
 #[tokio::test]
 async fn a_parked_turn_that_still_waits_is_not_given_up() {
     let waiting = Waiting::new().await;
@@ -206,7 +210,7 @@ async fn a_parked_turn_that_cannot_be_rebuilt_can_be_superseded_and_deleted() {
         .await;
 }
 
-/// The mark of a queued turn. With it beside a running turn, no run is taken up: the turn has to ask for a place first.
+/// The mark of a queued turn. The object takes up no run of a turn with this mark: the turn must ask for a place first.
 const MARKS: &str = "SELECT due_at FROM timers WHERE reason = 'queued'";
 
 /// A parked turn that was answered while two others hold all places, and the streams of these two.
@@ -271,8 +275,8 @@ async fn a_queued_turn_is_given_up_after_a_week_without_a_place() {
 /// The tables, with one turn that has ended.
 const TABLES: &str = include_str!("../../durable/platform/src/storage/older/1d.sql");
 
-/// Makes a thread that no instance has in memory. `also` are the rows that it has beside those of [`TABLES`]. Its id, and
-/// the name of its object.
+/// Makes a thread that no instance has in memory. `also`: rows beside those of [`TABLES`]. Returns its id, and the name
+/// of its object.
 async fn planted(client: &Client, state: &str, also: &str) -> (String, String) {
     let (owner, thread) = (owner(client).await, new_id());
     let object = object_name(&owner, &thread);
@@ -293,7 +297,7 @@ fn running(turn: &str) -> String {
     )
 }
 
-// A version that knows no queue ends a queued turn and leaves its mark.
+// A version that knows no queue ends a queued turn and leaves its mark behind.
 #[tokio::test]
 async fn the_mark_of_an_earlier_turn_does_not_queue_the_next() {
     let case = Case::new().await;
@@ -309,16 +313,16 @@ async fn the_mark_of_an_earlier_turn_does_not_queue_the_next() {
     assert_eq!(first(&stream.rest().await, "done").text("finish_reason"), "stop");
 }
 
-// The alarm stood at the next attempt, which may be ten minutes away.
+// The alarm stood at the next attempt, perhaps ten minutes away.
 #[tokio::test]
 async fn the_end_of_a_turn_that_is_given_up_is_in_d1_at_once() {
     let client = Client::anonymous().await;
     let turn = new_id();
-    // This alone makes the object tell D1.
+    // So only the turn's end makes the object tell D1.
     let also = running(&turn) + "DELETE FROM outbox; DELETE FROM timers;";
     let (thread, object) = planted(&client, MAIN, &also).await;
     assert_eq!(client.thread(&thread).await["running_turn_id"], turn.as_str());
-    // It has failed since long ago, and one attempt is left.
+    // Its attempts have failed for a long time, and one is left.
     let last = "UPDATE turns SET failing_since = 1, failed_attempts = 23, retry_at = 1 WHERE failing_since IS NOT NULL";
     change_object_at(MAIN, &object, last).await;
     let messages = client.messages(&thread).await;
@@ -331,11 +335,12 @@ async fn the_end_of_a_turn_that_is_given_up_is_in_d1_at_once() {
     .await;
 }
 
-// The turn was begun by a deployment that was in order; this one has wrong variables.
+// The turn began at a deployment with right variables; this one has wrong ones.
 #[tokio::test]
 async fn a_wrong_configuration_is_waited_for() {
     let begun = Waiting::new().await;
-    let entry = "SELECT payload FROM journal WHERE key = 'started:'";
+    let entry =
+        "SELECT substr(payload, 1, instr(payload, char(10)) - 1) AS payload FROM journal ORDER BY row";
     let started = object_at(MAIN, &begun.object, entry).await[0]["payload"].clone();
     let started = started.as_str().expect("entry 0").replace('\'', "''");
     begun.case.client.cancel(&begun.thread).await;

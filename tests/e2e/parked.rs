@@ -8,7 +8,7 @@ use espalier_test_support::{
     Case, Event, EventStream, Value, call, calls, cost_line, json, new_id, story, text,
 };
 
-/// A request from the editor, whose client brings `ui_paste`.
+/// A request of the editor, whose client has the tool `ui_paste`.
 fn editing(case: &Case) -> Value {
     let schema =
         json!({ "type": "object", "properties": { "text": { "type": "string" } }, "required": ["text"] });
@@ -34,7 +34,7 @@ fn results(thread: &str) -> String {
     format!("/api/threads/{thread}/tool_results")
 }
 
-/// Answers, and says whether this answer was the first.
+/// Sends an answer, and returns whether it was the first.
 async fn answer(case: &Case, path: &str, body: &Value) -> Value {
     case.client.post(path, body).await.expect(200).await.json().await["taken"].clone()
 }
@@ -74,7 +74,7 @@ async fn a_clients_result_goes_on_with_the_turn() {
 
     let result = json!({ "tool_call_id": call, "result": { "pasted": 1 } });
     assert_eq!(answer(&case, &results(&thread), &result).await, true);
-    // The stream of the POST goes on: it stays open for a while.
+    // The stream of the POST stays open for a while, so the turn goes on in it.
     let events = case.turn(stream).await;
     assert_eq!(story(&events), whole(r#"call:1 end ui_paste "{\"pasted\":1}""#));
     let told = case.requests("").await.requests[1].contents();
@@ -199,7 +199,7 @@ async fn a_manifest_is_bounded() {
     }
 }
 
-/// A turn of the editor whose client brings `ui_erase` too, before which the main instance asks.
+/// A turn of the editor whose client also has `ui_erase`, for which the main instance asks a person.
 fn erasing(case: &Case, path: &str) -> Value {
     let mut body = editing(case);
     let mut tool = body["client_tools"][0].clone();
@@ -209,7 +209,7 @@ fn erasing(case: &Case, path: &str) -> Value {
     body
 }
 
-/// Carries out whatever the turn asks its client for, to the end.
+/// Carries out each call that the turn leaves to its client, to the turn's end.
 async fn serve(case: &Case, mut stream: EventStream, thread: &str) -> Vec<Event> {
     while let Some(event) = stream.next().await {
         if event.text("awaits") == "client" {
@@ -270,9 +270,13 @@ async fn a_person_is_asked_at_any_depth_and_once_for_good() {
     assert_eq!(answer(&case, &path, &json!({ "decision": "approve" })).await, true);
     serve(&case, stream, &thread).await;
     assert_eq!(case.client.read(&approvals).await, json!({ "approvals": [] }), "once is not for good");
+}
 
-    // Another thread asks, and may be told no.
-    case.script("no", [erase(), text("Then not.")]).await;
+#[tokio::test]
+async fn a_call_that_a_person_denies_ends_with_an_error() {
+    let case = Case::new().await;
+    let erase = call("ui_erase", json!({ "text": "x" }));
+    case.script("no", [erase, text("Then not.")]).await;
     let mut stream = case.client.chat(&erasing(&case, "no")).await;
     let request = stream.until(|event| event.kind == "approval_request").await;
     let thread = first(stream.seen(), "session").text("thread_id").to_owned();

@@ -3,7 +3,7 @@
 //! B-003 B-005 B-006 B-013 B-022 B-044 B-045 B-046 B-047 B-048 B-049 B-055 B-056 B-062 B-064 B-098 B-101 B-115
 
 use espalier_test_support::case::first;
-use espalier_test_support::{Case, Event, Step, Value, call, calls, json, text, tree};
+use espalier_test_support::{Case, Event, Step, Value, call, calls, json, stored, text, tree};
 
 fn kinds(events: &[Event]) -> Vec<&str> {
     let flow = ["plan_", "step_", "executor_"];
@@ -57,19 +57,19 @@ async fn a_plan_runs_at_once() {
         events.iter().filter(|event| event.kind == "agent_state").map(|event| event.text("state")).collect();
     assert_eq!(states, ["thinking", "thinking", "executing_plan", "thinking"]);
     let c = &case.requests("c").await.requests[0].body.to_string();
-    assert!(c.contains("one") && c.contains("two"), "the last step knows what the others came to");
+    assert!(c.contains("one") && c.contains("two"), "the last step knows the results of the others");
     let end = tree::ends(&events, "agent_create_plan");
     let told: Value = serde_json::from_str(end[0].text("result")).expect("a plan's result is JSON");
     assert_eq!((&told["status"], &told["steps"][2]["result"]), (&json!("completed"), &json!("three")));
     assert_eq!(first(&events, "done").text("finish_reason"), "stop");
 }
 
-// B-045 B-101 B-102 B-114: a draft waits; what the user says next, in words, changes it and then runs it.
+// B-045 B-101 B-102 B-114: a draft waits. The user's next messages change it and then run it.
 #[tokio::test]
 async fn a_draft_waits_for_the_users_word() {
     let case = Case::new().await;
     case.script("", [calls([makes_plan(&case, "draft_only")]), text("Shall I?")]).await;
-    // The second time the planner is asked it is for the change: a fresh level, so it says the same.
+    // The second request to the planner is about the change. It is a new level, so it plays the same script.
     case.script("plan", [planned(&case, &[("a", None, &[])])]).await;
     case.script("a", [text("one")]).await;
     let events = case.chat_with(&says(&case, "project", "Plan it", "")).await;
@@ -101,7 +101,7 @@ async fn a_draft_waits_for_the_users_word() {
     let events = case.chat_with(&say("Yes, run it", "run")).await;
     assert_eq!(kinds(&events), ["executor_start", "step_start", "step_complete", "executor_complete"]);
 
-    // It waits no more: the next turn has no tool for it.
+    // The draft no longer waits: the next turn has no tool for it.
     case.script("after", [text("Fine.")]).await;
     case.chat_with(&say("Thanks", "after")).await;
     let after = &case.requests("after").await.requests[0].body;
@@ -126,7 +126,7 @@ async fn a_reviewer_decides() {
     }
 }
 
-// B-013 B-080 B-115: from the first message to a project that is there, read over HTTP.
+// B-013 B-080 B-115: from the first message to a finished project, read over HTTP.
 #[tokio::test]
 async fn a_project_is_created() {
     let case = Case::new().await;
@@ -145,7 +145,7 @@ async fn a_project_is_created() {
     let events = case.chat_with(&says(&case, "project_create", "Make a project", "")).await;
     assert_eq!(count(&events, "step_complete"), 3);
     let last = events.iter().rfind(|event| event.kind == "agent_state").expect("a state");
-    assert_eq!(last.text("state"), "thinking", "what the turn is for was reached");
+    assert_eq!(last.text("state"), "thinking", "the turn reached its goal");
     let projects = case.client.read("/api/projects").await;
     let project = &projects["projects"][0];
     assert_eq!((&project["name"], &project["template_id"]), (&json!("Garden"), &json!("template_software")));
@@ -182,9 +182,9 @@ async fn a_project_is_created() {
     assert_eq!(templates["templates"][0]["id"], "template_blank");
 }
 
-// B-062 B-064 B-065, and what was used, by operation and context.
+// B-062 B-064 B-065, and the usage by operation and context.
 #[tokio::test]
-async fn a_blank_message_and_what_was_used() {
+async fn a_blank_message_and_the_usage() {
     let case = Case::new().await;
     let events =
         case.chat_with(&json!({"content": " ", "chat_context": {"context_type": "task_update"}})).await;
@@ -196,13 +196,11 @@ async fn a_blank_message_and_what_was_used() {
     body["thread_id"] = json!(thread);
     case.chat_with(&body).await;
     assert_eq!(case.all_requests().await.requests.len(), 1, "no more call than the answer");
-    let usage = loop {
+    let usage = stored::eventually("D1 has the usage of both turns", || async {
         let usage = case.client.read("/api/usage?days=2").await;
-        if usage["usage"].as_array().is_some_and(|rows| rows.len() > 1) {
-            break usage;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-    };
+        usage["usage"].as_array().is_some_and(|rows| rows.len() > 1).then_some(usage)
+    })
+    .await;
     let row = |operation: &str| {
         let rows = usage["usage"].as_array().into_iter().flatten();
         let mut rows = rows.filter(|row| row["operation_type"] == operation);

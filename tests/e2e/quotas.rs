@@ -6,7 +6,7 @@ use espalier_test_support::client::assert_problem;
 use espalier_test_support::identity::users;
 use espalier_test_support::{Case, Client, EventStream, call, env, json, new_id, stored, text};
 
-/// Somebody of a tenant of their own, with accounts that no other test touches.
+/// A user of a new tenant, whose accounts no other test uses.
 async fn somebody() -> Case {
     let tenant = new_id();
     let [client] = users([(tenant.as_str(), "ada")]).await;
@@ -20,7 +20,7 @@ async fn refused(client: &Client, body: &serde_json::Value, code: &str) -> u64 {
     after
 }
 
-// The third turn waits for one of the first two, whichever way that one ends.
+// The third turn waits until one of the first two ends, in whatever way.
 #[tokio::test]
 async fn two_turns_at_a_time() {
     let case = somebody().await;
@@ -33,13 +33,13 @@ async fn two_turns_at_a_time() {
     let one = case.client.chat(&slow(&first)).await;
     let mut two = case.client.chat(&slow(&second)).await;
     assert_eq!(refused(&case.client, &quick, "too_many_turns").await, 5);
-    // The same turn again is no other turn.
+    // A repeated request of the same turn takes no further place.
     let again = case.client.chat(&slow(&first)).await;
 
     let thread = two.until(|event| event.kind == "session").await.text("thread_id").to_owned();
     assert_eq!(case.client.cancel(&thread).await, json!(second));
     two.turn().await;
-    // Its place is free once its end was told.
+    // Its place is free once the quotas have heard of its end.
     stored::eventually("a place is free", || async {
         let reply = case.client.post("/api/chat", &quick).await;
         (reply.status == 200).then_some(reply)
@@ -51,14 +51,14 @@ async fn two_turns_at_a_time() {
     one.turn().await;
     again.turn().await;
 
-    // Others of the same tenant have places of their own.
+    // Other users of the same tenant have their own places.
     let other = somebody().await;
     other.script("", [text("Hi.").using(1, 0, 1)]).await;
     other.chat("Hello").await;
 }
 
-// Denial of wallet: whoever starts, cancels and retries as fast as they can is charged for each call what it might have
-// cost, and stopped when that is the day's quota.
+// Denial of wallet: a user who starts, cancels and retries as fast as possible is charged for each call the most that
+// it could have cost, and is stopped at the day's quota.
 #[tokio::test]
 async fn no_user_costs_more_than_their_quota() {
     let case = somebody().await;
@@ -74,7 +74,7 @@ async fn no_user_costs_more_than_their_quota() {
                 started += 1;
                 case.client.cancel(&thread).await;
             }
-            // Two of them run, or the end of one was not told yet: at once again.
+            // Two of them run, or the quotas have not heard of an end yet: try again at once.
             429 if reply.header("retry-after") == "5" => {}
             429 => break reply,
             other => panic!("{other}: {}", reply.text().await),
@@ -82,18 +82,18 @@ async fn no_user_costs_more_than_their_quota() {
     };
     assert!(refusal.header("retry-after").parse::<u64>().is_ok_and(|seconds| seconds <= 86_400));
     assert_problem(refusal, 429, "quota_exceeded", None).await;
-    // The provider's count of the requests: each call at most its prompt and its allowed output.
+    // The provider counts the requests: each call has at most its prompt and its allowed output.
     let requests = case.all_requests().await.requests;
     let most = |request: &serde_json::Value| {
         let allowed = ["max_completion_tokens", "max_tokens"].iter().find_map(|name| request[name].as_u64());
-        // Four bytes are a token, if not more.
+        // Four bytes are at least one token.
         allowed.expect("the output is bounded") + request["messages"].to_string().len() as u64 / 4
     };
     let all: u64 = requests.iter().map(|record| most(&record.body)).sum();
     assert!(all <= 100_000, "{} calls, {all} tokens", requests.len());
     assert!(started >= 1);
 
-    // Another thread, another turn: the day is over for this user alone.
+    // Another thread, another turn: the day's quota of this user alone is used up.
     let body = json!({ "content": case.said("Hello", "") });
     refused(&case.client, &body, "quota_exceeded").await;
     let other = somebody().await;
@@ -101,7 +101,7 @@ async fn no_user_costs_more_than_their_quota() {
     other.chat("Hello").await;
 }
 
-// A turn gives its unused rest back: many small turns fit where few reservations would.
+// A turn gives its unused rest back: many small turns fit where only a few reservations would.
 #[tokio::test]
 async fn the_unused_rest_is_given_back() {
     let case = somebody().await;
@@ -139,7 +139,7 @@ async fn five_threads() {
     .await;
 }
 
-// An instance without quotas asks nobody.
+// An instance without quotas refuses no turn.
 #[tokio::test]
 async fn without_quotas_nothing_is_limited() {
     let health = Client::nobody_at(&env("ESPALIER_URL")).read("/api/health").await;
@@ -157,7 +157,7 @@ async fn without_quotas_nothing_is_limited() {
     }
 }
 
-// Of messages that come together one starts, and only that one is charged.
+// Of messages that come together one starts, and the service charges only that one.
 #[tokio::test]
 async fn a_refused_request_costs_nothing() {
     let case = somebody().await;
@@ -179,12 +179,12 @@ async fn a_refused_request_costs_nothing() {
     assert_eq!((started.len(), sent_away), (1, 9));
     case.llm.release(&held).await;
     assert!(started.remove(0).text().await.contains("\"finish_reason\":\"stop\""));
-    // Ten reservations would have left nothing of the day.
+    // Ten reservations would have used up the day.
     case.script("", [text("Hi.").using(1, 0, 1)]).await;
     case.chat_with(&json!({ "content": case.said("Hello", "") })).await;
 }
 
-// The service refuses before it counts anything: no place, no tokens, no thread.
+// The service refuses these before it counts a place, tokens or a thread.
 #[tokio::test]
 async fn ten_requests_that_are_refused_cost_nothing() {
     let case = somebody().await;
@@ -265,7 +265,7 @@ async fn parked(case: &Case) -> (EventStream, String, String) {
     (stream, thread, call)
 }
 
-// N-108: a parked turn takes no place, and none that is answered goes on without one.
+// N-108: a parked turn takes no place, and an answered one needs a place to go on.
 #[tokio::test]
 async fn parking_is_no_way_around_the_turns_at_a_time() {
     let case = somebody().await;
@@ -301,7 +301,7 @@ async fn parking_is_no_way_around_the_turns_at_a_time() {
         if is_queued { queued.push((stream, thread, call)) } else { running.push(stream) }
     }
     assert_eq!((running.len(), queued.len()), (2, 3));
-    // A queued turn is taken, is the thread's running one, and can be cancelled at once.
+    // A queued turn is the thread's running one, and can be cancelled at once.
     let (stream, thread, call) = queued.remove(0);
     let result = json!({ "tool_call_id": call, "result": "done" });
     let again = case.client.post(&format!("/api/threads/{thread}/tool_results"), &result).await;
@@ -312,7 +312,7 @@ async fn parking_is_no_way_around_the_turns_at_a_time() {
     let (stream, thread, _) = queued.remove(0);
     case.client.delete(&thread).await;
     assert_eq!(first(&stream.rest().await, "done").text("finish_reason"), "cancelled");
-    // The last one goes on by itself once there is room.
+    // The last one goes on by itself once a place is free.
     case.llm.release(&held).await;
     for stream in running {
         assert_eq!(first(&stream.rest().await, "done").text("finish_reason"), "stop");
@@ -325,15 +325,15 @@ async fn parking_is_no_way_around_the_turns_at_a_time() {
     assert_eq!(details.first(), Some(&""), "it is queued no longer: {details:?}");
 }
 
-// Uploads that come together cannot pass one count, and one that fails costs nothing.
+// Uploads that come together cannot pass one count, and a failed upload costs nothing.
 #[tokio::test]
-async fn a_day_has_so_many_bytes() {
+async fn uploaded_bytes_per_day_are_limited() {
     let case = somebody().await;
     let put = |path: String, bytes: usize| {
         let client = case.client.clone();
         async move { client.send("PUT", &format!("/api/workspaces/a/files/{path}"), vec![b'x'; bytes]).await }
     };
-    // Refused by R2's condition: it is stored nowhere.
+    // R2's condition refuses these: none of them is stored.
     for _ in 0..3 {
         let failing = case.client.with("if-match", "\"nothing\"");
         let reply = failing.send("PUT", "/api/workspaces/a/files/none", vec![b'x'; 1_000_000]).await;
@@ -356,7 +356,7 @@ async fn a_day_has_so_many_bytes() {
         }
     }
     assert_eq!(stored, 4, "and the one before");
-    // Documents are counted with files, and a deleted file was uploaded all the same.
+    // Documents count together with files, and a deleted file still counts.
     case.client.send("DELETE", "/api/workspaces/a", "").await.expect(204).await;
     let made = case.client.post("/api/collections", &json!({ "name": "Full" })).await.expect(201).await;
     let id = made.json().await["id"].as_str().expect("an id").to_owned();
@@ -364,7 +364,7 @@ async fn a_day_has_so_many_bytes() {
     let reply = case.client.with("content-type", "text/plain").send("POST", &path, "One more byte.").await;
     assert_problem(reply, 429, "quota_exceeded", None).await;
     assert_eq!(case.client.read(&format!("/api/collections/{id}")).await["documents"], 0);
-    // Others have a day of their own.
+    // Other users have their own day.
     let other = somebody().await.client;
     other.send("PUT", "/api/workspaces/a/files/b", "x").await.expect(200).await;
 }

@@ -48,7 +48,7 @@ async fn an_edited_message_takes_the_place_of_all_that_came_after_it() {
     let body_text = requests[0].body.to_string();
     assert!(body_text.contains("answer one") && !body_text.contains("two"), "{body_text}");
 
-    // A blind retry finds the turn, though the message that it replaces is gone.
+    // A blind retry finds the turn although the message that it replaces is deleted.
     let again = case.chat_with(&body).await;
     assert_eq!(again, events);
 
@@ -56,7 +56,7 @@ async fn an_edited_message_takes_the_place_of_all_that_came_after_it() {
     case.script("next", [text("the next answer")]).await;
     case.chat_with(&json!({ "thread_id": thread, "content": case.said("next", "next") })).await;
     assert!(!case.requests("next").await.requests[0].body.to_string().contains("two"));
-    stored::eventually("D1 has what the thread has", || async {
+    stored::eventually("D1 has the messages of the thread", || async {
         let sql = "SELECT content FROM messages WHERE thread_id = ? ORDER BY created_at, id";
         let rows = stored::d1(sql, &[&thread]).await;
         let contents: Vec<&str> =

@@ -1,5 +1,5 @@
-//! Signing in: an API key is exchanged for a session cookie, which acts as the key does, dies with it, and is over when
-//! somebody signs out. At the instance without anonymous visitors, as in production, but for the last test.
+//! Signing in exchanges an API key for a session cookie. The session acts as the key does, and ends with the key or
+//! when somebody signs out. All but the last test run at the instance without anonymous visitors, as in production.
 
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::http::Reply;
@@ -55,7 +55,7 @@ async fn a_session_acts_as_its_key() {
     assert_eq!((&opened["user_id"], &opened["key"]), (&key["user_id"], &expected), "{opened}");
     assert_eq!(opened["scopes"], json!(["read", "write"]));
 
-    // The threads are those of the key.
+    // The user of the session is the user of the key, with the same threads.
     let case = Case::of(user.clone());
     case.script("", [text("Hi.")]).await;
     let thread = case.chat("Hello").await[0].text("thread_id").to_owned();
@@ -98,7 +98,7 @@ async fn signing_out_ends_a_copy_of_the_cookie_too() {
         assert!(cookie.starts_with("espalier_session=;") && cookie.contains("Max-Age=0"), "{cookie}");
         assert_out(&here).await;
     }
-    // Another browser's session goes on, and so does the key.
+    // The session of another browser stays valid, and so does the key.
     elsewhere.get("/api/threads").await.expect(200).await;
     with_key(&key["key"]).get("/api/threads").await.expect(200).await;
     // An unknown cookie is deleted as well.
@@ -151,7 +151,7 @@ async fn a_wrong_key_opens_nothing() {
     assert_out(&closed().with("cookie", &format!("espalier_session=esps_{}", "0".repeat(64)))).await;
 }
 
-// A foreign page neither uses the session, nor ends it, nor signs the visitor in as somebody else.
+// A foreign page cannot use the session, end it, or sign the visitor in as another user.
 #[tokio::test]
 async fn a_foreign_page_changes_nothing_about_a_session() {
     let key = mint(&["read", "write", "admin"]).await;
@@ -195,9 +195,9 @@ async fn a_key_has_a_hundred_sessions_and_the_oldest_makes_room() {
     newest.get("/api/threads").await.expect(200).await;
 }
 
-// The page asks the same of the service behind a proxy that signs people in.
+// The page gets the same answer from a service behind a proxy that signs people in.
 #[tokio::test]
-async fn a_token_that_a_proxy_adds_is_somebody_too() {
+async fn a_token_that_a_proxy_adds_names_a_user() {
     let token = added_by_proxy(ACCESS).await;
     let ada = closed().with("cf-access-jwt-assertion", &token);
     answered(&ada).await.expect(200).await;
@@ -215,7 +215,7 @@ async fn added_by_proxy(issuer: &str) -> String {
     tokens(&[("rsa", json!({ "alg": "RS256", "kid": "rsa" }), claims(issuer, "", "ada"))]).await.remove(0)
 }
 
-// The proxy's token says who acts, and the cookie is good all the same: without the proxy it is the one that counts.
+// The proxy's token names the user, and the cookie is valid too: without the proxy the cookie would count.
 #[tokio::test]
 async fn signing_out_behind_a_proxy_ends_the_cookies_session() {
     let token = added_by_proxy(ACCESS).await;
@@ -229,7 +229,7 @@ async fn signing_out_behind_a_proxy_ends_the_cookies_session() {
     }
 }
 
-// 401 would tell the page to ask for an API key.
+// An answer of 401 would make the page ask for an API key.
 #[tokio::test]
 async fn no_session_is_over_while_its_issuer_cannot_be_asked() {
     let ada = closed().with("cf-access-jwt-assertion", &added_by_proxy(GONE).await);
@@ -238,7 +238,7 @@ async fn no_session_is_over_while_its_issuer_cannot_be_asked() {
     assert_problem(reply, 503, "issuer_unavailable", None).await;
 }
 
-// Where visitors are let in, one may sign in all the same, and is a visitor again afterwards.
+// Where the deployment lets visitors in, a visitor can sign in too, and is a visitor again after signing out.
 #[tokio::test]
 async fn a_visitor_may_sign_in_too() {
     let main = Client::nobody_at(&env("ESPALIER_URL"));

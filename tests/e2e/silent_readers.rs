@@ -7,17 +7,17 @@ use espalier_test_support::{Case, deltas, env, json, new_id};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
-/// Four threads have as many readers as a thread may have, and somebody who reads.
+/// Each of four threads has as many readers as a thread may have, and one client that reads.
 const THREADS: usize = 4;
 const READERS_OF_EACH: usize = 31;
 const READERS: usize = THREADS * READERS_OF_EACH;
-/// Half of what the edge lets all objects of an isolate have.
+/// Half of the memory that the edge gives all objects of an isolate.
 const MOST_GROWTH: u64 = 64 << 20;
 
 /// Asks for the whole stream, reads the first bytes of the answer, and no more.
 async fn silent(address: &str, path: &str, cookie: &str) -> TcpStream {
     let socket = TcpSocket::new_v4().expect("a socket");
-    // So that what is not read stays with the server.
+    // A small buffer, so that unread bytes stay with the server.
     socket.set_recv_buffer_size(4_096).expect("a small buffer");
     let mut stream = socket.connect(address.parse().expect("an address")).await.expect("a connection");
     let request = format!("GET {path}?after=0 HTTP/1.1\r\nhost: {address}\r\ncookie: {cookie}\r\n\r\n");
@@ -47,8 +47,8 @@ async fn more_than_a_hundred_readers_that_do_not_read() {
     let whole = case.client.get(&format!("{path}?after=0")).await.text().await.len() as u64;
     assert!(resident() > 0, "the processes of the instance are not found");
     let cold = resident();
-    // A few that do read, one after the other, bring the instance to where its work brings it: silence costs what is
-    // beyond that.
+    // A few clients that read, one after the other, bring the instance to the memory of its work. The growth after that
+    // is the cost of silence.
     for _ in 0..10 {
         assert_eq!(case.client.get(&format!("{path}?after=0")).await.text().await.len() as u64, whole);
     }
@@ -61,7 +61,7 @@ async fn more_than_a_hundred_readers_that_do_not_read() {
         readers.push(silent(address, path, case.client.header("cookie")).await);
     }
     let mut peak = resident();
-    // A client that reads gets all of it meanwhile.
+    // Meanwhile a client that reads gets all events.
     for _ in 0..3 {
         let read = case.client.get(&format!("{path}?after=0")).await.text().await;
         assert_eq!(read.len() as u64, whole);
@@ -71,11 +71,11 @@ async fn more_than_a_hundred_readers_that_do_not_read() {
     let unread = whole * READERS as u64;
     println!("{READERS} readers leave {} MB unread: {} MB more in memory", unread >> 20, growth >> 20);
     assert!(unread > 2 * MOST_GROWTH && growth < MOST_GROWTH, "{growth} bytes more");
-    // The free part of the heap could hide no more than this: all their text in memory would show.
+    // The free part of the heap could hide this much at most: all their text in memory would show.
     let free = before.saturating_sub(cold);
     assert!(unread > free + MOST_GROWTH, "{free} bytes of the heap were free");
 
-    // One of them reads at last: nothing of it is lost.
+    // One of them reads at last, and gets all events.
     let mut late = readers.pop().expect("a reader");
     let mut read = Vec::new();
     let mut piece = vec![0; 1 << 16];

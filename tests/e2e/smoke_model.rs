@@ -3,13 +3,13 @@
 //!
 //! [`Case::turn`] reads every turn to its end and checks the promises of the wire.
 
-// The words of a model are worth a look.
+// The words of a model are worth reading.
 #![allow(clippy::print_stdout)]
 
 use espalier_test_support::case::first;
 use espalier_test_support::{Case, Event, Value, json, new_id, tree};
 
-/// As the instance `smoke` is configured.
+/// The limit in the configuration of the instance `smoke`.
 const MAX_MODEL_CALLS: u64 = 8;
 
 /// A whole turn, which stayed within its bounds.
@@ -26,8 +26,8 @@ async fn turn(case: &Case, body: Value) -> Vec<Event> {
 const PARSERS_WORDS: [&str; 8] =
     ["EOF", "line 1 column", "unknown field", "missing field", "invalid type", "expected", "serde", "struct"];
 
-/// A call that was refused was refused in words, and a right expression was calculated, whatever else stood beside it.
-/// The number of calls.
+/// Checks that each refused call was refused in plain words, and that each right expression was calculated. Returns the
+/// number of calls.
 fn assert_told_in_words(events: &[Event]) -> usize {
     let calls = events.iter().filter(|event| event.kind == "tool_call_update");
     let starts: Vec<_> = calls.filter(|event| event.text("status") == "start").collect();
@@ -50,7 +50,7 @@ fn thread_of(events: &[Event]) -> String {
     first(events, "session").text("thread_id").to_owned()
 }
 
-/// A turn that the model answered with text, as every model can.
+/// Checks that the model answered the turn with text, as every model can.
 fn assert_answered(events: &[Event]) {
     let done = first(events, "done").text("finish_reason");
     assert!(["stop", "length"].contains(&done), "{events:#?}");
@@ -129,13 +129,13 @@ async fn a_reader_goes_and_comes_back_and_the_same_request_is_the_same_turn() {
     assert_eq!(case.turn(case.client.chat(&body).await).await, events);
 }
 
-// With tools on offer a small model does what it likes: it may call them, wrongly, for ever, or break its server's
-// template. The service has to live with all of it.
+// With tools on offer a small model acts in any way: it may call them wrongly, for ever, or break its server's
+// template. The service must bound all of it.
 #[tokio::test]
 #[ignore = "needs a model: make smoke-model"]
-async fn with_tools_on_offer_whatever_comes_is_bounded() {
+async fn with_tools_on_offer_every_turn_is_bounded() {
     let case = Case::new().await;
-    // The local model has no talent for tools, so its turns go without; here it gets them.
+    // The local model is bad at tools, so its other turns have none; this one has them.
     let without = std::env::var("SMOKE_TOOLS").is_ok_and(|tools| tools == "false");
     let model = std::env::var("SMOKE_MODEL").expect("SMOKE_MODEL");
     let mut calls = 0;

@@ -1,4 +1,4 @@
-//! The router and the swarm, end to end: only where a request asks for them (`mode_profile`).
+//! The router and the swarm, end to end. Only a request with `mode_profile` starts them.
 //!
 //! S-003 S-005 S-018 S-023 S-029 S-034 S-043 S-044 S-045 S-055
 
@@ -37,7 +37,7 @@ fn swarm_events(events: &[Event]) -> Vec<&str> {
 #[tokio::test]
 async fn a_swarm_from_plan_to_synthesis() {
     let case = Case::new().await;
-    // The planner is asked with the message itself; the root comes after its plan.
+    // The planner gets the message itself; the root comes after its plan.
     case.script("", [planned(&case, &["a", "b"]), text("Both are done.")]).await;
     case.script("a", [call("calculate", json!({"expression": "6*7"})), text("a done")]).await;
     case.script("b", [text("b done")]).await;
@@ -67,10 +67,10 @@ async fn a_swarm_from_plan_to_synthesis() {
     assert_eq!(requests.len(), 5, "a plan, three calls of steps, a synthesis");
     assert!(requests[0].body.to_string().contains("https://example.com/x"));
     let b = case.requests("b").await.requests[0].body.to_string();
-    assert!(b.contains("a done"), "a step knows what came before it");
+    assert!(b.contains("a done"), "a step knows the results of earlier steps");
 }
 
-// S-003 S-010 S-044 S-045: one call decides, and why is kept.
+// S-003 S-010 S-044 S-045: one call decides, and its reason is stored.
 #[tokio::test]
 async fn a_router_decides_once() {
     let case = Case::new().await;
@@ -92,7 +92,7 @@ async fn a_router_decides_once() {
     assert_eq!(first(&events, "swarmComplete").text("result"), "It is done.");
 }
 
-// S-006 S-008: the root asks the models of the role that the router names, unless the request names who answers.
+// S-006 S-008: the root asks the models of the role that the router names, unless the request names a model.
 #[tokio::test]
 async fn the_routers_role_picks_the_models() {
     for (named, models) in [(None, ["fake-1", "fake-2"]), (Some("primary"), ["fake-1", "fake-1"])] {
@@ -110,7 +110,7 @@ async fn the_routers_role_picks_the_models() {
     }
 }
 
-// A request without a mode pays for none.
+// A request without a mode makes no further model call.
 #[tokio::test]
 async fn a_turn_that_does_not_ask_makes_no_call_beside_its_own() {
     for context in ["thread", "general", "project"] {

@@ -55,7 +55,7 @@ async fn lists_come_in_pages_that_neither_skip_nor_repeat() {
     let mut threads = Vec::new();
     for _ in 0..3 {
         let thread = thread_of(&case.chat("Hello").await);
-        // One after the other, so that their order is known.
+        // The threads are updated one after the other, so that the test knows their order.
         listed(&case.client, &thread).await;
         threads.push(thread);
     }
@@ -73,7 +73,7 @@ async fn lists_come_in_pages_that_neither_skip_nor_repeat() {
     assert_eq!(answers, ["1", "2", "3"], "oldest first");
 }
 
-// A page is bounded by what is in it, not by its number of messages alone.
+// The size of the messages bounds a page, not their number alone.
 #[tokio::test]
 async fn long_messages_come_in_more_pages() {
     let case = Case::new().await;
@@ -87,7 +87,7 @@ async fn long_messages_come_in_more_pages() {
     let path = format!("/api/threads/{thread}/messages?limit=200");
     let first = case.client.read(&path).await;
     let shown = first["messages"].as_array().map(Vec::len);
-    // The tenth long one makes the page full: its answer and whatever comes after it wait.
+    // The tenth long message fills the page: its answer and all later messages come with the next one.
     assert_eq!(shown, Some(19), "{}", first["next_cursor"]);
     let cursor = first["next_cursor"].as_str().unwrap_or_default();
     let second = case.client.read(&format!("{path}&cursor={cursor}")).await;
@@ -147,7 +147,7 @@ async fn a_thread_is_renamed_for_good_even_while_its_turn_runs() {
 }
 
 #[tokio::test]
-async fn threads_are_found_by_what_their_titles_and_messages_say() {
+async fn threads_are_found_by_their_titles_and_messages() {
     let case = Case::new().await;
     let mut threads = Vec::new();
     for (path, question, answer) in [
@@ -226,7 +226,7 @@ async fn repeated(thread: &str) -> Vec<Value> {
     stored::d1(sql, &[thread]).await
 }
 
-/// A turn that leaves a plan's objective in `tool_usage` and a failed call in `error_log`.
+/// A turn that leaves a plan's objective in `tool_usage`, and a failed call in `error_log`.
 async fn telling(case: &Case, thread: &str) -> Vec<Event> {
     let drafts = json!({ "objective": case.said("My secret", "plan"), "execution_mode": "draft_only" });
     let nothing = call("read_file", json!({ "path": "secret.txt" }));
@@ -244,7 +244,7 @@ async fn telling(case: &Case, thread: &str) -> Vec<Event> {
 
 // The rows of costs do not repeat deleted text.
 #[tokio::test]
-async fn a_deletion_blanks_what_telemetry_repeats() {
+async fn a_deletion_blanks_the_copies_in_telemetry() {
     let case = Case::new().await;
     let (deleted, replaced) = (new_id(), new_id());
     telling(&case, &deleted).await;
@@ -255,7 +255,7 @@ async fn a_deletion_blanks_what_telemetry_repeats() {
     case.client.delete(&deleted).await;
     stored::eventually("nothing is repeated", || async { repeated(&deleted).await.is_empty().then_some(()) })
         .await;
-    assert_eq!(stored::d1(calls, &[&deleted]).await, before, "what it cost is still known");
+    assert_eq!(stored::d1(calls, &[&deleted]).await, before, "its cost is still known");
     assert!(repeated(&replaced).await.len() >= 2, "the other thread is there");
 
     let answer = first(&events, "session").text("assistant_message_id").to_owned();
@@ -303,7 +303,7 @@ async fn an_unknown_thread_is_found_by_no_route() {
     assert_eq!(client.threads().await, Vec::<Value>::new());
 }
 
-// Ids are chosen by clients, so another user may choose the same: it names another thread.
+// Clients choose ids, so another user may choose the same ones: they name another thread.
 #[tokio::test]
 async fn the_same_ids_chosen_by_another_user_lead_to_nothing() {
     let (case, other) = (Case::new().await, Case::new().await);

@@ -1,5 +1,5 @@
-//! JWTs of configured issuers, at the instance that has them: whose tokens open it, and that no forged, foreign or
-//! outdated one does.
+//! JWTs of configured issuers, at the instance that has them: valid tokens open it, and forged, foreign and outdated
+//! ones do not.
 
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::identity::{
@@ -49,7 +49,7 @@ async fn good_tokens_of_both_algorithms_are_taken() {
     ])
     .await;
     for token in good {
-        // Twice: the second time it is remembered.
+        // Twice: the service remembers the token the second time.
         for _ in 0..2 {
             answered(&with_token(&token)).await.expect(200).await;
         }
@@ -66,7 +66,7 @@ async fn forged_foreign_and_outdated_tokens_are_refused() {
         ("stranger", rs256("rsa"), good()),
         ("stranger", rs256("stranger"), good()),
         ("stranger", json!({ "alg": "RS256", "kid": "x", "jwk": set_of(&["stranger"])["keys"][0] }), good()),
-        // The public key as a shared secret: the algorithm must not be the token's to choose.
+        // The public key as a shared secret: the token must not choose the algorithm.
         ("rsa", json!({ "alg": "HS256", "kid": "rsa" }), good()),
         ("rsa", json!({ "alg": "RS512", "kid": "rsa" }), good()),
         ("ec", json!({ "alg": "ES256", "kid": "ec" }), good()),
@@ -78,7 +78,7 @@ async fn forged_foreign_and_outdated_tokens_are_refused() {
         ("rsa", rs256("rsa"), changed(good(), "sub", json!(""))),
         ("rsa", rs256("rsa"), changed(good(), "org", json!(null))),
         ("rsa", json!({ "alg": "RS256", "kid": "rsa", "crit": ["x"] }), good()),
-        // Good, but not here: its issuer's tokens come in a header of their own.
+        // A valid token in the wrong header: its issuer's tokens come in another one.
         ("rsa", rs256("rsa"), claims(ACCESS, "", "ada")),
     ])
     .await;
@@ -92,12 +92,12 @@ async fn forged_foreign_and_outdated_tokens_are_refused() {
         eprintln!("{token}");
         assert_problem(answered(&with_token(&token)).await, 401, "unauthenticated", None).await;
     }
-    // An instance that knows no issuers takes no token.
+    // An instance without issuers accepts no token.
     let main = Client::nobody_at(&env("ESPALIER_URL")).with("authorization", &format!("Bearer {}", two[0]));
     assert_problem(main.get("/api/threads").await, 401, "unauthenticated", None).await;
 }
 
-// Cloudflare Access adds the token to whatever a browser sends, so it counts as a cookie does.
+// Cloudflare Access adds the token to every request of a browser, so it counts as a cookie does.
 #[tokio::test]
 async fn a_token_that_a_proxy_adds_changes_nothing_for_a_foreign_page() {
     let token = tokens(&[("rsa", rs256("rsa"), claims(ACCESS, "", &new_id()))]).await.remove(0);
@@ -110,7 +110,7 @@ async fn a_token_that_a_proxy_adds_changes_nothing_for_a_foreign_page() {
     let case = Case::of(ada.with("origin", "https://friend.example"));
     case.script("", [text("Hi.")]).await;
     case.chat("Hello").await;
-    // In the other way it is no credential.
+    // In the other header it is no credential.
     assert_problem(with_token(&token).get("/api/threads").await, 401, "unauthenticated", None).await;
 }
 
@@ -118,7 +118,7 @@ async fn a_token_that_a_proxy_adds_changes_nothing_for_a_foreign_page() {
 async fn a_key_that_is_rotated_in_is_found() {
     let token = tokens(&[("rotated", rs256("rotated"), claims(RSA, "lab", &new_id()))]).await.remove(0);
     FakeLlm::from_env().publish("rsa", &set_of(&["rotated", "rsa"])).await;
-    // The set is asked for again at most every ten seconds.
+    // The service fetches the set at most every ten seconds.
     let client = with_token(&token);
     stored::eventually("the new key verifies", || async {
         (client.get("/api/threads").await.status == 200).then_some(())
@@ -128,7 +128,7 @@ async fn a_key_that_is_rotated_in_is_found() {
     old.get("/api/threads").await.expect(200).await;
 }
 
-// Tokens with unknown keys are free to make, so they must not make requests to the issuer.
+// Anybody can make tokens with unknown keys, so they must not cause requests to the issuer.
 #[tokio::test]
 async fn of_twenty_tokens_that_come_together_one_makes_a_request_to_the_issuer() {
     let llm = FakeLlm::from_env();
@@ -146,7 +146,7 @@ async fn of_twenty_tokens_that_come_together_one_makes_a_request_to_the_issuer()
     llm.release(SLOW_KEYS).await;
     let last = replies.next().await.expect("a reply");
     assert_problem(last, 401, "unauthenticated", None).await;
-    // Now the issuer's keys are known, and this one is not among them.
+    // Now the issuer's keys are known, and this token's key is not among them.
     for reply in join_all((0..20).map(|_| client.get("/api/threads"))).await {
         assert_problem(reply, 401, "unauthenticated", None).await;
     }

@@ -38,7 +38,7 @@ async fn a_thread_runs_one_turn_at_a_time() {
     assert_eq!(case.all_requests().await.requests.len(), 1);
 }
 
-// The turn's id makes a request repeatable: running or done, there is one turn, and everybody reads the same events.
+// The turn's id makes a request repeatable: there is one turn, running or ended, and all readers get the same events.
 #[tokio::test]
 async fn the_same_turn_id_streams_the_same_turn() {
     let case = Case::new().await;
@@ -78,12 +78,12 @@ async fn a_newer_request_takes_the_place_of_a_running_turn_and_an_older_one_does
     case.llm.wait_for(&case.marker(""), 1, Outcome::Aborted).await;
     assert_eq!(first(&next, "done").text("finish_reason"), "stop");
     assert!(superseded.last().expect("done").seq < next[0].seq, "one turn ends before the next begins");
-    // The history of the second turn is one that the provider takes, with what the first one had said.
+    // The provider accepts the history of the second turn, which has the text of the first one.
     let said = case.requests("next").await.requests[0].contents();
     assert!(said.iter().any(|content| content.contains("one two ")), "{said:?}");
 }
 
-// Closing the connection does not stop a turn, and a client can read the missed events, exactly these, from anywhere.
+// Closing the connection does not stop a turn, and a client can read exactly the missed events from any number on.
 #[tokio::test]
 async fn a_reader_may_go_and_come_back() {
     let case = Case::new().await;
@@ -135,7 +135,7 @@ async fn a_reader_may_ask_to_be_the_only_reason_for_the_turn() {
 
 // N-148 N-174 N-197: in the middle of the provider's stream.
 #[tokio::test]
-async fn cancelling_closes_the_providers_stream_and_keeps_what_was_said() {
+async fn cancelling_closes_the_providers_stream_and_keeps_the_text() {
     let case = Case::new().await;
     let stream = held(&case, json!({})).await;
     let thread = thread_of(stream.seen());
@@ -163,7 +163,7 @@ async fn cancelling_closes_the_providers_stream_and_keeps_what_was_said() {
     assert_eq!(case.client.thread(&thread).await["running_turn_id"], Value::Null);
 }
 
-// N-130 N-197: in the middle of a tool, a subtask that hangs. Its call has an end, and so have those inside it.
+// N-130 N-197: in the middle of a tool, a subtask that hangs. Its call and the calls inside it get their ends.
 #[tokio::test]
 async fn cancelling_reaches_into_subtasks() {
     let case = Case::new().await;
@@ -197,7 +197,7 @@ async fn cancelling_reaches_into_subtasks() {
     assert_eq!(first(&next, "done").text("finish_reason"), "stop");
 }
 
-/// A turn whose second model call fails so.
+/// A turn whose second model call fails with this step.
 async fn failing(step: Step) -> (Case, Vec<Event>) {
     let case = Case::new().await;
     case.script("", [call("calculate", json!({ "expression": "1+1" })).saying("First "), step]).await;
@@ -219,10 +219,10 @@ async fn a_provider_that_refuses_ends_the_turn_with_an_error() {
         let words = story(&events);
         assert_eq!(words[words.len() - 3], error, "{code}");
         assert_eq!(words[words.len() - 1], "done message:2 error", "{code}");
-        // The upstream's text does not matter here.
+        // The provider's text does not matter here.
         let message = first(&events, "error").text("message").to_owned();
         assert!(!message.contains("scripted") && !message.contains("canary"), "{message}");
-        // N-121: the work so far is kept.
+        // N-121: the results so far stay.
         assert_eq!(tree::ends(&events, "calculate")[0].text("result"), "2");
         assert!(case.stored(&events).await["content"].as_str().unwrap_or_default().contains("First"));
     }
@@ -242,8 +242,7 @@ async fn a_provider_that_breaks_off_ends_the_turn_with_an_error_and_its_half_of_
     }
 }
 
-// A long answer is written while it streams: who reads it later reads the same events, whichever the last one is that
-// they have.
+// The service writes a long answer while it streams: a later reader gets the same events, whichever event it has last.
 #[tokio::test]
 async fn a_long_answer_is_stored_as_it_was_streamed() {
     let case = Case::new().await;
@@ -261,7 +260,7 @@ async fn a_long_answer_is_stored_as_it_was_streamed() {
     }
 }
 
-// Each reader costs memory, so a thread has a bounded number of them. A reader without a place is told when to come
+// Each reader costs memory, so a thread has a bounded number of them. The service tells further readers when to come
 // back.
 #[tokio::test]
 async fn a_thread_has_thirty_two_open_streams_at_most() {
@@ -278,7 +277,7 @@ async fn a_thread_has_thirty_two_open_streams_at_most() {
     assert_problem(refused, 429, "too_many_streams", None).await;
     let more = json!({ "thread_id": thread, "content": case.said("Me too", "") });
     assert_problem(case.client.post("/api/chat", &more).await, 429, "too_many_streams", None).await;
-    // Routes without a stream work, and each open stream gets all of it.
+    // Routes without a stream still work, and each open stream gets all events.
     assert!(!case.client.thread(&thread).await["running_turn_id"].is_null());
     case.llm.release(&case.barrier("hold")).await;
     let mut ends = Vec::new();

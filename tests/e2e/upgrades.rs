@@ -1,5 +1,5 @@
-//! Threads whose tables another version of the service has made: older ones are brought up to date, newer ones are left
-//! alone. The databases are put where the runtime looks for them before it is asked for the thread.
+//! Threads whose tables come from another version of the service: the object upgrades older ones and leaves newer ones
+//! alone. The tests put the databases where the runtime looks for them, before anybody asks for the thread.
 //!
 //! N-121
 
@@ -12,16 +12,17 @@ use uuid::Uuid;
 use wire::protocol::Owner;
 
 /// The tables of each `CREATE` that shipped, with the rows of one turn.
-const OLDER: [&str; 4] = [
+const OLDER: [&str; 5] = [
     include_str!("../../durable/platform/src/storage/older/1a.sql"),
     include_str!("../../durable/platform/src/storage/older/1b.sql"),
     include_str!("../../durable/platform/src/storage/older/1c.sql"),
     include_str!("../../durable/platform/src/storage/older/1d.sql"),
+    include_str!("../../durable/platform/src/storage/older/2.sql"),
 ];
 
 const STATE: &str = "ESPALIER_STATE_DIR";
 
-/// A thread of this client that was made by other code. Its id, and the name of its object.
+/// Plants a thread of this client that other code made. Returns its id, and the name of its object.
 async fn planted(client: &Client, sql: &str) -> (String, String) {
     let session = client.post("/api/session", &json!({})).await.expect(200).await.json().await;
     let user = session["user_id"].as_str().expect("a user").to_owned();
@@ -52,7 +53,7 @@ async fn older_tables_are_brought_up_to_date_at_the_first_touch() {
         let events = events.expect(200).await.text().await;
         assert!(["id: 1\n", "id: 3\n"].iter().all(|id| events.contains(id)), "{events}");
 
-        // The next turn begins after the old one, and knows it.
+        // The next turn begins after the old one, and has it in its history.
         case.script("", [text("And new.")]).await;
         let mut body = case.says("And now?");
         body["thread_id"] = json!(thread);
@@ -92,16 +93,16 @@ async fn newer_tables_are_left_alone() {
     refused(case.client.send("DELETE", &path, "").await).await;
     assert_eq!(rows().await, before, "nothing was written");
 
-    // The newer version is back, as far as this thread can tell.
+    // For this thread it is as if the newer version were back.
     change_object_at(STATE, &object, "UPDATE meta SET schema_version = 1").await;
     assert_eq!(case.client.messages(&thread).await.len(), 2);
 }
 
-// The object keeps its memory between these requests: what it believes of its tables must not outlive the failure.
+// The object keeps its memory between these requests: its belief about the tables must not outlive the failure.
 #[tokio::test]
 async fn an_upgrade_that_failed_has_changed_nothing_and_is_tried_again() {
     let case = Case::new().await;
-    // The second of the three columns that are missing is there already.
+    // The second of the three missing columns exists already.
     let stuck = format!("{}\nALTER TABLE turns ADD COLUMN failed_attempts INTEGER;", OLDER[3]);
     let (thread, object) = planted(&case.client, &stuck).await;
     let rows = async || {

@@ -1,7 +1,7 @@
-//! Anonymous users at the instance that limits them, and whose session secret is being replaced: four turns of all visitors
-//! at a time, two of an address, 20 a minute of each.
+//! Anonymous users at the instance that limits them, and whose session secret is being replaced: four turns of all
+//! visitors at a time, two turns of an address, and 20 a minute of each.
 //!
-//! All visitors of the instance share one account, so these tests are one after the other.
+//! All visitors of the instance share one account, so these tests run one after the other.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use tokio::time::Instant;
 
 static TURN: Mutex<()> = Mutex::const_new(());
 
-/// A new visitor from an address. Locally this header is the client's to choose; at the edge it is the platform's.
+/// A new visitor from an address. Here the client chooses this header; at the edge the platform sets it.
 async fn from(address: &str) -> Client {
     Client::anonymous_at(&env("ESPALIER_VISITORS_URL")).await.with("cf-connecting-ip", address)
 }
 
-/// A case whose turns wait until it says so.
+/// A case whose turns wait until the test releases the barrier.
 async fn held() -> (Case, String) {
     let case = Case::of(from("192.0.2.1").await);
     let held = case.barrier("held");
@@ -25,8 +25,8 @@ async fn held() -> (Case, String) {
     (case, held)
 }
 
-/// A turn of this visitor that waits. The test before may have places that are not free yet: their end is told a moment
-/// later.
+/// Starts a turn of this visitor that waits. Places of the test before may not be free yet: the quotas hear of an end a
+/// moment later.
 async fn begin(case: &Case, visitor: &Client) -> EventStream {
     let body = json!({ "content": case.said("Hello", "") });
     let reply = stored::eventually("there is a place", || async {
@@ -36,7 +36,7 @@ async fn begin(case: &Case, visitor: &Client) -> EventStream {
     EventStream::open(reply.await).await
 }
 
-/// The refusal of one, because of the limit of so many.
+/// Checks that one is refused because of this limit.
 async fn is_sent_away(case: &Case, visitor: &Client, limit: u32) {
     let body = json!({ "content": case.said("Hello", "") });
     stored::eventually("the refusal", || async {
@@ -49,7 +49,7 @@ async fn is_sent_away(case: &Case, visitor: &Client, limit: u32) {
     .await;
 }
 
-/// Ends all of them.
+/// Ends all these turns.
 async fn release(case: Case, held: &str, running: Vec<EventStream>) {
     case.llm.release(held).await;
     for stream in running {
@@ -57,9 +57,9 @@ async fn release(case: Case, held: &str, running: Vec<EventStream>) {
     }
 }
 
-// A session costs nothing, so a visitor with new ones is still one address.
+// A session costs nothing, so a visitor with new sessions still counts as one address.
 #[tokio::test]
-async fn an_address_has_two_turns_whoever_comes_from_it() {
+async fn an_address_has_two_turns_for_all_its_visitors() {
     let _turn = TURN.lock().await;
     let (case, held) = held().await;
     let mut running = Vec::new();
@@ -67,7 +67,7 @@ async fn an_address_has_two_turns_whoever_comes_from_it() {
         running.push(begin(&case, &from("198.51.100.7").await).await);
     }
     is_sent_away(&case, &from("198.51.100.7").await, 2).await;
-    // In another way of writing it, too.
+    // The same address in another notation counts too.
     is_sent_away(&case, &from("::ffff:198.51.100.7").await, 2).await;
     running.push(begin(&case, &from("198.51.100.8").await).await);
     release(case, &held, running).await;
@@ -99,7 +99,7 @@ async fn all_visitors_together_have_four() {
     release(case, &held, running).await;
 }
 
-// As many at once as a minute has, then one each three seconds, and `Retry-After` says when.
+// At first as many turns start at once as a minute has, then one each three seconds, and `Retry-After` tells when.
 #[tokio::test]
 async fn turns_of_a_minute() {
     let _turn = TURN.lock().await;
@@ -114,7 +114,7 @@ async fn turns_of_a_minute() {
                 started += 1;
                 reply.text().await;
             }
-            // The end of one was not told yet: that is another limit.
+            // The quotas have not heard of an end yet: that is another limit.
             429 if reply.header("retry-after") == "5" => drop(reply.text().await),
             _ => break reply,
         }
@@ -128,14 +128,14 @@ async fn turns_of_a_minute() {
     // Other users are not slowed down.
     let other = from("192.0.2.10").await;
     other.post("/api/chat", &body).await.expect(200).await.text().await;
-    // After that wait the visitor is let in.
+    // After that time the visitor may start a turn.
     tokio::time::sleep(Duration::from_secs(wait)).await;
     case.client.post("/api/chat", &body).await.expect(200).await.text().await;
 }
 
 // `main` has the old secret alone, `visitors` the new one and the old one.
 #[tokio::test]
-async fn a_new_session_secret_logs_nobody_out() {
+async fn a_new_session_secret_keeps_all_sessions() {
     let (main, visitors) = (env("ESPALIER_URL"), env("ESPALIER_VISITORS_URL"));
     let before = Client::anonymous_at(&main).await;
     let during = Client::nobody_at(&visitors).with("cookie", before.header("cookie"));

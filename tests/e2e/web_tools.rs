@@ -1,4 +1,4 @@
-//! The tools that see the web, over the platform's own fetch and character sets: the fake LLM's server is the web.
+//! The tools of the web, over the platform's own fetch and character sets. The fake LLM's server is the web.
 
 use espalier_test_support::case::first;
 use espalier_test_support::fake_llm::Requests;
@@ -18,7 +18,7 @@ async fn asked(case: &Case) -> Requests {
     case.llm.requests(&case.barrier("site")).await
 }
 
-/// A turn whose model makes these calls in one reply, and what each of them came to: failed or not, and the text.
+/// A turn whose model makes these calls in one reply. Returns for each whether it failed, and its text.
 async fn results(case: &Case, made: Vec<(&'static str, Value)>) -> (Vec<Event>, Vec<(bool, String)>) {
     case.script("", [calls(made), text("Done.")]).await;
     let events = case.chat("Work").await;
@@ -94,12 +94,12 @@ async fn a_page_and_a_search_as_the_model_gets_them() {
 }
 
 #[tokio::test]
-async fn redirects_are_followed_as_far_as_they_may_be() {
+async fn redirects_are_followed_within_limits() {
     let case = Case::new().await;
     let (to, host) = (format!("{}/site/to", case.llm.url()), case.llm.url());
     let marker = format!("marker={}", case.barrier("site"));
     let made = vec![
-        // The marker of the first step is in the address of the second.
+        // The address of the second step contains the marker of the first.
         fetch(&format!("{to}?/site/page?{marker}")),
         fetch(&format!("{to}?http://127.0.0.1:1/&{marker}")),
         fetch(&format!("{to}?http://169.254.169.254/latest/meta-data/")),
@@ -132,7 +132,7 @@ async fn what_a_server_may_be() {
     made.extend([from(7), from(4_000)]);
     made.push(("fetch_page", json!({ "url": "not an address" })));
     let (_, told) = results(&case, made).await;
-    // By the platform's own character sets: 0x80 is a euro sign there, and a control character in Latin 1.
+    // Decoded by the platform's own character sets: there 0x80 is a euro sign, and in Latin 1 a control character.
     assert!(!told[0].0 && told[0].1.ends_with("grüße, 5 €"), "{}", told[0].1);
     assert!(
         told[1].0 && told[1].1.contains("is application/octet-stream: only text can be read"),
@@ -147,11 +147,11 @@ async fn what_a_server_may_be() {
     );
     assert!(told[4].0 && told[4].1.contains("has no more than"), "{}", told[4].1);
     assert!(told[5].0 && told[5].1.contains("it is not whole"), "{}", told[5].1);
-    // The service closes the rest of a body that it does not read: the server sees the connection end.
+    // The service closes a body that it does not read to its end: the server sees the connection end.
     case.llm.wait_for(&case.barrier("site"), 1, Outcome::Aborted).await;
 }
 
-// N-175: a body that never ends is cut, and its server notices.
+// N-175: the service cuts a body that never ends, and the server notices.
 #[tokio::test]
 async fn bodies_that_never_end() {
     let case = Case::new().await;
@@ -164,7 +164,7 @@ async fn bodies_that_never_end() {
 }
 
 #[tokio::test]
-async fn a_server_that_says_nothing_is_let_go_with_its_turn() {
+async fn a_silent_server_is_let_go_with_its_turn() {
     let case = Case::new().await;
     case.script("", [calls([fetch(&site(&case, "silent"))]), text("never")]).await;
     let mut stream = case.client.chat(&case.says("Work")).await;

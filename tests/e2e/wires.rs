@@ -1,4 +1,4 @@
-//! The wires: the same turns over Chat Completions, Responses and Messages, and what each of them is sent.
+//! The wires: the same turns over Chat Completions, Responses and Messages, with the requests that each provider gets.
 //!
 //! The fake LLM refuses what the real servers refuse, and [`Case::turn`] fails on a refusal.
 //!
@@ -224,7 +224,7 @@ fn ids(case: &Case) -> [String; 3] {
     ["0_0", "0_1", "1_0"].map(|place| format!("call_{}_{place}", case.marker("")))
 }
 
-// N-171: the next turn of the thread says in neutral words what was said before.
+// N-171: the next turn of the thread repeats the conversation in neutral words.
 #[tokio::test]
 async fn the_next_turn_may_go_over_any_other_wire() {
     for (index, wire) in WIRES.into_iter().enumerate() {
@@ -243,7 +243,7 @@ async fn the_next_turn_may_go_over_any_other_wire() {
     }
 }
 
-// B-007 B-033: a failure in the middle of an answer is not tried again, and what was said stays.
+// B-007 B-033: the service does not repeat a call that fails in the middle of its answer, and keeps its text.
 #[tokio::test]
 async fn a_provider_that_fails_in_the_middle_ends_the_turn() {
     for wire in WIRES {
@@ -281,7 +281,7 @@ async fn a_provider_that_fails_in_the_middle_ends_the_turn() {
     }
 }
 
-// B-007: each wire words its refusals in its own way.
+// B-007: each provider words its refusals in its own way.
 #[tokio::test]
 async fn a_refusal_is_read_over_each_wire() {
     for wire in WIRES {

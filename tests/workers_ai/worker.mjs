@@ -1,12 +1,12 @@
-// The Worker with stand-ins for bindings that are at Cloudflare only. A call of Workers AI goes to the fake LLM, and comes
-// back as the binding would give it, as a stream of bytes or as a thrown error; what it embeds or converts is made here. Vectorize
-// is a map that compares by cosine, as the binding does, but at once.
+// The Worker with stand-ins for bindings that exist at Cloudflare only. A call of Workers AI goes to the fake LLM, and
+// comes back in the binding's form: a stream of bytes or a thrown error. Embeddings and conversions are made here.
+// Vectorize is a map that compares by cosine, as the binding does, but at once.
 
 import Worker, { ThreadObject as Thread } from "../../build/index.js";
 
 export * from "../../build/index.js";
 
-// Each row is a direction: its words mean the same.
+// Each row is a direction: its words have the same meaning.
 const MEANINGS = [
   ["automobile", "car", "vehicle"],
   ["fuel", "petrol", "gasoline"],
@@ -67,7 +67,7 @@ const bound = (env) => ({
       if (!answer.ok) throw new Error((await answer.json()).error);
       return answer.body;
     },
-    // Of a PDF, its comments; one that says so cannot be read, or finds the service away.
+    // The text of a PDF is its comments. One comment makes the file unreadable, another makes the service fail.
     async toMarkdown({ name, blob }) {
       if (blob.type !== "application/pdf") throw new Error(`not a PDF: ${blob.type}`);
       const text = await blob.text();

@@ -1,4 +1,4 @@
-//! D1: the one place that opens it.
+//! Opens D1. No other code opens it.
 
 use wasm_bindgen::JsValue;
 use worker::{D1Database, D1PreparedStatement, D1Result, Env};

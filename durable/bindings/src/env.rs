@@ -6,6 +6,8 @@ use worker::Env;
 
 /// Workers AI's binding.
 pub const AI: &str = "AI";
+/// Vectorize's binding. The index needs the dimensions of the embedding model, and a metadata index on the string `scope`.
+pub const VECTORS: &str = "VECTORS";
 
 /// A binding by its name; undefined if it is missing.
 pub fn binding(env: &Env, name: &str) -> JsValue {

@@ -1,5 +1,4 @@
-//! The bindings of the Worker: variables, D1, and rows as the parameters of statements. Features define what they store
-//! there.
+//! The bindings of the Worker: variables, D1, and rows as the parameters of statements. Features define their own rows.
 
 pub mod rows;
 

@@ -5,12 +5,17 @@
 
 pub mod budget;
 pub mod calls;
+pub mod compose;
 pub mod journal;
+mod marks;
 pub mod memory;
 pub mod offer;
-pub mod plans;
+mod own;
+pub mod plan;
 pub mod ports;
 pub mod profiles;
+pub mod prompt;
+mod record;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod toolbelt;

@@ -88,7 +88,7 @@ mod tests {
 
     // N-153 N-154
     #[test]
-    fn a_round_is_blind_to_itself_and_seen_once_it_settles() {
+    fn writes_are_visible_once_their_round_settles() {
         let mut level = AgentMemory::default();
         let (first, second) = (level.fork(), level.fork());
         assert_eq!((first.read("a"), second.read("a")), (None, None));
@@ -100,7 +100,7 @@ mod tests {
 
     // N-152
     #[test]
-    fn what_a_child_wrote_is_its_overlay() {
+    fn the_overlay_of_a_child_has_its_own_writes_alone() {
         let mut level = AgentMemory::default();
         level.merge([&wrote("old", "1")]);
         let mut child = level.fork();
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_is_counted_as_json() {
+    fn stored_bytes_are_counted_as_json() {
         assert_eq!(stored_bytes(&Overlay::new()), 0);
         assert_eq!(stored_bytes(&wrote("k", "v")), r#"{"k":"v"}"#.len());
         assert_eq!(stored_bytes(&wrote("k", "\n")), r#"{"k":"\n"}"#.len());

@@ -1,6 +1,7 @@
 //! Selects the tools that a turn offers to its root.
 
-use crate::calls::{agent_create_plan, agent_update_plan, declarations};
+use crate::compose::declarations;
+use crate::plan::{create, update};
 use crate::ports::Tools;
 use crate::profiles::ContextProfile;
 use crate::toolbelt::{Rule, ToolPolicy, ToolSpec, client};
@@ -17,8 +18,8 @@ pub struct InContext {
 impl InContext {
     fn has_call(self, name: &str) -> bool {
         match name {
-            agent_create_plan::NAME => self.profile.plans,
-            agent_update_plan::NAME => self.profile.plans && self.has_draft,
+            create::NAME => self.profile.plans,
+            update::NAME => self.profile.plans && self.has_draft,
             _ => true,
         }
     }

@@ -1,13 +1,20 @@
 //! Espalier's features. Each has a folder that one can find, read and delete. This file composes them.
-//! A feature declares its tools, has its own rules, and defines ports for the network and the storage.
+//! A feature declares its tools, has its own rules, and defines ports for the network and the storage. The cargo feature
+//! of the same name compiles it; all are on by default (`scripts/without` tries a build without one).
 
 mod calculate;
 mod current_time;
+#[cfg(feature = "files")]
 pub mod files;
+#[cfg(feature = "knowledge")]
 pub mod knowledge;
 pub mod marks;
+#[cfg(feature = "mcp")]
 pub mod mcp;
+#[cfg(feature = "projects")]
 pub mod projects;
+pub mod reader;
+#[cfg(feature = "web")]
 pub mod web;
 
 #[cfg(test)]
@@ -19,21 +26,21 @@ mod tests;
 
 use std::rc::Rc;
 
-use engine::calls;
+use engine::compose::declarations;
 use engine::ports::{Tool, Tools};
-use engine::toolbelt::client;
-
-use files::Files;
-use knowledge::{Memories, collections, memories};
-use projects::Projects;
+use engine::toolbelt::{ToolPolicy, ToolSpec, client};
 
 /// The resources of a turn's tools. A missing resource registers no tools.
 #[derive(Clone, Default)]
 pub struct Resources {
-    pub files: Option<Rc<dyn Files>>,
+    #[cfg(feature = "files")]
+    pub files: Option<Rc<dyn files::Files>>,
+    #[cfg(feature = "web")]
     pub web: Option<web::WebPorts>,
-    pub memories: Option<Rc<dyn Memories>>,
-    pub searchable: Option<collections::Searchable>,
+    #[cfg(feature = "knowledge")]
+    pub knowledge: knowledge::Knowledge,
+    #[cfg(feature = "projects")]
+    pub projects: Option<Rc<dyn projects::Projects>>,
 }
 
 /// The tools of a deployment.
@@ -42,20 +49,17 @@ pub struct Standard(Vec<Rc<dyn Tool>>);
 impl Standard {
     /// The tools of every deployment, and the tools of the given resources.
     pub fn new(resources: &Resources) -> Self {
-        let Resources { files, web, memories, searchable } = resources;
         let mut tools: Vec<Rc<dyn Tool>> =
             vec![Rc::new(calculate::Calculate::default()), Rc::new(current_time::CurrentTime::default())];
-        tools.extend(files.iter().flat_map(files::tools));
-        tools.extend(web.iter().flat_map(web::tools));
-        tools.extend(memories.iter().flat_map(knowledge::memories::tools));
-        tools.extend(searchable.iter().map(collections::tool));
+        #[cfg(feature = "files")]
+        tools.extend(resources.files.iter().flat_map(files::tools));
+        #[cfg(feature = "web")]
+        tools.extend(resources.web.iter().flat_map(web::tools));
+        #[cfg(feature = "knowledge")]
+        tools.extend(knowledge::tools(&resources.knowledge));
+        #[cfg(feature = "projects")]
+        tools.extend(resources.projects.iter().flat_map(projects::tools));
         Standard(tools)
-    }
-
-    /// Adds the tools of the project domain.
-    pub fn with_projects(mut self, projects: &Rc<dyn Projects>) -> Self {
-        self.0.extend(projects::tools(projects));
-        self
     }
 }
 
@@ -67,16 +71,57 @@ impl Tools for Standard {
 
 /// Whether configuration may name this tool: one of ours, or any tool of a client or an MCP server.
 pub fn is_known(name: &str) -> bool {
+    let foreign = [
+        client::PREFIX,
+        #[cfg(feature = "mcp")]
+        mcp::PREFIX,
+    ];
+    foreign.iter().any(|prefix| name.starts_with(prefix)) || specs().iter().any(|spec| spec.name == name)
+}
+
+/// The declarations of all our tools.
+fn specs() -> Vec<ToolSpec> {
     let standard = Standard::new(&Resources::default());
-    let registered = standard.all().iter().map(|tool| tool.spec().clone());
-    let all = calls::declarations()
-        .into_iter()
-        .chain(registered)
-        .chain(files::specs())
-        .chain(projects::specs())
-        .chain(web::specs())
-        .chain(memories::specs())
-        .chain([collections::spec()]);
-    let is_foreign = [client::PREFIX, mcp::PREFIX].iter().any(|prefix| name.starts_with(prefix));
-    is_foreign || all.into_iter().any(|spec| spec.name == name)
+    let mut specs: Vec<ToolSpec> = declarations().into_iter().collect();
+    specs.extend(standard.all().iter().map(|tool| tool.spec().clone()));
+    #[cfg(feature = "files")]
+    specs.extend(files::specs());
+    #[cfg(feature = "web")]
+    specs.extend(web::specs());
+    #[cfg(feature = "knowledge")]
+    specs.extend(knowledge::specs());
+    #[cfg(feature = "projects")]
+    specs.extend(projects::specs());
+    specs
+}
+
+/// The sections of the root's prompt that features bring.
+const GUIDANCE: &[fn(&ToolPolicy) -> String] = &[
+    #[cfg(feature = "knowledge")]
+    knowledge::guidance,
+];
+
+/// The sections of the root's prompt on the features that its turn may use.
+pub fn guidance(policy: &ToolPolicy) -> String {
+    GUIDANCE.iter().map(|section| section(policy)).collect()
+}
+
+/// The part of a deployment's configuration that features read.
+pub struct Configuration<'a> {
+    pub var: &'a dyn Fn(&str) -> Option<String>,
+    /// The deployment has the bindings that embeddings need: `AI` and `VECTORS`.
+    pub can_embed: bool,
+}
+
+/// The problems of the features' configuration, in words for the operator.
+pub fn problems(configuration: &Configuration<'_>) -> Vec<String> {
+    let problems: &[Vec<String>] = &[
+        #[cfg(feature = "mcp")]
+        mcp::config::McpServers::from_env(configuration.var).err().into_iter().collect(),
+        #[cfg(feature = "web")]
+        web::Config::from_env(configuration.var).err().unwrap_or_default(),
+        #[cfg(feature = "knowledge")]
+        knowledge::embeddings::problem(configuration.var, configuration.can_embed).into_iter().collect(),
+    ];
+    problems.concat()
 }

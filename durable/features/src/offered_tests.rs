@@ -3,13 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::rc::Rc;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::projects::Projects;
-use crate::projects::in_memory::InMemory;
 use crate::{Resources, Standard};
 use engine::offer::{InContext, offered as offer};
 use engine::profiles::ContextProfile;
@@ -20,11 +17,10 @@ use wire::protocol::{ChatContext, ContextKind};
 const WRITE: &str = "ESPALIER_WRITE_TYPES";
 
 fn offered(kind: ContextKind, name: Option<&str>, resources: &Resources) -> Vec<ToolSpec> {
-    let projects: Rc<dyn Projects> = Rc::new(InMemory::default());
     let policy = ToolPolicy { workspace_root: Some("root/".to_owned()), ..ToolPolicy::of(kind) };
     let context = ChatContext { kind, context_type: name.map(str::to_owned), ..ChatContext::default() };
     let in_context = InContext { profile: *ContextProfile::of(Some(&context)), has_draft: true };
-    offer(&Standard::new(resources).with_projects(&projects), &[], &policy, in_context)
+    offer(&Standard::new(resources), &[], &policy, in_context)
 }
 
 fn told(specs: &[ToolSpec]) -> Vec<Value> {
@@ -48,7 +44,7 @@ fn compare(name: &str, told: &impl Serialize) {
 
 // N-106
 #[test]
-fn what_each_context_is_offered() {
+fn each_context_is_offered_its_tools() {
     let everything = crate::tests::everything();
     let thread = offered(ContextKind::Thread, None, &everything);
     compare("thread", &told(&thread));

@@ -5,50 +5,50 @@ use futures::future::LocalBoxFuture;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::files::in_memory::InMemory;
 use super::*;
-use crate::web::Browser;
-use engine::calls::*;
+use engine::calls::{memory, subtask};
+use engine::compose::declarations;
 use engine::offer::{InContext, offered};
-use engine::ports::{Clock, ToolContext, ToolError};
+use engine::plan::{create, update};
+use engine::ports::{ToolContext, ToolError};
 use engine::profiles::ContextProfile;
+use engine::testing::FakeClock;
 use engine::toolbelt::{PermissionClass, ToolPolicy, ToolSpec, declare};
 use wire::protocol::ContextKind;
 
-pub struct At(pub u64);
-
-impl Clock for At {
-    fn now_ms(&self) -> u64 {
-        self.0
-    }
-
-    fn sleep(&self, _: u64) -> LocalBoxFuture<'static, ()> {
-        futures::future::pending().boxed_local()
+/// All resources. The fake web answers every request with `[]`, which no search service sends.
+pub fn everything() -> Resources {
+    #[cfg(feature = "web")]
+    let web = web::testing::FakeWeb::new(|_| Some(web::testing::Answer::page("text/plain", "[]")));
+    Resources {
+        #[cfg(feature = "files")]
+        files: Some(Rc::new(files::in_memory::InMemory::default())),
+        #[cfg(feature = "web")]
+        web: Some(web::WebPorts {
+            http: web.clone(),
+            charsets: web.clone(),
+            browser: Some(web),
+            config: web::testing::everything(),
+        }),
+        #[cfg(feature = "knowledge")]
+        knowledge: knowledge::Knowledge {
+            memories: Some(Rc::new(knowledge::memories::in_memory::InMemory::default())),
+            searchable: Some(knowledge::collections::tests::searchable(&Rc::default())),
+        },
+        #[cfg(feature = "projects")]
+        projects: Some(Rc::new(projects::in_memory::InMemory::default())),
     }
 }
 
-/// All resources. The fake web answers every request with `[]`, which no search service sends.
-pub fn everything() -> Resources {
-    let web = web::testing::FakeWeb::new(|_| Some(web::testing::Answer::page("text/plain", "[]")));
-    let browser: Rc<dyn Browser> = web.clone();
-    Resources {
-        files: Some(Rc::new(InMemory::default())),
-        web: Some(web::WebPorts {
-            http: web.clone(),
-            charsets: web,
-            browser: Some(browser),
-            config: web::testing::everything(),
-        }),
-        memories: Some(Rc::new(knowledge::memories::in_memory::InMemory::default())),
-        searchable: Some(collections::tests::searchable(&Rc::default())),
-    }
+fn makes_plans(name: &str) -> bool {
+    [create::NAME, update::NAME].contains(&name)
 }
 
 fn run(name: &str, arguments: &Value) -> Result<String, String> {
     let standard = Standard::new(&everything());
     let tool = standard.all().iter().find(|tool| tool.spec().name == name).unwrap();
     let context = ToolContext {
-        clock: Rc::new(At(1_700_000_000_123)),
+        clock: Rc::new(FakeClock::at(1_700_000_000_123)),
         operation_id: "call_1".into(),
         workspace_root: Some("root/".into()),
         seen: Rc::default(),
@@ -66,15 +66,20 @@ fn current_time_is_rfc_3339_in_utc() {
 /// near misses (`arguments_tests.rs`), but never a call without its required members.
 #[test]
 fn types_accept_all_arguments_that_the_schemas_allow() {
-    let standard = Standard::new(&everything());
+    // Some arguments of the project tools are lists of objects; `arguments_tests` has calls of them.
+    let standard = Standard::new(&Resources {
+        #[cfg(feature = "projects")]
+        projects: None,
+        ..everything()
+    });
     let registered = standard.all().iter().map(|tool| tool.spec().clone());
     let specs: Vec<ToolSpec> = declarations().into_iter().chain(registered).collect();
     let accepts = |name: &str, arguments: &Value| -> bool {
         let json = arguments.to_string();
         let result = match name {
-            run_subtask::NAME => run_subtask::arguments(&json).map(|_| String::new()),
-            agent_create_plan::NAME => agent_create_plan::intent(&json).map(|_| String::new()),
-            agent_update_plan::NAME => agent_update_plan::arguments(&json).map(|_| String::new()),
+            subtask::NAME => subtask::arguments(&json).map(|_| String::new()),
+            create::NAME => create::intent(&json).map(|_| String::new()),
+            update::NAME => update::arguments(&json).map(|_| String::new()),
             memory::LIST => memory::list(&json, &Default::default()),
             memory::READ => memory::read(&json, &Default::default()),
             memory::WRITE => memory::write(&json, &mut Default::default()),
@@ -118,63 +123,92 @@ fn types_accept_all_arguments_that_the_schemas_allow() {
     }
 }
 
-// N-010 N-023 N-062 N-085 N-086 N-087 N-088 N-089 N-090 N-092 N-094 N-106 N-109
+/// A tool that is offered: name, class, and whether its calls run one after the other.
+type Offered = (&'static str, PermissionClass, bool);
+
+/// The tools of a turn in a thread without any resource, in their order.
+const OF_EVERY_DEPLOYMENT: &[Offered] = &[
+    ("run_subtask", PermissionClass::Subagent, false),
+    ("memory_list", PermissionClass::Knowledge, false),
+    ("memory_read", PermissionClass::Knowledge, false),
+    ("memory_write", PermissionClass::Knowledge, false),
+    ("calculate", PermissionClass::Safe, false),
+    ("current_time", PermissionClass::Safe, false),
+];
+
+/// The tools that come with all resources, in their order.
+const OF_FEATURES: &[&[Offered]] = &[
+    // N-090: reading files has the same class as writing, so both depend on one permission.
+    #[cfg(feature = "files")]
+    &[
+        ("read_file", PermissionClass::WorkspaceWrite, false),
+        ("write_file", PermissionClass::WorkspaceWrite, true),
+        ("edit_file", PermissionClass::WorkspaceWrite, true),
+        ("list_files", PermissionClass::WorkspaceWrite, false),
+        ("delete_file", PermissionClass::WorkspaceWrite, true),
+    ],
+    // N-089
+    #[cfg(feature = "web")]
+    &[("fetch_page", PermissionClass::Network, false), ("web_search", PermissionClass::Network, false)],
+    // N-156: only if the request asked for them.
+    #[cfg(feature = "knowledge")]
+    &[
+        ("remember", PermissionClass::Knowledge, true),
+        ("recall", PermissionClass::Knowledge, false),
+        ("forget", PermissionClass::Knowledge, true),
+        ("search_collection", PermissionClass::Knowledge, false),
+    ],
+];
+
+// N-010 N-023 N-062 N-085 N-086 N-087 N-088 N-089 N-090 N-092 N-094 N-106 N-109 N-156
 #[test]
 fn offered_tools_are_registered_and_allowed() {
-    let Resources { files, web, .. } = everything();
-    let tools = Standard::new(&Resources { files, web, ..Resources::default() });
     let in_a_workspace =
         |context| ToolPolicy { workspace_root: Some("root/".to_owned()), ..ToolPolicy::of(context) };
-    let names = |policy: &ToolPolicy| -> Vec<String> {
-        offered(&tools, &[], policy, in_a_thread()).into_iter().map(|spec| spec.name).collect()
+    let offered = |resources: &Resources, policy: &ToolPolicy| {
+        offered(&Standard::new(resources), &[], policy, in_a_thread())
     };
-    let nowhere = ["run_subtask", "memory_list", "memory_read", "memory_write", "calculate", "current_time"];
-    let file_tools = ["read_file", "write_file", "edit_file", "list_files", "delete_file"];
-    let of_the_web = ["fetch_page", "web_search"];
-    let thread = [&nowhere[..], &file_tools, &of_the_web].concat();
-    assert_eq!(names(&ToolPolicy::of(ContextKind::Thread)), [&nowhere[..], &of_the_web].concat());
-    assert_eq!(names(&in_a_workspace(ContextKind::Thread)), thread);
-    assert_eq!(names(&in_a_workspace(ContextKind::Editor)), thread);
-    // N-106: without a search service there is no `web_search`.
-    let web = tools_of_the_web(web::testing::config(&[]));
-    assert_eq!(web, ["fetch_page"]);
-    // N-090: reading files has the same class as writing, so both depend on one permission.
-    let mut policy = in_a_workspace(ContextKind::Thread);
-    policy.classes.remove(&PermissionClass::WorkspaceWrite);
-    policy.classes.remove(&PermissionClass::Network);
-    assert_eq!(names(&policy), nowhere);
-    // N-156: only if the request asked for them.
-    let remembering = Standard::new(&everything());
-    let all = offered(&remembering, &[], &in_a_workspace(ContextKind::Thread), in_a_thread());
-    let all_names: Vec<&str> = all.iter().map(|spec| spec.name.as_str()).collect();
-    assert_eq!(
-        all_names,
-        [thread.clone(), vec!["remember", "recall", "forget", "search_collection"]].concat()
-    );
-    for spec in all {
-        let class = match spec.name.as_str() {
-            "run_subtask" => PermissionClass::Subagent,
-            "calculate" | "current_time" => PermissionClass::Safe,
-            name if file_tools.contains(&name) => PermissionClass::WorkspaceWrite,
-            // N-089
-            name if of_the_web.contains(&name) => PermissionClass::Network,
-            _ => PermissionClass::Knowledge,
-        };
-        assert_eq!(spec.permission_class, Some(class), "{}", spec.name);
-        // Calls that write are serial; calls that read run in parallel.
-        let writes =
-            ["write_file", "edit_file", "delete_file", "remember", "forget"].contains(&spec.name.as_str());
-        assert_eq!((spec.serial(), spec.parallel_safe), (writes, !writes), "{}", spec.name);
-        assert!(is_known(&spec.name), "{} can be named in configuration", spec.name);
+    let names = |resources: &Resources, policy: &ToolPolicy| -> Vec<String> {
+        offered(resources, policy).into_iter().map(|spec| spec.name).collect()
+    };
+    let all = || OF_EVERY_DEPLOYMENT.iter().chain(OF_FEATURES.iter().copied().flatten());
+    let expected = |may: &dyn Fn(PermissionClass) -> bool| -> Vec<&str> {
+        all().filter(|(_, class, _)| may(*class)).map(|(name, ..)| *name).collect()
+    };
+    let everything = everything();
+    let thread = ToolPolicy::of(ContextKind::Thread);
+    assert_eq!(names(&everything, &thread), expected(&|class| class != PermissionClass::WorkspaceWrite));
+    assert_eq!(names(&everything, &in_a_workspace(ContextKind::Thread)), expected(&|_| true));
+    assert_eq!(names(&everything, &in_a_workspace(ContextKind::Editor)), expected(&|_| true));
+    for class in PermissionClass::ALL {
+        let mut policy = in_a_workspace(ContextKind::Thread);
+        policy.classes.remove(&class);
+        assert_eq!(names(&everything, &policy), expected(&|other| other != class), "{class:?}");
+    }
+    let with_nothing = names(&Resources::default(), &in_a_workspace(ContextKind::Thread));
+    assert!(with_nothing.iter().eq(OF_EVERY_DEPLOYMENT.iter().map(|(name, ..)| name)), "{with_nothing:?}");
+    // Calls that write are serial; calls that read run in parallel.
+    let offered = offered(&everything, &in_a_workspace(ContextKind::Thread));
+    for (spec, (name, class, serial)) in offered.into_iter().zip(all()) {
+        assert_eq!(spec.permission_class, Some(*class), "{name}");
+        assert_eq!((spec.serial(), spec.parallel_safe), (*serial, !serial), "{name}");
+        assert!(is_known(name), "{name} can be named in configuration");
     }
 }
 
-fn tools_of_the_web(config: web::Config) -> Vec<String> {
+// N-106: without a search service there is no `web_search`.
+#[cfg(feature = "web")]
+#[test]
+fn a_search_needs_a_service() {
     let fake = web::testing::FakeWeb::new(|_| None);
-    web::tools(&web::WebPorts { http: fake.clone(), charsets: fake, browser: None, config })
-        .iter()
-        .map(|tool| tool.spec().name.clone())
-        .collect()
+    let ports = web::WebPorts {
+        http: fake.clone(),
+        charsets: fake,
+        browser: None,
+        config: web::testing::config(&[]),
+    };
+    let tools = web::tools(&ports);
+    assert_eq!(tools.iter().map(|tool| tool.spec().name.as_str()).collect::<Vec<_>>(), ["fetch_page"]);
 }
 
 /// Tools of every class, and of none.

@@ -1,5 +1,5 @@
-//! Decides how a chat request gets to its turn: which step comes next, and what an outcome changes. Pure: it never
-//! awaits, reads no clock and names no platform, so its tests run natively. `chat.rs` carries the steps out.
+//! Decides in which steps a chat request gets to its turn, and how an outcome changes them. Pure: it never awaits,
+//! reads no clock and names no platform, so its tests run natively. `chat.rs` carries the steps out.
 //!
 //! Other requests run while a step awaits. After each of these steps the machine therefore looks at the thread again,
 //! and makes its checks again, before it goes on.
@@ -118,7 +118,7 @@ impl<C, R, O> Admission<C, R, O> {
         }
     }
 
-    /// Takes what the thread says. A request that is older than another one is refused.
+    /// Takes the findings in the thread. A request that is older than another one is refused.
     pub fn looked(&mut self, looked: Looked) {
         if let Some(turn) = looked.turn {
             self.state = State::Answer(turn);

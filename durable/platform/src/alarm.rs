@@ -1,37 +1,26 @@
 //! The one alarm and its reasons: a turn whose run may be lost, a parked turn whose calls may expire, a queued turn that
 //! asks for its place again, and news that D1 has not taken.
 
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use futures::future::{Either, join3, select};
 use futures::{FutureExt, pin_mut};
 
+use crate::adapters::files;
 use crate::storage::outgoing::{News, Outgoing};
-use crate::storage::turn::{Reason, TurnRow, TurnStatus};
+use crate::storage::schedule::{Due, DueNews};
+use crate::storage::turn::Reason;
 use crate::storage::{StoreError, tell};
-use engine::journal::Failure;
-use features::files::FilesError;
-use features::files::store::R2Files;
+use engine::journal::FailureRecord;
 use wire::protocol::ApiError;
 use wire::redact::redacted;
 
 use super::drain::{Batch, Drain, Retry, Step};
-use super::thread::{PUT_OFF_MS, Thread, WATCH_MS};
+use super::thread::{PUT_OFF_MS, Thread};
 use super::{accounts, compose};
 
 /// How long D1 may take for a batch before it counts as refused: its own limit for a query is 30 s.
 const D1_MS: u64 = 30_000;
-
-/// The work of the alarm, beside taking up a lost turn.
-#[derive(Default)]
-struct Due {
-    /// Calls of a parked turn have waited long enough.
-    parked: bool,
-    /// A queued turn may ask for its place again.
-    queued: bool,
-    outbox: bool,
-}
 
 impl Thread {
     /// Re-arms first, counts the attempt that it makes, starts the work and returns. It never fails: the platform would
@@ -60,9 +49,9 @@ impl Thread {
         if due.queued {
             self.ask_for_place();
         }
-        if due.outbox {
+        if let Some(news) = due.news {
             let thread = Rc::clone(self);
-            self.state.wait_until(async move { thread.drain(true).await });
+            self.state.wait_until(async move { thread.drain(news == DueNews::All).await });
         }
     }
 
@@ -93,52 +82,17 @@ impl Thread {
         });
     }
 
-    /// Sets the timers by the state of the thread, and the alarm by the timers. Returns the work that is due.
+    /// Sets the alarm by the state of the thread, and returns the work that is due. It writes no row.
     fn rearm(&self) -> Result<Due, StoreError> {
-        let mut due = Due::default();
         if !self.store.exists()? {
-            return Ok(due);
+            return Ok(Due::default());
         }
-        let now = self.clock.now_ms();
-        let is_due =
-            |reason| Ok::<_, StoreError>(self.store.timer(reason)?.is_none_or(|due_at| due_at <= now));
-        let open = self.store.open_turn()?;
-        let status = open.as_ref().map(|turn| turn.status);
-        match &open {
-            Some(TurnRow { status: TurnStatus::Running, .. }) if self.is_queued()? => {
-                due.queued = is_due(Reason::Turn)?;
-                if due.queued {
-                    self.store.set_timer(Reason::Turn, now + WATCH_MS)?;
-                }
-            }
-            Some(TurnRow { status: TurnStatus::Running, failing, .. }) => {
-                let retry_at = failing.map_or(0, |failing| failing.retry_at_ms);
-                self.store.set_timer(Reason::Turn, retry_at.max(now + WATCH_MS))?;
-            }
-            _ => {
-                self.store.clear_timer(Reason::Turn)?;
-                self.store.clear_timer(Reason::Queued)?;
-            }
+        let (now, schedule) = (self.clock.now_ms(), self.store.schedule()?);
+        if self.run().is_some() {
+            self.store.heartbeat.beat(now);
         }
-        if status == Some(TurnStatus::Parked) {
-            due.parked = is_due(Reason::Parked)?;
-            if due.parked {
-                self.store.set_timer(Reason::Parked, now + WATCH_MS)?;
-            }
-        } else {
-            self.store.clear_timer(Reason::Parked)?;
-        }
-        match self.store.next_news()? {
-            Some(_) => {
-                due.outbox = is_due(Reason::Outbox)?;
-                if due.outbox {
-                    self.store.set_timer(Reason::Outbox, now + WATCH_MS)?;
-                }
-            }
-            None => self.store.clear_timer(Reason::Outbox)?,
-        }
-        self.store.arm()?;
-        Ok(due)
+        self.store.arm_by(&schedule, now)?;
+        Ok(schedule.due(now))
     }
 
     /// Tells D1 every row of the outbox that is due, one parcel after another; `drain.rs` says in which steps. `due`: the
@@ -195,14 +149,11 @@ impl Thread {
                         true => self.store.hasten_timer(Reason::Outbox, retry_at)?,
                         false => self.store.set_timer(Reason::Outbox, retry_at)?,
                     }
-                    self.store.arm()?;
+                    self.store.arm(self.clock.now_ms())?;
                 }
                 Step::Rest => {
-                    match self.store.next_news()? {
-                        Some(due_at) => self.store.set_timer(Reason::Outbox, due_at)?,
-                        None => self.store.clear_timer(Reason::Outbox)?,
-                    }
-                    self.store.arm()?;
+                    self.store.clear_timer(Reason::Outbox)?;
+                    self.store.arm(self.clock.now_ms())?;
                 }
                 Step::Done => return Ok(()),
             }
@@ -221,11 +172,11 @@ impl Thread {
             now.push(row.told_now(&title, replaced));
         }
         let rows = now;
-        // Each is told even if another one fails: news that are told twice change nothing.
+        // The quotas, R2 and D1 are told even if one of them fails: news that arrive twice change nothing.
         let telling = join3(
             tell::tell(&self.env, &rows),
             accounts::tell(&self.env, &self.clock, &rows),
-            self.delete_files(&rows),
+            files::delete_of_threads(&self.env, &rows),
         );
         let telling = telling.map(|(index, quotas, files)| index.and(quotas).and(files));
         pin_mut!(telling);
@@ -233,20 +184,6 @@ impl Thread {
             Either::Left((told, _)) => told,
             Either::Right(_) => Err(StoreError("D1 did not answer".to_owned())),
         }
-    }
-
-    /// Deletes the files of deleted threads, which no request can name any more.
-    async fn delete_files(&self, rows: &[Outgoing]) -> Result<(), StoreError> {
-        let roots = rows.iter().filter_map(|row| match &row.news {
-            News::ThreadDeleted { workspace_root } => workspace_root.as_deref(),
-            _ => None,
-        });
-        let roots: BTreeSet<&str> = roots.collect();
-        let Some(files) = R2Files::new(&self.env) else { return Ok(()) };
-        for root in roots {
-            files.delete_all(root).await.map_err(|FilesError(error)| StoreError(format!("R2: {error}")))?;
-        }
-        Ok(())
     }
 
     /// Posts a failure outside of a turn for D1, if the object has a thread. While the outbox has a refused row it posts
@@ -257,7 +194,7 @@ impl Thread {
             return Ok(());
         }
         let now = self.clock.now_ms();
-        let failure = Failure {
+        let failure = FailureRecord {
             id: format!("{component}_{now}"),
             component: component.to_owned(),
             stage: stage.to_owned(),
@@ -267,7 +204,6 @@ impl Thread {
         };
         let news = News::Failed { failure, created_at: now };
         self.store.post(&Outgoing::new(&thread.owner, thread.thread_id, news), now)?;
-        self.store.hasten_timer(Reason::Outbox, now + WATCH_MS)?;
-        self.store.arm()
+        self.store.arm(now)
     }
 }

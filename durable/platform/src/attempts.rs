@@ -7,8 +7,8 @@ use crate::storage::Failing;
 
 /// The shortest wait: as long as the alarm of a running turn stands ahead.
 const FIRST_WAIT_MS: u64 = 2_000;
-/// The longest wait: how late a turn goes on after a deployment was mended, and what a turn that waits for a week costs
-/// (about a thousand alarms).
+/// The longest wait. It limits how late a turn goes on after the operator has mended a deployment, and the alarms of a
+/// turn that waits for a week (about a thousand).
 const LONGEST_WAIT_MS: u64 = 600_000;
 /// The attempts that count before a turn is given up. With these waits they take two and a half hours: time enough to
 /// notice a bad deployment and to roll it back.
@@ -21,7 +21,7 @@ const GIVE_UP_MS: u64 = 7 * 86_400_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     Try,
-    /// Nothing before this time (milliseconds since 1970).
+    /// Make no attempt before this time (milliseconds since 1970).
     Wait(u64),
     GiveUp,
 }
@@ -35,7 +35,7 @@ pub enum Cause {
     Unreadable,
 }
 
-/// Decides by what the turn's row says.
+/// Decides by the failures in the turn's row.
 pub fn next(failing: Option<Failing>, now: u64) -> Next {
     match failing {
         Some(failing) if now < failing.retry_at_ms => Next::Wait(failing.retry_at_ms),
@@ -45,7 +45,7 @@ pub fn next(failing: Option<Failing>, now: u64) -> Next {
     }
 }
 
-/// The row before an attempt, so that the attempt counts even if it takes the instance down.
+/// The turn's row before an attempt: the attempt counts even if it takes the instance down.
 pub fn begun(before: Option<Failing>, now: u64) -> Failing {
     let since_ms = before.map_or(now, |before| before.since_ms);
     let wait = now.saturating_sub(since_ms).clamp(FIRST_WAIT_MS, LONGEST_WAIT_MS);
@@ -116,7 +116,7 @@ mod tests {
         let (made, given_up) = always(Cause::Misconfigured);
         assert!(made.len() > 1_000, "attempts are made all the time");
         assert!((GIVE_UP_MS..GIVE_UP_MS + LONGEST_WAIT_MS).contains(&(given_up - START)));
-        // Once it is mended, all attempts are left.
+        // Once the operator has mended the deployment, all attempts are left.
         let almost = Failing { since_ms: START, attempts: 0, retry_at_ms: START };
         let mended = begun(Some(almost), START + GIVE_UP_MS - 1);
         assert_eq!(failed(mended, Cause::Unreadable, START + GIVE_UP_MS - 1), Some(mended));
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(next(failing, START + 2_000), Next::Try);
     }
 
-    // An attempt that never comes back has been written before.
+    // The row counts an attempt before it is made, so an attempt that never comes back counts.
     #[test]
     fn an_attempt_that_takes_the_instance_down_counts() {
         let (mut now, mut failing) = (START, None);
@@ -152,7 +152,8 @@ mod tests {
         assert_eq!(failing.map(|failing| failing.retry_at_ms), Some(given_up));
     }
 
-    // The alarm has it on disk before the attempt is made, so that a loop of attempts that take the instance down ends.
+    // The alarm has the count on disk before it makes the attempt, so that a loop of attempts that take the instance
+    // down ends.
     #[test]
     fn an_announced_attempt_counts_and_only_the_first_delays_nothing() {
         let first = announced(None, START);

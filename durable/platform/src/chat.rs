@@ -1,8 +1,10 @@
 //! `POST /api/chat` in the object: the request's way to its turn, whose steps `admission.rs` decides, and the stream of
 //! that turn. `start.rs` starts it.
 
+use std::future::poll_fn;
 use std::rc::{Rc, Weak};
 
+use futures::pin_mut;
 use uuid::Uuid;
 use worker::Response;
 
@@ -32,8 +34,8 @@ pub struct Ask<'a> {
 impl Thread {
     /// Starts a turn, or finds it, and streams it from its first event.
     pub async fn chat(self: &Rc<Self>, ask: Ask<'_>) -> Result<Response, ApiError> {
-        // Before anything is reserved.
-        let place = self.admit_reader()?;
+        // The request takes its reader's slot before it reserves anything.
+        let slot = self.admit_reader()?;
         let answer = self.started(&ask).await;
         let waited = self.superseding.get();
         if waited.is_some_and(|(_, turn_id)| turn_id == ask.turn_id) {
@@ -43,9 +45,9 @@ impl Thread {
         let after = turn.seq_first.saturating_sub(1);
         let Some(live) = self.live(&turn.turn_id)? else {
             let Some(through) = turn.seq_last else { return Err(on_hold(&turn, self.clock.now_ms())) };
-            return stream_response(self.reader(place, Source::Stored { through }, after));
+            return stream_response(self.reader(slot, Source::Stored { through }, after));
         };
-        let reader = self.reader(place, Source::Live(Rc::clone(&live)), after);
+        let reader = self.reader(slot, Source::Live(Rc::clone(&live)), after);
         match ask.request.cancel_on_disconnect {
             Some(true) => stream_response(reader.guarded_by(StopWhenDropped(Rc::downgrade(self), live))),
             _ => stream_response(reader),
@@ -53,50 +55,47 @@ impl Thread {
     }
 
     /// Starts the turn of the request, or finds it. Carries out the steps of an [`Admission`]. Other requests run only
-    /// while a step awaits: until the next such step the thread stays as the last look found it.
+    /// while a step waits: until one does the thread stays as the last look found it.
     async fn started(self: &Rc<Self>, ask: &Ask<'_>) -> Result<TurnRow, ApiError> {
         let mut admission = Admission::new(ask.request.request_seq);
-        // The lock is held until this request has its turn, or has given back what it was granted.
+        // The lock is held until this request has its turn, or has given its grant back.
         let mut _alone = None;
-        // The thread and its open turn as the last look found them.
-        let (mut thread, mut open) = (None, None);
+        let mut seen = Seen::default();
         loop {
             let done = match admission.next() {
-                Step::Look => self.look(ask).map(|(found, looked)| {
-                    thread = found;
-                    admission.looked(looked);
+                Step::Look => self.look(ask, &mut seen).map(|looked| admission.looked(looked)),
+                Step::LookForOpen => self.open_turn_of(&mut seen).map(|open| {
+                    admission.found(open.map(|turn| turn.turn_id.as_str()));
                 }),
-                Step::LookForOpen => self.open_turn_of(thread.as_ref()).map(|found| {
-                    admission.found(found.as_ref().map(|turn| turn.turn_id.as_str()));
-                    open = found;
-                }),
-                Step::Check => {
-                    self.check_request(ask, thread.is_none(), open.as_ref()).map(|()| admission.checked())
-                }
+                Step::Check => self.check_request(ask, &mut seen).map(|()| admission.checked()),
                 Step::Supersede(request_seq) => {
+                    seen.forget();
                     self.supersede(ask, request_seq).await.map(|()| admission.superseded())
                 }
                 Step::Lock => {
-                    _alone = Some(self.admitting.lock().await);
+                    _alone = Some(seen.until(self.admitting.lock()).await);
                     admission.locked();
                     Ok(())
                 }
-                Step::LookUpCollections => self.collections(ask).await.map(|asked| admission.asked(asked)),
+                Step::LookUpCollections => {
+                    seen.until(self.collections(ask)).await.map(|asked| admission.asked(asked))
+                }
                 Step::Admit => {
-                    self.admission(ask, thread.is_none()).await.map(|grant| admission.granted(grant))
+                    let is_new = seen.thread.is_none();
+                    seen.until(self.admission(ask, is_new)).await.map(|grant| admission.granted(grant))
                 }
                 Step::Retrieve(asked) => {
-                    let retrieved = self.retrieve(ask, asked).await;
+                    let retrieved = seen.until(self.retrieve(ask, asked)).await;
                     admission.retrieved(retrieved);
                     Ok(())
                 }
                 Step::Offer => {
-                    let offered = self.offered(ask.request.kind(), ask.owner).await;
+                    let offered = seen.until(self.offered(ask.request.kind(), ask.owner)).await;
                     offered.map(|offered| admission.offered(offered))
                 }
                 Step::Start { grant, retrieved, offered } => {
                     let before = Before { grant, retrieved, offered };
-                    self.start(ask, thread.take(), before).map(|turn| admission.started(turn))
+                    self.start(ask, seen.thread.take(), before).map(|turn| admission.started(turn))
                 }
                 Step::Release => {
                     self.release(ask).await;
@@ -112,8 +111,12 @@ impl Thread {
         }
     }
 
-    /// The thread, with what the machine must know of it. Takes up a turn whose run was lost.
-    fn look(self: &Rc<Self>, ask: &Ask<'_>) -> Result<(Option<ThreadMeta>, Looked), ApiError> {
+    /// The thread, with the facts for the machine, unless it is as it was at the last look. Takes up a turn whose run was
+    /// lost.
+    fn look(self: &Rc<Self>, ask: &Ask<'_>, last: &mut Seen) -> Result<Looked, ApiError> {
+        if let Some(looked) = &last.looked {
+            return Ok(looked.clone());
+        }
         let thread = self.of(ask.owner)?;
         self.revive()?;
         let turn = match &thread {
@@ -123,14 +126,17 @@ impl Thread {
         let seen = thread.as_ref().and_then(|thread| thread.request_seq);
         let waiting = self.superseding.get().filter(|(_, turn_id)| *turn_id != ask.turn_id);
         let highest_seq = seen.max(waiting.map(|(request_seq, _)| request_seq));
-        Ok((thread, Looked { turn, highest_seq }))
+        let looked = Looked { turn, highest_seq };
+        *last = Seen { thread, looked: Some(looked.clone()), ..Seen::default() };
+        Ok(looked)
     }
 
-    fn open_turn_of(&self, thread: Option<&ThreadMeta>) -> Result<Option<TurnRow>, ApiError> {
-        match thread {
-            Some(_) => Ok(self.store.open_turn()?),
-            None => Ok(None),
+    fn open_turn_of<'s>(&self, seen: &'s mut Seen) -> Result<Option<&'s TurnRow>, ApiError> {
+        if seen.open.is_none() {
+            let open = if seen.thread.is_some() { self.store.open_turn()? } else { None };
+            seen.open = Some(open);
         }
+        Ok(seen.open.as_ref().and_then(Option::as_ref))
     }
 
     /// Ends the open turn, and waits until its end is committed.
@@ -144,14 +150,50 @@ impl Thread {
     }
 
     /// Refuses a request that could never start a turn, because its model or the message that it replaces is missing.
-    fn check_request(&self, ask: &Ask<'_>, new: bool, open: Option<&TurnRow>) -> Result<(), ApiError> {
+    fn check_request(&self, ask: &Ask<'_>, seen: &mut Seen) -> Result<(), ApiError> {
+        if seen.is_checked {
+            return Ok(());
+        }
         compose::terms(&self.env, ask.request, false)?;
         // The answer of the open turn has no row yet.
         let replaces = ask.request.replaces_message_id.map(|id| id.to_string());
+        let open = seen.open.as_ref().and_then(Option::as_ref);
         match open.zip(replaces) {
-            Some((open, id)) if open.assistant_message_id == id => Ok(()),
-            _ => self.replaced(ask, new).map(drop),
+            Some((open, id)) if open.assistant_message_id == id => {}
+            _ => drop(self.replaced(ask, seen.thread.is_none())?),
         }
+        seen.is_checked = true;
+        Ok(())
+    }
+}
+
+/// The thread as a request last saw it.
+#[derive(Default)]
+struct Seen {
+    thread: Option<ThreadMeta>,
+    looked: Option<Looked>,
+    /// The turn that has no end yet, where it was looked for.
+    open: Option<Option<TurnRow>>,
+    is_checked: bool,
+}
+
+impl Seen {
+    /// Awaits a step. A step that is done at once lets nothing else run, so that the thread stays as it was seen.
+    async fn until<T>(&mut self, step: impl Future<Output = T>) -> T {
+        pin_mut!(step);
+        poll_fn(|context| {
+            let polled = step.as_mut().poll(context);
+            if polled.is_pending() {
+                self.forget();
+            }
+            polled
+        })
+        .await
+    }
+
+    /// Forgets the findings, because the thread may have changed: the next step looks again.
+    fn forget(&mut self) {
+        (self.looked, self.open, self.is_checked) = (None, None, false);
     }
 }
 

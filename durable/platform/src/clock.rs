@@ -19,7 +19,7 @@ impl Clock for JsClock {
 
     fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
         let ms = u32::try_from(ms).unwrap_or(LONGEST_MS).min(LONGEST_MS);
-        // Made when it is polled first, so that a sleep nobody awaits sets no timer. Dropping it clears the timer.
+        // Made at the first poll, so that a sleep without an await sets no timer. Dropping it clears the timer.
         async move { TimeoutFuture::new(ms).await }.boxed_local()
     }
 }

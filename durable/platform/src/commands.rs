@@ -1,4 +1,4 @@
-//! What is asked of a thread beside chat: details, messages, the stream, cancel, rename, delete.
+//! The Worker's commands to a thread other than chat: details, messages, the stream, cancel, rename, delete.
 
 use std::rc::Rc;
 
@@ -8,9 +8,8 @@ use worker::Response;
 use crate::storage::StoreError;
 use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing, ThreadRow};
 use crate::storage::thread::ThreadMeta;
-use crate::storage::turn::Reason;
 use engine::journal::{Answer, TurnStop};
-use engine::turn::Heard;
+use engine::turn::Receipt;
 use wire::protocol::{
     ApiError, ApprovalList, Awaited, CancelStatus, Cancelled, ErrorCode, MessageList, Owner, SentContent,
     Seq, StandingApproval, Taken, ThreadDetail, ThreadSummary,
@@ -19,25 +18,25 @@ use wire::protocol::{
 use super::reader::{PARKED_MS, Source};
 use super::respond::{json_response, no_content, not_logged, nothing_yet, stream_response};
 use super::revive::{OpenTurn, on_hold};
-use super::thread::{Thread, WATCH_MS};
+use super::thread::Thread;
 
 /// The most messages of a page (docs/wire-protocol.md).
 const MAX_LIMIT: usize = 200;
-/// When a client that waits for a parked turn asks again, in seconds: people take longer than that to answer, and the
-/// object, which each request wakes, is evicted in between.
+/// The seconds after which a client that waits for a parked turn asks again. People take longer to answer. Each request
+/// wakes the object, which the platform evicts in between.
 const PARKED_RETRY_S: u64 = 30;
-/// How long a deletion or a new title waits for D1, so that lists show it. D1 is told in any case.
+/// How long a deletion or a new title waits for D1, so that lists show it. The outbox tells D1 in any case.
 const INDEX_MS: u64 = 2_000;
 
 impl Thread {
-    /// The thread with what its object knows about it.
+    /// The thread, with the facts that its object has about it.
     pub fn detail(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
         let thread = self.found(owner)?;
         let newest = self.store.newest_message()?;
         let run = self.run();
         let live = run.as_ref().and_then(|run| run.live.last_seq());
         let turn = self.store.open_turn()?;
-        // A turn that does not run is not rebuilt for this: whether it can be does not matter to a reader.
+        // Reading a thread does not rebuild a turn that does not run: a reader needs no running turn.
         let running_ms = match (&run, &turn) {
             (Some(run), _) => Some(run.turn.elapsed_ms()),
             (None, Some(turn)) => self.store.elapsed_ms(&turn.turn_id)?,
@@ -81,7 +80,8 @@ impl Thread {
         json_response(&MessageList { messages, next_cursor })
     }
 
-    /// A user's message as it was sent: the turn that runs knows its own, the history those of the others.
+    /// A user's message as it was sent. The running turn knows its own message; the history has those of the other
+    /// turns.
     pub fn sent(self: &Rc<Self>, owner: &Owner, message_id: &str) -> Result<Response, ApiError> {
         self.found(owner)?;
         let of_open_turn = match (self.run(), self.store.open_turn()?) {
@@ -90,7 +90,7 @@ impl Thread {
                 (spec.user_message_id == message_id).then(|| spec.content.clone())
             }
             (None, Some(turn)) => {
-                let salvaged = self.store.salvaged(&turn.turn_id)?;
+                let salvaged = self.store.salvaged(&turn, &[])?;
                 salvaged.content.filter(|_| salvaged.user_message_id.as_deref() == Some(message_id))
             }
             (None, None) => None,
@@ -104,8 +104,8 @@ impl Thread {
         json_response(&SentContent { content: content.ok_or_else(none)? })
     }
 
-    /// What comes after a number, until the running turn is done. Nothing newer and nothing running is 204; where the
-    /// turn is parked, with the time after which to ask again.
+    /// Streams the events after a number until the running turn is done. The answer is 204 where there is no newer
+    /// event and no turn runs. Where the turn is parked, the 204 says when to ask again.
     pub fn stream(self: &Rc<Self>, owner: &Owner, after: Seq) -> Result<Response, ApiError> {
         self.found(owner)?;
         let through = self.store.last_seq()?;
@@ -114,7 +114,7 @@ impl Thread {
             && let Some(live) = self.live(&turn.turn_id)?
         {
             // All events of a parked turn are stored: no model is called.
-            // A turn that was just answered mostly has its place at once.
+            // A turn that was answered a moment ago mostly has its place at once.
             let answered =
                 |at: u64| self.clock.now_ms() < at + PARKED_MS && self.is_queued().unwrap_or(false);
             if live.parked_at().is_some_and(|at| !answered(at)) && through <= after {
@@ -148,8 +148,8 @@ impl Thread {
         json_response(&Cancelled { status: CancelStatus::default(), turn_id })
     }
 
-    /// Deletes the thread for ever. Nothing of it can come back: its rows are gone, its runs are fenced, its outbox
-    /// says only that it was deleted, and its id stays taken.
+    /// Deletes the thread for ever. It deletes the rows and fences the runs, the outbox says only that the thread was
+    /// deleted, and the id stays taken. So no part of the thread comes back.
     pub async fn delete(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
         let mut thread = self.found(owner)?;
         loop {
@@ -163,7 +163,7 @@ impl Thread {
                 Err(error) => Err(error),
             };
             if let Err(error) = ended {
-                // A turn that cannot be ended can still be deleted: from here on its run writes nothing.
+                // A thread whose turn does not end can still be deleted: from here on the turn's run writes nothing.
                 worker::console_error!("deleting a thread whose turn does not end: {error}");
                 break;
             }
@@ -184,26 +184,26 @@ impl Thread {
         answer: Answer,
     ) -> Result<Response, ApiError> {
         self.found(owner)?;
-        let not_waiting = || ApiError::new(ErrorCode::NotWaiting, "nothing waits for this answer");
+        let not_waiting = || ApiError::new(ErrorCode::NotWaiting, "no call waits for this answer");
         let run = match self.open()? {
             OpenTurn::Run(run) => run,
             OpenTurn::OnHold(held) => return Err(on_hold(&held.turn, self.clock.now_ms())),
             OpenTurn::None => return Err(not_waiting()),
         };
         let for_good = run.turn.waiting_tool(id, on).filter(|_| answer == Answer::ApproveForThread);
-        let heard = self.store.transaction(|| {
+        let receipt = self.store.transaction(|| {
             for_good.iter().try_for_each(|tool| self.store.approve_tool(tool))?;
             if run.turn.waiting_tool(id, on).is_some() {
                 self.queue(&run)?;
             }
             run.turn.answer(id, on, answer).map_err(not_logged)
         })?;
-        match heard {
-            Heard::Unknown => return Err(not_waiting()),
-            Heard::Before => {}
-            Heard::Now => self.go_on_in_its_place(&run),
+        match receipt {
+            Receipt::Unknown => return Err(not_waiting()),
+            Receipt::Repeated => {}
+            Receipt::Taken => self.go_on_in_its_place(&run),
         }
-        json_response(&Taken { taken: heard != Heard::Before })
+        json_response(&Taken { taken: receipt != Receipt::Repeated })
     }
 
     /// The tools that a person allowed in this thread for good.
@@ -231,14 +231,13 @@ impl Thread {
             self.store.rename(title)?;
             let now = self.clock.now_ms();
             self.store.post(&renamed, now)?;
-            self.store.hasten_timer(Reason::Outbox, now + WATCH_MS)?;
-            self.store.arm()
+            self.store.arm(now)
         })?;
         self.tell_index().await;
         self.detail(owner)
     }
 
-    /// Tells D1 what it has not heard of, and waits for that a little.
+    /// Tells D1 the news that it has not heard, and waits for that a little.
     async fn tell_index(self: &Rc<Self>) {
         let thread = Rc::clone(self);
         let (done, told) = futures::channel::oneshot::channel::<()>();
@@ -256,19 +255,19 @@ impl Thread {
             let workspace_root = id.map(|id| thread.owner.workspace_root(id));
             let deleted =
                 Outgoing::new(&thread.owner, thread.thread_id, News::ThreadDeleted { workspace_root });
-            let spent = self.store.spent_news()?;
+            let (spent, newest) = (self.store.spent_news()?, self.store.newest_news()?);
             self.store.bury(now)?;
             for outgoing in spent.iter().chain([&deleted]) {
                 self.store.post(outgoing, now)?;
             }
             self.store.post(&deleted, now + DELETED_AGAIN_MS)?;
-            self.store.set_timer(Reason::Outbox, now + WATCH_MS)?;
-            self.store.arm()
+            self.store.forget_news(newest)?;
+            self.store.arm(now)
         })
     }
 
-    /// The thread, with its turn taken up if its run was lost. A turn that cannot be taken up does not keep anybody from
-    /// reading.
+    /// The thread. Takes up its turn if the run was lost. Somebody may read the thread even if its turn cannot be taken
+    /// up.
     fn found(self: &Rc<Self>, owner: &Owner) -> Result<ThreadMeta, ApiError> {
         let thread = self.existing(owner)?;
         if let Err(error) = self.revive() {

@@ -1,9 +1,8 @@
-//! What a turn is made of: configuration, model, tools, prompt. The one place where the shell picks them.
+//! Composes the parts of a turn: configuration, model, tools, prompt. No other file chooses them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use uuid::Uuid;
 use worker::Env;
 
 use engine::budget::Amount;
@@ -12,17 +11,9 @@ use engine::offer::InContext;
 use engine::ports::{Model, Tools};
 use engine::profiles::Grant;
 use engine::profiles::{Chain, ContextProfile, Limits, Role};
+use engine::prompt;
 use engine::toolbelt::{ToolPolicy, ToolUsers};
-use engine::turn::prompt;
-use features::files::Files;
-use features::files::store::R2Files;
-use features::knowledge::Memories;
-use features::knowledge::collections::Searchable;
-use features::knowledge::store::collections::D1Collections;
-use features::mcp::{Offer, Servers};
-use features::projects::Projects;
-use features::projects::store::D1Projects;
-use features::web::{Browser, WebPorts};
+use features::Standard;
 use providers::config::Configuration;
 use wire::model::Usage;
 use wire::protocol::{
@@ -30,11 +21,8 @@ use wire::protocol::{
     Plan, StoredMessage,
 };
 
-use super::fetch::PermittedFetch;
-use super::mcp::{self, Offered};
-use super::retrieval::Retrieved;
+use super::adapters::{self, Offered, Retrieved};
 use super::thread::Thread;
-use super::web::{QuickActions, TextDecoders};
 use bindings::env::{AI, is_bound, var};
 
 /// Bytes of stored history that are read for each token that a model may see of it: more than any tokenizer packs
@@ -50,16 +38,16 @@ pub struct Parts {
     pub tools: Rc<dyn Tools>,
 }
 
-/// Which turn, on what.
+/// The turn to compose, and the sources of its parts.
 pub struct Frame<'a> {
     pub owner: &'a Owner,
-    /// What was looked up for the message.
+    /// The text that was looked up for the message.
     pub retrieved: &'a Retrieved,
     pub thread_id: &'a str,
     /// The role or model that the request names.
     pub model: Option<&'a str>,
     pub user_message: &'a StoredMessage,
-    /// What it says, with its images and files.
+    /// The message, with its images and files.
     pub content: &'a Content,
     /// Where the turn's files are.
     pub workspace_root: String,
@@ -74,7 +62,7 @@ pub struct Frame<'a> {
     pub client_tools: &'a [ClientTool],
     /// The tools that a person has allowed for good.
     pub approved: BTreeSet<String>,
-    /// The MCP servers, and what they offer.
+    /// The MCP servers, and their offers.
     pub mcp: &'a Offered,
     pub history_until: i64,
     /// The amount that the quotas grant the turn.
@@ -88,14 +76,12 @@ impl Frame<'_> {
     }
 }
 
-/// A new turn by the present configuration. From here on it depends on what stands in the spec.
+/// Composes a new turn by the present configuration. From here on the turn depends on its spec alone.
 pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), ApiError> {
     let context = &ContextProfile::of(frame.context).in_mode(frame.mode);
     let limits = limits(&thread.env, context)?.within(frame.grant);
-    let Offered { servers, listed } = frame.mcp;
     let policy = policy(thread, frame)?;
-    let (parts, configuration) =
-        parts_with(thread, frame.owner, frame.thread_id, &policy, servers, &listed.offers)?;
+    let (parts, configuration) = parts_with(thread, frame.owner, frame.thread_id, &policy, frame.mcp)?;
     // A router and a swarm work by calls: a model without native calls writes them as text.
     let able = |chain: Chain| if frame.mode.is_some() { chain.calling_in_text() } else { chain };
     let chain = able(chain(&configuration, frame.model, context, frame.content)?);
@@ -111,8 +97,8 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         draft: draft.as_ref(),
         browser: frame.browser,
     };
-    let system = prompt::root(about, &limits) + &prompt::knowledge(&policy) + &listed.note();
-    // A router chooses among these, unless the request names who answers.
+    let system = prompt::root(about, &limits) + &features::guidance(&policy) + &frame.mcp.note();
+    // A router chooses among these roles, unless the request names a model.
     let routed = [Role::Secondary, Role::Subagent].into_iter().filter_map(|role| Some((role, other(role)?)));
     let asks_router = frame.mode == Some(ModeProfile::AutoRoute) && frame.model.is_none();
     let routed = if asks_router { routed.collect() } else { BTreeMap::new() };
@@ -149,19 +135,17 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
 /// The tools that the turn may use, and under which rules.
 fn policy(thread: &Thread, frame: &Frame<'_>) -> Result<ToolPolicy, ApiError> {
     let kind = frame.context.map(|context| context.kind).unwrap_or_default();
-    let Offered { servers, listed } = frame.mcp;
     let rules = crate::limits::tool_rules(|name| var(&thread.env, name)).map_err(misconfigured)?;
     let users = tool_users(&thread.env)?;
     let mut policy = ToolPolicy {
-        workspace_root: R2Files::new(&thread.env).map(|_| frame.workspace_root.clone()),
-        allowed_mcp_servers: servers.allowed(kind, frame.owner),
+        workspace_root: adapters::files::has_workspaces(&thread.env).then(|| frame.workspace_root.clone()),
+        allowed_mcp_servers: frame.mcp.allowed(kind, frame.owner),
         memory: frame.retrieved.memory,
         collections: frame.retrieved.collections.clone(),
         ..ToolPolicy::of(kind)
     };
     policy.classes.retain(|class| users.may_have(*class, frame.owner));
-    let rules = servers.rules(rules, &listed.offers);
-    Ok(policy.narrowed(rules, frame.approved.clone()))
+    Ok(policy.narrowed(frame.mcp.rules(rules), frame.approved.clone()))
 }
 
 /// The setting of the turn without its reviewers and its router's models.
@@ -185,8 +169,8 @@ fn setting(frame: &Frame<'_>, limits: &Limits, has_tools: bool, draft: Option<Pl
 /// The `operation_type` of a turn that can only talk (B-063).
 const NO_TOOLS: &str = "guidance_only";
 
-/// The models of a turn, which can read what it is about: those that the request names, else the context's, else the
-/// primary ones.
+/// The models of a turn, which can read its message: those that the request names, else the context's, else the primary
+/// ones.
 fn chain(
     configuration: &Configuration,
     model: Option<&str>,
@@ -209,8 +193,8 @@ fn chain(
     Ok(chain)
 }
 
-/// The limits that a turn has whatever its quotas say, and the least that is good for something: one call of the model,
-/// with a message of some length. `money`: quotas limit it, which takes models whose prices are known.
+/// The limits that a turn has without its quotas, and the least amount that it can use: one call of the model, with a
+/// message of some length. `money`: quotas limit money, so the prices of the models must be known.
 pub fn terms(env: &Env, request: &ChatRequest, money: bool) -> Result<(Limits, Amount), ApiError> {
     let context = &ContextProfile::of(request.chat_context.as_ref()).in_mode(request.mode_profile);
     let limits = limits(env, context)?;
@@ -246,7 +230,7 @@ pub fn parts(
     thread_id: &str,
     policy: &ToolPolicy,
 ) -> Result<(Parts, Configuration), ApiError> {
-    parts_with(thread, owner, thread_id, policy, &mcp::servers(thread)?, &[])
+    parts_with(thread, owner, thread_id, policy, &Offered::unlisted(thread)?)
 }
 
 fn parts_with(
@@ -254,39 +238,19 @@ fn parts_with(
     owner: &Owner,
     thread_id: &str,
     policy: &ToolPolicy,
-    servers: &Rc<Servers>,
-    offers: &[Offer],
+    offered: &Offered,
 ) -> Result<(Parts, Configuration), ApiError> {
     let configuration = configuration(&thread.env)?;
     let model = crate::model::serving(&configuration, &thread.connections, &thread.clock, &thread.env);
-    let files = R2Files::new(&thread.env).map(|files| Rc::new(files) as Rc<dyn Files>);
-    let web = features::web::Config::from_env(|name| var(&thread.env, name));
-    let web = web.map_err(|problems| misconfigured(problems.join(" ")))?;
-    let web = if tool_users(&thread.env)?.may_fetch_private_hosts(owner) { web } else { web.public_alone() };
-    let memories = policy.memory.then(|| Rc::new(thread.memories(owner, thread_id)) as Rc<dyn Memories>);
-    let searchable = (!policy.collections.is_empty()).then(|| Searchable {
-        collections: Rc::new(D1Collections::new(&thread.env, owner)),
-        ids: policy.collections.as_slice().into(),
-    });
-    let browser = QuickActions::new(&thread.env).map(|browser| Rc::new(browser) as Rc<dyn Browser>);
-    let web = WebPorts {
-        http: Rc::new(PermittedFetch(thread.connections.permits.clone())),
-        charsets: Rc::new(TextDecoders),
-        browser,
-        config: web,
-    };
-    let resources = features::Resources { files, web: Some(web), memories, searchable };
-    let projects = D1Projects::new(&thread.env, owner, Uuid::try_parse(thread_id).ok());
-    let projects: Rc<dyn Projects> = Rc::new(projects);
-    let tools: Rc<dyn Tools> = Rc::new(features::Standard::new(&resources).with_projects(&projects));
+    let resources = adapters::resources(thread, owner, thread_id, policy)?;
+    let tools: Rc<dyn Tools> = Rc::new(Standard::new(&resources));
     #[cfg(feature = "faults")]
     let tools = super::faults::with_recorders(tools.as_ref(), &thread.env);
-    let tools = servers.with(tools, offers);
-    Ok((Parts { model, tools }, configuration))
+    Ok((Parts { model, tools: offered.with(tools) }, configuration))
 }
 
-/// Who may have which tools.
-fn tool_users(env: &Env) -> Result<ToolUsers, ApiError> {
+/// The variables that say which users may have which tools.
+pub fn tool_users(env: &Env) -> Result<ToolUsers, ApiError> {
     ToolUsers::from_env(|name| var(env, name)).map_err(misconfigured)
 }
 
@@ -305,7 +269,7 @@ pub fn kept_turns(env: &Env) -> Result<u32, String> {
     crate::limits::kept_turns(|name| var(env, name))
 }
 
-/// The operator's to mend.
+/// The operator must mend this.
 pub fn misconfigured(detail: String) -> ApiError {
     ApiError::new(ErrorCode::Misconfigured, detail)
 }

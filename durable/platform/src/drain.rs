@@ -1,5 +1,5 @@
-//! Decides how the outbox is drained: which step comes next, and what an outcome changes. Pure: it never awaits, reads
-//! no clock and holds no rows, so its tests run natively. `alarm.rs` carries the steps out.
+//! Decides in which steps the outbox is drained, and how an outcome changes them. Pure: it never awaits, reads no clock
+//! and holds no rows, so its tests run natively. `alarm.rs` carries the steps out.
 //!
 //! The machine sends one parcel after another. Parcels come in the order of [`Store::parcel`](crate::storage): the rows
 //! that D1 refused least come first. [`Step::Tell`] is the only step that awaits, so everything that follows one answer
@@ -34,7 +34,7 @@ pub enum Step {
     Count(Batch),
     /// Set the timer of the outbox to so many milliseconds from now, and the alarm by the timers.
     Retry(Retry),
-    /// Set the timer of the outbox to the next row that becomes due, or clear it; and the alarm by the timers.
+    /// Clear the timer of the outbox, since no refused row is left, and set the alarm by the rows that become due later.
     Rest,
     /// Stop.
     Done,
@@ -219,7 +219,8 @@ mod tests {
         assert_eq!(steps(true, &parcels, &[2]), expected.concat());
     }
 
-    // While D1 is down, its timer alone decides when it is asked again; once it takes rows it gets the refused ones too.
+    // While D1 is down, its timer alone decides when the thread asks it again; once D1 takes rows it gets the refused
+    // ones too.
     #[test]
     fn refused_rows_wait_for_the_alarm_or_for_a_delivery() {
         let (fresh, old) = (batch(&[9], 0), batch(&[1], 5));
@@ -242,8 +243,8 @@ mod tests {
         }
     }
 
-    // The storage may refuse any step, which ends the drain there: no row is deleted that D1 has not taken, and no
-    // refusal is counted that was not reported.
+    // The storage may refuse any step, and the drain ends there. It deletes only rows that D1 has taken, and counts
+    // only refusals that it has reported.
     #[test]
     fn a_drain_that_the_storage_ends_has_done_the_steps_before_and_no_other() {
         let parcels = [batch(&[1], 0), batch(&[2], 0), batch(&[3], 0)];

@@ -1,10 +1,10 @@
-//! Faults on command, for `make faults` alone. Exists only with the feature `faults`, which no deployed build has:
-//! the harness refuses to run when the Worker that is deployed contains any of this.
+//! Faults on command, for `make faults` alone. The module exists only with the feature `faults`, which no deployed
+//! build has: the harness refuses to run when the deployed Worker contains any part of it.
 //!
-//! Two tools whose side effects the harness records, one idempotent and one not, and a log that is struck: a message
-//! that says `[[faults:KIND@N]]` has its first run stopped right after its Nth commit, for good. `kill`, `abort` and
-//! `panic` are told to the harness before they happen, so that it knows what was under way; `tear` panics in the
-//! middle of the Nth commit. `[[faults:spin]]` strikes each rebuilding of its turn.
+//! It has two tools whose side effects the harness records (one idempotent, one not), and a log that strikes. A message
+//! with `[[faults:KIND@N]]` stops its first run for good right after the run's Nth commit. The log tells the harness of
+//! a `kill`, `abort` or `panic` before it happens, so that the harness knows which calls were under way. `tear` panics
+//! in the middle of the Nth commit. `[[faults:spin]]` strikes each rebuilding of its turn.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -26,7 +26,7 @@ const URL: &str = "FAULTS_URL";
 
 #[wasm_bindgen]
 extern "C" {
-    /// What worker 0.8.7 does not bind.
+    /// `DurableObjectState.abort`, which worker 0.8.7 does not bind.
     type Abortable;
 
     #[wasm_bindgen(method, catch)]
@@ -34,39 +34,39 @@ extern "C" {
 }
 
 thread_local! {
-    static TEAR: Cell<Option<Place>> = const { Cell::new(None) };
+    static TEAR: Cell<Option<TearPoint>> = const { Cell::new(None) };
 }
 
-/// Where in a commit it can be torn.
+/// The points at which a commit can be torn.
 #[derive(Clone, Copy, PartialEq)]
-pub enum Place {
+pub enum TearPoint {
     /// Between the outcomes and their events.
     BeforeEvents,
     /// Between the last events and the turn's end.
     BeforeEnd,
 }
 
-/// Stands at these places of every commit.
-pub fn midway(place: Place) {
-    if TEAR.get() == Some(place) {
+/// Storage calls this at each of these points of every commit.
+pub fn midway(point: TearPoint) {
+    if TEAR.get() == Some(point) {
         TEAR.set(None);
         strike("a commit is torn");
     }
 }
 
-#[expect(clippy::panic, reason = "what a panic leaves behind is what is tested")]
+#[expect(clippy::panic, reason = "the tests need a real panic")]
 fn strike(what: &str) -> ! {
     panic!("faults: {what}")
 }
 
-/// Gives each instance prompts of its own, as a deploy between two runs of a turn does. A level that took its prompt from
-/// the code instead of the journal would then belong to other steps, and its turn would end as `interrupted`.
+/// Gives each instance its own prompts, as a deploy between two runs of a turn does. If a level took its prompt from
+/// the code instead of the journal, its steps would not fit any more, and its turn would end as `interrupted`.
 fn edit_prompts() {
     thread_local! {
         static EDITED: Cell<bool> = const { Cell::new(false) };
     }
     if !EDITED.replace(true) {
-        engine::turn::prompt::edit(&format!("\nEdition {}.", js_sys::Math::random()));
+        engine::turn::edit_prompts(&format!("\nEdition {}.", js_sys::Math::random()));
     }
 }
 
@@ -89,17 +89,17 @@ fn url(env: &Env) -> String {
     env.var(URL).map(|url| url.to_string()).unwrap_or_default()
 }
 
-/// At which commit.
+/// The commit at which the fault strikes.
 #[derive(Clone, Copy, PartialEq)]
 enum At {
-    /// Counted from 1.
+    /// The commit with this number, from 1 on.
     Commit(u32),
-    /// The turn's last.
+    /// The last commit of the turn.
     End,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum Fault {
     Kill,
     Abort,
     Panic,
@@ -111,9 +111,9 @@ struct Struck {
     object: JsValue,
     url: String,
     turn_id: RefCell<String>,
-    when: Cell<Option<(Kind, At)>>,
+    when: Cell<Option<(Fault, At)>>,
     commits: Cell<u32>,
-    /// Nothing is written any more: the run stands where the strike found it.
+    /// The log refuses every commit after a strike, so that the run stays where the strike found it.
     stopped: Cell<bool>,
 }
 
@@ -137,8 +137,8 @@ impl Log for Struck {
             At::End => commit.end.is_some(),
         };
         let now = self.when.get().filter(|(_, at)| is_now(*at)).map(|(kind, _)| kind);
-        let place = if commit.end.is_some() { Place::BeforeEnd } else { Place::BeforeEvents };
-        TEAR.set((now == Some(Kind::Tear)).then_some(place));
+        let point = if commit.end.is_some() { TearPoint::BeforeEnd } else { TearPoint::BeforeEvents };
+        TEAR.set((now == Some(Fault::Tear)).then_some(point));
         let written = self.inner.commit(commit);
         TEAR.set(None);
         if let Some(kind) = now {
@@ -154,12 +154,12 @@ impl Log for Struck {
 }
 
 impl Struck {
-    fn carry_out(&self, kind: Kind) {
+    fn carry_out(&self, kind: Fault) {
         let what = match kind {
-            Kind::Kill => "kill",
-            Kind::Abort => "abort",
-            Kind::Panic => "panic",
-            Kind::Tear => return,
+            Fault::Kill => "kill",
+            Fault::Abort => "abort",
+            Fault::Panic => "panic",
+            Fault::Tear => return,
         };
         let (url, object) = (self.url.clone(), self.object.clone());
         let news = json!({ "kind": what, "turn_id": *self.turn_id.borrow() });
@@ -168,34 +168,34 @@ impl Struck {
                 worker::console_error!("faults: {error}");
             }
             match kind {
-                Kind::Panic => strike("a panic in the shell"),
-                // From a task of its own: it ends whatever is on the stack.
-                Kind::Abort => {
+                Fault::Panic => strike("a panic in the object"),
+                // A task of its own aborts the object, because an abort ends all code on the stack.
+                Fault::Abort => {
                     let abort = move || drop(object.unchecked_into::<Abortable>().abort("faults"));
                     gloo_timers::callback::Timeout::new(0, abort).forget();
                 }
-                Kind::Kill | Kind::Tear => {}
+                Fault::Kill | Fault::Tear => {}
             }
         });
     }
 }
 
-/// Stands in each rebuilding of a turn. A message that says `[[faults:spin]]` makes it spin without end, as a rebuilding
-/// does that the platform ends for its time.
+/// Every rebuilding of a turn calls this. A message with `[[faults:spin]]` makes the rebuilding spin without end, until
+/// the platform ends it for its time.
 pub fn at_rebuild(spec: &TurnSpec) {
     while spec.content.text().contains("[[faults:spin]]") {
         std::hint::spin_loop();
     }
 }
 
-fn read(content: &str) -> Option<(Kind, At)> {
+fn read(content: &str) -> Option<(Fault, At)> {
     let (_, rest) = content.split_once("[[faults:")?;
     let (kind, at) = rest.split_once("]]")?.0.split_once('@')?;
     let kind = match kind {
-        "kill" => Kind::Kill,
-        "abort" => Kind::Abort,
-        "panic" => Kind::Panic,
-        "tear" => Kind::Tear,
+        "kill" => Fault::Kill,
+        "abort" => Fault::Abort,
+        "panic" => Fault::Panic,
+        "tear" => Fault::Tear,
         _ => return None,
     };
     let at = match at {

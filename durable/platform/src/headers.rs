@@ -1,7 +1,8 @@
-//! Headers of every answer of the API, the Worker's own and the object's.
+//! The headers of every answer of the API, from the Worker and from the object.
 
-/// Nothing of it may be kept (all of it is somebody's own, or changes), guessed at, shown as a page, framed or embedded,
-/// and nobody is told where a link came from. Browsers heed the last one over https alone (RFC 6797 §8.1).
+/// No cache may keep an answer, because it belongs to one user or changes. Browsers may not guess its type, show it as
+/// a page, frame it or embed it, and a link from it has no referrer. Browsers heed the last header over https alone
+/// (RFC 6797 §8.1).
 pub const ALWAYS: [(&str, &str); 6] = [
     ("cache-control", "no-store, no-transform"),
     ("x-content-type-options", "nosniff"),

@@ -1,8 +1,8 @@
 //! Espalier on Cloudflare: the Durable Object of a thread. It owns the running turn, the clock, the alarm and the
 //! readers, and implements the ports of the engine over the platform.
 //!
-//! It decides when something happens and which readers hear of it. `engine` decides what a turn does, `storage/` how a
-//! thread is kept, `quota/` what users may cost. The modules that need no platform are tested natively.
+//! It decides when work happens and which readers get its events. `engine` decides what a turn does, `storage/` how a
+//! thread is kept, `quota/` how much users may use. The modules that need no platform are tested natively.
 
 pub mod admission;
 pub mod attempts;
@@ -20,6 +20,8 @@ pub mod storage;
 #[cfg(target_arch = "wasm32")]
 pub mod accounts;
 #[cfg(target_arch = "wasm32")]
+mod adapters;
+#[cfg(target_arch = "wasm32")]
 mod alarm;
 #[cfg(target_arch = "wasm32")]
 mod chat;
@@ -36,8 +38,6 @@ mod fetch;
 #[cfg(target_arch = "wasm32")]
 mod log;
 #[cfg(target_arch = "wasm32")]
-mod mcp;
-#[cfg(target_arch = "wasm32")]
 pub mod object;
 #[cfg(target_arch = "wasm32")]
 mod place;
@@ -47,15 +47,11 @@ mod reservation;
 #[cfg(target_arch = "wasm32")]
 pub mod respond;
 #[cfg(target_arch = "wasm32")]
-mod retrieval;
-#[cfg(target_arch = "wasm32")]
 mod revive;
 #[cfg(target_arch = "wasm32")]
 mod start;
 #[cfg(target_arch = "wasm32")]
 mod thread;
-#[cfg(target_arch = "wasm32")]
-mod web;
 
 #[cfg(target_arch = "wasm32")]
 pub use accounts::{BINDING as QUOTA_BINDING, QuotaObject};

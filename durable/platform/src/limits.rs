@@ -3,18 +3,19 @@
 use serde_json::{Map, Value};
 
 use engine::profiles::{ContextProfile, Limits};
-use engine::toolbelt::{PermissionClass, Rules};
+use engine::toolbelt::{PermissionClass, ToolRules};
 use wire::redact::json_problem;
 
-/// The greatest result of a tool that still fits into a row as JSON, whatever characters it has.
+/// The greatest result of a tool that still fits into a row as JSON, even if each character is escaped.
 const MAX_TOOL_RESULT_BYTES: usize = 200_000;
-/// Of how many turns the events are kept by default, and at most. A client that comes back after more gets messages.
+/// For how many turns a thread keeps the events by default, and at most. A client that comes back later gets messages
+/// instead.
 const EVENT_TURNS: u32 = 50;
 const MAX_EVENT_TURNS: u32 = 1_000;
 
 /// The limits of a context's turns. Reads `PROFILE` (the name of a profile: of it and the context's budget the stricter
 /// limit holds) and `LIMITS` (JSON with some of the members of [`Limits`], which win over both, and such objects under
-/// the names of contexts, which win in those). What is absent or empty changes nothing.
+/// the names of contexts, which win in those). An absent or empty variable changes nothing.
 pub fn from_env(var: impl Fn(&str) -> Option<String>, context: &ContextProfile) -> Result<Limits, String> {
     let given = |name: &str| var(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
     let limits = match given("PROFILE") {
@@ -36,14 +37,14 @@ pub fn from_env(var: impl Fn(&str) -> Option<String>, context: &ContextProfile) 
     }
     let mut all = serde_json::to_value(limits).map_err(wrong)?;
     let mut checked = limits;
-    // What is wrong in one context is told whatever context is asked for.
+    // A mistake in one context is an error in every context.
     for (name, members) in
         std::iter::once((context.name.to_owned(), Value::Object(of_all))).chain(of_contexts)
     {
         let here = ContextProfile::named(&name).is_some_and(|other| other.name == context.name);
         let mut with = all.clone();
         if let (Value::Object(known), Value::Object(members)) = (&mut with, members) {
-            // Journals are read leniently; what the operator writes is not: a limit that is misspelt limits nothing.
+            // Journals are read leniently, variables are not: a misspelt limit would limit nothing.
             if let Some(at) = members.keys().position(|name| !known.contains_key(name)) {
                 let names: Vec<&str> = known.keys().map(String::as_str).collect();
                 return Err(format!(
@@ -67,13 +68,13 @@ pub fn from_env(var: impl Fn(&str) -> Option<String>, context: &ContextProfile) 
     Ok(checked)
 }
 
-/// Reads `TOOL_POLICY`: JSON with a rule (`on`, `ask`, `off`) by the name of a class or a tool. A name that means
-/// nothing is an error: a rule that is misspelt must not leave open what it was to close.
-pub fn tool_rules(var: impl Fn(&str) -> Option<String>) -> Result<Rules, String> {
+/// Reads `TOOL_POLICY`: JSON with a rule (`on`, `ask`, `off`) by the name of a class or a tool. An unknown name is an
+/// error: a misspelt rule would leave open what the operator means to close.
+pub fn tool_rules(var: impl Fn(&str) -> Option<String>) -> Result<ToolRules, String> {
     let Some(json) = var("TOOL_POLICY").filter(|json| !json.trim().is_empty()) else {
-        return Ok(Rules::default());
+        return Ok(ToolRules::default());
     };
-    let rules: Rules = serde_json::from_str(&json)
+    let rules: ToolRules = serde_json::from_str(&json)
         .map_err(|error| format!("the variable TOOL_POLICY: {}", json_problem(&error)))?;
     let known = |name: &str| {
         PermissionClass::ALL.iter().any(|class| class.as_str() == name) || features::is_known(name)

@@ -1,11 +1,12 @@
-//! The live log: the events of the running turn, append-only, in memory, from which any number of readers read at their
-//! own cursors. Pure.
+//! The live log: the events of the running turn, append-only, in memory. Any number of readers read it at their own
+//! cursors. Pure.
 //!
-//! It holds what is not in storage yet (announced text) and as much of the rest as spares readers the storage. What a
-//! reader needs below [`Position::Stored`] is in storage, all of it: a call's text is kept until it is written. The
-//! engine writes text before there is much of it, so the log is bounded whatever models and readers do. Events are kept
-//! as the bytes that go out: their weight is known, and a tool's arguments as a tree would weigh many times their text.
-//! The log never calls out while it is borrowed; waking a reader only queues it.
+//! The log holds the text that is announced and not stored yet, and enough stored events that most readers need no read
+//! of the storage. A reader that lags below [`Position::Stored`] finds everything in storage, because the log keeps the
+//! text of a call until it is written. The engine writes text before it grows long, so the size of the log is bounded
+//! for any model and any reader. The log keeps events as the bytes that go out: their weight is known, while a tool's
+//! arguments as a tree would weigh many times their text. The log never calls out while it is borrowed; waking a reader
+//! only queues it.
 
 use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
@@ -16,10 +17,11 @@ use wire::protocol::{CallStatus, Event, Seq};
 
 use super::sse;
 
-/// The most bytes that are kept for readers that lag (runtime's measure: a socket that nobody reads takes about 2 MB
-/// before it blocks, and an isolate has 128 MB for all its threads). A reader that lags more goes on from storage.
+/// The most bytes that the log keeps for readers that lag (measured in the runtime: a socket that the client does not
+/// read takes about 2 MB before it blocks, and an isolate has 128 MB for all its threads). A reader that lags more goes
+/// on from storage.
 const KEPT_BYTES: usize = 1 << 20;
-/// What a frame weighs beside its bytes: its place in the queue and its allocation.
+/// The weight of a frame beside its bytes: its place in the queue and its allocation.
 const FRAME_BYTES: usize = 32;
 
 /// The log of one run of one turn.
@@ -33,13 +35,13 @@ struct State {
     bytes: usize,
     /// All events with smaller numbers are in storage.
     base: Seq,
-    /// Model calls with announced text that is not written yet, and the number of their first chunk.
+    /// Model calls with announced text that is not written yet, each with the number of its first chunk.
     open: Vec<(String, Seq)>,
-    /// The last number that must not leave before a sync, and the last one that a sync has covered.
+    /// The last number that must not leave before a sync, and the last number that a sync has covered.
     barrier: Seq,
     synced: Seq,
     over: bool,
-    /// Since when the turn is parked, in milliseconds since 1970.
+    /// The time at which the turn was parked, in milliseconds since 1970.
     parked_at: Option<u64>,
     waiting: Vec<Waker>,
     waiting_for_end: Vec<Waker>,
@@ -51,16 +53,16 @@ struct Frame {
     bytes: Box<[u8]>,
 }
 
-/// Where a reader stands.
+/// The position of a reader in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// What comes next is in storage, up to but without this number.
+    /// The next events are in storage, up to but without this number.
     Stored { before: Seq },
     /// There are frames up to this number. `sync`: they may leave only after the storage is synced.
     Frames { through: Seq, sync: bool },
-    /// Nothing yet.
+    /// The reader waits for the next event.
     Waiting,
-    /// Nothing any more.
+    /// The log is over: there is no further event.
     Over,
 }
 
@@ -115,12 +117,12 @@ impl LiveLog {
         Ok(())
     }
 
-    /// The text of a model call is written.
+    /// The text of a model call is now written.
     pub fn settle(&self, model_call_id: &str) {
         self.state.borrow_mut().settle(model_call_id);
     }
 
-    /// Nothing will follow.
+    /// Ends the log: no event follows.
     pub fn close(&self) {
         let mut state = self.state.borrow_mut();
         state.over = true;
@@ -129,14 +131,14 @@ impl LiveLog {
         waiting_for_end.into_iter().for_each(Waker::wake);
     }
 
-    /// The turn is parked since then: nothing follows before somebody outside says something.
+    /// Notes that the turn is parked since then: no event follows before somebody outside answers or stops it.
     pub fn park(&self, at_ms: u64) {
         let mut state = self.state.borrow_mut();
         state.parked_at = Some(at_ms);
         wake(state);
     }
 
-    /// The turn runs, again.
+    /// Notes that the turn runs again.
     pub fn go_on(&self) {
         let mut state = self.state.borrow_mut();
         if state.parked_at.take().is_some() {
@@ -149,12 +151,12 @@ impl LiveLog {
         self.state.borrow().parked_at
     }
 
-    /// Whether nothing will follow.
+    /// Whether the log has ended.
     pub fn is_over(&self) -> bool {
         self.state.borrow().over
     }
 
-    /// Completes when nothing will follow.
+    /// Completes when the log ends.
     pub async fn over(&self) {
         poll_fn(|context| self.poll_over(context)).await;
     }
@@ -168,8 +170,7 @@ impl LiveLog {
         Poll::Pending
     }
 
-    /// Completes when a reader at this cursor, which knows that the turn is parked or that it is not, has something to
-    /// do.
+    /// Completes when a reader at this cursor has something to do. `parked`: the reader knows that the turn is parked.
     pub fn poll_beyond(&self, cursor: Seq, parked: bool, context: &Context<'_>) -> Poll<()> {
         let mut state = self.state.borrow_mut();
         let changed = state.over || state.parked_at.is_some() != parked;
@@ -180,10 +181,10 @@ impl LiveLog {
         Poll::Pending
     }
 
-    /// What a reader that was sent everything up to `cursor` finds.
+    /// The position of a reader that has every event up to `cursor`.
     pub fn position(&self, cursor: Seq) -> Position {
         let state = self.state.borrow();
-        // A client may claim to have seen any number.
+        // The comparison saturates, because a client may claim any number.
         if cursor.saturating_add(1) < state.base {
             return Position::Stored { before: state.base };
         }
@@ -219,7 +220,7 @@ impl LiveLog {
         last
     }
 
-    /// What the log holds, in bytes.
+    /// The size of the log, in bytes.
     pub fn bytes(&self) -> usize {
         self.state.borrow().bytes
     }

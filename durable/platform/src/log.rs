@@ -1,14 +1,19 @@
-//! The `Log` port of one run: numbers events, writes commits, tells the live log.
+//! The `Log` port of one run. It numbers events, writes commits and passes the events to the live log.
 //!
-//! Facts are told after they were written; whether the write is durable is asked by whoever lets them out. Nothing is
-//! written by a run that is no longer the turn's newest, after the turn's end, or into a deleted thread: a turn is taken
-//! up, a thread is deleted only when the live log of the run before is closed, and a closed log takes no commit.
-//! Nothing here calls back into the engine, which may hold borrows while it commits.
+//! The log passes facts on after it has written them; readers await a sync before they send. A run that is no longer
+//! the turn's newest writes nothing. The same holds after the turn's end, and for a deleted thread: the object takes a
+//! turn up, or deletes a thread, only after it has closed the live log of the run before, and a closed log takes no
+//! commit. The log never calls back into the engine, which may hold borrows while it commits.
+//!
+//! The log holds the keys of its turn. They join after the transaction: a commit that fails has used none.
 
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use crate::storage::StoreError;
 use crate::storage::fit::{fit_calls, fit_message};
+use crate::storage::keys::Keys;
+use crate::storage::log::Tail;
 use crate::storage::outgoing::{Calls, News, Outgoing, ThreadRow};
 use crate::storage::rows::Fresh;
 use crate::storage::sql::Store;
@@ -20,9 +25,8 @@ use wire::protocol::{Event, Owner, Seq};
 
 use super::live::LiveLog;
 use super::numbers::Numbers;
-use super::thread::WATCH_MS;
 
-/// What a run's log must know about its turn.
+/// The facts about its turn that a run's log needs.
 pub struct About {
     pub owner: Owner,
     pub thread_id: String,
@@ -53,16 +57,32 @@ pub struct TurnLog {
     pub live: Rc<LiveLog>,
     pub clock: Rc<dyn Clock>,
     pub about: About,
+    pub written: Written,
+}
+
+/// The rows that a run's turn has on disk, as far as the next commit needs to know them.
+pub struct Written {
+    keys: RefCell<Keys>,
+    /// The last row of the journal, where this run wrote it.
+    tail: Cell<Option<Tail>>,
+}
+
+impl Written {
+    /// `keys`: those that the turn has on disk.
+    pub fn of(keys: Keys) -> Self {
+        Written { keys: RefCell::new(keys), tail: Cell::new(None) }
+    }
 }
 
 impl Log for TurnLog {
     fn commit(&self, commit: Commit) -> Result<(), LogError> {
-        let Commit { entries, texts, events, end, parking } = commit;
-        // Whoever takes the turn's place closes this log first. The end leaves the object, so it is checked against
-        // what is stored as well: that costs a statement once per turn instead of once per commit.
+        let Commit { entries, texts, mut events, end, parking } = commit;
+        // The run that takes the turn over closes this log first. A turn's end leaves the object, so the log checks it
+        // against the storage as well: that costs a statement once per turn instead of once per commit.
         if self.live.is_over() {
             return Err(LogError::Fenced);
         }
+        let keys = self.written.keys.borrow().check(&entries, &mut events)?;
         let reserved = self.numbers.reserved();
         let turn_id = self.about.turn_id.as_str();
         let written = self.store.transaction(|| {
@@ -74,15 +94,19 @@ impl Log for TurnLog {
                 .into_iter()
                 .map(|(key, event)| Fresh { seq: self.numbers.draw(), key, event })
                 .collect();
-            self.store.insert_entries(turn_id, &entries)?;
+            // A turn's end deletes the journal, so its last entries need no row.
+            let tail = match end {
+                Some(_) => None,
+                None => self.store.insert_entries(turn_id, &entries, self.written.tail.get())?,
+            };
             #[cfg(feature = "faults")]
-            super::faults::midway(super::faults::Place::BeforeEvents);
-            let numbers = self.store.insert_events(turn_id, &texts, &fresh)?;
+            super::faults::midway(super::faults::TearPoint::BeforeEvents);
+            self.store.insert_events(turn_id, &texts, &fresh)?;
             if let Some(parking) = parking {
                 self.park(parking)?;
             }
             #[cfg(feature = "faults")]
-            super::faults::midway(super::faults::Place::BeforeEnd);
+            super::faults::midway(super::faults::TearPoint::BeforeEnd);
             if let Some(end) = &end {
                 if !self.store.may_write(turn_id, self.about.generation)? {
                     return Err(LogError::Fenced);
@@ -90,12 +114,13 @@ impl Log for TurnLog {
                 let last = fresh.last().map_or(self.numbers.next(), |event| event.seq);
                 self.end(end, last)?;
             }
-            Ok((fresh, numbers))
+            Ok((fresh, tail))
         });
-        let (fresh, numbers) = written.inspect_err(|_| self.numbers.set_reserved(reserved))?;
+        let (fresh, tail) = written.inspect_err(|_| self.numbers.set_reserved(reserved))?;
         texts.iter().for_each(|text| self.live.settle(&text.model_call_id));
-        let new = fresh.into_iter().filter(|event| numbers.contains(&event.seq));
-        let published = self.live.publish(new.map(|event| (event.seq, event.event)));
+        self.written.tail.set(tail);
+        self.written.keys.borrow_mut().add(keys);
+        let published = self.live.publish(fresh.into_iter().map(|event| (event.seq, event.event)));
         published.map_err(|error| LogError::Storage(format!("publishing an event: {error}")))?;
         if end.is_some() {
             self.live.close();
@@ -108,7 +133,7 @@ impl Log for TurnLog {
         if unreserved {
             let Some(reserve) = self.numbers.due(1) else { return self.numbers.draw() };
             if let Err(error) = self.store.reserve(reserve) {
-                // The next commit fails as well and ends the run; until then nothing unreserved leaves.
+                // The next commit fails as well and ends the run; until then no unreserved event leaves.
                 worker::console_error!("reserving event numbers: {error}");
                 return self.numbers.draw();
             }
@@ -116,7 +141,8 @@ impl Log for TurnLog {
         }
         let seq = self.numbers.draw();
         if let Err(error) = self.live.announce(seq, &chunk, unreserved) {
-            // It is not skipped: readers come back and find it in storage, and the next commit ends the run.
+            // The log does not skip the chunk: readers come back and find it in storage, and the next commit ends the
+            // run.
             worker::console_error!("announcing a chunk: {error}");
             self.live.close();
         }
@@ -125,32 +151,32 @@ impl Log for TurnLog {
 }
 
 impl TurnLog {
-    /// The turn is parked, or runs again: its status and its timers.
+    /// The turn is parked, or runs again: its status, its timer and the alarm.
     fn park(&self, parking: Parking) -> Result<(), StoreError> {
-        let turn_id = self.about.turn_id.as_str();
+        let (turn_id, now) = (self.about.turn_id.as_str(), self.clock.now_ms());
         match parking {
             Parking::Parked { until } => {
                 self.store.set_parked(turn_id, true)?;
-                self.store.clear_timer(Reason::Turn)?;
                 self.store.set_timer(Reason::Parked, until)?;
             }
             Parking::Over => {
                 self.store.set_parked(turn_id, false)?;
                 self.store.clear_timer(Reason::Parked)?;
-                self.store.set_timer(Reason::Turn, self.clock.now_ms() + WATCH_MS)?;
+                self.store.heartbeat.begin(now);
             }
         }
-        self.store.arm()
+        self.store.arm(now)
     }
 
-    /// What the thread keeps of the turn, and what D1 must hear. The alarm stands already: a turn was running.
+    /// Writes the rows that the thread keeps of the turn, and the news for D1. The alarm stands already, because a turn
+    /// was running: should the object die before D1 has heard of the end, the alarm tells it.
     fn end(&self, end: &TurnEnd, seq_last: Seq) -> Result<(), StoreError> {
         let about = &self.about;
         let message = fit_message(end.message.clone())?;
-        self.store.insert_message(&message, Some(&end.history))?;
+        self.store.insert_message(seq_last, &message, Some(&end.history))?;
         self.store.finish_turn(&about.turn_id, seq_last)?;
         self.store.clear_journal()?;
-        // As it is now: it may have been renamed while the turn ran.
+        // The title as it is now: a user may have renamed the thread while the turn ran.
         let title = self.store.title()?.unwrap_or_default();
         let thread =
             ThreadRow { title, created_at: about.thread_created_at, updated_at: end.message.created_at };
@@ -167,14 +193,12 @@ impl TurnLog {
         let news = News::TurnEnded { thread, message, calls };
         let now = self.clock.now_ms();
         self.store.post(&Outgoing::new(&about.owner, about.thread_id.as_str(), news), now)?;
-        // A row each: a plan may be long.
+        // One row of the outbox for each plan: a plan may be long.
         for plan in &end.plans {
             let (turn_id, plan) = (about.turn_id.clone(), Box::new(plan.clone()));
             let news = News::PlanChanged { turn_id, plan, updated_at: end.message.created_at };
             self.store.post(&Outgoing::new(&about.owner, about.thread_id.as_str(), news), now)?;
         }
-        self.store.clear_timer(Reason::Turn)?;
-        self.store.clear_timer(Reason::Queued)?;
-        self.store.hasten_timer(Reason::Outbox, now + WATCH_MS)
+        self.store.clear_turn_timers()
     }
 }

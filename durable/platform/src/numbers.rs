@@ -10,7 +10,7 @@ const BLOCK: Seq = 4_096;
 /// A commit renews the reservation when fewer are left, so that a model call announces its chunks without a write.
 const LOW: Seq = 1_024;
 
-/// The numbers of one thread. The object, its log and nobody else hold it.
+/// The numbers of one thread. The object and its log alone hold it.
 #[derive(Debug)]
 pub struct Numbers {
     next: Cell<Seq>,
@@ -19,7 +19,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Goes on after what was reserved: what an earlier life left of its block is skipped.
+    /// Goes on after the reservation: the numbers that an earlier life left of its block are skipped.
     pub fn after(reserved: Seq) -> Self {
         Numbers { next: Cell::new(reserved), reserved: Cell::new(reserved) }
     }

@@ -1,4 +1,4 @@
-//! The class that the platform knows: requests and alarms come in here.
+//! The class that the platform knows. Requests and alarms arrive here.
 
 use std::rc::Rc;
 
@@ -12,12 +12,11 @@ use super::chat::Ask;
 use super::respond::problem_response;
 use super::thread::Thread;
 
-/// The Durable Object of one thread. Its requests are [`ThreadEnvelope`]s from the Worker; it answers with what the
-/// client gets.
+/// The Durable Object of one thread. The Worker sends it [`ThreadEnvelope`]s, and its answers go to the client.
 #[durable_object(alarm)]
 pub struct ThreadObject {
     thread: Rc<Thread>,
-    /// A panic took the wasm instance down in which this object lived before: what waited there hangs.
+    /// A panic took down the wasm instance in which this object lived before: the requests that waited there hang.
     orphaned: bool,
 }
 
@@ -38,7 +37,7 @@ impl DurableObject for ThreadObject {
 
     async fn fetch(&self, mut request: Request) -> worker::Result<Response> {
         let body = request.text().await?;
-        // Nothing is written to tables that are not up to date, not even that they are not.
+        // The object writes nothing to tables that are not up to date, not even a note that they are not.
         if let Err(error) = self.thread.up_to_date() {
             worker::console_error!("bringing the tables up to date: {error}");
             return problem_response(&error);
@@ -57,6 +56,7 @@ impl DurableObject for ThreadObject {
     }
 
     async fn alarm(&self) -> worker::Result<Response> {
+        self.thread.store.alarm_is_gone();
         match self.thread.up_to_date() {
             Err(error) => self.thread.put_off(&error),
             Ok(()) if self.orphaned && self.thread.run().is_none() => self.thread.start_over().await,

@@ -14,7 +14,7 @@ use wire::protocol::ApiError;
 use super::reservation::lease_ms;
 use super::respond::not_logged;
 use super::revive::{OpenTurn, retry_at_ms};
-use super::thread::{Run, Thread, WATCH_MS};
+use super::thread::{Run, Thread};
 use super::{accounts, attempts};
 
 /// The time of the mark of a turn that was not refused yet: the year 2100, so that no alarm ever waits for it. Each refusal
@@ -22,7 +22,7 @@ use super::{accounts, attempts};
 const MARK: u64 = 4_102_444_800_000;
 
 impl Thread {
-    /// The open turn, where nothing of it runs and it waits: for somebody outside, or for its place.
+    /// The open turn, where it does not run: it waits for somebody outside, or for its place.
     pub fn waiting_turn(&self) -> Result<Option<TurnRow>, StoreError> {
         let Some(turn) = self.store.open_turn()? else { return Ok(None) };
         let waits = turn.status == TurnStatus::Parked || self.is_queued()?;
@@ -34,7 +34,8 @@ impl Thread {
         Ok(self.store.timer(Reason::Queued)?.is_some())
     }
 
-    /// A turn was parked: others may run in its place. Should that fail, it comes free with the turn's lease.
+    /// Gives up the place of a turn that was parked, so that others may run. Should that fail, the place comes free
+    /// with the turn's lease.
     pub fn give_up_place(self: &Rc<Self>, run: &Run) {
         let Some((owner, turn)) = self.limited(run) else { return };
         let wait_ms = run.turn.waits_until().saturating_sub(self.clock.now_ms());
@@ -68,7 +69,7 @@ impl Thread {
                 run.live.park(self.clock.now_ms());
                 self.ask_for_place();
             }
-            // The alarm asks.
+            // The alarm asks again.
             Err(error) => worker::console_error!("going on with a turn: {error}"),
         }
     }
@@ -83,7 +84,7 @@ impl Thread {
             let asked = thread.asked_for_place().await;
             thread.asking.set(false);
             if let Err(error) = asked {
-                // From here on it is a turn whose run was lost, whose attempts are counted.
+                // From here on it counts as a turn whose run was lost, and its attempts count.
                 worker::console_error!("going on with a queued turn: {error}");
                 thread.leave_queue();
                 thread.idle.set(false);
@@ -106,7 +107,7 @@ impl Thread {
             }
         };
         drop(run);
-        // It may have been stopped meanwhile. It may also have heard another answer, which the journal has.
+        // A request may have stopped it meanwhile. It may also have another answer, which the journal has.
         let Some(run) = self.queued_run()?.filter(|run| run.turn.spec().turn_id == turn_id) else {
             return Ok(());
         };
@@ -124,8 +125,9 @@ impl Thread {
         let refusals = refusals + 1;
         self.store.transaction(|| {
             self.store.set_timer(Reason::Queued, MARK + refusals)?;
-            self.store.set_timer(Reason::Turn, self.clock.now_ms() + back_off_ms(refusals))?;
-            self.store.arm()
+            let now = self.clock.now_ms();
+            self.store.set_timer(Reason::Turn, now + back_off_ms(refusals))?;
+            self.store.arm(now)
         })?;
         if attempts::queued_too_long(refusals) {
             return self.held()?.map_or(Ok(()), |held| self.abandon(&held));
@@ -141,7 +143,7 @@ impl Thread {
             OpenTurn::Run(run) => Ok(Some(run)),
             OpenTurn::OnHold(held) => {
                 self.store.set_timer(Reason::Turn, retry_at_ms(&held.turn))?;
-                self.store.arm()?;
+                self.store.arm(self.clock.now_ms())?;
                 Ok(None)
             }
             OpenTurn::None => Ok(None),
@@ -152,9 +154,8 @@ impl Thread {
     pub fn leave_queue(&self) {
         let left = self.store.transaction(|| {
             if self.is_queued()? {
-                self.store.clear_timer(Reason::Queued)?;
-                self.store.set_timer(Reason::Turn, self.clock.now_ms() + WATCH_MS)?;
-                self.store.arm()?;
+                self.store.clear_turn_timers()?;
+                self.store.watch(self.clock.now_ms())?;
             }
             Ok::<_, StoreError>(())
         });

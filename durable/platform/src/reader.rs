@@ -1,10 +1,10 @@
-//! A reader of the event log: one per open response, at its own cursor, first over the stored log, then over the live
-//! one, with no hole and no repetition where they meet. Pure; the platform pulls it.
+//! A reader of the event log. Each open response has one, at its own cursor. It reads the stored log first and then the
+//! live one, with no hole and no repetition where they meet. Pure; the platform pulls it.
 //!
-//! It is pulled, so a client that does not read costs nothing but its cursor, and at most one write is in flight. Reads
-//! and writes are what a stream costs, so several events go into one write: the first goes out at once, the next ones
-//! keep a distance. Events that were written leave only after a sync: response bodies are not held back by the
-//! platform's output gate until the write is durable, as far as we know, and a sync of what is durable is free.
+//! The platform pulls the reader, so a client that does not read costs only its cursor, and at most one write is in
+//! flight. Reads and writes are the cost of a stream, so several events go into one write: the first event goes out at
+//! once, the next ones keep a distance. Written events leave only after a sync: as far as we know, the platform's
+//! output gate does not hold back response bodies until a write is durable, and a sync of durable data is free.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -16,15 +16,15 @@ use futures::future::{LocalBoxFuture, select};
 use futures::stream::{LocalBoxStream, StreamExt, unfold};
 
 use crate::storage::StoreError;
-use crate::storage::page::Page;
+use crate::storage::page::EventPage;
 use engine::ports::Clock;
 use wire::protocol::{Numbered, Seq};
 
 use super::live::{LiveLog, Position};
 use super::sse;
 
-/// The distance of two writes: a burst of 51 chunks becomes two or three, and chunks that come one by one wait for
-/// nothing.
+/// The distance between two writes: a burst of 51 chunks becomes two or three writes, and chunks that come one by one
+/// do not wait.
 const SPACING_MS: u64 = 5;
 /// The longest silence (docs/wire-protocol.md).
 const HEARTBEAT_MS: u64 = 15_000;
@@ -34,31 +34,31 @@ const HEARTBEAT_MS: u64 = 15_000;
 pub const PARKED_MS: u64 = 5_000;
 /// The most bytes of one write, give or take an event.
 const WRITE_BYTES: usize = 64 << 10;
-/// The most readers of a thread at once. One that does not read holds a write of [`WRITE_BYTES`] and the platform's
-/// stream, so all of them hold about 2 MB of the isolate's 128 MB (runtime's measure). A person with a few tabs on a
-/// few devices stays far below it.
+/// The most readers of a thread at once. A reader whose client does not read holds a write of [`WRITE_BYTES`] and the
+/// platform's stream, so all of them hold about 2 MB of the isolate's 128 MB (measured in the runtime). A person with a
+/// few tabs on a few devices stays far below it.
 pub const MAX_READERS: usize = 32;
 
-/// How many readers a thread has.
+/// The count of a thread's readers.
 #[derive(Default)]
 pub struct Readers(Rc<Cell<usize>>);
 
-/// A reader's place among them, free again when it is dropped.
-pub struct Place(Rc<Cell<usize>>);
+/// The slot of one reader, free again when it is dropped.
+pub struct ReaderSlot(Rc<Cell<usize>>);
 
 impl Readers {
-    /// A place for one more; none where there are [`MAX_READERS`].
-    pub fn admit(&self) -> Option<Place> {
+    /// A slot for one more reader; none where there are [`MAX_READERS`].
+    pub fn admit(&self) -> Option<ReaderSlot> {
         let readers = self.0.get();
         if readers >= MAX_READERS {
             return None;
         }
         self.0.set(readers + 1);
-        Some(Place(Rc::clone(&self.0)))
+        Some(ReaderSlot(Rc::clone(&self.0)))
     }
 }
 
-impl Drop for Place {
+impl Drop for ReaderSlot {
     fn drop(&mut self) {
         self.0.set(self.0.get().saturating_sub(1));
     }
@@ -67,18 +67,18 @@ impl Drop for Place {
 /// The stored log.
 pub trait Archive {
     /// The next stored events numbered `after < seq < before`.
-    fn page(&self, after: Seq, before: Seq) -> Result<Page, StoreError>;
-    /// What stands for the next turn after this number whose events are not kept any more.
+    fn page(&self, after: Seq, before: Seq) -> Result<EventPage, StoreError>;
+    /// The event that replaces the next turn after this number whose events the thread no longer keeps.
     fn trimmed(&self, after: Seq) -> Result<Option<Numbered>, StoreError>;
     /// Completes when everything that was written so far is durable.
     fn sync(&self) -> LocalBoxFuture<'static, Result<(), StoreError>>;
 }
 
-/// Which part of the log to read.
+/// The part of the log to read.
 pub enum Source {
-    /// What is stored, up to this number.
+    /// The stored events up to this number.
     Stored { through: Seq },
-    /// What is stored, then the open turn to its end, or until it has been parked for a while.
+    /// The stored events, then the open turn until it ends or has been parked for a while.
     Live(Rc<LiveLog>),
 }
 
@@ -87,16 +87,16 @@ pub struct Reader {
     archive: Rc<dyn Archive>,
     clock: Rc<dyn Clock>,
     source: Source,
-    /// Everything up to this number was sent.
+    /// The client has every event up to this number.
     cursor: Seq,
     written_at: Option<u64>,
     heartbeat: Option<LocalBoxFuture<'static, ()>>,
-    /// Dropped with the reader: how others learn that it is gone.
+    /// Dropped with the reader: so other parts of the object learn that the reader is gone.
     guards: Vec<Box<dyn std::any::Any>>,
 }
 
 impl Reader {
-    /// A reader of what comes after `after`.
+    /// A reader of the events after `after`.
     pub fn new(archive: Rc<dyn Archive>, clock: Rc<dyn Clock>, source: Source, after: Seq) -> Self {
         Reader {
             archive,
@@ -115,7 +115,7 @@ impl Reader {
         self
     }
 
-    /// What to write, write by write.
+    /// The bytes to write, write by write.
     pub fn into_stream(self) -> LocalBoxStream<'static, Result<Vec<u8>, StoreError>> {
         let writes = unfold(Some(self), |reader| async move {
             let mut reader = reader?;
@@ -153,7 +153,7 @@ impl Reader {
     }
 
     async fn read_stored(&mut self, before: Seq, out: &mut Vec<u8>) -> Result<(), StoreError> {
-        // Asked each time: turns are trimmed while slow readers are on their way through them.
+        // The reader asks each time, because turns are trimmed while slow readers are on their way through them.
         if let Some(turn) = self.archive.trimmed(self.cursor)? {
             sse::encode(out, turn.seq, &turn.turn_id, &turn.event)?;
             self.cursor = turn.seq;
@@ -174,21 +174,22 @@ impl Reader {
         Ok(())
     }
 
-    /// All that is there is taken together, so that a sync is waited for once; what comes meanwhile waits its turn.
+    /// Takes all events that are there together, so that it waits for one sync; events that come meanwhile wait for the
+    /// next.
     async fn read_live(&mut self, out: &mut Vec<u8>) -> Result<(), StoreError> {
         let Source::Live(live) = &self.source else { return Ok(()) };
         let Position::Frames { through, sync } = live.position(self.cursor) else { return Ok(()) };
         if sync {
             self.archive.sync().await?;
             live.mark_synced(through);
-            // What lags too far behind was dropped meanwhile and is read from storage.
+            // The log has dropped the events of a reader that lags too far behind: the reader finds them in storage.
             let Position::Frames { .. } = live.position(self.cursor) else { return Ok(()) };
         }
         self.cursor = live.read(self.cursor, through, WRITE_BYTES, out);
         Ok(())
     }
 
-    /// Keeps the distance to the last write, unless the turn is over and all that is left can go.
+    /// Keeps the distance to the last write, unless the turn is over and the rest can leave.
     async fn pace(&self) {
         let Source::Live(live) = &self.source else { return };
         let Some(written_at) = self.written_at else { return };
@@ -205,7 +206,7 @@ impl Reader {
         if let Some(parked_at) = live.parked_at() {
             return self.wait_parked(&live, parked_at, out).await;
         }
-        // One timer lives through many waits: most of them are short.
+        // One timer serves many waits, because most of them are short.
         let mut heartbeat = self.heartbeat.take().unwrap_or_else(|| clock.sleep(HEARTBEAT_MS));
         let cursor = self.cursor;
         let silent = poll_fn(|context| {
@@ -229,7 +230,7 @@ impl Reader {
         }
     }
 
-    /// Waits for an event of a parked turn, not for long: then says so, and ends.
+    /// Waits a short time for an event of a parked turn, then writes that the turn is parked, and ends.
     async fn wait_parked(&mut self, live: &LiveLog, parked_at: u64, out: &mut Vec<u8>) {
         self.heartbeat = None;
         let left = (parked_at + PARKED_MS).saturating_sub(self.clock.now_ms());
@@ -243,8 +244,8 @@ impl Reader {
         });
         if silent.await {
             sse::parked(out);
-            // All that there is was sent. Nobody is told that the reader is gone: it may be pulled, and dropped, when the
-            // turn runs again.
+            // Every event was sent. The platform may pull this reader, or drop it, after the turn runs again; so it
+            // drops its guards now.
             self.source = Source::Stored { through: cursor };
             self.guards.clear();
         }

@@ -23,8 +23,8 @@ fn turn_key(ask: &Ask<'_>) -> TurnKey {
 }
 
 impl Thread {
-    /// Asks the quotas to admit the turn, and returns what it may use. A deployment without limits asks nobody; if the
-    /// quotas do not answer, the turn is refused.
+    /// Asks the quotas to admit the turn, and returns the amounts that it may use. A deployment without limits asks no
+    /// quotas. If the quotas do not answer, the turn is refused.
     pub async fn admission(&self, ask: &Ask<'_>, new_thread: bool) -> Result<Grant, ApiError> {
         let quotas = accounts::quotas(&self.env).map_err(compose::misconfigured)?;
         if !quotas.limits_turns() {
@@ -44,7 +44,7 @@ impl Thread {
         match accounts::admit(&self.env, &self.clock, &ask.owner.tenant, question).await {
             Ok(admission) => admission.map_err(ApiError::from),
             Err(error) => {
-                // The quotas may have admitted it before the answer was lost.
+                // The quotas may have admitted the turn before their answer was lost.
                 self.release(ask).await;
                 Err(internal(&error))
             }
@@ -93,7 +93,7 @@ impl Thread {
     }
 }
 
-/// How long a turn counts as running after the quotas last heard of it.
+/// How long a turn counts as running after the last message about it.
 pub fn lease_ms(run: &Run) -> u64 {
     run.turn.spec().limits.wall_clock_ms + LEASE_MARGIN_MS
 }

@@ -36,7 +36,7 @@ pub fn no_content() -> Result<Response, ApiError> {
     builder(204).map(ResponseBuilder::empty).map_err(|error| internal(&error))
 }
 
-/// 204 for now: something may come, so it is worth asking again after that time.
+/// 204 for now: an event may come, so the client should ask again after that time.
 pub fn nothing_yet(retry_after_s: u64) -> Result<Response, ApiError> {
     builder(204)
         .and_then(|response| response.with_header("retry-after", &retry_after_s.to_string()))
@@ -59,7 +59,7 @@ pub fn stream_response(reader: Reader) -> Result<Response, ApiError> {
         .map_err(|error| internal(&error))
 }
 
-/// A failure of the service: the log gets what happened, the caller that it did.
+/// A failure of the service: the log gets the error, and the caller gets only the fact of it.
 pub fn internal(error: &dyn std::fmt::Display) -> ApiError {
     worker::console_error!("internal: {error}");
     ApiError::new(ErrorCode::Internal, "the request could not be carried out")

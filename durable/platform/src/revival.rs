@@ -23,8 +23,8 @@ pub enum Step {
     /// Write the turn's row as [`Revival::turn`] has it. It counts the attempt, and stands outside the transaction of the
     /// rebuilding: a rebuilding that fails does not take it back.
     Begin,
-    /// Set the timer of the running turn to this time, and the alarm by the timers.
-    Watch(u64),
+    /// Set the alarm: the row of the running turn says when the next attempt is made.
+    Watch,
     /// Make the turn anew; answered by [`Revival::rebuilt`].
     Rebuild(Way),
     /// Clear the failed attempts in the turn's row.
@@ -34,7 +34,7 @@ pub enum Step {
     Hold { failing: Failing, reason: Reason },
     /// End the turn with all text that the object holds of it.
     End,
-    /// Stop; [`Revival::outcome`] says what the attempt came to.
+    /// Stop; [`Revival::outcome`] has the outcome of the attempt.
     Done,
 }
 
@@ -59,7 +59,7 @@ pub struct Revival<R> {
 
 impl<R> Revival<R> {
     /// An attempt at `now`, unless one has just failed. `turn` is the turn's row as it will be; `before`: how attempts
-    /// failed, without one that the alarm has announced and nobody has made.
+    /// failed, without one that the alarm has announced and that was not made.
     pub fn new(turn: TurnRow, before: Option<Failing>, way: Way, now: u64) -> Self {
         let mut revival = Revival { turn, way, run: None, is_given_up: false, step: Step::Done };
         match attempts::next(before, now) {
@@ -73,7 +73,7 @@ impl<R> Revival<R> {
         revival
     }
 
-    /// An attempt that was made and has failed. `begun`: how it was counted.
+    /// The outcome of an attempt that was made and has failed. `begun`: the attempt as it was counted.
     pub fn after_failure(turn: TurnRow, begun: Failing, cause: Cause, now: u64) -> Self {
         let turn = TurnRow { failing: Some(begun), ..turn };
         let mut revival =
@@ -96,12 +96,12 @@ impl<R> Revival<R> {
     pub fn written(&mut self) {
         self.step = match self.step {
             Step::Begin if self.is_given_up => Step::End,
-            Step::Begin => match (self.way, self.turn.failing) {
+            Step::Begin => match self.way {
                 // Should the rebuilding take the instance down, the alarm makes the next attempt.
-                (Way::Resume, Some(failing)) => Step::Watch(failing.retry_at_ms),
-                (way, _) => Step::Rebuild(way),
+                Way::Resume => Step::Watch,
+                way @ Way::Rebuild => Step::Rebuild(way),
             },
-            Step::Watch(_) => Step::Rebuild(self.way),
+            Step::Watch => Step::Rebuild(self.way),
             Step::Rebuild(way) => Step::Rebuild(way),
             Step::Clear | Step::Hold { .. } | Step::End | Step::Done => Step::Done,
         };
@@ -170,8 +170,8 @@ mod tests {
         }
     }
 
-    /// The steps of an attempt whose rebuilding comes to this, with the failed attempts in the row at each
-    /// [`Step::Begin`], and what the attempt comes to. The attempt ends after `until` steps at the latest, as it does
+    /// The steps of an attempt whose rebuilding has this outcome, with the failed attempts in the row at each
+    /// [`Step::Begin`], and the outcome of the attempt. The attempt ends after `until` steps at the latest, as it does
     /// when the storage refuses the step after them.
     fn steps(
         mut revival: Revival<&'static str>,
@@ -203,10 +203,10 @@ mod tests {
     fn an_attempt_is_counted_before_it_is_made_and_forgotten_when_it_succeeds() {
         let first = Failing { since_ms: NOW, attempts: 1, retry_at_ms: NOW + 2_000 };
         let (running, parked) = (TurnStatus::Running, TurnStatus::Parked);
-        let resumed = [Step::Begin, Step::Watch(NOW + 2_000), Step::Rebuild(Way::Resume), Step::Clear];
+        let resumed = [Step::Begin, Step::Watch, Step::Rebuild(Way::Resume), Step::Clear];
         let done = steps(attempt(running, None, Way::Resume), Ok("run"), 100);
         assert_eq!(done, (resumed.to_vec(), vec![Some(first)], Outcome::Run("run")));
-        // A parked turn and a queued one do not run yet: the alarm does not watch over their run.
+        // A parked turn and a queued one do not run yet, so the alarm does not watch over their run.
         let rebuilt = [Step::Begin, Step::Rebuild(Way::Rebuild), Step::Clear];
         for status in [parked, running] {
             let done = steps(attempt(status, None, Way::Rebuild), Ok("run"), 100);
@@ -226,7 +226,7 @@ mod tests {
         for (status, way, reason) in table {
             let mut expected = vec![Step::Begin, Step::Rebuild(way), Step::Hold { failing: counted, reason }];
             if way == Way::Resume {
-                expected.insert(1, Step::Watch(NOW + 8_000));
+                expected.insert(1, Step::Watch);
             }
             let done = steps(attempt(status, Some(before), way), Err(Cause::Unreadable), 100);
             let held = Outcome::OnHold(turn(status, Some(counted)));
@@ -253,7 +253,7 @@ mod tests {
     }
 
     // The last attempt took the instance down, or fails now. The row of a turn that is given up keeps the most
-    // attempts: should its end be refused, no further rebuilding is tried.
+    // attempts: if the storage refuses the end, no further rebuilding is tried.
     #[test]
     fn a_turn_that_failed_too_often_ends() {
         let most = failing(attempts::MAX_ATTEMPTS, NOW);

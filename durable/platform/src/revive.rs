@@ -4,6 +4,7 @@
 
 use std::rc::Rc;
 
+use crate::storage::keys::Keys;
 use crate::storage::salvage::Salvaged;
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::{Reason, TurnRow, TurnStatus};
@@ -19,10 +20,10 @@ use wire::protocol::{
 use super::attempts::{self, Cause, Next};
 use super::compose;
 use super::live::LiveLog;
-use super::log::{About, TurnLog};
+use super::log::{About, TurnLog, Written};
 use super::respond::not_logged;
 use super::revival::{Outcome, Revival, Step, Way};
-use super::thread::{Run, Thread, WATCH_MS};
+use super::thread::{Run, Thread};
 
 /// The turn that has no end yet.
 pub enum OpenTurn {
@@ -58,7 +59,7 @@ pub fn on_hold(turn: &TurnRow, now: u64) -> ApiError {
     ApiError::new(ErrorCode::TurnOnHold, detail).retry_after(seconds)
 }
 
-/// Why a turn cannot be rebuilt. The log says it.
+/// Why a turn cannot be rebuilt. Writes the error to the log.
 fn cause(turn: &TurnRow, error: &ApiError) -> Cause {
     worker::console_error!("turn {} cannot be taken up: {error}", turn.turn_id);
     match error.code {
@@ -87,8 +88,7 @@ impl Thread {
         if let Outcome::Run(run) = self.attempt(&thread, next, Way::Resume)? {
             let spec = run.turn.spec();
             worker::console_log!("turn {} resumed", spec.turn_id);
-            self.store.set_timer(Reason::Turn, self.clock.now_ms() + WATCH_MS)?;
-            self.store.arm()?;
+            self.store.watch(self.clock.now_ms())?;
             self.keep_lease(&run);
             self.launch(&Rc::new(run));
         }
@@ -131,7 +131,7 @@ impl Thread {
                     return Ok(());
                 }
                 Ok(false) => match run.turn.waits_until() {
-                    // It has no call that could still be answered or expire, so it would wait for ever.
+                    // The turn has no call that could still be answered or expire, so it would wait for ever.
                     0 => return self.abandon(&OnHold { thread, turn }),
                     until => until,
                 },
@@ -148,7 +148,7 @@ impl Thread {
             OpenTurn::None => return Ok(()),
         };
         self.store.set_timer(Reason::Parked, again_at)?;
-        Ok(self.store.arm()?)
+        Ok(self.store.arm(self.clock.now_ms())?)
     }
 
     /// Answers the expired calls of a parked turn, and queues the turn in the same transaction. Returns whether there
@@ -176,10 +176,7 @@ impl Thread {
             let turn = revival.turn();
             match revival.next() {
                 Step::Begin => self.store.attempt(turn)?,
-                Step::Watch(retry_at) => {
-                    self.store.set_timer(Reason::Turn, retry_at)?;
-                    self.store.arm()?;
-                }
+                Step::Watch => self.store.arm(self.clock.now_ms())?,
                 Step::Rebuild(way) => {
                     let rebuilt = match way {
                         Way::Resume => self.rebuilt(thread, turn, Turn::resume),
@@ -193,7 +190,7 @@ impl Thread {
                 Step::Hold { failing, reason } => {
                     self.store.set_failing(&turn.turn_id, Some(failing))?;
                     self.store.hasten_timer(reason, failing.retry_at_ms)?;
-                    self.store.arm()?;
+                    self.store.arm(self.clock.now_ms())?;
                 }
                 Step::End => self.end(thread, turn)?,
                 Step::Done => return Ok(revival.outcome()),
@@ -246,6 +243,8 @@ impl Thread {
         let live = self.live_for(turn)?;
         let numbers = self.numbers()?;
         let entries = self.store.entries(&turn.turn_id)?;
+        let mut keys = Keys::of(&entries);
+        self.store.payloads(turn, |payload| keys.read(&payload))?;
         let spec = spec(&entries).ok_or_else(|| StoreError("the journal has no entry 0".to_owned()))?;
         let about = About::new(thread, &turn.turn_id, turn.generation, &spec.context_type);
         #[cfg(feature = "faults")]
@@ -253,7 +252,7 @@ impl Thread {
         let history = self.store.history(spec.history_until, compose::history_bytes(&spec.limits))?;
         let (parts, _) = compose::parts(self, &thread.owner, &thread.thread_id, &spec.policy)?;
         let reserved = numbers.reserved();
-        let ports = self.ports(parts, about, &live, Rc::clone(&numbers));
+        let ports = self.ports(parts, about, &live, Rc::clone(&numbers), keys);
         let rebuild = || rebuild(entries, history, ports).map_err(not_logged);
         let turn = self.store.transaction(rebuild).inspect_err(|_| numbers.set_reserved(reserved))?;
         Ok(Run { turn, live })
@@ -272,9 +271,15 @@ impl Thread {
         Ok(self.end(thread, turn)?)
     }
 
-    /// Ends a turn with all text that the object holds of it, so that the thread can go on. The log keeps its events.
+    /// Ends a turn with all text that the object has of it, so that the thread can go on. The log keeps the turn's
+    /// events.
     fn end(&self, thread: &ThreadMeta, turn: &TurnRow) -> Result<(), StoreError> {
-        let salvaged = self.store.salvaged(&turn.turn_id)?;
+        let mut events = Vec::new();
+        self.store.payloads(turn, |payload| {
+            events.push(payload);
+            Ok(())
+        })?;
+        let salvaged = self.store.salvaged(turn, &events)?;
         let asked = match salvaged.content.clone() {
             Some(content) => content,
             None => self.store.user_content(&turn.turn_id)?.unwrap_or_default().into(),
@@ -286,14 +291,15 @@ impl Thread {
             store: Rc::clone(&self.store),
             clock: Rc::clone(&self.clock),
             numbers: self.numbers()?,
+            written: Written::of(Keys::readable(&events)),
         };
         worker::console_error!("turn {} is given up", turn.turn_id);
         // The store ends running turns only, so a parked one is made to run in the same commit.
         let parking = (turn.status == TurnStatus::Parked).then_some(Parking::Over);
         let commit = Commit { parking, ..last_words(turn, salvaged, asked, self.clock.now_ms()) };
         log.commit(commit).map_err(|error| StoreError(format!("giving a turn up: {error:?}")))?;
-        // The alarm may stand at an attempt that is no longer made.
-        self.store.arm()?;
+        // The alarm may stand at an attempt that will not be made any more.
+        self.store.arm(self.clock.now_ms())?;
         self.release_readers();
         Ok(())
     }

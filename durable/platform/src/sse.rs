@@ -21,7 +21,7 @@ fn try_encode(out: &mut Vec<u8>, seq: Seq, turn_id: &str, event: &Event) -> Resu
     serde_json::to_writer(&mut *out, &seq)?;
     out.extend_from_slice(b",\"turn_id\":");
     serde_json::to_writer(&mut *out, turn_id)?;
-    // An event is a JSON object that has at least its type: its members go on where these began.
+    // An event is a JSON object that has at least its type: the event's members follow those that were written here.
     let brace = out.len();
     serde_json::to_writer(&mut *out, event)?;
     if let Some(brace) = out.get_mut(brace) {
@@ -31,7 +31,7 @@ fn try_encode(out: &mut Vec<u8>, seq: Seq, turn_id: &str, event: &Event) -> Resu
     Ok(())
 }
 
-/// Appends a comment: it keeps the connection alive, and finds out whether it still is.
+/// Appends a comment. It keeps the connection alive, and shows the writer whether the connection still is.
 pub fn heartbeat(out: &mut Vec<u8>) {
     out.extend_from_slice(b": \n\n");
 }

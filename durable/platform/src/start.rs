@@ -7,23 +7,23 @@ use std::rc::Rc;
 use uuid::{NoContext, Timestamp, Uuid};
 
 use crate::storage::StoreError;
+use crate::storage::keys::Keys;
 use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing, ThreadRow};
 use crate::storage::thread::ThreadMeta;
-use crate::storage::turn::{Reason, TurnRow, TurnStatus};
+use crate::storage::turn::{TurnRow, TurnStatus};
 use engine::ports::Ports;
 use engine::profiles::Grant;
 use engine::turn::Turn;
 use wire::protocol::{ApiError, Role, Seq, StoredMessage};
 
+use super::adapters::{Offered, Retrieved};
 use super::chat::Ask;
 use super::compose;
 use super::live::LiveLog;
-use super::log::{About, TurnLog};
-use super::mcp::{self, Offered};
+use super::log::{About, TurnLog, Written};
 use super::numbers::Numbers;
 use super::respond::not_logged;
-use super::retrieval::Retrieved;
-use super::thread::{Run, Thread, WATCH_MS};
+use super::thread::{Run, Thread};
 
 /// The longest title, in characters: it is the beginning of the first message.
 const TITLE_CHARS: usize = 80;
@@ -81,7 +81,7 @@ impl Thread {
         let live = Rc::new(LiveLog::new(turn.turn_id.as_str(), turn.seq_first));
         let about = About::new(thread, &turn.turn_id, turn.generation, &spec.context_type);
         let reserved = numbers.reserved();
-        let ports = self.ports(parts, about, &live, Rc::clone(&numbers));
+        let ports = self.ports(parts, about, &live, Rc::clone(&numbers), Keys::default());
         let replaced = opening.replaced.take();
         let engine = self.store.transaction(|| {
             self.write_start(ask, &opening, replaced, &before)?;
@@ -120,7 +120,7 @@ impl Thread {
             && let Some((row, words)) = self.store.first_words()?
             && (row, &thread.title) == (replaced.from, &title(&words))
         {
-            // The title is the beginning of the message that is replaced: nobody renamed the thread.
+            // The title is the beginning of the replaced message: the user has not renamed the thread.
             thread.title = title(&content);
         }
         let user_message = StoredMessage {
@@ -180,7 +180,7 @@ impl Thread {
         })
     }
 
-    /// Writes the rows of a turn that starts, its news for D1 and its timers. Belongs into the transaction in which the
+    /// Writes the rows of a turn that starts, its news for D1 and its alarm. Belongs into the transaction in which the
     /// engine writes its first entry.
     fn write_start(
         &self,
@@ -206,24 +206,22 @@ impl Thread {
             self.store.post(&replaced, now + DELETED_AGAIN_MS)?;
         }
         self.store.insert_turn(turn, now)?;
-        self.store.insert_message(user_message, None)?;
+        self.store.insert_message(turn.seq_first, user_message, None)?;
         let row = ThreadRow { title: thread.title.clone(), created_at: thread.created_at, updated_at: now };
         let started = News::TurnStarted { thread: row, message: user_message.clone() };
-        for news in std::iter::once(started).chain(mcp::failures(&before.offered.listed.missing, now)) {
+        for news in std::iter::once(started).chain(before.offered.failures(now)) {
             self.store.post(&outgoing(news), now)?;
         }
-        self.store.set_timer(Reason::Turn, now + WATCH_MS)?;
-        // A version that knows no queue leaves the mark of its turn behind.
-        self.store.clear_timer(Reason::Queued)?;
-        self.store.hasten_timer(Reason::Outbox, now + WATCH_MS)?;
-        self.store.arm()?;
+        // A version of the service that knew no queue left the mark of its turn behind.
+        self.store.clear_turn_timers()?;
+        self.store.watch(now)?;
         match &before.retrieved.failure {
             Some(failure) => self.report("thread", "looking up what is known", "internal", failure),
             None => Ok(()),
         }
     }
 
-    /// The messages that `replaces_message_id` takes away: those of the turn of that message, and all later ones.
+    /// The messages that `replaces_message_id` takes away: those of that message's turn, and all later ones.
     pub fn replaced(&self, ask: &Ask<'_>, new: bool) -> Result<Option<Replaced>, ApiError> {
         let Some(id) = ask.request.replaces_message_id else { return Ok(None) };
         let refused = |detail: String| ApiError::field("replaces_message_id", detail);
@@ -240,13 +238,14 @@ impl Thread {
         Ok(Some(Replaced { from: *from, ids: messages.into_iter().map(|(_, id)| id).collect() }))
     }
 
-    /// The ports of a run.
+    /// The ports of a run. `keys`: those that its turn has on disk.
     pub fn ports(
         &self,
         parts: compose::Parts,
         about: About,
         live: &Rc<LiveLog>,
         numbers: Rc<Numbers>,
+        keys: Keys,
     ) -> Ports {
         let log = TurnLog {
             store: Rc::clone(&self.store),
@@ -254,6 +253,7 @@ impl Thread {
             live: Rc::clone(live),
             clock: Rc::clone(&self.clock),
             about,
+            written: Written::of(keys),
         };
         let ports = Ports {
             model: parts.model,

@@ -16,8 +16,9 @@ use futures::{FutureExt, channel::oneshot};
 use super::live::LiveLog;
 use super::reader::{Archive, Reader, Source};
 use crate::storage::StoreError;
-use crate::storage::page::Page;
+use crate::storage::page::EventPage;
 use engine::ports::Clock;
+use engine::testing::FakeClock;
 use wire::protocol::{CallStatus, ChunkKind, Event, Numbered, Place, Seq};
 
 fn fact(code: &str) -> Event {
@@ -46,35 +47,6 @@ fn call_ended(model_call_id: &str) -> Event {
     }
 }
 
-/// A clock that stands still until it is told; timers fire in order.
-#[derive(Default)]
-struct Hand {
-    now: Cell<u64>,
-    timers: RefCell<Vec<(u64, oneshot::Sender<()>)>>,
-}
-
-impl Hand {
-    fn advance(&self, ms: u64) {
-        self.now.set(self.now.get() + ms);
-        let (due, later) = self.timers.take().into_iter().partition(|(at, _)| *at <= self.now.get());
-        self.timers.replace(later);
-        let due: Vec<(u64, oneshot::Sender<()>)> = due;
-        due.into_iter().for_each(|(_, timer)| timer.send(()).unwrap_or(()));
-    }
-}
-
-impl Clock for Hand {
-    fn now_ms(&self) -> u64 {
-        self.now.get()
-    }
-
-    fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
-        let (timer, fired) = oneshot::channel();
-        self.timers.borrow_mut().push((self.now.get() + ms, timer));
-        fired.map(|_| ()).boxed_local()
-    }
-}
-
 /// A stored log of facts, in pages of two, that counts its syncs and can hold them back.
 #[derive(Default)]
 struct Shelf {
@@ -96,7 +68,7 @@ impl Shelf {
 }
 
 impl Archive for Shelf {
-    fn page(&self, after: Seq, before: Seq) -> Result<Page, StoreError> {
+    fn page(&self, after: Seq, before: Seq) -> Result<EventPage, StoreError> {
         let stored = self.stored.borrow();
         let found: Vec<Seq> =
             stored.iter().copied().filter(|seq| after < *seq && *seq < before).take(2).collect();
@@ -107,7 +79,7 @@ impl Archive for Shelf {
             retryable: false,
         };
         let numbered = |seq| Numbered { seq, turn_id: "old".to_owned(), event: event.clone() };
-        Ok(Page { events: found.into_iter().map(numbered).collect(), through })
+        Ok(EventPage { events: found.into_iter().map(numbered).collect(), through })
     }
 
     fn trimmed(&self, after: Seq) -> Result<Option<Numbered>, StoreError> {
@@ -129,7 +101,7 @@ impl Archive for Shelf {
 struct Story {
     pool: LocalPool,
     live: Rc<LiveLog>,
-    clock: Rc<Hand>,
+    clock: Rc<FakeClock>,
     shelf: Rc<Shelf>,
 }
 
@@ -151,7 +123,7 @@ impl Story {
         Reader::new(Rc::clone(&self.shelf) as Rc<dyn Archive>, clock, source, after).into_stream()
     }
 
-    /// A client that reads whatever comes.
+    /// A client that reads as soon as bytes come.
     fn read(&self, source: Source, after: Seq) -> Writes {
         let writes = Writes::default();
         let (mut stream, seen) = (self.stream(source, after), Rc::clone(&writes));
@@ -191,13 +163,13 @@ fn the_first_event_goes_out_at_once_and_a_burst_goes_out_together() {
         story.settle();
     }
     assert_eq!(writes.borrow().len(), 1, "the burst waits");
-    story.clock.advance(5);
+    story.clock.pass(5);
     story.settle();
     assert_eq!(writes.borrow()[1..], [(2..=50).collect::<Vec<_>>()]);
-    story.clock.advance(5);
+    story.clock.pass(5);
     story.live.announce(51, &chunk("a", "x"), false).unwrap();
     story.settle();
-    assert_eq!(writes.borrow()[2..], [vec![51]], "what comes later than the distance waits for nothing");
+    assert_eq!(writes.borrow()[2..], [vec![51]], "an event after the distance goes out at once");
     story.live.publish([(52, fact("done"))]).unwrap();
     story.live.close();
     story.settle();
@@ -218,15 +190,15 @@ fn facts_leave_only_after_a_sync_and_one_sync_is_enough() {
     story.live.announce(3, &chunk("a", "x"), false).unwrap();
     story.shelf.release();
     story.settle();
-    assert_eq!(*writes[0].borrow(), [vec![1, 2]], "what was there when the sync began");
-    story.clock.advance(5);
+    assert_eq!(*writes[0].borrow(), [vec![1, 2]], "the events that were there when the sync began");
+    story.clock.pass(5);
     story.settle();
     assert_eq!(writes[0].borrow()[1..], [vec![3]]);
     let syncs = story.shelf.syncs.get();
     let late = story.read(story.live(), 0);
     story.settle();
     assert_eq!(*late.borrow(), [vec![1, 2, 3]]);
-    assert_eq!(story.shelf.syncs.get(), syncs, "what was synced for one reader is for all");
+    assert_eq!(story.shelf.syncs.get(), syncs, "one sync serves all readers");
 }
 
 #[test]
@@ -238,7 +210,7 @@ fn stored_and_live_events_meet_without_hole_or_repetition() {
         story.live.announce(9, &chunk("a", "x"), false).unwrap();
         let writes = story.read(story.live(), after);
         story.settle();
-        story.clock.advance(5);
+        story.clock.pass(5);
         story.live.close();
         story.settle();
         let read: Vec<Seq> = writes.borrow().concat();
@@ -248,7 +220,7 @@ fn stored_and_live_events_meet_without_hole_or_repetition() {
 }
 
 #[test]
-fn a_turn_whose_events_are_gone_is_one_event() {
+fn a_turn_with_trimmed_events_is_one_event() {
     // Turns 1–3 and 5–7 are gone, 8 and 9 are stored, 10 is live.
     for (after, expected) in [
         (0, vec![3, 7, 8, 9, 10]),
@@ -265,7 +237,7 @@ fn a_turn_whose_events_are_gone_is_one_event() {
         let writes = story.read(story.live(), after);
         for _ in 0..5 {
             story.settle();
-            story.clock.advance(5);
+            story.clock.pass(5);
         }
         assert_eq!(writes.borrow().concat(), expected, "after {after}");
     }
@@ -289,7 +261,7 @@ fn a_turn_that_is_trimmed_under_a_slow_reader_leaves_no_hole() {
 }
 
 #[test]
-fn a_reader_that_lags_behind_what_is_kept_goes_on_from_storage() {
+fn a_reader_that_lags_behind_the_log_goes_on_from_storage() {
     let mut story = Story::new(1);
     let writes = story.read(story.live(), 0);
     story.live.publish([(1, fact("a"))]).unwrap();
@@ -315,13 +287,13 @@ fn a_reader_that_lags_behind_what_is_kept_goes_on_from_storage() {
     story.shelf.stored.replace(vec![1, 2, 3, 4]);
     (2..=4).for_each(|seq| story.live.publish([big(seq)]).unwrap());
     story.live.close();
-    story.clock.advance(5);
+    story.clock.pass(5);
     story.settle();
     assert_eq!(writes.borrow().concat(), [1, 2, 3, 4, END]);
 }
 
 #[test]
-fn what_is_stored_is_written_in_pieces() {
+fn stored_events_are_written_in_pieces() {
     for (length, expected) in [
         (32_000, vec![vec![1, 2], vec![3, 4], vec![END]]),
         (64 << 10, vec![vec![1], vec![2], vec![3], vec![4], vec![END]]),
@@ -349,23 +321,23 @@ fn silence_is_broken_every_fifteen_seconds() {
     let mut story = Story::new(1);
     let writes = story.read(story.live(), 0);
     story.settle();
-    story.clock.advance(10_000);
+    story.clock.pass(10_000);
     story.live.announce(1, &chunk("a", "x"), false).unwrap();
     story.settle();
     assert_eq!(*writes.borrow(), [vec![1]]);
-    story.clock.advance(14_999);
+    story.clock.pass(14_999);
     story.settle();
     assert_eq!(writes.borrow().len(), 1);
-    story.clock.advance(1);
+    story.clock.pass(1);
     story.settle();
     assert_eq!(writes.borrow()[1..], [Vec::<Seq>::new()]);
-    story.clock.advance(15_000);
+    story.clock.pass(15_000);
     story.settle();
     assert_eq!(writes.borrow()[2..], [Vec::<Seq>::new()]);
 }
 
 #[test]
-fn whoever_guards_a_reader_learns_that_it_is_gone() {
+fn a_dropped_reader_drops_its_guards() {
     struct Tell(Rc<Cell<bool>>);
     impl Drop for Tell {
         fn drop(&mut self) {
@@ -382,5 +354,5 @@ fn whoever_guards_a_reader_learns_that_it_is_gone() {
     assert!(!gone.get());
     drop(stream);
     assert!(gone.get());
-    assert_eq!(Rc::strong_count(&story.live), 1, "nobody keeps the log");
+    assert_eq!(Rc::strong_count(&story.live), 1, "the log has no other owner");
 }

@@ -1,7 +1,7 @@
 //! A thread in memory: its storage, its numbers, the turn that runs.
 //!
-//! What is in memory can be lost at any moment; all of it is rebuilt from the storage. No borrow of it is held across
-//! an await or while anything is called that could come back here.
+//! Memory can be lost at any moment, so the object rebuilds all of it from the storage. No borrow of it is held across
+//! an await, or while the object calls code that could come back here.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use futures::{FutureExt, pin_mut};
 use uuid::Uuid;
 use worker::{Env, State};
 
-use crate::storage::page::Page;
+use crate::storage::page::EventPage;
 use crate::storage::schema::NEWEST_READ;
 use crate::storage::sql::Store;
 use crate::storage::thread::ThreadMeta;
@@ -26,21 +26,18 @@ use super::clock::JsClock;
 use super::live::LiveLog;
 use super::model::Connections;
 use super::numbers::Numbers;
-use super::reader::{Archive, MAX_READERS, Place, Reader, Readers, Source};
+use super::reader::{Archive, MAX_READERS, Reader, ReaderSlot, Readers, Source};
 use super::respond::internal;
 use super::respond::not_logged;
 
-/// While a turn runs or D1 has not heard of everything, the alarm stands at most this far ahead: a lost run is taken
-/// up within two seconds of the object being alive again.
-pub const WATCH_MS: u64 = 2_000;
-/// How long somebody who stopped a turn waits for its end. The engine ends a stopped turn without awaiting anything,
-/// so this is only reached when the storage refuses.
+/// How long a request that stopped a turn waits for its end. The engine ends a stopped turn without awaiting anything,
+/// so this time passes only when the storage refuses.
 const END_MS: u64 = 10_000;
-/// When somebody for whom there was no place among the readers asks again, in seconds: the comment that finds out that
-/// a reader is gone comes every 15 s.
+/// The seconds after which a client that found no slot among the readers asks again. The heartbeat, which finds out
+/// that a client is gone, comes every 15 s.
 const READERS_RETRY_S: u64 = 15;
-/// When an object asks again that cannot work at all: its tables are newer than the code, or cannot be brought up to
-/// date. A rollback lasts minutes at least.
+/// When an object asks again that cannot work at all, because its tables are newer than the code, or cannot be brought
+/// up to date. A rollback takes minutes at least.
 pub const PUT_OFF_MS: u64 = 60_000;
 
 /// One thread.
@@ -49,23 +46,23 @@ pub struct Thread {
     pub env: Env,
     pub store: Rc<Store>,
     pub clock: Rc<dyn Clock>,
-    /// To the providers.
+    /// The way to the providers.
     pub connections: Connections,
     numbers: OnceCell<Rc<Numbers>>,
     run: RefCell<Option<Rc<Run>>>,
-    /// Where the readers of a parked turn wait, which has no run.
+    /// The log at which the readers of a parked turn wait, which has no run.
     parked: RefCell<Option<Rc<LiveLog>>>,
     readers: Readers,
     /// No turn is stored as running, or its run is in this memory and has not failed.
     pub idle: Cell<bool>,
-    /// An attempt to take up the open turn that the alarm has counted and nobody has made yet: how the turn's row says
-    /// it, and what that said before.
+    /// An attempt to take up the open turn that the alarm has counted and no code has made yet: the failures that the
+    /// turn's row has now, and those that it had before.
     pub announced: Cell<Option<(Failing, Option<Failing>)>>,
     /// The newest request that waits for the turn that it supersedes to end.
     pub superseding: Cell<Option<(u64, Uuid)>>,
     /// Held by the request that asks for a turn to be admitted, until that turn has started.
     pub admitting: Mutex<()>,
-    /// One question for a queued turn's place at a time.
+    /// A queued turn asks for its place once at a time.
     pub asking: Cell<bool>,
     /// One drain of the outbox at a time keeps its order.
     pub draining: Cell<bool>,
@@ -109,8 +106,8 @@ impl Thread {
         Err(ApiError::new(ErrorCode::ObjectTooNew, detail).retry_after(PUT_OFF_MS / 1_000))
     }
 
-    /// The thread, if it is this owner's; none where nothing was ever written. A deleted thread and another's thread
-    /// are not found, whatever is asked of them.
+    /// The thread, if it is this owner's; none where the object was never written to. A deleted thread and another
+    /// owner's thread are not found, in any request.
     pub fn of(&self, owner: &Owner) -> Result<Option<ThreadMeta>, ApiError> {
         let Some(meta) = self.store.meta()? else { return Ok(None) };
         match meta.thread {
@@ -140,7 +137,7 @@ impl Thread {
 
     /// Lets a run go on by itself: no request waits for it, and closing a connection does not stop it.
     pub fn launch(self: &Rc<Self>, run: &Rc<Run>) {
-        // What was there is dropped after the borrow: its end may be long over, its future is not.
+        // The former run is dropped after the borrow: its turn may be long over, but its future still exists.
         let _before = self.run.replace(Some(Rc::clone(run)));
         self.parked.replace(None);
         run.live.go_on();
@@ -149,17 +146,20 @@ impl Thread {
         self.state.wait_until(async move {
             match run.turn.run().await {
                 Ok(Ran::Ended) => run.live.close(),
-                // Its readers stay for a moment.
+                // Its readers stay for a moment: a client may answer at once.
                 Ok(Ran::Parked) => {
                     run.live.park(thread.clock.now_ms());
                     drop(thread.parked.replace(Some(Rc::clone(&run.live))));
                     thread.give_up_place(&run);
                 }
                 Err(error) => {
-                    // What is journaled is resumed by the alarm or by the next request.
+                    // The alarm or the next request resumes the turn from its journal.
                     worker::console_error!("the run of {} ended: {error:?}", run.turn.spec().turn_id);
                     thread.idle.set(false);
                     run.live.close();
+                    if let Err(error) = thread.store.watch(thread.clock.now_ms()) {
+                        worker::console_error!("no alarm: {error}");
+                    }
                 }
             }
             thread.forget(&run);
@@ -188,14 +188,14 @@ impl Thread {
         let mut parked = self.parked.borrow_mut();
         let live = parked.get_or_insert_with(|| {
             let live = LiveLog::new(turn_id, next);
-            // Long ago, in an earlier life of the object.
+            // The turn was parked long ago, in an earlier life of the object.
             live.park(0);
             Rc::new(live)
         });
         Ok(Some(Rc::clone(live)))
     }
 
-    /// The readers of a parked turn wait for nothing any more.
+    /// Sends the readers of a parked turn away: they have nothing left to wait for.
     pub fn release_readers(&self) {
         let waiting = self.parked.take();
         if let Some(live) = waiting {
@@ -208,7 +208,7 @@ impl Thread {
         self.run().is_some_and(|current| Rc::ptr_eq(&current, run))
     }
 
-    /// Goes on at once with a parked turn: it was stopped, so that nothing is left but its end, or it has its place.
+    /// Goes on at once with a parked turn: it was stopped, so that only its end is left, or it has its place.
     pub fn go_on(self: &Rc<Self>, run: &Rc<Run>) {
         if !self.is_current(run) {
             self.leave_queue();
@@ -216,7 +216,7 @@ impl Thread {
         }
     }
 
-    /// Stops a run, a parked turn's as well, and waits until its end is committed.
+    /// Stops a run, also that of a parked turn, and waits until its end is committed.
     pub async fn stop(self: &Rc<Self>, run: &Rc<Run>, why: TurnStop) -> Result<(), ApiError> {
         match run.turn.stop(why) {
             Ok(()) | Err(LogError::Fenced) => {}
@@ -231,8 +231,8 @@ impl Thread {
         }
     }
 
-    /// A place for one more reader of this thread's log.
-    pub fn admit_reader(&self) -> Result<Place, ApiError> {
+    /// A slot for one more reader of this thread's log.
+    pub fn admit_reader(&self) -> Result<ReaderSlot, ApiError> {
         self.readers.admit().ok_or_else(|| ApiError {
             retry_after_s: Some(READERS_RETRY_S),
             ..ApiError::new(
@@ -243,13 +243,13 @@ impl Thread {
     }
 
     /// A reader of this thread's log.
-    pub fn reader(&self, place: Place, source: Source, after: Seq) -> Reader {
+    pub fn reader(&self, slot: ReaderSlot, source: Source, after: Seq) -> Reader {
         let archive = Rc::new(StoredLog(Rc::clone(&self.store)));
-        Reader::new(archive, Rc::clone(&self.clock), source, after).guarded_by(place)
+        Reader::new(archive, Rc::clone(&self.clock), source, after).guarded_by(slot)
     }
 }
 
-/// No such thread, for this owner.
+/// The answer for a thread that this owner does not have.
 pub fn not_found() -> ApiError {
     ApiError::new(ErrorCode::ThreadNotFound, "there is no thread with this id")
 }
@@ -258,7 +258,7 @@ pub fn not_found() -> ApiError {
 struct StoredLog(Rc<Store>);
 
 impl Archive for StoredLog {
-    fn page(&self, after: Seq, before: Seq) -> Result<Page, StoreError> {
+    fn page(&self, after: Seq, before: Seq) -> Result<EventPage, StoreError> {
         self.0.event_page(after, before)
     }
 

@@ -1,5 +1,5 @@
-//! What a turn costs in memory while it streams, measured: eight subtasks that say half a megabyte each in single
-//! deltas, and a reader that does not read. Alone in this file, because it counts every allocation of its process.
+//! Measures the memory of a turn while it streams: eight subtasks that say half a megabyte each in single deltas, and a
+//! reader that does not read. It is alone in this file, because it counts every allocation of its process.
 
 // A helper may fail as its test does; clippy allows that in `#[test]` functions only.
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)]
@@ -13,7 +13,7 @@ use std::task::Poll;
 use engine::journal::{Commit, Setting, TurnSpec};
 use engine::offer::{InContext, offered};
 use engine::ports::{Clock, Heard, Log, LogError, Model, Ports, Tool, Tools};
-use engine::profiles::{Chain, ContextProfile, Limits, Offer};
+use engine::profiles::{Chain, ContextProfile, Limits, PricedModel};
 use engine::toolbelt::ToolPolicy;
 use engine::turn::{Ran, Turn};
 use futures::future::{LocalBoxFuture, pending, poll_fn, ready};
@@ -22,8 +22,8 @@ use futures::{FutureExt, StreamExt};
 use platform::live::LiveLog;
 use platform::reader::{Archive, Reader, Source};
 use platform::storage::StoreError;
-use platform::storage::page::Page;
-use platform::storage::rows::{Fresh, entry_rows, event_rows};
+use platform::storage::page::EventPage;
+use platform::storage::rows::{Fresh, event_rows, journaled};
 use serde_json::json;
 use wire::model::{
     Message, ModelChoice, ModelError, ModelEvent, ModelReply, ModelRequest, ReplyFinish, ToolCall, Usage,
@@ -32,11 +32,11 @@ use wire::protocol::{ContextKind, Event, Numbered, Seq};
 
 const SUBTASKS: usize = 8;
 const DELTAS: usize = 100_000;
-/// Five bytes, so that a reply is nearly as long as one may be (`MAX_REPLY_BYTES`).
+/// Five bytes, so that a reply is nearly as long as a reply may be (`MAX_REPLY_BYTES`).
 const DELTA: &str = "word ";
 const MOST: usize = 16 << 20;
 
-/// Counts what is allocated, and the most that ever was.
+/// Counts the allocated bytes, and the most that ever were.
 struct Counting;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
@@ -45,19 +45,19 @@ static PEAK: AtomicUsize = AtomicUsize::new(0);
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-// SAFETY: all of it is the system's allocator's.
+// SAFETY: it calls the system's allocator alone.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
         PEAK.fetch_max(now, Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller's promise holds for the system's allocator too.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         NOW.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller's promise holds for the system's allocator too.
         unsafe { System.dealloc(memory, layout) }
     }
 }
@@ -118,6 +118,7 @@ impl Tools for NoTools {
     }
 }
 
+/// Keeps nothing of a sleep, unlike the `FakeClock`, because this test counts what is kept.
 struct StandsStill;
 
 impl Clock for StandsStill {
@@ -130,13 +131,13 @@ impl Clock for StandsStill {
     }
 }
 
-/// Does what the object's log does, with a storage that keeps nothing in memory.
+/// Does the work of the object's log, with a storage that keeps nothing in memory.
 struct Written {
     live: Rc<LiveLog>,
     next: Cell<Seq>,
     announced: Cell<usize>,
     written: Cell<usize>,
-    /// The most bytes that the live log has held.
+    /// The most bytes that the live log has had.
     most_live: Cell<usize>,
     ended: Cell<bool>,
 }
@@ -153,7 +154,7 @@ impl Log for Written {
     fn commit(&self, commit: Commit) -> Result<(), LogError> {
         let events = commit.events.into_iter();
         let fresh: Vec<Fresh> = events.map(|(key, event)| Fresh { seq: self.draw(), key, event }).collect();
-        entry_rows(&commit.entries).unwrap();
+        journaled(&commit.entries).unwrap();
         event_rows(&commit.texts, &fresh).unwrap();
         for text in &commit.texts {
             self.written.set(self.written.get() + text.text.len());
@@ -172,16 +173,16 @@ impl Log for Written {
     }
 }
 
-/// Nobody asks it: the reader does not read.
+/// An archive without a page: the reader does not read.
 struct Unread;
 
 impl Archive for Unread {
-    fn page(&self, _: Seq, _: Seq) -> Result<Page, StoreError> {
-        panic!("nobody reads");
+    fn page(&self, _: Seq, _: Seq) -> Result<EventPage, StoreError> {
+        panic!("the reader does not read");
     }
 
     fn trimmed(&self, _: Seq) -> Result<Option<Numbered>, StoreError> {
-        panic!("nobody reads");
+        panic!("the reader does not read");
     }
 
     fn sync(&self) -> LocalBoxFuture<'static, Result<(), StoreError>> {
@@ -189,7 +190,7 @@ impl Archive for Unread {
     }
 }
 
-/// By its JSON, as a journal has it.
+/// Made from its JSON, as a journal has it.
 fn spec() -> TurnSpec {
     let policy = ToolPolicy::of(ContextKind::Thread);
     let profile = *ContextProfile::named("thread").unwrap();
@@ -200,7 +201,7 @@ fn spec() -> TurnSpec {
     let spec = json!({
         "thread_id": "thread", "turn_id": "turn", "user_message_id": "user", "assistant_message_id": "assistant",
         "content": "go", "context_type": "thread", "setting": Setting::default(),
-        "chain": Chain::of(Offer { choice: Rc::new(choice), price: None }),
+        "chain": Chain::of(PricedModel { choice: Rc::new(choice), price: None }),
         "limits": limits, "policy": policy, "tools": tools, "system": "", "history_until": 0, "created_at": 0,
     });
     serde_json::from_value(spec).unwrap()

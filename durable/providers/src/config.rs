@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use engine::profiles::{Chain, Offer, Role};
+use engine::profiles::{Chain, PricedModel, Role};
 use wire::model::{Capabilities, ModelChoice};
 
 mod overrides;
@@ -34,7 +34,7 @@ pub struct Configuration {
     /// The models of each configured role.
     pub roles: Roles,
     /// Further models that a request may name.
-    pub others: Vec<Offer>,
+    pub others: Vec<PricedModel>,
     /// The providers by name.
     pub providers: BTreeMap<String, Provider>,
     pub patience: Patience,
@@ -132,7 +132,7 @@ impl Configuration {
     pub fn offered(&self) -> Vec<Offered<'_>> {
         let mut seen = BTreeSet::new();
         let new = self.offers().filter(|offer| seen.insert(offer.choice.id()));
-        let offered = new.map(|Offer { choice, price }| Offered {
+        let offered = new.map(|PricedModel { choice, price }| Offered {
             id: choice.id(),
             provider: &choice.provider,
             model: &choice.model,
@@ -142,7 +142,7 @@ impl Configuration {
         offered.collect()
     }
 
-    fn offers(&self) -> impl Iterator<Item = &Offer> {
+    fn offers(&self) -> impl Iterator<Item = &PricedModel> {
         self.roles.iter().flat_map(|(_, chain)| chain.iter()).chain(&self.others)
     }
 }
@@ -175,7 +175,7 @@ impl<'a> Reader<'a> {
         }
         let others = self.list("MODELS");
         let patience = self.patience();
-        let offers: Vec<&Offer> =
+        let offers: Vec<&PricedModel> =
             primary.iter().chain(more.values()).flat_map(Chain::iter).chain(&others).collect();
         let ids: BTreeSet<String> = offers.iter().map(|offer| offer.choice.id()).collect();
         if ids.len() > MAX_MODELS {
@@ -269,9 +269,9 @@ impl<'a> Reader<'a> {
     }
 
     /// A comma-separated list of `PROVIDER:MODEL`. Names of models may have colons themselves.
-    fn list(&mut self, variable: &str) -> Vec<Offer> {
+    fn list(&mut self, variable: &str) -> Vec<PricedModel> {
         let Some(text) = (self.read)(variable) else { return Vec::new() };
-        let mut offers: Vec<Offer> = Vec::new();
+        let mut offers: Vec<PricedModel> = Vec::new();
         let items = || text.split(',').map(str::trim).filter(|item| !item.is_empty());
         if items().next().is_none() {
             self.problems.push(format!("{variable} names no model, such as openai:gpt-5-mini."));
@@ -317,7 +317,7 @@ impl<'a> Reader<'a> {
         !(named && model)
     }
 
-    fn offer(&self, provider: String, model: String) -> Offer {
+    fn offer(&self, provider: String, model: String) -> PricedModel {
         let capabilities = crate::catalogue::capabilities_of(&provider, &model);
         self.overrides.offer(ModelChoice { capabilities, ..ModelChoice::new(provider, model) })
     }

@@ -1,6 +1,6 @@
 //! Shared by the tests of all codecs: streams in every split, recorded streams, requests.
 
-#![allow(dead_code, reason = "each codec takes what it needs")]
+#![allow(dead_code, reason = "each codec uses a part of it")]
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -119,6 +119,27 @@ pub fn split_anywhere(
     if let Some(ModelEvent::Finished(reply)) = whole.0.last() {
         prop_assert_eq!(&told(&whole.0).0, &reply.text);
     }
+    Ok(())
+}
+
+/// `stream` with one byte replaced gives the same events in pieces of three bytes as in one piece.
+pub fn broken_anywhere(
+    fresh: Fresh<'_>,
+    mut stream: Vec<u8>,
+    at: prop::sample::Index,
+    byte: u8,
+) -> Result<(), TestCaseError> {
+    let at = at.index(stream.len());
+    stream[at] = byte;
+    let whole = decode(fresh, [&stream[..]]);
+    prop_assert_eq!(decode(fresh, stream.chunks(3)), whole);
+    Ok(())
+}
+
+/// An event with these bytes as its data gives the same events in pieces of seven bytes as in one piece. `end` follows it.
+pub fn random_data(fresh: Fresh<'_>, bytes: &[u8], end: &[u8]) -> Result<(), TestCaseError> {
+    let stream = [b"data: ", bytes, b"\n\n", end].concat();
+    prop_assert_eq!(decode(fresh, stream.chunks(7)), decode(fresh, [&stream[..]]));
     Ok(())
 }
 

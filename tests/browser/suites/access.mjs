@@ -89,7 +89,7 @@ async function beside(page, how) {
   await byId(page, "memory").nth(1).waitFor();
   await page.getByRole("button", { name: "Your chats’ usage" }).click();
   await byId(page, "usage").waitFor();
-  await clean(page, `the settings with what is remembered and what was used, ${how}`);
+  await clean(page, `the settings with memories and usage, ${how}`);
   await page.keyboard.press("Escape");
   if (!(await byId(page, "projects-open").isVisible())) await menu.click();
   await byId(page, "projects-open").click();

@@ -51,13 +51,13 @@ export async function collections(browser) {
     await byId(page, "chosen").filter({ hasText: "Garden <i>handbook</i>" }).waitFor();
     await send(page, llm.says("Which pears keep?"));
     await settled(page);
-    assertEqual(notes.chats.at(-1).collections, [id], "what was sent");
+    assertEqual(notes.chats.at(-1).collections, [id], "the sent collections");
     await page.reload();
     await settled(page);
     await byId(page, "chosen").waitFor();
     await send(page, llm.says("And figs?"));
     await settled(page);
-    assertEqual(notes.chats.at(-1).collections, [id], "what was sent after the reload");
+    assertEqual(notes.chats.at(-1).collections, [id], "the sent collections after the reload");
     await byId(page, "new-chat").click();
     await byId(page, "chosen").waitFor({ state: "detached" });
   });
@@ -67,7 +67,7 @@ export async function collections(browser) {
     await byId(page, "chosen").getByRole("button").click();
     await send(page, llm.says("Without it"));
     await settled(page);
-    assert(!("collections" in notes.chats.at(-1)), "what was sent");
+    assert(!("collections" in notes.chats.at(-1)), "the sent collections");
   });
 
   await check("a document and a collection are deleted after a question, also after a reload", async () => {
@@ -81,7 +81,7 @@ export async function collections(browser) {
     await page.keyboard.press("Enter");
     await all.filter({ hasText: "Recipes" }).waitFor();
     assertEqual(await all.count(), 1, "the collections");
-    assertEqual(await byId(page, "chosen").count(), 0, "what the chat searches");
+    assertEqual(await byId(page, "chosen").count(), 0, "the chosen collections");
     await page.reload();
     await settled(page);
     await byId(page, "choose-collections").click();

@@ -37,7 +37,7 @@ export async function files(browser) {
     held.resolve();
     await byId(page, "files").waitFor();
     await page.keyboard.type("sentence");
-    assertEqual(await byId(page, "composer").inputValue(), "Half a sentence", "what was written");
+    assertEqual(await byId(page, "composer").inputValue(), "Half a sentence", "the written text");
     await byId(page, "composer").fill("");
   });
 
@@ -48,7 +48,7 @@ export async function files(browser) {
     assertEqual(await rows.count(), 2, "the files");
     await llm.release("hold");
     await settled(page);
-    assertEqual(await saved("notes/plan.md"), ["plan.md", "# Pears"], "what is saved");
+    assertEqual(await saved("notes/plan.md"), ["plan.md", "# Pears"], "the saved file");
   });
 
   await check("files are added by the button and by dropping them", async () => {
@@ -63,7 +63,7 @@ export async function files(browser) {
     await byId(page, "upload-zone").dispatchEvent("drop", { dataTransfer: dropped });
     await row("dropped.md").waitFor();
     await byId(page, "files-sum").filter({ hasText: "5 files" }).waitFor();
-    assertEqual(await saved("ä#&.csv"), ["ä#&.csv", "two"], "what is saved");
+    assertEqual(await saved("ä#&.csv"), ["ä#&.csv", "two"], "the saved file");
     await shot(page, "files");
   });
 
@@ -72,11 +72,11 @@ export async function files(browser) {
     await byId(page, "upload-input").setInputFiles([text("a b.txt", "changed")]);
     await asked.getByRole("button", { name: "Keep it" }).click();
     await asked.waitFor({ state: "detached" });
-    assertEqual((await saved("a b.txt"))[1], "one", "what was kept");
+    assertEqual((await saved("a b.txt"))[1], "one", "the kept file");
     await byId(page, "upload-input").setInputFiles([text("a b.txt", "changed")]);
     await byId(asked, "upload-replace").click();
     await row("a b.txt").filter({ hasText: "7 B" }).waitFor();
-    assertEqual((await saved("a b.txt"))[1], "changed", "what replaced it");
+    assertEqual((await saved("a b.txt"))[1], "changed", "the new file");
   });
 
   await check("a deletion asks first, and works with the keyboard alone", async () => {
@@ -86,14 +86,14 @@ export async function files(browser) {
     await page.waitForFunction(() => document.activeElement?.dataset.testid === "confirm");
     await page.keyboard.down("Enter");
     await page.keyboard.up("Enter");
-    assertEqual(notes.deletions, 0, "what a key does that is held down");
+    assertEqual(notes.deletions, 0, "the deletions by a key that is held down");
     await page.keyboard.press("Escape");
     await page.waitForFunction(() => document.activeElement?.dataset.testid === "file-delete");
     assert(await byId(page, "files").isVisible(), "the first Escape answers the question, no more");
     await page.keyboard.press("Enter");
     await page.keyboard.press("Enter");
     await row("dropped.md").waitFor({ state: "detached" });
-    assertEqual(notes.deletions, 1, "what the service was told");
+    assertEqual(notes.deletions, 1, "the deletions in the service");
   });
 
   await check("a refused file shows the next step", async () => {

@@ -17,7 +17,7 @@ export async function memory(browser) {
   await check("a chat has no memory until a person turns it on", async () => {
     await send(page, llm.says("Hello", "off"));
     await settled(page);
-    assertEqual(notes.chats.map((body) => "memory_enabled" in body), [false], "what was sent");
+    assertEqual(notes.chats.map((body) => "memory_enabled" in body), [false], "the sent member");
     await open();
     await byId(page, "memories").filter({ hasText: "There are no memories yet." }).waitFor();
   });
@@ -27,7 +27,7 @@ export async function memory(browser) {
     await page.keyboard.press("Escape");
     await send(page, llm.says("Remember that I grow pears, and my name"));
     await settled(page);
-    assertEqual(notes.chats.at(-1).memory_enabled, true, "what was sent");
+    assertEqual(notes.chats.at(-1).memory_enabled, true, "the sent member");
     await open();
     await items.filter({ hasText: "Grows pears." }).waitFor();
     await items.filter({ hasText: "Is called <b>Ada</b>." }).waitFor();
@@ -46,7 +46,7 @@ export async function memory(browser) {
     await byId(items.filter({ hasText: "Ada" }), "memory-forget").click();
     await byId(page, "confirm").click();
     await items.filter({ hasText: "Ada" }).waitFor({ state: "detached" });
-    assertEqual(await items.count(), 1, "what is left");
+    assertEqual(await items.count(), 1, "the remaining memories");
     await byId(page, "memory-forget-all").click();
     await page.keyboard.press("Enter");
     await byId(page, "memories").filter({ hasText: "There are no memories yet." }).waitFor();

@@ -74,9 +74,9 @@ async function running(page, notes) {
     await state(page, 2, "active");
     assertEqual(await checklist(page), ["[>] 1. Measure the wall", "[>] 2. Buy wires", "[ ] 3. Tie the branches"], "the checklist");
     assertEqual(await step(page, 1).locator(".spinner").count(), 1, "spinners of a step that runs");
-    assertEqual(await step(page, 1).getAttribute("aria-current"), "step", "what those hear who do not see it");
-    assert((await step(page, 3).innerText()).includes("after 1, 2"), "what it waits for");
-    assertEqual(notes.chats.at(-1).chat_context, { kind: "thread", context_type: "general" }, "what was sent");
+    assertEqual(await step(page, 1).getAttribute("aria-current"), "step", "the step for screen readers");
+    assert((await step(page, 3).innerText()).includes("after 1, 2"), "the steps that it waits for");
+    assertEqual(notes.chats.at(-1).chat_context, { kind: "thread", context_type: "general" }, "the sent context");
     await shot(page, "plan-running");
   });
 
@@ -189,7 +189,7 @@ async function drafts(page, notes) {
     await byId(page, "message-assistant").last().filter({ hasText: "Like this?" }).waitFor();
     await chip(page, "waiting").waitFor();
     assertEqual(await byId(page, "plan").count(), 2, "the plans");
-    assertEqual(await ask.count(), 1, "what waits");
+    assertEqual(await ask.count(), 1, "the waiting draft");
     await byId(page, "plan").first().filter({ hasText: "This plan no longer waits." }).waitFor();
   });
 
@@ -202,11 +202,11 @@ async function drafts(page, notes) {
     await settled(page);
     const list = await checklist(page);
     assertEqual(list, ["[x] 1. Measure the wall", "[!] 2. Buy wires"], "the checklist");
-    assertEqual(await ask.count(), 0, "what waits");
+    assertEqual(await ask.count(), 0, "the waiting draft");
     await page.reload();
     await settled(page);
     assertEqual(await checklist(page), list, "the checklist after the reload");
-    assertEqual(await ask.count(), 0, "what waits after the reload");
+    assertEqual(await ask.count(), 0, "the waiting draft after the reload");
   });
 
   await check("a message that drops the draft ends it", async () => {

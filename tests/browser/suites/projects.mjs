@@ -42,7 +42,7 @@ export async function projects(browser) {
     await send(page, llm.says("The first task is done", "on"));
     await settled(page);
     const sent = { kind: "thread", context_type: "project", entity_id: project.id };
-    assertEqual(notes.chats.at(-1).chat_context, sent, "what was sent");
+    assertEqual(notes.chats.at(-1).chat_context, sent, "the sent context");
     await page.locator('[data-testid="project-task"][data-state="done"]').filter({ hasText: "[x]" }).filter({ hasText: "Eight metres." }).waitFor();
     await shot(page, "project");
     await page.reload();
@@ -52,9 +52,9 @@ export async function projects(browser) {
     await llm.script("plain", [{ text: "Hello." }]);
     await send(page, llm.says("Hello", "plain"));
     await settled(page);
-    assert(!("chat_context" in notes.chats.at(-1)), "what was sent");
+    assert(!("chat_context" in notes.chats.at(-1)), "the sent context");
     await byId(page, "new-chat").click();
-    assertEqual(await byId(page, "subject").count(), 0, "what a new chat is about");
+    assertEqual(await byId(page, "subject").count(), 0, "the subject of a new chat");
   });
 
   await check("documents of a project can be read, and a button leads back", async () => {

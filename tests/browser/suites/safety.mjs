@@ -76,7 +76,7 @@ export async function safety(browser) {
     await byId(page, "send").click();
     await settled(page);
     await byId(page, "expand-all").click();
-    assertEqual(await harm(page), [], "what was streamed");
+    assertEqual(await harm(page), [], "the streamed text");
   });
 
   await check("they stay text in files, memories, collections, documents, projects and usage", async () => {

@@ -104,8 +104,8 @@ export async function signIn(browser) {
       await asked(tab);
       await tab.waitForURL(new URL("/", base).href);
       await asked(tab);
-      assertEqual(await tab.getByText("Here I am.").count(), 0, "what is left of the chat");
-      assertEqual((await kept(tab)).includes("Half a thought"), false, "what is left of the draft");
+      assertEqual(await tab.getByText("Here I am.").count(), 0, "the rest of the chat");
+      assertEqual((await kept(tab)).includes("Half a thought"), false, "the rest of the draft");
     }
     assertEqual(await context.cookies(), [], "cookies");
     assertEqual((await fetch(new URL("/api/threads", base), copy)).status, 401, "the copy, after");

@@ -22,7 +22,7 @@ export async function swarm(browser) {
     await step(2).getByTestId("step-activity").filter({ hasText: /^> calculate: 18 \* 7$/ }).waitFor();
     assertEqual(await checklist(page), ["[x] 1. Look into <b>the handbook</b>", "[>] 2. Reckon the days", "[ ] 3. Ask the neighbours"], "the checklist");
     assertEqual([await step(1).locator(".spinner").count(), await step(2).locator(".spinner").count()], [0, 1], "spinners");
-    assertEqual([notes.chats.at(-1).mode_profile, "chat_context" in notes.chats.at(-1)], ["swarm", false], "what was sent");
+    assertEqual([notes.chats.at(-1).mode_profile, "chat_context" in notes.chats.at(-1)], ["swarm", false], "the sent mode");
     await page.locator('[data-testid="status-chip"][data-state="plan"]').filter({ hasText: "step 2 of 3" }).waitFor();
   });
 

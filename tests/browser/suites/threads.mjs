@@ -29,7 +29,7 @@ export async function chats(browser) {
   await check("a deleted chat can be restored, and is open again", async () => {
     const first = items.filter({ hasText: "1 + 1" });
     await remove(first);
-    assertEqual(await byId(page, "message-user").count(), 0, "what is on screen");
+    assertEqual(await byId(page, "message-user").count(), 0, "the messages on screen");
     await byId(page, "undo").click();
     await first.waitFor();
     await byId(page, "message-user").filter({ hasText: "1 + 1" }).waitFor();
@@ -84,7 +84,7 @@ export async function finding(browser) {
       await byId(page, "search").fill(tries % 2 ? "conference" : "conference ");
       await found.waitFor({ timeout: 500 }).catch(() => {});
     }
-    assertEqual(await items.count(), 1, "what was found");
+    assertEqual(await items.count(), 1, "the found chats");
     assert((await items.innerText()).includes("Which pears keep?"), await items.innerText());
     await byId(page, "search").fill("nobody said this");
     await page.getByText("No chat has these words.").waitFor();

@@ -59,7 +59,7 @@ export async function tree(browser) {
     await openAll(page);
     const shares = await byId(page, "share").allInnerTexts();
     const stored = { cards: await cards(page), lanes: await lanes(page), bars: await bars(page), shares, words: await work.innerText() };
-    assertEqual(stored, live, "what was stored");
+    assertEqual(stored, live, "the stored tree");
   });
   await quiet("the tree", notes);
   await context.close();

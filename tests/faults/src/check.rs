@@ -1,4 +1,5 @@
-//! The checks once everything is quiet again: in D1, and in the objects' own databases, read past the service.
+//! The checks after a run, once everything is quiet again: in D1, and in the objects' own databases, read past the
+//! service.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,13 +13,14 @@ use crate::client::Ended;
 use crate::d1::Database;
 use crate::ledger::Ledger;
 
-/// D1 refused for seconds at most, so its retries are seconds apart; see `retry_after_ms` in the service.
+/// How long the deliveries may take. D1 refuses for seconds at most, so the retries are seconds apart; see
+/// `retry_after_ms` in the service.
 const DELIVERY: Duration = Duration::from_secs(75);
 
-/// The alarm is due at once, and the runtime may have to start first.
+/// How long an attempt may take: the alarm is due at once, and the runtime may have to start first.
 const ATTEMPT: Duration = Duration::from_secs(20);
 
-/// Waits until D1 has a message and a tree for each turn that ended. How many it lacks in the end.
+/// Waits until D1 has a message and a tree for each turn that ended. Returns how many it lacks in the end.
 pub async fn delivered(database: &Database, turns: &[Ended], ledger: &Ledger) -> u32 {
     let began = Instant::now();
     loop {
@@ -37,7 +39,7 @@ pub async fn delivered(database: &Database, turns: &[Ended], ledger: &Ledger) ->
     }
 }
 
-/// Waits until D1 has both messages of a turn that was abandoned, which has no tree. Whether it has.
+/// Waits until D1 has both messages of a turn that was abandoned, which has no tree. Returns whether it has.
 pub async fn told(database: &Database, turn_id: &str) -> Result<bool, String> {
     let began = Instant::now();
     while began.elapsed() < DELIVERY {
@@ -69,11 +71,11 @@ fn stands_in_d1(database: &Database, turn: &Ended, ledger: &Ledger) -> bool {
     rows.len() == 2 && rows.iter().any(user) && rows.iter().any(assistant)
 }
 
-/// The contents of the objects themselves.
+/// The findings in the databases of the objects.
 #[derive(Default)]
 pub struct Objects {
     pub turns: u32,
-    /// Turns that are not over, or have another number of terminal events than one, or events after it.
+    /// Turns that are not over, or do not have exactly one terminal event, or have events after it.
     pub unfinished: u32,
     pub calls: u32,
     /// Calls in the stored history without exactly one result.
@@ -91,7 +93,7 @@ pub fn objects(folder: &Path, ledger: &Ledger) -> Result<Objects, String> {
     Ok(found)
 }
 
-/// Changes the database of the object that has this turn. Its file. The runtime must not run.
+/// Changes the database of the object that has this turn, and returns its file. The runtime must not run.
 pub fn change(folder: &Path, turn_id: &str, sql: &str) -> Result<PathBuf, String> {
     for file in files(folder)? {
         let connection = Connection::open(&file).map_err(|error| error.to_string())?;
@@ -106,8 +108,8 @@ pub fn change(folder: &Path, turn_id: &str, sql: &str) -> Result<PathBuf, String
     Err(format!("no object has the turn {turn_id}"))
 }
 
-/// Waits until the first attempt to rebuild a turn is counted in its object, and goes on. Whether it did both. The
-/// runtime may run.
+/// Waits until the object has counted the first attempt to rebuild a turn, and until the attempt goes on. Returns
+/// whether both happened. The runtime may run.
 pub async fn attempted(file: &Path, turn_id: &str) -> Result<bool, String> {
     let began = Instant::now();
     let database = Database::open(file)?;
@@ -117,7 +119,7 @@ pub async fn attempted(file: &Path, turn_id: &str) -> Result<bool, String> {
     };
     while began.elapsed() < ATTEMPT {
         if counted()? {
-            // An attempt that comes to an end is not counted as the first any more.
+            // An attempt that ended would no longer be counted as the first.
             sleep(Duration::from_millis(500)).await;
             return counted();
         }
@@ -140,7 +142,8 @@ pub fn remove(file: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// How many rows of the quotas name one of these threads, of which none ever came to be. The runtime must not run.
+/// The number of rows of the quotas that name one of these threads, none of which was ever made. The runtime must not
+/// run.
 pub fn kept(folder: &Path, threads: &[String], ledger: &Ledger) -> Result<u32, String> {
     let mut kept = 0;
     for database in databases(folder)? {
@@ -173,7 +176,8 @@ fn object(database: &Database, found: &mut Objects, ledger: &Ledger) -> Result<(
         return Ok(());
     }
     let turns = "SELECT turn_id, status, seq_last,
-        (SELECT count(*) FROM events e WHERE e.turn_id = t.turn_id AND e.kind = 'done') AS done,
+        (SELECT count(*) FROM events e, json_each(e.payload) item
+          WHERE e.turn_id = t.turn_id AND item.value ->> 2 = 'done') AS done,
         (SELECT max(e.seq_last) FROM events e WHERE e.turn_id = t.turn_id) AS last FROM turns t";
     for turn in database.rows(turns, &[])? {
         found.turns += 1;
@@ -200,7 +204,7 @@ fn object(database: &Database, found: &mut Objects, ledger: &Ledger) -> Result<(
     Ok(())
 }
 
-/// How many calls a history has, and how many of them have no result or more than one.
+/// The number of calls in a history, and of those without exactly one result.
 fn pairs(messages: &[Value]) -> (u32, u32) {
     let (mut calls, mut unpaired) = (0, 0);
     let mut open: BTreeSet<&str> = BTreeSet::new();

@@ -1,5 +1,8 @@
-//! Clients that come and go: each turn is asked for until it is accepted, read with cuts at random events, and at its
-//! end compared with what an uncut client gets.
+//! Clients that come and go. A client asks for each turn until the service accepts it, reads the turn with cuts at
+//! random events, and at its end compares the events with those that an uncut client gets. `reading` has the
+//! connections of one turn.
+
+mod reading;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,20 +11,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use espalier_test_support::http::Reply;
-use espalier_test_support::{Event, Value, json, wire};
+use espalier_test_support::{Event, json, wire};
 use tokio::time::{Instant, sleep};
 
-use crate::plan::{self, Shape};
 use crate::rng::Rng;
-use crate::stream::{Next, Stream, User};
+use crate::script::{self, Shape};
+use crate::stream::{Stream, User};
 use crate::view::View;
 use crate::world::World;
 
 /// How long a client waits for the next event before it connects anew: a panic can leave a stream open for ever.
 pub const SILENCE: Duration = Duration::from_secs(3);
-/// The same where nothing but the fault can be the cause: one turn at a time, in good weather.
+/// The same where only the fault can be the cause: one turn at a time, in good weather.
 const SHORT_SILENCE: Duration = Duration::from_millis(600);
-/// So long a client stays away from a turn that is struck: the strike comes first.
+/// How long a client stays away from a turn that is struck, so that the strike comes first.
 const STRIKE: Duration = Duration::from_millis(120);
 
 /// The sums over all clients.
@@ -34,7 +37,7 @@ pub struct Seen {
     pub cuts: u32,
     pub cancels: u32,
     pub superseded: u32,
-    /// Answers of somebody outside that were taken, and calls that waited for one when the runtime was killed.
+    /// Answers of somebody outside that the service took, and calls that waited for one when the runtime was killed.
     pub answers: u32,
     pub killed_waiting: u32,
     pub differences: u32,
@@ -42,10 +45,10 @@ pub struct Seen {
     pub holes: u32,
     pub malformed: u32,
     pub errors_5xx: u32,
-    /// From a kill to the next event of a client that was reading.
+    /// The times from a kill to the next event of a client that was reading.
     pub back: Vec<Duration>,
     pub finishes: BTreeMap<String, u32>,
-    /// The text that must stand in D1.
+    /// The turns whose text must stand in D1.
     pub turns: Vec<Ended>,
 }
 
@@ -64,15 +67,15 @@ pub struct Clients {
     pub url: String,
     pub seen: Mutex<Seen>,
     pub stop: AtomicBool,
-    /// The subject of the request.
+    /// The shapes that turns may have.
     pub shapes: &'static [Shape],
     /// How many calls wait for somebody outside.
     pub waiting: AtomicU32,
-    /// A turn that has not ended after this long is lost: its own clock is 15 s, outages come on top.
+    /// After this long a turn without an end counts as lost: its own clock is 15 s, and outages come on top.
     pub lost_after: Duration,
 }
 
-/// A turn, and how its client behaves.
+/// A turn, and the behaviour of its client.
 #[derive(Clone)]
 pub struct Order {
     pub number: u64,
@@ -84,9 +87,9 @@ pub struct Order {
     /// A strike from inside: `abort@3`.
     pub strike: Option<String>,
     pub request_seq: u64,
-    /// A newer request may be there before it.
+    /// Whether a newer request may be there before it.
     pub may_be_late: bool,
-    /// One turn at a time, in good weather.
+    /// Whether it is the only turn at its time, in good weather.
     pub alone: bool,
 }
 
@@ -125,7 +128,7 @@ impl Clients {
         }
     }
 
-    /// Threads one after the other, until it is told to stop.
+    /// Plays threads one after the other, until it is told to stop.
     pub async fn slot(&self, slot: u64) {
         let user = self.user().await;
         let mut next = slot * 100_000;
@@ -156,7 +159,7 @@ impl Clients {
         }
     }
 
-    /// A turn from the first request to the comparison.
+    /// Plays a turn from the first request to the comparison.
     pub async fn turn(&self, user: &User, order: &Order) -> Option<View> {
         let began = Instant::now();
         self.world.ledger.ordered(order.number, &order.thread_id);
@@ -179,7 +182,7 @@ impl Clients {
             self.violation(format!("turn {number} ({shape}) has no end after {waited} s"));
             return None;
         };
-        // The service never accepted a late one.
+        // The service may have refused a request that was late.
         let view = read?;
         let uncut = self.uncut(user, order, &view).await?;
         self.judge(order, &view, &uncut);
@@ -204,22 +207,23 @@ impl Clients {
         }
     }
 
-    /// Asks for the turn, again and again with the same id until it is accepted.
-    /// `None`: a newer request was there first.
+    /// Asks for the turn again and again, with the same id, until the service accepts it. None where a newer request
+    /// was there first.
     async fn ask(&self, user: &User, order: &Order, first: bool) -> Option<Stream> {
         let mut body = json!({
-            "thread_id": order.thread_id, "turn_id": plan::turn_id(order.number),
+            "thread_id": order.thread_id, "turn_id": script::turn_id(order.number),
             "content": order.shape.message(order.number), "request_seq": order.request_seq,
         });
         if order.shape == Shape::Asks {
             body["chat_context"] = json!({ "kind": "editor" });
-            body["client_tools"] = plan::client_tools();
+            body["client_tools"] = script::client_tools();
         }
         if order.shape == Shape::Plans {
             body["chat_context"] = json!({ "context_type": "project" });
         }
         if let Some(strike) = order.strike.as_ref().filter(|_| first) {
-            // A strike that leaves no turn behind would strike each request anew, so only the first one asks for it.
+            // Only the first request asks for the strike: a strike that leaves no turn behind would strike each new
+            // request.
             body["content"] = json!(format!("{} [[faults:{strike}]]", order.shape.message(order.number)));
             if strike.starts_with("tear") {
                 self.world.ledger.will_tear(order.number);
@@ -240,7 +244,7 @@ impl Clients {
     pub async fn refused(&self, mut reply: Reply) {
         let status = reply.status;
         if status >= 500 && status != 503 {
-            // A request that was under way when its object ended.
+            // The request was under way when its object ended.
             self.seen().errors_5xx += 1;
             return;
         }
@@ -249,178 +253,6 @@ impl Clients {
             text.extend_from_slice(&bytes);
         }
         self.violation(format!("a request was refused with {status}: {}", String::from_utf8_lossy(&text)));
-    }
-
-    /// Reads the turn to its end, however often the connection is lost.
-    async fn read(&self, user: &User, order: &Order) -> Option<View> {
-        let mut rng = Rng::of(self.seed(), &format!("reader {}", order.number));
-        let mut view = View::default();
-        let mut stream = self.ask(user, order, true).await?;
-        let mut budget = self.budget(order, &mut rng);
-        let mut killed: Option<Instant> = None;
-        let mut accepted = false;
-        let silence = if order.alone { SHORT_SILENCE } else { SILENCE };
-        while !view.is_done() {
-            match stream.next(silence).await {
-                Next::Event(event) => {
-                    if event.data["turn_id"] != plan::turn_id(order.number) {
-                        continue;
-                    }
-                    if let Some(at) = killed.take()
-                        && self.world.ledger.last_kill() == Some(at)
-                    {
-                        self.seen().back.push(at.elapsed());
-                    }
-                    if !accepted {
-                        accepted = true;
-                        self.seen().accepted += 1;
-                    }
-                    self.note(order, &event);
-                    view.take(*event, stream.cursor);
-                    if order.reader == Reader::Alone && !view.is_done() {
-                        stream.cut();
-                        return self.wait_for_d1(order, &view).await.then_some(view);
-                    }
-                    budget = budget.saturating_sub(1);
-                    if budget > 0 || view.is_done() {
-                        continue;
-                    }
-                    self.seen().cuts += 1;
-                    budget = self.budget(order, &mut rng);
-                    stream.cut();
-                    sleep(Duration::from_millis(*rng.pick(&[0, 0, 0, 30, 200, 900]))).await;
-                }
-                Next::Over => {
-                    killed =
-                        self.world.ledger.last_kill().filter(|at| at.elapsed() < Duration::from_millis(300));
-                    if order.alone {
-                        sleep(STRIKE).await;
-                    }
-                }
-                // Asked for again until it goes on.
-                Next::Parked | Next::Silent => {}
-                Next::Wrong(what) => {
-                    self.seen().malformed += 1;
-                    self.violation(format!("turn {}: {what}", order.number));
-                }
-            }
-            if !view.is_done() {
-                stream = match rng.chance(150) || !accepted {
-                    true => self.ask(user, order, false).await?,
-                    false => self.resume(user, order, view.cursor(), &mut rng).await,
-                };
-            }
-        }
-        self.is_kept(user, order, &view).await;
-        Some(view)
-    }
-
-    /// A client that has heard a turn's end finds its message at once.
-    async fn is_kept(&self, user: &User, order: &Order, view: &View) {
-        let Some(done) = view.events().last() else { return };
-        let path = format!("/api/threads/{}/messages?limit=200", order.thread_id);
-        loop {
-            match user.send("GET", &path, &[], &json!(null)).await {
-                Some(mut reply) if reply.status == 200 => {
-                    let mut text = Vec::new();
-                    while let Ok(Some(bytes)) = reply.read().await {
-                        text.extend_from_slice(&bytes);
-                    }
-                    // Cut off by a kill, it is asked for again.
-                    if let Ok(list) = serde_json::from_slice::<Value>(&text) {
-                        let mut ids =
-                            list["messages"].as_array().into_iter().flatten().map(|message| &message["id"]);
-                        // A long thread's newest messages stand on a later page.
-                        if list["next_cursor"].is_null() && !ids.any(|id| *id == *done.text("message_id")) {
-                            self.violation(format!("turn {} has ended, and has no message", order.number));
-                        }
-                        return;
-                    }
-                }
-                Some(reply) => self.refused(reply).await,
-                None => {}
-            }
-            sleep(Duration::from_millis(30)).await;
-        }
-    }
-
-    fn budget(&self, order: &Order, rng: &mut Rng) -> u64 {
-        if order.reader == Reader::Restless { rng.range(1, 25) } else { u64::MAX }
-    }
-
-    fn note(&self, order: &Order, event: &Event) {
-        // A call that a stop cut off has an end too, while its effect may still be under way.
-        if event.is("tool_call_update", &[("status", "end")]) && event.data["is_error"] != true {
-            self.world.ledger.seal(order.number, event.text("tool_call_id"));
-        }
-        if event.is("model_call_update", &[("status", "end")])
-            && let Some((marker, step)) = plan::called(order.shape, order.number, event.text("model_call_id"))
-        {
-            self.world.ledger.model_journaled(order.number, &marker, step);
-        }
-    }
-
-    /// Reads on after a number.
-    async fn resume(&self, user: &User, order: &Order, cursor: u64, rng: &mut Rng) -> Stream {
-        let path = format!("/api/threads/{}/stream", order.thread_id);
-        let after = cursor.to_string();
-        loop {
-            let reply = match rng.chance(500) {
-                true => user.send("GET", &path, &[("last-event-id", &after)], &json!(null)).await,
-                false => user.send("GET", &format!("{path}?after={after}"), &[], &json!(null)).await,
-            };
-            match reply {
-                Some(reply) if reply.status == 200 => return Stream::new(reply, cursor),
-                // The turn waits for somebody; or nothing runs, though the end was not seen: it may be about to be taken
-                // up.
-                Some(reply) if reply.status == 204 => sleep(Duration::from_millis(200)).await,
-                Some(reply) => self.refused(reply).await,
-                None => {}
-            }
-            sleep(Duration::from_millis(20)).await;
-        }
-    }
-
-    /// Until D1 has the turn's message. No client asks the object for anything meanwhile.
-    async fn wait_for_d1(&self, order: &Order, view: &View) -> bool {
-        self.world.ledger.leave_alone(order.number);
-        let Some(id) = view.events().find_map(|event| event.data["assistant_message_id"].as_str()) else {
-            return false;
-        };
-        loop {
-            match self.world.database.rows("SELECT id FROM messages WHERE id = ?1", &[id]) {
-                Ok(rows) if !rows.is_empty() => return true,
-                Ok(_) => {}
-                Err(error) => self.violation(format!("D1: {error}")),
-            }
-            sleep(Duration::from_millis(50)).await;
-        }
-    }
-
-    /// The turn in one go, from storage.
-    async fn uncut(&self, user: &User, order: &Order, view: &View) -> Option<View> {
-        let first = view.events().next()?.seq;
-        let turn_id = plan::turn_id(order.number);
-        let path = format!("/api/threads/{}/stream?after={}", order.thread_id, first - 1);
-        for _ in 0..400 {
-            if let Some(reply) = user.send("GET", &path, &[], &json!(null)).await
-                && reply.status == 200
-            {
-                let mut stream = Stream::new(reply, first - 1);
-                let mut uncut = View::default();
-                while let Next::Event(event) = stream.next(SILENCE).await {
-                    if event.data["turn_id"] == turn_id {
-                        uncut.take(*event, first - 1);
-                    }
-                    if uncut.is_done() {
-                        return Some(uncut);
-                    }
-                }
-            }
-            sleep(Duration::from_millis(30)).await;
-        }
-        self.violation(format!("turn {}: its log cannot be read to its end", order.number));
-        None
     }
 
     /// Compares the reader's view with the log, and the log with the wire's rules.
@@ -448,7 +280,7 @@ impl Clients {
         *seen.finishes.entry(done.text("finish_reason").to_owned()).or_default() += 1;
         seen.turns.push(Ended {
             thread_id: order.thread_id.clone(),
-            turn_id: plan::turn_id(order.number),
+            turn_id: script::turn_id(order.number),
             user_message_id: session.text("user_message_id").to_owned(),
             message_id: done.text("message_id").to_owned(),
             finish_reason: done.text("finish_reason").to_owned(),
@@ -469,7 +301,7 @@ fn draw(rng: &mut Rng, shapes: &[Shape], number: u64, thread_id: &str, request_s
     };
     let cancel = rng.chance(80).then(|| rng.range(0, 1500));
     let (shape, thread_id) = (*rng.pick(shapes), thread_id.to_owned());
-    // A client that answers a turn asks for it.
+    // A client that answers a turn also reads it.
     let reader = if (shape, reader) == (Shape::Asks, Reader::Alone) { Reader::Restless } else { reader };
     Order { number, thread_id, shape, reader, cancel, strike, request_seq, may_be_late: false, alone: false }
 }

@@ -1,4 +1,4 @@
-//! D1 as its binding speaks to it, over SQLite in this process: it outlives every kill, and refuses, answers late,
+//! D1 in the protocol of its binding, over SQLite in this process. It outlives every kill. It refuses, answers late,
 //! hangs, or loses its answer after it has written.
 
 use std::io;
@@ -21,7 +21,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// An empty one, in memory.
+    /// An empty database, in memory.
     pub fn new(migrations: &Path) -> Result<Self, String> {
         let connection = Connection::open_in_memory().map_err(|error| error.to_string())?;
         let files =
@@ -35,7 +35,7 @@ impl Database {
         Ok(Database { connection: Mutex::new(connection), requests: 0.into() })
     }
 
-    /// Wrangler's own database, opened beside it to be read.
+    /// Opens wrangler's own database beside wrangler, to read it.
     pub fn open(file: &Path) -> Result<Self, String> {
         let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
         let connection = Connection::open_with_flags(file, flags).map_err(|error| error.to_string())?;
@@ -53,7 +53,7 @@ impl Database {
             .map_err(|error| format!("{sql}: {error}"))
     }
 
-    /// All statements, or none.
+    /// Runs all statements, or none.
     fn batch(&self, statements: &[Value]) -> rusqlite::Result<Vec<Vec<Value>>> {
         let mut connection = self.lock();
         let transaction = connection.transaction()?;
@@ -101,7 +101,7 @@ fn run(connection: &Connection, sql: &str, values: Vec<Sql>) -> rusqlite::Result
     Ok(rows)
 }
 
-/// One request of the binding.
+/// Answers one request of the binding.
 pub async fn answer(world: &World, query: &str, body: &[u8]) -> Result<Response<Body>, io::Error> {
     let body: Value = serde_json::from_slice(body)?;
     let many = body.as_array().cloned();

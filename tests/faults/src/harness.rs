@@ -1,4 +1,4 @@
-//! One runtime, its world and its clients, through a run.
+//! One run: a runtime, its world and its clients.
 
 mod on_hold;
 
@@ -17,9 +17,9 @@ use crate::check::{self, Objects};
 use crate::client::{Clients, Order, Reader, Seen};
 use crate::d1::Database;
 use crate::ledger::{Death, Ledger};
-use crate::plan::{SHAPES, Shape};
 use crate::rng::Rng;
-use crate::runtime::{Plan, Runtime, migrate};
+use crate::runtime::{Launch, Runtime, migrate};
+use crate::script::{SHAPES, Shape};
 use crate::stream::User;
 use crate::view::View;
 use crate::world::{Moment, Weather, World, serve};
@@ -31,11 +31,11 @@ pub struct Quota {
     pub aborts: u32,
     pub cuts: u32,
     pub upstream: u32,
-    /// It ends after this in any case.
+    /// The phase ends after this time in any case.
     pub most: Duration,
 }
 
-/// How a run is made.
+/// The settings of a run.
 #[derive(Clone)]
 pub struct Setup {
     pub seed: u64,
@@ -43,9 +43,9 @@ pub struct Setup {
     pub build: PathBuf,
     pub work: PathBuf,
     pub wrangler: bool,
-    /// Threads at once.
+    /// The threads that run at once.
     pub slots: u64,
-    /// Milliseconds between two kills.
+    /// The bounds of the time between two kills, in milliseconds.
     pub pause: (u64, u64),
     pub weather: Weather,
     pub lost_after: Duration,
@@ -57,12 +57,12 @@ pub struct Outcome {
     pub seen: Seen,
     pub missing_in_d1: u32,
     pub objects: Objects,
-    /// Rows of the quotas that a refused request left.
+    /// The rows of the quotas that a refused request left.
     pub kept: u32,
     pub took: Duration,
 }
 
-/// See the module.
+/// A run in progress.
 pub struct Harness {
     setup: Setup,
     world: Arc<World>,
@@ -71,7 +71,7 @@ pub struct Harness {
     kills: mpsc::UnboundedReceiver<()>,
     began: Instant,
     numbers: u64,
-    /// The threads that requests named which were refused.
+    /// The threads of the requests that were refused.
     refused: Vec<String>,
 }
 
@@ -97,7 +97,7 @@ impl Harness {
             trap: None.into(),
         });
         tokio::spawn(serve(listener, Arc::clone(&world)));
-        let plan = Plan {
+        let launch = Launch {
             root: setup.root.clone(),
             build: setup.build.clone(),
             work: setup.work.clone(),
@@ -105,7 +105,7 @@ impl Harness {
             world: world_port,
             wrangler: setup.wrangler,
         };
-        let mut runtime = Runtime::new(plan, ledger)?;
+        let mut runtime = Runtime::new(launch, ledger)?;
         runtime.start().await?;
         let clients = Arc::new(Clients {
             world: Arc::clone(&world),
@@ -132,7 +132,7 @@ impl Harness {
         })
     }
 
-    /// Many threads, and everything that can happen to them, until the quota is reached.
+    /// Many threads, with every fault, until the quota is reached.
     pub async fn storm(&mut self, quota: Quota) -> Result<(), String> {
         let began = Instant::now();
         self.world.weather.send_replace(self.setup.weather);
@@ -193,15 +193,15 @@ impl Harness {
             && counts.upstream.values().sum::<u32>() >= quota.upstream
     }
 
-    /// The fixed turn, struck at each of its commits, in each way, and killed at each of its requests; and a turn that
-    /// waits for somebody outside, at each of its commits. How many boundaries there were.
+    /// Plays the fixed turn, struck at each of its commits in each way and killed at each of its requests. Plays a turn
+    /// that waits for somebody outside, struck at each of its commits. Returns the number of boundaries.
     pub async fn boundaries(&mut self, stride: u32) -> Result<u32, String> {
         let whole = self.commits(Shape::Whole, &["kill", "abort", "tear", "panic"], stride).await?;
         let asks = self.commits(Shape::Asks, &["kill", "abort"], stride).await?;
         Ok(whole + asks + self.moments(stride).await?)
     }
 
-    /// A turn struck at each of its commits.
+    /// Plays a turn, struck at each of its commits.
     async fn commits(&mut self, shape: Shape, kinds: &[&str], stride: u32) -> Result<u32, String> {
         let user = self.clients.user().await;
         let whole = self.fixed(&user, shape, None).await?.ok_or("the fixed turn did not end")?;
@@ -233,7 +233,7 @@ impl Harness {
         Ok(tried)
     }
 
-    /// The fixed turn, killed at each of its requests.
+    /// Plays the fixed turn, killed at each of its requests.
     async fn moments(&mut self, stride: u32) -> Result<u32, String> {
         let user = self.clients.user().await;
         let whole = self.fixed(&user, Shape::Whole, None).await?.ok_or("the fixed turn did not end")?;
@@ -284,7 +284,7 @@ impl Harness {
         Ok(())
     }
 
-    /// The fixed turn on a new thread; kills are carried out as they are asked for.
+    /// Plays the fixed turn on a new thread, and carries out each kill that it asks for.
     async fn fixed(
         &mut self,
         user: &User,
@@ -326,7 +326,7 @@ impl Harness {
         }
     }
 
-    /// The first violation, as soon as there is one.
+    /// Completes with the first violation.
     pub fn caught(&self) -> impl Future<Output = String> + use<> {
         let ledger = Arc::clone(&self.world.ledger);
         async move {
@@ -339,7 +339,7 @@ impl Harness {
         }
     }
 
-    /// Waits until all is delivered, ends the runtime, reads what it left.
+    /// Waits until everything is delivered, ends the runtime, and reads the databases that it left.
     pub async fn finish(mut self) -> Result<Outcome, String> {
         let ledger = Arc::clone(&self.world.ledger);
         let seen = std::mem::take(&mut *self.clients.seen());
@@ -353,7 +353,7 @@ impl Harness {
     }
 }
 
-/// How the turn ended, and what its root said.
+/// The turn's finish reason, and the text of its root.
 fn spoken(view: &View) -> String {
     let chunks = view.events().filter(|event| event.kind == "chunk" && event.data["depth"] == 0);
     let text: String = chunks.map(|chunk| chunk.text("content")).collect();

@@ -1,5 +1,5 @@
-//! The events that the outside world saw: deaths, model calls, side effects. Each new fact is judged by what came
-//! before it, so a repetition that nothing excuses is found when it happens.
+//! The events that the outside world saw: deaths, model calls, side effects. The ledger judges each new event by the
+//! earlier ones, so it finds a repetition without an excuse when it happens.
 //!
 //! Each life of the runtime gets another address, so a late request still shows its life.
 
@@ -9,15 +9,15 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::plan;
+use crate::script;
 
-/// A death inside the runtime is told before it happens; it has happened after so long, and so has what follows a panic:
-/// the next alarm of each object has the platform make it anew.
+/// How long a death inside the runtime may take, from its announcement to its end. After a panic that includes the next
+/// alarm of each object, at which the platform makes the object anew.
 const STRUCK: Duration = Duration::from_secs(4);
-/// The most violations that are kept: the first ones tell enough.
+/// The most violations that are kept: the first ones show enough.
 const KEPT: usize = 40;
 
-/// How a run was lost.
+/// The ways to lose a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Death {
     /// SIGKILL of the runtime.
@@ -32,11 +32,12 @@ pub enum Death {
 struct Lost {
     at: Instant,
     until: Instant,
-    /// The life that ended with it; a death inside the runtime ends none.
+    /// The life that ended with it; none for a death inside the runtime.
     life: Option<u32>,
-    /// The thread whose object alone it concerns: the turn that is there, and one that takes its place before it strikes.
+    /// The thread of the object that died alone: the death concerns the turn that is there, and one that replaces it
+    /// before the strike.
     thread: Option<String>,
-    /// Levels whose model call was under way, and how many of these were made again. None: not known.
+    /// The levels whose model call was under way, and how many of these were made again; none where that is not known.
     under_way: Option<u32>,
     repeated: u32,
 }
@@ -44,7 +45,7 @@ struct Lost {
 struct Call {
     at: Instant,
     life: u32,
-    /// An upstream fault before the first byte of the answer: the service may try again by itself.
+    /// Whether the provider failed before the first byte of its answer: the service may then try again by itself.
     refused: bool,
 }
 
@@ -55,15 +56,15 @@ struct Effect {
 
 #[derive(Default)]
 struct Turn {
-    /// By marker: the steps that were asked for.
+    /// By marker: the steps that the service asked for.
     levels: HashMap<String, BTreeMap<usize, Vec<Call>>>,
     effects: HashMap<String, Vec<Effect>>,
-    /// Operations by the step that they belong to, and those whose outcome is known to be journaled.
+    /// Operations by the step that they belong to, and those with a journaled outcome.
     operations: HashMap<(String, usize), Vec<String>>,
-    /// The last step of each level whose model call is known to be journaled, and why.
+    /// The last step of each level whose model call is certainly journaled, and how the ledger knows it.
     journaled: HashMap<String, (usize, &'static str)>,
     sealed: HashMap<String, &'static str>,
-    /// No client asks for it, so only the alarm can resume it.
+    /// Whether no client asks for it, so that only the alarm can resume it.
     alone: bool,
     seen_in_life: u32,
 }
@@ -112,7 +113,7 @@ impl Ledger {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Something that must not be.
+    /// Notes a violation of the service's promises.
     pub fn violation(&self, what: String) {
         self.lock().violation(what);
     }
@@ -130,7 +131,8 @@ impl Ledger {
         state.counts.clone()
     }
 
-    /// From a kill, and from when the runtime answered again, to what a turn that nobody asked for did first.
+    /// The times until a turn that no client asks for first acted again: from the kill, and from the runtime's first
+    /// answer.
     pub fn resumed_by_alarm(&self) -> Vec<(Duration, Duration)> {
         self.lock().by_alarm.clone()
     }
@@ -150,12 +152,12 @@ impl Ledger {
         state.life
     }
 
-    /// A turn is about to be asked for.
+    /// Notes that a client is about to ask for a turn.
     pub fn ordered(&self, turn: u64, thread: &str) {
         self.lock().threads.insert(turn, thread.to_owned());
     }
 
-    /// The runtime is killed now.
+    /// Notes that the runtime is killed now.
     pub fn killed(&self) {
         let mut state = self.lock();
         let life = state.life;
@@ -163,7 +165,7 @@ impl Ledger {
         state.die(Death::Kill, None, Some(life));
     }
 
-    /// A life answers.
+    /// Notes that a life answers.
     pub fn restarted(&self, after: Duration) {
         let mut state = self.lock();
         state.alive_at = Some(Instant::now());
@@ -174,22 +176,22 @@ impl Ledger {
         self.lock().restarts.clone()
     }
 
-    /// When it was killed last.
+    /// The time of the last kill.
     pub fn last_kill(&self) -> Option<Instant> {
         self.lock().killed_at
     }
 
-    /// A panic or an abort is about to happen inside the runtime.
+    /// Notes that a panic or an abort is about to happen inside the runtime.
     pub fn struck(&self, death: Death, turn: Option<u64>) {
         self.lock().die(death, turn, None);
     }
 
-    /// Whether this operation has not panicked yet; it has now.
+    /// Returns whether this operation has not panicked yet, and notes that it panics now.
     pub fn first_panic(&self, operation: &str) -> bool {
         self.lock().panicked.insert(operation.to_owned())
     }
 
-    /// A commit of this turn will panic half-way, at an unknown moment.
+    /// Notes that a commit of this turn will panic half-way, at an unknown moment.
     pub fn will_tear(&self, turn: u64) {
         let mut state = self.lock();
         *state.counts.deaths.entry(Death::Panic).or_default() += 1;
@@ -202,7 +204,7 @@ impl Ledger {
         self.lock().counts.deaths.get(&death).copied().unwrap_or(0)
     }
 
-    /// A turn whose client will not ask for it until it is over.
+    /// Notes a turn whose client will not ask for it until it is over.
     pub fn leave_alone(&self, turn: u64) {
         let mut state = self.lock();
         let life = state.life;
@@ -210,15 +212,15 @@ impl Ledger {
         (turn.alone, turn.seen_in_life) = (true, life);
     }
 
-    /// A turn is over and was checked.
+    /// Forgets a turn that is over and was checked.
     pub fn forget(&self, turn: u64) {
         self.lock().turns.remove(&turn);
     }
 
-    /// A model is asked. How often it was asked the same before.
+    /// Notes that the service asks a model, and returns how often it asked the same before.
     pub fn model_called(&self, life: u32, marker: &str, step: usize) -> usize {
         let mut state = self.lock();
-        let Some(number) = plan::turn_of(marker) else { return 0 };
+        let Some(number) = script::turn_of(marker) else { return 0 };
         state.counts.model_calls += 1;
         state.sign_of_life(number, life);
         let now = Instant::now();
@@ -230,7 +232,7 @@ impl Ledger {
         let previous = calls.last().map(|call| (call.at, call.life, call.refused));
         calls.push(Call { at: now, life, refused: false });
         let journaled = turn.journaled.get(marker).filter(|(last, _)| *last >= step).map(|(_, why)| *why);
-        // That a step is asked for means that the one before it is journaled, with all its tools.
+        // A request for a step shows that the step before it is journaled, with all its tools.
         if let Some(done) = step.checked_sub(1) {
             let operations = turn.operations.get(&(marker.to_owned(), done)).cloned().unwrap_or_default();
             for operation in operations {
@@ -246,7 +248,7 @@ impl Ledger {
             state.violation(format!("{marker}: step {step} was asked again although {why}"));
         } else if let Some(lost) = cause.and_then(|index| state.lost.get_mut(index)) {
             lost.repeated += 1;
-            // A death inside the runtime is told a moment before: what was asked in between was under way as well.
+            // The death was announced before it happened, so calls that came in between were under way as well.
             if at > lost.at {
                 lost.under_way = lost.under_way.map(|levels| levels + 1);
             }
@@ -258,28 +260,28 @@ impl Ledger {
         before
     }
 
-    /// A client saw the end of this model call.
+    /// Notes that a client saw the end of this model call.
     pub fn model_journaled(&self, turn: u64, marker: &str, step: usize) {
         let mut state = self.lock();
         state.turns.entry(turn).or_default().journal(marker, step, "a client had seen its end");
     }
 
-    /// The provider failed before the first byte of its answer.
+    /// Notes that the provider failed before the first byte of its answer.
     pub fn model_refused(&self, marker: &str, step: usize, attempt: usize) {
         let mut state = self.lock();
-        let turn = plan::turn_of(marker).and_then(|number| state.turns.get_mut(&number));
+        let turn = script::turn_of(marker).and_then(|number| state.turns.get_mut(&number));
         let call = turn.and_then(|turn| turn.levels.get_mut(marker)?.get_mut(&step)?.get_mut(attempt));
         if let Some(call) = call {
             call.refused = true;
         }
     }
 
-    /// A tool has its effect.
+    /// Notes the effect of a tool.
     pub fn effect(&self, life: u32, operation: &str, tool: &str, label: &str) {
         let mut state = self.lock();
         let mut place = label.rsplitn(3, '.');
         let (_, step, marker) = (place.next(), place.next(), place.next().unwrap_or_default());
-        let Some(number) = plan::turn_of(marker) else { return };
+        let Some(number) = script::turn_of(marker) else { return };
         state.counts.effects += 1;
         state.sign_of_life(number, life);
         let now = Instant::now();
@@ -311,14 +313,14 @@ impl Ledger {
         }
     }
 
-    /// A client saw the end of this tool call, so its outcome is journaled.
+    /// Notes that a client saw the end of this tool call, so that its outcome is journaled.
     pub fn seal(&self, turn: u64, operation: &str) {
         let mut state = self.lock();
         let turn = state.turns.entry(turn).or_default();
         turn.sealed.entry(operation.to_owned()).or_insert("a client had seen its end");
     }
 
-    /// The provider refused a request for its history.
+    /// Notes that the provider refused a request for its history.
     pub fn bad_history(&self, message: String) {
         let mut state = self.lock();
         state.counts.refused_histories += 1;
@@ -336,7 +338,7 @@ impl Turn {
 }
 
 impl Lost {
-    /// Whether what began at `at` in one life may be made again `now` in another.
+    /// Whether a death excuses that a call which began at `at` in one life is made again `now` in another.
     fn excuses(&self, thread: Option<&str>, at: Instant, life: u32, next: u32, now: Instant) -> bool {
         match self.life {
             Some(ended) => life <= ended && ended < next,
@@ -355,7 +357,7 @@ impl State {
         }
     }
 
-    /// Empty where it is not known: then nothing is excused.
+    /// The thread of a turn; empty where it is not known, so that no death excuses the turn.
     fn thread_of(&self, turn: u64) -> String {
         self.threads.get(&turn).cloned().unwrap_or_default()
     }
@@ -377,7 +379,7 @@ impl State {
         self.lost.push(Lost { at, until, life, thread, under_way: Some(under_way), repeated: 0 });
     }
 
-    /// The first thing that a turn does in a life.
+    /// Notes the first act of a turn in a life.
     fn sign_of_life(&mut self, number: u64, life: u32) {
         let killed_at = self.killed_at;
         let current = self.life;
@@ -389,7 +391,7 @@ impl State {
             && life == current
             && let Some(at) = killed_at
         {
-            // It may be earlier than the first answer to the harness.
+            // The turn may act before the runtime first answers the harness.
             let alive =
                 self.alive_at.filter(|alive| *alive > at).map_or(Duration::ZERO, |alive| alive.elapsed());
             self.by_alarm.push((at.elapsed(), alive));

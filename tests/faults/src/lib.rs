@@ -1,8 +1,8 @@
 //! The parts of the harness that kills the runtime (`main.rs` describes it).
 //!
-//! `world` survives each kill: `model`, the recorder of side effects, `d1`. The harness kills `runtime`.
-//! `client` comes and goes, `view` is its state. `ledger` judges each event by earlier ones, `check` judges the
-//! end state, `report` prints it. `plan` has the parts of each turn, `harness` the parts of a run.
+//! `world` survives each kill: `model`, the recorder of side effects, `d1`. The harness kills `runtime`. `client` comes
+//! and goes, `view` is its state. `ledger` judges each event by earlier ones, `check` judges the end state, `report`
+//! prints it. `script` has the shapes of the turns and the model's replies, `harness` a run.
 
 pub mod check;
 pub mod client;
@@ -11,10 +11,10 @@ pub mod harness;
 pub mod ledger;
 pub mod model;
 pub mod person;
-pub mod plan;
 pub mod report;
 pub mod rng;
 pub mod runtime;
+pub mod script;
 pub mod stream;
 pub mod view;
 pub mod world;

@@ -1,5 +1,5 @@
-//! Kills the runtime under load, again and again, and checks that no turn is lost and nothing that is journaled runs
-//! twice. docs/durability.md has the promises; this holds the service to them.
+//! Kills the runtime under load, again and again, and checks that no turn is lost and that no journaled call runs
+//! twice. docs/durability.md has the promises that this program tests.
 //!
 //! ```text
 //! faults [--seed N] [--build DIR] [--small [--wrangler] | --hunt SECONDS]
@@ -23,18 +23,18 @@ struct Arguments {
     build: PathBuf,
     work: PathBuf,
     size: Size,
-    /// The small run with the whole of `wrangler dev`.
+    /// Whether the small run uses the whole of `wrangler dev`.
     wrangler: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum Size {
-    /// All of it, about a quarter of an hour.
+    /// All phases, about a quarter of an hour.
     Full,
     /// 20 kills, for `make test`.
     Small,
-    /// A storm of so many seconds and every third boundary of the fixed turn, up to the first violation: what a
-    /// planted bug must not survive.
+    /// A storm of so many seconds and every third boundary of the fixed turn, up to the first violation: it must find a
+    /// planted bug.
     Hunt(u64),
 }
 
@@ -77,7 +77,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
             "--small" => arguments.size = Size::Small,
             "--wrangler" => arguments.wrangler = true,
             "--hunt" => arguments.size = Size::Hunt(number(value()?)?),
-            other => return Err(format!("what is {other}?")),
+            other => return Err(format!("unknown argument {other}")),
         }
     }
     Ok(arguments)
@@ -134,7 +134,7 @@ async fn run(arguments: &Arguments) -> Result<bool, String> {
     Ok(holds)
 }
 
-/// The Worker for deployment has no part of the faults, and the Worker under test has them.
+/// Checks that the Worker for deployment contains no part of the faults, and that the Worker under test contains them.
 fn check_builds(root: &Path, build: &Path) -> Result<(), String> {
     for (folder, expected) in [(root.join("build"), false), (build.to_owned(), true)] {
         let file = folder.join("index_bg.wasm");
@@ -148,7 +148,7 @@ fn check_builds(root: &Path, build: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// A run in folders of its own: the fixed turn at all its boundaries, where that is asked for, then the storm.
+/// A run in its own folders: first the fixed turn at all its boundaries, if the caller wants that, then the storm.
 async fn storm(title: &str, setup: &Setup, boundaries: bool, quota: Quota) -> Result<bool, String> {
     let setup = in_new_folders(setup)?;
     let mut harness = Harness::new(setup.clone()).await?;
@@ -170,7 +170,7 @@ async fn storm(title: &str, setup: &Setup, boundaries: bool, quota: Quota) -> Re
     Ok(holds)
 }
 
-/// Looks for one violation. Whether there was none.
+/// Looks for one violation. Returns whether there was none.
 async fn hunt(setup: &Setup, quota: Quota) -> Result<bool, String> {
     let setup = in_new_folders(setup)?;
     let mut harness = Harness::new(setup.clone()).await?;
@@ -194,7 +194,7 @@ async fn hunt(setup: &Setup, quota: Quota) -> Result<bool, String> {
     holds
 }
 
-/// Folders of this process alone: two runs at once must not meet.
+/// Gives the run the folders of this process alone: two runs at once must not share any.
 fn in_new_folders(setup: &Setup) -> Result<Setup, String> {
     let name = if setup.wrangler { "wrangler" } else { "workerd" };
     let work = setup.work.join(format!("{name}-{}", std::process::id()));
@@ -203,10 +203,11 @@ fn in_new_folders(setup: &Setup) -> Result<Setup, String> {
     Ok(Setup { work, ..setup.clone() })
 }
 
-/// Leaves nothing of a run in which all was well; otherwise what the objects held is there to be looked at.
+/// Deletes the folders of a run without a violation. After a violation the objects' databases stay, so that somebody
+/// can look at them.
 fn tidy(work: &Path, holds: bool) {
     match holds {
         true => drop(std::fs::remove_dir_all(work)),
-        false => println!("  what the run left: {}", work.display()),
+        false => println!("  the run left {}", work.display()),
     }
 }

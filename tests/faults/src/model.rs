@@ -1,4 +1,4 @@
-//! The model: plays the plan, fails as the weather wants it.
+//! The model: plays its script, and fails as often as the weather says.
 
 use std::io;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use hyper::body::Frame;
 use hyper::header::HeaderValue;
 use tokio::sync::mpsc;
 
-use crate::plan;
 use crate::rng::Rng;
+use crate::script;
 use crate::world::{Body, Moment, World, plain};
 
 /// The failures of a provider.
@@ -25,9 +25,9 @@ enum Fault {
     Down(u16),
     /// 429 with `Retry-After: 1`.
     Busy,
-    /// Nothing for so long, then the connection breaks.
+    /// No byte for so many milliseconds, then the connection breaks.
     Silent(u64),
-    /// The same after so many pieces.
+    /// So many pieces, then silence for so many milliseconds, then the connection breaks.
     Stuck(usize, u64),
     /// The connection breaks after so many pieces.
     Cut(usize),
@@ -69,7 +69,7 @@ impl Fault {
     }
 }
 
-/// One request of the Chat Completions API.
+/// Answers one request of the Chat Completions API.
 pub async fn complete(world: Arc<World>, life: u32, body: &[u8]) -> Result<Response<Body>, io::Error> {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let refuse = |message: String| {
@@ -80,10 +80,10 @@ pub async fn complete(world: Arc<World>, life: u32, body: &[u8]) -> Result<Respo
         return refuse(message);
     }
     let Some((marker, step)) = position(&body) else { return refuse("it has no marker".to_owned()) };
-    let Some(script) = plan::reply(&marker, step) else {
+    let Some(script) = script::reply(&marker, step) else {
         return refuse(format!("{marker} has no step {step}"));
     };
-    for untrue in plan::untrue(&marker, &body) {
+    for untrue in script::untrue(&marker, &body) {
         world.ledger.violation(untrue);
     }
     let attempt = world.ledger.model_called(life, &marker, step);
@@ -94,26 +94,10 @@ pub async fn complete(world: Arc<World>, life: u32, body: &[u8]) -> Result<Respo
         world.ledger.upstream(fault.name());
     }
     tokio::time::sleep(Duration::from_millis(rng.range(0, 25))).await;
-    let refused = |response: Result<Response<Body>, io::Error>| {
+    if let Some(refusal) = refusal(fault).await {
         world.ledger.model_refused(&marker, step, attempt);
-        response
-    };
-    match fault {
-        Some(Fault::Down(status)) => {
-            return refused(Ok(plain(status, &json!({ "error": { "message": "scripted" } }))));
-        }
-        Some(Fault::Busy) => {
-            let mut response = plain(429, &json!({ "error": { "message": "scripted" } }));
-            response.headers_mut().insert("retry-after", HeaderValue::from_static("1"));
-            return refused(Ok(response));
-        }
-        Some(Fault::Silent(ms)) => {
-            tokio::time::sleep(Duration::from_millis(ms)).await;
-            return refused(Err(io::Error::other("scripted")));
-        }
-        _ => {}
+        return refusal;
     }
-
     let head = Head {
         marker: &marker,
         step,
@@ -142,9 +126,27 @@ pub async fn complete(world: Arc<World>, life: u32, body: &[u8]) -> Result<Respo
     Ok(response)
 }
 
+/// The answer of a provider that fails before the first byte of a reply.
+async fn refusal(fault: Option<Fault>) -> Option<Result<Response<Body>, io::Error>> {
+    let scripted = json!({ "error": { "message": "scripted" } });
+    match fault? {
+        Fault::Down(status) => Some(Ok(plain(status, &scripted))),
+        Fault::Busy => {
+            let mut response = plain(429, &scripted);
+            response.headers_mut().insert("retry-after", HeaderValue::from_static("1"));
+            Some(Ok(response))
+        }
+        Fault::Silent(ms) => {
+            tokio::time::sleep(Duration::from_millis(ms)).await;
+            Some(Err(io::Error::other("scripted")))
+        }
+        Fault::Stuck(..) | Fault::Cut(_) | Fault::Short(_) | Fault::Garbage(_) => None,
+    }
+}
+
 type Sender = mpsc::Sender<Result<Frame<Bytes>, io::Error>>;
 
-/// Whether all of it was sent.
+/// Sends the pieces of a reply. Returns whether it sent all of them.
 async fn play(
     world: &World,
     sender: &Sender,

@@ -1,6 +1,6 @@
-//! Somebody outside, for whom a turn waits: the client that carries a tool out, the person who allows a call.
+//! Somebody outside for whom a turn waits: the client that carries a tool out, or the person who allows a call.
 //!
-//! Each has a connection of its own, so a turn whose reader went away is answered all the same.
+//! Each has its own connection, so that a turn whose reader went away still gets its answer.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -11,15 +11,15 @@ use espalier_test_support::{Event, Value, json};
 use tokio::time::sleep;
 
 use crate::client::{Clients, Order, SILENCE};
-use crate::plan;
 use crate::rng::Rng;
+use crate::script;
 use crate::stream::{Next, Stream, User};
 
 /// How long somebody thinks at most, in milliseconds: long enough for a kill to come while nothing runs.
 const THINKS: u64 = 2_000;
 
 impl Clients {
-    /// Answers whatever the turn waits for, until it is dropped.
+    /// Answers each call that waits, until it is dropped.
     pub async fn person(&self, user: &User, order: &Order) -> Infallible {
         let mut rng = Rng::of(self.world.seed, &format!("person {}", order.number));
         let mut answered = BTreeSet::new();
@@ -27,13 +27,13 @@ impl Clients {
         loop {
             sleep(Duration::from_millis(20)).await;
             let Some(reply) = user.send("GET", &path, &[], &json!(null)).await else { continue };
-            // Before the thread is there it is not found.
+            // The answer is 404 until the thread exists.
             if reply.status != 200 {
                 continue;
             }
             let mut stream = Stream::new(reply, 0);
             while let Next::Event(event) = stream.next(SILENCE).await {
-                if event.data["turn_id"] != plan::turn_id(order.number) {
+                if event.data["turn_id"] != script::turn_id(order.number) {
                     continue;
                 }
                 let Some((id, path, body)) = asked(order, &event) else { continue };
@@ -45,7 +45,7 @@ impl Clients {
                 sleep(Duration::from_millis(rng.range(0, most))).await;
                 let taken = self.answer(user, &path, &body).await;
                 self.waiting.fetch_sub(1, Ordering::Relaxed);
-                // The call waits no more: it is asked for anew, or the turn was stopped.
+                // The call no longer waits: the service makes it anew, or the turn was stopped.
                 if taken {
                     self.seen().answers += 1;
                     answered.insert(id);
@@ -54,7 +54,7 @@ impl Clients {
         }
     }
 
-    /// Says it until it is heard. Whether it was taken, now or before.
+    /// Repeats an answer until the service replies. Returns whether the service took it, now or before.
     async fn answer(&self, user: &User, path: &str, body: &Value) -> bool {
         loop {
             match user.send("POST", path, &[], body).await {
@@ -68,7 +68,7 @@ impl Clients {
     }
 }
 
-/// The question of an event: its id, and the answer.
+/// The question in an event: its id, the path for the answer, and the answer.
 fn asked(order: &Order, event: &Event) -> Option<(String, String, Value)> {
     let thread = format!("/api/threads/{}", order.thread_id);
     if event.kind == "approval_request" {
@@ -78,7 +78,7 @@ fn asked(order: &Order, event: &Event) -> Option<(String, String, Value)> {
     }
     if event.is("tool_call_update", &[("status", "start"), ("awaits", "client")]) {
         let id = event.text("tool_call_id").to_owned();
-        let answer = plan::answer(event.data["args"]["label"].as_str().unwrap_or_default());
+        let answer = script::answer(event.data["args"]["label"].as_str().unwrap_or_default());
         return Some((
             id.clone(),
             format!("{thread}/tool_results"),

@@ -5,7 +5,7 @@
 pub struct Rng(u64);
 
 impl Rng {
-    /// Chance of its own for something that has a name: it does not depend on the order in which others draw.
+    /// A generator for something that has a name: it does not depend on the order in which others draw.
     pub fn of(seed: u64, name: &str) -> Self {
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

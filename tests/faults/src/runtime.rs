@@ -11,26 +11,26 @@ use tokio::process::{Child, Command};
 use tokio::time::Instant;
 
 use crate::ledger::Ledger;
-use crate::plan::POLICY;
+use crate::script::POLICY;
 
-/// The common part of all lives.
-pub struct Plan {
+/// How a runtime starts, the same in each of its lives.
+pub struct Launch {
     /// The root of the repository.
     pub root: PathBuf,
     /// Where the build with faults is: `index.js` and `index_bg.wasm`.
     pub build: PathBuf,
-    /// Everything that a run leaves behind.
+    /// The folder for everything that a run leaves behind.
     pub work: PathBuf,
     pub port: u16,
-    /// Where the world listens.
+    /// The port of the world.
     pub world: u16,
-    /// The whole of `wrangler dev` instead of raw workerd.
+    /// Whether it is the whole of `wrangler dev` instead of raw workerd.
     pub wrangler: bool,
 }
 
 /// A runtime between two kills.
 pub struct Runtime {
-    plan: Plan,
+    launch: Launch,
     ledger: Arc<Ledger>,
     child: Option<Child>,
     config: PathBuf,
@@ -38,9 +38,9 @@ pub struct Runtime {
 
 /// The longest start: wrangler on a busy machine.
 const START: Duration = Duration::from_secs(120);
-/// A turn has so long: enough for all its faults, and it ends one that hangs.
+/// The time of a turn: enough for all its faults. It ends a turn that hangs.
 const LIMITS: &str = r#"{"wall_clock_ms":15000}"#;
-/// More than all threads need: the quotas refuse no turn and count each.
+/// More than all threads need: the quotas refuse no turn, and count each of them.
 const QUOTAS: &str =
     r#"{"user":{"concurrent_turns":1000,"turns_per_minute":60000},"threads_per_user":10000}"#;
 const SECRET: &str = "not-a-secret-but-of-the-length-of-one";
@@ -49,38 +49,38 @@ const KEEPER: &str = r#""$@" </dev/null & read -r _; kill -9 0"#;
 
 impl Runtime {
     /// Prepares its folders, and starts no process.
-    pub fn new(plan: Plan, ledger: Arc<Ledger>) -> Result<Self, String> {
-        let config = plan.work.join("workerd");
+    pub fn new(launch: Launch, ledger: Arc<Ledger>) -> Result<Self, String> {
+        let config = launch.work.join("workerd");
         fs::create_dir_all(config.join("state")).map_err(|error| error.to_string())?;
         for file in ["index.js", "index_bg.wasm"] {
-            let from = plan.build.join(file);
+            let from = launch.build.join(file);
             fs::copy(&from, config.join(file)).map_err(|error| format!("{}: {error}", from.display()))?;
         }
-        Ok(Runtime { plan, ledger, child: None, config })
+        Ok(Runtime { launch, ledger, child: None, config })
     }
 
-    /// Where clients find it.
+    /// The address for clients.
     pub fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.plan.port)
+        format!("http://127.0.0.1:{}", self.launch.port)
     }
 
     /// The objects' databases.
     pub fn objects(&self) -> PathBuf {
-        match self.plan.wrangler {
-            true => self.plan.work.join("wrangler/v3/do/espalier-ThreadObject"),
+        match self.launch.wrangler {
+            true => self.launch.work.join("wrangler/v3/do/espalier-ThreadObject"),
             false => self.config.join("state/threads"),
         }
     }
 
     /// The databases of the objects that keep the quotas.
     pub fn quotas(&self) -> PathBuf {
-        match self.plan.wrangler {
-            true => self.plan.work.join("wrangler/v3/do/espalier-QuotaObject"),
+        match self.launch.wrangler {
+            true => self.launch.work.join("wrangler/v3/do/espalier-QuotaObject"),
             false => self.config.join("state/quotas"),
         }
     }
 
-    /// Starts the next life and waits until it answers, whatever it says.
+    /// Starts the next life and waits for its first answer, whatever the status.
     pub async fn start(&mut self) -> Result<(), String> {
         let began = Instant::now();
         self.spawn()?;
@@ -100,7 +100,7 @@ impl Runtime {
         let log = fs::OpenOptions::new().create(true).append(true).open(self.log());
         let log = log.map_err(|error| error.to_string())?;
         let errors = log.try_clone().map_err(|error| error.to_string())?;
-        let mut command = match self.plan.wrangler {
+        let mut command = match self.launch.wrangler {
             true => self.wrangler(life),
             false => self.workerd(life)?,
         };
@@ -109,11 +109,11 @@ impl Runtime {
         Ok(())
     }
 
-    /// SIGKILL, and gone when this returns.
+    /// Kills the runtime by SIGKILL, and waits until it is gone.
     pub async fn kill(&mut self) {
         let Some(mut child) = self.child.take() else { return };
         self.ledger.killed();
-        if self.plan.wrangler {
+        if self.launch.wrangler {
             drop(child.stdin.take());
         } else if let Err(error) = child.start_kill() {
             self.ledger.violation(format!("the runtime could not be killed: {error}"));
@@ -121,18 +121,18 @@ impl Runtime {
         let _ = child.wait().await;
     }
 
-    /// Whether it has ended by itself, which is not in the plan.
+    /// Whether it has ended by itself. No run expects that.
     pub fn has_ended(&mut self) -> bool {
         self.child.as_mut().is_some_and(|child| child.try_wait().is_ok_and(|status| status.is_some()))
     }
 
-    /// Its output, of all lives.
+    /// The log of all lives.
     pub fn log(&self) -> PathBuf {
-        self.plan.work.join("runtime.log")
+        self.launch.work.join("runtime.log")
     }
 
     fn vars(&self, life: u32) -> Vec<(&'static str, String)> {
-        let world = format!("http://127.0.0.1:{}/life/{life}", self.plan.world);
+        let world = format!("http://127.0.0.1:{}/life/{life}", self.launch.world);
         vec![
             ("AUTH_ANONYMOUS", "true".to_owned()),
             ("SESSION_SECRET", SECRET.to_owned()),
@@ -150,8 +150,8 @@ impl Runtime {
     fn workerd(&self, life: u32) -> Result<Command, String> {
         let text = |(name, value): &(&str, String)| format!("    (name = \"{name}\", text = {value:?}),\n");
         let vars: String = self.vars(life).iter().map(text).collect();
-        let Plan { port, world, .. } = self.plan;
-        let date = compatibility_date(&self.plan.root)?;
+        let Launch { port, world, .. } = self.launch;
+        let date = compatibility_date(&self.launch.root)?;
         let config = format!(
             r#"using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
@@ -186,15 +186,15 @@ const main :Workerd.Worker = (
 "#
         );
         fs::write(self.config.join("config.capnp"), config).map_err(|error| error.to_string())?;
-        // The npm package holds the binary of this platform in a package beside it, and links it here.
-        let mut command = Command::new(self.plan.root.join("node_modules/workerd/bin/workerd"));
+        // The npm package has the binary of this platform in a package beside it, and links it here.
+        let mut command = Command::new(self.launch.root.join("node_modules/workerd/bin/workerd"));
         command.args(["serve", "--experimental", "config.capnp"]).current_dir(&self.config);
         command.stdin(Stdio::null());
         Ok(command)
     }
 
     fn wrangler(&self, life: u32) -> Command {
-        let Plan { root, work, port, .. } = &self.plan;
+        let Launch { root, work, port, .. } = &self.launch;
         let tools = root.join("node_modules/.bin");
         let state = work.join("wrangler");
         let mut command = Command::new("sh");
@@ -212,7 +212,7 @@ const main :Workerd.Worker = (
     }
 }
 
-/// The variables that keep wrangler by itself.
+/// The variables that keep wrangler away from the network and from the developer's files.
 fn environment(command: &mut Command, root: &Path, state: &Path) {
     let tools = root.join("node_modules/.bin");
     let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap_or_default());

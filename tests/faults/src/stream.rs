@@ -5,7 +5,7 @@ use std::time::Duration;
 use espalier_test_support::http::{Reply, try_send};
 use espalier_test_support::{Event, Value, wire};
 
-/// The header of an answer is there within this, or the connection is given up.
+/// How long the header of an answer may take before the client gives the connection up.
 const PATIENCE: Duration = Duration::from_secs(8);
 
 /// A user.
@@ -35,23 +35,23 @@ impl User {
 /// The events of a stream.
 pub enum Next {
     Event(Box<Event>),
-    /// It ended because its turn waits for somebody.
+    /// The stream ended because its turn waits for somebody.
     Parked,
-    /// It ended, or its connection broke.
+    /// The stream ended, or its connection broke.
     Over,
     /// The stream was silent for long.
     Silent,
-    /// It broke the protocol.
+    /// The stream broke the protocol.
     Wrong(String),
 }
 
 /// An open event stream.
 pub struct Stream {
-    /// None: the client went away.
+    /// None after the client went away.
     reply: Option<Reply>,
     buffer: Vec<u8>,
     parked: bool,
-    /// The number that the client sent as its last.
+    /// The last event that the client said it has, by its number.
     pub cursor: u64,
 }
 
@@ -60,7 +60,7 @@ impl Stream {
         Stream { reply: Some(reply), buffer: Vec::new(), parked: false, cursor }
     }
 
-    /// The client goes away.
+    /// Closes the connection: the client goes away.
     pub fn cut(&mut self) {
         self.reply = None;
     }

@@ -1,9 +1,9 @@
-//! Tests of the judges: the violations that they must find, and the cases that they must let pass.
+//! Tests of the judges: the violations that they must find, and the cases that they must accept.
 
 use espalier_test_support::{Event, Value, json};
 
 use crate::ledger::{Death, Ledger};
-use crate::plan::{self, Shape};
+use crate::script::{self, Shape};
 use crate::view::View;
 
 const MARKER: &str = "parallel#7";
@@ -90,7 +90,7 @@ fn an_abort_excuses_the_turns_of_its_own_thread_alone() {
     let struck = |thread: &str| {
         let ledger = called();
         ledger.ordered(6, thread);
-        // The turn before this one, which took its place.
+        // The abort struck the turn before this one, which took its place.
         ledger.struck(Death::Abort, Some(6));
         ledger.model_called(1, MARKER, 0);
         verdict(&ledger)
@@ -100,13 +100,13 @@ fn an_abort_excuses_the_turns_of_its_own_thread_alone() {
 }
 
 #[test]
-fn the_id_of_a_model_call_says_whose_it_is() {
-    let called = |id: &str| plan::called(Shape::Whole, 7, id);
+fn the_id_of_a_model_call_gives_its_marker_and_step() {
+    let called = |id: &str| script::called(Shape::Whole, 7, id);
     assert_eq!(called("model_af_1"), Some(("whole#7".to_owned(), 1)));
     assert_eq!(called("model_af_0.1-0"), Some(("whole/a#7".to_owned(), 0)));
     assert_eq!(called("model_af_0.1-0.0-1"), Some(("whole/a/c#7".to_owned(), 1)));
     assert_eq!(called("model_af_0.0-0"), None, "the first call is no subtask");
-    let called = |id: &str| plan::called(Shape::Plans, 7, id);
+    let called = |id: &str| script::called(Shape::Plans, 7, id);
     assert_eq!(called("model_af_0.0-plan-0"), Some(("plans/p#7".to_owned(), 0)));
     assert_eq!(called("model_af_0.0-w0.1-0"), Some(("plans/b#7".to_owned(), 0)));
     assert_eq!(called("model_af_0.0-w1.0-1"), Some(("plans/c#7".to_owned(), 1)));
@@ -131,7 +131,7 @@ fn a_view_is_compared_as_a_client_reads_it() {
     let uncut = view(&[reset.clone(), chunk(5, "b"), done.clone()], 0);
 
     let same = view(&[chunk(2, "a"), reset.clone(), chunk(5, "b"), done.clone()], 0).compare(&uncut);
-    assert!(same.other.is_empty() && same.missing.is_empty(), "what was reset is dropped");
+    assert!(same.other.is_empty() && same.missing.is_empty(), "the reset parts are dropped");
     let stale = view(&[chunk(2, "a"), chunk(5, "b"), done.clone()], 0).compare(&uncut);
     assert_eq!((stale.other.len(), stale.missing.len()), (1, 1), "a chunk too many, the reset missing");
     let hole = view(&[reset.clone(), done.clone()], 0).compare(&uncut);
@@ -158,7 +158,7 @@ fn a_wrong_answer_to_the_model_is_found() {
             [call("a", "ui_pick", "asks#7.0.1"), call("b", "ui_pick", "asks#6.0.1"), call("c", "once", "x")];
         let assistant = json!({ "role": "assistant", "tool_calls": calls });
         let body = json!({ "messages": [assistant, result("a", content), result("b", "unknown")] });
-        plan::untrue("asks#7", &body)
+        script::untrue("asks#7", &body)
     };
     assert_eq!(told("picked asks#7.0.1"), Vec::<String>::new(), "another turn may have been stopped");
     assert_eq!(told("unknown").len(), 1);

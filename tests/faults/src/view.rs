@@ -8,13 +8,13 @@ use espalier_test_support::Event;
 #[derive(Default)]
 pub struct View {
     events: BTreeMap<u64, Event>,
-    /// Events that a connection sent although it was told that they are known.
+    /// Events that a connection sent although the client had said that it has them.
     pub duplicates: u32,
     /// Numbers that were used for two different events.
     pub conflicts: u32,
 }
 
-/// How a view differs from an uncut one.
+/// The differences of a view from an uncut one.
 #[derive(Default)]
 pub struct Difference {
     pub other: Vec<String>,
@@ -22,7 +22,7 @@ pub struct Difference {
 }
 
 impl View {
-    /// An event of a connection that was opened after `cursor`.
+    /// Takes an event of a connection that was opened after `cursor`.
     pub fn take(&mut self, event: Event, cursor: u64) {
         self.duplicates += u32::from(event.seq <= cursor);
         match self.events.insert(event.seq, event.clone()) {
@@ -44,7 +44,7 @@ impl View {
         self.events.values().next_back().is_some_and(|last| last.kind == "done")
     }
 
-    /// The rest without the parts of repeated calls.
+    /// The events without the parts of repeated calls.
     fn settled(&self) -> BTreeMap<u64, &Event> {
         let mut reset_at: BTreeMap<&str, u64> = BTreeMap::new();
         for event in self.events.values().filter(|event| event.kind == "model_call_reset") {
@@ -57,7 +57,7 @@ impl View {
         self.events.iter().filter(|(_, event)| !dropped(event)).map(|(seq, event)| (*seq, event)).collect()
     }
 
-    /// The differences from the view of an uncut client.
+    /// Compares the view with that of an uncut client.
     pub fn compare(&self, uncut: &View) -> Difference {
         let (ours, theirs) = (self.settled(), uncut.settled());
         let mut difference = Difference::default();

@@ -26,12 +26,12 @@ use tokio::sync::watch;
 use crate::d1::Database;
 use crate::ledger::{Death, Ledger};
 use crate::model;
-use crate::plan;
 use crate::rng::Rng;
+use crate::script;
 
 pub type Body = UnsyncBoxBody<Bytes, io::Error>;
 
-/// How bad the world is. Drawn per request, so that the same seed draws the same faults.
+/// The failure rates of the world. Each request draws its faults, so that the same seed draws the same ones.
 #[derive(Clone, Copy, Default)]
 pub struct Weather {
     /// Model calls that fail in some way, in a thousand.
@@ -42,7 +42,7 @@ pub struct Weather {
     pub panics: u64,
 }
 
-/// A request at which the runtime is to be killed.
+/// A request at which the runtime can be killed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Moment {
     ModelAsked,
@@ -70,7 +70,7 @@ impl World {
         *self.weather.borrow()
     }
 
-    /// Notes that a moment has come, and asks for a kill where that was the plan.
+    /// Notes that a moment has come, and asks for a kill where a trap waits for it.
     pub fn moment(&self, moment: Moment) {
         let mut trap = self.trap.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let due = match trap.as_mut() {
@@ -82,16 +82,16 @@ impl World {
         };
         if due {
             *trap = None;
-            // The receiver is gone only when everything is over.
+            // The receiver is gone only after the run.
             let _ = self.kill.send(());
         }
     }
 }
 
-/// Serves for as long as the process lives.
+/// Serves for as long as the process runs.
 pub async fn serve(listener: TcpListener, world: Arc<World>) {
     loop {
-        // An error of `accept` concerns one connection that never came to be.
+        // An error of `accept` concerns one connection that was never made.
         let Ok((socket, _)) = listener.accept().await else { continue };
         let _ = socket.set_nodelay(true);
         let world = Arc::clone(&world);
@@ -124,7 +124,7 @@ async fn answer(world: Arc<World>, request: Request<Incoming>) -> Result<Respons
             match news["kind"].as_str() {
                 Some("kill") => drop(world.kill.send(())),
                 Some("abort") => {
-                    world.ledger.struck(Death::Abort, news["turn_id"].as_str().and_then(plan::number))
+                    world.ledger.struck(Death::Abort, news["turn_id"].as_str().and_then(script::number))
                 }
                 _ => world.ledger.struck(Death::Panic, None),
             }

@@ -1,12 +1,12 @@
-//! The secrets of the end-to-end deployments: values that nothing but their configuration may contain. Each answer that a
-//! test reads is searched for them, and at the end of a run all that the instances have written.
+//! The secrets of the end-to-end deployments: only their configuration may contain these values. The tests search each
+//! answer for them, and the end of a run searches all output and data of the instances.
 
 use std::path::Path;
 use std::{fs, io};
 
 use memchr::memmem;
 
-/// Too short and too plain to be taken for a credential by its looks: only who knows what it is can hide it.
+/// Too short and too plain to look like a credential: only code that knows the value can hide it.
 pub const LLM_API_KEY: &str = "canary-llm-61c4e0";
 /// See [`LLM_API_KEY`].
 pub const OTHER_API_KEY: &str = "canary-other-92ab7d";
@@ -56,13 +56,13 @@ pub fn secrets(admin_key: &str) -> Vec<Secret> {
         .collect()
 }
 
-/// The names of those that are in here.
+/// The names of the secrets in these bytes.
 pub fn found(bytes: &[u8], secrets: &[Secret]) -> Vec<&'static str> {
     let inside = secrets.iter().filter(|(_, value)| memmem::find(bytes, value.as_bytes()).is_some());
     inside.map(|(name, _)| *name).collect()
 }
 
-/// Which of them are in a file, or in the files of a folder and of those in it: `NAME in PATH`.
+/// Which secrets are in a file, or in the files of a folder and of its folders: `NAME in PATH`.
 pub fn found_in(path: &Path, secrets: &[Secret]) -> io::Result<Vec<String>> {
     if path.is_dir() {
         let mut all = Vec::new();
@@ -80,7 +80,7 @@ pub fn found_in(path: &Path, secrets: &[Secret]) -> io::Result<Vec<String>> {
     Ok(names.iter().map(|name| format!("{name} in {}", path.display())).collect())
 }
 
-/// Searches what arrives in pieces.
+/// Searches bytes that arrive in pieces.
 pub struct Watch {
     secrets: Vec<Secret>,
     tail: Vec<u8>,
@@ -93,12 +93,12 @@ impl Watch {
         Watch { secrets: secrets(&admin_key), tail: Vec::new() }
     }
 
-    /// Fails if what has arrived so far has a secret in it.
+    /// Fails if the bytes so far contain a secret.
     pub fn piece(&mut self, piece: &[u8]) {
         self.tail.extend_from_slice(piece);
         let names = found(&self.tail, &self.secrets);
         assert!(names.is_empty(), "the service gave {names:?} away");
-        // One may begin here and end in the next piece.
+        // A secret may begin here and end in the next piece.
         let longest = self.secrets.iter().map(|(_, value)| value.len()).max().unwrap_or(0);
         self.tail.drain(..self.tail.len().saturating_sub(longest));
     }

@@ -44,7 +44,7 @@ impl Case {
         self.llm.script(&self.marker(path), script).await;
     }
 
-    /// The same, and the last step for ever.
+    /// The same, with the last step repeated for ever.
     pub async fn endless_script(&self, path: &str, steps: impl IntoIterator<Item = Step>) {
         let script = Script { steps: steps.into_iter().collect(), repeat: true };
         self.llm.script(&self.marker(path), script).await;
@@ -75,8 +75,8 @@ impl Case {
         self.turn(self.client.chat(body).await).await
     }
 
-    /// Reads a turn to its end and checks what holds for every turn: what the wire promises, that the provider found
-    /// nothing wrong with our requests, and that the stored message tells of the same turn as the stream.
+    /// Reads a turn to its end and checks the rules of every turn: the promises of the wire, that the provider found no
+    /// mistake in our requests, and that the stored message agrees with the stream.
     pub async fn turn(&self, stream: EventStream) -> Vec<Event> {
         let events = stream.turn().await;
         self.assert_requests_in_order().await;

@@ -96,13 +96,13 @@ impl Client {
         self.send("DELETE", &format!("/api/threads/{thread_id}"), Bytes::new()).await.expect(204).await;
     }
 
-    /// Stops what runs; the id of the turn that was stopped, or null.
+    /// Stops the running turn; returns its id, or null.
     pub async fn cancel(&self, thread_id: &str) -> Value {
         let reply = self.post(&format!("/api/threads/{thread_id}/cancel"), &serde_json::json!({})).await;
         reply.expect(200).await.json().await["turn_id"].clone()
     }
 
-    /// Reads a thread's stream on after a sequence number; `None` when there is nothing more.
+    /// Reads a thread's stream after a sequence number; `None` where there is no newer event.
     pub async fn stream(&self, thread_id: &str, after: u64) -> Option<EventStream> {
         let reply = self
             .with("last-event-id", &after.to_string())
@@ -114,7 +114,7 @@ impl Client {
         }
     }
 
-    /// JSON that must be there.
+    /// JSON that must exist.
     pub async fn read(&self, path: &str) -> Value {
         self.get(path).await.expect(200).await.json().await
     }

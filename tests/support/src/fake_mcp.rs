@@ -1,4 +1,4 @@
-//! MCP servers that misbehave, each at a path of its own, and a correct one. A tool's name says what it does:
+//! MCP servers that misbehave, each at its own path, and a correct one. A tool's name tells its behaviour:
 //!
 //! | path | server |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `/hang` | never answers |
 //! | `/giant` | lists tools without end |
 //!
-//! `GET /_fake/requests` lists what was asked; calls are told apart by the mark in their arguments.
+//! `GET /_fake/requests` lists the requests; the mark in a call's arguments identifies the call.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -49,7 +49,7 @@ struct State {
     tokens: usize,
     /// Marks of calls whose session was lost once.
     lost: Vec<String>,
-    /// The call that a cut stream was about.
+    /// The calls whose streams were cut.
     cut: Vec<(String, Value)>,
 }
 
@@ -62,7 +62,7 @@ impl FakeMcp {
         Self { url: format!("http://127.0.0.1:{port}") }
     }
 
-    /// Those that `e2e` has started.
+    /// The servers that `e2e` has started.
     pub fn from_env() -> Self {
         Self { url: crate::env("ESPALIER_FAKE_MCP_URL") }
     }
@@ -72,7 +72,7 @@ impl FakeMcp {
         &self.url
     }
 
-    /// The requests, as `{server, method, rpc, session, id, tool, mark}`, all of it in the order of its arrival.
+    /// The requests, as `{server, method, rpc, session, id, tool, mark}`, in the order of their arrival.
     pub async fn requests(&self) -> Vec<Value> {
         let reply = http::send("GET", &format!("{}/_fake/requests", self.url), &[], Vec::new()).await;
         serde_json::from_value(reply.json().await).expect("a list")
@@ -143,19 +143,19 @@ async fn answer(state: &Mutex<State>, request: Request<Incoming>) -> Response<Bo
         (_, "tools/list") if server == "giant" => endless("{\"jsonrpc\":\"2.0\",\"tools\":["),
         (_, "tools/list") => json_reply(200, &result_of(&message, json!({"tools": tools(&server)}))),
         (_, "tools/call") => called(state, &message, &authorization, &session).await,
-        // Notifications, and answers to what was asked here.
+        // Notifications, and answers to the server's own requests.
         _ => plain(202, ""),
     }
 }
 
-/// The first token is one that `/oauth` does not take any more.
+/// The first token is one that `/oauth` no longer takes.
 fn takes(authorization: &str) -> bool {
     let first = format!("Bearer {}-1", canary::MCP_TOKEN);
     authorization.starts_with(&format!("Bearer {}-", canary::MCP_TOKEN)) && authorization != first
 }
 
 fn token(state: &Mutex<State>, authorization: &str, body: &[u8]) -> Response<Body> {
-    // `espalier:…` in base64, as RFC 7617 has it.
+    // `espalier:…` in base64, as RFC 7617 defines it.
     let form = String::from_utf8_lossy(body);
     if authorization != canary::MCP_BASIC || !form.contains("grant_type=client_credentials&resource=http") {
         return json_reply(401, &json!({"error": "invalid_client"}));
@@ -170,7 +170,7 @@ fn tools(server: &str) -> Vec<Value> {
     let names: &[&str] = if server == "tools" { &TOOLS } else { &["say"] };
     let tool = |name: &&str| {
         let annotations = match *name {
-            // It says nothing of itself: by the protocol's defaults it may destroy something.
+            // Without annotations it may destroy data, by the protocol's defaults.
             "silent" => json!({}),
             name => {
                 json!({"destructiveHint": name == "destroy", "idempotentHint": true, "readOnlyHint": true})

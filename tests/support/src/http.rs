@@ -1,7 +1,7 @@
 //! Plain HTTP/1.1 to this machine, one connection a request.
 //!
-//! A connection of its own for each request, because the tests must be able to close exactly one of them: dropping a
-//! [`Reply`] closes its socket, as a browser tab does that goes away.
+//! Each request has its own connection, because the tests must be able to close exactly one: dropping a [`Reply`]
+//! closes its socket, as a browser does when its tab closes.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 use crate::canary::Watch;
 
-/// The server's answer, whose body is still to come.
+/// The server's answer; its body is still to come.
 pub struct Reply {
     /// The status code.
     pub status: u16,
@@ -40,7 +40,7 @@ impl Reply {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
-    /// Fails from now on when a secret of the deployment is in it.
+    /// From now on the reply fails a test when it contains a secret of the deployment.
     pub fn watched(mut self) -> Self {
         let mut watch = Watch::new();
         self.headers.values().for_each(|value| watch.piece(value.as_bytes()));

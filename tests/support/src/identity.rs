@@ -1,6 +1,6 @@
-//! The issuers of the end-to-end tests: their keys, and tokens that they sign, or that somebody forges.
+//! The issuers of the end-to-end tests: their keys, their tokens, and forged tokens.
 //!
-//! Node signs, because it is there (wrangler needs it) and knows every algorithm that we take.
+//! Node signs, because wrangler needs it anyway and it knows every algorithm that we accept.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ insert.run('e2eother', '', 'other', 'key:e2eother', 'elsewhere', Date.now(), 're
 console.log(JSON.stringify({ keys, admin_key: key }));
 ";
 
-/// Signs what it is given with the private keys of the environment.
+/// Signs its input with the private keys of the environment.
 const SIGN: &str = "
 const { createHmac, createPrivateKey, createPublicKey, sign } = require('node:crypto');
 const keys = JSON.parse(process.env.ESPALIER_ISSUER_KEYS);
@@ -47,9 +47,9 @@ console.log(JSON.stringify(JSON.parse(process.argv[1]).map(([name, header, claim
 pub const RSA: &str = "https://rsa.example";
 /// See [`RSA`].
 pub const EC: &str = "https://ec.example";
-/// Like Cloudflare Access, whose tokens come in a header of their own.
+/// Like Cloudflare Access, whose tokens come in their own header.
 pub const ACCESS: &str = "https://team.example";
-/// Like [`ACCESS`], but its keys cannot be fetched: it publishes none.
+/// Like [`ACCESS`], but the service cannot fetch its keys: it publishes none.
 pub const GONE: &str = "https://gone.example";
 /// Like [`RSA`], but its keys arrive only after a test has released the barrier [`SLOW_KEYS`].
 pub const SLOW: &str = "https://slow.example";
@@ -65,20 +65,20 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Makes new ones. The API key goes into the D1 of this file, which nobody else has open.
+    /// Makes new ones. The API key goes into the D1 of this file, which no other process has open.
     pub async fn make(database: &Path) -> Self {
         let made = node(MAKE, &database.display().to_string()).await;
         let admin_key = made["admin_key"].as_str().unwrap_or_default().to_owned();
         Self { issuer_keys: made["keys"].to_string(), admin_key }
     }
 
-    /// The set that an issuer publishes who has these keys.
+    /// The set that an issuer with these keys publishes.
     pub fn published(&self, names: &[&str]) -> Value {
         published(&self.issuer_keys, names)
     }
 }
 
-/// The variable `JWT` for an instance. `url` says where the document of this name can be fetched.
+/// The variable `JWT` for an instance. `url` gives the address of the document of this name.
 pub fn issuers(url: impl Fn(&str) -> String) -> Value {
     let slow = format!("{}?barrier={SLOW_KEYS}", url(SLOW_KEYS));
     json!([
@@ -92,7 +92,7 @@ pub fn issuers(url: impl Fn(&str) -> String) -> Value {
     ])
 }
 
-/// The set with these of the keys of the environment.
+/// The set of these keys of the environment.
 pub fn set_of(names: &[&str]) -> Value {
     published(&env("ESPALIER_ISSUER_KEYS"), names)
 }
@@ -137,8 +137,8 @@ pub async fn users<const N: usize>(who: [(&str, &str); N]) -> [Client; N] {
     users
 }
 
-/// The answer to somebody whose issuer the instance may not know yet. One request at a time fetches an issuer's keys;
-/// the service tells the others meanwhile to ask again.
+/// The answer to a user whose issuer the instance may not know yet. One request at a time fetches an issuer's keys; the
+/// service tells the others meanwhile to ask again.
 pub async fn answered(user: &Client) -> Reply {
     loop {
         let reply = user.get("/api/threads?limit=1").await;

@@ -2,8 +2,8 @@
 //! `e2e`, the binary that starts everything on this machine and then runs the tests.
 //!
 //! It knows the service by its wire alone (`docs/wire-protocol.md`), never by its code, so that a change of the wire
-//! breaks a test. Everything that a client may rely on is checked on every turn of every test ([`wire`]); the tests
-//! themselves then compare whole event lists ([`story`]).
+//! breaks a test. It checks the promises to clients on every turn of every test ([`wire`]); the tests themselves then
+//! compare whole event lists ([`story`]).
 
 pub mod canary;
 pub mod case;

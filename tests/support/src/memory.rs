@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::env;
 
-/// Of all processes of the main instance, in bytes. Linux alone.
+/// The memory of all processes of the main instance, in bytes. Linux alone.
 pub fn resident() -> u64 {
     let group = env("ESPALIER_GROUP");
     let of = |stat: String| {
@@ -14,6 +14,6 @@ pub fn resident() -> u64 {
     };
     let processes = fs::read_dir("/proc").expect("/proc").flatten();
     let stats = processes.filter_map(|process| fs::read_to_string(process.path().join("stat")).ok());
-    // Of the usual size. It only scales a limit elsewhere.
+    // The usual size of a memory page. With another size the limits scale with it.
     stats.filter_map(of).sum::<u64>() * 4_096
 }

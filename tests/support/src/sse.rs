@@ -8,8 +8,8 @@ use crate::Client;
 use crate::http::Reply;
 use crate::{story, wire};
 
-/// How long a test waits for the next event. No event of a test takes a fraction of it; it only turns a stream that
-/// hangs into a failure that shows what had come until then.
+/// How long a test waits for the next event. Every event comes far sooner; this turns a stream that hangs into a
+/// failure that shows the events so far.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One event.
@@ -41,12 +41,12 @@ pub struct Reader {
     buffer: Vec<u8>,
     seen: Vec<Event>,
     comments: usize,
-    /// The last block is the comment that ends the stream of a turn that waits for somebody.
+    /// Whether the last block is the comment that ends the stream of a parked turn.
     parked: bool,
 }
 
 impl Reader {
-    /// The next event of what was pushed, if it is complete; `Err` says how the wire was broken.
+    /// The next event, once it is complete; `Err` describes how the wire was broken.
     pub fn next_event(&mut self) -> Result<Option<Event>, String> {
         while let Some(end) = self.buffer.windows(2).position(|pair| pair == b"\n\n") {
             let block: Vec<u8> = self.buffer.drain(..end + 2).collect();
@@ -72,7 +72,7 @@ impl Reader {
         if last.seq >= event.seq {
             return Err(format!("seq does not grow after {}", last.seq));
         }
-        // A turn is told from its `session` to its `done`, or by one event where no others are kept.
+        // A turn goes from its `session` to its `done`, or is one event where the service keeps no others.
         let over = last.kind == "done" || last.data.get("resumed").is_some();
         match (over, last.data["turn_id"] == event.data["turn_id"]) {
             (true, false) if event.kind == "session" => Ok(event),
@@ -119,10 +119,10 @@ pub struct EventStream {
     back: Option<Back>,
 }
 
-/// How a stream is read on that has ended because its turn waits for somebody.
+/// How a client returns to a stream that ended because its turn is parked.
 struct Back {
     client: Client,
-    /// None: that of the stream's `session`.
+    /// None: the thread of the stream's `session`.
     thread_id: Option<String>,
     after: u64,
 }
@@ -136,18 +136,18 @@ impl EventStream {
         Self { reply, reader: Reader::default(), back: None }
     }
 
-    /// Comes back when the turn goes on that waited for somebody, as a client does.
+    /// Returns to the stream when a parked turn goes on, as a client does.
     pub fn following(mut self, client: &Client, thread_id: Option<&str>, after: u64) -> Self {
         self.back = Some(Back { client: client.clone(), thread_id: thread_id.map(str::to_owned), after });
         self
     }
 
-    /// Whether its last line says that its turn waits for somebody.
+    /// Whether its last line tells that its turn is parked.
     pub fn is_parked(&self) -> bool {
         self.reader.parked
     }
 
-    /// The stream from here on, once there is one. `None`: there will be none.
+    /// The stream from here on, once the service opens it. `None`: there is no further event.
     async fn again(&self) -> Option<Reply> {
         let back = self.back.as_ref()?;
         let session = self.seen().iter().find_map(|event| event.data["thread_id"].as_str());
@@ -157,7 +157,7 @@ impl EventStream {
             let reply = back.client.get(&format!("/api/threads/{thread}/stream?after={after}")).await;
             match (reply.status, reply.header("retry-after")) {
                 (204, "") | (404, _) => return None,
-                // Sooner than it says: whoever answers is this test.
+                // Sooner than the service says: the answer comes from this test.
                 (204, _) => tokio::time::sleep(Duration::from_millis(100)).await,
                 _ => return Some(reply.expect(200).await),
             }
@@ -182,7 +182,7 @@ impl EventStream {
                         return None;
                     }
                     let Ok(again) = tokio::time::timeout(PATIENCE, self.again()).await else {
-                        panic!("nobody answered for {PATIENCE:?} after:\n{}", self.so_far());
+                        panic!("no event for {PATIENCE:?} after:\n{}", self.so_far());
                     };
                     self.reply = again?;
                 }
@@ -201,7 +201,7 @@ impl EventStream {
         panic!("the stream ended without the event that was waited for:\n{}", self.so_far());
     }
 
-    /// Reads to the end. Returns what this stream has carried since it was opened.
+    /// Reads to the end. Returns all events of this stream since it was opened.
     pub async fn rest(mut self) -> Vec<Event> {
         while self.next().await.is_some() {}
         self.reader.seen

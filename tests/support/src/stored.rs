@@ -1,4 +1,5 @@
-//! The rows in D1, read and changed past the service, a D1 that refuses, and the files of R2 and of the threads' objects.
+//! Reads and changes the rows in D1 past the service, makes D1 refuse, and reads the files of R2 and of the threads'
+//! objects.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use tokio::process::Command;
 use crate::case::first;
 use crate::{Event, http};
 
-/// Node has SQLite built in, and node is there because wrangler needs it.
+/// Node has SQLite built in, and wrangler needs Node anyway.
 const QUERY: &str = "
 const { DatabaseSync } = require('node:sqlite');
 const [file, sql, ...values] = process.argv.slice(1);
@@ -28,12 +29,12 @@ database.exec(sql);
 /// The variable of the main instance.
 const MAIN: &str = "ESPALIER_STATE_DIR";
 
-/// Where wrangler's own explorer asks D1; the database has this id in `wrangler.toml`. The runtime that has the database
-/// open runs the statement. A second process that wrote to its file would lock it, and the runtime does not wait for a
-/// lock: it would answer requests of other tests with 500.
+/// The path at which wrangler's own explorer takes statements for D1; the database has this id in `wrangler.toml`. The
+/// runtime that has the database open runs the statement. A second process that wrote to the file would lock it, and
+/// the runtime does not wait for a lock: it would answer requests of other tests with 500.
 const D1: &str = "/cdn-cgi/local/explorer/api/d1/database/00000000-0000-0000-0000-000000000000/raw";
 
-/// The name under which the runtime keeps an object: what it makes of the class and of the object's own name.
+/// The runtime's name of an object, made from the class and the object's own name.
 const OBJECT_ID: &str = "
 const { createHash, createHmac } = require('node:crypto');
 const [unique, name] = process.argv.slice(1);
@@ -60,7 +61,7 @@ pub async fn r2_keys() -> Vec<String> {
     rows.iter().map(|row| row["key"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// The rows that a turn left in a table, without what differs from run to run.
+/// The rows of a turn in a table, without the columns that differ from run to run.
 pub async fn rows(events: &[Event], table: &str, columns: &str) -> Vec<Value> {
     let turn = first(events, "session").text("turn_id").to_owned();
     let ended = "SELECT 1 FROM messages WHERE turn_id = ?1 AND role = 'assistant'";
@@ -119,7 +120,7 @@ pub async fn object_at(state: &str, name: &str, sql: &str) -> Vec<Value> {
     serde_json::from_slice(&node(QUERY, &object(state, name).await, sql, &[]).await).expect("rows as JSON")
 }
 
-/// Changes that database behind the object's back. Makes it where the object was never asked for.
+/// Changes that database behind the object's back. Makes it if the object was never used.
 pub async fn change_object_at(state: &str, name: &str, sql: &str) {
     let file = object(state, name).await;
     if let Some(folder) = file.parent() {
@@ -168,8 +169,8 @@ async fn one_database(folder: &Path) -> PathBuf {
     panic!("no database in {}", folder.display());
 }
 
-/// Asks until the answer is there. For D1 alone, which the service writes after the turn has ended and of which no event
-/// tells: everything else in these tests waits for an event.
+/// Asks until there is an answer, for states of which no event tells: the service writes D1 after the turn has ended,
+/// for example. Everything else in these tests waits for an event.
 pub async fn eventually<T, F: Future<Output = Option<T>>>(what: &str, ask: impl Fn() -> F) -> T {
     for _ in 0..600 {
         if let Some(answer) = ask().await {

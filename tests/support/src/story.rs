@@ -16,7 +16,7 @@ pub fn story(events: &[Event]) -> Vec<String> {
     tell(events.iter(), true)
 }
 
-/// The lines of one level alone, with labels of its own: parallel subtasks may interleave as they like, each of them
+/// The lines of one level alone, with their own labels: parallel subtasks may interleave in any way, and each of them
 /// tells one story. `None` is the root.
 pub fn level(events: &[Event], parent_id: Option<&str>) -> Vec<String> {
     let inside = |event: &&Event| match event.data.get("parent_id") {
@@ -66,8 +66,9 @@ impl Labels {
     }
 }
 
-/// `None` for an empty chunk whose only purpose is to close its part: whether the last text closes it or a chunk of its
-/// own is the service's choice. That each part is closed is checked in [`crate::wire`].
+/// `None` for an empty chunk whose only purpose is to close its part: the service may close a part with its last text or
+/// with a chunk of its own. [`crate::wire`] checks that each part is closed.
+// Long: one arm for each kind of event.
 fn line(labels: &mut Labels, event: &Event) -> Option<String> {
     let data = &event.data;
     let line = match event.kind.as_str() {
@@ -124,7 +125,7 @@ fn line(labels: &mut Labels, event: &Event) -> Option<String> {
             let call = labels.of("call", event, "tool_call_id");
             format!("{}{call} {}", at(labels, event), event.text("decision"))
         }
-        // How late the clock was looked at is nobody's promise, only that it was not too early.
+        // The service promises that it does not stop too early, and not how late it looks at the clock.
         "budget_exceeded"
             if event.text("reason") == "wall_clock"
                 && data["observed"].as_u64() >= data["limit"].as_u64() =>

@@ -1,4 +1,4 @@
-//! The checks themselves: a turn as it should be passes, and each way of breaking it is noticed.
+//! Tests of the checks: a right turn passes, and each way of breaking it is noticed.
 
 use crate::sse::Reader;
 use crate::{Event, Value, json, level, story, tree, wire};

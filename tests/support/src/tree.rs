@@ -1,4 +1,4 @@
-//! The execution tree, built from the events that a client saw, to be compared with the one that was stored.
+//! Builds the execution tree from the events that a client saw, and compares it with the stored one.
 //!
 //! N-121 N-123 N-124 N-125 N-126 N-129
 
@@ -9,7 +9,7 @@ use crate::Event;
 /// The longest preview, in characters.
 const LONGEST_PREVIEW: usize = 500;
 
-/// Fails unless the stored tree says of every tool call what the events said, in the order of their starts.
+/// Fails unless the stored tree agrees with the events about every tool call, in the order of their starts.
 pub fn assert_matches(events: &[Event], stored: &Value) {
     assert_eq!(stored["version"], 1, "{stored:#}");
     let nodes = stored["nodes"].as_array().unwrap_or_else(|| panic!("no nodes: {stored:#}"));
@@ -54,7 +54,7 @@ fn assert_node(node: &Value, start: &Event, end: &Event) {
     assert_eq!(node["duration_ms"], end.data["duration_ms"], "{node:#}");
     assert_eq!(node["usage"], end.data["usage"], "{node:#}");
     assert_eq!(node["is_error"] == true, end.data["is_error"] == true, "{node:#}");
-    // A call that was refused for its arguments may lack a title that can be shown.
+    // A call that was refused for its arguments may lack a readable title.
     if start.text("name") == "run_subtask" && start.data["args"]["title"].is_string() {
         assert_eq!(node["title"], start.data["args"]["title"], "{node:#}");
     }
@@ -62,9 +62,9 @@ fn assert_node(node: &Value, start: &Event, end: &Event) {
     let args = node["args_preview"].as_str().unwrap_or_default();
     match serde_json::from_str::<Value>(args) {
         Ok(args) => assert_eq!(args, start.data["args"], "{node:#}"),
-        // The model's arguments were no JSON.
+        // The model's arguments were not JSON.
         Err(_) if start.data["args"]["_raw"] == args => {}
-        // Cut off: no JSON any more.
+        // The preview was cut, so it is no longer JSON.
         Err(_) => assert!(args.chars().count() <= LONGEST_PREVIEW && args.len() > 400, "{node:#}"),
     }
 }

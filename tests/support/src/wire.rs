@@ -200,8 +200,8 @@ pub fn check_turn(events: &[Event]) -> Result<(), String> {
     calls.finish(finish == "stop")
 }
 
-/// `session` first, `agent_state` second; at the end, in this order, what there is of `budget_exceeded`, `error`, and
-/// always `cost_summary` and `done`; each of them at most once.
+/// `session` is first, `agent_state` second. At the end come, in this order, `budget_exceeded` and `error` where there
+/// are any, and always `cost_summary` and `done`; each of them at most once.
 fn check_frame(events: &[Event]) -> Result<(), String> {
     let kinds: Vec<&str> = events.iter().map(|event| event.kind.as_str()).collect();
     if !kinds.starts_with(&["session", "agent_state"]) {
@@ -243,7 +243,7 @@ fn check_frame(events: &[Event]) -> Result<(), String> {
     Ok(())
 }
 
-/// The calls that others lie within.
+/// The calls that contain other calls.
 const LEVELS: [&str; 5] =
     ["run_subtask", "agent_create_plan", "agent_update_plan", "plan_step", "route_request"];
 
@@ -376,7 +376,7 @@ impl Calls {
         Ok(())
     }
 
-    /// Every tool call has its end, whatever happened; a model call that was stopped may lack it.
+    /// Every tool call has its end in any case; a model call that was stopped may lack it.
     fn finish(&self, complete: bool) -> Result<(), String> {
         if let Some((id, tool)) = self.tools.iter().find(|(_, tool)| tool.open) {
             return Err(format!("the tool call {id} ({}) never ended", tool.name));

@@ -1,42 +1,44 @@
-//! `memory_list`, `memory_read`, `memory_write`: the turn's shared memory. The loop runs them, since it alone
-//! holds the memory that a call may see.
+//! `memory_list`, `memory_read`, `memory_write`: the turn's shared memory. A call reads it as its level saw it
+//! when the round began.
 
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Carrier, OwnCall};
-use crate::memory::{AgentMemory, Overlay, check_write};
-use crate::toolbelt::ToolError;
-use crate::toolbelt::arguments;
-use crate::toolbelt::declare;
-use crate::toolbelt::{PermissionClass, ToolSpec};
+use crate::memory::{AgentMemory, MAX_TURN_BYTES, Overlay, check_write};
+use crate::own::OwnCall;
+use crate::toolbelt::{PermissionClass, ToolError, ToolSpec, arguments, declare};
+use crate::turn::composite::{Carrier, Outcome, Own};
+use crate::turn::{Level, Turn};
 
 pub const LIST: &str = "memory_list";
 pub const READ: &str = "memory_read";
 pub const WRITE: &str = "memory_write";
 
-/// The operation of a call on the memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    List,
-    Read,
-    Write,
+/// The part of the root's prompt on the memory.
+pub(crate) const GUIDANCE: &str = "The memory tools share state across the rounds of this turn and across the whole tree of subtasks; the \
+     result of each subtask is stored there under task:ID. What is written in one reply can be read from the next \
+     one on. The memory is empty at the start of each turn.\n";
+
+pub(crate) const LIST_CALL: Own =
+    own(LIST, |turn, level, arguments| answer(turn, |_| list(arguments, &level.memory)));
+pub(crate) const READ_CALL: Own =
+    own(READ, |turn, level, arguments| answer(turn, |_| read(arguments, &level.memory)));
+pub(crate) const WRITE_CALL: Own =
+    own(WRITE, |turn, _, arguments| answer(turn, |overlay| write(arguments, overlay)));
+
+const fn own(name: &'static str, carry_out: fn(&Turn, &Level, &str) -> Outcome) -> Own {
+    Own { facts: OwnCall::plain(name), carrier: Carrier::AtOnce(carry_out) }
 }
 
-/// Their facts.
-pub(super) const LIST_CALL: OwnCall = OwnCall::plain(LIST, Carrier::Memory(Operation::List));
-pub(super) const READ_CALL: OwnCall = OwnCall::plain(READ, Carrier::Memory(Operation::Read));
-pub(super) const WRITE_CALL: OwnCall = OwnCall::plain(WRITE, Carrier::Memory(Operation::Write));
-
-impl Operation {
-    /// Answers from the memory that the call sees, and writes to the call's overlay.
-    pub fn run(self, json: &str, seen: &AgentMemory, overlay: &mut Overlay) -> Result<String, ToolError> {
-        match self {
-            Operation::List => list(json, seen),
-            Operation::Read => read(json, seen),
-            Operation::Write => write(json, overlay),
-        }
+/// The outcome of a call, if the turn has room for its writes.
+fn answer(turn: &Turn, run: impl FnOnce(&mut Overlay) -> Result<String, ToolError>) -> Outcome {
+    let mut overlay = Overlay::new();
+    let result = run(&mut overlay);
+    if turn.record.borrow().memory_has_room(&overlay) {
+        return Outcome { overlay, ..Outcome::of(result) };
     }
+    let full = format!("the memory is full: a turn may write {MAX_TURN_BYTES} bytes in all");
+    Outcome::of(Err(ToolError(full)))
 }
 
 #[derive(Deserialize)]
@@ -53,7 +55,7 @@ struct WriteArguments {
     value: String,
 }
 
-pub(super) fn list_spec() -> ToolSpec {
+pub(crate) fn list_spec() -> ToolSpec {
     declare(
         LIST,
         PermissionClass::Knowledge,
@@ -62,7 +64,7 @@ pub(super) fn list_spec() -> ToolSpec {
     )
 }
 
-pub(super) fn read_spec() -> ToolSpec {
+pub(crate) fn read_spec() -> ToolSpec {
     declare(
         READ,
         PermissionClass::Knowledge,
@@ -77,7 +79,7 @@ pub(super) fn read_spec() -> ToolSpec {
     )
 }
 
-pub(super) fn write_spec() -> ToolSpec {
+pub(crate) fn write_spec() -> ToolSpec {
     declare(
         WRITE,
         PermissionClass::Knowledge,

@@ -30,7 +30,7 @@ pub enum CallRecord {
         provider: String,
         model: String,
         operation_type: String,
-        /// [`TurnSpec::profile_of`].
+        /// [`profile_of`](super::TurnSpec::profile_of).
         #[serde(default)]
         profile: String,
         input_tokens: u64,
@@ -59,12 +59,12 @@ pub enum CallRecord {
         detail: Option<String>,
     },
     /// Something that failed: `error_log`.
-    Failure(Failure),
+    Failure(FailureRecord),
 }
 
 /// A failure, for the operator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Failure {
+pub struct FailureRecord {
     /// Unique within the turn.
     pub id: String,
     /// The part that failed: `provider`, `tool`, `turn`, `outbox`, `thread`, `worker`.

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::plans::Rules;
+use crate::plan::rules::PlanRules;
 use crate::profiles::Role;
 use crate::toolbelt::ToolSpec;
 use wire::protocol::Content;
@@ -28,7 +28,7 @@ pub struct LevelSpec {
     pub own_tools: Vec<ToolSpec>,
     /// The rules for a plan, beside that schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rules: Option<Rules>,
+    pub rules: Option<PlanRules>,
     /// The message to a model that answered in prose where only a call ends the level.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reminder: String,

@@ -18,9 +18,9 @@ use crate::profiles::{Chain, Limits, Role};
 use crate::toolbelt::{ToolPolicy, ToolSpec};
 use crate::versions::Versions;
 use wire::model::{ModelError, ModelReply, ToolCall, Usage};
-use wire::protocol::{Awaited, BudgetReason, ChunkKind, Content, Event, Place, Plan, Seq};
+use wire::protocol::{Awaited, BudgetReason, ChunkKind, Content, Event, Place, Plan, Seq, StepStatus};
 
-pub use end::{CallRecord, Failure, TurnEnd};
+pub use end::{CallRecord, FailureRecord, TurnEnd};
 pub use format::{FORMAT, LEAST_READER, told_result};
 pub use level::LevelSpec;
 pub use setting::{Setting, Work};
@@ -42,13 +42,13 @@ pub struct Commit {
 /// A change between a running and a parked turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parking {
-    /// Nothing runs until an answer comes, or this time (milliseconds since 1970).
+    /// The turn stands still until an answer comes, or this time (milliseconds since 1970).
     Parked { until: u64 },
     /// The turn runs again.
     Over,
 }
 
-/// One row of the journal. Its key, unique within the turn, is [`Entry::key`]. Read leniently, see [`FORMAT`].
+/// One entry of the journal. Its key, unique within the turn, is [`Entry::key`]. Read leniently, see [`FORMAT`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Entry {
@@ -60,7 +60,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The key of the row.
+    /// The key of the entry.
     pub fn key(&self) -> String {
         match &self.fact {
             Fact::ModelStarted { attempt, .. } => format!("{}:{}:{attempt}", self.fact.kind(), self.at),
@@ -233,6 +233,17 @@ pub struct ToolEnd {
     pub versions: Versions,
     #[serde(default)]
     pub duration_ms: u64,
+}
+
+impl ToolEnd {
+    /// The status of a step of a plan whose call ended so.
+    pub fn status(&self) -> StepStatus {
+        match (self.is_error, self.partial) {
+            (true, _) => StepStatus::Failed,
+            (false, true) => StepStatus::Partial,
+            (false, false) => StepStatus::Completed,
+        }
+    }
 }
 
 /// The content of entry 0. It freezes the turn's inputs, so that a deploy or a changed configuration in

@@ -121,6 +121,7 @@ fn every_member_and_every_fact_stands_in_a_golden_journal() {
 
 // The members that restrict a turn, with the format that brought them. Code of an older format would ignore a
 // new member, and the turn would lose the limit. The commit that adds one must raise FORMAT and LEAST_READER.
+// Long: a table of all such members.
 #[test]
 fn a_member_that_restricts_raises_the_least_reader() {
     let limits = [

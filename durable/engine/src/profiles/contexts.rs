@@ -122,7 +122,7 @@ mod tests {
 
     // B-004 B-012 B-013 B-014 B-015 B-016 B-017 B-018
     #[test]
-    fn the_guidance_says_what_matters_there() {
+    fn each_context_has_its_guidance() {
         for (name, rule) in [
             ("editor", "workflow editor"),
             ("project_create", "must leave the user with a created project"),

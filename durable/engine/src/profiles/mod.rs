@@ -6,7 +6,7 @@ mod contexts;
 mod models;
 
 pub use contexts::ContextProfile;
-pub use models::{Chain, Offer, Price, Role};
+pub use models::{Chain, Price, PricedModel, Role};
 
 /// The limits of one turn over its whole tree. Their values stand in `*.toml` beside this file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -162,7 +162,7 @@ mod tests {
 
     // N-138 N-139 N-140 N-141 N-142 N-143 N-144 N-145 N-146 N-149
     #[test]
-    fn the_profiles() {
+    fn the_profile_of_threads_has_its_limits() {
         let thread = Limits::default();
         assert_eq!((thread.depth, thread.iterations, thread.parallel), (3, 20, 8));
         assert_eq!((thread.subtasks, thread.llm_calls, thread.tool_calls), (32, 60, 200));
@@ -175,7 +175,7 @@ mod tests {
 
     // S-021 S-050 S-051 S-052 B-027 B-030
     #[test]
-    fn the_profiles_of_plans_loops_and_swarms() {
+    fn plans_loops_and_swarms_have_their_limits() {
         let of = |name| Limits::of_profile(name).unwrap();
         let planner = of("planner");
         assert_eq!((planner.root_tool_calls, planner.wall_clock_ms), (Some(8), 90_000));

@@ -48,7 +48,7 @@ impl Role {
 /// A model with its price.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-pub struct Offer {
+pub struct PricedModel {
     pub choice: Rc<ModelChoice>,
     /// None where the price is unknown.
     pub price: Option<Price>,
@@ -59,14 +59,14 @@ pub struct Offer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Chain {
-    pub first: Offer,
+    pub first: PricedModel,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub then: Vec<Offer>,
+    pub then: Vec<PricedModel>,
 }
 
 impl Chain {
     /// A chain of one model.
-    pub fn of(first: Offer) -> Self {
+    pub fn of(first: PricedModel) -> Self {
         Chain { first, then: Vec::new() }
     }
 
@@ -79,13 +79,13 @@ impl Chain {
     }
 
     /// All its models, in order.
-    pub fn iter(&self) -> impl Iterator<Item = &Offer> {
+    pub fn iter(&self) -> impl Iterator<Item = &PricedModel> {
         std::iter::once(&self.first).chain(&self.then)
     }
 
     /// The model at this place. An unknown place means the first model; it should not occur, since the turn's
     /// journal was written for this very chain.
-    pub fn at(&self, place: usize) -> &Offer {
+    pub fn at(&self, place: usize) -> &PricedModel {
         self.iter().nth(place).unwrap_or(&self.first)
     }
 
@@ -148,15 +148,15 @@ mod tests {
     use super::*;
     use wire::model::Capabilities;
 
-    fn offer(model: &str, price: Option<Price>) -> Offer {
+    fn offer(model: &str, price: Option<Price>) -> PricedModel {
         let capabilities = Capabilities::default();
         let choice = ModelChoice { capabilities, ..ModelChoice::new("p", model) };
-        Offer { choice: Rc::new(choice), price }
+        PricedModel { choice: Rc::new(choice), price }
     }
 
     // The journal of a turn that an older version began lacks the count and the price of cache writes.
     #[test]
-    fn what_older_versions_wrote_is_read() {
+    fn usage_and_prices_of_older_versions_are_read() {
         let usage: Usage =
             serde_json::from_str(r#"{"input_tokens":3,"cached_tokens":2,"output_tokens":1}"#).unwrap();
         assert_eq!(

@@ -67,6 +67,7 @@ struct Client {
 impl Client {
     /// Reads events in their order. Each call has one start and one end, both within the call that contains
     /// it; chunks come within their model call.
+    // Long: an arm for each kind of event, over the same sets of open calls.
     fn of(case: &Case, events: &[Event], shown: &Shown<'_>) -> Client {
         let (parallel, ran) = (case.limits.parallel.max(1) as usize, ran(case));
         let mut client = Client { ids: Vec::new(), calls: BTreeMap::new() };

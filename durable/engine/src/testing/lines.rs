@@ -3,6 +3,7 @@
 use wire::protocol::{AgentState, Event};
 
 /// One event as a short line. It shows each id as the key that the id is derived from.
+// Long: an arm for each kind of event.
 pub fn line(event: &Event) -> String {
     let short = |id: &str| id.rsplit('_').next().unwrap_or_default().to_owned();
     let place = |place: &wire::protocol::Place| match &place.parent_id {

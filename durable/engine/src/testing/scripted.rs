@@ -78,15 +78,10 @@ impl ScriptedModel {
     }
 }
 
-impl Model for ScriptedModel {
-    fn call(
-        &self,
-        request: &ModelRequest,
-        _: &Chain,
-        until_ms: u64,
-    ) -> LocalBoxStream<'static, Result<Heard, ModelError>> {
-        self.until_ms.set(until_ms);
-        self.requests.borrow_mut().push(request.clone());
+impl ScriptedModel {
+    /// The scripted reply to a request, with the place of its instructions among the messages and the number of
+    /// the level's step.
+    fn reply(&self, request: &ModelRequest) -> (&Reply, usize, usize) {
         // The newest message with scripted instructions; this skips the loop's own reminders.
         let instructions = |message: &Message| match message {
             Message::User { content } => {
@@ -99,33 +94,49 @@ impl Model for ScriptedModel {
         let (at, content) = found.unwrap_or_else(|| panic!("no script for {:?}", request.messages));
         let step = step(&request.messages[at..]);
         let replies = &self.script[&content];
-        let reply = replies.get(step).unwrap_or_else(|| replies.last().unwrap());
+        (replies.get(step).unwrap_or_else(|| replies.last().unwrap()), at, step)
+    }
+
+    /// The report that ends an answer.
+    fn ended(&self, step: usize, calls: &[(&'static str, Value)], finish: ReplyFinish) -> Heard {
+        let tool_calls: Vec<ToolCall> = calls
+            .iter()
+            .enumerate()
+            .map(|(index, (name, arguments))| ToolCall {
+                call_id: format!("p{step}.{index}"),
+                name: (*name).to_owned(),
+                arguments: arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned),
+            })
+            .collect();
+        let cache_write_tokens = self.writes_cache.get();
+        let usage = Usage { input_tokens: 10, cached_tokens: 4, cache_write_tokens, output_tokens: 2 };
+        // Some providers report no usage.
+        let usage = Some(usage).filter(|_| self.pace.draw().is_none_or(|drawn| drawn % 8 != 0));
+        Heard::Events(vec![ModelEvent::Finished(Box::new(ModelReply {
+            text: String::new(),
+            tool_calls,
+            finish,
+            usage,
+            raw: None,
+        }))])
+    }
+}
+
+impl Model for ScriptedModel {
+    fn call(
+        &self,
+        request: &ModelRequest,
+        _: &Chain,
+        until_ms: u64,
+    ) -> LocalBoxStream<'static, Result<Heard, ModelError>> {
+        self.until_ms.set(until_ms);
+        self.requests.borrow_mut().push(request.clone());
+        let (reply, at, step) = self.reply(request);
         let words = |text: &str| -> Vec<Result<Heard, ModelError>> {
             let word = |word: &str| Ok(Heard::Events(vec![ModelEvent::Text(word.to_owned())]));
             text.split_inclusive(' ').map(word).collect()
         };
-        let ended = |calls: &[(&'static str, Value)], finish: ReplyFinish| {
-            let tool_calls: Vec<ToolCall> = calls
-                .iter()
-                .enumerate()
-                .map(|(index, (name, arguments))| ToolCall {
-                    call_id: format!("p{step}.{index}"),
-                    name: (*name).to_owned(),
-                    arguments: arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned),
-                })
-                .collect();
-            let cache_write_tokens = self.writes_cache.get();
-            let usage = Usage { input_tokens: 10, cached_tokens: 4, cache_write_tokens, output_tokens: 2 };
-            // Some providers report no usage.
-            let usage = Some(usage).filter(|_| self.pace.draw().is_none_or(|drawn| drawn % 8 != 0));
-            Ok(Heard::Events(vec![ModelEvent::Finished(Box::new(ModelReply {
-                text: String::new(),
-                tool_calls,
-                finish,
-                usage,
-                raw: None,
-            }))]))
-        };
+        let ended = |calls: &[(&'static str, Value)], finish| Ok(self.ended(step, calls, finish));
         let error = |kind| ModelError { kind, message: "the provider said no".to_owned() };
         let asking =
             |place, after: Option<ModelErrorKind>| Ok(Heard::Asking { place, after: after.map(error) });
@@ -277,18 +288,32 @@ pub async fn yield_once() {
     .await;
 }
 
+/// The clock of tests: time passes only where a test lets it.
 #[derive(Default)]
 pub struct FakeClock {
-    now: Cell<u64>,
+    now: Rc<Cell<u64>>,
+    /// Whether time passes where somebody sleeps, so that each sleep ends at once.
+    is_eager: bool,
     /// Milliseconds that pass at each reading of the clock.
     pub tick: Cell<u64>,
     sleepers: RefCell<Vec<(u64, futures::channel::oneshot::Sender<()>)>>,
 }
 
 impl FakeClock {
-    /// Lets time pass while nothing runs.
+    /// A clock that shows this time.
+    pub fn at(now_ms: u64) -> Self {
+        FakeClock { now: Rc::new(Cell::new(now_ms)), ..FakeClock::default() }
+    }
+
+    /// A clock whose sleeps end at once: the time passes that they take.
+    pub fn eager() -> Self {
+        FakeClock { is_eager: true, ..FakeClock::default() }
+    }
+
+    /// Lets time pass, and wakes the sleepers whose time has come.
     pub fn pass(&self, ms: u64) {
         self.now.set(self.now.get() + ms);
+        self.wake();
     }
 
     /// The number of sleeps that are still awaited.
@@ -307,6 +332,11 @@ impl FakeClock {
         let next = self.sleepers.borrow().iter().map(|(due, _)| *due).min();
         let Some(next) = next else { return false };
         self.now.set(self.now.get().max(next));
+        self.wake();
+        true
+    }
+
+    fn wake(&self) {
         let sleepers = std::mem::take(&mut *self.sleepers.borrow_mut());
         for (due, sender) in sleepers {
             if due <= self.now.get() {
@@ -315,7 +345,6 @@ impl FakeClock {
                 self.sleepers.borrow_mut().push((due, sender));
             }
         }
-        true
     }
 }
 
@@ -326,6 +355,10 @@ impl Clock for FakeClock {
     }
 
     fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
+        if self.is_eager {
+            let now = Rc::clone(&self.now);
+            return async move { now.set(now.get() + ms) }.boxed_local();
+        }
         let (sender, receiver) = futures::channel::oneshot::channel();
         self.sleepers.borrow_mut().push((self.now.get() + ms, sender));
         receiver.map(|_| ()).boxed_local()

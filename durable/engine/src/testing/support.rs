@@ -16,9 +16,10 @@ use super::test_tools::TestTools;
 use crate::journal::{Commit, Entry, FORMAT, LEAST_READER, Setting, TextPart, TurnEnd, TurnSpec};
 use crate::offer::{InContext, offered};
 use crate::ports::*;
-use crate::profiles::{Chain, ContextProfile, Limits, Offer, Price};
+use crate::profiles::{Chain, ContextProfile, Limits, Price, PricedModel};
+use crate::prompt;
 use crate::toolbelt::ToolPolicy;
-use crate::turn::{Ran, Turn, prompt};
+use crate::turn::{Ran, Turn};
 use wire::model::*;
 use wire::protocol::{ClientTool, ContextKind, Event, Seq};
 
@@ -158,7 +159,7 @@ pub struct Case {
     /// How the last run ended.
     pub ran: Option<Result<Ran, LogError>>,
     /// Models after the first of the chain.
-    pub then: Vec<Offer>,
+    pub then: Vec<PricedModel>,
     pub subtask_chain: Option<Chain>,
     pub context: &'static str,
     pub setting: Setting,
@@ -213,7 +214,7 @@ impl Case {
             draft,
             browser: self.setting.browser.as_ref(),
         };
-        let first = Offer { price: self.price, ..offer("m1", self.capabilities) };
+        let first = PricedModel { price: self.price, ..offer("m1", self.capabilities) };
         let chain = Chain { first, then: self.then.clone() };
         TurnSpec {
             format: FORMAT,
@@ -333,7 +334,7 @@ impl Case {
 }
 
 /// A model without a price.
-pub fn offer(model: &str, capabilities: Capabilities) -> Offer {
+pub fn offer(model: &str, capabilities: Capabilities) -> PricedModel {
     let choice = ModelChoice { capabilities, ..ModelChoice::new("scripted", model) };
-    Offer { choice: Rc::new(choice), price: None }
+    PricedModel { choice: Rc::new(choice), price: None }
 }

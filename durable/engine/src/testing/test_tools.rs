@@ -7,7 +7,6 @@ use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 
 use super::scripted::Pace;
-use crate::calls;
 use crate::ports::{Tool, ToolContext, ToolError, Tools};
 use crate::toolbelt::{PermissionClass, ToolSpec};
 
@@ -84,7 +83,7 @@ impl Tool for VersionedTool {
 impl TestTools {
     pub fn new(pace: &Rc<Pace>) -> Self {
         let (ran, in_flight, peak) = (Rc::default(), Rc::<Cell<u32>>::default(), Rc::default());
-        let declared = calls::declarations().remove(1);
+        let declared = crate::compose::declarations().remove(1);
         let tool = |name: &str, body, change: fn(&mut ToolSpec)| -> Rc<dyn Tool> {
             let mut spec = declared.clone();
             spec.name = name.to_owned();
@@ -118,7 +117,7 @@ impl TestTools {
     /// Adds tools of these names, which see versions of files. They take no time.
     pub fn add_versioned(&mut self, names: &[&str]) {
         for name in names {
-            let mut spec = calls::declarations().remove(1);
+            let mut spec = crate::compose::declarations().remove(1);
             spec.name = (*name).to_owned();
             spec.permission_class = Some(PermissionClass::WorkspaceWrite);
             spec.parallel_safe = false;

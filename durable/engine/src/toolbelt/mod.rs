@@ -9,7 +9,7 @@ mod users;
 
 use std::rc::Rc;
 
-pub use policy::{Rule, Rules, ToolPolicy};
+pub use policy::{Rule, ToolPolicy, ToolRules};
 pub use schema::{OutputSchema, not_json};
 pub use spec::{PermissionClass, RunsAt, ToolError, ToolSpec, declare};
 pub use users::{ToolUsers, Users};

@@ -24,9 +24,9 @@ pub enum Rule {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(transparent)]
-pub struct Rules(BTreeMap<String, Rule>);
+pub struct ToolRules(BTreeMap<String, Rule>);
 
-impl Rules {
+impl ToolRules {
     /// The names of the classes and tools that have a rule.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
@@ -73,8 +73,8 @@ pub struct ToolPolicy {
     /// The only MCP servers whose tools the turn may offer (N-105).
     pub allowed_mcp_servers: BTreeSet<String>,
     /// The operator's rules; they can only narrow what the classes allow.
-    #[serde(skip_serializing_if = "Rules::is_empty")]
-    pub rules: Rules,
+    #[serde(skip_serializing_if = "ToolRules::is_empty")]
+    pub rules: ToolRules,
     /// The tools that a person has approved for the whole thread: their calls run without asking again.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub approved: BTreeSet<String>,
@@ -93,7 +93,7 @@ impl ToolPolicy {
 
     /// The same policy with the operator's rules and the tools that a person has approved for the whole
     /// thread.
-    pub fn narrowed(self, rules: Rules, approved: BTreeSet<String>) -> Self {
+    pub fn narrowed(self, rules: ToolRules, approved: BTreeSet<String>) -> Self {
         ToolPolicy { rules, approved, ..self }
     }
 
@@ -123,10 +123,9 @@ impl ToolPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls;
 
     fn spec(permission_class: Option<PermissionClass>) -> ToolSpec {
-        let mut spec = calls::declarations().remove(0);
+        let mut spec = crate::compose::declarations().remove(0);
         spec.permission_class = permission_class;
         spec
     }
@@ -137,7 +136,7 @@ mod tests {
 
     // N-016 N-086 N-097 N-098 N-099 N-100 N-101 N-200
     #[test]
-    fn the_table_of_classes() {
+    fn each_context_allows_its_classes() {
         use PermissionClass::*;
         for (class, thread, editor) in [
             (Some(Safe), true, true),
@@ -212,7 +211,7 @@ mod tests {
         use PermissionClass::*;
         let named = |name: &str, class| ToolSpec { name: name.to_owned(), ..spec(Some(class)) };
         let rules = r#"{"network": "ask", "fetch": "on", "safe": "off", "secrets": "on", "write": "ask"}"#;
-        let rules: Rules = serde_json::from_str(rules).unwrap();
+        let rules: ToolRules = serde_json::from_str(rules).unwrap();
         let approved = BTreeSet::from(["allowed".to_owned()]);
         let policy = in_a_workspace(ContextKind::Thread).narrowed(rules, approved);
         for (name, class, rule) in [

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_limited_is_everybodys() {
+    fn without_a_list_every_user_has_a_class() {
         use PermissionClass::{Network, Safe};
         let visitor = owner(ANONYMOUS, "public");
         for json in ["", " ", "{}"] {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_means_nothing_is_an_error() {
+    fn a_malformed_list_of_users_is_an_error() {
         let many = format!(r#"{{"safe": [{}]}}"#, vec![r#""key""#; MAX_NAMED + 1].join(","));
         for json in [
             "{",

@@ -2,9 +2,9 @@
 
 use std::mem;
 
-use super::record::OpenModelCall;
 use super::{Halt, Turn};
 use crate::journal::{Commit, TextPart};
+use crate::record::OpenModelCall;
 use wire::protocol::{ChunkKind, Event, Place};
 
 /// The model call that a text comes from.

@@ -4,9 +4,9 @@
 
 use super::Turn;
 use super::announcing::take_parts;
-use super::record::{PendingCall, Record};
 use super::results::{end_event, failed, start_event, truncated};
 use crate::journal::{Commit, Entry, Fact};
+use crate::record::{PendingCall, Record};
 use wire::protocol::{CallStatus, Event, StepStatus};
 
 /// The calls to end, and the words with which a tool call ends.

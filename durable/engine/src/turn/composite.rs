@@ -1,48 +1,52 @@
-//! Calls that contain levels: subtasks, plans, their steps, the router. A round runs them like any call and
-//! knows them by this trait alone; each has a file of its own, and `mod.rs` lists them.
+//! The engine's own calls, as the loop knows them: by their facts and by the way in which each is carried
+//! out. Most of them contain levels (subtasks, plans, steps): a round knows these by the trait [`Composite`].
+//! Each call has a file of its own in a room above this one, and `compose.rs` lists them.
 
 use futures::future::LocalBoxFuture;
 
-use super::machine::Level;
-use super::record::PendingCall;
+use super::level::Level;
 use super::{Halt, Turn};
 use crate::journal::ToolEnd;
 use crate::memory::Overlay;
+use crate::own::{OwnCall, OwnCalls};
 use crate::ports::ToolError;
+use crate::record::PendingCall;
 use wire::model::ToolCall;
 use wire::protocol::{Event, StepStatus};
 
 /// A running call that contains levels.
-pub(super) struct Running<'a> {
-    pub(super) turn: &'a Turn,
+pub(crate) struct Running<'a> {
+    pub(crate) turn: &'a Turn,
     /// The level that made the call.
-    pub(super) parent: &'a Level,
-    pub(super) key: &'a str,
-    pub(super) arguments: &'a str,
+    pub(crate) parent: &'a Level,
+    pub(crate) key: &'a str,
+    pub(crate) arguments: &'a str,
 }
 
+/// Gives the result of an open call that its composite call cuts off.
+pub(crate) type CutOff = fn(&PendingCall) -> String;
+
 /// The outcome of such a call.
-pub(super) struct Outcome {
-    pub(super) result: Result<String, ToolError>,
+pub(crate) struct Outcome {
+    pub(crate) result: Result<String, ToolError>,
     /// The memory writes of its levels.
-    pub(super) overlay: Overlay,
+    pub(crate) overlay: Overlay,
     /// A limit of its own ended it, and its result is partial.
-    pub(super) partial: bool,
-    /// Its time was over: the open calls below it end together with it. This function gives the result of
-    /// each.
-    pub(super) cut_off: Option<fn(&PendingCall) -> String>,
+    pub(crate) partial: bool,
+    /// Its time was over: the open calls below it end together with it.
+    pub(crate) cut_off: Option<CutOff>,
 }
 
 impl Outcome {
     /// The result of a call that wrote nothing to memory.
-    pub(super) fn of(result: Result<String, ToolError>) -> Self {
+    pub(crate) fn of(result: Result<String, ToolError>) -> Self {
         Outcome { result, overlay: Overlay::new(), partial: false, cut_off: None }
     }
 }
 
 /// A kind of call that contains levels. Each event that it returns comes with its key, and goes into the
 /// commit of the start or end that it belongs to.
-pub(super) trait Composite {
+pub(crate) trait Composite {
     /// Runs the call to its end. A failure of a level within it is an error result, not the turn's end.
     fn run<'a>(&self, call: Running<'a>) -> LocalBoxFuture<'a, Result<Outcome, Halt>>;
 
@@ -76,13 +80,57 @@ pub(super) trait Composite {
     }
 }
 
-/// The composite calls that an engine has, by name.
-pub(super) type Composites = &'static [(&'static str, &'static dyn Composite)];
+/// One of the engine's own calls.
+pub(crate) struct Own {
+    pub(crate) facts: OwnCall,
+    pub(crate) carrier: Carrier,
+}
+
+/// The way in which a call is carried out.
+#[derive(Clone, Copy)]
+pub(crate) enum Carrier {
+    /// At once, from its arguments and the level that made it.
+    AtOnce(fn(&Turn, &Level, &str) -> Outcome),
+    /// In levels below the one that made it.
+    Composite(&'static dyn Composite),
+}
+
+/// The work around the root's loop, in a turn whose request asks for a mode.
+pub(crate) trait Mode {
+    /// Makes the calls of the mode in the root's place, before the root's model is asked.
+    fn begin<'a>(&self, turn: &'a Turn, root: &'a mut Level) -> LocalBoxFuture<'a, Result<(), Halt>>;
+
+    /// The event that clients get beside the turn's end, by the root's answer and whether the turn made a
+    /// plan.
+    fn ended(&self, turn: &Turn, answer: &str, has_plan: bool) -> Option<(String, Event)>;
+}
+
+/// The parts of the engine that stand above the loop.
+#[derive(Clone, Copy)]
+pub(crate) struct Parts {
+    pub(crate) calls: &'static [&'static Own],
+    /// The facts of `calls`, by name.
+    pub(crate) facts: OwnCalls,
+    pub(crate) mode: &'static dyn Mode,
+}
 
 impl Turn {
+    /// The engine's own call of this name.
+    pub(super) fn own(&self, name: &str) -> Option<&'static Own> {
+        self.parts.calls.iter().find(|own| own.facts.name == name).copied()
+    }
+
     /// The composite call of this name.
     pub(super) fn composite(&self, name: &str) -> Option<&'static dyn Composite> {
-        self.composites.iter().find(|(known, _)| *known == name).map(|(_, composite)| *composite)
+        match self.own(name)?.carrier {
+            Carrier::Composite(composite) => Some(composite),
+            Carrier::AtOnce(_) => None,
+        }
+    }
+
+    /// The facts of the engine's own calls.
+    pub(crate) fn facts(&self) -> OwnCalls {
+        self.parts.facts
     }
 
     /// The event that the composite call around a call adds to that call's end.

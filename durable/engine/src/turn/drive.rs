@@ -5,19 +5,21 @@ use futures::future::LocalBoxFuture;
 use futures::{FutureExt, StreamExt};
 
 use super::announcing::{Speaking, announce, take_parts};
-use super::canned::{CANNED, canned_reply};
-use super::machine::{Level, LevelEnd, Step};
+use super::level::{Level, LevelEnd, Step, request_tokens};
 use super::parking::Tally;
-use super::{Halt, Turn, dispatch, keys, prompt, prune};
+use super::round::round;
+use super::{Halt, Turn};
 use crate::budget::Spending;
 use crate::journal::{Commit, Fact, ModelOutcome, TurnStop, Work};
 use crate::ports::Heard;
+use crate::record::canned::{CANNED, SAY_MORE, canned_reply};
+use crate::record::keys::work;
 use wire::model::{ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest, ReplyFinish, Usage};
 use wire::protocol::{CallStatus, ChunkKind, Event};
 
 /// Runs a level to its end. The loop is the same at every depth: a subtask is a level inside a call of its
 /// parent's round.
-pub(super) fn drive<'a>(turn: &'a Turn, level: &'a mut Level) -> LocalBoxFuture<'a, Result<LevelEnd, Halt>> {
+pub(crate) fn drive<'a>(turn: &'a Turn, level: &'a mut Level) -> LocalBoxFuture<'a, Result<LevelEnd, Halt>> {
     async move {
         loop {
             match level.next() {
@@ -26,7 +28,7 @@ pub(super) fn drive<'a>(turn: &'a Turn, level: &'a mut Level) -> LocalBoxFuture<
                     level.apply_model(outcome);
                 }
                 Step::CallTools(calls) => {
-                    let results = dispatch::round(turn, level, &calls).await?;
+                    let results = round(turn, level, &calls).await?;
                     level.apply_tools(&results);
                 }
                 Step::Finish(end) => return Ok(end),
@@ -48,7 +50,7 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
         return Err(Halt::Stopped);
     }
     turn.check()?;
-    if turn.spec.is_blank() && keys::work(&at) == Work::Root {
+    if turn.spec.is_blank() && work(&at) == Work::Root {
         return canned(turn, level, &at, digest);
     }
     let attempt = turn.replay.attempts(&at);
@@ -71,7 +73,7 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
 
 /// Answers a blank message in the model's place (B-062): the service asks no model and spends nothing.
 fn canned(turn: &Turn, level: &Level, at: &str, digest: String) -> Result<ModelOutcome, Halt> {
-    let text = prompt::SAY_MORE.to_owned();
+    let text = SAY_MORE.to_owned();
     let model_call_id = turn.ids.model_call(at);
     let update = |status, usage, finish_reason| Event::ModelCallUpdate {
         model_call_id: model_call_id.clone(),
@@ -107,7 +109,7 @@ fn start(turn: &Turn, level: &Level, at: &str, digest: String, request: &ModelRe
     let model_call_id = turn.ids.model_call(at);
     let chain = turn.spec.chain_of(level.models());
     let output_tokens = request.max_output_tokens.unwrap_or(0);
-    let input_tokens = prune::request_tokens(request);
+    let input_tokens = request_tokens(request);
     let held = Usage { input_tokens, output_tokens, ..Usage::default() };
     let mut events = Vec::new();
     if level.place.depth == 0 && level.has_new_results() {

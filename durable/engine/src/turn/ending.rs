@@ -8,12 +8,11 @@ use std::mem;
 
 use super::Turn;
 use super::closing::{Scope, foresee};
-use super::machine::{Level, LevelEnd, answer};
-use super::plan::Voice;
-use super::record::{PendingCall, Record};
+use super::level::{Level, LevelEnd, answer};
 use super::results::failed;
 use crate::journal::{Commit, ToolEnd, TurnEnd, TurnStop, told_result};
 use crate::ports::LogError;
+use crate::record::{PendingCall, Record};
 use wire::model::{Message, ReplyFinish};
 use wire::protocol::{AgentState, BudgetReason, Event, FinishReason, Role, StopNote, StoredMessage};
 
@@ -55,9 +54,8 @@ fn by_itself(turn: &Turn, finish_reason: FinishReason, history: Vec<Message>) ->
         commit.events.push(("state:waiting".to_owned(), state));
     }
     let content = last.root_texts.join("\n\n");
-    if turn.voice() == Voice::Swarm && last.has_plan() {
-        let complete = Event::SwarmComplete { result: content.clone() };
-        commit.events.push(("swarm_complete".to_owned(), complete));
+    if turn.spec.setting.mode.is_some() {
+        commit.events.extend(turn.parts.mode.ended(turn, &content, !last.plans.is_empty()));
     }
     last_words(turn, commit, &last, LastWords { content, finish_reason, stop: None, history })
 }
@@ -79,7 +77,7 @@ pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
     let mut history = root.own_messages();
     let step_key = root.step_key();
     for (index, call) in root.pending().iter().enumerate() {
-        let result = last.round_result(&super::keys::call_key(&step_key, index));
+        let result = last.round_result(&crate::record::keys::call_key(&step_key, index));
         let result = result.unwrap_or_else(|| failed(not_made(&note.message), 0));
         let ToolEnd { content, is_error, .. } = result;
         history.push(answer(call, content, is_error));

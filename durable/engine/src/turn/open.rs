@@ -5,20 +5,19 @@
 use std::rc::Rc;
 
 use super::Turn;
-use super::frozen::Opening;
-use super::keys::LevelPath;
-use super::machine::{Level, LevelStart};
-use crate::calls::{self, finish_subtask, plan_step};
+use super::level::{Level, LevelStart};
 use crate::journal::{Entry, Fact, LevelSpec};
 use crate::ports::ToolError;
 use crate::profiles::Limits;
+use crate::record::frozen::Opening;
+use crate::record::keys::LevelPath;
 use crate::toolbelt::OutputSchema;
 use wire::protocol::Place;
 
 impl Turn {
     /// Opens the level at `path` within the call `key` of its parent. `make` runs only for a level that the
     /// journal does not know. The error goes to the model that made the call.
-    pub(super) fn open(
+    pub(crate) fn open(
         &self,
         parent: &Level,
         key: &str,
@@ -35,30 +34,20 @@ impl Turn {
             None => Rc::new(as_edited(make()?)),
         };
         let spec = &opening.spec;
-        let finish = spec.own_tools.iter().find(|tool| tool.name == finish_subtask::NAME);
+        let finish = spec.own_tools.iter().find(|tool| self.ends_level(&tool.name));
         let schema = finish.map(|tool| compile(Rc::clone(&tool.input_schema))).transpose();
         let schema =
             schema.map_err(|problem| ToolError(format!("invalid arguments at output_schema: {problem}")))?;
         Ok(self.child(parent, key, path, opening, schema.map(Rc::new)))
     }
 
-    /// The level of a running plan, in the call `key`: its rounds are the waves of the plan's steps. It asks
-    /// no model, so nothing of it is frozen.
-    pub(super) fn waves(&self, parent: &Level, key: &str, objective: &str) -> Level {
-        let spec = LevelSpec {
-            system: String::new(),
-            instructions: objective.into(),
-            models: None,
-            toolset: None,
-            own_tools: vec![plan_step::spec()],
-            rules: None,
-            reminder: String::new(),
-            iterations: self.spec.limits.iterations,
-            partial: false,
-            left_out: Vec::new(),
-        };
-        let shared = parent.belt.without(|name| calls::makes_plans(name) || name == plan_step::NAME);
-        self.child(parent, key, LevelPath::waves(key), Rc::new(Opening { spec, shared }), None)
+    /// Opens a level that asks no model: the service makes its calls. Nothing of it is frozen.
+    pub(crate) fn open_unasked(&self, parent: &Level, key: &str, path: LevelPath, opening: Opening) -> Level {
+        self.child(parent, key, path, Rc::new(opening), None)
+    }
+
+    fn ends_level(&self, name: &str) -> bool {
+        self.facts().find(name).is_some_and(|own| own.ends_level)
     }
 
     /// Makes a child level; no other function does.
@@ -84,6 +73,7 @@ impl Turn {
             memory: parent.memory.fork(),
             digest: parent.digest().with(key),
             opening: Some(Rc::clone(&opening)),
+            own: self.facts(),
         };
         Level::new(start, Limits { iterations: spec.iterations, ..self.spec.limits })
     }
@@ -115,7 +105,7 @@ fn as_edited(opening: Opening) -> Opening {
     #[cfg(any(test, feature = "faults"))]
     let opening = {
         let mut opening = opening;
-        opening.spec.system.push_str(&super::prompt::edition());
+        opening.spec.system.push_str(&super::edition::edition());
         opening
     };
     opening

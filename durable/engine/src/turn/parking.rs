@@ -8,19 +8,19 @@ use std::cell::Cell;
 use std::future::poll_fn;
 use std::task::Poll;
 
-use super::record::Wait;
 use super::{Halt, Turn};
 use crate::journal::{Answer, Commit, Fact, Parking};
 use crate::ports::LogError;
+use crate::record::Wait;
 use wire::protocol::{AgentState, Awaited, Decision, Event};
 
-/// The fate of an answer.
+/// The outcome of handing in an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum Receipt {
     /// It is journaled, and the call goes on.
-    Now,
+    Taken,
     /// The call had its answer before; the first one stays.
-    Before,
+    Repeated,
     /// No call of that id waits for such an answer.
     Unknown,
 }
@@ -43,19 +43,19 @@ impl Drop for Tally<'_> {
 
 impl Turn {
     /// Answers a call that waits: journaled at once, the first answer wins. A parked turn goes on with `run`.
-    pub fn answer(&self, id: &str, on: Awaited, answer: Answer) -> Result<Heard, LogError> {
+    pub fn answer(&self, id: &str, on: Awaited, answer: Answer) -> Result<Receipt, LogError> {
         let found = {
             let record = self.record.borrow();
             let waits = record.waits.iter().filter(|((_, of), _)| *of == on);
             waits.map(|((at, _), wait)| (at.clone(), wait.clone())).find(|(at, _)| self.wire_id(at, on) == id)
         };
         match found {
-            _ if self.ended.get() || self.record.borrow().stop.is_some() => Ok(Heard::Unknown),
-            None => Ok(Heard::Unknown),
-            Some((_, Wait { answer: Some(_), .. })) => Ok(Heard::Before),
+            _ if self.ended.get() || self.record.borrow().stop.is_some() => Ok(Receipt::Unknown),
+            None => Ok(Receipt::Unknown),
+            Some((_, Wait { answer: Some(_), .. })) => Ok(Receipt::Repeated),
             Some((at, wait)) => {
                 self.write_answers(vec![(at, on, wait, answer)])?;
-                Ok(Heard::Now)
+                Ok(Receipt::Taken)
             }
         }
     }

@@ -32,7 +32,7 @@ pub(super) fn too_long_to_show(arguments: &str) -> Option<String> {
     (bytes > MAX_TOLD_ARGUMENTS).then(|| {
         format!(
             "The user must allow this call, and its arguments have {bytes} bytes, of which {MAX_TOLD_ARGUMENTS} can be \
-             shown. So nobody was asked, and it was not made. Make it with shorter arguments, or in several calls."
+             shown. So the user was not asked, and it was not made. Make it with shorter arguments, or in several calls."
         )
     })
 }
@@ -87,7 +87,7 @@ pub(super) fn end_event(turn: &Turn, id: String, call: &ToolCall, place: &Place,
 /// The results, for the model, of calls that got no answer, or a no.
 const UNANSWERED: &str = "The user's client did not answer in time: the result is unknown, and it may have taken effect. Check before \
      repeating it.";
-pub(super) const UNASKED: &str = "Nobody allowed this call in time, so it was not made.";
+pub(super) const UNASKED: &str = "The time to allow this call ended without an answer, so it was not made.";
 pub(super) const DENIED: &str = "The user did not allow this call, so it was not made. Do not repeat it: go on without it, or ask the user.";
 
 /// The result, for the model, of a call whose run was lost.
@@ -101,7 +101,7 @@ pub(super) fn failed(content: String, duration_ms: u64) -> ToolEnd {
 }
 
 /// Cuts a text to this many bytes, at a character's border, with a mark that tells its whole length (N-145).
-pub(super) fn truncated(text: String, limit: usize) -> String {
+pub(crate) fn truncated(text: String, limit: usize) -> String {
     if text.len() <= limit {
         return text;
     }

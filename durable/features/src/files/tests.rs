@@ -3,11 +3,11 @@ use std::rc::Rc;
 use futures::FutureExt;
 use serde_json::{Value, json};
 
-use super::super::tests::At;
 use super::in_memory::InMemory;
 use super::operations::has_room;
 use super::*;
 use crate::files::FileInfo;
+use engine::testing::FakeClock;
 use engine::versions::{Seen, Versions};
 
 /// A level that works with the files of a thread.
@@ -44,7 +44,7 @@ impl Level {
         let tool = tools(&files).find(|tool| tool.spec().name == name).unwrap();
         let seen = Rc::new(Seen::new(Rc::clone(&self.versions)));
         let context = ToolContext {
-            clock: Rc::new(At(0)),
+            clock: Rc::new(FakeClock::at(0)),
             operation_id: format!("call_{}", self.calls).into(),
             workspace_root: self.root.map(Rc::from),
             seen: Rc::clone(&seen),
@@ -106,7 +106,7 @@ fn a_file_is_written_read_edited_listed_and_deleted() {
 fn paths_stay_inside_the_workspace() {
     let mut level = Level::new();
     level.files.put("threads/u/secret", "another's");
-    level.files.put("threads/t", "what only looks like it");
+    level.files.put("threads/t", "another workspace with a similar name");
     for path in
         ["../u/secret", "/threads/u/secret", "..%2fu/secret", "a/../../u/secret", "..\\u\\secret", "..", ""]
     {

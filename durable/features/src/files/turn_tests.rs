@@ -54,7 +54,7 @@ fn results(case: &Case) -> Vec<String> {
 
 // A-089 A-090 A-091 N-046 N-047
 #[test]
-fn a_write_is_made_on_what_its_own_level_has_read() {
+fn a_write_needs_a_read_of_its_own_level() {
     let (case, files) = case(work());
     let case = case.run();
     let whole: Vec<String> = results(&case);

@@ -7,6 +7,12 @@ use wire::protocol::Passage;
 /// none.
 pub const MODEL: &str = "EMBEDDING_MODEL";
 
+/// The problem of a deployment that embeds and lacks a binding for it, in words for the operator.
+pub fn problem(var: impl Fn(&str) -> Option<String>, can_embed: bool) -> Option<String> {
+    let embeds = var(MODEL).is_some_and(|model| !model.is_empty());
+    (embeds && !can_embed).then(|| format!("{MODEL} needs the bindings AI and VECTORS."))
+}
+
 /// The constant of reciprocal rank fusion (Cormack, Clarke, Büttcher 2009), which ranks two lists without comparing
 /// their scores. A larger value weighs the first ranks less.
 const RANK_OFFSET: f64 = 60.0;

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_indexed_by_what_questions_ask_for() {
+    fn a_text_is_indexed_by_the_words_of_its_questions() {
         assert_eq!(indexed("Der Hund, die Hunde"), "der hund· hund die hund· hunde ");
         assert_eq!(indexed("我喜欢 Ünsinn 12345"), "我 喜 欢 unsi· unsinn 12345 ");
         assert_eq!(indexed(&"spam ".repeat(1_000)), "spam· spam ".repeat(MAX_REPEATS as usize));
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(terms(&long(MAX_WORDS + 1)).len(), MAX_WORDS);
         assert_eq!(terms(&format!("{} everlasting", long(100)))[0], "everlasting", "the longest tell most");
         let beyond = format!("{}zebra", " ".repeat(MAX_QUESTION_CHARS));
-        assert!(terms(&beyond).is_empty(), "what stands further back is not read");
+        assert!(terms(&beyond).is_empty(), "words after the limit are not read");
     }
 
     // N-031 N-032

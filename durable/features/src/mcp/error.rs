@@ -31,7 +31,7 @@ impl McpError {
         match self {
             McpError::Unreachable => format!("the MCP server {server} could not be reached; {gone}"),
             McpError::Silent(ms, progress) => {
-                let last = progress.as_ref().map(|last| format!(" (the last it said was {last})"));
+                let last = progress.as_ref().map(|last| format!(" (its last progress was {last})"));
                 let last = last.unwrap_or_default();
                 format!("the MCP server {server} did not answer for {ms} ms{last}; {unknown}")
             }

@@ -40,7 +40,7 @@ pub struct Offer {
 /// A tool as a server lists it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Listed {
+pub struct ListedTool {
     name: String,
     #[serde(default)]
     description: String,
@@ -97,7 +97,7 @@ pub struct Offers {
 impl Offers {
     /// Adds a listed tool.
     pub fn take(&mut self, server: &Server, tool: &RawValue) {
-        let Ok(listed) = serde_json::from_str::<Listed>(tool.get()) else {
+        let Ok(listed) = serde_json::from_str::<ListedTool>(tool.get()) else {
             return self.left_out.push("a tool that cannot be read".to_owned());
         };
         let name = listed.name.clone();
@@ -109,7 +109,7 @@ impl Offers {
         }
     }
 
-    fn try_take(&mut self, server: &Server, listed: Listed) -> Result<(), String> {
+    fn try_take(&mut self, server: &Server, listed: ListedTool) -> Result<(), String> {
         if self.offers.iter().any(|offer| offer.spec.mcp_tool.as_ref() == Some(&listed.name)) {
             return Err("it is listed twice".to_owned());
         }

@@ -12,7 +12,7 @@ use super::offer::{Offer, Offers, ToolPage};
 use super::port::McpPorts;
 use super::tool::McpTool;
 use engine::ports::{Tool, Tools};
-use engine::toolbelt::{Rules, ToolSpec};
+use engine::toolbelt::{ToolRules, ToolSpec};
 use wire::protocol::{ContextKind, Owner};
 
 /// How long a turn waits for the lists of all servers.
@@ -113,7 +113,7 @@ impl Servers {
     /// Adds approvals to the operator's rules: a tool that may change something asks a person, unless a rule about this
     /// tool exists. A rule about a tool overrides one about its class. By `readOnlyHint` a server can remove this
     /// question, but no rule.
-    pub fn rules(&self, mut rules: Rules, offers: &[Offer]) -> Rules {
+    pub fn rules(&self, mut rules: ToolRules, offers: &[Offer]) -> ToolRules {
         for Offer { spec, asks } in offers {
             let server = spec.mcp_server.as_ref().and_then(|name| self.configured.0.get(name));
             let own = spec.mcp_tool.as_deref().or_else(|| spec.name.rsplit("__").next());

@@ -1,26 +1,13 @@
 use std::rc::Rc;
 
 use futures::FutureExt;
-use futures::future::LocalBoxFuture;
 use serde_json::{Value, json};
 
 use super::in_memory::InMemory;
 use super::*;
 use crate::projects::item::{Body, ItemKind, MAX_DOCUMENTS, MAX_PROJECTS};
-use engine::ports::Clock;
+use engine::testing::FakeClock;
 use engine::versions::Seen;
-
-struct Noon;
-
-impl Clock for Noon {
-    fn now_ms(&self) -> u64 {
-        12
-    }
-
-    fn sleep(&self, _: u64) -> LocalBoxFuture<'static, ()> {
-        futures::future::ready(()).boxed_local()
-    }
-}
 
 struct Room {
     memory: Rc<InMemory>,
@@ -38,7 +25,7 @@ impl Room {
     fn as_operation(&self, operation: &str, name: &str, arguments: Value) -> Result<String, String> {
         let tool = self.tools.iter().find(|tool| tool.spec().name == name).unwrap();
         let context = ToolContext {
-            clock: Rc::new(Noon),
+            clock: Rc::new(FakeClock::at(12)),
             operation_id: operation.into(),
             workspace_root: None,
             seen: Rc::new(Seen::new(Rc::default())),

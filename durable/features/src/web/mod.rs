@@ -5,7 +5,6 @@ pub mod config;
 pub mod guard;
 mod page;
 mod port;
-pub mod reader;
 mod render;
 mod search;
 #[cfg(test)]

@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::client::{Client, Opened, Patience, TooLate};
-use super::reader::{MediaType, Reader, Window};
 use super::render::render;
 use super::{TIMEOUT_MS, is_data};
+use crate::reader::{MediaType, Reader, Window};
 use crate::web::{Browser, Decode};
 use engine::ports::{Tool, ToolContext, ToolError};
 use engine::toolbelt::arguments;
@@ -156,7 +156,7 @@ fn begin(
     from: usize,
 ) -> Result<Reading, ToolError> {
     let kind = media.kind(start).ok_or_else(|| {
-        let what = if media.essence.is_empty() { "something other than text" } else { &media.shown() };
+        let what = if media.essence.is_empty() { "no text" } else { &media.shown() };
         told(&format!("{url} is {what}: only text can be read"))
     })?;
     let charset = media.charset(kind, start);

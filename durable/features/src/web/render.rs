@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::client::{Client, Patience, Silence, whole};
 use super::guard::{PRIVATE_ENDS, PRIVATE_NAMES, Target};
 use super::page::{MAX_BODY_BYTES, MAX_TOLD_BYTES, tell};
-use super::reader::Window;
+use crate::reader::Window;
 use crate::web::Browser;
 use engine::ports::ToolError;
 

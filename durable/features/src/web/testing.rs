@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 
 use super::Config;
 use crate::web::{Browser, Charsets, Decode};
-use engine::ports::Clock;
 use wire::http::{Http, HttpReply, HttpRequest, Unreachable};
 
 /// A piece of an answer.
@@ -217,17 +216,4 @@ pub fn config(vars: &[(&str, &str)]) -> Config {
 /// A full configuration.
 pub fn everything() -> Config {
     config(&[("SEARCH", "brave"), ("BRAVE_API_KEY", "the-key")])
-}
-
-/// A clock whose every sleep ends at once.
-pub struct Hurried;
-
-impl Clock for Hurried {
-    fn now_ms(&self) -> u64 {
-        0
-    }
-
-    fn sleep(&self, _: u64) -> LocalBoxFuture<'static, ()> {
-        ready(()).boxed_local()
-    }
 }

@@ -1,6 +1,6 @@
-//! Quotas at work: the object that keeps a tenant's accounts, and what a thread's object says to it.
+//! Quotas at work: the object that keeps a tenant's accounts, and the messages of a thread's object to it.
 //!
-//! A turn costs one question before it starts and one message after it has ended, and neither where nothing is limited.
+//! A turn costs one question before it starts and one message after it has ended. Without limits it costs neither.
 
 mod object;
 
@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use worker::{Env, Method, Request, RequestInit};
 
 use crate::quota::{
-    Admission, Ask, GoOn, Place, QuotaCommand, Quotas, Settlement, Stored, ThreadKey, TurnKey, UploadAsk,
+    Admission, Ask, GoOn, QuotaCommand, Quotas, Settlement, Stored, ThreadKey, TurnKey, UploadAsk, Verdict,
 };
 use crate::storage::StoreError;
 use crate::storage::outgoing::{News, Outgoing};
@@ -26,10 +26,10 @@ pub use object::QuotaObject;
 
 /// The name of the binding (wrangler.toml).
 pub const BINDING: &str = "QUOTA";
-/// How long an answer may take. It takes milliseconds; who is not answered is refused.
+/// How long an answer may take. It takes milliseconds; without an answer the turn is refused.
 const PATIENCE_MS: u64 = 10_000;
-/// How long a lease goes beyond the turn's own wall clock: from its admission to its start, and from its end until that is
-/// told.
+/// How much longer a lease lasts than the turn's own wall clock: the time from its admission to its start, and from its
+/// end until the quotas hear of it.
 pub const LEASE_MARGIN_MS: u64 = 30_000;
 
 /// The quotas that the operator set.
@@ -48,7 +48,7 @@ pub async fn admit(
     answer.ok_or_else(|| StoreError("quota: no answer".to_owned()))
 }
 
-/// Says that a turn that was admitted did not start.
+/// Tells the quotas that a turn which was admitted did not start.
 pub async fn release(
     env: &Env,
     clock: &Rc<dyn Clock>,
@@ -58,7 +58,7 @@ pub async fn release(
     send::<()>(env, clock, tenant, &QuotaCommand::Release { turn }).await.map(drop)
 }
 
-/// Says that a turn was parked.
+/// Tells the quotas that a turn was parked.
 pub async fn park(
     env: &Env,
     clock: &Rc<dyn Clock>,
@@ -69,18 +69,18 @@ pub async fn park(
 }
 
 /// Asks for a place for a turn that was parked.
-pub async fn go_on(env: &Env, clock: &Rc<dyn Clock>, tenant: &str, ask: GoOn) -> Result<Place, StoreError> {
+pub async fn go_on(env: &Env, clock: &Rc<dyn Clock>, tenant: &str, ask: GoOn) -> Result<Verdict, StoreError> {
     let answer = send(env, clock, tenant, &QuotaCommand::GoOn(Box::new(ask))).await?;
     answer.ok_or_else(|| StoreError("quota: no answer".to_owned()))
 }
 
 /// Asks for room for an upload.
-pub async fn reserve_upload(env: &Env, tenant: &str, ask: UploadAsk) -> Result<Place, StoreError> {
+pub async fn reserve_upload(env: &Env, tenant: &str, ask: UploadAsk) -> Result<Verdict, StoreError> {
     let answer = send(env, &clock(), tenant, &QuotaCommand::ReserveUpload(ask)).await?;
     answer.ok_or_else(|| StoreError("quota: no answer".to_owned()))
 }
 
-/// Says what an upload came to.
+/// Tells the quotas the amounts that an upload used.
 pub async fn settle_upload(env: &Env, tenant: &str, key: String, used: Stored) -> Result<(), StoreError> {
     send::<()>(env, &clock(), tenant, &QuotaCommand::SettleUpload { key, used }).await.map(drop)
 }
@@ -89,7 +89,7 @@ fn clock() -> Rc<dyn Clock> {
     Rc::new(JsClock)
 }
 
-/// Says that a turn goes on.
+/// Tells the quotas that a turn goes on.
 pub async fn renew(
     env: &Env,
     clock: &Rc<dyn Clock>,
@@ -100,7 +100,7 @@ pub async fn renew(
     send::<()>(env, clock, tenant, &QuotaCommand::Renew { turn, lease_ms }).await.map(drop)
 }
 
-/// Tells what concerns quotas of an outbox, whose rows are all of one tenant.
+/// Tells the quotas the part of an outbox that concerns them. All rows of it are of one tenant.
 pub async fn tell(env: &Env, clock: &Rc<dyn Clock>, outbox: &[Outgoing]) -> Result<(), StoreError> {
     let Some(first) = outbox.first() else { return Ok(()) };
     if quotas(env).is_ok_and(|quotas| !quotas.limits_turns()) {
@@ -152,7 +152,7 @@ async fn ask_object(env: &Env, tenant: &str, body: String) -> worker::Result<(u1
     let object = env.durable_object(BINDING)?.get_by_name(&quota_object_name(tenant))?;
     let mut init = RequestInit::new();
     init.with_method(Method::Post).with_body(Some(body.into()));
-    // The host means nothing: the stub decides where it goes.
+    // The host has no meaning: the stub decides where the request goes.
     let request = Request::new_with_init("https://quota/", &init)?;
     let mut response = object.fetch_with_request(request).await?;
     Ok((response.status_code(), response.text().await?))

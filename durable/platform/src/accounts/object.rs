@@ -1,4 +1,4 @@
-//! The object that keeps the accounts of one tenant. What it decides is `quota::ledger`.
+//! The object that keeps the accounts of one tenant. `quota::ledger` makes its decisions.
 
 use std::cell::Cell;
 
@@ -6,7 +6,7 @@ use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
 use crate::clock::JsClock;
 use crate::quota::{
-    Admission, Place, QuotaCommand, admit, forget_thread, go_on, park, release, renew, reserve_upload,
+    Admission, QuotaCommand, Verdict, admit, forget_thread, go_on, park, release, renew, reserve_upload,
     settle, settle_upload,
 };
 use crate::respond::{internal, json_response, no_content, problem_response};
@@ -16,17 +16,17 @@ use crate::storage::sql::Store;
 use engine::ports::Clock;
 use wire::protocol::ApiError;
 
-/// How long rows that mean nothing any more may lie about.
+/// How long rows stay that have lost their meaning.
 const SWEEP_MS: u64 = 86_400_000;
 
-/// The Durable Object of a tenant's quotas. Its requests are [`QuotaCommand`]s of threads' objects
-/// and, about uploads, of the Worker.
+/// The Durable Object of a tenant's quotas. Threads' objects send it [`QuotaCommand`]s; the Worker sends those about
+/// uploads.
 #[durable_object(alarm)]
 pub struct QuotaObject {
     state: State,
     store: Store,
     clock: JsClock,
-    /// The alarm is known to be set.
+    /// Whether the alarm is known to be set.
     armed: Cell<bool>,
 }
 
@@ -77,12 +77,12 @@ impl QuotaObject {
                 no_content()
             }
             QuotaCommand::GoOn(ask) => {
-                let place: Place = self.change(|accounts| go_on(accounts, &ask, now))?;
-                json_response(&place)
+                let verdict: Verdict = self.change(|accounts| go_on(accounts, &ask, now))?;
+                json_response(&verdict)
             }
             QuotaCommand::ReserveUpload(ask) => {
-                let place: Place = self.change(|accounts| reserve_upload(accounts, &ask, now))?;
-                json_response(&place)
+                let verdict: Verdict = self.change(|accounts| reserve_upload(accounts, &ask, now))?;
+                json_response(&verdict)
             }
             QuotaCommand::SettleUpload { key, used } => {
                 self.change(|accounts| settle_upload(accounts, &key, used, now))?;
@@ -98,7 +98,8 @@ impl QuotaObject {
         }
     }
 
-    /// All of it or nothing. There is no await between reading and writing: turns are admitted one after the other.
+    /// Makes all changes of `body` or none. There is no await between reading and writing: turns are admitted one after
+    /// the other.
     fn change<T>(&self, body: impl FnOnce(&mut Accounts) -> Result<T, StoreError>) -> Result<T, StoreError> {
         self.store.transaction(|| body(&mut Accounts::open(&self.store)?))
     }
@@ -111,7 +112,7 @@ impl QuotaObject {
         Ok(())
     }
 
-    /// Re-arms only where something is left: a tenant that nobody uses any more costs nothing.
+    /// Sets the alarm again only where rows are left: a tenant without users costs nothing.
     fn sweep(&self) -> worker::Result<()> {
         let now = self.clock.now_ms();
         let oldest = self.change(|accounts| {

@@ -21,7 +21,7 @@ fn failure() -> ApiError {
     ApiError::new(ErrorCode::Internal, "this step fails")
 }
 
-/// One request, and the thread as each look at it finds it. A look beyond the lists finds what the last one does.
+/// One request, and the thread as each look at it finds it. A look beyond the lists repeats the last one.
 #[derive(Clone, Default)]
 struct Case {
     request_seq: Option<u64>,
@@ -121,7 +121,7 @@ fn a_request_is_checked_charged_and_started() {
 #[test]
 fn a_retry_gets_the_turn_that_is_there_and_is_not_charged_again() {
     let known = Looked { turn: Some(turn("known")), highest_seq: Some(5) };
-    // Not even its own `request_seq` refuses it.
+    // A retry is not refused for the `request_seq` that the thread has from the same request.
     let retry = Case { request_seq: Some(5), looks: vec![known.clone()], ..Case::default() };
     assert_eq!(retry.steps(), ["Look", "Answer(known)"]);
     // The same while it waited for the lock.
@@ -158,7 +158,7 @@ fn a_request_with_a_number_is_checked_before_it_stops_the_open_turn() {
     assert_eq!(case.steps(), superseding.into_iter().chain(starts()).collect::<Vec<_>>());
 }
 
-// A newer request came while this one waited for the turn that it stopped.
+// A newer request came while this one waited for the end of the turn that it stopped.
 #[test]
 fn a_request_that_is_overtaken_while_it_waits_is_refused() {
     let looks = vec![Looked::default(), Looked { highest_seq: Some(6), ..Looked::default() }];
@@ -173,7 +173,7 @@ fn a_turn_that_opens_after_the_charge_is_stopped_or_the_grant_is_given_back() {
     let case = Case { request_seq: Some(5), open: open.clone(), ..Case::default() };
     let steps = case.steps();
     assert_eq!(steps[..14], STARTS[..14]);
-    // It is charged, so it is not checked again; and it is charged once.
+    // The request was charged, so it is not checked again, and it is charged once.
     assert_eq!(steps[14..17], ["Supersede(5)", "Look", "LookForOpen"]);
     assert_eq!(steps[17..], starts()[14..]);
     let steps = Case { open, ..Case::default() }.steps();

@@ -23,11 +23,12 @@ use wire::redact::quoted;
 #[cfg(test)]
 mod tests;
 
-/// The body of a refusal is read for so long and so far: it only helps to classify the error.
+/// The time and the bytes for which the body of a refusal is read: it only helps to classify the error.
 const REFUSAL_MS: u64 = 5_000;
 const REFUSAL_BYTES: usize = 64 * 1024;
-/// The most bytes of an answer, whatever they say: comments and empty events are part of no reply, and would come for as
-/// long as the turn may run. The longest reply (`MAX_REPLY_BYTES`), four bytes in each event, has less than half of this.
+/// The most bytes of an answer, its comments and empty events included: these belong to no reply, and could come for as
+/// long as the turn may run. The longest reply (`MAX_REPLY_BYTES`), four bytes in each event, has less than half of
+/// this.
 const ANSWER_BYTES: usize = 128 << 20;
 
 /// A provider over HTTP.
@@ -38,7 +39,8 @@ pub struct HttpEndpoint {
     pub patience: Patience,
     pub http: Rc<dyn Http>,
     pub clock: Rc<dyn Clock>,
-    /// Held until the headers are there; shared with all that fetches for the same object.
+    /// A request holds a permit until the headers of its reply are there. All senders of the same object share the
+    /// permits.
     pub permits: Permits,
 }
 
@@ -79,7 +81,7 @@ impl From<TooLate> for ModelError {
 }
 
 impl From<TooLate> for Refusal {
-    /// Not again: the next request would take as long, and may cost what this one did.
+    /// The request is not made again: the next one would take as long, and may cost as much.
     fn from(late: TooLate) -> Self {
         Refusal::plain(late.into(), Again::No)
     }
@@ -118,7 +120,7 @@ impl Unsent {
                 }
                 _ => Again::No,
             };
-            // Every header's last word: what stands there beside media types are keys.
+            // The last word of each header: beside media types, headers hold keys.
             let headers =
                 self.request.headers.iter().filter(|(name, _)| !["content-type", "accept"].contains(name));
             let secrets = headers.filter_map(|(_, value)| value.split(' ').next_back());
@@ -145,7 +147,7 @@ type Item = Result<Vec<ModelEvent>, ModelError>;
 /// How far an answer was read.
 enum Reply {
     Reading(Reading),
-    /// What is left to say after the events of the last read.
+    /// The error that comes after the events of the last read.
     Failed(ModelError),
     Over,
 }
@@ -164,14 +166,14 @@ struct Reading {
     body: HttpBody,
     decoder: Box<dyn Decoder>,
     silence: Silence,
-    /// What was read already.
+    /// The bytes that were read before the stream began.
     first: Option<Vec<u8>>,
     /// How many bytes may still come.
     left: usize,
 }
 
 impl Reading {
-    /// Reads until there is something to tell. What came before an error is told before it.
+    /// Reads until there is an event or an error. Events that came before an error go out before it.
     async fn read(mut self) -> (Item, Reply) {
         let mut events = Vec::new();
         loop {
@@ -221,7 +223,7 @@ impl Silence {
         Silence { timer: clock.sleep(limit_ms), since_ms: clock.now_ms(), limit_ms, clock }
     }
 
-    /// Something was heard: a new silence begins.
+    /// Something was heard, so a new silence begins.
     fn broken(&mut self, limit_ms: u64) {
         if limit_ms < self.limit_ms {
             self.timer = self.clock.sleep(limit_ms);
@@ -246,7 +248,7 @@ impl Silence {
         }
     }
 
-    /// As much of a refusal's body as comes soon.
+    /// Reads the part of a refusal's body that comes soon.
     async fn read_refusal(&self, body: &mut HttpBody) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut timer = self.clock.sleep(REFUSAL_MS);

@@ -1,8 +1,9 @@
 //! The `Model` port: the codecs of `providers/` over the platform's `fetch` and the binding of Workers AI, and the demo
 //! model over the clock.
 //!
-//! Owned here: who of a chain is asked and how often, permits, timeouts, when an answer counts as complete, and that a
-//! dropped stream ends the request upstream. Only the senders of requests need the platform; the rest is tested natively.
+//! This module decides which model of a chain is asked and how often, permits, timeouts, and when an answer counts as
+//! complete; a dropped stream ends the request upstream. Only the senders of requests need the platform; native tests
+//! run the rest.
 
 pub mod demo;
 pub mod http;

@@ -1,6 +1,6 @@
-//! Whom a call asks: the models of its chain, each as often as is sensible, until one answers.
+//! Chooses the models that a call asks: those of its chain, each as often as is sensible, until one answers.
 //!
-//! Everything here ends at the first byte. From then on the answer is the caller's, whatever becomes of it.
+//! Routing ends at the first byte. From then on the answer belongs to the caller, whether it completes or fails.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -21,12 +21,12 @@ mod tests;
 
 /// One provider: answers single requests.
 pub trait Endpoint {
-    /// Completes with the first byte of the answer, or with why there is none. Dropping it, or the answer, ends the
-    /// request upstream.
+    /// Completes with the first byte of the answer, or with the reason why there is none. Dropping the future, or the
+    /// answer, ends the request upstream.
     fn ask(&self, request: &ModelRequest) -> LocalBoxFuture<'static, Result<Answer, Refusal>>;
 }
 
-/// What a model says, read by read.
+/// A model's answer, read by read.
 pub type Answer = LocalBoxStream<'static, Result<Vec<ModelEvent>, ModelError>>;
 
 /// Why there is no answer.
@@ -34,28 +34,28 @@ pub type Answer = LocalBoxStream<'static, Result<Vec<ModelEvent>, ModelError>>;
 pub struct Refusal {
     pub error: ModelError,
     pub again: Again,
-    /// What the provider said, redacted, for the operator's log.
+    /// The provider's text, redacted, for the operator's log.
     pub said: String,
 }
 
 /// Whether the same request may be made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
-    /// It would end in the same way, or took too long already.
+    /// No: the request would end in the same way, or took too long already.
     No,
-    /// After so many milliseconds, where the provider asks for that.
+    /// Yes, after so many milliseconds, where the provider asks for that.
     After(Option<u64>),
 }
 
-/// What routing needs from outside.
+/// The ports that routing needs.
 #[derive(Clone)]
-pub struct Outside {
+pub struct RoutePorts {
     pub clock: Rc<dyn Clock>,
     /// 0 to 1, for the jitter of waits.
     pub random: Rc<dyn Fn() -> f64>,
     /// The operator's log.
     pub warn: Rc<dyn Fn(&str)>,
-    /// What the object remembers of its models.
+    /// The object's memory of which models are down.
     pub breaker: Breaker,
 }
 
@@ -66,13 +66,13 @@ pub struct RoutedModel {
 
 struct Route {
     endpoints: BTreeMap<String, Rc<dyn Endpoint>>,
-    outside: Outside,
+    ports: RoutePorts,
 }
 
 impl RoutedModel {
     /// The providers by their names.
-    pub fn new(endpoints: BTreeMap<String, Rc<dyn Endpoint>>, outside: Outside) -> Self {
-        RoutedModel { route: Rc::new(Route { endpoints, outside }) }
+    pub fn new(endpoints: BTreeMap<String, Rc<dyn Endpoint>>, ports: RoutePorts) -> Self {
+        RoutedModel { route: Rc::new(Route { endpoints, ports }) }
     }
 }
 
@@ -99,11 +99,11 @@ impl Model for RoutedModel {
 }
 
 impl Route {
-    /// The places of a chain in the order in which they are asked: those that are known to be down come last, since
-    /// to ask them is better than to give up.
+    /// The places of a chain in the order in which they are asked. Those that are known to be down come last, since
+    /// asking them is better than giving up.
     fn order(&self, chain: &Chain) -> VecDeque<usize> {
-        let now_ms = self.outside.clock.now_ms();
-        let ready = |place: &usize| self.outside.breaker.is_ready(&chain.at(*place).choice.id(), now_ms);
+        let now_ms = self.ports.clock.now_ms();
+        let ready = |place: &usize| self.ports.breaker.is_ready(&chain.at(*place).choice.id(), now_ms);
         let (ready, resting): (Vec<usize>, Vec<usize>) = (0..chain.iter().count()).partition(ready);
         ready.into_iter().chain(resting).collect()
     }
@@ -113,7 +113,7 @@ type Item = Result<Heard, ModelError>;
 
 /// How far a call has come.
 enum Call {
-    /// Nobody knows yet who is asked first.
+    /// The call has not chosen its first model yet.
     Begun(Box<Asking>),
     Asking(Box<Asking>),
     Reading(Answer),
@@ -137,7 +137,7 @@ impl Call {
     }
 }
 
-/// A call that nobody has answered yet.
+/// A call that no model has answered yet.
 struct Asking {
     route: Rc<Route>,
     request: ModelRequest,
@@ -157,12 +157,12 @@ impl Asking {
     }
 
     async fn ask(mut self: Box<Self>) -> (Item, Call) {
-        let Outside { clock, breaker, .. } = self.route.outside.clone();
+        let RoutePorts { clock, breaker, .. } = self.route.ports.clone();
         if self.wait_ms > 0 {
             clock.sleep(self.wait_ms).await;
         }
         let place = self.place();
-        // The raw messages in it are addressed to their provider, and each wire leaves out those of others.
+        // The raw messages in the request are addressed to their provider, and each wire leaves out those of others.
         self.request.model = Rc::clone(&self.chain.at(place).choice);
         let model = self.request.model.id();
         let asking = breaker.ask(&model);
@@ -205,8 +205,8 @@ impl Asking {
     fn wait(&self, refusal: &Refusal, now_ms: u64) -> Option<u64> {
         let Again::After(asked_ms) = refusal.again else { return None };
         let persistence = if self.places.len() > 1 { Persistence::ONE_OF_MANY } else { Persistence::LAST };
-        let wait_ms = persistence.wait_ms(self.failed, asked_ms, (self.route.outside.random)())?;
-        // A wait that the turn would not survive is none.
+        let wait_ms = persistence.wait_ms(self.failed, asked_ms, (self.route.ports.random)())?;
+        // There is no wait that the turn would not survive.
         (now_ms.saturating_add(wait_ms) < self.until_ms).then_some(wait_ms)
     }
 
@@ -218,7 +218,7 @@ impl Asking {
     fn warn(&self, model: &str, refusal: &Refusal) {
         let Refusal { error, said, .. } = refusal;
         let said = if said.is_empty() { String::new() } else { format!(" It said: {said}") };
-        (self.route.outside.warn)(&format!("{model}: {} {}{said}", error.kind.code(), error.message));
+        (self.route.ports.warn)(&format!("{model}: {} {}{said}", error.kind.code(), error.message));
     }
 }
 

@@ -7,7 +7,7 @@ use worker::Env;
 
 use super::demo::DemoModel;
 use super::http::HttpEndpoint;
-use super::route::{Endpoint, Outside, RoutedModel};
+use super::route::{Endpoint, RoutePorts, RoutedModel};
 use super::workers_ai::AiBinding;
 use crate::fetch::Fetch;
 use bindings::env::{AI, binding};
@@ -54,11 +54,11 @@ pub fn serving(
     };
     let providers = configuration.providers.iter();
     let endpoints = providers.map(|(name, provider)| (name.clone(), endpoint(provider))).collect();
-    let outside = Outside {
+    let ports = RoutePorts {
         clock: Rc::clone(clock),
         random: Rc::new(js_sys::Math::random),
         warn: Rc::new(|line| worker::console_warn!("{line}")),
         breaker: connections.breaker.clone(),
     };
-    Rc::new(RoutedModel::new(endpoints, outside))
+    Rc::new(RoutedModel::new(endpoints, ports))
 }

@@ -1,5 +1,5 @@
-//! The accounts of a tenant: how turns are admitted, kept and settled. Everything is idempotent by the turn's key, since
-//! each message may be sent again, and each answer be lost.
+//! The accounts of a tenant: how turns are admitted, kept and settled. Every command is idempotent by the turn's key,
+//! since each message may be sent again, and each answer may be lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,19 +7,20 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Admission, Amount, Ask, GoOn, Grant, Place, Quota, Refusal, Settlement, ThreadKey, TurnKey, user_account,
+    Admission, Amount, Ask, GoOn, Grant, Quota, Refusal, Settlement, ThreadKey, TurnKey, Verdict,
+    user_account,
 };
 
 pub(super) const DAY_MS: u64 = 86_400_000;
 const MINUTE_MS: u64 = 60_000;
-/// A turn reserves at most this share of what is left of a day, so that others can start beside it.
+/// A turn reserves at most this share of the rest of a day, so that other turns can start beside it.
 const SHARE: u64 = 4;
-/// When to try again where as many turns run as may: most turns are over by then.
+/// When to try again where as many turns run as the limit allows: most of them are over by then.
 const TURN_S: u64 = 5;
-/// How long a lease is kept after it is over: for an outage, after which somebody may still settle it.
+/// How long a lease is kept after it is over: after an outage the turn may still be settled.
 const KEPT_MS: u64 = 2 * DAY_MS;
 
-/// Where the rows are kept. What is asked of it between two awaits of its owner is one transaction.
+/// Where the rows are kept. The calls between two awaits of its owner are one transaction.
 pub trait Shelf {
     type Error: From<serde_json::Error>;
     /// The row of this key.
@@ -38,30 +39,30 @@ struct Account {
     day: u64,
     /// Spent or reserved.
     held: Amount,
-    /// When the bucket of `turns_per_minute` will be full again (generic cell rate algorithm).
+    /// When the bucket of `turns_per_minute` is full again (generic cell rate algorithm).
     full_at: u64,
-    /// What runs, by thread: a thread has one turn at a time.
+    /// The running turns, by thread: a thread has one turn at a time.
     running: BTreeMap<String, Running>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Running {
     turn_id: String,
-    /// From here on it does not count, whatever became of it.
+    /// From this time on the turn does not count, even if it still runs.
     until: u64,
 }
 
-/// What was reserved for a turn, where.
+/// The amounts that are reserved for a turn, and the accounts that they are reserved in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Lease {
     day: u64,
     held: Amount,
     accounts: Vec<String>,
     grant: Grant,
-    /// By how much the turn's start has moved `full_at` of each account, in their order.
+    /// How far the turn's start has moved `full_at` of each account, in the order of the accounts.
     #[serde(default)]
     paces_ms: Vec<u64>,
-    /// The turn's thread was counted with it.
+    /// Whether the turn's thread was counted with it.
     #[serde(default)]
     new_thread: bool,
     /// The newest parking of the turn, and the newest that is over: messages may come late.
@@ -73,7 +74,7 @@ struct Lease {
 
 impl TurnKey {
     fn lease_key(&self) -> String {
-        // Unambiguous: the last two are UUIDs, which have no slash.
+        // The key is unambiguous: the last two ids are UUIDs, which have no slash.
         format!("lease:{}/{}/{}", self.user_id, self.thread_id, self.turn_id)
     }
 
@@ -83,7 +84,7 @@ impl TurnKey {
 }
 
 impl Account {
-    /// As of now.
+    /// The account as it is at this time.
     fn at(mut self, now: u64) -> Self {
         let day = now / DAY_MS;
         if self.day != day {
@@ -95,7 +96,7 @@ impl Account {
     }
 
     /// Whether the turn may run beside those of other threads.
-    fn has_place(&self, quota: &Quota, turn: &TurnKey) -> Place {
+    fn has_place(&self, quota: &Quota, turn: &TurnKey) -> Verdict {
         let Some(limit) = quota.concurrent_turns else { return Ok(()) };
         let own = self.running.contains_key(&turn.running_key());
         match self.running.len() - usize::from(own) >= limit as usize {
@@ -117,7 +118,7 @@ impl Account {
         }
     }
 
-    /// What this account lets a turn have.
+    /// The amounts that this account lets a turn have.
     fn grants(&self, quota: &Quota, ask: &Ask, now: u64) -> Admission {
         self.has_place(quota, &ask.turn)?;
         if let Some(limit) = quota.turns_per_minute {
@@ -140,8 +141,8 @@ impl Account {
         })
     }
 
-    /// Puts what a turn used in the place of what it had reserved. A day that is over is forgotten with what was reserved
-    /// on it.
+    /// Replaces the turn's reservation by the amounts that it used. An account forgets a day that is over, with the
+    /// reservations of that day.
     fn spend(&mut self, lease: &Lease, used: Amount) {
         if self.day == lease.day {
             self.held = plus(minus(self.held, lease.held), used);
@@ -165,8 +166,8 @@ fn least_of(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     }
 }
 
-/// Admits a turn and reserves what it may use, in all its accounts or in none. One that was admitted before gets what it
-/// got then.
+/// Admits a turn and reserves the amounts that it may use, in all its accounts or in none. A turn that was admitted
+/// before gets the same grant again.
 pub fn admit<S: Shelf>(shelf: &mut S, ask: &Ask, now: u64) -> Result<Admission, S::Error> {
     let lease_key = ask.turn.lease_key();
     if let Some(lease) = read::<Lease, S>(shelf, &lease_key)? {
@@ -213,14 +214,14 @@ pub fn admit<S: Shelf>(shelf: &mut S, ask: &Ask, now: u64) -> Result<Admission, 
     Ok(Ok(grant))
 }
 
-/// A turn goes on: it counts as running again, even if meanwhile others took its place.
+/// Renews the lease of a turn that goes on: it counts as running again, even if other turns took its place meanwhile.
 pub fn renew<S: Shelf>(shelf: &mut S, turn: &TurnKey, lease_ms: u64, now: u64) -> Result<(), S::Error> {
     let Some(lease) = read::<Lease, S>(shelf, &turn.lease_key())? else { return Ok(()) };
     each_account(shelf, &lease, now, |_, account| account.run(turn, now + lease_ms))?;
     write(shelf, &turn.lease_key(), &lease, now + lease_ms + KEPT_MS)
 }
 
-/// A turn was parked: others may run in its place. What it reserved stays its own.
+/// Frees the place of a parked turn, so that others may run. The turn keeps its reservation.
 pub fn park<S: Shelf>(
     shelf: &mut S,
     turn: &TurnKey,
@@ -229,7 +230,7 @@ pub fn park<S: Shelf>(
     now: u64,
 ) -> Result<(), S::Error> {
     let Some(mut lease) = read::<Lease, S>(shelf, &turn.lease_key())? else { return Ok(()) };
-    // The message was overtaken by the one that this parking is over.
+    // The message is late: the turn has gone on since this parking.
     if parking <= lease.resumed {
         return Ok(());
     }
@@ -239,7 +240,7 @@ pub fn park<S: Shelf>(
 }
 
 /// Gives a parked turn a place in all its accounts, or in none. A turn that has its place keeps it.
-pub fn go_on<S: Shelf>(shelf: &mut S, ask: &GoOn, now: u64) -> Result<Place, S::Error> {
+pub fn go_on<S: Shelf>(shelf: &mut S, ask: &GoOn, now: u64) -> Result<Verdict, S::Error> {
     let lease_key = ask.turn.lease_key();
     let Some(mut lease) = read::<Lease, S>(shelf, &lease_key)? else { return Ok(Ok(())) };
     // The message is late: the turn went on, and was parked again.
@@ -258,7 +259,7 @@ pub fn go_on<S: Shelf>(shelf: &mut S, ask: &GoOn, now: u64) -> Result<Place, S::
     Ok(Ok(()))
 }
 
-/// A turn ended: what it did not use is given back. Telling it twice changes nothing.
+/// Settles a turn that ended: its accounts get back the amounts that it did not use. Repeating it changes nothing.
 pub fn settle<S: Shelf>(shelf: &mut S, ended: &Settlement, now: u64) -> Result<(), S::Error> {
     let lease_key = ended.turn.lease_key();
     let Some(lease) = read::<Lease, S>(shelf, &lease_key)? else { return Ok(()) };
@@ -271,8 +272,8 @@ pub fn settle<S: Shelf>(shelf: &mut S, ended: &Settlement, now: u64) -> Result<(
     shelf.remove(&lease_key)
 }
 
-/// A turn that was admitted did not start: it leaves nothing behind, not even a start or a thread that was counted.
-/// Telling it twice changes nothing.
+/// Takes back the admission of a turn that did not start, with its start and a thread that was counted for it.
+/// Repeating it changes nothing.
 pub fn release<S: Shelf>(shelf: &mut S, turn: &TurnKey, now: u64) -> Result<(), S::Error> {
     let lease_key = turn.lease_key();
     let Some(lease) = read::<Lease, S>(shelf, &lease_key)? else { return Ok(()) };
@@ -304,7 +305,7 @@ fn each_account<S: Shelf>(
     Ok(())
 }
 
-/// A thread was deleted: there is room for another.
+/// Uncounts a thread that was deleted: there is room for another.
 pub fn forget_thread<S: Shelf>(shelf: &mut S, thread: &ThreadKey) -> Result<(), S::Error> {
     let key = threads_key(&thread.user_id);
     let Some(mut threads) = read::<BTreeSet<String>, S>(shelf, &key)? else { return Ok(()) };

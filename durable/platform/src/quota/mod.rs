@@ -1,9 +1,9 @@
-//! Quotas: what users, tenants, visitors and addresses may cost over time. A turn is admitted before it starts, which
-//! reserves what it may use, and settled after it ended, by what it did use.
+//! Quotas: how much users, tenants, visitors and addresses may use over time. A turn is admitted before it starts,
+//! which reserves the amounts that it may use. It is settled after it ended, by the amounts that it did use.
 //!
-//! What one turn may cost is `budget`'s; this is about many. A reservation becomes the turn's own limit, so what is
-//! spent in a day never exceeds the day's quota by more than a provider's counting differs from our estimate. Pure: the
-//! object that keeps the accounts of a tenant is `shell/quota`.
+//! `budget` limits a single turn; quotas limit many. A reservation becomes the turn's own limit. So the amounts of a
+//! day never exceed the day's quota by more than a provider's counting differs from our estimate. Pure: `accounts` has
+//! the object that keeps the accounts of a tenant.
 
 mod ledger;
 mod uploads;
@@ -26,17 +26,17 @@ const MAX_CONCURRENT: u32 = 10_000;
 /// One turn a millisecond.
 const MAX_PER_MINUTE: u32 = 60_000;
 
-/// The limits of one account. What is absent is not limited.
+/// The limits of one account. An absent member sets no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Quota {
     /// Turns that run at the same time.
     pub concurrent_turns: Option<u32>,
-    /// Turns that start: so many at once, and from then on one each 60 / n seconds.
+    /// Turns that start: n at once, and from then on one each 60 / n seconds.
     pub turns_per_minute: Option<u32>,
     /// Input and output tokens of all model calls of a day (UTC).
     pub tokens_per_day: Option<u64>,
-    /// What these cost, in US dollars.
+    /// The cost of these, in US dollars.
     pub usd_per_day: Option<f64>,
     /// Bytes of the files and documents that are uploaded in a day (UTC).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,7 +90,8 @@ impl Quotas {
         if json.trim().is_empty() {
             return Ok(Quotas::default());
         }
-        // An object: serde would take an array for one without members, and nothing would be limited.
+        // The variable must be an object: serde would take an array for one without members, and the service would
+        // limit nothing.
         let wrong = |error: serde_json::Error| format!("the variable QUOTAS: {}", json_problem(&error));
         let members: Map<String, Value> = serde_json::from_str(&json).map_err(wrong)?;
         let quotas: Quotas = serde_json::from_value(Value::Object(members)).map_err(wrong)?;
@@ -102,7 +103,7 @@ impl Quotas {
                     "the variable QUOTAS: concurrent_turns is at most {MAX_CONCURRENT}, usd_per_day not negative"
                 ));
             }
-            // A bucket of none would never fill.
+            // A bucket of size 0 would never fill.
             if quota.turns_per_minute.is_some_and(|turns| !(1..=MAX_PER_MINUTE).contains(&turns)) {
                 return Err(format!("the variable QUOTAS: turns_per_minute is 1 to {MAX_PER_MINUTE}"));
             }
@@ -123,7 +124,7 @@ impl Quotas {
         self.threads_per_user.is_some() || self.all().iter().any(|quota| !quota.of_turns().is_empty())
     }
 
-    /// Whether money is limited, which takes models whose price is known.
+    /// Whether money is limited. Such a deployment needs models whose prices are known.
     pub fn limits_money(&self) -> bool {
         self.all().iter().any(|quota| quota.usd_per_day.is_some())
     }
@@ -179,7 +180,7 @@ pub fn user_account(user_id: &str) -> String {
     format!("user:{user_id}")
 }
 
-/// Whom an address stands for: an IPv6 customer has a /64, and could take a new address for each request.
+/// The customer behind an address: a customer with IPv6 has a /64, and could take a new address for each request.
 fn network(address: &str) -> String {
     match address.parse::<std::net::IpAddr>() {
         Ok(std::net::IpAddr::V6(address)) => match address.to_ipv4_mapped() {
@@ -214,13 +215,13 @@ pub struct TurnKey {
 pub struct Ask {
     pub turn: TurnKey,
     pub rules: Vec<Rule>,
-    /// The limit of the user's threads, where this turn makes one.
+    /// The limit of the user's threads, where this turn makes a thread.
     pub new_thread: Option<u32>,
-    /// How long the turn counts as running if nothing more is heard of it, in milliseconds.
+    /// How long the turn counts as running without a further message about it, in milliseconds.
     pub lease_ms: u64,
-    /// The limits that the turn has anyhow.
+    /// The limits that the turn has without quotas.
     pub most: Grant,
-    /// Less than this is good for nothing: one call of the model.
+    /// The least amount that a turn can use: one call of the model.
     pub least: Amount,
 }
 
@@ -228,7 +229,7 @@ pub struct Ask {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settlement {
     pub turn: TurnKey,
-    /// What it used; all that was reserved where that is not known.
+    /// The amounts that it used; where they are not known, all that was reserved.
     pub used: Option<Amount>,
 }
 
@@ -236,17 +237,17 @@ pub struct Settlement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Refusal {
-    /// So many run already.
+    /// As many turns run already as the limit allows.
     Concurrency { limit: u32, retry_after_s: u64 },
-    /// So many have just been started.
+    /// As many turns have just started as the limit allows.
     Rate { limit: u32, retry_after_s: u64 },
-    /// The day's tokens or money are used up, or reserved by what runs.
+    /// The day's tokens or money are used up, or reserved by running turns.
     Spent { retry_after_s: u64 },
-    /// The upload is larger than what is left of the day's bytes.
+    /// The upload is larger than the rest of the day's bytes.
     Stored { limit: u64, retry_after_s: u64 },
-    /// The upload has more pieces than what is left of the day's embeddings.
+    /// The upload has more pieces than the rest of the day's embeddings.
     Embedded { limit: u64, retry_after_s: u64 },
-    /// The user has so many threads.
+    /// The user has as many threads as the limit allows.
     Threads { limit: u32 },
 }
 
@@ -280,7 +281,7 @@ impl From<Refusal> for ApiError {
     }
 }
 
-/// What a thread's object asks of its tenant's quota object: its body, as JSON.
+/// The commands of a thread's object to its tenant's quota object, as JSON in the body.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum QuotaCommand {
@@ -292,13 +293,13 @@ pub enum QuotaCommand {
     Renew { turn: TurnKey, lease_ms: u64 },
     /// A turn was parked for the `parking`th time, and waits for at most so long.
     Park { turn: TurnKey, parking: u32, wait_ms: u64 },
-    /// A parked turn wants to go on. Answered with a [`Place`].
+    /// A parked turn wants to go on. Answered with a [`Verdict`].
     GoOn(Box<GoOn>),
-    /// An upload wants room. Answered with a [`Place`].
+    /// An upload wants room. Answered with a [`Verdict`].
     ReserveUpload(UploadAsk),
-    /// What an upload came to.
+    /// The amounts that an upload used.
     SettleUpload { key: String, used: Stored },
-    /// What happened; may be told twice.
+    /// Turns that ended and threads that were deleted; may be sent twice.
     Settle { ended: Vec<Settlement>, deleted: Vec<ThreadKey> },
 }
 
@@ -330,8 +331,8 @@ pub fn back_off_ms(refusals: u64) -> u64 {
 
 /// The answer to [`QuotaCommand::Admit`].
 pub type Admission = Result<Grant, Refusal>;
-/// The answer to what reserves nothing that the asker must know.
-pub type Place = Result<(), Refusal>;
+/// The answer to a command that reserves nothing that the asker must know.
+pub type Verdict = Result<(), Refusal>;
 
 #[cfg(test)]
 mod places_tests;

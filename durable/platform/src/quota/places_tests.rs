@@ -1,4 +1,4 @@
-//! What is given back: by a turn that did not start, and by one that waits for somebody outside.
+//! Places and amounts come back from a turn that did not start, and from one that waits for somebody outside.
 
 use serde_json::json;
 
@@ -16,7 +16,7 @@ impl Memory {
         park(self, turn, parking, WAIT, now).unwrap();
     }
 
-    fn go_on(&mut self, ask: &GoOn, now: u64) -> Place {
+    fn go_on(&mut self, ask: &GoOn, now: u64) -> Verdict {
         go_on(self, ask, now).unwrap()
     }
 }
@@ -58,7 +58,7 @@ fn a_refused_turn_does_not_take_a_thread_that_is_there() {
 
 // Parking is no way around `concurrent_turns`.
 #[test]
-fn of_600_parked_turns_that_go_on_only_as_many_run_as_may() {
+fn of_600_parked_turns_only_the_limit_goes_on() {
     let limits = quotas(json!({ "user": { "concurrent_turns": 4 }, "tenant": { "concurrent_turns": 3 } }));
     let mut shelf = Memory::default();
     let turns: Vec<TurnKey> = (0..600)
@@ -76,7 +76,7 @@ fn of_600_parked_turns_that_go_on_only_as_many_run_as_may() {
         let (run, refused): (Vec<_>, Vec<_>) =
             waiting.into_iter().partition(|turn| shelf.go_on(&going_on(&limits, turn, 1), now).is_ok());
         assert_eq!(run.len(), 3);
-        // The answer was lost: the place is still the turn's own.
+        // The answer was lost: the turn still has its place.
         assert!(shelf.go_on(&going_on(&limits, &run[0], 1), now).is_ok());
         run.iter().for_each(|turn| shelf.settle(turn, 0, now));
         (waiting, now, rounds) = (refused, now + 30_000, rounds + 1);
@@ -91,18 +91,18 @@ fn messages_about_parking_may_come_late() {
     let (parked, other) = (ask(&limits, "1", "1"), ask(&limits, "2", "2"));
     let first_of = |turn: &Ask, number| going_on(&limits, &turn.turn, number);
     assert!(shelf.admit(&parked, NOW).is_ok());
-    // It went on before the object heard that it was parked.
+    // The turn went on before the object heard that it was parked.
     assert!(shelf.go_on(&first_of(&parked, 1), NOW).is_ok());
     shelf.park(&parked.turn, 1, NOW);
     assert!(shelf.admit(&other, NOW).is_err(), "it runs");
     shelf.park(&parked.turn, 2, NOW);
-    assert_eq!(shelf.admit(&other, NOW).unwrap().tokens, Some(750 / 4), "what it reserved stays reserved");
+    assert_eq!(shelf.admit(&other, NOW).unwrap().tokens, Some(750 / 4), "its reservation stays");
     assert!(shelf.go_on(&first_of(&parked, 1), NOW).is_ok(), "this was about the parking before");
     shelf.settle(&other.turn, 0, NOW);
     assert!(shelf.admit(&ask(&limits, "3", "3"), NOW).is_ok(), "it took no place");
     let refusal = Err(Refusal::Concurrency { limit: 1, retry_after_s: 5 });
     assert_eq!(shelf.go_on(&first_of(&parked, 2), NOW), refusal);
-    // It was stopped while it waited: nothing of it comes back.
+    // The turn was stopped while it waited: it has nothing to give back.
     shelf.settle(&parked.turn, 0, NOW);
     assert!(shelf.go_on(&first_of(&parked, 2), NOW).is_ok());
     shelf.settle(&ask(&limits, "3", "3").turn, 0, NOW);
@@ -120,7 +120,7 @@ fn a_parked_turn_is_known_as_long_as_it_waits() {
     shelf.forget_old(late);
     assert!(shelf.admit(&other, late).is_ok());
     assert!(shelf.go_on(&going_on(&limits, &parked.turn, 1), late).is_err());
-    // Without limits, nobody is refused.
+    // Without limits, every turn goes on.
     assert!(shelf.go_on(&going_on(&Quotas::default(), &parked.turn, 1), late).is_ok());
 }
 

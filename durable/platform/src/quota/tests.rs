@@ -39,7 +39,7 @@ impl Memory {
         settle(self, &Settlement { turn: turn.clone(), used }, now).unwrap();
     }
 
-    /// What the object's alarm does.
+    /// Runs the object's alarm.
     pub(super) fn forget_old(&mut self, now: u64) {
         self.0.retain(|_, (_, keep_until)| *keep_until > now);
     }
@@ -66,18 +66,18 @@ pub(super) fn ask(quotas: &Quotas, thread: &str, turn: &str) -> Ask {
 }
 
 #[test]
-fn as_many_turns_run_as_may() {
+fn concurrent_turns_are_limited() {
     let limits = quotas(json!({ "user": { "concurrent_turns": 2 } }));
     let mut shelf = Memory::default();
     let [one, two, three] = ["1", "2", "3"].map(|name| ask(&limits, name, name));
     assert_eq!(shelf.admit(&one, NOW), Ok(Grant::default()));
     assert_eq!(shelf.admit(&two, NOW), Ok(Grant::default()));
     assert_eq!(shelf.admit(&three, NOW), Err(Refusal::Concurrency { limit: 2, retry_after_s: 5 }));
-    // Asked again, because the answer was lost: nothing more is counted.
+    // The turn asks again, because the answer was lost: its amounts are counted once.
     assert!(shelf.admit(&one, NOW).is_ok());
     shelf.settle(&one.turn, 0, NOW);
     assert!(shelf.admit(&three, NOW).is_ok());
-    // Told twice: the place is not given back twice.
+    // The end is told twice: the place comes back once.
     shelf.settle(&one.turn, 0, NOW);
     assert!(shelf.admit(&one, NOW).is_err());
 }
@@ -88,7 +88,10 @@ fn a_newer_message_takes_the_place_of_its_threads_turn() {
     let mut shelf = Memory::default();
     let (old, new) = (ask(&limits, "t", "old"), ask(&limits, "t", "new"));
     assert!(shelf.admit(&old, NOW).is_ok());
-    assert!(shelf.admit(&new, NOW).is_ok(), "the old one was stopped, though nobody has heard of it yet");
+    assert!(
+        shelf.admit(&new, NOW).is_ok(),
+        "the old turn was stopped, though the quotas have not heard of it yet"
+    );
     shelf.settle(&old.turn, 0, NOW);
     assert!(shelf.admit(&ask(&limits, "other", "1"), NOW).is_err(), "the new one runs");
 }
@@ -101,21 +104,21 @@ fn the_place_of_a_lost_turn_comes_free_and_a_resumed_turn_keeps_its_own() {
     assert!(shelf.admit(&lost, NOW).is_ok());
     assert!(shelf.admit(&next, NOW + LEASE - 1).is_err());
     let grant = shelf.admit(&next, NOW + LEASE).unwrap();
-    assert_eq!(grant.tokens, Some((1_000 - 250) / 4), "what the lost turn had reserved stays spent");
+    assert_eq!(grant.tokens, Some((1_000 - 250) / 4), "the reservation of the lost turn stays spent");
 
-    // It was not lost after all: it runs on, and nobody new starts before one of both is over.
+    // The turn was not lost after all: it runs on, and no new turn starts before one of both is over.
     renew(&mut shelf, &lost.turn, LEASE, NOW + LEASE).unwrap();
     shelf.settle(&next.turn, 0, NOW + LEASE);
     assert!(shelf.admit(&third, NOW + LEASE).is_err());
     shelf.settle(&lost.turn, 100, NOW + LEASE + 1);
     assert_eq!(shelf.admit(&third, NOW + LEASE + 1).unwrap().tokens, Some(900 / 4));
-    // A turn that nobody knows is none of ours.
+    // The accounts ignore a turn that they do not know.
     renew(&mut shelf, &ask(&limits, "x", "x").turn, LEASE, NOW).unwrap();
     shelf.settle(&ask(&limits, "x", "x").turn, 5, NOW);
 }
 
 #[test]
-fn so_many_start_in_a_minute() {
+fn turns_per_minute_are_limited() {
     let limits = quotas(json!({ "user": { "turns_per_minute": 3 } }));
     let mut shelf = Memory::default();
     let mut start = |name: &str, now| shelf.admit(&ask(&limits, name, name), now);
@@ -134,7 +137,7 @@ fn so_many_start_in_a_minute() {
 }
 
 #[test]
-fn a_day_has_so_many_tokens() {
+fn tokens_per_day_are_limited() {
     let limits = quotas(json!({ "user": { "tokens_per_day": 100 } }));
     let mut shelf = Memory::default();
     let mut granted = Vec::new();
@@ -151,11 +154,12 @@ fn a_day_has_so_many_tokens() {
             }
         }
     }
-    // A quarter of what is left, the least that is good for something, and never more than there is.
+    // Each turn gets a quarter of the rest of the day, but at least the least that it can use, and never more than the
+    // rest.
     assert_eq!(granted, [25, 18, 14, 10, 10, 10, 10]);
     shelf.settle(&ask(&limits, "1", "1").turn, 5, NOW);
     assert_eq!(shelf.admit(&ask(&limits, "n", "n"), NOW).unwrap().tokens, Some(10));
-    // The next day is new, and what belongs to the old one does not touch it.
+    // The next day is new, and the amounts of the old day do not touch it.
     assert_eq!(shelf.admit(&ask(&limits, "d", "d"), midnight).unwrap().tokens, Some(25));
     shelf.settle(&ask(&limits, "2", "2").turn, 0, midnight);
     assert_eq!(shelf.admit(&ask(&limits, "e", "e"), midnight).unwrap().tokens, Some(18));
@@ -190,7 +194,7 @@ fn a_refusal_takes_nothing() {
 }
 
 #[test]
-fn a_user_has_so_many_threads() {
+fn threads_per_user_are_limited() {
     let limits = quotas(json!({ "threads_per_user": 2 }));
     let mut shelf = Memory::default();
     let thread = |id: &str| ThreadKey { user_id: "key:ada".to_owned(), thread_id: id.to_owned() };
@@ -205,7 +209,7 @@ fn a_user_has_so_many_threads() {
     forget_thread(&mut shelf, &thread("z")).unwrap();
     assert!(shelf.admit(&ask(&limits, "c", "6"), NOW).is_ok());
     assert!(shelf.admit(&ask(&limits, "d", "7"), NOW).is_err());
-    // Others have their own.
+    // Other users have their own limits.
     let mut bob = ask(&limits, "d", "8");
     bob.turn.user_id = "key:bob".to_owned();
     assert!(shelf.admit(&bob, NOW).is_ok());
@@ -226,7 +230,7 @@ fn old_rows_are_forgotten() {
 }
 
 #[test]
-fn who_pays() {
+fn a_turn_is_charged_to_its_accounts() {
     let limits = quotas(json!({
         "user": { "concurrent_turns": 1 }, "tenant": { "concurrent_turns": 2 },
         "anonymous": { "concurrent_turns": 3 }, "address": { "concurrent_turns": 4 },
@@ -290,7 +294,7 @@ enum Act {
         thread: u8,
         turn: u8,
     },
-    /// Uses this part of what was granted, in percent.
+    /// The turn uses this part of its grant, in percent.
     End {
         thread: u8,
         turn: u8,
@@ -313,7 +317,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
 }
 
 proptest! {
-    // Whatever users do and whatever is lost: what turns use that stay within what they were granted never exceeds the
+    // Users act at random and messages are lost at random. Turns that stay within their grants never use more than the
     // quota of the day in which they started.
     #[test]
     fn a_day_never_costs_more_than_its_quota(acts in acts(), limit in 1_u64..500) {
@@ -322,7 +326,7 @@ proptest! {
         }));
         let mut shelf = Memory::default();
         let mut now = NOW;
-        // Of each turn that was admitted: its day, what it was granted, and when its lease is forgotten.
+        // Of each admitted turn: its day, its grant, and when its lease is forgotten.
         let mut turns: BTreeMap<(u8, u8), (u64, u64, u64)> = BTreeMap::new();
         let mut ended: Vec<(u64, u64)> = Vec::new();
         for act in acts {
@@ -352,7 +356,7 @@ proptest! {
                 Act::Pass { ms } => {
                     now += ms;
                     shelf.forget_old(now);
-                    // Who is never settled has used it all, and comes back as another turn.
+                    // A turn that is never settled has used its whole grant, and comes back as another turn.
                     turns.retain(|_, (day, granted, forgotten_at)| {
                         let old = *forgotten_at <= now;
                         if old { ended.push((*day, *granted)); }

@@ -1,15 +1,16 @@
-//! What users upload in a day: bytes of files and documents, and texts to embed. Reserved before anything is stored or
-//! embedded, so that uploads that come together cannot pass one count, and settled by what the upload came to.
+//! The amounts that users upload in a day: bytes of files and documents, and texts to embed. An upload reserves its
+//! amounts before anything is stored or embedded, so that uploads that come together cannot pass one count. Its end
+//! settles them by the amounts that it used.
 //!
-//! A day's sum grows only: who deletes a file has still uploaded it. How much lies in a workspace or in a user's
-//! collections at the same time is limited there.
+//! The sum of a day only grows: a user who deletes a file has still uploaded it. Workspaces and collections have their
+//! own limits for the files that lie in them at the same time.
 
 use serde::{Deserialize, Serialize};
 
 use super::ledger::{DAY_MS, Shelf, read, write};
-use super::{Place, Refusal, Rule};
+use super::{Refusal, Rule, Verdict};
 
-/// So many bytes that are stored and texts that are embedded.
+/// Amounts of an upload: bytes that are stored and texts that are embedded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stored {
     pub bytes: u64,
@@ -19,23 +20,23 @@ pub struct Stored {
 /// An upload that wants room.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UploadAsk {
-    /// The same for all that is asked for this upload.
+    /// The same key for every request of this upload.
     pub key: String,
     pub rules: Vec<Rule>,
-    /// All that the upload needs, what it has reserved before included.
+    /// All that the upload needs, with the amounts that it has reserved before.
     pub need: Stored,
 }
 
-/// What an account has uploaded in a day.
+/// The amounts that an account has uploaded in a day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct Day {
-    /// Since 1970, UTC.
+    /// Days since 1970, UTC.
     day: u64,
     held: Stored,
 }
 
-/// What is reserved for an upload, where.
+/// The amounts that are reserved for an upload, and the accounts that they are reserved in.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct Reservation {
@@ -62,8 +63,9 @@ impl Day {
     }
 }
 
-/// Reserves what an upload needs, in all its accounts or in none. Asking again reserves only what is needed more.
-pub fn reserve_upload<S: Shelf>(shelf: &mut S, ask: &UploadAsk, now: u64) -> Result<Place, S::Error> {
+/// Reserves the amounts of an upload, in all its accounts or in none. A further request for the same upload reserves
+/// only the difference.
+pub fn reserve_upload<S: Shelf>(shelf: &mut S, ask: &UploadAsk, now: u64) -> Result<Verdict, S::Error> {
     let day = now / DAY_MS;
     let retry_after_s = (DAY_MS - now % DAY_MS).div_ceil(1_000);
     let before = read::<Reservation, S>(shelf, &upload_key(&ask.key))?.filter(|known| known.day == day);
@@ -77,7 +79,7 @@ pub fn reserve_upload<S: Shelf>(shelf: &mut S, ask: &UploadAsk, now: u64) -> Res
         let mut sum = Day::of(shelf, account, day)?;
         let was = sum.held;
         sum.replace(before, need);
-        // What needs nothing is refused nothing.
+        // An amount that the upload does not need is never refused.
         let beyond = |limit: Option<u64>, was: u64, now: u64| limit.filter(|limit| now > *limit && now > was);
         if let Some(limit) = beyond(quota.stored_bytes_per_day, was.bytes, sum.held.bytes) {
             return Ok(Err(Refusal::Stored { limit, retry_after_s }));
@@ -96,7 +98,7 @@ pub fn reserve_upload<S: Shelf>(shelf: &mut S, ask: &UploadAsk, now: u64) -> Res
     Ok(Ok(()))
 }
 
-/// An upload came to its end, and used so much: nothing, where it failed. Telling it twice changes nothing.
+/// Ends an upload with the amounts that it used: none, where it failed. Repeating it changes nothing.
 pub fn settle_upload<S: Shelf>(shelf: &mut S, key: &str, used: Stored, now: u64) -> Result<(), S::Error> {
     let Some(reservation) = read::<Reservation, S>(shelf, &upload_key(key))? else { return Ok(()) };
     if reservation.day == now / DAY_MS {

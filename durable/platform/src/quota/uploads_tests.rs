@@ -17,7 +17,7 @@ impl Uploads {
         Uploads { limits: quotas(limits), shelf: Memory::default() }
     }
 
-    fn reserve(&mut self, key: &str, need: Stored, now: u64) -> Place {
+    fn reserve(&mut self, key: &str, need: Stored, now: u64) -> Verdict {
         let rules = self.limits.upload_rules("anonymous:ada", true, Some("1.2.3.4"));
         let ask = UploadAsk { key: key.to_owned(), rules, need };
         reserve_upload(&mut self.shelf, &ask, now).unwrap()
@@ -28,7 +28,7 @@ impl Uploads {
     }
 }
 
-// Both would fit; together they do not. The second is refused before anything is stored or embedded.
+// Each upload fits alone, and both together do not. The second is refused before anything is stored or embedded.
 #[test]
 fn uploads_that_come_together_cannot_pass_one_count() {
     let mut uploads =
@@ -42,7 +42,7 @@ fn uploads_that_come_together_cannot_pass_one_count() {
     assert_eq!(uploads.reserve("b", need(40, 4), NOW), Ok(()), "at the limit");
     assert_eq!(uploads.reserve("c", need(1, 0), NOW), stored, "just beyond it");
     assert_eq!(uploads.reserve("c", need(0, 0), NOW), Ok(()));
-    // A failed upload gives all of it back, a successful one what it did not need.
+    // A failed upload gives all its amounts back, a successful one those that it did not need.
     uploads.settle("a", need(0, 0), NOW);
     assert_eq!(uploads.reserve("d", need(60, 6), NOW), Ok(()));
     uploads.settle("d", need(50, 6), NOW);
@@ -57,7 +57,7 @@ fn an_upload_is_counted_once_and_may_turn_out_larger() {
     for _ in 0..3 {
         assert_eq!(uploads.reserve("a", need(60, 0), NOW), Ok(()));
     }
-    // The pieces of a PDF are known when it has been read.
+    // The service knows the pieces of a PDF after it has read it.
     assert_eq!(uploads.reserve("a", need(60, 10), NOW), Ok(()));
     assert!(uploads.reserve("b", need(0, 1), NOW).is_err());
     assert!(uploads.reserve("a", need(60, 11), NOW).is_err());
@@ -66,7 +66,7 @@ fn an_upload_is_counted_once_and_may_turn_out_larger() {
     }
     assert!(uploads.reserve("b", need(0, 7), NOW).is_err());
     assert_eq!(uploads.reserve("b", need(40, 6), NOW), Ok(()));
-    uploads.settle("nobody knows it", need(9, 9), NOW);
+    uploads.settle("unknown", need(9, 9), NOW);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn each_day_is_new() {
     let midnight = NOW + DAY / 2;
     assert!(uploads.reserve("b", need(1, 0), midnight - 1).is_err());
     assert_eq!(uploads.reserve("b", need(100, 0), midnight), Ok(()));
-    // The upload of the day before came to its end after midnight: it is no part of this day.
+    // The upload of the day before ended after midnight: it does not count for this day.
     uploads.settle("a", need(0, 0), midnight);
     assert!(uploads.reserve("c", need(1, 0), midnight).is_err());
     uploads.shelf.forget_old(midnight + DAY);
@@ -105,7 +105,7 @@ fn each_day_is_new() {
 }
 
 #[test]
-fn who_is_over_a_limit_of_uploads_is_told_when_to_come_back() {
+fn a_refused_upload_says_when_to_come_back() {
     for refusal in
         [Refusal::Stored { limit: 9, retry_after_s: 60 }, Refusal::Embedded { limit: 9, retry_after_s: 60 }]
     {
@@ -116,7 +116,7 @@ fn who_is_over_a_limit_of_uploads_is_told_when_to_come_back() {
 }
 
 #[test]
-fn production_limits_what_is_uploaded() {
+fn production_limits_uploads() {
     let wrangler = include_str!("../../../../wrangler.toml");
     let (_, production) = wrangler.split_once("[env.production.vars]").unwrap();
     let (_, json) = production.split_once("QUOTAS = '''").unwrap();

@@ -1,4 +1,4 @@
-//! Nothing that is written exceeds what the platform takes: 2 MB for a row and for a parameter.
+//! Every row and every parameter stays below the platform's limit of 2 MB.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,9 @@ use super::fit::{CALLS_BYTES, CONTENT_BYTES, TREE_BYTES, cut, fit_calls, fit_mes
 use super::history::fit;
 use super::outgoing::{Calls, News, Outgoing, ThreadRow, statements};
 use super::page::{Bound, LogRow, assemble};
-use super::rows::{Fresh, PAYLOAD_BYTES, entries, entry_rows, event_rows, json_bytes};
+use super::rows::{
+    EventRow, Fresh, PAYLOAD_BYTES, entries, event_rows, items, journaled, json_bytes, pieces,
+};
 use bindings::rows::STATEMENT_BYTES;
 use engine::journal::{CallRecord, Entry, Fact, TextPart, ToolEnd};
 use wire::model::Message;
@@ -47,7 +49,7 @@ fn rows_of(arrays: &[String]) -> Vec<Value> {
 
 #[test]
 fn a_part_of_any_length_is_read_back_as_its_chunks() {
-    // The longest reply that a codec takes, in chunks of one byte, and of 64 KiB of the worst.
+    // The longest reply that a codec takes, in chunks of one byte, and in chunks of 64 KiB of the worst characters.
     let parts = [
         part(524_288, "x"),
         part(8, &worst(64 << 10)),
@@ -58,17 +60,13 @@ fn a_part_of_any_length_is_read_back_as_its_chunks() {
     // A part that is written before its end goes on in other rows, however long it is.
     let begun = parts.clone().map(|part| TextPart { more: true, ..part });
     for part in parts.into_iter().chain(begun) {
-        let arrays = event_rows(std::slice::from_ref(&part), &[]).unwrap();
-        let rows = rows_of(&arrays);
-        let read: Vec<LogRow> = rows
-            .iter()
-            .map(|row| LogRow {
-                seq_first: row[0].as_u64().unwrap(),
-                turn_id: "turn".to_owned(),
-                kind: row[3].as_str().unwrap().to_owned(),
-                payload: row[4].as_str().unwrap().to_owned(),
-            })
-            .collect();
+        let rows = event_rows(std::slice::from_ref(&part), &[]).unwrap();
+        let log_row = |row: EventRow| LogRow {
+            seq_first: row.seq_first,
+            turn_id: "turn".to_owned(),
+            payload: row.payload,
+        };
+        let read: Vec<LogRow> = rows.into_iter().map(log_row).collect();
         assert!(read.iter().all(|row| row.payload.len() < PAYLOAD_BYTES + 1_000));
         let page = assemble(&read, Bound { rows: usize::MAX, chars: usize::MAX }, 0, u64::MAX).unwrap();
         assert_eq!(page.events.len(), part.chunks.len());
@@ -102,28 +100,44 @@ fn an_entry_of_any_length_is_read_back_whole() {
             duration_ms: 1,
         }),
     };
-    // What a subtask may have written to memory at most, between two short ones.
+    // The most that a subtask may have written to memory, between two short entries.
     let written = [entry("0.0", 0), entry("0.1", 256 * 50_000), entry("0.2", 0)];
-    let rows = rows_of(&entry_rows(&written).unwrap());
+    let text = journaled(&written).unwrap();
+    let rows = pieces(&text);
     assert!(rows.len() > 20);
-    assert!(rows.iter().all(|row| row[2].as_str().unwrap().len() <= PAYLOAD_BYTES));
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    assert_eq!(entries(rows.iter().map(|row| (text(&row[0]), text(&row[2])))).unwrap(), written);
+    assert!(rows.iter().all(|piece| piece.len() <= PAYLOAD_BYTES));
+    assert_eq!(entries((0..).zip(rows.into_iter().map(str::to_owned))).unwrap(), written);
+    let exact = "x".repeat(PAYLOAD_BYTES);
+    assert_eq!(pieces(&exact), [exact.as_str()]);
+    assert_eq!(pieces(&(exact.clone() + "y")), [exact.as_str(), "y"]);
 }
 
 #[test]
-fn many_rows_are_several_statements() {
-    let event = |seq| Fresh {
+fn a_long_commit_is_several_rows_and_no_event_is_split() {
+    let event = |seq, bytes: usize| Fresh {
         seq,
         key: format!("tool_end:{seq}"),
-        event: Event::Error { code: "x".to_owned(), message: "y".repeat(50_000), retryable: false },
+        event: Event::Error { code: "x".to_owned(), message: "y".repeat(bytes), retryable: false },
     };
-    let events: Vec<Fresh> = (1..=128).map(event).collect();
-    let arrays = event_rows(&[], &events).unwrap();
-    assert!(arrays.len() > 3);
-    let numbers: Vec<u64> = rows_of(&arrays).iter().map(|row| row[0].as_u64().unwrap()).collect();
-    assert_eq!(numbers, (1..=128).collect::<Vec<u64>>());
-    assert_eq!(event_rows(&[], &[]).unwrap(), Vec::<String>::new());
+    let mut events: Vec<Fresh> = (1..=128).map(|seq| event(seq, 50_000)).collect();
+    events.push(event(129, 1_000_000));
+    let rows = event_rows(&[], &events).unwrap();
+    assert!(rows.len() > 12);
+    assert!(rows.iter().all(|row| row.payload.len() < LIMIT));
+    let (long, short) = rows.split_last().unwrap();
+    assert!(short.iter().all(|row| row.payload.len() <= PAYLOAD_BYTES + 1));
+    assert_eq!((long.seq_first, long.seq_last), (129, 129), "a long event has a row of its own");
+    let numbers: Vec<u64> =
+        rows.iter().flat_map(|row| items(&row.payload).unwrap()).map(|item| item.0).collect();
+    assert_eq!(numbers, (1..=129).collect::<Vec<u64>>());
+    assert!(rows.windows(2).all(|pair| pair[0].seq_last < pair[1].seq_first));
+
+    // Up to its limit a row takes a further event.
+    let length = |bytes| event_rows(&[], &[event(1, bytes)]).unwrap()[0].payload.len();
+    let room = PAYLOAD_BYTES - (length(0) - 2) - (length(0) - 2);
+    for (bytes, rows) in [(room - 2, 1), (room, 2)] {
+        assert_eq!(event_rows(&[], &[event(1, bytes), event(2, 0)]).unwrap().len(), rows, "{bytes}");
+    }
 }
 
 fn node(n: usize, text: &str) -> TreeNode {
@@ -165,7 +179,7 @@ fn a_message_that_fits_is_kept_as_it_is() {
 
 #[test]
 fn a_message_that_is_too_long_is_cut_and_says_so() {
-    // All that twenty replies can say, and more calls than any limit allows.
+    // The text of twenty longest replies, and more calls than any limit allows.
     let long = message(worst(20 * 512 * 1024), 10_000, &worst(10_000));
     let fitted = fit_message(long).unwrap();
     assert!(json_bytes(&fitted.content) <= CONTENT_BYTES);
@@ -181,7 +195,7 @@ fn a_message_that_is_too_long_is_cut_and_says_so() {
     assert!(tree.nodes[199].args_preview.as_ref().unwrap().starts_with("üüü"));
 }
 
-// B-103: a plan is read again as it was, for as long as that fits.
+// B-103: a plan comes back from storage as it was, for as long as that fits.
 #[test]
 fn plans_are_kept_with_their_tree() {
     let plan = |text: &str| Plan {
@@ -210,7 +224,7 @@ fn plans_are_kept_with_their_tree() {
     assert_eq!(tree.plans[0], plan("short"));
     assert_eq!((tree.plans[1].reasoning.len(), tree.plans[1].requested_outputs.len()), (4_000, 20));
     assert_eq!(tree.plans[1].steps[11].instructions.chars().count(), PREVIEW_CHARS + 1);
-    // As many plans as a turn may make, as long as they may be.
+    // As many plans as a turn may make, each as long as a plan may be.
     let tree = fitted(vec![plan(&worst(4_000)); 8], 200);
     assert!(serde_json::to_string(&tree).unwrap().len() <= TREE_BYTES);
     assert_eq!((tree.nodes.len(), tree.plans.len(), tree.plans[7].steps.len()), (200, 8, 12));
@@ -231,7 +245,7 @@ fn step(n: usize, text: &str) -> PlanStep {
 }
 
 #[test]
-fn what_goes_to_d1_fits_whatever_a_turn_did() {
+fn rows_for_d1_fit_after_any_turn() {
     let content = worst(CONTENT_BYTES);
     let message = fit_message(message(content, 10_000, "\\\"\\\"")).unwrap();
     let tool = |n: usize| CallRecord::Tool {
@@ -259,7 +273,7 @@ fn what_goes_to_d1_fits_whatever_a_turn_did() {
     let records: Vec<CallRecord> = (0..20_000).map(tool).chain((0..60).map(model)).collect();
     let records = fit_calls(records).unwrap();
     let models = records.iter().filter(|record| matches!(record, CallRecord::Model { .. })).count();
-    assert_eq!(models, 60, "what was paid for is kept");
+    assert_eq!(models, 60, "all model calls are kept");
     assert!(records.len() > 500 && serde_json::to_string(&records).unwrap().len() < CALLS_BYTES + 100_000);
     let calls = Calls {
         turn_id: "turn".to_owned(),

@@ -1,7 +1,7 @@
-//! A message made to fit into its row, in the object and in D1. Pure.
+//! Makes a message fit into its row, in the object and in D1. Pure.
 //!
-//! A row and a parameter may have 2 MB. Beside a message's content and tree stands what the turn adds to the model's
-//! view (`history.rs`, half of that); on its way to D1 the tree is a string within a string.
+//! A row and a parameter may have 2 MB. Beside a message's content and tree, the row has the turn's part of the model's
+//! view (`history.rs`, half of that limit). On its way to D1 the tree is a string within a string.
 
 use engine::journal::CallRecord;
 use wire::protocol::{ExecutionTree, PREVIEW_CHARS, Plan, StoredMessage};
@@ -13,14 +13,14 @@ use super::rows::{json_bytes, json_char_bytes};
 pub const CONTENT_BYTES: usize = 400_000;
 /// The most bytes of an execution tree, as JSON.
 pub const TREE_BYTES: usize = 300_000;
-/// The most bytes of the tool calls in a turn's telemetry, as JSON, and the longest name of a tool in it: a model makes
-/// names up.
+/// The most bytes of the tool calls in a turn's telemetry, as JSON, and the longest name of a tool in it: a model may
+/// invent names.
 pub const CALLS_BYTES: usize = 500_000;
 const TOOL_NAME_CHARS: usize = 100;
-/// What is left of a preview, in characters, when a tree must be shortened; tried in this order.
+/// The lengths of a shortened preview, in characters; tried in this order.
 const SHORTER_PREVIEWS: [usize; 3] = [120, 30, 0];
 
-/// Cuts what is too long: the end of the content, then previews, then the last nodes of the tree.
+/// Shortens a message that is too long: the end of the content, then previews, then the last nodes of the tree.
 pub fn fit_message(mut message: StoredMessage) -> Result<StoredMessage, StoreError> {
     if json_bytes(&message.content) > CONTENT_BYTES {
         message.content = cut(&message.content, CONTENT_BYTES);
@@ -29,8 +29,8 @@ pub fn fit_message(mut message: StoredMessage) -> Result<StoredMessage, StoreErr
     Ok(message)
 }
 
-/// The telemetry of a turn. Model calls are all kept, since they are what is paid for; of the tool calls as many as
-/// fit, since a model may ask for any number that is refused.
+/// The telemetry of a turn. All model calls stay, since they cost money. As many tool calls stay as fit, since a model
+/// may ask for any number of calls that are refused.
 pub fn fit_calls(records: Vec<CallRecord>) -> Result<Vec<CallRecord>, StoreError> {
     let mut left = CALLS_BYTES;
     let mut kept = Vec::with_capacity(records.len());
@@ -47,7 +47,7 @@ pub fn fit_calls(records: Vec<CallRecord>) -> Result<Vec<CallRecord>, StoreError
     Ok(kept)
 }
 
-/// The beginning of a text that has at most so many bytes as JSON, with a mark that says what is missing.
+/// The beginning of a text that has at most so many bytes as JSON, with a mark for the missing rest.
 pub fn cut(text: &str, bytes: usize) -> String {
     let mark = format!("\n\n[shortened: {} bytes in all]", text.len());
     let mut left = bytes.saturating_sub(json_bytes(&mark));
@@ -91,7 +91,8 @@ fn fit_tree(mut tree: ExecutionTree) -> Result<ExecutionTree, StoreError> {
     Ok(ExecutionTree { omitted: Some(omitted), ..tree })
 }
 
-/// The instructions of its steps are details, like previews; what a person reads is cut only where it must be.
+/// The instructions of its steps are details, like previews; the texts that a person reads are cut only where they must
+/// be.
 fn shorten_plan(plan: &mut Plan, chars: usize) {
     plan.steps.iter_mut().for_each(|step| shorten(&mut step.instructions, chars));
     if chars < PREVIEW_CHARS {

@@ -1,4 +1,4 @@
-//! What a turn leaves to the model's view of the conversation, made to fit into its row. Pure.
+//! A turn's part of the model's view of the conversation, made to fit into its row. Pure.
 
 use wire::model::Message;
 use wire::protocol::Content;
@@ -7,14 +7,15 @@ use super::StoreError;
 use super::fit::cut;
 use super::rows::json_bytes;
 
-/// The most bytes of one turn's history: half of the platform's 2 MB for a row, the message itself stands beside it.
+/// The most bytes of one turn's history: half of the platform's 2 MB for a row, because the message itself stands
+/// beside it.
 pub const MAX_BYTES: usize = 1_000_000;
-/// What is left of a tool's result, in characters, when it must be shortened; tried in this order.
+/// The lengths of a shortened tool result, in characters; tried in this order.
 const RESULT_CHARS: [usize; 3] = [8_000, 1_000, 100];
 
-/// The history as JSON. Where it is too long its tool results are shortened, then the providers' own messages are
-/// left out, then images and files, and at last only the user's message and the last answer stay: no call is ever left
-/// without its result.
+/// The history as JSON. Where it is too long, its tool results are shortened first. Then the providers' own messages
+/// are left out, then images and files. At last only the user's message and the last answer stay. So no call is ever
+/// left without its result.
 pub fn fit(history: &[Message], max_bytes: usize) -> Result<String, StoreError> {
     let json = serde_json::to_string(history)?;
     if json.len() <= max_bytes {
@@ -46,7 +47,7 @@ pub fn fit(history: &[Message], max_bytes: usize) -> Result<String, StoreError> 
     if json.len() <= max_bytes {
         return Ok(json);
     }
-    // Room for both, and for what is around them.
+    // Room for both texts and the JSON around them.
     let half = max_bytes.saturating_sub(200) / 2;
     let short =
         |content: &str| if json_bytes(content) > half { cut(content, half) } else { content.to_owned() };
@@ -64,8 +65,7 @@ pub fn fit(history: &[Message], max_bytes: usize) -> Result<String, StoreError> 
     Ok(serde_json::to_string(&ends)?)
 }
 
-/// The images and files that the user's message had, with its words; none where it had none, or where they were left
-/// out.
+/// The user's message with its images and files; none where it had none, or where they were left out.
 pub fn question(history: &str) -> Result<Option<Content>, StoreError> {
     let messages: Vec<Message> = serde_json::from_str(history)?;
     Ok(messages.into_iter().find_map(|message| match message {

@@ -1,4 +1,4 @@
-//! What D1 lists across threads: a user's threads, and the sums of their usage. The rows come from the threads' objects
+//! The lists of D1 across threads: a user's threads, and the sums of their usage. The threads' objects send the rows
 //! (`outgoing.rs`).
 
 use std::fmt::Write;
@@ -8,8 +8,10 @@ use worker::{Env, Result};
 use bindings::d1::{database, number, text};
 use wire::protocol::{Owner, ThreadSummary, UsageRow};
 
-/// Looks in titles, then in messages, for a text; ASCII letters match in either case. Not by `LIKE`, whose patterns D1
-/// limits to 50 bytes. A search reads all of the user's messages and nobody else's.
+use super::outgoing::first_id;
+
+/// Looks in titles, then in messages, for a text; ASCII letters match in either case. It does not use `LIKE`, whose
+/// patterns D1 limits to 50 bytes. A search reads all messages of this user alone.
 const FOUND_IN: &str = "(SELECT substr(content, max(1, instr(lower(content), lower(?4)) - 40), 160) FROM messages m \
     WHERE m.tenant = ?1 AND m.user_id = ?2 AND m.thread_id = threads.id AND instr(lower(content), lower(?4)) > 0 \
     ORDER BY created_at, id LIMIT 1) AS snippet";
@@ -19,11 +21,11 @@ const USAGE: &str = "SELECT date(created_at / 1000, 'unixepoch') AS day, operati
     count(*) AS calls, sum(input_tokens) AS input_tokens, sum(cached_tokens) AS cached_tokens, \
     sum(output_tokens) AS output_tokens, \
     CASE WHEN count(*) = count(cost_usd) THEN sum(cost_usd) END AS cost_usd \
-    FROM llm_usage WHERE tenant = ?1 AND user_id = ?2 AND created_at >= ?3 \
+    FROM llm_usage WHERE tenant = ?1 AND user_id = ?2 AND id >= ?5 AND created_at >= ?3 \
     GROUP BY day, operation_type, provider, model, context_type \
     ORDER BY day DESC, calls DESC, operation_type, provider, model, context_type LIMIT ?4";
 
-/// Which threads of a user are listed.
+/// The threads of a user that a list has.
 pub struct ThreadQuery<'a> {
     /// Only threads whose title or messages have this text.
     pub wanted: Option<&'a str>,
@@ -55,6 +57,7 @@ pub async fn threads(env: &Env, owner: &Owner, query: ThreadQuery<'_>) -> Result
 
 /// The usage of a user since a time, by day, operation, model and context.
 pub async fn usage(env: &Env, owner: &Owner, since_ms: u64, limit: u32) -> Result<Vec<UsageRow>> {
-    let values = [text(&owner.tenant), text(&owner.user_id()), number(since_ms), limit.into()];
+    let (user_id, first) = (owner.user_id(), first_id(since_ms));
+    let values = [text(&owner.tenant), text(&user_id), number(since_ms), limit.into(), text(&first)];
     database(env)?.prepare(USAGE).bind(&values)?.all().await?.results()
 }

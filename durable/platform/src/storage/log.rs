@@ -1,37 +1,71 @@
-//! The journal and the event log in SQLite: what a commit writes, and how it is read back.
+//! The journal and the event log in SQLite: the rows of a commit, and reading them back.
 
 use engine::journal::{Entry, TextPart};
 use wire::protocol::Seq;
 
 use super::StoreError;
-use super::page::{self, LogRow, Page};
-use super::rows::{self, Fresh};
-use super::salvage::{self, EventRow, Salvaged};
+use super::page::{self, EventPage, LogRow};
+use super::rows::{self, Fresh, GROWN_BYTES};
+use super::salvage::{self, Salvaged};
 use super::sql::{Store, int, unsigned};
+use super::turn::TurnRow;
+
+/// How many rows of events are read at once where a whole turn is read: 4 MB at most.
+const ROWS: u64 = 8;
+
+/// The last row that a run has written to the journal.
+#[derive(Clone, Copy, Debug)]
+pub struct Tail {
+    row: i64,
+    bytes: usize,
+}
 
 impl Store {
-    /// Writes journal entries in their order.
-    pub fn insert_entries(&self, turn_id: &str, entries: &[Entry]) -> Result<(), StoreError> {
-        for rows in rows::entry_rows(entries)? {
-            self.run(rows::INSERT_ENTRIES, [turn_id.into(), rows.into()])?;
+    /// Writes the entries of a commit in their order: behind those of `tail` where its row has room, else in rows of their
+    /// own. Returns the tail as it is then.
+    pub fn insert_entries(
+        &self,
+        turn_id: &str,
+        entries: &[Entry],
+        tail: Option<Tail>,
+    ) -> Result<Option<Tail>, StoreError> {
+        let text = rows::journaled(entries)?;
+        if text.is_empty() {
+            return Ok(tail);
         }
-        Ok(())
+        if let Some(Tail { row, bytes }) = tail
+            && bytes + text.len() <= GROWN_BYTES
+        {
+            let query = "UPDATE journal SET payload = payload || ?2 WHERE row = ?1 RETURNING row";
+            let tail = Tail { row, bytes: bytes + text.len() };
+            let grown = self.row(query, [row.into(), text.into()])?;
+            return match grown {
+                Some(_) => Ok(Some(tail)),
+                None => Err(StoreError(format!("row {row} of the journal is gone"))),
+            };
+        }
+        let mut tail = None;
+        for (piece, payload) in (0..).zip(rows::pieces(&text)) {
+            let query = "INSERT INTO journal (turn_id, piece, payload) VALUES (?1, ?2, ?3) RETURNING row";
+            let row = self.row(query, [turn_id.into(), int(piece), payload.into()])?;
+            tail = row.and_then(|row| row.maybe_int(0)).map(|row| Tail { row, bytes: payload.len() });
+        }
+        Ok(tail)
     }
 
-    /// Writes texts and events and gives the numbers of what was written: a key that is there is skipped.
+    /// Writes the texts and events of a commit.
     pub fn insert_events(
         &self,
         turn_id: &str,
         texts: &[TextPart],
         events: &[Fresh],
-    ) -> Result<Vec<Seq>, StoreError> {
-        let mut written = Vec::new();
-        for rows in rows::event_rows(texts, events)? {
-            for row in self.rows(rows::INSERT_EVENTS, [turn_id.into(), rows.into()])? {
-                written.push(unsigned(row.int(0)?));
-            }
+    ) -> Result<(), StoreError> {
+        for row in rows::event_rows(texts, events)? {
+            let query = "INSERT INTO events (seq_first, seq_last, turn_id, payload) VALUES (?1, ?2, ?3, ?4)";
+            let bindings = [int(row.seq_first), int(row.seq_last), turn_id.into(), row.payload.into()];
+            self.run(query, bindings)?;
         }
-        Ok(written)
+        Ok(())
     }
 
     /// A turn's journal, in the order in which it was written.
@@ -39,39 +73,58 @@ impl Store {
         rows::entries(self.journal(turn_id)?)
     }
 
-    /// The same as far as it can be read at all, with the texts of the turn's events.
-    pub fn salvaged(&self, turn_id: &str) -> Result<Salvaged, StoreError> {
-        let query = "SELECT key, kind, payload FROM events
-            WHERE turn_id = ?1 AND kind IN (SELECT value FROM json_each(?2)) ORDER BY seq_first";
-        let kinds = serde_json::to_string(&salvage::KINDS)?;
-        let mut events = Vec::new();
-        for mut row in self.rows(query, [turn_id.into(), kinds.into()])? {
-            events.push(EventRow { key: row.text(0)?, kind: row.text(1)?, payload: row.text(2)? });
+    /// The parts of an open turn that can be read. `events`: the payloads of its events.
+    pub fn salvaged(&self, turn: &TurnRow, events: &[String]) -> Result<Salvaged, StoreError> {
+        Ok(salvage::salvaged(&rows::whole(self.journal(&turn.turn_id)?), events))
+    }
+
+    /// Shows the payloads of an open turn's events one by one, because a long turn has megabytes of them. It is the newest
+    /// turn, so nothing follows them.
+    pub fn payloads(
+        &self,
+        turn: &TurnRow,
+        mut see: impl FnMut(String) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let query = "SELECT seq_first, payload FROM events WHERE seq_first >= ?1 ORDER BY seq_first LIMIT ?2";
+        let mut from = turn.seq_first;
+        loop {
+            let rows = self.rows(query, [int(from), int(ROWS)])?;
+            let last = (rows.len() as u64) < ROWS;
+            for mut row in rows {
+                from = unsigned(row.int(0)?) + 1;
+                see(row.text(1)?)?;
+            }
+            if last {
+                return Ok(());
+            }
         }
-        Ok(salvage::salvaged(self.journal(turn_id)?, events))
     }
 
-    /// For how long a turn had been running at its newest entry; none where that cannot be read.
+    /// How long an open turn had been running at its newest entry; none where that cannot be read.
     pub fn elapsed_ms(&self, turn_id: &str) -> Result<Option<u64>, StoreError> {
-        let query = "SELECT payload FROM journal WHERE turn_id = ?1 ORDER BY row DESC LIMIT 1";
-        let newest = self.row(query, [turn_id.into()])?.map(|mut row| row.text(0)).transpose()?;
-        Ok(newest.and_then(|payload| salvage::elapsed_ms(&payload)))
+        let query = "SELECT payload FROM journal WHERE turn_id = ?1
+            AND row >= (SELECT max(row) FROM journal WHERE turn_id = ?1 AND piece = 0) ORDER BY row";
+        let mut newest = String::new();
+        for mut row in self.rows(query, [turn_id.into()])? {
+            newest.push_str(&row.text(0)?);
+        }
+        Ok(salvage::elapsed_ms(&newest))
     }
 
-    /// Keys and payloads of a turn's journal, piece by piece.
-    fn journal(&self, turn_id: &str) -> Result<Vec<(String, String)>, StoreError> {
-        let query = "SELECT key, payload FROM journal WHERE turn_id = ?1 ORDER BY row";
+    /// The rows of a turn's journal: the number of each piece, and its payload.
+    fn journal(&self, turn_id: &str) -> Result<Vec<(u64, String)>, StoreError> {
+        let query = "SELECT piece, payload FROM journal WHERE turn_id = ?1 ORDER BY row";
         let rows = self.rows(query, [turn_id.into()])?;
-        rows.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?))).collect()
+        rows.into_iter().map(|mut row| Ok((unsigned(row.int(0)?), row.text(1)?))).collect()
     }
 
-    /// Forgets the journal: nothing of a turn that has its end is ever replayed.
+    /// Deletes the journal: a turn that has its end is never replayed.
     pub fn clear_journal(&self) -> Result<(), StoreError> {
         self.run("DELETE FROM journal", [])
     }
 
     /// The next stored events numbered `after < seq < before`.
-    pub fn event_page(&self, after: Seq, before: Seq) -> Result<Page, StoreError> {
+    pub fn event_page(&self, after: Seq, before: Seq) -> Result<EventPage, StoreError> {
         let bound = page::Bound { rows: page::ROWS, chars: page::PAGE_CHARS };
         let bindings = [int(after), int(before), int(bound.rows as u64), int(bound.chars as u64)];
         let mut found = Vec::new();
@@ -79,8 +132,7 @@ impl Store {
             found.push(LogRow {
                 seq_first: unsigned(row.int(0)?),
                 turn_id: row.text(1)?,
-                kind: row.text(2)?,
-                payload: row.text(3)?,
+                payload: row.text(2)?,
             });
         }
         page::assemble(&found, bound, after, before)

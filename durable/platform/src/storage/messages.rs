@@ -3,7 +3,7 @@
 use worker::SqlStorageValue;
 
 use wire::model::Message;
-use wire::protocol::{Content, Role, StoredMessage};
+use wire::protocol::{Content, Role, Seq, StoredMessage};
 
 use super::sql::{Row, Store, int, unsigned};
 use super::{StoreError, history};
@@ -16,17 +16,20 @@ const MESSAGE: &str =
     "row, id, turn_id, role, content, created_at, finish_reason, stop, usage, execution_tree";
 
 impl Store {
-    /// Appends a message, with what it adds to the model's view.
+    /// Appends a message, with its part of the model's view. `row`: the number of an event of its turn, which no other
+    /// message has.
     pub fn insert_message(
         &self,
+        row: Seq,
         message: &StoredMessage,
         history: Option<&[Message]>,
     ) -> Result<(), StoreError> {
         let query =
-            "INSERT INTO messages (id, turn_id, role, content, created_at, finish_reason, stop, usage, execution_tree,
-            history) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+            "INSERT INTO messages (row, id, turn_id, role, content, created_at, finish_reason, stop, usage,
+            execution_tree, history) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
         let history = history.map(|messages| history::fit(messages, history::MAX_BYTES)).transpose()?;
         let bindings = [
+            int(row),
             message.id.as_str().into(),
             message.turn_id.as_str().into(),
             word(&message.role)?.into(),
@@ -45,7 +48,7 @@ impl Store {
     pub fn messages(&self, after: i64, limit: usize) -> Result<Vec<(i64, StoredMessage)>, StoreError> {
         let query = format!(
             "SELECT {MESSAGE} FROM (
-                SELECT *, sum(length(content) + ifnull(length(execution_tree), 0)) OVER (
+                SELECT {MESSAGE}, sum(length(content) + ifnull(length(execution_tree), 0)) OVER (
                     ORDER BY row ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
                 FROM messages WHERE row > ?1 ORDER BY row LIMIT ?2)
             WHERE ifnull(before, 0) < ?3 ORDER BY row"
@@ -54,28 +57,39 @@ impl Store {
         self.rows(&query, bindings)?.into_iter().map(message_of).collect()
     }
 
-    /// The messages of a turn.
-    pub fn messages_of(&self, turn_id: &str) -> Result<Vec<StoredMessage>, StoreError> {
-        let query = format!("SELECT {MESSAGE} FROM messages WHERE turn_id = ?1 ORDER BY row");
-        let rows = self.rows(&query, [turn_id.into()])?;
+    /// The messages of a turn that has ended: the one with this id and the one before it. Turns do not overlap, so the
+    /// messages of a turn are neighbours.
+    pub fn messages_until(&self, turn_id: &str, answer: &str) -> Result<Vec<StoredMessage>, StoreError> {
+        let query = format!(
+            "SELECT {MESSAGE} FROM messages WHERE turn_id = ?1 AND row IN (
+                SELECT row FROM messages WHERE row <= (SELECT row FROM messages WHERE id = ?2)
+                ORDER BY row DESC LIMIT 2)
+            ORDER BY row"
+        );
+        let rows = self.rows(&query, [turn_id.into(), answer.into()])?;
         rows.into_iter().map(|row| message_of(row).map(|(_, message)| message)).collect()
     }
 
     /// The rows and ids of the messages from the beginning of a message's turn, oldest first, at most `limit`. Empty if
     /// there is no such message.
     pub fn messages_from_turn_of(&self, id: &str, limit: usize) -> Result<Vec<(i64, String)>, StoreError> {
-        let query = "SELECT row, id FROM messages WHERE row >= (SELECT min(row) FROM messages
-            WHERE turn_id = (SELECT turn_id FROM messages WHERE id = ?1)) ORDER BY row LIMIT ?2";
+        let query = "WITH named AS (SELECT row, turn_id FROM messages WHERE id = ?1)
+            SELECT row, id FROM messages WHERE row >= (
+                SELECT min(row) FROM (
+                    SELECT row, turn_id FROM messages WHERE row <= (SELECT row FROM named)
+                    ORDER BY row DESC LIMIT 2)
+                WHERE turn_id = (SELECT turn_id FROM named))
+            ORDER BY row LIMIT ?2";
         let rows = self.rows(query, [id.into(), int(limit as u64)])?;
         rows.into_iter().map(|mut row| Ok((row.int(0)?, row.text(1)?))).collect()
     }
 
-    /// Deletes the messages from a row on. SQLite never uses their row numbers again.
+    /// Deletes the messages from a row on.
     pub fn cut_messages(&self, from: i64) -> Result<(), StoreError> {
         self.run("DELETE FROM messages WHERE row >= ?1", [SqlStorageValue::Integer(from)])
     }
 
-    /// Whether a message is there, and was not replaced.
+    /// Whether a message is there and was not replaced.
     pub fn has_message(&self, id: &str) -> Result<bool, StoreError> {
         Ok(self.row("SELECT 1 FROM messages WHERE id = ?1", [id.into()])?.is_some())
     }
@@ -89,17 +103,19 @@ impl Store {
     /// A user's message as it was sent. The history of a long turn may have lost it: then only its text is left.
     pub fn sent_content(&self, id: &str) -> Result<Option<Content>, StoreError> {
         let query =
-            "SELECT content, (SELECT history FROM messages answer WHERE answer.turn_id = asked.turn_id
-            AND answer.history IS NOT NULL) FROM messages asked WHERE id = ?1 AND role = 'user'";
+            "SELECT content, (SELECT iif(answer.turn_id = asked.turn_id, answer.history, NULL) FROM messages answer
+            WHERE answer.row > asked.row ORDER BY answer.row LIMIT 1)
+            FROM messages asked WHERE id = ?1 AND role = 'user'";
         let Some(mut row) = self.row(query, [id.into()])? else { return Ok(None) };
         let words = row.text(0)?;
         let sent = row.maybe_text(1).map(|history| history::question(&history)).transpose()?.flatten();
         Ok(Some(sent.unwrap_or_else(|| words.into())))
     }
 
-    /// The text of the user's message in a turn.
+    /// The text of the user's message in the open turn, which is the newest message.
     pub fn user_content(&self, turn_id: &str) -> Result<Option<String>, StoreError> {
-        let query = "SELECT content FROM messages WHERE turn_id = ?1 AND role = 'user'";
+        let query =
+            "SELECT content FROM messages WHERE turn_id = ?1 AND role = 'user' ORDER BY row DESC LIMIT 1";
         self.row(query, [turn_id.into()])?.map(|mut row| row.text(0)).transpose()
     }
 

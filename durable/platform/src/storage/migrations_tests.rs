@@ -1,5 +1,5 @@
-//! D1's migrations, each applied to a database with rows of the version before. They only add, because a Worker that was
-//! rolled back runs against them: it must find its columns, and its rows must still be taken.
+//! D1's migrations, each applied to a database with rows of the version before. They only add, because a Worker that
+//! was rolled back runs against them: it must find its columns, and D1 must still take its rows.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -61,8 +61,8 @@ fn tables(database: &Connection) -> Vec<Table> {
     names.into_iter().map(table).collect()
 }
 
-/// Writes a row as a Worker of that version would: with the columns that it knows. Only what had to be unique differs
-/// from row to row.
+/// Writes a row as a Worker of that version would: with the columns that it knows. The rows differ only in the columns
+/// that must be unique.
 fn insert(database: &Connection, table: &Table, number: i64) -> rusqlite::Result<usize> {
     let columns: Vec<&str> = table.columns.iter().map(|(column, _)| column.as_str()).collect();
     let values = table.columns.iter().map(|(column, kind)| {
@@ -87,7 +87,8 @@ fn rows(database: &Connection, table: &Table) -> rusqlite::Result<Vec<String>> {
     rows.collect()
 }
 
-/// Applies a migration over rows of the version before. The error says what a Worker of that version would miss.
+/// Applies a migration over rows of the version before. The error names the columns and rows that a Worker of that
+/// version would miss.
 fn apply(database: &Connection, sql: &str) -> Result<(), String> {
     let known = tables(database);
     for table in &known {

@@ -1,14 +1,17 @@
-//! Where a thread is kept: SQLite in its object, which is the authority, and D1, the index across threads.
+//! The storage of a thread: SQLite in its object, which is the authority, and D1, the index across threads.
 //!
-//! Owns tables, statements and the mapping between rows and our types. Decides nothing: the modules above it say
-//! who may write, when, and what happens next. The modules that name the platform exist on wasm32 only.
+//! This module has the tables, the statements, and the mapping between rows and our types. It decides nothing: the
+//! modules above it decide who may write, when, and how work goes on. The modules that name the platform exist on
+//! wasm32 only.
 
 pub mod fit;
 pub mod history;
+pub mod keys;
 pub mod outgoing;
 pub mod page;
 pub mod rows;
 pub mod salvage;
+pub mod schedule;
 pub mod schema;
 pub mod turn;
 
@@ -44,18 +47,18 @@ mod schema_tests;
 #[cfg(test)]
 mod tests;
 
-/// A turn that could not be rebuilt. Stands in its row until an attempt succeeds.
+/// The failed attempts to rebuild a turn. They stand in the turn's row until an attempt succeeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failing {
     /// When the first attempt failed (milliseconds since 1970).
     pub since_ms: u64,
     /// The attempts that count.
     pub attempts: u32,
-    /// When the next one is made.
+    /// When the next attempt is made.
     pub retry_at_ms: u64,
 }
 
-/// The storage refused, or holds what cannot be read. The text is for the operator, never for a client.
+/// The storage refused, or holds a row that cannot be read. The text is for the operator, never for a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreError(pub String);
 

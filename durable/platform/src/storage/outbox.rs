@@ -1,34 +1,46 @@
-//! The outbox: what D1 has not taken yet, in order.
+//! The outbox: the news that D1 has not taken yet, in order.
 
 use super::StoreError;
 use super::outgoing::Outgoing;
 use super::sql::{Store, int, unsigned};
 
-/// What is sent in one batch.
+/// The rows of one batch for D1.
 pub struct Parcel {
-    /// What it tells; an error where a row cannot be read.
+    /// The news of its rows; an error where a row cannot be read.
     pub rows: Result<Vec<Outgoing>, StoreError>,
     pub ids: Vec<u64>,
-    /// How often D1 refused the first.
+    /// How often D1 refused the first row.
     pub attempts: u32,
 }
 
-/// The most rows of a batch, and where it ends by its size: D1 takes parameters of up to 2 MB.
+/// The most rows of a batch. A batch ends earlier by its size: D1 takes parameters of up to 2 MB.
 const ROWS: usize = 32;
 const BYTES: usize = 1_000_000;
-/// What was refused so often goes alone, so that a row that D1 will never take holds up no other.
+/// A row that D1 refused so often goes alone, so that a row that D1 will never take holds up no other.
 pub const ALONE_AFTER: u32 = 3;
 
 impl Store {
-    /// Puts news into the outbox, to be told at once or later. Belongs into the transaction of what it tells.
+    /// Puts news into the outbox, due at a time. Belongs into the transaction of the change that it tells.
     pub fn post(&self, outgoing: &Outgoing, due_at: u64) -> Result<(), StoreError> {
         let (turn_id, payload) = (outgoing.turn_id().map(str::to_owned), serde_json::to_string(outgoing)?);
         let query = "INSERT INTO outbox (turn_id, payload, attempts, due_at) VALUES (?1, ?2, 0, ?3)";
         self.run(query, [turn_id.into(), payload.into(), int(due_at)])
     }
 
-    /// What is told next: what was refused least, the oldest first. Their order does not matter to D1. None where
-    /// nothing is due.
+    /// The id of the newest row; 0 where there is none.
+    pub fn newest_news(&self) -> Result<u64, StoreError> {
+        let row = self.row("SELECT max(id) FROM outbox", [])?;
+        Ok(row.and_then(|row| row.maybe_int(0)).map_or(0, unsigned))
+    }
+
+    /// Deletes the rows up to an id. A drain may be telling them: the rows that take their place are posted before, so
+    /// that they have other ids.
+    pub fn forget_news(&self, through: u64) -> Result<(), StoreError> {
+        self.run("DELETE FROM outbox WHERE id <= ?1", [int(through)])
+    }
+
+    /// The next rows for D1: those that it refused least, the oldest first. Their order does not matter to D1. None
+    /// where no row is due.
     pub fn parcel(&self, now: u64) -> Result<Option<Parcel>, StoreError> {
         let query =
             "SELECT id, payload, attempts FROM outbox WHERE due_at <= ?1 ORDER BY attempts, id LIMIT ?2";
@@ -53,30 +65,25 @@ impl Store {
         Ok(parcel)
     }
 
-    /// When the next news are due; none where D1 has heard of everything.
-    pub fn next_news(&self) -> Result<Option<u64>, StoreError> {
-        let row = self.row("SELECT min(due_at) FROM outbox", [])?;
-        Ok(row.and_then(|row| row.maybe_int(0)).map(unsigned))
-    }
-
-    /// Whether D1 has refused something that it was not told of since.
+    /// Whether the outbox has a row that D1 has refused.
     pub fn has_refused_news(&self) -> Result<bool, StoreError> {
         Ok(self.row("SELECT 1 FROM outbox WHERE attempts > 0 LIMIT 1", [])?.is_some())
     }
 
-    /// D1 took these.
+    /// Deletes rows that D1 took.
     pub fn delivered(&self, ids: &[u64]) -> Result<(), StoreError> {
         let query = "DELETE FROM outbox WHERE id IN (SELECT value FROM json_each(?1))";
         self.run(query, [serde_json::to_string(ids)?.into()])
     }
 
-    /// D1 refused these.
+    /// Counts a refusal of these rows.
     pub fn refused(&self, ids: &[u64]) -> Result<(), StoreError> {
         let query = "UPDATE outbox SET attempts = attempts + 1 WHERE id IN (SELECT value FROM json_each(?1))";
         self.run(query, [serde_json::to_string(ids)?.into()])
     }
 
-    /// What must survive a deletion: what was spent. A row that cannot be read must not keep a thread alive.
+    /// The news that must survive a deletion, because usage must add up. A row that cannot be read must not keep a
+    /// thread alive.
     pub fn spent_news(&self) -> Result<Vec<Outgoing>, StoreError> {
         let mut spent = Vec::new();
         for mut row in self.rows("SELECT payload FROM outbox ORDER BY id", [])? {

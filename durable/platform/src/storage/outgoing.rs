@@ -1,22 +1,25 @@
-//! What a thread tells D1: the payloads of its outbox and the statements that they become. Pure.
+//! The news of a thread for D1: the payloads of its outbox and the statements that they become. Pure.
 //!
 //! Every statement is an upsert or a deletion that names tenant and user, so it may arrive late or twice. Each takes
 //! its rows as one JSON array, which keeps a batch of any size within D1's 100 bound parameters.
 
 mod telemetry;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+pub use self::telemetry::first_id;
 use self::telemetry::{CallRows, INSERT_ERROR_LOG, INSERT_LLM_USAGE, INSERT_TOOL_USAGE};
 use engine::budget::Amount;
-use engine::journal::{CallRecord, Failure};
+use engine::journal::{CallRecord, FailureRecord};
 use wire::protocol::{Owner, Plan, StoredMessage};
 
 use super::StoreError;
 use bindings::rows::arrays;
 
-/// One row of the outbox: what happened in which thread.
+/// One row of the outbox: the thread and its news.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outgoing {
     pub tenant: String,
@@ -25,7 +28,7 @@ pub struct Outgoing {
     pub news: News,
 }
 
-/// What D1 must learn.
+/// A change that D1 must learn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum News {
@@ -36,7 +39,7 @@ pub enum News {
     Renamed {
         thread: ThreadRow,
     },
-    /// Messages whose place others took.
+    /// Messages that other messages have replaced.
     MessagesReplaced {
         ids: Vec<String>,
     },
@@ -51,17 +54,17 @@ pub enum News {
         plan: Box<Plan>,
         updated_at: u64,
     },
-    /// What is kept of a turn whose thread was deleted before D1 heard of it: what was spent must add up.
+    /// The rest of a turn whose thread was deleted before D1 heard of the turn: usage must add up.
     Spent {
         calls: Calls,
     },
-    /// Something failed outside of a turn.
+    /// A failure outside of a turn.
     Failed {
-        failure: Failure,
+        failure: FailureRecord,
         created_at: u64,
     },
     ThreadDeleted {
-        /// Where its files were.
+        /// The folder of its files.
         #[serde(default)]
         workspace_root: Option<String>,
     },
@@ -79,21 +82,21 @@ pub struct ThreadRow {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calls {
     pub turn_id: String,
-    /// The assistant message's id. Unique where a turn id is not, since clients choose that, it makes the rows' ids so.
+    /// The assistant message's id, which makes the ids of the rows unique. Turn ids do not, since clients choose them.
     pub message_id: String,
     pub context_type: String,
     pub created_at: u64,
     pub records: Vec<CallRecord>,
-    /// What quotas are charged; none where that is not known.
+    /// The amounts that the quotas charge; none where they are not known.
     #[serde(default)]
     pub used: Option<Amount>,
-    /// How the turn's plan was to be carried out; none where it had none.
+    /// How the turn's plan was to be carried out; none where the turn had no plan.
     #[serde(default)]
     pub execution_mode: Option<String>,
 }
 
 impl Calls {
-    /// What was spent, without what tools were asked for and what failures said: both may repeat what was deleted.
+    /// The usage alone, without the arguments of tools and the messages of failures: both may repeat deleted text.
     fn without_content(mut self) -> Self {
         self.records.retain(|record| !matches!(record, CallRecord::Failure(_)));
         for record in &mut self.records {
@@ -112,7 +115,7 @@ impl Outgoing {
         Outgoing { tenant, user_id, thread_id: thread_id.into(), news }
     }
 
-    /// The turn whose message this is.
+    /// The turn whose message these news bring.
     pub fn turn_id(&self) -> Option<&str> {
         match &self.news {
             News::TurnStarted { message, .. } | News::TurnEnded { message, .. } => Some(&message.turn_id),
@@ -125,7 +128,7 @@ impl Outgoing {
         }
     }
 
-    /// The message that it brings.
+    /// The message that these news bring.
     pub fn message_id(&self) -> Option<&str> {
         match &self.news {
             News::TurnStarted { message, .. } | News::TurnEnded { message, .. } => Some(&message.id),
@@ -133,8 +136,8 @@ impl Outgoing {
         }
     }
 
-    /// The same as it is told now, which may be late and after what came later: with the thread's present title, and
-    /// without its message where another took that one's place meanwhile.
+    /// The same news for a delivery now, which may come late and after later news: with the thread's present title, and
+    /// without its message if another message replaced it meanwhile.
     pub fn told_now(mut self, title: &str, replaced: bool) -> Self {
         if let News::TurnStarted { thread, .. } | News::TurnEnded { thread, .. } | News::Renamed { thread } =
             &mut self.news
@@ -153,7 +156,7 @@ impl Outgoing {
         }
     }
 
-    /// What of it survives the deletion of its thread.
+    /// The part of it that survives the deletion of its thread.
     pub fn without_content(self) -> Option<Self> {
         match self.news {
             News::TurnEnded { calls, .. } | News::Spent { calls } => {
@@ -192,7 +195,7 @@ ON CONFLICT (tenant, user_id, id) DO UPDATE SET
   content = excluded.content, execution_tree = excluded.execution_tree, usage = excluded.usage,
   finish_reason = excluded.finish_reason";
 
-/// What a thread tells later of a plan is newer, whatever comes first.
+/// The thread's newest news of a plan win, in whatever order they arrive.
 const UPSERT_PLANS: &str = "
 INSERT INTO plans (tenant, user_id, thread_id, id, turn_id, objective, intent_label, context_type, entity_id,
   execution_mode, status, review_verdict, payload, revision, created_at, updated_at)
@@ -216,8 +219,8 @@ const DELETE_MESSAGES: &str = "
 DELETE FROM messages WHERE (tenant, user_id, thread_id) IN (SELECT value ->> 0, value ->> 1, value ->> 2
 FROM json_each(?1))";
 
-/// What a tool was asked for, and what failures said, may repeat what a user deleted. The rest of these rows stays: what was
-/// spent must add up. The rows of a thread:
+/// The arguments of tools and the messages of failures may repeat text that a user deleted. The rest of these rows
+/// stays, because usage must add up. The rows of a thread:
 const BLANK_DETAILS: &str = "
 UPDATE tool_usage SET detail = NULL WHERE detail IS NOT NULL AND (tenant, user_id, id) IN (
   SELECT t.tenant, t.user_id, t.id FROM json_each(?1) JOIN tool_usage t ON t.tenant = value ->> 0
@@ -228,7 +231,8 @@ UPDATE error_log SET message = '' WHERE message <> '' AND (tenant, user_id, id) 
   SELECT e.tenant, e.user_id, e.id FROM json_each(?1) JOIN error_log e ON e.tenant = value ->> 0
   AND e.user_id = value ->> 1 AND e.thread_id = value ->> 2 AND e.message <> '')";
 
-/// The rows of an answer, whose ids begin with the message's and a slash (`telemetry.rs`); a zero comes after a slash.
+/// The rows of an answer, whose ids begin with the message's id and a slash (`telemetry.rs`); a zero comes after a
+/// slash.
 const BLANK_REPLACED_DETAILS: &str = "
 UPDATE tool_usage SET detail = NULL WHERE detail IS NOT NULL AND (tenant, user_id, id) IN (
   SELECT t.tenant, t.user_id, t.id FROM json_each(?1) JOIN tool_usage t ON t.tenant = value ->> 0
@@ -242,11 +246,13 @@ UPDATE error_log SET message = '' WHERE message <> '' AND (tenant, user_id, id) 
 const DELETE_THREADS: &str = "
 DELETE FROM threads WHERE (tenant, user_id, id) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1))";
 
-/// The statements of one D1 batch for these rows of the outbox, which are in the order in which they were written.
-/// Deletions come last: a thread's object writes nothing after its own, and no message after its, so nothing can come
-/// back.
+/// The statements of one D1 batch for these rows of the outbox, in the order in which they were written. Deletions come
+/// last. A thread's object writes no row after its own deletion, and none about a message after that message's
+/// deletion, so no deleted row comes back.
 pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
-    let (mut threads, mut messages, mut plans) = (Vec::new(), Vec::new(), Vec::new());
+    // A thread once, with its last title: a turn that ends soon tells of its thread twice in one batch.
+    let mut threads = BTreeMap::new();
+    let (mut messages, mut plans) = (Vec::new(), Vec::new());
     let mut rows = CallRows::default();
     let (mut replaced_messages, mut deleted) = (Vec::new(), Vec::new());
     for out in outbox {
@@ -255,7 +261,9 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
             news
         {
             let ThreadRow { title, created_at, updated_at } = thread;
-            threads.push((tenant, user_id, thread_id, title, created_at, updated_at));
+            let row = (title, created_at, updated_at);
+            let told = threads.entry((tenant, user_id, thread_id)).or_insert(row);
+            *told = (title, created_at, updated_at.max(told.2));
         }
         match news {
             News::TurnStarted { message, .. } | News::TurnEnded { message, .. } => {
@@ -281,7 +289,10 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
     let mut add = |sql: &'static str, rows: Vec<String>| {
         all.extend(arrays(&rows).into_iter().map(|rows| Statement { sql, rows }));
     };
-    add(UPSERT_THREADS, json_rows(&threads)?);
+    let threads = threads.into_iter().map(|((tenant, user_id, id), (title, created_at, updated_at))| {
+        (tenant, user_id, id, title, created_at, updated_at)
+    });
+    add(UPSERT_THREADS, json_rows(&threads.collect::<Vec<_>>())?);
     add(UPSERT_MESSAGES, json_rows(&messages)?);
     add(INSERT_LLM_USAGE, json_rows(&rows.llm_usage)?);
     add(INSERT_TOOL_USAGE, json_rows(&rows.tool_usage)?);
@@ -342,13 +353,13 @@ fn plan_row(out: &Outgoing, turn_id: &str, plan: &Plan, updated_at: u64) -> Resu
     ]))
 }
 
-/// How long a thread waits before it turns to D1 again, in milliseconds.
+/// How long a thread waits before it asks D1 again, in milliseconds.
 const FIRST_RETRY_MS: u64 = 2_000;
 /// The longest wait while D1 may be down: each thread asks once a minute.
 const LONG_RETRY_MS: u64 = 60_000;
-/// After so many refusals, which is after about an hour, it is more likely that D1 will never take this.
+/// After so many refusals, about an hour, it is more likely that D1 will never take the row.
 const PATIENT_REFUSALS: u32 = 64;
-/// The longest wait: it is kept, and asked about for ever.
+/// The longest wait: the row stays, and the thread asks again for ever.
 const LAST_RETRY_MS: u64 = 3_600_000;
 
 /// The wait after so many refusals: 2, 4, 8 … 60 seconds, at last an hour.
@@ -361,6 +372,6 @@ pub fn retry_after_ms(refusals: u32) -> u64 {
     }
 }
 
-/// How long after a deletion D1 is told again: a batch that was given up as unanswered may still arrive, and D1 ends a
-/// query after 30 s.
+/// How long after a deletion D1 is told of it again: a batch that was given up without an answer may still arrive, and
+/// D1 ends a query after 30 s.
 pub const DELETED_AGAIN_MS: u64 = 60_000;

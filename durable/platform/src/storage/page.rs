@@ -1,10 +1,10 @@
-//! The event log as it is read back: rows, in pages, expanded into the events that were announced. Pure.
+//! Reads the event log back: rows, in pages, expanded into the events that were announced. Pure.
 
 use engine::journal::TextPart;
 use wire::protocol::{Event, Numbered, Seq};
 
 use super::StoreError;
-use super::rows::TEXT;
+use super::rows::{Item, TEXT, items};
 
 /// How many rows are read at once.
 pub const ROWS: usize = 128;
@@ -12,15 +12,16 @@ pub const ROWS: usize = 128;
 /// reader of a thread may be at a page.
 pub const PAGE_CHARS: usize = 256 << 10;
 
-/// A page of rows with `after < seq < before`, in the order of their first numbers. Turns do not overlap, so nothing
-/// before the turn that `after` lies in can matter. Rows that begin before the page are parts of it whatever they weigh:
-/// there is one for each part that is told at the same time.
+/// A page of rows with `after < seq < before`, in the order of their first numbers. Turns do not overlap, so the rows
+/// before the turn of `after` do not matter. Rows that begin before the page always belong to it, however long they
+/// are. There is at most one for each part that streams at that moment: a row goes beyond that moment by its commit, and
+/// begins before it by a text.
 pub const SELECT_PAGE: &str = "
-SELECT seq_first, turn_id, kind, payload FROM (
+SELECT seq_first, turn_id, payload FROM (
   SELECT *, sum(iif(seq_first > ?1, length(payload), 0)) OVER (
     ORDER BY seq_first ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
   FROM (
-    SELECT seq_first, turn_id, kind, payload FROM events
+    SELECT seq_first, turn_id, payload FROM events
     WHERE seq_first >= (SELECT coalesce(max(seq_first), 0) FROM turns WHERE seq_first <= ?1)
       AND seq_first < ?2 AND seq_last > ?1
     ORDER BY seq_first LIMIT ?3))
@@ -31,19 +32,18 @@ WHERE coalesce(before, 0) <= ?4 ORDER BY seq_first";
 pub struct LogRow {
     pub seq_first: Seq,
     pub turn_id: String,
-    pub kind: String,
     pub payload: String,
 }
 
 /// Consecutive events of the log.
 #[derive(Debug, PartialEq)]
-pub struct Page {
+pub struct EventPage {
     pub events: Vec<Numbered>,
-    /// Every event up to this number has been read, whether or not there was one.
+    /// Every event up to this number has been read, and there may be no event with this number.
     pub through: Seq,
 }
 
-/// How much of the log is read at once.
+/// The limit of one read of the log.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
     pub rows: usize,
@@ -54,8 +54,8 @@ pub struct Bound {
 /// Makes a page of the rows that `SELECT_PAGE` gave for `after`, `before` and `bound`.
 ///
 /// The numbers of a text lie between those of other rows, so a page that may not be the last ends at the first number
-/// of its last row: nothing that was not read begins before that.
-pub fn assemble(rows: &[LogRow], bound: Bound, after: Seq, before: Seq) -> Result<Page, StoreError> {
+/// of its last row: every unread row begins after that.
+pub fn assemble(rows: &[LogRow], bound: Bound, after: Seq, before: Seq) -> Result<EventPage, StoreError> {
     let begun = rows.iter().filter(|row| row.seq_first > after);
     let chars: usize = begun.map(|row| row.payload.chars().count()).sum();
     let through = match rows.last() {
@@ -64,15 +64,20 @@ pub fn assemble(rows: &[LogRow], bound: Bound, after: Seq, before: Seq) -> Resul
     };
     let mut events = Vec::new();
     for row in rows {
-        if row.kind == TEXT {
-            expand(&serde_json::from_str(&row.payload)?, &row.turn_id, after, through, &mut events)?;
-        } else if after < row.seq_first && row.seq_first <= through {
-            let event = serde_json::from_str(&row.payload)?;
-            events.push(Numbered { seq: row.seq_first, turn_id: row.turn_id.clone(), event });
+        for Item(seq, _, kind, body) in items(&row.payload)? {
+            if seq > through {
+                continue;
+            }
+            if kind == TEXT {
+                expand(&serde_json::from_str(body.get())?, &row.turn_id, after, through, &mut events)?;
+            } else if after < seq {
+                let event = serde_json::from_str(body.get())?;
+                events.push(Numbered { seq, turn_id: row.turn_id.clone(), event });
+            }
         }
     }
     events.sort_unstable_by_key(|event| event.seq);
-    Ok(Page { events, through })
+    Ok(EventPage { events, through })
 }
 
 /// The chunks of a part as they were announced, those numbered `after < seq <= through`. The last one closes the part.

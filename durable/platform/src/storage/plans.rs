@@ -8,11 +8,11 @@ use super::messages::word;
 use super::sql::Store;
 use super::{StoreError, schema};
 
-/// Beyond all rows: the largest integer that JavaScript represents exactly.
+/// A row after all rows: the largest integer that JavaScript represents exactly.
 const LAST_ROW: i64 = (1 << 53) - 1;
 
 impl Store {
-    /// The plan that waits for the user's word, as far as the conversation before a row goes.
+    /// The plan that waits for the user's word, in the conversation before a row.
     pub fn draft(&self, before: Option<i64>) -> Result<Option<Plan>, StoreError> {
         if self.row(schema::HAS_PLANS, [])?.is_none() {
             return Ok(None);
@@ -22,7 +22,7 @@ impl Store {
         row.map(|mut row| Ok(serde_json::from_str(&row.text(0)?)?)).transpose()
     }
 
-    /// Keeps plans as they are at a turn's end. Belongs into the transaction of that end.
+    /// Stores plans as they are at a turn's end. Belongs into the transaction of that end.
     pub fn keep_plans(&self, turn_id: &str, plans: &[Plan]) -> Result<(), StoreError> {
         if plans.is_empty() {
             return Ok(());

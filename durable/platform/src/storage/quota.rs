@@ -28,12 +28,12 @@ impl<'a> Accounts<'a> {
         Ok(Accounts(store))
     }
 
-    /// Removes what means nothing any more.
+    /// Deletes the rows that have lost their meaning.
     pub fn forget(&self, now: u64) -> Result<(), StoreError> {
         self.0.run("DELETE FROM accounts WHERE keep_until <= ?1", [int(now)])
     }
 
-    /// When there will be something to forget.
+    /// When the next row loses its meaning.
     pub fn oldest(&self) -> Result<Option<u64>, StoreError> {
         let query = "SELECT min(keep_until) FROM accounts WHERE keep_until < ?1";
         let row = self.0.row(query, [int(FOREVER)])?;

@@ -1,40 +1,29 @@
-//! Journal entries and events as rows. Pure.
+//! Journal entries and events as rows: one row for each commit, where it is short enough. Pure.
 //!
-//! The rows of a commit go into a statement as one JSON array, so what is here makes such arrays. A payload stands in
-//! them as a string: SQLite would re-render nested JSON, and a provider's raw message must come back byte for byte.
-//! The platform takes rows and parameters of up to 2 MB, so what is longer is split.
+//! A payload is made once, without a second escaping, and SQLite never reads into it: a provider's raw message must
+//! come back byte for byte. The platform takes rows and parameters of up to 2 MB, so a long commit is split.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
 use engine::journal::{Entry, TextPart};
 use wire::protocol::{Event, Seq};
 
-use bindings::rows::arrays;
-
 use super::StoreError;
 
-/// The `kind` of a row that holds a [`TextPart`] instead of one event.
+/// The `kind` of an item that holds a [`TextPart`] instead of one event.
 pub const TEXT: &str = "text";
 
-/// The most bytes of a row's payload, give or take one chunk. As a string within an array JSON grows to twice its
-/// length at most, so that a row always fits into a statement.
+/// The most bytes of a row's payload, give or take one chunk or one event.
 pub const PAYLOAD_BYTES: usize = 500_000;
-/// What a chunk costs beside its text: its number and its length.
+/// A commit goes on in the last row of the journal up to this length: a row that grows is written once more, while a
+/// further row is written and later deleted. SQLite writes a grown row anew, so that it stays within a few pages.
+pub const GROWN_BYTES: usize = 8_000;
+/// The bytes of a chunk beside its text: its number and its length.
 const CHUNK_BYTES: usize = 24;
-
-/// Writes the rows that [`event_rows`] made. A key that the turn has already is skipped; the numbers of the rows that
-/// were written come back.
-pub const INSERT_EVENTS: &str = "
-INSERT INTO events (seq_first, seq_last, turn_id, key, kind, payload)
-SELECT value ->> 0, value ->> 1, ?1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?2) WHERE true
-ON CONFLICT (turn_id, key) DO NOTHING RETURNING seq_first";
-
-/// Writes the rows that [`entry_rows`] made, in their order. A key that the turn has already is an error: a fact happens
-/// once, and a second one under the same key would be lost in silence.
-pub const INSERT_ENTRIES: &str = "
-INSERT INTO journal (turn_id, key, piece, payload)
-SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?2) WHERE true";
 
 /// An event that got its number.
 #[derive(Debug)]
@@ -44,58 +33,113 @@ pub struct Fresh {
     pub event: Event,
 }
 
-/// The rows of a commit's texts and events, as arrays. Texts are keyed by their first number, which is used only once.
-pub fn event_rows(texts: &[TextPart], events: &[Fresh]) -> Result<Vec<String>, StoreError> {
-    let mut rows = Vec::with_capacity(texts.len() + events.len());
+/// A row of `events`: the texts and events of a commit, or a part of them.
+#[derive(Debug, PartialEq)]
+pub struct EventRow {
+    /// The smallest and the largest number in the row.
+    pub seq_first: Seq,
+    pub seq_last: Seq,
+    /// A JSON array of [`Item`]s.
+    pub payload: String,
+}
+
+/// An item of a row: its first number, its key, its kind, and the [`TextPart`] or the event.
+#[derive(Deserialize)]
+pub struct Item<'a>(
+    pub Seq,
+    #[serde(borrow)] pub Cow<'a, str>,
+    #[serde(borrow)] pub Cow<'a, str>,
+    #[serde(borrow)] pub &'a RawValue,
+);
+
+/// The rows of a commit's texts and events. A text needs no key, because its numbers are used only once.
+pub fn event_rows(texts: &[TextPart], events: &[Fresh]) -> Result<Vec<EventRow>, StoreError> {
+    let mut rows = Vec::new();
     for text in texts.iter().flat_map(split) {
         let (Some((first, _)), Some((last, _))) = (text.chunks.first(), text.chunks.last()) else { continue };
-        let key = format!("{TEXT}:{}:{first}", text.part_id);
-        let payload = serde_json::to_string(text.as_ref())?;
-        rows.push(serde_json::to_string(&(*first, *last, key, TEXT, payload))?);
+        add(&mut rows, (*first, *last), &(*first, "", TEXT, text.as_ref()))?;
     }
     for Fresh { seq, key, event } in events {
-        let payload = serde_json::to_string(event)?;
-        rows.push(serde_json::to_string(&(*seq, *seq, key, event.kind(), payload))?);
+        add(&mut rows, (*seq, *seq), &(*seq, key, event.kind(), event))?;
     }
-    Ok(arrays(&rows))
+    rows.iter_mut().for_each(|row| row.payload.push(']'));
+    Ok(rows)
 }
 
-/// The rows of a commit's journal entries, as arrays. An entry may be of any length: the outcome of a subtask holds
-/// all that it wrote to memory.
-pub fn entry_rows(entries: &[Entry]) -> Result<Vec<String>, StoreError> {
-    let mut rows = Vec::with_capacity(entries.len());
+/// Puts an item into the last row, or into a new one where that is full.
+fn add(rows: &mut Vec<EventRow>, (first, last): (Seq, Seq), item: &impl Serialize) -> Result<(), StoreError> {
+    let item = serde_json::to_string(item)?;
+    match rows.last_mut().filter(|row| row.payload.len() + item.len() <= PAYLOAD_BYTES) {
+        Some(row) => {
+            row.seq_first = row.seq_first.min(first);
+            row.seq_last = row.seq_last.max(last);
+            row.payload.push(',');
+            row.payload.push_str(&item);
+        }
+        None => rows.push(EventRow { seq_first: first, seq_last: last, payload: format!("[{item}") }),
+    }
+    Ok(())
+}
+
+/// The items of a row.
+pub fn items(payload: &str) -> Result<Vec<Item<'_>>, StoreError> {
+    Ok(serde_json::from_str(payload)?)
+}
+
+/// The items of a row that can be read.
+pub fn readable_items(payload: &str) -> Vec<Item<'_>> {
+    let items: Vec<&RawValue> = serde_json::from_str(payload).unwrap_or_default();
+    items.into_iter().filter_map(|item| serde_json::from_str(item.get()).ok()).collect()
+}
+
+/// The entries of a commit as JSON, one after another.
+pub fn journaled(entries: &[Entry]) -> Result<String, StoreError> {
+    let mut text = Vec::new();
     for entry in entries {
-        let (key, payload) = (entry.key(), serde_json::to_string(entry)?);
-        let (mut rest, mut piece) = (payload.as_str(), 0_u32);
-        while !rest.is_empty() {
-            let (head, tail) = rest.split_at(rest.floor_char_boundary(PAYLOAD_BYTES));
-            rows.push(serde_json::to_string(&(&key, piece, head))?);
-            (rest, piece) = (tail, piece + 1);
+        serde_json::to_writer(&mut text, entry)?;
+        text.push(b'\n');
+    }
+    String::from_utf8(text).map_err(|error| StoreError(error.to_string()))
+}
+
+/// The payloads of the rows that a text of the journal needs. Entries may be of any length: the outcome of a subtask
+/// holds all that the subtask wrote to memory.
+pub fn pieces(text: &str) -> Vec<&str> {
+    let (mut pieces, mut rest) = (Vec::new(), text);
+    while !rest.is_empty() {
+        let (head, tail) = rest.split_at(rest.floor_char_boundary(PAYLOAD_BYTES));
+        pieces.push(head);
+        rest = tail;
+    }
+    pieces
+}
+
+/// The entries of a journal, read from its rows: the number of each piece, and its payload.
+pub fn entries(rows: impl IntoIterator<Item = (u64, String)>) -> Result<Vec<Entry>, StoreError> {
+    let mut entries = Vec::new();
+    for text in whole(rows) {
+        for entry in serde_json::Deserializer::from_str(&text).into_iter() {
+            entries.push(entry?);
         }
     }
-    Ok(arrays(&rows))
+    Ok(entries)
 }
 
-/// Puts the pieces of entries together, which are in the order in which they were written.
-pub fn entries(rows: impl IntoIterator<Item = (String, String)>) -> Result<Vec<Entry>, StoreError> {
-    whole(rows).into_iter().map(|payload| Ok(serde_json::from_str(&payload)?)).collect()
-}
-
-/// The payloads of entries, each in one piece.
-pub fn whole(rows: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
-    let mut whole: Vec<(String, String)> = Vec::new();
-    for (key, payload) in rows {
-        match whole.last_mut().filter(|(known, _)| *known == key) {
-            Some((_, begun)) => begun.push_str(&payload),
-            None => whole.push((key, payload)),
+/// The texts of a journal, each in one piece. A text begins with the piece 0.
+pub fn whole(rows: impl IntoIterator<Item = (u64, String)>) -> Vec<String> {
+    let mut whole: Vec<String> = Vec::new();
+    for (piece, payload) in rows {
+        match whole.last_mut().filter(|_| piece > 0) {
+            Some(begun) => begun.push_str(&payload),
+            None => whole.push(payload),
         }
     }
-    whole.into_iter().map(|(_, payload)| payload).collect()
+    whole
 }
 
-/// A part in as many rows as it needs: a long answer in small chunks has more numbers than text.
+/// Splits a part into as many rows as it needs: a long answer in small chunks has more numbers than text.
 fn split(part: &TextPart) -> Vec<Cow<'_, TextPart>> {
-    // Nearly all parts are short: no character is longer than six bytes of JSON.
+    // Nearly all parts are short: a character has at most six bytes as JSON.
     if 6 * part.text.len() + CHUNK_BYTES * part.chunks.len() <= PAYLOAD_BYTES {
         return vec![Cow::Borrowed(part)];
     }

@@ -1,13 +1,13 @@
-//! What is left of a turn that cannot be rebuilt: the texts that its rows hold, read as plain JSON. A row that cannot be
-//! read costs its own text and nothing else. Pure.
+//! Salvages a turn that cannot be rebuilt: the texts that its rows hold, read as plain JSON. A row that cannot be read
+//! costs its own text alone. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::rows::{TEXT, whole};
+use super::rows::{Item, TEXT, readable_items};
 use engine::journal::told_result;
-use wire::protocol::{Content, Event};
+use wire::protocol::{Content, Event, Seq};
 
 /// The parts of a turn that could be read.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,15 +21,16 @@ pub struct Salvaged {
     /// The results of finished subtasks, in the order in which they finished. A subtask within a finished one is left
     /// out, since the outer result stands for it.
     pub subtasks: Vec<String>,
-    /// The ends of calls that clients have seen the start of, with their keys: the innermost first.
+    /// The ends of calls whose start clients have seen, with their keys: the innermost first.
     pub ends: Vec<(String, Event)>,
 }
 
-/// A row of `events`.
-pub struct EventRow {
-    pub key: String,
-    pub kind: String,
-    pub payload: String,
+/// An event or a text that could be read.
+struct Told {
+    seq: Seq,
+    key: String,
+    kind: String,
+    body: Value,
 }
 
 impl Salvaged {
@@ -40,15 +41,14 @@ impl Salvaged {
     }
 }
 
-/// Reads the rows of a turn: keys and payloads of its journal, and its events, both in their order.
-pub fn salvaged(
-    journal: impl IntoIterator<Item = (String, String)>,
-    events: impl IntoIterator<Item = EventRow>,
+/// Reads a turn: the texts of its journal, and the payloads of its events, both in their order.
+pub fn salvaged<'a>(
+    journal: impl IntoIterator<Item = &'a String>,
+    events: impl IntoIterator<Item = &'a String>,
 ) -> Salvaged {
-    let read = |row: EventRow| Some((serde_json::from_str(&row.payload).ok()?, row));
-    let events: Vec<(Value, EventRow)> = events.into_iter().filter_map(read).collect();
-    let entries: Vec<Value> =
-        whole(journal).iter().filter_map(|payload| serde_json::from_str(payload).ok()).collect();
+    let mut events: Vec<Told> = events.into_iter().flat_map(|payload| told(payload)).collect();
+    events.sort_by_key(|told| told.seq);
+    let entries: Vec<Value> = journal.into_iter().flat_map(|text| values(text)).collect();
     let started = entries.iter().find_map(|entry| entry.pointer("/fact/started"));
     let member = |name: &str| started.and_then(|started| started.get(name));
     let text = |name: &str| member(name).and_then(Value::as_str).map(str::to_owned);
@@ -62,9 +62,26 @@ pub fn salvaged(
     }
 }
 
-/// For how long the turn had been running when this entry was written.
-pub fn elapsed_ms(entry: &str) -> Option<u64> {
-    serde_json::from_str::<Value>(entry).ok()?.get("elapsed_ms")?.as_u64()
+/// How long the turn had been running at the last entry of this text.
+pub fn elapsed_ms(text: &str) -> Option<u64> {
+    values(text).last()?.get("elapsed_ms")?.as_u64()
+}
+
+/// The entries of a text of the journal, up to the first one that is no JSON.
+fn values(text: &str) -> Vec<Value> {
+    serde_json::Deserializer::from_str(text).into_iter().map_while(Result::ok).collect()
+}
+
+/// The items of a row that can be read, as far as they are needed here.
+fn told(payload: &str) -> Vec<Told> {
+    let items =
+        readable_items(payload).into_iter().filter(|Item(_, _, kind, _)| KINDS.contains(&kind.as_ref()));
+    items
+        .filter_map(|Item(seq, key, kind, body)| {
+            let body = serde_json::from_str(body.get()).ok()?;
+            Some(Told { seq, key: key.into_owned(), kind: kind.into_owned(), body })
+        })
+        .collect()
 }
 
 /// The `kind` of a part of the answer; the others are reasoning.
@@ -74,9 +91,9 @@ const ANSWER: &str = "text";
 const RESET: &str = "model_call_reset";
 const MODEL_CALL: &str = "model_call_update";
 const TOOL_CALL: &str = "tool_call_update";
-pub const KINDS: [&str; 4] = [TEXT, RESET, MODEL_CALL, TOOL_CALL];
+const KINDS: [&str; 4] = [TEXT, RESET, MODEL_CALL, TOOL_CALL];
 
-/// What is told of a call that has no result.
+/// The result of a call that has none.
 const UNKNOWN: &str = "The call was stopped and its result is unknown; it may have run.";
 
 /// A part of streamed text, put together from its rows.
@@ -91,16 +108,16 @@ fn text(value: &Value, name: &str) -> String {
     value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-fn texts(events: &[(Value, EventRow)]) -> Vec<String> {
+fn texts(events: &[Told]) -> Vec<String> {
     let mut parts: Vec<Part> = Vec::new();
-    for (row, EventRow { kind, .. }) in events {
-        let member = |name: &str| text(row, name);
+    for Told { kind, body, .. } in events {
+        let member = |name: &str| text(body, name);
         let model_call_id = member("model_call_id");
         if kind == RESET {
-            // The call was made again, or dropped: clients have dropped what it said.
+            // The call was made again, or dropped: clients have dropped its text.
             parts.retain(|part| part.model_call_id != model_call_id);
         }
-        if kind != TEXT || member("kind") != ANSWER || row.get("depth").and_then(Value::as_u64) != Some(0) {
+        if kind != TEXT || member("kind") != ANSWER || body.get("depth").and_then(Value::as_u64) != Some(0) {
             continue;
         }
         let (part_id, text) = (member("part_id"), member("text"));
@@ -112,41 +129,41 @@ fn texts(events: &[(Value, EventRow)]) -> Vec<String> {
     parts.into_iter().map(|part| part.text).filter(|text| !text.is_empty()).collect()
 }
 
-/// Ends for the calls that have none: the wire promises one for each start.
-fn ends(events: &[(Value, EventRow)]) -> Vec<(String, Event)> {
-    let mut open: Vec<(String, &Value, &EventRow)> = Vec::new();
-    for (event, row) in events {
-        let id = match row.kind.as_str() {
-            MODEL_CALL => text(event, "model_call_id"),
-            TOOL_CALL => text(event, "tool_call_id"),
+/// Ends for the calls that have none: the wire promises one end for each start.
+fn ends(events: &[Told]) -> Vec<(String, Event)> {
+    let mut open: Vec<(String, &Told)> = Vec::new();
+    for told in events {
+        let id = match told.kind.as_str() {
+            MODEL_CALL => text(&told.body, "model_call_id"),
+            TOOL_CALL => text(&told.body, "tool_call_id"),
             _ => continue,
         };
-        match text(event, "status").as_str() {
-            "start" => open.push((id, event, row)),
-            _ => open.retain(|(other, ..)| *other != id),
+        match text(&told.body, "status").as_str() {
+            "start" => open.push((id, told)),
+            _ => open.retain(|(other, _)| *other != id),
         }
     }
-    // What starts later lies within what started before, or beside it.
-    let ends = open.into_iter().rev().flat_map(|(_, event, row)| end_of(event, row));
+    // A call that starts later lies within an earlier one, or beside it.
+    let ends = open.into_iter().rev().flat_map(|(_, start)| end_of(start));
     ends.filter_map(|(key, event)| Some((key, serde_json::from_value(event).ok()?))).collect()
 }
 
-/// The events that end an open call, with the engine's own keys: one that is there already is not told again.
-fn end_of(start: &Value, row: &EventRow) -> Vec<(String, Value)> {
-    let key = |word: &str| row.key.replacen("_start:", word, 1);
+/// The events that end an open call, with the engine's own keys: an event that is there already is not written again.
+fn end_of(start: &Told) -> Vec<(String, Value)> {
+    let key = |word: &str| start.key.replacen("_start:", word, 1);
     let with = |members: Value| {
-        let mut event = start.clone();
+        let mut event = start.body.clone();
         if let (Value::Object(event), Value::Object(members)) = (&mut event, members) {
             ["started_ms", "args", "awaits", "expires_at"].iter().for_each(|name| drop(event.remove(*name)));
             event.extend(members);
         }
         event
     };
-    if row.kind == TOOL_CALL {
+    if start.kind == TOOL_CALL {
         let end = json!({ "status": "end", "result": UNKNOWN, "is_error": true, "duration_ms": 0 });
         return vec![(key("_end:"), with(end))];
     }
-    // Its run was lost, and with it what clients have seen of it.
+    // The call's run was lost, so clients must drop the text that they have of it.
     let reset = with(json!({ "type": RESET, "reason": "interrupted" }));
     let end = with(json!({ "status": "end", "finish_reason": "aborted" }));
     vec![(format!("{}:end", key("_reset:")), reset), (key("_end:"), end)]
@@ -164,7 +181,7 @@ fn subtasks(entries: &[Value]) -> Vec<String> {
             ended.insert(at(entry), (place, result.to_owned()));
         }
     }
-    // The keys of what happens within a call begin with the call's own key and a dash.
+    // The keys of events within a call begin with the call's own key and a dash.
     let is_outer = |key: &str| {
         let around = key.match_indices('-').filter_map(|(dash, _)| key.get(..dash));
         !around.into_iter().any(|call| ended.contains_key(call))
@@ -197,13 +214,9 @@ mod tests {
         }
     }
 
-    /// The rows that storage makes of texts and events, as they are read back.
-    fn rows(texts: &[TextPart], events: &[Fresh]) -> Vec<EventRow> {
-        let arrays = event_rows(texts, events).unwrap();
-        let rows = arrays.iter().flat_map(|rows| serde_json::from_str::<Vec<Value>>(rows).unwrap());
-        let column = |row: &Value, column: usize| row[column].as_str().unwrap().to_owned();
-        rows.map(|row| EventRow { key: column(&row, 2), kind: column(&row, 3), payload: column(&row, 4) })
-            .collect()
+    /// The rows that storage makes of texts and events.
+    fn rows(texts: &[TextPart], events: &[Fresh]) -> Vec<String> {
+        event_rows(texts, events).unwrap().into_iter().map(|row| row.payload).collect()
     }
 
     fn reset(call: &str) -> Fresh {
@@ -215,23 +228,23 @@ mod tests {
         Fresh { seq: 9, key: "reset".to_owned(), event }
     }
 
-    fn entry(at: &str, fact: Value) -> (String, String) {
-        (format!("key of {at} {fact}"), json!({ "at": at, "elapsed_ms": 7, "fact": fact }).to_string())
+    fn entry(at: &str, fact: Value) -> String {
+        json!({ "at": at, "elapsed_ms": 7, "fact": fact }).to_string()
     }
 
-    fn started(at: &str, subtask: bool) -> (String, String) {
+    fn started(at: &str, subtask: bool) -> String {
         entry(
             at,
             json!({ "tool_started": { "place": { "parent_id": null, "depth": 0 }, "subtask": subtask } }),
         )
     }
 
-    fn ended(at: &str, content: &str) -> (String, String) {
+    fn ended(at: &str, content: &str) -> String {
         entry(at, json!({ "tool_ended": { "content": content, "duration_ms": 1 } }))
     }
 
     #[test]
-    fn the_roots_texts_are_kept_and_nobody_elses() {
+    fn the_texts_of_the_root_alone_are_kept() {
         let texts = [
             part("a", "1", 0, ChunkKind::Text, "First."),
             part("b", "1", 0, ChunkKind::Reasoning, "Thought."),
@@ -239,8 +252,9 @@ mod tests {
             part("d", "3", 0, ChunkKind::Text, "Withdrawn."),
         ];
         let mut events = rows(&texts, &[reset("3")]);
-        events.extend(rows(&[part("e", "3", 0, ChunkKind::Text, "Said again.")], &[]));
-        assert_eq!(salvaged([], events).texts, ["First.", "Said again."]);
+        let again = TextPart { chunks: vec![(10, 11)], ..part("e", "3", 0, ChunkKind::Text, "Said again.") };
+        events.extend(rows(&[again], &[]));
+        assert_eq!(salvaged(&[], &events).texts, ["First.", "Said again."]);
     }
 
     #[test]
@@ -251,7 +265,7 @@ mod tests {
         part.chunks = (1..=4).map(|seq| (seq, chunk)).collect();
         let rows = rows(&[part], &[]);
         assert!(rows.len() > 1, "the part is split");
-        assert_eq!(salvaged([], rows).texts, [long]);
+        assert_eq!(salvaged(&[], &rows).texts, [long]);
     }
 
     #[test]
@@ -267,7 +281,7 @@ mod tests {
             ended("0.0", "outer"),
             ended("0.2", "a plain tool"),
         ];
-        let salvaged = salvaged(journal, []);
+        let salvaged = salvaged(&journal, &[]);
         assert_eq!(salvaged.subtasks, ["inner of an open one", "outer"]);
         let mark = "[Result of a finished subtask]\n\n";
         assert_eq!(salvaged.text(), format!("{mark}inner of an open one\n\n{mark}outer"));
@@ -278,15 +292,13 @@ mod tests {
         let spec =
             json!({ "user_message_id": "m", "content": "Hello", "context_type": "editor", "limits": 7 });
         let journal = [
-            entry("", json!({ "started": spec })),
-            ("bad".to_owned(), "{\"at\":".to_owned()),
-            entry("0", json!({ "a_fact_of_tomorrow": {} })),
-            started("0.0", true),
+            entry("", json!({ "started": spec })) + "{\"at\":",
+            entry("0", json!({ "a_fact_of_tomorrow": {} })) + &started("0.0", true),
             ended("0.0", "kept"),
         ];
-        let row = |payload: String| EventRow { key: String::new(), kind: "text".to_owned(), payload };
         let said = json!({ "kind": "text", "depth": 0, "text": "said", "new": 1 });
-        let events = [row("not JSON".to_owned()), row(said.to_string())];
+        let items = json!([[1, "", "text", "no part"], ["no number"], [2, "", "text", said]]);
+        let events = ["not JSON".to_owned(), items.to_string()];
         let expected = Salvaged {
             user_message_id: Some("m".to_owned()),
             content: Some(Content::Text("Hello".to_owned())),
@@ -295,8 +307,8 @@ mod tests {
             subtasks: vec!["kept".to_owned()],
             ends: Vec::new(),
         };
-        assert_eq!(salvaged(journal, events), expected);
-        assert_eq!(salvaged([], []), Salvaged::default());
+        assert_eq!(salvaged(&journal, &events), expected);
+        assert_eq!(salvaged(&[], &[]), Salvaged::default());
     }
 
     #[test]
@@ -333,7 +345,7 @@ mod tests {
         ];
         let fresh =
             events.into_iter().zip(1..).map(|((key, event), seq)| Fresh { seq, key: key.to_owned(), event });
-        let ends = salvaged([], rows(&[], &fresh.collect::<Vec<_>>())).ends;
+        let ends = salvaged(&[], &rows(&[], &fresh.collect::<Vec<_>>())).ends;
         let keys: Vec<&str> = ends.iter().map(|(key, _)| key.as_str()).collect();
         assert_eq!(keys, ["tool_end:0.0-0.0", "model_reset:0.0-0:end", "model_end:0.0-0", "tool_end:0.0"]);
         let told: Vec<Value> = ends.iter().map(|(_, event)| serde_json::to_value(event).unwrap()).collect();
@@ -351,7 +363,9 @@ mod tests {
 
     #[test]
     fn an_entry_says_how_long_the_turn_had_been_running() {
-        assert_eq!(elapsed_ms(&started("0.0", true).1), Some(7));
+        let later = json!({ "at": "", "elapsed_ms": 9, "fact": {} }).to_string();
+        assert_eq!(elapsed_ms(&started("0.0", true)), Some(7));
+        assert_eq!(elapsed_ms(&(started("0.0", true) + "\n" + &later + "\n")), Some(9));
         assert_eq!(elapsed_ms("{\"elapsed_ms\": \"7"), None);
     }
 }

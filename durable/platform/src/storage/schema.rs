@@ -1,18 +1,19 @@
-//! The tables of a thread's object, made in one go by the first write: an object that was never written to has none.
-//! And the steps that bring the tables of an older version up to this one. Pure.
+//! The tables of a thread's object, and the steps that bring the tables of an older version up to this one. The first
+//! write makes all tables in one go; an object that was never written to has none. Pure.
 
-/// The version of the tables that this code makes, and to which it brings older ones. It stands in `meta`.
-pub const VERSION: i64 = 2;
+/// The version of the tables that this code makes, and to which it upgrades older ones. It stands in `meta`.
+pub const VERSION: i64 = 3;
 
 /// The newest version that this code can work with. A step that older code could not live with takes two releases
-/// (CONTRIBUTING.md): the first one raises this, the second one [`VERSION`].
-pub const NEWEST_READ: i64 = 2;
+/// (CONTRIBUTING.md): the first one raises this, the second one [`VERSION`]. Version 3 took one, because no release had
+/// been made before it: code of version 2 refuses its tables.
+pub const NEWEST_READ: i64 = 3;
 
 /// A change of a table, made where a column is missing, or where it is still there.
 struct Change {
     table: &'static str,
     column: &'static str,
-    /// Whether the column is there in the tables that need the change.
+    /// Whether the tables that need the change have the column.
     there: bool,
     sql: &'static str,
 }
@@ -27,16 +28,15 @@ const fn has(table: &'static str, column: &'static str, sql: &'static str) -> Ch
 
 /// The steps, by the version that they start from. A step looks at columns, since the tables of version 1 had four shapes
 /// before the version was ever read.
-const STEPS: [(i64, &[Change]); 1] = [(1, &FROM_1)];
+const STEPS: [(i64, &[Change]); 2] = [(1, &FROM_1), (2, &FROM_2)];
 
-const FROM_1: [Change; 9] = [
+const FROM_1: [Change; 8] = [
     lacks(
         "meta",
         "trimmed_through",
         "ALTER TABLE meta ADD COLUMN trimmed_through INTEGER NOT NULL DEFAULT 0",
     ),
     lacks("meta", "approved_tools", "ALTER TABLE meta ADD COLUMN approved_tools TEXT"),
-    has("messages", "turn_id", "CREATE INDEX IF NOT EXISTS messages_by_turn ON messages (turn_id)"),
     // A new table, because a UNIQUE constraint cannot be changed.
     lacks(
         "journal",
@@ -54,7 +54,7 @@ const FROM_1: [Change; 9] = [
           SELECT row, turn_id, key, 0, payload FROM journal_before ORDER BY row;
         DROP TABLE journal_before",
     ),
-    // NOT NULL without a default: no turn could begin with them.
+    // NOT NULL without a default: a turn could not begin with them.
     has("turns", "stalled", "ALTER TABLE turns DROP COLUMN stalled"),
     has("turns", "outcomes", "ALTER TABLE turns DROP COLUMN outcomes"),
     lacks("outbox", "turn_id", "ALTER TABLE outbox ADD COLUMN turn_id TEXT"),
@@ -65,6 +65,58 @@ const FROM_1: [Change; 9] = [
         "ALTER TABLE turns ADD COLUMN failing_since INTEGER;
         ALTER TABLE turns ADD COLUMN failed_attempts INTEGER;
         ALTER TABLE turns ADD COLUMN retry_at INTEGER",
+    ),
+];
+
+/// One row for each commit in the place of one for each entry and event, and as few indexes as the reads need. The table
+/// of messages stays as it is: copying it would copy every conversation.
+const FROM_2: [Change; 4] = [
+    has(
+        "journal",
+        "key",
+        "ALTER TABLE journal RENAME TO journal_before;
+        CREATE TABLE journal (
+          row     INTEGER PRIMARY KEY,
+          turn_id TEXT NOT NULL,
+          piece   INTEGER NOT NULL,
+          payload TEXT NOT NULL
+        );
+        INSERT INTO journal (row, turn_id, piece, payload)
+          SELECT row, turn_id, piece, payload FROM journal_before ORDER BY row;
+        DROP TABLE journal_before",
+    ),
+    // Text is put together: SQLite would write parsed JSON in another form.
+    has(
+        "events",
+        "key",
+        "ALTER TABLE events RENAME TO events_before;
+        CREATE TABLE events (
+          seq_first INTEGER PRIMARY KEY,
+          seq_last  INTEGER NOT NULL,
+          turn_id   TEXT NOT NULL,
+          payload   TEXT NOT NULL
+        );
+        INSERT INTO events (seq_first, seq_last, turn_id, payload)
+          SELECT seq_first, seq_last, turn_id,
+            '[[' || seq_first || ',' || json_quote(key) || ',' || json_quote(kind) || ',' || payload || ']]'
+          FROM events_before ORDER BY seq_first;
+        DROP TABLE events_before",
+    ),
+    has("messages", "turn_id", "DROP INDEX IF EXISTS messages_by_turn"),
+    has(
+        "outbox",
+        "id",
+        "ALTER TABLE outbox RENAME TO outbox_before;
+        CREATE TABLE outbox (
+          id       INTEGER PRIMARY KEY,
+          turn_id  TEXT,
+          payload  TEXT NOT NULL,
+          attempts INTEGER NOT NULL,
+          due_at   INTEGER NOT NULL
+        );
+        INSERT INTO outbox (id, turn_id, payload, attempts, due_at)
+          SELECT id, turn_id, payload, attempts, due_at FROM outbox_before ORDER BY id;
+        DROP TABLE outbox_before",
     ),
 ];
 
@@ -85,7 +137,7 @@ pub fn upgrade<E>(
     run(&format!("UPDATE meta SET schema_version = {VERSION}"))
 }
 
-/// All tables. Rows stay below the platform's 2 MB: what is longer is cut or split before it comes here.
+/// All tables. Rows stay below the platform's 2 MB: longer values are cut or split before they come here.
 pub const CREATE: &str = "
 CREATE TABLE meta (
   one            INTEGER PRIMARY KEY CHECK (one = 1),
@@ -104,9 +156,11 @@ CREATE TABLE meta (
   -- The tools that a person allowed for good: a JSON array of names.
   approved_tools TEXT
 );
--- Append-only: a turn's history is frozen as the last rowid before it.
+-- Append-only: a turn's history is frozen as the last row before it. The row is the number of an event of the turn, so
+-- it is never used twice, although messages may be replaced: clients have it as a cursor. Version 2 counted its
+-- messages, which are fewer than their events.
 CREATE TABLE messages (
-  row            INTEGER PRIMARY KEY AUTOINCREMENT,
+  row            INTEGER PRIMARY KEY,
   id             TEXT NOT NULL UNIQUE,
   turn_id        TEXT NOT NULL,
   role           TEXT NOT NULL,
@@ -120,25 +174,21 @@ CREATE TABLE messages (
   -- What the turn adds to the model's view of the conversation.
   history        TEXT
 );
-CREATE INDEX messages_by_turn ON messages (turn_id);
--- One row per event; a part of streamed text is one row for all its chunks, whose numbers may lie between others'.
+-- One row for each commit (more where it is long): a JSON array of [number, key, kind, event or text]. The numbers of a
+-- text's chunks may lie between those of other rows.
 CREATE TABLE events (
   seq_first INTEGER PRIMARY KEY,
   seq_last  INTEGER NOT NULL,
   turn_id   TEXT NOT NULL,
-  key       TEXT NOT NULL,
-  kind      TEXT NOT NULL,
-  payload   TEXT NOT NULL,
-  UNIQUE (turn_id, key)
+  payload   TEXT NOT NULL
 );
--- Of the running turn alone. An entry that is too long for a row lies in several, in their order.
+-- Of the running turn alone: entries as JSON, one after another. Some commits share a row. A commit that is too long for
+-- a row lies in several, numbered from 0.
 CREATE TABLE journal (
-  row     INTEGER PRIMARY KEY AUTOINCREMENT,
+  row     INTEGER PRIMARY KEY,
   turn_id TEXT NOT NULL,
-  key     TEXT NOT NULL,
   piece   INTEGER NOT NULL,
-  payload TEXT NOT NULL,
-  UNIQUE (turn_id, key, piece)
+  payload TEXT NOT NULL
 );
 CREATE TABLE turns (
   turn_id              TEXT PRIMARY KEY,
@@ -158,13 +208,16 @@ CREATE TABLE turns (
   retry_at             INTEGER
 ) WITHOUT ROWID;
 CREATE INDEX turns_by_seq ON turns (seq_first);
+-- Only what the other tables do not say: when a wait expires, when a queued turn asks again, when D1 is asked again
+-- after a refusal.
 CREATE TABLE timers (
   reason TEXT PRIMARY KEY,
   due_at INTEGER NOT NULL
 ) WITHOUT ROWID;
--- AUTOINCREMENT: what was taken off is never confused with what came after it.
+-- An id may be used again once its row is deleted. The drain alone deletes rows, and a deletion of the thread, whose own
+-- rows have higher ids.
 CREATE TABLE outbox (
-  id       INTEGER PRIMARY KEY AUTOINCREMENT,
+  id       INTEGER PRIMARY KEY,
   -- The turn that it tells of; NULL where it outlives its turn.
   turn_id  TEXT,
   payload  TEXT NOT NULL,
@@ -175,7 +228,7 @@ CREATE TABLE outbox (
 );
 ";
 
-/// The plans of a thread, made when it has its first one: most have none.
+/// The plans of a thread, made with its first plan: most threads have none.
 pub const CREATE_PLANS: &str = "
 CREATE TABLE IF NOT EXISTS plans (
   row     INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -187,7 +240,7 @@ CREATE TABLE IF NOT EXISTS plans (
 );
 ";
 
-/// Whether there are any.
+/// Whether there is a table of plans.
 pub const HAS_PLANS: &str = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'plans'";
 
 /// Writes a plan as it is now.
@@ -195,15 +248,15 @@ pub const UPSERT_PLAN: &str = "
 INSERT INTO plans (id, turn_id, status, payload) VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT (id) DO UPDATE SET turn_id = excluded.turn_id, status = excluded.status, payload = excluded.payload";
 
-/// The plan that waits for the user's word: the newest, unless the turn that left it so is not part of the conversation
-/// before this row any more.
+/// The plan that waits for the user's word: the newest, unless the turn that left it is no longer part of the
+/// conversation before this row.
 pub const SELECT_DRAFT: &str = "
 SELECT payload FROM plans WHERE status = 'pending_review'
 AND turn_id IN (SELECT turn_id FROM messages WHERE row < ?1) ORDER BY row DESC LIMIT 1";
 
-/// Empties a deleted thread but for its tombstone and its sequence block, which [`BURY`] leaves.
+/// Empties a deleted thread but for its tombstone and its sequence block, which [`BURY`] leaves, and its news.
 pub const CLEAR: &str = "
-DELETE FROM messages; DELETE FROM events; DELETE FROM journal; DELETE FROM turns; DELETE FROM timers; DELETE FROM outbox;
+DELETE FROM messages; DELETE FROM events; DELETE FROM journal; DELETE FROM turns; DELETE FROM timers;
 DROP TABLE IF EXISTS plans;
 ";
 

@@ -1,19 +1,21 @@
-//! The tables as SQLite itself has them: older ones brought up to date, and the statements of a commit.
+//! The tables as SQLite itself has them: older ones after the upgrade, and the statements of a commit.
 
 use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
-use super::rows::{INSERT_ENTRIES, INSERT_EVENTS};
+use super::page::{Bound, LogRow, SELECT_PAGE, assemble};
+use super::rows::items;
 use super::schema::{BURY, CLEAR, CREATE, CREATE_PLANS, NEWEST_READ, VERSION, upgrade};
 
-/// What each `CREATE` that ever shipped made, with the rows of one turn, and the version that stands in it. All of
-/// them call themselves 1: the version was not read before version 2.
-const OLDER: [(&str, i64, &str); 4] = [
+/// Each `CREATE` that ever shipped, with the rows of one turn, and the version that stands in it. Four of them say
+/// version 1, because no code read the version before version 2.
+const OLDER: [(&str, i64, &str); 5] = [
     ("1a", 1, include_str!("older/1a.sql")),
     ("1b", 1, include_str!("older/1b.sql")),
     ("1c", 1, include_str!("older/1c.sql")),
     ("1d", 1, include_str!("older/1d.sql")),
+    ("2", 2, include_str!("older/2.sql")),
 ];
 
 fn database(sql: &str) -> Connection {
@@ -22,7 +24,7 @@ fn database(sql: &str) -> Connection {
     database
 }
 
-/// As `storage::sql` does it.
+/// Upgrades the tables as `storage::sql` does it.
 fn bring_up_to_date(database: &Connection) {
     let version = number(database, "SELECT schema_version FROM meta");
     let has_column = |table: &str, column: &str| Ok(columns(database, table).contains_key(column));
@@ -38,7 +40,7 @@ fn columns(database: &Connection, table: &str) -> BTreeMap<String, (String, bool
     rows.unwrap().map(Result::unwrap).collect()
 }
 
-/// Tables with their columns, and the names of indexes that were made by name, with what they index.
+/// Tables with their columns, and the indexes that have a name, with their columns.
 fn shape(database: &Connection) -> BTreeMap<String, String> {
     let query = "SELECT type, name, tbl_name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'";
     let mut statement = database.prepare(query).unwrap();
@@ -68,10 +70,14 @@ fn each_older_database_comes_to_the_tables_of_today() {
         {
             assert_eq!(number(&older, &format!("SELECT count(*) FROM {table}")), rows, "{name}: {table}");
         }
-        let query =
-            "SELECT group_concat(key || piece, ' ') FROM (SELECT key, piece FROM journal ORDER BY row)";
+        let query = "SELECT group_concat(piece || payload, ' ') FROM (SELECT * FROM journal ORDER BY row)";
         let journal: String = older.query_row(query, [], |row| row.get(0)).unwrap();
-        assert_eq!(journal, "started:0 canned:00", "{name}");
+        assert_eq!(journal, r#"0{"at":""} 0{"at":"0"}"#, "{name}");
+        let query =
+            "SELECT payload FROM events WHERE seq_first = 3 AND seq_last = 3 AND turn_id = 'old-turn'";
+        let done: String = older.query_row(query, [], |row| row.get(0)).unwrap();
+        let event = r#"{"type":"done","message_id":"old-answer","finish_reason":"stop"}"#;
+        assert_eq!(done, format!(r#"[[3,"done","done",{event}]]"#), "{name}: byte for byte");
         assert_eq!(number(&older, "SELECT count(*) FROM turns WHERE failing_since IS NULL"), 1, "{name}");
         assert_eq!(number(&older, "SELECT trimmed_through FROM meta"), 0, "{name}");
         assert!(number(&older, "SELECT due_at FROM outbox") <= 1_000, "{name}: its news are due");
@@ -113,20 +119,49 @@ fn code_reads_what_it_writes() {
     assert_eq!(number(&newest, "SELECT count(*) FROM meta"), 0);
 }
 
+// A payload may have any form of JSON, and a key any character.
 #[test]
-fn a_repeated_journal_key_is_an_error_and_a_repeated_event_key_is_dropped() {
-    let database = database(CREATE);
-    let entries = |rows: &str| database.execute(INSERT_ENTRIES, ["turn", rows]);
-    assert_eq!(entries(r#"[["started:", 0, "a"], ["started:", 1, "b"]]"#), Ok(2));
-    assert!(entries(r#"[["stopped:", 0, "x"], ["started:", 1, "c"]]"#).is_err());
-    assert_eq!(entries(r#"[["stopped:", 0, "x"]]"#), Ok(1), "nothing of the refused statement was written");
-    assert_eq!(number(&database, "SELECT count(*) FROM journal"), 3);
+fn older_events_come_back_byte_for_byte() {
+    let older = database(OLDER[4].2);
+    let payload = r#"{ "a": 1.0, "b":"\u00fc\"" }"#;
+    let insert = "INSERT INTO events (seq_first, seq_last, turn_id, key, kind, payload) VALUES (4, 9, 'old-turn', ?1, 'x', ?2)";
+    older.execute(insert, ["a \"key\"\n", payload]).unwrap();
+    bring_up_to_date(&older);
+    let query = "SELECT payload FROM events WHERE seq_first = 4 AND seq_last = 9";
+    let row: String = older.query_row(query, [], |row| row.get(0)).unwrap();
+    let items = items(&row).unwrap();
+    assert_eq!((items[0].0, items[0].1.as_ref(), items[0].2.as_ref()), (4, "a \"key\"\n", "x"));
+    assert_eq!(items[0].3.get(), payload);
+}
 
-    let events = |rows: &str| -> Vec<i64> {
-        let mut statement = database.prepare(INSERT_EVENTS).unwrap();
-        let written = statement.query_map(["turn", rows], |row| row.get(0)).unwrap();
-        written.map(Result::unwrap).collect()
-    };
-    assert_eq!(events(r#"[[1, 1, "session", "session", "{}"]]"#), [1]);
-    assert_eq!(events(r#"[[2, 2, "session", "session", "{}"], [3, 3, "done", "done", "{}"]]"#), [3]);
+#[test]
+fn older_events_are_read_as_they_were() {
+    for (name, _, sql) in OLDER {
+        let older = database(sql);
+        bring_up_to_date(&older);
+        let mut statement = older.prepare(SELECT_PAGE).unwrap();
+        let rows = statement.query_map([0, 100, 128, 1_000_000], |row| {
+            Ok(LogRow { seq_first: row.get(0)?, turn_id: row.get(1)?, payload: row.get(2)? })
+        });
+        let rows: Vec<LogRow> = rows.unwrap().map(Result::unwrap).collect();
+        let page = assemble(&rows, Bound { rows: 128, chars: 1_000_000 }, 0, 100).unwrap();
+        let kinds: Vec<(u64, &str)> =
+            page.events.iter().map(|event| (event.seq, event.event.kind())).collect();
+        assert_eq!(kinds, [(1, "session"), (2, "cost_summary"), (3, "done")], "{name}");
+    }
+}
+
+// A drain may be telling the older rows while a deletion replaces them: it must not delete the new ones as told.
+#[test]
+fn a_new_row_of_the_outbox_comes_after_those_that_are_there() {
+    let older = database(OLDER[4].2);
+    bring_up_to_date(&older);
+    let post =
+        || older.execute("INSERT INTO outbox (payload, attempts, due_at) VALUES ('{}', 0, 0)", []).unwrap();
+    let newest = number(&older, "SELECT max(id) FROM outbox");
+    older.execute_batch(CLEAR).unwrap();
+    post();
+    assert_eq!(number(&older, "SELECT max(id) FROM outbox"), newest + 1);
+    assert_eq!(older.execute("DELETE FROM outbox WHERE id <= ?1", [newest]), Ok(1));
+    assert_eq!(number(&older, "SELECT count(*) FROM outbox"), 1);
 }

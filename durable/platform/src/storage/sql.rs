@@ -1,18 +1,19 @@
 //! The object's SQLite as our code wants it: rows by column, errors as values, transactions, the alarm.
 //!
-//! Statements without an await between them are one commit anyway; a transaction adds that a failure in the middle
-//! leaves nothing behind. `SqlCursor::{one, to_array, next}` throw past Rust's `Result`, so only `raw` is used.
+//! Statements without an await between them are one commit anyway. A transaction adds that a failure in the middle
+//! takes all of them back. `SqlCursor::{one, to_array, next}` throw past Rust's `Result`, so only `raw` is used.
 
 use std::cell::Cell;
 
 use wasm_bindgen::prelude::*;
 use worker::{SqlStorage, SqlStorageValue, State, Storage};
 
+use super::schedule::Heartbeat;
 use super::{StoreError, schema};
 
 #[wasm_bindgen]
 extern "C" {
-    /// What worker 0.8.7 does not bind.
+    /// `transactionSync`, which worker 0.8.7 does not bind.
     type Transactional;
 
     #[wasm_bindgen(method, catch, js_name = transactionSync)]
@@ -30,6 +31,10 @@ pub struct Store {
     made: Cell<bool>,
     /// Whether they are known to be up to date.
     checked: Cell<bool>,
+    /// The beats of the run in memory.
+    pub heartbeat: Heartbeat,
+    /// The alarm as this memory has set it (none: taken away), where that is known.
+    alarm: Cell<Option<Option<u64>>>,
 }
 
 /// One row, by column.
@@ -77,10 +82,17 @@ impl Store {
     /// The storage of the object with this state.
     pub fn new(state: &State) -> Self {
         let storage = state.storage();
-        Store { sql: storage.sql(), storage, made: Cell::new(false), checked: Cell::new(false) }
+        Store {
+            sql: storage.sql(),
+            storage,
+            made: Cell::new(false),
+            checked: Cell::new(false),
+            heartbeat: Heartbeat::default(),
+            alarm: Cell::new(None),
+        }
     }
 
-    /// Whether the object was ever written to. Makes no table.
+    /// Whether the object was ever written to. It makes no table.
     pub fn exists(&self) -> Result<bool, StoreError> {
         if !self.made.get() {
             let found =
@@ -90,8 +102,8 @@ impl Store {
         Ok(self.made.get())
     }
 
-    /// Reads the version of the tables at the first touch in this memory, and brings older tables up to date. The version
-    /// where it is newer than this code can read: nothing may be read or written then.
+    /// Reads the version of the tables at the first touch in this memory, and upgrades older tables. Returns the
+    /// version where this code cannot read it, because it is newer: the caller may then read and write nothing.
     pub fn newer_version(&self) -> Result<Option<i64>, StoreError> {
         if self.checked.get() || !self.exists()? {
             return Ok(None);
@@ -158,8 +170,9 @@ impl Store {
         });
         match (outcome, ran) {
             (Some(Err(error)), _) => {
-                // The tables may have been made in what was taken back.
+                // The transaction that was taken back may have made the tables, or set the alarm.
                 self.made.set(false);
+                self.alarm.set(None);
                 Err(error)
             }
             (Some(Ok(value)), Ok(_)) => Ok(value),
@@ -168,14 +181,22 @@ impl Store {
         }
     }
 
-    /// Completes when everything that was written so far is durable; at once where it is.
+    /// Completes when everything that was written so far is durable; at once where it is already.
     pub async fn sync(&self) -> Result<(), StoreError> {
         self.storage.sync().await.map_err(|error| StoreError(error.to_string()))
     }
 
-    /// Sets the object's one alarm, in the commit of the statements beside it. Its promise tells nothing that a failed
-    /// commit does not.
+    /// The alarm has gone off, so none is set.
+    pub fn alarm_is_gone(&self) {
+        self.alarm.set(Some(None));
+    }
+
+    /// Sets the object's one alarm, in the commit of the statements beside it. Its promise is dropped: where the alarm
+    /// cannot be set, the commit fails as well.
     pub fn set_alarm(&self, at: u64) -> Result<(), StoreError> {
+        if self.alarm.replace(Some(Some(at))) == Some(Some(at)) {
+            return Ok(());
+        }
         let at = js_sys::Date::new(&JsValue::from_f64(at as f64));
         let set = self.storage.as_raw().set_alarm(at, JsValue::NULL.into());
         set.map(drop).map_err(|error| StoreError(format!("alarm: {error:?}")))
@@ -183,6 +204,9 @@ impl Store {
 
     /// Takes the alarm away.
     pub fn delete_alarm(&self) -> Result<(), StoreError> {
+        if self.alarm.replace(Some(None)) == Some(None) {
+            return Ok(());
+        }
         let deleted = self.storage.as_raw().delete_alarm(JsValue::NULL.into());
         deleted.map(drop).map_err(|error| StoreError(format!("alarm: {error:?}")))
     }

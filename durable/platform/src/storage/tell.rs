@@ -1,4 +1,4 @@
-//! Tells D1, the index across threads, the news of one thread: an outbox's statements as one batch.
+//! Tells D1, the index across threads, the news of one thread: one batch of the outbox's statements.
 
 use worker::Env;
 

@@ -1,11 +1,9 @@
 mod journal;
 mod outgoing;
 
-use serde_json::{Value, json};
-
 use super::history::fit;
 use super::page::{Bound, LogRow, assemble};
-use super::rows::{Fresh, TEXT, entry_rows, event_rows};
+use super::rows::{EventRow, Fresh, entries, event_rows, items, journaled};
 use engine::journal::{Entry, Fact, TextPart};
 use wire::model::{Message, ModelChoice, RawMessage, RawValueEq, ToolCall};
 use wire::protocol::{
@@ -31,22 +29,26 @@ fn error(code: &str) -> Event {
     Event::Error { code: code.to_owned(), message: "because".to_owned(), retryable: false }
 }
 
+fn log_row(row: EventRow) -> LogRow {
+    LogRow { seq_first: row.seq_first, turn_id: "turn".to_owned(), payload: row.payload }
+}
+
+fn row_of(texts: &[TextPart], events: &[Fresh]) -> LogRow {
+    let rows = event_rows(texts, events).unwrap();
+    assert_eq!(rows.len(), 1, "a commit is one row");
+    rows.into_iter().map(log_row).next().unwrap()
+}
+
 fn text_row(part: &TextPart) -> LogRow {
-    LogRow {
-        seq_first: part.chunks[0].0,
-        turn_id: "turn".to_owned(),
-        kind: TEXT.to_owned(),
-        payload: serde_json::to_string(part).unwrap(),
-    }
+    row_of(std::slice::from_ref(part), &[])
+}
+
+fn fresh(seq: u64, event: &Event) -> Fresh {
+    Fresh { seq, key: format!("key {seq}"), event: event.clone() }
 }
 
 fn event_row(seq: u64, event: &Event) -> LogRow {
-    LogRow {
-        seq_first: seq,
-        turn_id: "turn".to_owned(),
-        kind: event.kind().to_owned(),
-        payload: serde_json::to_string(event).unwrap(),
-    }
+    row_of(&[], &[fresh(seq, event)])
 }
 
 fn told(events: &[Numbered]) -> Vec<(u64, String)> {
@@ -100,19 +102,22 @@ fn rows_whose_numbers_interleave_are_merged() {
 /// A reader gets every event once, in order, with pages of any size.
 #[test]
 fn pages_leave_no_hole_and_repeat_nothing() {
+    // Two texts end with a commit of several events.
+    let last = [fresh(41, &error("z")), fresh(42, &error("z"))];
     let mut rows = vec![
-        text_row(&part("a", &[(2, "a1"), (4, "a2"), (40, "")])),
-        text_row(&part("b", &[(3, "b1"), (25, "")])),
+        row_of(&[part("a", &[(2, "a1"), (4, "a2"), (40, "")])], &last),
+        row_of(&[part("b", &[(3, "b1"), (25, "")])], &[]),
     ];
     rows.extend((5..25).map(|seq| event_row(seq, &error("x"))));
     rows.extend((26..30).map(|seq| event_row(seq, &error("y"))));
     let whole = told(&assemble(&rows, ALL, 0, 100).unwrap().events);
-    assert_eq!(whole.len(), 2 + 3 + 20 + 4);
-    // What SELECT_PAGE selects.
+    assert_eq!(whole.len(), 2 + 3 + 20 + 4 + 2);
+    // The rows that SELECT_PAGE selects.
     let select = |bound: Bound, after: u64| {
-        let last = |row: &LogRow| match serde_json::from_str::<TextPart>(&row.payload) {
-            Ok(part) => part.chunks.last().unwrap().0,
-            Err(_) => row.seq_first,
+        let ends = |row: &LogRow| match row.seq_first {
+            2 => 42,
+            3 => 25,
+            seq => seq,
         };
         let mut before = 0;
         let fits = |row: &&LogRow| {
@@ -120,7 +125,7 @@ fn pages_leave_no_hole_and_repeat_nothing() {
             before += if row.seq_first > after { row.payload.len() } else { 0 };
             fits
         };
-        let found = rows.iter().filter(|row| last(row) > after).take(bound.rows);
+        let found = rows.iter().filter(|row| ends(row) > after).take(bound.rows);
         found.take_while(fits).cloned().collect::<Vec<_>>()
     };
     let by_rows = (3..=rows.len()).map(|rows| Bound { rows, ..ALL });
@@ -157,21 +162,50 @@ fn a_text_that_does_not_fit_its_lengths_is_an_error() {
 }
 
 #[test]
-fn a_commit_is_one_array_of_rows() {
+fn a_commit_is_one_row() {
     let text = part("p", &[(2, "a"), (8, "")]);
-    let fresh = [Fresh { seq: 9, key: "done".to_owned(), event: error("line\nbreak \"quoted\"") }];
-    let rows = |arrays: Vec<String>| -> Value {
-        assert_eq!(arrays.len(), 1);
-        serde_json::from_str(&arrays[0]).unwrap()
-    };
-    let entry_rows = |entries: &[Entry]| rows(entry_rows(entries).unwrap());
-    let rows = rows(event_rows(std::slice::from_ref(&text), &fresh).unwrap());
-    assert_eq!(rows[0], json!([2, 8, "text:p:2", "text", serde_json::to_string(&text).unwrap()]));
-    assert_eq!(rows[1], json!([9, 9, "done", "error", serde_json::to_string(&fresh[0].event).unwrap()]));
+    let events = [fresh(9, &error("line\nbreak \"quoted\"")), fresh(10, &error("x"))];
+    let rows = event_rows(std::slice::from_ref(&text), &events).unwrap();
+    assert_eq!(rows.len(), 1);
+    assert_eq!((rows[0].seq_first, rows[0].seq_last), (2, 10));
+    let json = |event: &Event| serde_json::to_string(event).unwrap();
+    let expected = format!(
+        r#"[[2,"","text",{}],[9,"key 9","error",{}],[10,"key 10","error",{}]]"#,
+        serde_json::to_string(&text).unwrap(),
+        json(&events[0].event),
+        json(&events[1].event),
+    );
+    assert_eq!(rows[0].payload, expected, "no text is escaped twice");
+    assert_eq!(event_rows(&[], &[]).unwrap(), []);
+    // A row takes the smallest and the largest number, in whatever order they come.
+    let parts = [part("a", &[(5, "a"), (6, "")]), part("b", &[(3, "b"), (7, "")])];
+    let rows = event_rows(&parts, &[]).unwrap();
+    assert_eq!((rows[0].seq_first, rows[0].seq_last), (3, 7));
+}
 
-    let entry = Entry { at: String::new(), elapsed_ms: 5, fact: Fact::Resumed { count: 2 } };
-    let rows = entry_rows(std::slice::from_ref(&entry));
-    assert_eq!(rows, json!([["resumed:2", 0, serde_json::to_string(&entry).unwrap()]]));
+// An event of a kind that is not read here must not cost the page its others.
+#[test]
+fn a_page_parses_only_the_events_that_it_has() {
+    let payload = r#"[[1,"a","tomorrow",{"type":"tomorrow"}],[2,"b","error",{"type":"error","code":"x","message":"","retryable":false}]]"#;
+    let row = LogRow { seq_first: 1, turn_id: "turn".to_owned(), payload: payload.to_owned() };
+    let page = assemble(std::slice::from_ref(&row), ALL, 1, 100).unwrap();
+    assert_eq!(told(&page.events), [(2, "x".to_owned())]);
+    assert!(assemble(&[row], ALL, 0, 100).is_err());
+    assert_eq!(items(payload).unwrap().len(), 2);
+}
+
+#[test]
+fn entries_come_back_from_one_row_or_several() {
+    let entry = |count| Entry { at: String::new(), elapsed_ms: 5, fact: Fact::Resumed { count } };
+    let raw = r#"{"at":"","elapsed_ms":5,"fact":{"resumed":{"count":2}}}"#;
+    assert_eq!(journaled(&[entry(2)]).unwrap(), format!("{raw}\n"));
+    assert_eq!(journaled(&[]).unwrap(), "");
+    // The row of one commit, in which another goes on; the rows of an older version, whose entries end without a break.
+    let grown = journaled(&[entry(1), entry(2)]).unwrap() + &journaled(&[entry(3)]).unwrap();
+    let (head, tail) = raw.split_at(20);
+    let rows = [(0, grown), (0, raw.to_owned()), (0, head.to_owned()), (1, tail.to_owned())];
+    assert_eq!(entries(rows).unwrap(), [1, 2, 3, 2, 2].map(entry));
+    assert!(entries([(0, head.to_owned())]).is_err());
 }
 
 fn history(result: usize, raw: usize) -> Vec<Message> {

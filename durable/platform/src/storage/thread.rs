@@ -22,7 +22,7 @@ pub struct ThreadMeta {
     pub thread_id: String,
     pub title: String,
     pub created_at: u64,
-    /// The highest that was seen.
+    /// The highest `request_seq` of the thread's requests.
     pub request_seq: Option<u64>,
 }
 
@@ -74,7 +74,7 @@ impl Store {
         self.run("UPDATE meta SET seq_reserved = ?1", [int(seq_reserved)])
     }
 
-    /// The thread's title; none where it was deleted.
+    /// The thread's title; none where the thread was deleted.
     pub fn title(&self) -> Result<Option<String>, StoreError> {
         Ok(self.row("SELECT title FROM meta", [])?.and_then(|mut row| row.maybe_text(0)))
     }
@@ -95,7 +95,7 @@ impl Store {
         self.run(schema::BURY, [int(now)])
     }
 
-    /// A turn that begins.
+    /// Writes a turn that begins.
     pub fn insert_turn(&self, turn: &TurnRow, started_at: u64) -> Result<(), StoreError> {
         let query =
             "INSERT INTO turns (turn_id, status, generation, resumptions, assistant_message_id, seq_first,
@@ -141,14 +141,14 @@ impl Store {
         Ok(json.map(|json| serde_json::from_str(&json)).transpose()?.unwrap_or_default())
     }
 
-    /// A person allows a tool for good.
+    /// Stores that a person allows a tool for good.
     pub fn approve_tool(&self, name: &str) -> Result<(), StoreError> {
         let mut names = self.approved_tools()?;
         names.insert(name.to_owned());
         self.set_approved_tools(&names)
     }
 
-    /// A person is asked about a tool again.
+    /// Takes it back: from now on a person is asked about the tool again.
     pub fn withdraw_approval(&self, name: &str) -> Result<(), StoreError> {
         let mut names = self.approved_tools()?;
         if !names.remove(name) {
@@ -167,7 +167,8 @@ impl Store {
         Ok(self.row(query, [turn_id.into(), int(generation)])?.is_some())
     }
 
-    /// An attempt to rebuild a turn begins. Where it is a new run, only its generation may write from here on.
+    /// Writes that an attempt to rebuild a turn begins. Where it is a new run, only its generation may write from here
+    /// on.
     pub fn attempt(&self, turn: &TurnRow) -> Result<(), StoreError> {
         let query = "UPDATE turns SET generation = ?2, resumptions = ?3 WHERE turn_id = ?1";
         let bindings = [turn.turn_id.as_str().into(), int(turn.generation), int(turn.resumptions.into())];
@@ -189,7 +190,7 @@ impl Store {
         self.run(query, bindings)
     }
 
-    /// The turn has its end: nothing is written to it any more.
+    /// Writes the turn's end: no event of it is written any more.
     pub fn finish_turn(&self, turn_id: &str, seq_last: Seq) -> Result<(), StoreError> {
         let query = "UPDATE turns SET status = 'done', seq_last = ?2 WHERE turn_id = ?1";
         self.run(query, [turn_id.into(), int(seq_last)])

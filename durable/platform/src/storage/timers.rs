@@ -1,6 +1,7 @@
-//! The timers of a thread, and the one alarm that stands at the earliest of them.
+//! The timers of a thread, and the one alarm; `schedule.rs` says when it is.
 
 use super::StoreError;
+use super::schedule::{Open, Schedule, Timers};
 use super::sql::{Store, int, unsigned};
 use super::turn::Reason;
 
@@ -24,18 +25,55 @@ impl Store {
         self.run("DELETE FROM timers WHERE reason = ?1", [reason.as_str().into()])
     }
 
+    /// Clears the timers of the turn, which begins or has ended. The outbox keeps its own.
+    pub fn clear_turn_timers(&self) -> Result<(), StoreError> {
+        self.run("DELETE FROM timers WHERE reason != 'outbox'", [])
+    }
+
     /// When a timer is due.
     pub fn timer(&self, reason: Reason) -> Result<Option<u64>, StoreError> {
         let row = self.row("SELECT due_at FROM timers WHERE reason = ?1", [reason.as_str().into()])?;
         Ok(row.and_then(|row| row.maybe_int(0)).map(unsigned))
     }
 
-    /// Sets the alarm to the earliest timer, or takes it away where there is none.
-    pub fn arm(&self) -> Result<(), StoreError> {
-        let row = self.row("SELECT min(due_at) FROM timers", [])?;
-        match row.and_then(|row| row.maybe_int(0)) {
-            Some(due_at) => self.set_alarm(unsigned(due_at)),
+    /// The state on which the alarm depends.
+    pub fn schedule(&self) -> Result<Schedule, StoreError> {
+        let mut timers = Timers::default();
+        for mut row in self.rows("SELECT reason, due_at FROM timers", [])? {
+            let due_at = row.maybe_int(1).map(unsigned);
+            match row.text(0)?.as_str() {
+                "turn" => timers.turn = due_at,
+                "parked" => timers.parked = due_at,
+                "queued" => timers.queued = due_at,
+                _ => timers.outbox = due_at,
+            }
+        }
+        let open = self.open_turn()?.map(|turn| Open {
+            status: turn.status,
+            retry_at: turn.failing.map(|failing| failing.retry_at_ms),
+        });
+        let news = self.row("SELECT min(due_at), min(iif(attempts = 0, due_at, NULL)) FROM outbox", [])?;
+        let due = |column| news.as_ref().and_then(|row| row.maybe_int(column)).map(unsigned);
+        Ok(Schedule { open, timers, news: due(0), fresh_news: due(1) })
+    }
+
+    /// Sets the alarm by the state of the thread, or takes it away where nothing is left to do.
+    pub fn arm(&self, now: u64) -> Result<(), StoreError> {
+        self.arm_by(&self.schedule()?, now)
+    }
+
+    /// Sets the alarm by a state that the caller has read.
+    pub fn arm_by(&self, schedule: &Schedule, now: u64) -> Result<(), StoreError> {
+        match schedule.alarm_at(now, self.heartbeat.at()) {
+            Some(at) => self.set_alarm(at),
             None => self.delete_alarm(),
         }
+    }
+
+    /// Sets the alarm for a run that begins. The alarm comes within two seconds and finds all other work that is due, so
+    /// this reads no row.
+    pub fn watch(&self, now: u64) -> Result<(), StoreError> {
+        self.heartbeat.begin(now);
+        self.set_alarm(self.heartbeat.at())
     }
 }

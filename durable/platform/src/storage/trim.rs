@@ -1,4 +1,4 @@
-//! Forgetting old events: what stays of a turn are its messages, in the object and in D1.
+//! Deletes old events. The messages of their turns stay, in the object and in D1.
 
 use wire::protocol::{Event, Numbered, Role, Seq};
 
@@ -28,8 +28,8 @@ impl Store {
         })
     }
 
-    /// What stands for the next turn whose events are not kept any more and whose end a reader has not seen: one
-    /// `session` event with its messages, under the number of its `done`.
+    /// The event that replaces the next turn whose events the thread no longer keeps, and whose end a reader has not
+    /// seen: one `session` event with the turn's messages, under the number of its `done`.
     pub fn trimmed_after(&self, after: Seq) -> Result<Option<Numbered>, StoreError> {
         if after >= self.trimmed_through()? {
             return Ok(None);
@@ -41,12 +41,13 @@ impl Store {
             ORDER BY seq_first LIMIT 1";
         let Some(mut row) = self.row(query, [int(after)])? else { return Ok(None) };
         let turn_id = row.text(0)?;
-        let messages = self.messages_of(&turn_id)?;
+        let assistant_message_id = row.text(2)?;
+        let messages = self.messages_until(&turn_id, &assistant_message_id)?;
         let user = messages.iter().find(|message| message.role == Role::User);
         let event = Event::Session {
             thread_id: thread.thread_id,
             user_message_id: user.map(|message| message.id.clone()).unwrap_or_default(),
-            assistant_message_id: row.text(2)?,
+            assistant_message_id,
             provider: String::new(),
             model: String::new(),
             limits: None,

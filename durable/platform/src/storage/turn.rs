@@ -18,7 +18,7 @@ pub struct TurnRow {
     pub failing: Option<Failing>,
 }
 
-/// Where a turn stands.
+/// The state of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnStatus {
     /// It runs, or ran when its run was lost.
@@ -28,17 +28,17 @@ pub enum TurnStatus {
     Done,
 }
 
-/// Why the alarm is set.
+/// The timers (`schedule.rs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// A turn runs: should its run be lost, the alarm takes it up again.
+    /// A queued turn asks for its place again.
     Turn,
     /// A call of a parked turn may expire.
     Parked,
-    /// A mark, and never due: the turn that runs is queued. Its time counts how often it was refused a place
+    /// A mark that is never due: the running turn is queued. Its time counts how often the turn was refused a place
     /// (`place.rs`).
     Queued,
-    /// D1 has not heard of everything.
+    /// D1 has refused news, and is asked again.
     Outbox,
 }
 

@@ -33,7 +33,7 @@ fn data_is_the_event_with_its_number_and_its_turn() {
 // ---- numbers ----
 
 #[test]
-fn numbers_are_drawn_from_what_is_reserved_and_never_twice() {
+fn numbers_are_drawn_from_the_reservation_and_never_twice() {
     let numbers = Numbers::after(1);
     assert!(numbers.exhausted());
     let reserve = numbers.due(3).unwrap();
@@ -45,7 +45,7 @@ fn numbers_are_drawn_from_what_is_reserved_and_never_twice() {
         numbers.draw();
     }
     assert!(!numbers.exhausted(), "it is renewed before it is used up");
-    // A crash: what was reserved is skipped.
+    // A crash skips the rest of the reservation.
     assert!(Numbers::after(reserve).next() > numbers.next());
 }
 
@@ -62,7 +62,7 @@ fn a_reservation_that_was_taken_back_is_due_again() {
 // ---- live log ----
 
 #[test]
-fn what_is_not_written_stays_and_what_is_written_may_go() {
+fn unwritten_frames_stay_and_written_ones_may_go() {
     let live = LiveLog::new("turn", 1);
     live.publish([(1, fact("start"))]).unwrap();
     live.announce(2, &chunk("a", &"x".repeat(2 << 20)), false).unwrap();

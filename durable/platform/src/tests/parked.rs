@@ -1,9 +1,9 @@
-//! What keeps an object awake while its turn is parked: nothing.
+//! A parked turn keeps nothing awake in its object: no timer, no reader.
 
 use super::*;
 use crate::reader::{MAX_READERS, Readers};
 
-/// What each write says.
+/// The text of each write.
 type Texts = Rc<RefCell<Vec<String>>>;
 
 const OVER: &str = "over";
@@ -25,22 +25,16 @@ impl Story {
 
     /// Timers that somebody still waits for.
     fn timers(&self) -> usize {
-        self.clock.timers.borrow().iter().filter(|(_, timer)| !timer.is_canceled()).count()
+        self.clock.timers()
     }
 
     /// A turn that has said two facts and is parked.
     fn parked() -> Self {
         let story = Story::new(1);
-        story.clock.now.set(1_000_000);
+        story.clock.set(1_000_000);
         story.live.publish([(1, fact("a")), (2, fact("waits"))]).unwrap();
-        story.live.park(story.clock.now());
+        story.live.park(story.clock.now_ms());
         story
-    }
-}
-
-impl Hand {
-    fn now(&self) -> u64 {
-        self.now.get()
     }
 }
 
@@ -52,19 +46,19 @@ fn last(texts: &Texts) -> [String; 2] {
 #[test]
 fn some_seconds_after_parking_no_timer_and_no_response_is_left() {
     let mut story = Story::new(1);
-    story.clock.now.set(1_000_000);
+    story.clock.set(1_000_000);
     let early = [story.open(0), story.open(0)];
     story.settle();
     assert_eq!(story.timers(), 2, "while it runs each has its heartbeat");
     story.live.publish([(1, fact("a")), (2, fact("waits"))]).unwrap();
-    story.live.park(story.clock.now());
+    story.live.park(story.clock.now_ms());
     let late = story.open(1);
     story.settle();
-    story.clock.advance(4_999);
+    story.clock.pass(4_999);
     story.settle();
     let open = |texts: &Texts| !texts.borrow().iter().any(|text| text == OVER);
     assert!(early.iter().chain([&late]).all(open));
-    story.clock.advance(1);
+    story.clock.pass(1);
     story.settle();
     for texts in early.iter().chain([&late]) {
         assert_eq!(last(texts), [PARKED, OVER]);
@@ -74,9 +68,9 @@ fn some_seconds_after_parking_no_timer_and_no_response_is_left() {
 }
 
 #[test]
-fn who_comes_long_after_parking_reads_the_rest_and_sets_no_timer() {
+fn a_late_reader_of_a_parked_turn_reads_the_rest_and_sets_no_timer() {
     let mut story = Story::parked();
-    story.clock.advance(5_000);
+    story.clock.pass(5_000);
     let texts = story.open(0);
     story.settle();
     assert_eq!(texts.borrow().len(), 3, "{texts:?}");
@@ -90,15 +84,15 @@ fn an_answer_in_time_goes_on_in_the_open_stream() {
     let mut story = Story::parked();
     let texts = story.open(0);
     story.settle();
-    story.clock.advance(4_999);
+    story.clock.pass(4_999);
     story.settle();
     story.live.publish([(3, fact("goes on"))]).unwrap();
     story.live.go_on();
     story.settle();
-    story.clock.advance(14_999);
+    story.clock.pass(14_999);
     story.settle();
     assert!(texts.borrow().last().unwrap().starts_with("id: 3\n"), "{texts:?}");
-    story.clock.advance(1);
+    story.clock.pass(1);
     story.settle();
     assert_eq!(texts.borrow().last().unwrap(), ": \n\n", "it has its heartbeat again");
     story.live.publish([(4, fact("done"))]).unwrap();
@@ -109,7 +103,7 @@ fn an_answer_in_time_goes_on_in_the_open_stream() {
 }
 
 #[test]
-fn who_guards_a_reader_of_a_parked_turn_is_let_go_before_the_turn_can_go_on() {
+fn guards_of_a_parked_turns_reader_are_dropped_before_the_turn_goes_on() {
     struct Tell(Rc<Cell<bool>>);
     impl Drop for Tell {
         fn drop(&mut self) {
@@ -117,7 +111,7 @@ fn who_guards_a_reader_of_a_parked_turn_is_let_go_before_the_turn_can_go_on() {
         }
     }
     let story = Story::parked();
-    story.clock.advance(5_000);
+    story.clock.pass(5_000);
     let gone = Rc::new(Cell::new(false));
     let clock = Rc::clone(&story.clock) as Rc<dyn Clock>;
     let reader = Reader::new(Rc::clone(&story.shelf) as Rc<dyn Archive>, clock, story.live(), 2)
@@ -125,7 +119,7 @@ fn who_guards_a_reader_of_a_parked_turn_is_let_go_before_the_turn_can_go_on() {
     let mut stream = reader.into_stream();
     let comment = stream.next().now_or_never().flatten().unwrap().unwrap();
     assert_eq!(comment, PARKED.as_bytes());
-    // The platform may pull it, or drop it, long after the answer.
+    // The platform may pull the reader, or drop it, long after the answer.
     assert!(gone.get());
 }
 

@@ -93,7 +93,7 @@ fn text_with_pings_and_usage() {
 }
 
 #[test]
-fn usage_is_what_was_said_last() {
+fn the_last_usage_counts() {
     let of = |first: Value, last: Value| {
         let mut events =
             [vec![start(), empty_text(0), text_delta(0, "x")], stop("end_turn").to_vec()].concat();

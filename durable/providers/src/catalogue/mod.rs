@@ -2,14 +2,14 @@
 
 use std::rc::Rc;
 
-use engine::profiles::{Offer, Price};
+use engine::profiles::{Price, PricedModel};
 use wire::model::{Capabilities, ModelChoice};
 
 include!(concat!(env!("OUT_DIR"), "/models.rs"));
 
 /// A model with its price by the table.
-pub fn offer(choice: ModelChoice) -> Offer {
-    Offer { price: price_of(&choice.provider, &choice.model), choice: Rc::new(choice) }
+pub fn offer(choice: ModelChoice) -> PricedModel {
+    PricedModel { price: price_of(&choice.provider, &choice.model), choice: Rc::new(choice) }
 }
 
 /// The price of a model from `prices.toml`; none if it is unknown.
@@ -75,7 +75,7 @@ mod tests {
         let other = Price { cache_write: None, ..price };
         assert!((other.cost_usd(usage) - (0.8 * 3.0 + 0.2 * 0.3 + 1.5)).abs() < 1e-9);
         let choice = Rc::new(ModelChoice::new("p", "a"));
-        let chain = Chain::of(Offer { choice, price: Some(price) });
+        let chain = Chain::of(PricedModel { choice, price: Some(price) });
         assert_eq!(chain.dearest(), Some(Price { input: 3.75, cache_write: None, ..price }));
     }
 

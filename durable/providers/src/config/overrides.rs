@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use engine::profiles::{Offer, Price};
+use engine::profiles::{Price, PricedModel};
 use wire::model::{Capabilities, ModelChoice, ModelOptions};
 use wire::redact::json_problem;
 
 /// Temperatures that a provider takes; Anthropic takes up to 1.
 const TEMPERATURES: std::ops::RangeInclusive<f64> = 0.0..=2.0;
-/// Tokens that a reply may be limited to. OpenAI refuses fewer; the most is beyond what any model writes.
+/// The bounds for a limit of a reply, in tokens. OpenAI refuses fewer, and no model writes more.
 const OUTPUT_TOKENS: std::ops::RangeInclusive<u64> = 16..=1_000_000;
 /// The longest name of an effort, in bytes.
 const MAX_EFFORT: usize = 32;
@@ -74,7 +74,7 @@ impl Overrides {
     }
 
     /// A model as this deployment offers it.
-    pub fn offer(&self, mut choice: ModelChoice) -> Offer {
+    pub fn offer(&self, mut choice: ModelChoice) -> PricedModel {
         let id = choice.id();
         if let Some(abilities) = self.capabilities.get(&id) {
             choice.capabilities = abilities.over(choice.capabilities);
@@ -87,7 +87,7 @@ impl Overrides {
         }
         let price = self.prices.get(&id).map(Rates::price);
         let listed = crate::catalogue::offer(choice);
-        Offer { price: price.or(listed.price), ..listed }
+        PricedModel { price: price.or(listed.price), ..listed }
     }
 
     /// Reports settings of models that the deployment does not offer.
@@ -97,7 +97,7 @@ impl Overrides {
         let keys: BTreeSet<String> = models.iter().flat_map(|choice| keys(choice)).collect();
         let of = |variable, names: Vec<&String>, known: &BTreeSet<String>| -> Vec<String> {
             let unknown = names.into_iter().zip(1..).filter(|(name, _)| !known.contains(*name));
-            let what = "is none of the models that this deployment offers";
+            let what = "names no model that this deployment offers";
             unknown.map(|(_, nth)| format!("{variable}: entry {nth} in alphabetical order {what}.")).collect()
         };
         [

@@ -260,7 +260,7 @@ fn a_research_is_a_tree_of_subtasks() {
 }
 
 #[test]
-fn a_research_says_what_it_does_and_starts_all_subtasks_at_once() {
+fn a_research_describes_its_work_and_starts_all_subtasks_at_once() {
     let reply = Play::ask("Research Rust, Go and Zig, then compare them", &ALL).reply();
     assert_eq!(reply.text, "I research Rust, Go and Zig in 3 subtasks at the same time. ");
     let ids: Vec<_> = reply.tool_calls.iter().map(|call| &*call.call_id).collect();
@@ -275,7 +275,7 @@ fn subtasks_that_fail_are_named_as_such() {
 }
 
 #[test]
-fn a_subtask_works_with_what_it_has() {
+fn a_subtask_works_with_the_offered_tools() {
     let assignment = assignment::Assignment::of_topic("Rust", 0);
     assert_eq!(assignment::Assignment::parse(&assignment.instructions()), Some(assignment.clone()));
     let instructions = assignment.instructions();

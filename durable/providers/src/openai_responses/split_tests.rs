@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::response_tests::{added, call, delta, done, fresh, message, thought, whole};
-use crate::testing::{decode, split_anywhere};
+use crate::testing::{broken_anywhere, random_data, split_anywhere};
 
 /// Plausible events, in any order.
 fn event() -> impl Strategy<Value = Value> {
@@ -32,16 +32,11 @@ proptest! {
 
     #[test]
     fn broken_streams_never_panic(events in prop::collection::vec(event(), 0..6), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
-        let mut stream = whole(&events);
-        let at = at.index(stream.len());
-        stream[at] = byte;
-        let whole = decode(&fresh, [&stream[..]]);
-        prop_assert_eq!(decode(&fresh, stream.chunks(3)), whole);
+        broken_anywhere(&fresh, whole(&events), at, byte)?;
     }
 
     #[test]
     fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        let stream = [b"data: ", &bytes[..], b"\n\n"].concat();
-        prop_assert_eq!(decode(&fresh, stream.chunks(7)), decode(&fresh, [&stream[..]]));
+        random_data(&fresh, &bytes, b"")?;
     }
 }

@@ -58,7 +58,7 @@ impl ErrorCode {
             ErrorCode::RouteNotFound => ("route_not_found", 404, "There is no such route"),
             ErrorCode::ThreadNotFound => ("thread_not_found", 404, "There is no such thread"),
             ErrorCode::MessageNotFound => ("message_not_found", 404, "There is no such message"),
-            ErrorCode::NotWaiting => ("not_waiting", 404, "Nothing waits for this answer"),
+            ErrorCode::NotWaiting => ("not_waiting", 404, "No call waits for this answer"),
             ErrorCode::KeyNotFound => ("key_not_found", 404, "There is no such API key"),
             ErrorCode::FileNotFound => ("file_not_found", 404, "There is no such file"),
             ErrorCode::ProjectNotFound => ("project_not_found", 404, "There is no such project or document"),
@@ -77,10 +77,8 @@ impl ErrorCode {
             ErrorCode::UnsupportedMediaType => {
                 ("unsupported_media_type", 415, "The media type is not supported")
             }
-            ErrorCode::TooManyTurns => ("too_many_turns", 429, "As many turns run as may"),
-            ErrorCode::TooManyStreams => {
-                ("too_many_streams", 429, "As many streams of the thread are open as may be")
-            }
+            ErrorCode::TooManyTurns => ("too_many_turns", 429, "Too many turns run at the same time"),
+            ErrorCode::TooManyStreams => ("too_many_streams", 429, "Too many streams of the thread are open"),
             ErrorCode::RateLimited => ("rate_limited", 429, "Too many requests"),
             ErrorCode::QuotaExceeded => ("quota_exceeded", 429, "The day's quota is used up"),
             ErrorCode::Misconfigured => ("misconfigured", 503, "The service is not configured"),

@@ -1,4 +1,4 @@
-//! Turns that cannot be taken up: no alarm of theirs goes off for ever.
+//! Turns that cannot be taken up: none of their alarms goes off for ever.
 
 use std::future::pending;
 use std::time::Duration;
@@ -8,19 +8,24 @@ use tokio::time::{Instant, sleep};
 
 use super::Harness;
 use crate::check;
-use crate::plan::{Shape, client_tools, turn_id};
+use crate::script::{Shape, client_tools, turn_id};
 use crate::stream::{Next, Stream, User};
 
-/// The turn's next failed attempt is its last.
+/// Makes the turn's next failed attempt its last.
 const LAST_ATTEMPT: &str = "UPDATE turns SET failed_attempts = 23, failing_since = 1, retry_at = 1;";
-/// The next request that sets the alarm sets it to now.
+/// Makes the timer due, so that the next request that sets the alarm sets it to now.
 const DUE: &str = "UPDATE timers SET due_at = 1 WHERE reason = 'parked';";
-const BROKEN: &str = "UPDATE journal SET payload = substr(payload, 1, length(payload) - 1);";
-/// The time of all calls is over, and nothing more can be journaled.
-const NOT_TO_BE_EXPIRED: &str =
-    "UPDATE journal SET payload = json_set(payload, '$.fact.waiting.until', 1) WHERE key LIKE 'waiting:%';
-    CREATE TRIGGER refused BEFORE INSERT ON journal BEGIN SELECT RAISE(ABORT, 'refused'); END;";
-/// So long a turn may take to be given up: its alarm is due at once.
+/// Cuts the last entry of each row short. A break ends it.
+const BROKEN: &str = "UPDATE journal SET payload = substr(payload, 1, length(payload) - 2);";
+/// Ends the time of all calls, and refuses every further journal entry. Each entry is a line.
+const NOT_TO_BE_EXPIRED: &str = "UPDATE journal SET payload = (
+        SELECT group_concat(
+          iif(value ->> '$.fact.waiting' IS NULL, value, json_set(value, '$.fact.waiting.until', 1)), char(10))
+        FROM json_each('[' || replace(trim(payload, char(10)), char(10), ',') || ']'))
+      WHERE payload LIKE '%{\"waiting\":%';
+    CREATE TRIGGER refused BEFORE INSERT ON journal BEGIN SELECT RAISE(ABORT, 'refused'); END;
+    CREATE TRIGGER refused_too BEFORE UPDATE ON journal BEGIN SELECT RAISE(ABORT, 'refused'); END;";
+/// How long a turn may take to be given up: its alarm is due at once.
 const GIVEN_UP: Duration = Duration::from_secs(20);
 
 /// A turn that is parked.
@@ -34,7 +39,7 @@ struct Waiting {
 }
 
 impl Harness {
-    /// Turns that wait for a person, and what keeps each from going on.
+    /// Plays turns that wait for a person, each with a fault that keeps it from going on.
     pub async fn on_hold(&mut self) -> Result<(), String> {
         let user = self.clients.user().await;
         self.unreadable(&user).await?;
@@ -42,7 +47,7 @@ impl Harness {
         self.spinning(&user).await
     }
 
-    /// The journal cannot be read any more: the attempt that is the last ends the turn.
+    /// The journal cannot be read any more: the last attempt ends the turn.
     async fn unreadable(&mut self, user: &User) -> Result<(), String> {
         let waiting = self.waiting(user, "").await?;
         self.runtime.kill().await;
@@ -53,7 +58,7 @@ impl Harness {
         self.given_up(user, &waiting, "that cannot be rebuilt", Duration::ZERO).await
     }
 
-    /// The turn can be rebuilt, but the end of its wait cannot be written: the attempt that is the last ends it.
+    /// The turn can be rebuilt, but the expiry of its calls cannot be written: the last attempt ends it.
     async fn not_to_be_expired(&mut self, user: &User) -> Result<(), String> {
         let waiting = self.waiting(user, "").await?;
         self.runtime.kill().await;
@@ -69,7 +74,7 @@ impl Harness {
         let waiting = self.waiting(user, " [[faults:spin]]").await?;
         self.runtime.kill().await;
         let file = check::change(&self.runtime.objects(), &waiting.turn_id, DUE)?;
-        // Once it spins, nothing answers any more.
+        // Once it spins, the runtime answers no request.
         let spin = async {
             self.runtime.start().await?;
             wake(user, &waiting).await;
@@ -146,7 +151,7 @@ impl Harness {
     }
 }
 
-/// Has the object set its alarm by its timers.
+/// Makes the object set its alarm by its timers.
 async fn wake(user: &User, waiting: &Waiting) {
     user.send("PATCH", &waiting.path, &[], &json!({ "title": "Another" })).await;
 }

@@ -1,5 +1,5 @@
-//! The refusals of Chat Completions. A fake that accepted any history would let the service send orphaned tool results
-//! for years. The wording follows OpenAI's own messages.
+//! The refusals of Chat Completions. If the fake accepted any history, the service could send orphaned tool results for
+//! years. The wording follows OpenAI's own messages.
 
 use std::collections::HashSet;
 

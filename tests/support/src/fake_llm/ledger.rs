@@ -1,6 +1,6 @@
 //! The fake LLM's state: scripts, every request, the barriers. One lock, and one signal that something changed.
 //!
-//! Requests are stamped with a logical clock, not with the time: `arrived` and `ended` of any two requests can be
+//! A logical clock stamps the requests instead of the time. So `arrived` and `ended` of any two requests can be
 //! compared, and "one after the other" is a fact instead of a guess about milliseconds.
 
 use std::collections::{BTreeMap, HashMap};
@@ -28,8 +28,7 @@ pub struct Record {
     pub body: Value,
     /// When it came, on the logical clock.
     pub arrived: u64,
-    /// When it ended. Stamped before the last byte is handed out, so that whatever the client does on having received
-    /// it is stamped later.
+    /// When it ended. Stamped before the last byte goes out, so that the client's next request has a later stamp.
     pub ended: Option<u64>,
     /// How it ended.
     pub outcome: Outcome,
@@ -39,7 +38,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The conversation that the model was given, over Chat Completions.
+    /// The conversation in the request, over Chat Completions.
     pub fn messages(&self) -> &[Value] {
         self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default()
     }
@@ -60,10 +59,10 @@ impl Record {
         self.contents().split_off(last)
     }
 
-    /// The tools that the model was offered.
+    /// The offered tools.
     pub fn tools(&self) -> Vec<&str> {
         let tools = self.body["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
-        // Chat Completions alone wraps them.
+        // Only Chat Completions wraps them.
         let names = tools.iter().map(|tool| tool["function"]["name"].as_str().or(tool["name"].as_str()));
         names.map(Option::unwrap_or_default).collect()
     }
@@ -127,7 +126,7 @@ impl Ledger {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A poisoned lock means that a test's own thread panicked; the records are still true.
+        // A poisoned lock means that a test's own thread panicked; the records are still right.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -155,7 +154,7 @@ impl Ledger {
         }))
     }
 
-    /// Whether this attempt at a step is to fail.
+    /// Whether this attempt at a step must fail.
     pub fn fails(&self, marker: &str, step: usize, refusal: &Refusal) -> bool {
         let Some(times) = refusal.times else { return true };
         let mut state = self.lock();
@@ -164,7 +163,7 @@ impl Ledger {
         *failures <= times
     }
 
-    /// Notes a request; the number is its name from now on.
+    /// Notes a request and returns its number, which names it from now on.
     pub fn arrive(&self, marker: &str, step: usize, headers: BTreeMap<String, String>, body: Value) -> usize {
         let mut state = self.lock();
         state.clock += 1;
@@ -186,7 +185,7 @@ impl Ledger {
         id
     }
 
-    /// Notes how a request ended. The first word counts: a client that hangs up after `[DONE]` did not abort.
+    /// Notes how a request ended. The first note counts: a client that hangs up after `[DONE]` did not abort.
     pub fn end(&self, id: usize, outcome: Outcome, error: Option<String>) {
         let mut state = self.lock();
         state.clock += 1;

@@ -1,25 +1,25 @@
-//! A fake LLM that speaks the real streaming wires of OpenAI and Anthropic, and does what the tests' scripts say.
+//! A fake LLM that speaks the real streaming wires of OpenAI and Anthropic, and plays the tests' scripts.
 //!
-//! It refuses what the real servers refuse: members that they do not know, calls without results, reasoning that is not
-//! what they signed.
+//! It refuses the requests that the real servers refuse: unknown members, calls without results, reasoning that they
+//! did not sign.
 //!
 //! | route | |
 //! |---|---|
 //! | `POST /v1/chat/completions` | OpenAI's Chat Completions |
 //! | `POST /v1/responses` | OpenAI's Responses |
 //! | `POST /v1/messages` | Anthropic's Messages |
-//! | `POST /ai/run` | what the stand-in for Workers AI's binding asks |
+//! | `POST /ai/run` | the requests of the stand-in for Workers AI's binding |
 //! | `POST /_fake/scripts` | `{MARKER: Script, …}`: registers scripts |
 //! | `POST /_fake/release` | `{"barrier": NAME}`: opens a barrier |
-//! | `GET /_fake/requests?marker=PREFIX` | `{"requests": [Record], "peak"}`: what came, and how many at once |
+//! | `GET /_fake/requests?marker=PREFIX` | `{"requests": [Record], "peak"}`: the requests, and the most at once |
 //! | `DELETE /_fake/requests?marker=PREFIX` | forgets them |
 //! | `GET /_fake/wait?marker=PREFIX&count=N[&outcome=aborted]` | the same, answered when N such requests are there |
 //! | `PUT`, `GET /_fake/documents/NAME[?barrier=NAME]` | any JSON, such as an issuer's keys; waits at the barrier |
-//! | `/site/…`, `/dns-query`, `/search`, `/accounts/…` | what tools see of the web (`site.rs`) |
+//! | `/site/…`, `/dns-query`, `/search`, `/accounts/…` | the web for the tools (`site.rs`) |
 //!
-//! Which script answers a request follows from the marker `[[fake:MARKER]]` in its last user message, which step from
-//! the number of replies after that one. So the fake has no sessions, and tests that run at the same time
-//! do not meet as long as their markers differ.
+//! The marker `[[fake:MARKER]]` in a request's last user message chooses the script; the number of replies after that
+//! message chooses the step. So the fake has no sessions, and tests that run at the same time do not meet as long as
+//! their markers differ.
 
 mod handle;
 mod history;

@@ -19,7 +19,7 @@ pub struct Head<'a> {
     pub marker: &'a str,
     /// The step, likewise.
     pub step: usize,
-    /// The model that was asked for.
+    /// The requested model.
     pub model: &'a str,
     /// Whether the client asked for `stream_options.include_usage`.
     pub include_usage: bool,
@@ -129,7 +129,7 @@ pub fn pieces(call: &Call) -> Vec<String> {
 }
 
 impl Step {
-    /// The places where a reply waits that has sent so many deltas.
+    /// The waits of a reply after this many deltas.
     pub fn waits(&self, sent: usize) -> impl Iterator<Item = Act> {
         self.barrier.iter().filter(move |barrier| barrier.after == sent).cloned().map(Act::Wait)
     }

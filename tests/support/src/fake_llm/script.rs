@@ -9,10 +9,10 @@ use serde_json::Value;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Script {
-    /// The replies. Which one is meant follows from the request alone: the number of replies after the last user
-    /// message. So a request that is made again, after a crash or a retry, gets the same step.
+    /// The replies. The number of replies after the last user message chooses one. So a repeated request, after a crash
+    /// or a retry, gets the same step.
     pub steps: Vec<Step>,
-    /// The last step again and again, with new call ids: a model that never comes to an end.
+    /// Whether the last step repeats, with new call ids: a model that never ends.
     pub repeat: bool,
 }
 
@@ -35,7 +35,7 @@ pub struct Step {
     /// The tokens to report; `Usage::default()` when it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// `tool_calls` or `stop` when it is left out.
+    /// `tool_calls` or `stop` if it is absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
     /// Places where the reply waits.
@@ -59,12 +59,12 @@ pub struct Step {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
-    /// Made from marker, step and index when it is left out.
+    /// Made from marker, step and index if it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The tool.
     pub name: String,
-    /// A string goes out as it is (so that it can be broken JSON), anything else as compact JSON.
+    /// A string goes out unchanged (so that it can be broken JSON), any other value as compact JSON.
     pub arguments: Value,
 }
 
@@ -93,13 +93,13 @@ impl Default for Usage {
 pub struct Refusal {
     /// The status code.
     pub code: u16,
-    /// An OpenAI error object when it is left out.
+    /// An OpenAI error object if it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
     /// Such as `retry-after`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// How often, before the rest of the step is played; always when it is left out.
+    /// How often it fails before the rest of the step plays; always if it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<u32>,
 }
@@ -125,9 +125,9 @@ pub struct Barrier {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Drip {
-    /// As they go over the wire.
+    /// The bytes as they go over the wire.
     pub bytes: String,
-    /// Between two of them, in milliseconds; 0: as fast as they are taken.
+    /// The time between two of them, in milliseconds; 0: as fast as the client reads.
     pub every_ms: u64,
 }
 
@@ -137,7 +137,7 @@ pub struct Drip {
 pub enum Cut {
     /// The socket closes in the middle of the chunked body.
     Reset,
-    /// The body ends properly, only too early: what a proxy in between makes of a reset.
+    /// The body ends properly, but too early: a proxy makes this of a reset.
     Clean,
 }
 
@@ -182,7 +182,7 @@ pub fn calls<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Step {
     Step { calls, ..Step::default() }
 }
 
-/// A reply that is an HTTP error, always.
+/// A reply that is an HTTP error each time.
 pub fn status(code: u16) -> Step {
     Step {
         status: Some(Refusal { code, body: None, headers: BTreeMap::new(), times: None }),
@@ -191,7 +191,7 @@ pub fn status(code: u16) -> Step {
 }
 
 impl Step {
-    /// Refuses so first, then does the rest of the step.
+    /// First refuses so often with this status, then plays the rest of the step.
     pub fn refusing(mut self, code: u16, times: u32) -> Self {
         self.status = Some(Refusal { code, body: None, headers: BTreeMap::new(), times: Some(times) });
         self

@@ -33,11 +33,11 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// Where documents are kept.
 const DOCUMENTS: &str = "/_fake/documents/";
 
-/// Serves on this socket for as long as the process lives.
+/// Serves on this socket for as long as the process runs.
 pub async fn serve(listener: TcpListener) {
     let ledger = Arc::new(Ledger::default());
     loop {
-        // An error of `accept` concerns one connection that never came to be.
+        // An error of `accept` concerns one connection that was never made.
         let Ok((socket, _)) = listener.accept().await else { continue };
         let _ = socket.set_nodelay(true);
         let ledger = Arc::clone(&ledger);
@@ -46,7 +46,7 @@ pub async fn serve(listener: TcpListener) {
                 let ledger = Arc::clone(&ledger);
                 async move { Ok::<_, Infallible>(answer(ledger, request).await) }
             });
-            // A broken connection is the other side's business; what it means is in the ledger.
+            // A broken connection is no error here; its meaning is in the ledger.
             let _ = hyper::server::conn::http1::Builder::new()
                 .serve_connection(TokioIo::new(socket), service)
                 .await;
@@ -96,33 +96,41 @@ async fn answer(ledger: Arc<Ledger>, request: Request<Incoming>) -> Response<Bod
             ledger.forget(prefix);
             plain(200, &json!({}))
         }
-        ("GET", "/_fake/wait") => {
-            let count = query.get("count").and_then(|count| count.parse().ok()).unwrap_or(1);
-            let outcome = match query.get("outcome").map(|name| serde_json::from_value(json!(name))) {
-                None => None,
-                Some(Ok(outcome)) => Some(outcome),
-                Some(Err(error)) => return plain(400, &json!({ "error": error.to_string() })),
-            };
-            let waited = tokio::time::timeout(LONGEST_WAIT, ledger.wait(prefix, count, outcome)).await;
-            report(&ledger, prefix, if waited.is_ok() { 200 } else { 408 })
-        }
+        ("GET", "/_fake/wait") => wait(&ledger, prefix, &query).await,
         ("PUT", path) if path.starts_with(DOCUMENTS) => {
             ledger.publish(path, serde_json::from_slice(&body).unwrap_or_default());
             plain(200, &json!({}))
         }
         ("GET", path) if path.starts_with(DOCUMENTS) => {
-            let id = ledger.arrive(path, 0, Headers::new(), Value::Null);
-            if let Some(name) = query.get("barrier") {
-                ledger.pass(&Barrier { name: name.clone(), count: None, after: 0 }).await;
-            }
-            let document = ledger.published(path);
-            ledger.end(id, Outcome::Finished, None);
-            match document {
-                Some(document) => plain(200, &document),
-                None => plain(404, &json!({ "error": "no such document" })),
-            }
+            published(&ledger, path, query.get("barrier").map(String::as_str)).await
         }
         (method, path) => plain(404, &json!({ "error": format!("the fake LLM has no {method} {path}") })),
+    }
+}
+
+/// Answers when so many requests have come, or have ended so.
+async fn wait(ledger: &Ledger, prefix: &str, query: &HashMap<String, String>) -> Response<Body> {
+    let count = query.get("count").and_then(|count| count.parse().ok()).unwrap_or(1);
+    let outcome = match query.get("outcome").map(|name| serde_json::from_value(json!(name))) {
+        None => None,
+        Some(Ok(outcome)) => Some(outcome),
+        Some(Err(error)) => return plain(400, &json!({ "error": error.to_string() })),
+    };
+    let waited = tokio::time::timeout(LONGEST_WAIT, ledger.wait(prefix, count, outcome)).await;
+    report(ledger, prefix, if waited.is_ok() { 200 } else { 408 })
+}
+
+/// A document, once a test has released the barrier.
+async fn published(ledger: &Ledger, path: &str, barrier: Option<&str>) -> Response<Body> {
+    let id = ledger.arrive(path, 0, Headers::new(), Value::Null);
+    if let Some(name) = barrier {
+        ledger.pass(&Barrier { name: name.to_owned(), count: None, after: 0 }).await;
+    }
+    let document = ledger.published(path);
+    ledger.end(id, Outcome::Finished, None);
+    match document {
+        Some(document) => plain(200, &document),
+        None => plain(404, &json!({ "error": "no such document" })),
     }
 }
 
@@ -161,11 +169,11 @@ fn complete(ledger: Arc<Ledger>, wire: Wire, headers: Headers, body: &[u8]) -> R
         return response;
     }
 
-    // One message at a time: what has been sent has been taken, so a client that is gone is noticed at once.
+    // One message at a time: the client has taken every earlier one, so the fake notices at once that a client is gone.
     let (sender, receiver) = mpsc::channel(1);
     tokio::spawn(async move {
         tokio::select! {
-            // Only one of the two can end first, and that one leaves its word in the ledger.
+            // Only one of the two can end first, and that one notes its outcome in the ledger.
             () = sender.closed() => ledger.end(id, Outcome::Aborted, None),
             () = play(&ledger, id, &sender, wire.reply(&head(&marker, step, &body), &script), &script) => {}
         }
@@ -232,7 +240,7 @@ async fn play(ledger: &Ledger, id: usize, sender: &Sender, reply: Reply, script:
     }
 }
 
-/// `false` when the client is gone.
+/// Returns `false` when the client is gone.
 async fn perform(ledger: &Ledger, sender: &Sender, act: Act) -> bool {
     match act {
         Act::Send(bytes) => sender.send(Ok(Frame::data(bytes))).await.is_ok(),

@@ -1,4 +1,4 @@
-//! The rest of the web, as far as tools see it: pages, a resolver and a search service.
+//! The rest of the web, as the tools see it: pages, a resolver and a search service.
 //!
 //! | route | |
 //! |---|---|
@@ -76,7 +76,7 @@ pub async fn answer(
             response
         }
         "/site/silent" => {
-            // Dropped with the connection, and the ledger hears of it.
+            // Dropped with the connection, and the ledger notes that.
             let _request = request;
             std::future::pending().await
         }
@@ -103,7 +103,7 @@ fn resolved(name: &str, kind: &str) -> Value {
     }
 }
 
-/// Brave's answer. A service that fails says more than it should.
+/// Brave's answer. A failing service says more than it should.
 fn search(request: &Request, query: &str) -> Response<Body> {
     let key = canary::BRAVE_API_KEY;
     match query {
@@ -119,7 +119,7 @@ fn search(request: &Request, query: &str) -> Response<Body> {
     }
 }
 
-/// A request that is still answered. The first word on its end counts, and without any it was aborted.
+/// An unfinished request. The first note on its end counts; without a note it was aborted.
 struct Request {
     ledger: Arc<Ledger>,
     id: usize,

@@ -1,4 +1,4 @@
-//! The fake LLM, asked over its wire: what the end-to-end tests rely on when they blame the service.
+//! Tests of the fake LLM over its wire: the end-to-end tests rely on these facts when they blame the service.
 
 use crate::fake_llm::{Barrier, Refusal};
 use crate::http::{self, Reply};
@@ -147,7 +147,7 @@ async fn a_test_can_hold_a_reply_between_two_deltas() {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_is_noticed_at_once_whatever_the_reply_is_doing() {
+async fn a_client_that_goes_away_is_noticed_at_once_in_each_state_of_the_reply() {
     let barrier = Barrier { name: "never".into(), count: None, after: 0 };
     for step in [deltas(["one"]).hanging(), Step { barrier: vec![barrier], ..text("4") }] {
         let llm = scripted([step]).await;

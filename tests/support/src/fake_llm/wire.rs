@@ -1,4 +1,4 @@
-//! The wires that the fake speaks: where, what a request must be there, and what a reply is made of.
+//! The wires that the fake speaks: their paths, the checks of a request, and the bytes of a reply.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub enum Wire {
 pub struct Wrong {
     /// The status.
     pub status: u16,
-    /// In the words of the real API.
+    /// The words of the real API.
     pub message: String,
 }
 
@@ -41,7 +41,7 @@ pub type Headers = BTreeMap<String, String>;
 
 /// The bytes of a reply.
 pub struct Reply {
-    /// Reasoning, text and calls, up to where a connection may break off.
+    /// Reasoning, text and calls, up to the place where a connection may break off.
     pub body: Vec<Act>,
     /// The proper end.
     pub end: Vec<Act>,
@@ -50,7 +50,7 @@ pub struct Reply {
 }
 
 impl Wire {
-    /// The wire that is spoken at this path.
+    /// The wire at this path.
     pub fn at(path: &str) -> Option<Self> {
         match path {
             "/v1/chat/completions" => Some(Wire::Chat),
@@ -71,7 +71,7 @@ impl Wire {
         }
     }
 
-    /// Where in its script a request stands: its marker, and how many replies there were since.
+    /// The place of a request in its script: its marker, and the number of replies since.
     pub fn position(self, body: &Value) -> Option<(String, usize)> {
         match self {
             Wire::Chat | Wire::WorkersAi => history::position(body),

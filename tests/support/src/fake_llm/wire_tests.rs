@@ -1,4 +1,5 @@
-//! The wires beside Chat Completions: what is refused, and that a client which knows the real streams can read these.
+//! The wires beside Chat Completions: they refuse what the real APIs refuse, and a client of the real streams can read
+//! these.
 
 use crate::fake_llm::seal;
 use crate::http::{self, Reply};
@@ -68,6 +69,30 @@ fn work() -> Step {
         .using(10, 4, 3)
 }
 
+/// A history as a request of Messages.
+fn again(history: &[Value]) -> Value {
+    messages(json!({ "messages": history }))
+}
+
+/// The assistant's message that asks for the work.
+fn worked() -> Value {
+    let thought = json!({ "type": "thinking", "thinking": "Hm.", "signature": seal("Hm.") });
+    let call = |id: &str| json!({ "type": "tool_use", "id": id, "name": "f", "input": {} });
+    json!({ "role": "assistant", "content": [thought, call("a"), call("b")] })
+}
+
+fn answered() -> Value {
+    json!({ "role": "assistant", "content": "42" })
+}
+
+fn result(id: &str) -> Value {
+    json!({ "type": "tool_result", "tool_use_id": id, "content": "1" })
+}
+
+fn results(blocks: &[Value]) -> Value {
+    json!({ "role": "user", "content": blocks })
+}
+
 #[tokio::test]
 async fn a_message_streams_as_the_real_api_streams_it() {
     let llm = scripted([work(), deltas(["4", "2"]), deltas(["x"]).overloaded()]).await;
@@ -89,22 +114,20 @@ async fn a_message_streams_as_the_real_api_streams_it() {
     assert_eq!(inputs.collect::<String>(), r#"{"a":"bcdefghijkl"}{}"#);
     assert!(stream.contains(&seal("Hm.")));
 
-    let thought = json!({ "type": "thinking", "thinking": "Hm.", "signature": seal("Hm.") });
-    let call = |id: &str| json!({ "type": "tool_use", "id": id, "name": "f", "input": {} });
-    let assistant = json!({ "role": "assistant", "content": [thought, call("a"), call("b")] });
-    let result = |id: &str| json!({ "type": "tool_result", "tool_use_id": id, "content": "1" });
-    let results = |blocks: &[Value]| json!({ "role": "user", "content": blocks });
-    let hello = said("Hi [[fake:m]]");
-    let whole = [hello.clone(), assistant.clone(), results(&[result("a"), result("b")])];
-    let again = |history: &[Value]| messages(json!({ "messages": history }));
+    let whole = [said("Hi [[fake:m]]"), worked(), results(&[result("a"), result("b")])];
     let reply = post(&llm, "/v1/messages", &headers, &again(&whole)).await.text().await;
     assert!(reply.contains(r#""text":"4""#), "{reply}");
-    let answer = json!({ "role": "assistant", "content": "42" });
-    let later = again(&[whole.to_vec(), vec![answer.clone(), said("On.")]].concat());
+    let later = again(&[whole.to_vec(), vec![answered(), said("On.")]].concat());
     let reply = post(&llm, "/v1/messages", &headers, &later).await.text().await;
     assert!(reply.ends_with("}\n\n") && reply.contains("overloaded_error"), "{reply}");
     assert_eq!(llm.requests("m").await.requests[2].outcome, Outcome::Failed);
+}
 
+#[tokio::test]
+async fn messages_that_the_real_api_refuses_are_refused() {
+    let llm = scripted([work()]).await;
+    let headers = [OTHER_KEY, VERSION];
+    let (hello, assistant, answer) = (said("Hi [[fake:m]]"), worked(), answered());
     let forged = json!({ "type": "thinking", "thinking": "Hm!", "signature": seal("Hm.") });
     let many: Vec<Value> = (0..5)
         .map(|_| json!({ "type": "text", "text": "x", "cache_control": { "type": "ephemeral" } }))
@@ -145,12 +168,30 @@ async fn a_message_streams_as_the_real_api_streams_it() {
     post(&llm, "/v1/messages", &[OTHER_KEY], &messages(json!({}))).await.expect(400).await;
 }
 
+/// The events of the first response.
+async fn begun(llm: &FakeLlm) -> Vec<Value> {
+    let asked = json!({ "include": ["reasoning.encrypted_content"] });
+    events(&post(llm, "/v1/responses", &[KEY], &responses(asked)).await.expect(200).await.text().await)
+}
+
+/// The input of the next request: the message, the items of these events, and a result for each call.
+fn input(events: &[Value]) -> Vec<Value> {
+    let output = events[events.len() - 1]["response"]["output"].as_array().expect("items");
+    let result =
+        |call: &Value| json!({ "type": "function_call_output", "call_id": call["call_id"], "output": "1" });
+    let results = [result(&output[2]), result(&output[3])];
+    [vec![said("Hi [[fake:m]]")], output.clone(), results.to_vec()].concat()
+}
+
+/// A history as a request of Responses.
+fn goes_on(input: &[Value]) -> Value {
+    responses(json!({ "input": input }))
+}
+
 #[tokio::test]
 async fn a_response_streams_as_the_real_api_streams_it() {
     let llm = scripted([work(), deltas(["4", "2"]).finishing("length"), deltas(["x"]).overloaded()]).await;
-    let asked = json!({ "include": ["reasoning.encrypted_content"] });
-    let stream = post(&llm, "/v1/responses", &[KEY], &responses(asked)).await.expect(200).await.text().await;
-    let events = events(&stream);
+    let events = begun(&llm).await;
     let call = [
         "response.output_item.added",
         "response.function_call_arguments.delta",
@@ -175,19 +216,18 @@ async fn a_response_streams_as_the_real_api_streams_it() {
     assert_eq!(output.len(), 4);
     assert_eq!(output[0]["encrypted_content"], seal("Hm."));
 
-    let hello = said("Hi [[fake:m]]");
-    let result =
-        |call: &Value| json!({ "type": "function_call_output", "call_id": call["call_id"], "output": "1" });
-    let results = [result(&output[2]), result(&output[3])];
-    let whole = [vec![hello.clone()], output.clone(), results.to_vec()].concat();
-    let again = |input: &[Value]| responses(json!({ "input": input }));
-    let reply = post(&llm, "/v1/responses", &[KEY], &again(&whole)).await.text().await;
+    let whole = input(&events);
+    let reply = post(&llm, "/v1/responses", &[KEY], &goes_on(&whole)).await.text().await;
     assert!(reply.contains("response.incomplete") && reply.contains(r#""delta":"4""#), "{reply}");
-    let answer = json!({ "role": "assistant", "content": "42" });
-    let later = again(&[whole.clone(), vec![answer, said("On.")]].concat());
+    let later = goes_on(&[whole, vec![answered(), said("On.")]].concat());
     let reply = post(&llm, "/v1/responses", &[KEY], &later).await.text().await;
     assert!(reply.contains("response.failed") && !reply.contains("response.completed"), "{reply}");
+}
 
+#[tokio::test]
+async fn responses_that_the_real_api_refuses_are_refused() {
+    let llm = scripted([work()]).await;
+    let whole = input(&begun(&llm).await);
     let without = |index: usize| {
         let mut input = whole.clone();
         input.remove(index);
@@ -213,13 +253,13 @@ async fn a_response_streams_as_the_real_api_streams_it() {
         (tool(json!({ "function": {} })), "Unknown parameter: 'tools[0].function'"),
         (responses(json!({ "input": part("user", "output_text") })), "Supported values are"),
         (responses(json!({ "input": part("assistant", "input_text") })), "Supported values are"),
-        (again(&without(1)), "without its required 'reasoning' item"),
-        (again(&without(5)), "No tool output found"),
-        (again(&without(3)), "No tool call found"),
-        (again(&whole[..2]), "required following item"),
-        (again(&changed(1, "encrypted_content", Value::Null)), "not persisted"),
-        (again(&changed(1, "encrypted_content", json!(seal("Hm!")))), "could not be verified"),
-        (again(&changed(3, "id", json!("call_1"))), "begins with 'fc'"),
+        (goes_on(&without(1)), "without its required 'reasoning' item"),
+        (goes_on(&without(5)), "No tool output found"),
+        (goes_on(&without(3)), "No tool call found"),
+        (goes_on(&whole[..2]), "required following item"),
+        (goes_on(&changed(1, "encrypted_content", Value::Null)), "not persisted"),
+        (goes_on(&changed(1, "encrypted_content", json!(seal("Hm!")))), "could not be verified"),
+        (goes_on(&changed(3, "id", json!("call_1"))), "begins with 'fc'"),
     ] {
         let error = post(&llm, "/v1/responses", &[KEY], &body).await.expect(400).await.text().await;
         assert!(error.contains(complaint), "{complaint}: {error}");

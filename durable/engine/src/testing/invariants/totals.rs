@@ -6,7 +6,7 @@ pub(super) fn count_of(kinds: &[&str], kind: &str) -> usize {
     kinds.iter().filter(|is| **is == kind).count()
 }
 
-/// The turn stays within each limit exactly, as counted in the journal; the ledger has the same counts.
+/// The turn stays within each limit exactly, as counted in the journal.
 pub(super) fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
     let limits = case.limits;
     let (mut llm_calls, mut tool_calls, mut subtasks, mut result_bytes) = (0, 0, 0, 0);
@@ -47,7 +47,7 @@ pub(super) fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
     assert!(limits.turn_result_bytes.is_none_or(|limit| result_bytes <= limit), "{shown}");
     let used: u64 = tokens.values().map(|usage| usage.input_tokens + usage.output_tokens).sum();
     assert!(limits.turn_tokens.is_none_or(|limit| used <= limit), "{used} tokens\n{shown}");
-    let most = |at: &str| match crate::turn::keys::work(&format!("{at}0")) {
+    let most = |at: &str| match crate::record::keys::work(&format!("{at}0")) {
         Work::Plan | Work::Review => limits.schema_retries + 2,
         Work::Step => limits.step_iterations,
         Work::Root | Work::Subtask => limits.iterations,
@@ -56,11 +56,15 @@ pub(super) fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
     assert!(steps.iter().all(|(at, made)| made.len() <= most(at) as usize), "{shown}");
     let is_cut = |call: &Call| call.result.len() <= limits.tool_result_bytes;
     assert!(client.calls.values().all(is_cut), "{shown}");
+    ledger(case, client, (llm_calls, tool_calls, subtasks), shown);
+}
 
+/// The ledger has the counts of the journal: model calls, tool calls, subtasks.
+fn ledger(case: &Case, client: &Client, counts: (u32, u32, u32), shown: &Shown<'_>) {
     let end = case.end();
     let costs = end.message.usage.unwrap();
-    assert_eq!((costs.llm_calls, costs.tool_calls, costs.subtasks), (llm_calls, tool_calls, subtasks));
-    assert_eq!(costs.by_model.values().map(|share| share.llm_calls).sum::<u32>(), llm_calls);
+    assert_eq!((costs.llm_calls, costs.tool_calls, costs.subtasks), counts);
+    assert_eq!(costs.by_model.values().map(|share| share.llm_calls).sum::<u32>(), counts.0);
     let requests = end.calls.iter().map(|row| match row {
         CallRecord::Model { model, .. } if model == "canned" => 0,
         CallRecord::Model { retries, .. } => retries + 1,
@@ -69,7 +73,7 @@ pub(super) fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
     let tools = end.calls.iter().filter(|row| matches!(row, CallRecord::Tool { .. })).count();
     assert_eq!(
         (requests.sum::<u32>(), tools),
-        (llm_calls, client.ids.len()),
+        (counts.0, client.ids.len()),
         "a row for each call, with all its requests\n{shown}"
     );
 }
@@ -93,7 +97,7 @@ pub(super) fn history(case: &Case, client: &Client) {
             Message::Tool { call_id, content, is_error, name } => {
                 assert_eq!(unanswered.first(), Some(&call_id.as_str()), "a result without its call");
                 unanswered.remove(0);
-                let seen = seen.next().expect("nobody saw this call");
+                let seen = seen.next().expect("a client saw this call");
                 assert_eq!((name, content, *is_error), (&seen.name, &seen.result, seen.is_error));
             }
             Message::Assistant { tool_calls, .. } => {

@@ -14,7 +14,7 @@ fn object(members: &Value) -> Value {
 
 // N-071 N-072
 #[test]
-fn violations_say_where() {
+fn a_violation_names_its_place() {
     let schema = json!({
         "type": "object",
         "properties": {"n": {"type": "integer"}, "tags": {"type": "array", "items": {"type": "string"}}},
@@ -39,7 +39,7 @@ fn violations_say_where() {
 }
 
 #[test]
-fn recursion_is_welcome_within_its_depth() {
+fn recursion_is_accepted_within_the_depth_limit() {
     let tree = json!({
         "type": "object",
         "properties": {"root": {"$ref": "#/$defs/node"}},
@@ -59,7 +59,7 @@ fn recursion_is_welcome_within_its_depth() {
 }
 
 #[test]
-fn bombs_are_refused_before_they_are_built() {
+fn exploding_schemas_are_refused_before_they_are_compiled() {
     let deep = (0..40)
         .fold(json!({"type": "string"}), |inner, _| json!({"type": "object", "properties": {"a": inner}}));
     let wide = object(&Value::Object((0..1_001).map(|n| (format!("p{n}"), json!(true))).collect()));

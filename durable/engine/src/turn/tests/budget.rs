@@ -15,7 +15,7 @@ fn last(case: &Case, count: usize) -> Vec<String> {
 
 // N-039 N-119 N-136 N-137 N-142 N-147 N-148 N-179 N-195 N-224
 #[test]
-fn model_calls() {
+fn a_turn_ends_at_its_limit_of_model_calls() {
     let endless = vec![Reply::TextAndCalls("More. ", vec![("echo", json!({}))])];
     let case = Case::new(script(&[("go", endless)])).limits(|limits| limits.llm_calls = 3).run();
     assert_eq!(case.model.requests.borrow().len(), 3, "the fourth is never made");
@@ -31,7 +31,7 @@ fn model_calls() {
 
 // N-137 N-143 N-195 N-136
 #[test]
-fn tool_calls_of_the_whole_tree() {
+fn tool_calls_are_counted_over_the_whole_tree() {
     let child = vec![Reply::Calls(vec![("echo", json!({})); 3]), Reply::Text("never")];
     let case = Case::new(script(&[
         (
@@ -117,7 +117,7 @@ fn a_round_that_does_not_fit_survives_a_kill() {
 
 // N-059 N-141 N-195
 #[test]
-fn subtasks_wherever_they_are_started() {
+fn subtasks_are_counted_at_every_depth() {
     let child = vec![Reply::Calls(vec![subtask("b")]), Reply::Text("a")];
     let case = Case::new(script(&[
         ("go", vec![Reply::Calls(vec![subtask("a")]), Reply::Text("never")]),
@@ -190,7 +190,7 @@ fn the_first_reason_wins() {
 
 // N-039
 #[test]
-fn a_turn_without_any_budget_calls_nobody() {
+fn a_turn_without_budget_makes_no_call() {
     let case =
         Case::new(script(&[("go", vec![Reply::Text("never")])])).limits(|limits| limits.llm_calls = 0).run();
     assert!(case.model.requests.borrow().is_empty());
@@ -200,7 +200,7 @@ fn a_turn_without_any_budget_calls_nobody() {
 
 // N-118 N-179 N-195
 #[test]
-fn tokens_money_and_bytes_where_they_are_limited() {
+fn limits_of_tokens_money_and_bytes_end_a_turn() {
     let endless = || script(&[("go", vec![Reply::Calls(vec![("echo", json!({}))])])]);
     // Each call reports 10 + 2 tokens. The reservation of a call is higher, so the turn ends well before the
     // limit.
@@ -235,7 +235,7 @@ fn tokens_money_and_bytes_where_they_are_limited() {
 
 // N-146: the token limit of a request counts its prompt and its tools as well as its messages.
 #[test]
-fn requests_are_pruned_to_fit_with_all_that_is_in_them() {
+fn requests_are_pruned_to_fit_with_prompt_and_tools() {
     let round = || Reply::Calls(vec![("echo", json!({ "text": "x".repeat(4_000) }))]);
     let replies = [vec![round(); 8], vec![Reply::Text("Done.")]].concat();
     let mut case = Case::new(script(&[("go", replies)])).limits(|limits| limits.history_tokens = 6_000);
@@ -251,7 +251,7 @@ fn requests_are_pruned_to_fit_with_all_that_is_in_them() {
     assert_eq!(case.end().message.finish_reason, Some(FinishReason::Stop));
     let requests = case.model.requests.borrow();
     for request in requests.iter() {
-        let tokens = crate::turn::prune::request_tokens(request);
+        let tokens = crate::turn::request_tokens(request);
         assert!((4_800..=6_000).contains(&tokens), "{tokens} tokens were sent");
         assert!(
             request.messages.iter().any(|m| matches!(&**m, Message::User { content } if content == "go"))
@@ -263,7 +263,7 @@ fn requests_are_pruned_to_fit_with_all_that_is_in_them() {
 
 // N-172 N-174
 #[test]
-fn what_it_cost_is_known_or_null() {
+fn the_cost_of_a_turn_is_known_or_null() {
     let answers = || {
         script(&[
             ("go", vec![Reply::Calls(vec![subtask("a")]), Reply::Text("Done.")]),
@@ -283,7 +283,7 @@ fn what_it_cost_is_known_or_null() {
 
     let mut cut = Case::new(script(&[("go", vec![Reply::Cut("half ")])]));
     cut.price = Some(Price { input: 1.0, cached: 0.5, cache_write: None, output: 2.0 });
-    assert_eq!(cut.run().end().message.usage.unwrap().cost_usd, None, "nobody knows what the cut call used");
+    assert_eq!(cut.run().end().message.usage.unwrap().cost_usd, None, "the usage of the cut call is unknown");
 
     let mut lost = Case::new(answers());
     lost.price = Some(Price { input: 1.0, cached: 0.5, cache_write: None, output: 2.0 });
@@ -301,7 +301,7 @@ fn what_it_cost_is_known_or_null() {
 
 // N-124
 #[test]
-fn each_subtask_knows_when_it_began_and_what_was_used_below_it() {
+fn each_subtask_has_its_start_and_the_usage_below_it() {
     let mut case = Case::new(script(&[
         (
             "go",

@@ -43,7 +43,7 @@ fn cancelled(case: &Case, at: usize) {
 
 // N-045 N-051 N-130 N-174 N-181 N-197
 #[test]
-fn cancelled_at_each_await() {
+fn a_turn_can_be_cancelled_at_each_await() {
     let mut whole = everything();
     let mut steps = 0;
     whole.run_with(None, |_, step| steps = step);
@@ -63,7 +63,7 @@ fn cancelled_at_each_await() {
 
 // N-181 N-197
 #[test]
-fn cancelled_after_its_run_was_lost_at_each_commit() {
+fn a_turn_lost_at_any_commit_can_be_cancelled() {
     let mut whole = everything();
     whole.run_with(None, |_, _| {});
     let (commits, requests) = (whole.disk.commits.get(), whole.model.requests.borrow().len());

@@ -101,7 +101,7 @@ fn a_kill_at_every_commit_loses_nothing_and_repeats_nothing() {
 
 // B-085: a plan goes on at the step where its run was lost.
 #[test]
-fn a_kill_at_every_commit_of_a_plan() {
+fn a_kill_at_every_commit_of_a_plan_loses_nothing() {
     killed_at_every_commit(planning);
     let whole = planning().run();
     let [plan] = whole.end().plans.try_into().unwrap();
@@ -137,7 +137,7 @@ fn killed_at_every_commit(new: impl Fn() -> Case) {
 }
 
 #[test]
-fn an_unsafe_call_whose_result_was_lost_is_told_so() {
+fn the_model_learns_that_the_result_of_an_unsafe_call_was_lost() {
     let calls = vec![("write", json!({}))];
     let mut case = Case::new(script(&[("go", vec![Reply::Calls(calls), Reply::Text("Noted.")])]));
     // Entry 0, the model call's start and outcome, the tool's start; its end is lost.
@@ -161,7 +161,7 @@ fn a_stop_survives_the_run() {
     case.resume(None);
     case.check();
     assert_eq!(case.end().message.finish_reason, Some(FinishReason::Cancelled));
-    assert_eq!(case.model.requests.borrow().len(), 1, "a stopped turn calls nobody");
+    assert_eq!(case.model.requests.borrow().len(), 1, "a stopped turn makes no model call");
 }
 
 #[test]

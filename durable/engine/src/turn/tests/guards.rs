@@ -1,4 +1,4 @@
-//! The order of guards: policy when offered, policy again at dispatch, budget, arguments, run. Each can only deny.
+//! The order of guards: policy when tools are offered, policy again when a call comes, budget, arguments, run. Each can only deny.
 
 use serde_json::{Value, json};
 

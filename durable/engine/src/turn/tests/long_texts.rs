@@ -21,7 +21,7 @@ fn commits(words: &'static str) -> usize {
 }
 
 #[test]
-fn a_text_is_written_with_its_outcome_up_to_the_bound_and_before_it_beyond() {
+fn a_text_beyond_the_bound_is_written_before_its_outcome() {
     let short = commits("A word.");
     assert_eq!(commits(words(WORDS)), short);
     assert_eq!(commits(words(WORDS + 1)), short + 1);
@@ -30,7 +30,7 @@ fn a_text_is_written_with_its_outcome_up_to_the_bound_and_before_it_beyond() {
 }
 
 #[test]
-fn what_is_stored_is_what_was_announced_chunk_by_chunk() {
+fn the_stored_text_has_the_announced_chunks() {
     let text = words(3 * WORDS);
     let both = vec![subtask("a"), subtask("b")];
     let mut case = Case::new(script(&[
@@ -71,7 +71,7 @@ fn a_cancelled_turn_keeps_all_that_its_root_has_said() {
 }
 
 #[test]
-fn a_call_that_is_lost_after_some_of_its_text_was_written_is_made_again() {
+fn a_call_lost_after_some_of_its_text_was_written_is_made_again() {
     let text = words(WORDS + 1);
     for commits in 1..=3 {
         let mut case = Case::new(script(&[("go", vec![Reply::Text(text)])]));

@@ -9,7 +9,7 @@ use wire::protocol::{ChunkKind, Event, FinishReason};
 
 // N-001 N-008 N-035 N-040 N-041 N-188 N-221 N-174
 #[test]
-fn a_direct_answer() {
+fn a_direct_answer_takes_one_model_call() {
     let case = Case::new(script(&[("go", vec![Reply::Text("It is four.")])])).run();
     assert_eq!(
         case.lines(),
@@ -35,7 +35,7 @@ fn a_direct_answer() {
 
 // N-029 N-030 N-050 N-051 N-171 N-189
 #[test]
-fn one_tool_call_then_the_answer() {
+fn the_answer_follows_the_result_of_a_tool_call() {
     let calls = vec![("echo", json!({"a": 1}))];
     let replies = vec![Reply::TextAndCalls("Let me look. ", calls), Reply::Text("Done.")];
     let mut case = Case::new(script(&[("go", replies)]));
@@ -77,7 +77,7 @@ fn one_tool_call_then_the_answer() {
 
 // N-013 N-044 N-045 N-052 N-176 N-190 N-191
 #[test]
-fn parallel_calls_and_one_that_fails() {
+fn a_failed_call_leaves_its_siblings_their_results() {
     let calls = vec![("echo", json!({"n": 0})), ("fail", json!({"n": 1})), ("echo", json!({"n": 2}))];
     let case = Case::new(script(&[("go", vec![Reply::Calls(calls), Reply::Text("So.")])])).run();
     assert_eq!(case.tools.peak.get(), 3, "all three were in flight at once");
@@ -96,7 +96,7 @@ fn parallel_calls_and_one_that_fails() {
 
 // N-017 N-094
 #[test]
-fn what_is_not_offered_is_refused_and_never_runs() {
+fn a_tool_that_is_not_offered_is_refused() {
     let calls = vec![("secret", json!({})), ("classless", json!({})), ("nonsense", json!("not json"))];
     let case = Case::new(script(&[("go", vec![Reply::Calls(calls), Reply::Text("Well.")])])).run();
     assert!(case.tools.ran.borrow().is_empty());
@@ -126,7 +126,7 @@ fn a_model_without_tools_gets_none() {
 // N-167 N-168 N-169: the flag describes the provider. The loop takes one call at a time or several, and runs
 // several side by side either way.
 #[test]
-fn the_parallel_flag_changes_nothing_here() {
+fn calls_run_side_by_side_whatever_the_parallel_flag() {
     let echo = |n: u32| ("echo", json!({ "n": n }));
     for parallel_tool_calls in [false, true] {
         let capabilities = Capabilities { parallel_tool_calls, ..Capabilities::default() };

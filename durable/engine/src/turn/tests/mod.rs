@@ -4,23 +4,17 @@
 mod budget;
 #[path = "../../../examples/by_hand.rs"]
 mod by_hand;
-mod dispatch;
 mod everywhere;
-mod faults;
+pub(crate) mod faults;
 mod golden;
 mod guards;
 mod long_texts;
 mod loop_shapes;
-mod memory;
 mod models;
 mod parked;
-mod plan_limits;
-mod plans;
 mod property;
+mod round;
 mod stops;
-mod structured;
-mod subtasks;
-mod swarm;
 
 #[test]
 fn the_example_steps_a_level_to_its_end() {

@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
-use crate::journal::{CallRecord, Fact, Failure, TurnStop};
-use crate::profiles::{Chain, Offer, Price};
+use crate::journal::{CallRecord, Fact, FailureRecord, TurnStop};
+use crate::profiles::{Chain, Price, PricedModel};
 use crate::testing::*;
 use wire::model::{Capabilities, Message, ModelErrorKind};
 use wire::protocol::Event;
 
-fn priced(model: &str, price: f64) -> Offer {
+fn priced(model: &str, price: f64) -> PricedModel {
     let price = Some(Price { input: price, cached: price, cache_write: None, output: price });
-    Offer { price, ..offer(model, Capabilities::default()) }
+    PricedModel { price, ..offer(model, Capabilities::default()) }
 }
 
 /// A turn with a chain of three models.
@@ -53,7 +53,7 @@ fn row(
 
 // N-172 N-142 B-007
 #[test]
-fn who_answered_is_known_everywhere_and_paid() {
+fn the_model_that_answered_is_named_and_charged() {
     use ModelErrorKind::{Auth, Overloaded, RateLimited};
     let failures = vec![(0, Overloaded), (0, RateLimited), (1, Auth)];
     let case = chained(script(&[("go", vec![Reply::After(failures, "hello")])]));
@@ -101,7 +101,7 @@ fn no_request_is_made_beyond_the_budget() {
 /// The rows of the error log.
 fn failures(case: &Case) -> Vec<String> {
     let line = |call: &CallRecord| match call {
-        CallRecord::Failure(Failure { component, stage, tool_name, code, message, .. }) => {
+        CallRecord::Failure(FailureRecord { component, stage, tool_name, code, message, .. }) => {
             Some(format!("{component} {stage} {} {code} {message}", tool_name.as_deref().unwrap_or("-")))
         }
         _ => None,
@@ -111,7 +111,7 @@ fn failures(case: &Case) -> Vec<String> {
 
 // B-028 B-035 B-073
 #[test]
-fn every_failure_leaves_a_row_and_there_are_not_too_many() {
+fn failures_leave_rows_up_to_a_limit() {
     use ModelErrorKind::{Network, RateLimited};
     let rounds = vec![
         Reply::Calls(vec![("fail", json!({})), ("secret", json!({})), ("echo", json!({}))]),
@@ -167,7 +167,7 @@ fn failed_requests_survive_the_run() {
 
 // Before a model has answered, the call reserves the price of the dearest in the chain.
 #[test]
-fn money_is_reserved_at_the_dearest_and_settled_at_what_was_paid() {
+fn money_is_reserved_at_the_dearest_price_and_settled_at_the_paid_one() {
     let endless = || script(&[("go", vec![Reply::Calls(vec![("echo", json!({}))])])]);
     let play = |microusd| {
         let case = chained(endless()).limits(|limits| limits.turn_cost_microusd = Some(microusd));
@@ -208,7 +208,7 @@ fn subtasks_ask_their_own_models() {
 }
 
 #[test]
-fn a_call_knows_when_the_turns_time_is_up() {
+fn a_model_call_gets_the_deadline_of_its_turn() {
     let mut case = Case::new(script(&[("go", vec![Reply::Hang("so ")])]));
     case.run_with(Some(Kill::AfterCommits(2)), |_, _| {});
     assert_eq!(case.model.until_ms.get(), 180_000);
@@ -243,7 +243,7 @@ fn sent(case: &Case) -> Vec<Vec<String>> {
 
 // N-146
 #[test]
-fn what_is_too_long_for_the_model_is_shortened_once() {
+fn a_conversation_too_long_for_its_model_is_shortened_once() {
     use ModelErrorKind::ContextTooLong;
     let mut case = Case::new(script(&[("go", vec![Reply::Fail("", ContextTooLong)])]));
     case.history = history();
@@ -325,7 +325,7 @@ fn charged_after(kind: ModelErrorKind) -> (u64, Option<f64>, u64) {
 // A request that got no answer may have used all of its reservation. A request that the provider refused used
 // nothing.
 #[test]
-fn a_request_that_failed_in_a_retry_is_charged_what_it_may_have_used() {
+fn a_failed_retry_is_charged_its_reservation() {
     use ModelErrorKind::{Auth, Network, Overloaded, RateLimited};
     for told in [Auth, Overloaded, RateLimited] {
         let (charged, cost_usd, _) = charged_after(told);
@@ -333,11 +333,11 @@ fn a_request_that_failed_in_a_retry_is_charged_what_it_may_have_used() {
     }
     let (charged, cost_usd, held) = charged_after(Network);
     assert!(held > 12);
-    assert_eq!((charged, cost_usd), (held + 12, None), "nobody knows what it cost");
+    assert_eq!((charged, cost_usd), (held + 12, None), "the cost is unknown");
 }
 
 #[test]
-fn a_call_that_timed_out_is_charged_what_it_may_have_used() {
+fn a_timed_out_call_is_charged_its_reservation() {
     use ModelErrorKind::{Network, Overloaded};
     for (kind, used) in [(Overloaded, false), (Network, true)] {
         let end = chained(script(&[("go", vec![Reply::Fail("", kind)])])).run().end();
@@ -348,7 +348,7 @@ fn a_call_that_timed_out_is_charged_what_it_may_have_used() {
 
 // The token limit of a turn covers its retries as well: with room for one request, there is no second one.
 #[test]
-fn what_may_have_been_used_leaves_less_for_the_next_request() {
+fn a_charged_reservation_leaves_less_for_the_next_request() {
     use ModelErrorKind::{Network, Overloaded};
     for (kind, answered) in [(Overloaded, true), (Network, false)] {
         let case = chained(script(&[("go", vec![Reply::After(vec![(0, kind)], "hello")])]));

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use crate::journal::{Answer, Fact, TurnStop};
+use crate::record::keys::WireIds;
 use crate::testing::*;
-use crate::toolbelt::{Rules, ToolPolicy};
-use crate::turn::keys::WireIds;
-use crate::turn::{Heard, Ran, Turn};
+use crate::toolbelt::{ToolPolicy, ToolRules};
+use crate::turn::{Ran, Receipt, Turn};
 use wire::protocol::{Awaited, ClientTool, ContextKind, Event, FinishReason};
 
 /// A turn in the editor, whose client brings `ui_paste`.
@@ -30,7 +30,7 @@ fn editor(script: Script) -> Case {
 /// A turn in which a person must allow each call of these tools.
 fn asking(rules: &str, script: Script) -> Case {
     let mut case = Case::new(script);
-    let rules: Rules = serde_json::from_str(rules).unwrap();
+    let rules: ToolRules = serde_json::from_str(rules).unwrap();
     case.policy = case.policy.narrowed(rules, BTreeSet::new());
     case.offered_by = case.policy.clone();
     case
@@ -44,12 +44,12 @@ fn pasting() -> Script {
     script(&[("go", vec![Reply::Calls(vec![paste()]), Reply::Text("Pasted.")])])
 }
 
-fn result(turn: &Turn, key: &str, content: &str) -> Heard {
+fn result(turn: &Turn, key: &str, content: &str) -> Receipt {
     let answer = Answer::Result { content: content.to_owned(), is_error: false };
     turn.answer(&WireIds::new("turn").tool_call(key), Awaited::Client, answer).unwrap()
 }
 
-fn decide(turn: &Turn, key: &str, answer: Answer) -> Heard {
+fn decide(turn: &Turn, key: &str, answer: Answer) -> Receipt {
     turn.answer(&WireIds::new("turn").approval(key), Awaited::Approval, answer).unwrap()
 }
 
@@ -83,13 +83,13 @@ const GONE_ON: [&str; 9] = [
 
 // N-107
 #[test]
-fn a_clients_tool_parks_the_turn_and_its_result_goes_on_with_it() {
+fn a_clients_tool_parks_the_turn_until_its_result_comes() {
     let mut case = editor(pasting());
     case.run_with(None, |_, _| {});
     assert_eq!(case.ran, Some(Ok(Ran::Parked)));
     assert_eq!(case.clock.timers(), 0, "nothing keeps its object awake");
     assert_eq!(case.lines(), PARKED);
-    assert_eq!(case.say(None, |turn| result(turn, "0.0", "done")), Heard::Now);
+    assert_eq!(case.say(None, |turn| result(turn, "0.0", "done")), Receipt::Taken);
     case.check();
     assert_eq!(case.lines(), [&PARKED[..], &GONE_ON[..]].concat());
     assert_eq!(case.model.requests.borrow().len(), 2, "nothing is made again");
@@ -137,7 +137,7 @@ fn parallel_work_ends_before_the_turn_is_parked() {
         assert!(lines.iter().any(|line| line.starts_with(ended)), "{ended}: {lines:#?}");
     }
     let requests = case.model.requests.borrow().len();
-    assert_eq!(case.say(None, |turn| result(turn, "0.0-0.0", "done")), Heard::Now);
+    assert_eq!(case.say(None, |turn| result(turn, "0.0-0.0", "done")), Receipt::Taken);
     case.check();
     assert_eq!(case.end().message.content, "All.");
     assert_eq!(case.model.requests.borrow().len(), requests + 2, "a's second call and the root's");
@@ -160,7 +160,7 @@ fn an_answer_while_others_run_needs_no_parking() {
             heard.push(result(turn, "0.0-0.0", "again"));
         }
     });
-    assert_eq!(heard, [Heard::Now, Heard::Before]);
+    assert_eq!(heard, [Receipt::Taken, Receipt::Repeated]);
     case.check();
     assert_eq!(case.ran, Some(Ok(Ran::Ended)));
     assert!(!case.lines().iter().any(|line| line == "state waiting"));
@@ -172,8 +172,8 @@ fn the_first_answer_wins_and_a_forged_one_does_nothing() {
     case.run_with(None, |_, _| {});
     let before = case.disk.entries.borrow().len();
     case.say(None, |turn| {
-        assert_eq!(result(turn, "0.1", "forged"), Heard::Unknown);
-        assert_eq!(decide(turn, "0.0", Answer::Approve), Heard::Unknown);
+        assert_eq!(result(turn, "0.1", "forged"), Receipt::Unknown);
+        assert_eq!(decide(turn, "0.0", Answer::Approve), Receipt::Unknown);
         assert!(!turn.expire().unwrap());
     });
     assert!(is_parked(&case), "what says nothing changes nothing");
@@ -185,14 +185,14 @@ fn the_first_answer_wins_and_a_forged_one_does_nothing() {
 }
 
 #[test]
-fn a_parked_turn_has_no_clock_and_no_counter() {
+fn the_clock_and_the_counters_of_a_parked_turn_stand_still() {
     let calls: Vec<_> = (0..25).map(|_| paste()).collect();
     let mut case = editor(script(&[("go", vec![Reply::Calls(calls), Reply::Text("Pasted.")])]));
     case.run_with(None, |_, _| {});
     for index in 0..25 {
         assert!(is_parked(&case));
         case.clock.pass(case.limits.wall_clock_ms);
-        assert_eq!(case.say(None, |turn| result(turn, &format!("0.{index}"), "done")), Heard::Now);
+        assert_eq!(case.say(None, |turn| result(turn, &format!("0.{index}"), "done")), Receipt::Taken);
     }
     case.check();
     assert_eq!(case.end().message.finish_reason, Some(FinishReason::Stop));
@@ -200,17 +200,17 @@ fn a_parked_turn_has_no_clock_and_no_counter() {
 
 // An answered turn that has to wait for its place says so once, loses nothing in a rebuild, and then goes on.
 #[test]
-fn a_queued_turn_says_so_once_and_goes_on_where_it_was() {
+fn a_queued_turn_tells_clients_once_and_goes_on_where_it_was() {
     let mut case = editor(pasting());
     case.run_with(None, |_, _| {});
     case.say(Some(Kill::AfterCommits(2)), |turn| {
         assert_eq!(turn.parkings(), 1);
-        assert_eq!(result(turn, "0.0", "done"), Heard::Now);
+        assert_eq!(result(turn, "0.0", "done"), Receipt::Taken);
         turn.tell_queued().unwrap();
     });
     assert_eq!(case.model.requests.borrow().len(), 1, "nothing runs");
     case.say(None, |turn| {
-        assert_eq!(result(turn, "0.0", "again"), Heard::Before);
+        assert_eq!(result(turn, "0.0", "again"), Receipt::Repeated);
         turn.tell_queued().unwrap();
         turn.tell_placed().unwrap();
     });
@@ -220,7 +220,7 @@ fn a_queued_turn_says_so_once_and_goes_on_where_it_was() {
 }
 
 #[test]
-fn what_nobody_answers_expires() {
+fn a_wait_without_an_answer_expires() {
     let mut case = editor(pasting());
     case.run_with(None, |_, _| {});
     case.clock.pass(case.limits.client_wait_ms);
@@ -242,7 +242,7 @@ fn a_parked_turn_can_be_stopped() {
         case.run_with(None, |_, _| {});
         case.say(None, |turn| {
             turn.stop(why).unwrap();
-            assert_eq!(result(turn, "0.0", "late"), Heard::Unknown, "a stopped turn takes no answer");
+            assert_eq!(result(turn, "0.0", "late"), Receipt::Unknown, "a stopped turn takes no answer");
         });
         case.check();
         assert_eq!(case.end().message.finish_reason, Some(finish));
@@ -321,7 +321,7 @@ fn a_kill_at_every_commit_of_a_turn_that_asks_loses_and_repeats_nothing() {
 fn a_call_that_is_not_allowed_is_not_made() {
     for (answer, why) in [
         (Answer::Deny, "The user did not allow this call"),
-        (Answer::Expired, "Nobody allowed this call in time"),
+        (Answer::Expired, "The time to allow this call ended"),
     ] {
         let calls = vec![("write", json!({}))];
         let replies = vec![Reply::Calls(calls), Reply::Text("Then not.")];
@@ -334,7 +334,7 @@ fn a_call_that_is_not_allowed_is_not_made() {
                 case.clock.pass(case.limits.approval_wait_ms);
                 assert!(case.say(None, |turn| turn.expire().unwrap()));
             }
-            answer => assert_eq!(case.say(None, |turn| decide(turn, "0.0", answer)), Heard::Now),
+            answer => assert_eq!(case.say(None, |turn| decide(turn, "0.0", answer)), Receipt::Taken),
         }
         case.check();
         let lines = case.lines();
@@ -374,20 +374,20 @@ fn a_call_that_cannot_be_shown_whole_is_refused_unasked() {
     assert_eq!(shown, std::slice::from_ref(&whole), "asked about the one that can be shown, in full");
     let refused = case.lines().into_iter().find(|line| line.starts_with("tool 0.0 write End error"));
     assert!(refused.is_some_and(|line| line.contains("100001 bytes") && line.contains("it was not made")));
-    assert_eq!(case.say(None, |turn| decide(turn, "1.0", Answer::Approve)), Heard::Now);
+    assert_eq!(case.say(None, |turn| decide(turn, "1.0", Answer::Approve)), Receipt::Taken);
     case.check();
     assert_eq!(*case.tools.ran.borrow(), [format!("write {whole}")]);
 }
 
 #[test]
-fn what_is_allowed_for_good_is_not_asked_again() {
+fn a_tool_allowed_for_the_thread_is_not_asked_again() {
     let write = || Reply::Calls(vec![("write", json!({}))]);
     let nested = vec![write(), Reply::Text("nested")];
     let levels =
         [("go", vec![write(), Reply::Calls(vec![subtask("a")]), Reply::Text("Done.")]), ("a", nested)];
     let mut case = asking(r#"{"workspace_write": "ask"}"#, script(&levels));
     case.run_with(None, |_, _| {});
-    assert_eq!(case.say(None, |turn| decide(turn, "0.0", Answer::ApproveForThread)), Heard::Now);
+    assert_eq!(case.say(None, |turn| decide(turn, "0.0", Answer::ApproveForThread)), Receipt::Taken);
     case.check();
     assert_eq!(case.tools.ran.borrow().len(), 2);
     assert_eq!(case.lines().iter().filter(|line| line.starts_with("ask")).count(), 1);

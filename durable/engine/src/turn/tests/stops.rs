@@ -10,7 +10,7 @@ use wire::protocol::FinishReason;
 
 // N-197 N-130 N-181
 #[test]
-fn cancelled_in_the_middle_of_everything() {
+fn a_cancelled_turn_ends_each_of_its_open_calls() {
     let mut case = Case::new(script(&[
         (
             "go",
@@ -49,7 +49,7 @@ fn cancelled_in_the_middle_of_everything() {
 
 // N-148 N-197
 #[test]
-fn cancelled_while_the_model_speaks() {
+fn a_turn_cancelled_amid_an_answer_keeps_its_text() {
     let mut case = Case::new(script(&[("go", vec![Reply::Hang("one two three ")])]));
     case.run_with(None, |turn, step| {
         if step == 3 {
@@ -81,7 +81,7 @@ fn a_provider_that_fails_the_root_ends_the_turn() {
 
 // N-197 N-130
 #[test]
-fn a_stopped_call_says_how_long_it_ran() {
+fn a_stopped_call_has_its_duration() {
     let mut case =
         Case::new(script(&[("go", vec![Reply::Calls(vec![("once", json!({})), ("echo", json!({}))])])]));
     let clock = std::rc::Rc::clone(&case.clock);
@@ -98,7 +98,7 @@ fn a_stopped_call_says_how_long_it_ran() {
 
 // N-181: the user heard that the turn is cancelled, so it is, with the whole answer kept.
 #[test]
-fn a_stop_that_was_journaled_holds_against_a_whole_answer() {
+fn a_journaled_stop_holds_against_a_whole_answer() {
     let mut case = Case::new(script(&[("go", vec![Reply::Text("All of it.")])]));
     case.run_with(Some(Kill::AfterCommits(3)), |_, _| {});
     assert!(case.disk.end.borrow().is_none(), "the run died between the answer and the end");

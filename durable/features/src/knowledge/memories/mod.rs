@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::knowledge::{KnowledgeError, Memories, Remembered};
-use crate::marks::{self, IS_DATA};
+use crate::marks;
 use engine::ports::{Tool, ToolContext, ToolError};
 use engine::toolbelt::arguments;
 use engine::toolbelt::declare;
@@ -155,7 +155,7 @@ async fn remember(
         Remembered::Stored(id) => Ok(format!("remembered as {id}")),
         Remembered::Known(id) => Ok(format!("this was remembered before, as {id}")),
         Remembered::Full => Err(ToolError(format!(
-            "the memory is full ({MAX_MEMORIES} memories): recall what is there and forget unneeded memories"
+            "the memory is full ({MAX_MEMORIES} memories): recall the memories and forget unneeded ones"
         ))),
     }
 }
@@ -176,16 +176,8 @@ async fn recall(
 
 /// The memories that fit, as data, with their ids.
 fn told(found: &[Memory]) -> String {
-    let mut told = format!("What earlier conversations left about this user. {IS_DATA}\n");
-    for (at, memory) in found.iter().enumerate() {
-        let line = marks::memory(memory) + "\n";
-        if told.len() + line.len() > MAX_TOLD_BYTES {
-            told.push_str(&format!("[and {} more: ask for fewer, with a narrower query]", found.len() - at));
-            break;
-        }
-        told.push_str(&line);
-    }
-    told.trim_end().to_owned()
+    let head = "Memories of this user from earlier conversations.";
+    super::told(head, found.iter().map(marks::memory), MAX_TOLD_BYTES)
 }
 
 async fn forget(

@@ -19,12 +19,9 @@ use worker::{Delay, Env};
 use crate::knowledge::KnowledgeError;
 use crate::knowledge::chunks::Chunk;
 use crate::knowledge::embeddings::MODEL;
-use bindings::env::{AI, binding, is_bound, var};
+use bindings::env::{AI, VECTORS, binding, is_bound, var};
 
 use super::Asked;
-
-/// Vectorize's binding. The index needs the model's dimensions, and a metadata index on the string `scope`.
-pub const BINDING: &str = "VECTORS";
 
 /// The texts that a model embeds in one call: <https://developers.cloudflare.com/workers-ai/models/bge-m3/>.
 const MAX_TEXTS: usize = 100;
@@ -72,8 +69,8 @@ impl Vectors {
     /// None without the variable or the bindings (the health report names a missing binding).
     pub fn new(env: &Env) -> Option<Self> {
         let model = var(env, MODEL).filter(|model| !model.is_empty())?;
-        let bound = is_bound(env, AI) && is_bound(env, BINDING);
-        let [ai, index] = [AI, BINDING].map(|name| binding(env, name));
+        let bound = is_bound(env, AI) && is_bound(env, VECTORS);
+        let [ai, index] = [AI, VECTORS].map(|name| binding(env, name));
         bound.then(|| Vectors { ai: ai.unchecked_into(), index: index.unchecked_into(), model })
     }
 
@@ -135,8 +132,7 @@ impl Vectors {
         let options = parsed(&json!({ "topK": limit, "returnMetadata": "none", "filter": filter }))?;
         let found = settled(self.index.query(&vector, &options)).await?;
         let found = JSON::stringify(&found).map_err(failed)?.as_string().unwrap_or_default();
-        let Found { matches } =
-            serde_json::from_str(&found).map_err(|_| unreadable("the vectors that were found"))?;
+        let Found { matches } = serde_json::from_str(&found).map_err(|_| unreadable("the found vectors"))?;
         let near = matches.into_iter().filter(|found| found.score >= MIN_SIMILARITY).filter_map(|found| {
             let (document_id, place) = found.id.rsplit_once(':')?;
             let (document_id, place) = (document_id.to_owned(), place.parse().ok()?);
@@ -151,7 +147,7 @@ impl Vectors {
         let data = Reflect::get(&answer, &"data".into()).map_err(failed)?;
         match data.dyn_into::<Array>() {
             Ok(vectors) if vectors.length() as usize == texts.len() => Ok(vectors),
-            _ => Err(unreadable("what the model embedded")),
+            _ => Err(unreadable("the embeddings")),
         }
     }
 }

@@ -260,7 +260,7 @@ fn progress_keeps_a_call_alive() {
     let silent = block_on(connection.read(None, 7, reply)).map(drop).unwrap_err();
     assert_eq!(silent, McpError::Silent(30_000, Some("3 of 3, half".to_owned())));
     assert_eq!(case.time.now_ms(), 3 * 20_000 + 30_000);
-    assert!(silent.told("docs").contains("the last it said was 3 of 3, half"));
+    assert!(silent.told("docs").contains("its last progress was 3 of 3, half"));
 }
 
 // Servers that send gigabytes.

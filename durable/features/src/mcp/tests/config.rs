@@ -19,7 +19,7 @@ fn no_servers_are_configured_by_default() {
 
 // N-105
 #[test]
-fn servers_are_what_the_operator_says() {
+fn servers_follow_the_operators_configuration() {
     let json = r#"{
         "docs": {"url": "https://docs.test/mcp", "auth": {"bearer_secret": "DOCS_TOKEN"}, "contexts": ["editor"],
                  "timeout_ms": 5000, "only": ["search"],

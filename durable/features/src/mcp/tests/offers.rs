@@ -4,7 +4,7 @@ use super::*;
 use crate::mcp::offer::{MAX_TOOLS, Offers};
 use crate::mcp::{Offer, PREFIX, Servers};
 use engine::testing::hungry;
-use engine::toolbelt::{PermissionClass, Rule, Rules, ToolPolicy};
+use engine::toolbelt::{PermissionClass, Rule, ToolPolicy, ToolRules};
 
 fn raw(value: &Value) -> Box<RawValue> {
     to_raw_value(value).unwrap()
@@ -177,7 +177,7 @@ fn a_tool_asks_unless_it_only_reads_or_the_operator_says_otherwise() {
         let case = Case::new(|_| Says::Down);
         let configured = McpServers([("docs".to_owned(), Rc::new(docs))].into());
         let servers = Servers::new(configured, &case.ports);
-        let rules: Rules = serde_json::from_str(operator).unwrap();
+        let rules: ToolRules = serde_json::from_str(operator).unwrap();
         let policy = ToolPolicy {
             allowed_mcp_servers: servers.allowed(ContextKind::Thread, &ada()),
             ..ToolPolicy::of(ContextKind::Thread)

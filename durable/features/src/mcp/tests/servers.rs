@@ -184,7 +184,7 @@ fn a_frozen_tool_is_found_without_a_listing() {
         mcp_server: Some("docs".to_owned()),
         mcp_tool: Some("a.b".to_owned()),
         name: "mcp__docs__a_b".to_owned(),
-        ..engine::calls::declarations().remove(0)
+        ..engine::compose::declarations().remove(0)
     };
     let tools = servers(&case, &["docs"]).with(Rc::new(Standard::new(&Resources::default())), &[]);
     let tool = tools.find(&frozen).unwrap();

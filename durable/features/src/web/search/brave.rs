@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{Hit, query_string};
-use crate::web::reader::one_line;
+use crate::reader::one_line;
 use wire::http::HttpRequest;
 use wire::redact::Secret;
 

@@ -1,9 +1,9 @@
 use serde_json::{Value, json};
 
-use super::super::testing::{Answer, FakeWeb, Hurried, Piece, config, unreachable};
+use super::super::testing::{Answer, FakeWeb, Piece, config, unreachable};
 use super::super::tests::run_on;
 use super::*;
-use crate::tests::At;
+use engine::testing::FakeClock;
 
 const BRAVE: [(&str, &str); 2] = [("SEARCH", "brave"), ("BRAVE_API_KEY", "the-key")];
 const GOOGLE: [(&str, &str); 3] =
@@ -52,7 +52,7 @@ fn searxng() -> Value {
 
 fn search(vars: &[(&str, &str)], answer: Answer, arguments: &Value) -> (Rc<FakeWeb>, Result<String, String>) {
     let web = FakeWeb::new(move |_| Some(answer.clone()));
-    let outcome = run_on(&web, &config(vars), Rc::new(At(0)), "web_search", arguments);
+    let outcome = run_on(&web, &config(vars), Rc::new(FakeClock::at(0)), "web_search", arguments);
     (web, outcome)
 }
 
@@ -155,7 +155,7 @@ fn results_are_bounded() {
 }
 
 #[test]
-fn failures_are_told_without_what_the_service_says() {
+fn failures_do_not_repeat_the_services_text() {
     let echo = json!({"error": {"message": "the key the-key is bad"}});
     for vars in [&BRAVE[..], &GOOGLE, &SEARXNG] {
         for (status, told) in [
@@ -200,7 +200,8 @@ fn failures_are_told_without_what_the_service_says() {
         );
         let web = FakeWeb::new(|_| None);
         let late =
-            run_on(&web, &config(vars), Rc::new(Hurried), "web_search", &json!({"query": "x"})).unwrap_err();
+            run_on(&web, &config(vars), Rc::new(FakeClock::eager()), "web_search", &json!({"query": "x"}))
+                .unwrap_err();
         assert!(late.contains("did not answer in time"), "{late}");
     }
 }

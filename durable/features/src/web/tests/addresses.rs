@@ -95,7 +95,7 @@ fn the_operator_may_name_private_hosts_by_their_ports() {
         ("ftp://127.0.0.1:8080/", false),
     ] {
         let web = web_of(html("hello"));
-        let outcome = run_on(&web, &config(&allowed), Rc::new(At(0)), "fetch_page", &page(url));
+        let outcome = run_on(&web, &config(&allowed), Rc::new(FakeClock::at(0)), "fetch_page", &page(url));
         assert_eq!(outcome.is_ok(), is_allowed, "{url}: {outcome:?}");
         // Such a host has no public address.
         assert_eq!(web.asked.borrow().len(), usize::from(is_allowed), "{url}");
@@ -115,14 +115,26 @@ fn names_are_resolved_unless_the_operator_does_without() {
         ("silent.example.com", "could not be resolved"),
     ] {
         let web = web_of(html("hello"));
-        let refusal =
-            run_on(&web, &config(&[]), Rc::new(Hurried), "fetch_page", &page(&format!("https://{name}/")))
-                .unwrap_err();
+        let refusal = run_on(
+            &web,
+            &config(&[]),
+            Rc::new(FakeClock::eager()),
+            "fetch_page",
+            &page(&format!("https://{name}/")),
+        )
+        .unwrap_err();
         assert!(refusal.contains(told) && web.pages().is_empty(), "{name}: {refusal}");
         assert_eq!(web.open.get(), 0, "{name}");
     }
     let (web, off) = (web_of(html("hello")), [("FETCH_RESOLVER", "off")]);
-    run_on(&web, &config(&off), Rc::new(At(0)), "fetch_page", &page("https://rebound.example.com/")).unwrap();
+    run_on(
+        &web,
+        &config(&off),
+        Rc::new(FakeClock::at(0)),
+        "fetch_page",
+        &page("https://rebound.example.com/"),
+    )
+    .unwrap();
     assert_eq!(web.asked.borrow().len(), 1);
 }
 

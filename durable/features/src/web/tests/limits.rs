@@ -42,8 +42,13 @@ fn the_limits_to_the_byte() {
 fn slow_servers_and_broken_connections() {
     let hurried = |answer: Option<Answer>| {
         let web = FakeWeb::new(move |_| answer.clone());
-        let outcome =
-            run_on(&web, &config(&[]), Rc::new(Hurried), "fetch_page", &page("https://example.com/"));
+        let outcome = run_on(
+            &web,
+            &config(&[]),
+            Rc::new(FakeClock::eager()),
+            "fetch_page",
+            &page("https://example.com/"),
+        );
         assert_eq!(web.open.get(), 0);
         outcome
     };

@@ -10,11 +10,11 @@ use futures::FutureExt;
 use serde_json::{Value, json};
 
 use super::guard::{Guard, is_public};
-use super::reader::{MediaType, PageFormat, Reader, Window};
-use super::testing::{Answer, BROWSER, FakeWeb, Hurried, Piece, config, unreachable};
+use super::testing::{Answer, BROWSER, FakeWeb, Piece, config, unreachable};
 use super::*;
-use crate::tests::At;
+use crate::reader::{MediaType, PageFormat, Reader, Window};
 use engine::ports::{Clock, ToolContext, ToolError};
+use engine::testing::FakeClock;
 
 /// Runs one of the tools to its end, where there is no browser.
 pub fn run_on(
@@ -41,7 +41,7 @@ fn run(ports: &WebPorts, clock: Rc<dyn Clock>, name: &str, arguments: &Value) ->
 }
 
 fn fetch(web: &Rc<FakeWeb>, arguments: &Value) -> Result<String, String> {
-    run_on(web, &config(&[]), Rc::new(At(0)), "fetch_page", arguments)
+    run_on(web, &config(&[]), Rc::new(FakeClock::at(0)), "fetch_page", arguments)
 }
 
 fn page(url: &str) -> Value {
@@ -73,14 +73,14 @@ fn bad_arguments() {
 }
 
 #[test]
-fn a_browser_renders_what_the_guard_lets_through() {
+fn a_browser_renders_pages_that_pass_the_guard() {
     let answer = |status: u16, body: Value| Answer::page("application/json", body.to_string()).with(status);
     let ask = |answer: Answer, url: &str| {
         let web = web_of(answer);
         let config = config(&[("FETCH_ALLOW", "wiki.internal:8080")]);
         let ports = ports(&web, Some(web.clone()), config);
         let arguments = json!({"url": url, "render": true});
-        (web, run(&ports, Rc::new(At(0)), "fetch_page", &arguments))
+        (web, run(&ports, Rc::new(FakeClock::at(0)), "fetch_page", &arguments))
     };
     let good = || answer(200, json!({"success": true, "result": "# Pears\n\nAll of them."}));
     let (web, outcome) = ask(good(), "https://example.com/app");

@@ -1,7 +1,6 @@
 mod refusals;
 
 use std::cell::{Cell, RefCell};
-use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use futures::channel::{mpsc, oneshot};
@@ -11,6 +10,7 @@ use futures::{FutureExt, TryFutureExt};
 
 use super::*;
 use crate::model::demo::DemoModel;
+use engine::testing::FakeClock;
 use providers::MAX_REPLY_BYTES;
 use providers::openai_chat::OpenAiChat;
 use wire::http::HttpReply;
@@ -19,30 +19,9 @@ use wire::model::{ModelChoice, ModelErrorKind, ModelReply};
 const FIRST_BYTE_MS: u64 = 9_000;
 const IDLE_MS: u64 = 7_000;
 
-/// Time that passes when a test says so.
-#[derive(Clone, Default)]
-struct TestClock(Rc<Cell<u64>>);
-
-impl TestClock {
-    fn pass(&self, ms: u64) {
-        self.0.set(self.0.get() + ms);
-    }
-}
-
-impl Clock for TestClock {
-    fn now_ms(&self) -> u64 {
-        self.0.get()
-    }
-
-    fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
-        let (now, end) = (Rc::clone(&self.0), self.0.get() + ms);
-        poll_fn(move |_| if now.get() >= end { Poll::Ready(()) } else { Poll::Pending }).boxed_local()
-    }
-}
-
 type Read = Result<Vec<u8>, Unreachable>;
 
-/// A provider to which the test pushes what it says.
+/// A provider to which the test pushes the bytes of its answers.
 #[derive(Default)]
 struct TestServer {
     requests: RefCell<Vec<oneshot::Sender<Result<HttpReply, Unreachable>>>>,
@@ -57,12 +36,12 @@ impl Http for TestServer {
 }
 
 impl TestServer {
-    /// Answers the oldest request that waits; what is pushed into the result is its body.
+    /// Answers the oldest waiting request; the pieces that the test pushes into the result are its body.
     fn answer(&self, status: u16) -> mpsc::UnboundedSender<Read> {
         let (body, read) = mpsc::unbounded();
         let response = HttpReply { status, headers: Vec::new(), body: read.boxed_local() };
         let sent = self.requests.borrow_mut().remove(0).send(Ok(response));
-        assert!(sent.is_ok(), "nobody waits for the answer");
+        assert!(sent.is_ok(), "no request waits for the answer");
         body
     }
 }
@@ -70,7 +49,7 @@ impl TestServer {
 /// A model with its server and its clock.
 struct Case {
     server: Rc<TestServer>,
-    clock: TestClock,
+    clock: Rc<FakeClock>,
     endpoint: HttpEndpoint,
 }
 
@@ -78,20 +57,20 @@ type Events = LocalBoxStream<'static, Item>;
 
 impl Case {
     fn new() -> Self {
-        let (server, clock) = (Rc::<TestServer>::default(), TestClock::default());
+        let (server, clock) = (Rc::<TestServer>::default(), Rc::<FakeClock>::default());
         let codec = Rc::new(OpenAiChat::new("https://x.test", None));
         let endpoint = HttpEndpoint {
             codec,
             headers: vec![("x-gateway", Secret::new("Bearer token-1"))],
             patience: Patience { first_byte_ms: FIRST_BYTE_MS, idle_ms: IDLE_MS },
             http: Rc::clone(&server) as _,
-            clock: Rc::new(clock.clone()),
+            clock: clock.clone(),
             permits: Permits::new(2),
         };
         Case { server, clock, endpoint }
     }
 
-    /// The whole of a call, as if nobody stood between.
+    /// The whole of a call, without the routing in front of it.
     fn call(&self) -> Events {
         let asked = self.endpoint.ask(&request("hello"));
         asked.map_err(|refusal| refusal.error).try_flatten_stream().boxed_local()
@@ -140,7 +119,7 @@ fn text(pieces: &[&str]) -> Option<Item> {
     Some(Ok(pieces.iter().map(|piece| ModelEvent::Text((*piece).into())).collect()))
 }
 
-/// Why there is no answer, where everything is there.
+/// The refusal, where all bytes of it are there.
 fn refusal(case: &Case, answer: impl FnOnce(&TestServer)) -> Refusal {
     let mut asked = case.endpoint.ask(&request("hello"));
     let mut poll = || asked.poll_unpin(&mut Context::from_waker(noop_waker_ref()));
@@ -197,7 +176,7 @@ fn a_connection_that_is_cut_is_no_answer() {
 }
 
 #[test]
-fn what_came_before_an_error_is_told_before_it() {
+fn events_before_an_error_go_out_before_it() {
     let (mut events, body) = Case::new().answered();
     say(&body, &[A, "data: {\"error\":{\"code\":503}}\n\n", B].concat());
     assert_eq!(next(&mut events), text(&["a"]));
@@ -225,7 +204,7 @@ fn silence_is_not_waited_out_for_ever() {
     assert!(case.server.requests.borrow()[0].is_canceled(), "the request is dropped");
     case.server.requests.borrow_mut().clear();
 
-    // Headers are no answer yet.
+    // Headers alone are no answer.
     let mut events = case.call();
     assert!(pending(&mut events));
     case.clock.pass(FIRST_BYTE_MS - 1);
@@ -295,7 +274,7 @@ fn a_provider_that_sends_gigabytes_is_cut_off() {
         assert_eq!(next(&mut events), None);
         assert_eq!(Rc::strong_count(&read), 1, "{what}: the request goes on");
     }
-    // A refusal too.
+    // The same for a refusal.
     let case = Case::new();
     let (body, read) = endless(&x);
     let refusal = refusal(&case, |server| {
@@ -306,9 +285,9 @@ fn a_provider_that_sends_gigabytes_is_cut_off() {
     assert!(read.get() <= REFUSAL_BYTES + PIECE && Rc::strong_count(&read) == 1, "{}", read.get());
 }
 
-// Bytes that say nothing break the silence, so the caller's own clock has to end this; little is kept meanwhile.
+// Bytes without an event break the silence, so the caller's own clock has to end this; the port keeps little of them.
 #[test]
-fn a_provider_that_drips_is_listened_to_until_somebody_stops() {
+fn a_dripping_provider_is_read_until_the_caller_stops() {
     for drip in [": \n\n", "x", "data: x\n"] {
         let (mut events, body) = Case::new().answered();
         say(&body, A);
@@ -356,8 +335,8 @@ fn permits_are_held_until_the_headers_come() {
 
 #[test]
 fn the_demo_model_speaks_at_the_pace_of_the_clock() {
-    let clock = TestClock::default();
-    let asked = DemoModel::new(Rc::new(clock.clone())).ask(&request("count to 2"));
+    let clock = Rc::<FakeClock>::default();
+    let asked = DemoModel::new(clock.clone()).ask(&request("count to 2"));
     let mut events = asked.map_err(|refusal| refusal.error).try_flatten_stream().boxed_local();
     assert!(pending(&mut events));
     clock.pass(249);

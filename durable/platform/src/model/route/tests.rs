@@ -1,4 +1,4 @@
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::task::{Context, Poll};
 
 use futures::FutureExt;
@@ -7,26 +7,12 @@ use futures::stream;
 use futures::task::noop_waker_ref;
 
 use super::*;
+use engine::testing::FakeClock;
 use wire::model::ModelChoice;
 
 use ModelErrorKind::*;
 
-/// Time that passes where somebody sleeps.
-#[derive(Clone, Default)]
-struct EagerClock(Rc<Cell<u64>>);
-
-impl Clock for EagerClock {
-    fn now_ms(&self) -> u64 {
-        self.0.get()
-    }
-
-    fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
-        let now = Rc::clone(&self.0);
-        async move { now.set(now.get() + ms) }.boxed_local()
-    }
-}
-
-/// What a provider does with one request.
+/// A provider's answer to one request.
 #[derive(Clone, Copy)]
 enum Act {
     Answer,
@@ -42,7 +28,7 @@ const AGAIN: Again = Again::After(None);
 struct Scripted {
     acts: RefCell<Vec<Act>>,
     asked: Rc<RefCell<Vec<(String, u64)>>>,
-    clock: EagerClock,
+    clock: Rc<FakeClock>,
 }
 
 impl Endpoint for Scripted {
@@ -70,7 +56,7 @@ impl Endpoint for Scripted {
 struct Case {
     model: RoutedModel,
     chain: Chain,
-    clock: EagerClock,
+    clock: Rc<FakeClock>,
     asked: Rc<RefCell<Vec<(String, u64)>>>,
     warned: Rc<RefCell<Vec<String>>>,
 }
@@ -80,24 +66,24 @@ const UNTIL_MS: u64 = 180_000;
 impl Case {
     fn new(providers: &[&[Act]]) -> Self {
         let (clock, asked, warned) =
-            (EagerClock::default(), Rc::default(), Rc::<RefCell<Vec<String>>>::default());
+            (Rc::new(FakeClock::eager()), Rc::default(), Rc::<RefCell<Vec<String>>>::default());
         let names = || ["a", "b", "c"].into_iter().take(providers.len());
         let endpoint = |acts: &[Act]| -> Rc<dyn Endpoint> {
             let acts = RefCell::new(acts.to_vec());
-            Rc::new(Scripted { acts, asked: Rc::clone(&asked), clock: clock.clone() })
+            Rc::new(Scripted { acts, asked: Rc::clone(&asked), clock: Rc::clone(&clock) })
         };
         let endpoints =
             names().zip(providers).map(|(name, acts)| (name.to_owned(), endpoint(acts))).collect();
         let lines = Rc::clone(&warned);
-        let outside = Outside {
-            clock: Rc::new(clock.clone()),
+        let ports = RoutePorts {
+            clock: Rc::clone(&clock) as Rc<dyn Clock>,
             random: Rc::new(|| 1.0),
             warn: Rc::new(move |line| lines.borrow_mut().push(line.to_owned())),
             breaker: Breaker::default(),
         };
         let mut offers = names().map(|name| providers::catalogue::offer(ModelChoice::new(name, "m")));
         let chain = Chain { first: offers.next().unwrap(), then: offers.collect() };
-        Case { model: RoutedModel::new(endpoints, outside), chain, clock, asked, warned }
+        Case { model: RoutedModel::new(endpoints, ports), chain, clock, asked, warned }
     }
 
     fn begin(&self, until_ms: u64) -> LocalBoxStream<'static, Result<Heard, ModelError>> {
@@ -122,7 +108,7 @@ impl Case {
         all.expect("the call hangs")
     }
 
-    /// Who was asked, and when.
+    /// The models that were asked, and when.
     fn asked(&self) -> Vec<(String, u64)> {
         self.asked.take()
     }
@@ -146,7 +132,7 @@ fn a_model_is_asked_again_after_growing_waits_and_not_for_ever() {
 }
 
 #[test]
-fn what_would_fail_again_is_not_repeated() {
+fn a_request_that_would_fail_again_is_not_repeated() {
     for kind in [Auth, Quota, BadRequest, ContextTooLong, Protocol, Network] {
         let case = Case::new(&[&[Act::Refuse(kind, Again::No)]]);
         assert_eq!(case.call(), ["ask 0", &format!("{kind:?}")]);
@@ -161,13 +147,13 @@ fn nothing_is_repeated_after_the_first_byte() {
 }
 
 #[test]
-fn a_provider_is_left_alone_for_as_long_as_it_asks() {
+fn a_provider_is_not_asked_before_its_retry_after() {
     let refuse = |ms| Act::Refuse(RateLimited, Again::After(Some(ms)));
     let case = Case::new(&[&[refuse(7_000), Act::Answer]]);
     assert_eq!(case.call(), ["ask 0", "RateLimited, ask 0", "answering", "hi"]);
     assert_eq!(case.asked(), asked(&[("a:m", 0), ("a:m", 7_250)]));
     let far = Case::new(&[&[refuse(60_001), Act::Answer]]);
-    assert_eq!(far.call(), ["ask 0", "RateLimited"], "nobody waits that long");
+    assert_eq!(far.call(), ["ask 0", "RateLimited"], "no call waits that long");
 }
 
 #[test]
@@ -178,7 +164,7 @@ fn no_wait_goes_beyond_the_turns_end() {
     };
     assert_eq!(play(7_251), ["ask 0", "RateLimited, ask 0", "answering", "hi"]);
     assert_eq!(play(7_250), ["ask 0", "RateLimited"]);
-    // Where nobody has to be waited for there is still time.
+    // Where the call need not wait, there is still time.
     let case = Case::new(&[&[Act::Refuse(RateLimited, Again::After(Some(7_000)))], &[Act::Answer]]);
     assert_eq!(case.call_until(1), ["ask 0", "RateLimited, ask 1", "answering", "hi"]);
     assert_eq!(case.call_until(0), ["ask 1", "answering", "hi"], "the one that rests is not asked first");
@@ -211,25 +197,25 @@ fn the_next_of_the_chain_is_asked_where_another_model_may_help() {
 }
 
 #[test]
-fn the_last_error_is_what_a_chain_comes_to() {
+fn a_chain_that_fails_returns_its_last_error() {
     let case = Case::new(&[&[Act::Refuse(Auth, Again::No)], &[Act::Refuse(Quota, Again::No)]]);
     assert_eq!(case.call(), ["ask 0", "Auth, ask 1", "Quota"]);
     assert_eq!(case.call(), ["ask 0", "Auth, ask 1", "Quota"], "all that rest are asked all the same");
 }
 
 #[test]
-fn what_failed_is_remembered_for_a_while() {
+fn a_failed_model_is_remembered_for_a_while() {
     let refuse = Act::Refuse(Auth, Again::No);
     let case = Case::new(&[&[refuse, refuse, Act::Answer], &[Act::Answer]]);
     assert_eq!(case.call(), ["ask 0", "Auth, ask 1", "answering", "hi"]);
     assert_eq!(case.call(), ["ask 1", "answering", "hi"]);
-    case.clock.0.set(29_999);
+    case.clock.set(29_999);
     assert_eq!(case.call(), ["ask 1", "answering", "hi"]);
-    case.clock.0.set(30_000);
+    case.clock.set(30_000);
     assert_eq!(case.call(), ["ask 0", "Auth, ask 1", "answering", "hi"], "one tries it out");
-    case.clock.0.set(89_999);
+    case.clock.set(89_999);
     assert_eq!(case.call(), ["ask 1", "answering", "hi"], "and it rests twice as long");
-    case.clock.0.set(90_000);
+    case.clock.set(90_000);
     assert_eq!(case.call(), ["ask 0", "answering", "hi"]);
     assert_eq!(case.call(), ["ask 0", "answering", "hi"]);
 }
@@ -239,7 +225,7 @@ fn only_one_call_tries_a_model_out() {
     let refuse = Act::Refuse(Overloaded, Again::No);
     let case = Case::new(&[&[refuse, Act::Hang, Act::Answer], &[Act::Answer]]);
     assert_eq!(case.call(), ["ask 0", "Overloaded, ask 1", "answering", "hi"]);
-    case.clock.0.set(30_000);
+    case.clock.set(30_000);
     let mut probe = case.begin(UNTIL_MS);
     let mut poll = || probe.poll_next_unpin(&mut Context::from_waker(noop_waker_ref()));
     assert!(matches!(poll(), Poll::Ready(Some(Ok(Heard::Asking { place: 0, .. })))));

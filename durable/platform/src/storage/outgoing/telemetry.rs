@@ -1,9 +1,9 @@
-//! The rows of telemetry that a turn becomes: `llm_usage`, `tool_usage`, `error_log`.
+//! A turn's rows of telemetry: `llm_usage`, `tool_usage`, `error_log`.
 
 use serde_json::{Value, json};
 
 use super::{Calls, Outgoing};
-use engine::journal::{CallRecord, Failure};
+use engine::journal::{CallRecord, FailureRecord};
 
 pub(super) const INSERT_LLM_USAGE: &str = "
 INSERT INTO llm_usage (tenant, user_id, id, thread_id, turn_id, provider, model, operation_type, context_type, profile,
@@ -28,10 +28,10 @@ SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->
   value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12 FROM json_each(?1) WHERE true
 ON CONFLICT (tenant, user_id, id) DO NOTHING";
 
-/// The column `execution_mode` of what belongs to no plan.
+/// The column `execution_mode` of rows that belong to no plan.
 const NO_PLAN: &str = "agent";
 
-/// What a failure was part of.
+/// The part of the turn in which a failure happened.
 #[derive(Default)]
 struct Part<'a> {
     turn_id: &'a str,
@@ -49,7 +49,7 @@ pub(super) struct CallRows {
 
 impl CallRows {
     /// A failure outside of a turn.
-    pub(super) fn add_failure(&mut self, out: &Outgoing, failure: &Failure, created_at: u64) {
+    pub(super) fn add_failure(&mut self, out: &Outgoing, failure: &FailureRecord, created_at: u64) {
         let id = format!("{}/{}", out.thread_id, failure.id);
         self.failures.push(failure_row(out, failure, &id, &Part::default(), created_at));
     }
@@ -125,8 +125,20 @@ impl CallRows {
     }
 }
 
-fn failure_row(out: &Outgoing, failure: &Failure, id: &str, part: &Part<'_>, created_at: u64) -> Value {
-    let Failure { component, stage, tool_name, code, message, .. } = failure;
+/// The longest time from the beginning of a turn to its end, with room to spare: it may wait a week for a place, for the
+/// operator, and for a person.
+const LONGEST_TURN_MS: u64 = 30 * 24 * 3_600_000;
+
+/// A lower bound of the ids of the calls that are told since a time. An id begins with its message's, which is a UUIDv7
+/// of the beginning of the turn.
+pub fn first_id(since_ms: u64) -> String {
+    let ms = format!("{:012x}", since_ms.saturating_sub(LONGEST_TURN_MS));
+    let (high, low) = ms.split_at_checked(8).unwrap_or((&ms, ""));
+    format!("{high}-{low}")
+}
+
+fn failure_row(out: &Outgoing, failure: &FailureRecord, id: &str, part: &Part<'_>, created_at: u64) -> Value {
+    let FailureRecord { component, stage, tool_name, code, message, .. } = failure;
     json!([
         out.tenant,
         out.user_id,

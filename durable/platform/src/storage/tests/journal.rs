@@ -4,14 +4,14 @@ use std::rc::Rc;
 
 use super::plan;
 use engine::journal::{Answer, Entry, Fact, ModelOutcome, Setting, ToolEnd, TurnSpec, TurnStop};
-use engine::profiles::{Chain, Limits, Offer, Price};
+use engine::profiles::{Chain, Limits, Price, PricedModel};
 use engine::toolbelt::{PermissionClass, RunsAt, ToolPolicy, ToolSpec};
 use wire::model::{
     ModelChoice, ModelError, ModelErrorKind, ModelReply, RawMessage, RawValueEq, ReplyFinish, ToolCall, Usage,
 };
 use wire::protocol::{Awaited, BudgetReason, ContextKind, Place};
 
-/// What the journal holds must be there again after a crash, the raw JSON of schemas and providers byte for byte.
+/// The journal comes back after a crash as it was written, the raw JSON of schemas and providers byte for byte.
 // Long: it has an entry of each kind.
 #[test]
 fn journal_entries_are_read_back_as_they_were_written() {
@@ -58,7 +58,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
     let mut tools = vec![spec.clone()];
     spec.permission_class = Some(PermissionClass::Safe);
     tools.push(spec);
-    let offer = |model: &str| Offer {
+    let offer = |model: &str| PricedModel {
         choice: Rc::new(ModelChoice::new("openai", model.to_owned())),
         price: (model == "m").then_some(Price { input: 1.0, cached: 0.1, cache_write: None, output: 2.5 }),
     };

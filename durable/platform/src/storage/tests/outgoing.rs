@@ -1,10 +1,12 @@
-//! What a thread tells D1: the statements that its news become.
+//! The statements that a thread's news for D1 become.
 
 use serde_json::{Value, json};
 
 use super::plan;
-use crate::storage::outgoing::{Calls, News, Outgoing, ThreadRow, retry_after_ms, statements};
-use engine::journal::{CallRecord, Failure};
+use uuid::{NoContext, Timestamp, Uuid};
+
+use crate::storage::outgoing::{Calls, News, Outgoing, ThreadRow, first_id, retry_after_ms, statements};
+use engine::journal::{CallRecord, FailureRecord};
 use wire::protocol::{FinishReason, Owner, Plan, Role, StoredMessage};
 
 fn owner() -> Owner {
@@ -57,7 +59,7 @@ fn a_short_turn_is_one_batch_that_names_its_owner_everywhere() {
     for row in rows.iter().flat_map(|rows| rows.as_array().unwrap()) {
         assert_eq!((&row[0], &row[1]), (&json!("tenant"), &json!("anonymous:user")));
     }
-    assert_eq!(rows[0][1], json!(["tenant", "anonymous:user", "thread", "title", 1, 2]));
+    assert_eq!(rows[0], json!([["tenant", "anonymous:user", "thread", "title", 1, 2]]));
     assert_eq!(rows[1][0][7], Value::Null, "a user's message has no tree");
     assert_eq!(rows[1][1][7], json!(r#"{"nodes":[],"version":1}"#), "a tree is a text");
     assert_eq!(rows[1][1][9], json!("stop"));
@@ -66,7 +68,7 @@ fn a_short_turn_is_one_batch_that_names_its_owner_everywhere() {
 }
 
 #[test]
-fn a_deletion_comes_last_and_keeps_only_what_was_spent() {
+fn a_deletion_comes_last_and_keeps_only_the_usage() {
     let mut news: Vec<_> = outbox().into_iter().filter_map(Outgoing::without_content).collect();
     news.push(Outgoing::new(&owner(), "thread", News::ThreadDeleted { workspace_root: None }));
     let batch = statements(&news).unwrap();
@@ -85,11 +87,11 @@ fn a_deletion_comes_last_and_keeps_only_what_was_spent() {
     for blanked in &batch[2..] {
         assert_eq!(blanked.rows, r#"[["tenant","anonymous:user","thread"]]"#);
     }
-    assert!(!batch[0].rows.contains("detail"), "what a call was asked for goes with its thread");
+    assert!(!batch[0].rows.contains("detail"), "the arguments of a call go with its thread");
 }
 
-fn failure(id: &str) -> Failure {
-    Failure {
+fn failure(id: &str) -> FailureRecord {
+    FailureRecord {
         id: id.to_owned(),
         component: "tool".to_owned(),
         stage: "run".to_owned(),
@@ -127,7 +129,8 @@ fn calls_and_failures_are_rows() {
         used: None,
         execution_mode: None,
     };
-    let failed = News::Failed { failure: Failure { tool_name: None, ..failure("outbox_5") }, created_at: 5 };
+    let failed =
+        News::Failed { failure: FailureRecord { tool_name: None, ..failure("outbox_5") }, created_at: 5 };
     let spent = Outgoing::new(&owner(), "thread", News::Spent { calls });
     let batch = statements(&[spent.clone(), Outgoing::new(&owner(), "thread", failed)]).unwrap();
     let rows: Vec<Value> = batch.iter().map(|batch| serde_json::from_str(&batch.rows).unwrap()).collect();
@@ -197,17 +200,17 @@ fn calls_and_failures_are_rows() {
         assert_eq!((columns, values), (rows[0].as_array().unwrap().len(), columns), "{}", statement.sql);
     }
     let Some(Outgoing { news: News::Spent { calls }, .. }) = spent.without_content() else { panic!() };
-    assert_eq!(calls.records.len(), 1, "what failed may quote what was deleted");
+    assert_eq!(calls.records.len(), 1, "a failure may quote deleted text");
 }
 
-/// D1 may hear of things in any order and late: it is told the present title, and no message that was replaced.
+/// D1 may hear news in any order and late. It gets the present title, and no message that was replaced.
 #[test]
-fn what_is_told_late_is_told_as_it_is_now() {
+fn late_news_have_the_present_title_and_no_replaced_message() {
     let told: Vec<_> = outbox().into_iter().map(|out| out.told_now("mine", false)).collect();
     let batch = statements(&told).unwrap();
     let threads: Value = serde_json::from_str(&batch[0].rows).unwrap();
     let titles: Vec<_> = threads.as_array().unwrap().iter().map(|row| &row[3]).collect();
-    assert_eq!(titles, ["mine", "mine"]);
+    assert_eq!(titles, ["mine"]);
 
     let replaced = outbox().into_iter().map(|out| out.told_now("mine", true));
     let gone = News::MessagesReplaced { ids: vec!["m1".to_owned(), "m2".to_owned()] };
@@ -228,7 +231,7 @@ fn what_is_told_late_is_told_as_it_is_now() {
         assert_eq!(gone.rows, r#"[["tenant","anonymous:user","m1"],["tenant","anonymous:user","m2"]]"#);
     }
     let kept: Vec<_> = news.into_iter().filter_map(Outgoing::without_content).map(|out| out.news).collect();
-    assert!(matches!(kept[..], [News::Spent { .. }]), "of a deleted thread only what was spent: {kept:?}");
+    assert!(matches!(kept[..], [News::Spent { .. }]), "of a deleted thread only the usage: {kept:?}");
 }
 
 #[test]
@@ -239,13 +242,41 @@ fn the_outbox_is_read_back_as_it_was_written() {
     }
 }
 
+// A thread that is told twice in one batch is one row: its last title, its newest time.
+#[test]
+fn a_batch_names_a_thread_once() {
+    let thread = |title: &str, updated_at| ThreadRow { title: title.to_owned(), created_at: 1, updated_at };
+    let renamed = |id: &str, row| Outgoing::new(&owner(), id, News::Renamed { thread: row });
+    let rows =
+        [renamed("a", thread("first", 9)), renamed("b", thread("b", 3)), renamed("a", thread("last", 5))];
+    let batch = statements(&rows).unwrap();
+    let [statement] = batch.as_slice() else { panic!("{batch:?}") };
+    let expected = json!([
+        ["tenant", "anonymous:user", "a", "last", 1, 9],
+        ["tenant", "anonymous:user", "b", "b", 1, 3],
+    ]);
+    assert_eq!(serde_json::from_str::<Value>(&statement.rows).unwrap(), expected);
+}
+
+// The sums of a time read the ids from here on.
+#[test]
+fn the_first_id_of_a_time_is_before_all_turns_that_may_have_ended_then() {
+    let id = |ms: u64| Uuid::new_v7(Timestamp::from_unix(NoContext, ms / 1_000, 0)).to_string();
+    let (since, day) = (1_800_000_000_000, 24 * 3_600_000);
+    for days in [0, 1, 29] {
+        assert!(first_id(since) <= id(since - days * day), "{days} days before");
+    }
+    assert!(first_id(since) > id(since - 31 * day));
+    assert!(first_id(0) <= id(0));
+}
+
 #[test]
 fn a_refusing_d1_is_asked_less_and_less() {
     let waits: Vec<_> = [1, 2, 3, 4, 5, 6, 7, 64, 65, u32::MAX].map(retry_after_ms).to_vec();
     assert_eq!(waits, [2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000, 3_600_000, 3_600_000]);
 }
 
-// B-078 B-083 B-105 B-106 B-111: a plan is a row of the index, with what metrics are counted by.
+// B-078 B-083 B-105 B-106 B-111: a plan is a row of the index, with the columns that metrics count by.
 #[test]
 fn a_plan_is_told_with_its_context_and_its_review() {
     let news = News::PlanChanged { turn_id: "turn".to_owned(), plan: Box::new(plan()), updated_at: 9 };
@@ -263,7 +294,7 @@ fn a_plan_is_told_with_its_context_and_its_review() {
     assert_eq!(Outgoing::new(&owner(), "thread", news).without_content(), None);
 }
 
-// B-071 B-072 B-089 B-107 B-108: all rows of a turn say how its plan was to be carried out.
+// B-071 B-072 B-089 B-107 B-108: all rows of a turn have the execution mode of its plan.
 #[test]
 fn a_turn_is_annotated_with_its_execution_mode() {
     let tool = CallRecord::Tool {

@@ -64,7 +64,7 @@ fn a_bad_body_names_its_member() {
 }
 
 #[test]
-fn a_refusal_says_what_must_be_there_and_names_no_rust_type() {
+fn a_refusal_says_the_right_form_and_names_no_rust_type() {
     let with = |member: &str, value: Value| json!({"content": "x", member: value}).to_string();
     let part = |part: Value| json!({ "content": [part] }).to_string();
     for (body, detail) in [

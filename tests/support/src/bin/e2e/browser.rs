@@ -1,5 +1,5 @@
-//! The browser of an instance: the one that `wrangler dev` has for the binding `BROWSER`, which is started when it is asked
-//! for the first time. Wrangler would fetch a Chrome of its own; here it finds the machine's.
+//! The browser of an instance: `wrangler dev` starts it at the first use of the binding `BROWSER`. Wrangler would
+//! download its own Chrome; here it finds the machine's.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::process::Command;
 const PATHS: [&str; 6] =
     ["build/index.js", "scripts/build-worker", "src", "durable", "web/dist", "migrations"];
 
-/// Where the variable is read that says where wrangler keeps browsers.
+/// The variable with the folder in which wrangler keeps browsers.
 pub const CACHE: &str = "XDG_CACHE_HOME";
 
 /// Writes a configuration with a browser into this folder, and returns its path.
@@ -30,8 +30,8 @@ pub fn cache(state: &Path) -> PathBuf {
     state.join("cache")
 }
 
-/// Puts the machine's Chromium where wrangler would install its own. Only where the layout is known: elsewhere wrangler
-/// fetches it.
+/// Puts the machine's Chromium where wrangler would install its own, if the layout is known. Otherwise wrangler
+/// downloads one.
 fn install(root: &Path, cache: &Path) -> Result<(), String> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Ok(());

@@ -14,14 +14,14 @@ use crate::{logs, path_with_tools};
 
 const SERVER: &str = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
 
-/// It listens wherever it can; this makes it listen on this machine alone.
+/// Makes the server, which would listen on every interface, listen on this machine alone.
 const ON_LOOPBACK: &str = "data:text/javascript,import{Server}from'node:net';const l=Server.prototype.listen;\
     Server.prototype.listen=function(port,...rest){return l.call(this,port,'127.0.0.1',...rest)}";
 
 /// The longest start that we wait for.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The server that runs. It ends with its standard input.
+/// The running server. It ends with its standard input.
 pub struct Everything {
     pub url: String,
     _keeper: Child,
@@ -38,7 +38,7 @@ impl Everything {
         let keeper = Command::new("sh")
             .args(["-c", KEEPER, "keeper", "node", "--import", ON_LOOPBACK, SERVER, "streamableHttp"])
             .current_dir(root)
-            // One of its tools tells its environment.
+            // One of its tools returns its environment.
             .env_clear()
             .env("PATH", path_with_tools(root))
             .env("PORT", port.to_string())

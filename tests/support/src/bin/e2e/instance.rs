@@ -1,4 +1,4 @@
-//! One `wrangler dev`: how it is configured, started, awaited and ended.
+//! One `wrangler dev`: configures, starts, awaits and ends it.
 
 use std::fs::{self, File};
 use std::io;
@@ -18,11 +18,11 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Wrangler in the background of a shell that waits for its standard input to end, then kills the whole group.
 ///
-/// That input is a pipe which we hold: when we go, however we go, it ends. And the group, because workerd would outlive
-/// a wrangler that is killed.
+/// We hold that input, a pipe: it ends when this process ends, in whatever way. The shell kills the group, because
+/// workerd would outlive a killed wrangler.
 pub const KEEPER: &str = r#"("$@" </dev/null; echo "[e2e] wrangler ended with $?") & read -r _; kill -9 0"#;
 
-/// The line of [`KEEPER`] that means that there is no use in waiting.
+/// The line of [`KEEPER`] that tells that waiting has no use.
 const ENDED: &str = "[e2e] wrangler ended";
 
 /// The common part of all instances.
@@ -41,8 +41,8 @@ pub struct World {
 }
 
 /// How to start an instance.
-pub struct Plan {
-    /// One of those that `main.rs` lists.
+pub struct Launch {
+    /// The name of an instance that `main.rs` lists.
     pub name: &'static str,
     /// The environment variable in which the tests find it.
     pub url_variable: &'static str,
@@ -55,21 +55,21 @@ pub struct Plan {
     script: Option<&'static str>,
     /// Variables that must not stand in a command line, as lines of a file.
     secrets: String,
-    // Bound until the last moment, so that no two instances are given the same ones.
+    // Bound until the last moment, so that no two instances get the same ports.
     ports: [TcpListener; 2],
 }
 
-/// An instance that runs.
+/// A running instance.
 pub struct Instance {
     /// How it was started.
     pub name: &'static str,
-    /// See [`Plan`].
+    /// See [`Launch`].
     pub url_variable: &'static str,
-    /// See [`Plan`].
+    /// See [`Launch`].
     pub url: String,
-    /// See [`Plan`].
+    /// See [`Launch`].
     pub state: PathBuf,
-    /// Whether it is configured wrongly, and has to say so.
+    /// Whether its configuration is wrong, so that it must report that.
     broken: bool,
     keeper: Child,
 }
@@ -81,8 +81,8 @@ impl World {
     }
 }
 
-impl Plan {
-    /// The plan for the instance of this name.
+impl Launch {
+    /// The launch of the instance of this name.
     pub fn of(name: &str, world: &World) -> Result<Self, String> {
         let (name, url_variable, vars) = variables::of(name, world)?;
         let secrets = if name == "smoke" { variables::real_key() } else { String::new() };
@@ -94,7 +94,7 @@ impl Plan {
 
     /// Starts it; [`Instance::ready`] waits for it.
     pub fn start(self, world: &World) -> Result<Instance, String> {
-        let Plan { name, url_variable, url, state, vars, script, secrets, ports } = self;
+        let Launch { name, url_variable, url, state, vars, script, secrets, ports } = self;
         let (port, inspector) = (port(&ports[0])?, port(&ports[1])?);
         drop(ports);
         let log = File::create(log_path(name)).map_err(|error| error.to_string())?;
@@ -134,7 +134,7 @@ impl Instance {
                     match status {
                         200 if !self.broken => return Ok(()),
                         503 if self.broken && body.contains("misconfigured") => return Ok(()),
-                        // It reports the mistake itself. Waiting would not correct it.
+                        // The instance reports the mistake. Waiting would not correct it.
                         503 if body.contains("misconfigured") => {
                             return Err(format!("{}: {body}", self.name));
                         }
@@ -157,7 +157,7 @@ impl Instance {
         self.keeper.id()
     }
 
-    /// Ends it and everything that it started.
+    /// Ends the instance and every process that it started.
     pub async fn stop(mut self) {
         drop(self.keeper.stdin.take());
         let _ = self.keeper.wait().await;
@@ -166,8 +166,8 @@ impl Instance {
 
 /// Gives each instance a D1 with all migrations and one API key: made once, then copied, because each start of wrangler
 /// takes seconds.
-pub async fn prepare(plans: &[Plan], world: &World) -> Result<Identity, String> {
-    let Some((first, others)) = plans.split_first() else { return Err("no instances".into()) };
+pub async fn prepare(launches: &[Launch], world: &World) -> Result<Identity, String> {
+    let Some((first, others)) = launches.split_first() else { return Err("no instances".into()) };
     fs::create_dir_all(&first.state).map_err(|error| error.to_string())?;
     let [program, words @ ..] = world.wrangler.as_slice() else { return Err("an empty --wrangler".into()) };
     let mut migrate = Command::new(program);

@@ -1,10 +1,11 @@
-//! Starts everything that the end-to-end tests need, runs a command against it, and leaves nothing behind.
+//! Starts the servers of the end-to-end tests, runs a command against them, and leaves nothing behind.
 //!
 //! ```text
 //! e2e [--wrangler COMMAND] [--instances main,closed,visitors,demo,ai,mcp,broken] -- COMMAND [ARGUMENT…]
 //! ```
 //!
-//! In this process: the fake LLM and the fake MCP servers. Beside it, each on a port and with a state of its own, one `wrangler dev` for each instance:
+//! In this process run the fake LLM and the fake MCP servers. Beside it runs one `wrangler dev` for each instance, with
+//! its own port and its own state:
 //!
 //! | instance | address in | |
 //! |---|---|---|
@@ -17,13 +18,12 @@
 //! | `broken` | `ESPALIER_BROKEN_URL` | variables that are wrong |
 //! | `smoke` | `ESPALIER_URL` | only when it is asked for: anonymous users and the model of the `SMOKE_*` variables |
 //!
-//! The command also gets `ESPALIER_FAKE_LLM_URL`, `ESPALIER_FAKE_MCP_URL`, `ESPALIER_STATE_DIR` (where the main instance keeps its D1;
-//! `ESPALIER_BROKEN_STATE_DIR` and so on for the others),
-//! `ESPALIER_GROUP` (the process group of the main instance), `ESPALIER_ISSUER_KEYS` (what the issuers sign with) and
-//! `ESPALIER_ADMIN_KEY` (of the tenant `e2e`). Its exit code is ours, unless a secret of the instances is in what they
-//! have written: that fails. The Worker must have been built (`make build`): the instances do not build it. Runs in the
-//! root of the repository; logs go to `target/e2e/`, or to the folder `E2E_LOGS`: harnesses that run side by side need
-//! one each.
+//! The command also gets `ESPALIER_FAKE_LLM_URL`, `ESPALIER_FAKE_MCP_URL`, `ESPALIER_STATE_DIR` (where the main
+//! instance keeps its D1; `ESPALIER_BROKEN_STATE_DIR` and so on for the others), `ESPALIER_GROUP` (the process group of
+//! the main instance), `ESPALIER_ISSUER_KEYS` (the private keys of the issuers) and `ESPALIER_ADMIN_KEY` (of the tenant
+//! `e2e`). The harness exits with the command's code, or fails if an instance has written a secret. The Worker must
+//! have been built (`make build`): the instances do not build it. Runs in the root of the repository; logs go to
+//! `target/e2e/`, or to the folder `E2E_LOGS`: harnesses that run side by side need one each.
 
 mod browser;
 mod everything;
@@ -37,7 +37,7 @@ use std::time::Duration;
 
 use espalier_test_support::{FakeLlm, FakeMcp, canary};
 use everything::Everything;
-use instance::{Instance, Plan, World};
+use instance::{Instance, Launch, World};
 use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -69,7 +69,7 @@ async fn main() -> ExitCode {
     };
     let state = std::env::temp_dir().join(format!("espalier-e2e-{}", std::process::id()));
     let mut instances = Vec::new();
-    // Every path, an interrupt included, comes back here to clean up.
+    // Every path, also an interrupt, comes back here to clean up.
     let result = tokio::select! {
         result = run(&arguments, &state, &mut instances) => result,
         () = interrupted() => Err("interrupted".into()),
@@ -101,9 +101,9 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
             "--wrangler" => wrangler = value()?.split_whitespace().map(str::to_owned).collect(),
             "--instances" => instances = value()?.split(',').map(str::to_owned).collect(),
             "--" => command = words.by_ref().collect(),
-            // The first word that is none of ours begins the command.
+            // The first word that is not an option begins the command.
             _ if !word.starts_with('-') => command = std::iter::once(word).chain(words.by_ref()).collect(),
-            _ => return Err(format!("what is {word}?")),
+            _ => return Err(format!("unknown argument {word}")),
         }
     }
     if command.is_empty() {
@@ -132,16 +132,16 @@ async fn run(arguments: &Arguments, state: &Path, instances: &mut Vec<Instance>)
         mcp: mcp.url().to_owned(),
         everything: everything.as_ref().map(|server| server.url.clone()).unwrap_or_default(),
     };
-    let plans =
-        arguments.instances.iter().map(|name| Plan::of(name, &world)).collect::<Result<Vec<_>, _>>()?;
-    // Two wranglers that start at the same moment take each other's internal ports: one after the other, those of other
-    // harnesses on this tree as well.
+    let launches =
+        arguments.instances.iter().map(|name| Launch::of(name, &world)).collect::<Result<Vec<_>, _>>()?;
+    // Two wranglers that start at the same moment take each other's internal ports. So the instances start one after
+    // the other, also those of other harnesses on this tree.
     let starting = turn_to_start().await.map_err(|error| format!("{STARTING}: {error}"))?;
-    let identity = instance::prepare(&plans, &world).await?;
+    let identity = instance::prepare(&launches, &world).await?;
     llm.publish("rsa", &identity.published(&["rsa"])).await;
     llm.publish("ec", &identity.published(&["ec"])).await;
-    for plan in plans {
-        instances.push(plan.start(&world)?);
+    for launch in launches {
+        instances.push(launch.start(&world)?);
         if let Some(instance) = instances.last() {
             instance.ready().await?;
         }
@@ -177,7 +177,7 @@ async fn turn_to_start() -> std::io::Result<File> {
     }
 }
 
-/// After any command: no log, no row, no event and no tree has a secret in it.
+/// After any command: no log, row, event or tree contains a secret.
 fn secrets_are_kept(instances: &[Instance], admin_key: &str) -> Result<(), String> {
     let search = |path: &Path, secrets: &[canary::Secret]| {
         canary::found_in(path, secrets).map_err(|error| format!("{}: {error}", path.display()))
@@ -197,7 +197,7 @@ fn secrets_are_kept(instances: &[Instance], admin_key: &str) -> Result<(), Strin
     if told.is_empty() { Ok(()) } else { Err(format!("secrets got out: {}", told.join(", "))) }
 }
 
-/// Wrangler needs a newer Node than most machines have; it is an npm package of ours.
+/// Wrangler needs a newer Node than most machines have; that Node is an npm package of ours.
 fn path_with_tools(root: &Path) -> String {
     let tools: PathBuf = root.join("node_modules/.bin");
     format!("{}:{}", tools.display(), std::env::var("PATH").unwrap_or_default())

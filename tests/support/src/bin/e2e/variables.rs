@@ -34,7 +34,7 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
             ("closed", "ESPALIER_CLOSED_URL", [vars, provider(world)].concat())
         }
         "visitors" => {
-            // In the middle of a rotation: the new secret signs, the old one is still taken.
+            // In the middle of a rotation: the new secret signs, and the old one still verifies.
             let secrets = format!("SESSION_SECRET:{},{}", canary::NEW_SESSION_SECRET, canary::SESSION_SECRET);
             let vars = vec![anonymous, secrets, format!("QUOTAS:{VISITORS_QUOTAS}")];
             ("visitors", "ESPALIER_VISITORS_URL", [vars, provider(world)].concat())
@@ -110,7 +110,7 @@ fn provider(world: &World) -> Vec<String> {
         "SEARCH:brave".to_owned(),
         format!("SEARCH_URL:{}/search", world.llm),
         format!("BRAVE_API_KEY:{}", canary::BRAVE_API_KEY),
-        // A tool that only the tests of approvals have.
+        // A person must allow this tool, which only the tests of approvals have.
         r#"TOOL_POLICY:{"ui_erase":"ask"}"#.to_owned(),
     ]
 }
@@ -124,7 +124,7 @@ fn real_model() -> Vec<String> {
         format!("LLM_PROVIDER:{provider}"),
         format!("LLM_BASE_URL:{base_url}"),
         format!("LLM_MODEL:{model}"),
-        // A slow machine may need minutes for a turn, and a model without sense any number of calls.
+        // A slow machine may need minutes for a turn, and a weak model makes any number of calls.
         r#"LIMITS:{"wall_clock_ms":180000,"llm_calls":8,"iterations":4}"#.to_owned(),
         "LLM_FIRST_BYTE_MS:180000".to_owned(),
         // Some models never come to an end by themselves.
@@ -148,7 +148,7 @@ pub fn real_key() -> String {
 fn mcp_servers(world: &World) -> String {
     let (mcp, editor, users) = (&world.mcp, ["editor"], ["*", "anonymous"]);
     let bearer = serde_json::json!({"bearer_secret": "FAKE_MCP_TOKEN"});
-    // It says of none of them that it only reads.
+    // The variable says of none of them that it only reads.
     let called = [
         "echo",
         "get-tiny-image",

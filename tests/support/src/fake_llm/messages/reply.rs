@@ -8,17 +8,8 @@ use crate::fake_llm::wire::{Reply, seal};
 
 /// The events of a step.
 pub fn reply(head: &Head<'_>, step: &Step) -> Reply {
-    let usage = step.usage.unwrap_or_default();
-    let message = json!({
-        "id": format!("msg_{}", head.base()), "type": "message", "role": "assistant", "model": head.model,
-        "content": [], "stop_reason": null, "stop_sequence": null,
-        "usage": {
-            // Other than OpenAI's, this count leaves out what came from the cache.
-            "input_tokens": usage.prompt_tokens.saturating_sub(usage.cached_tokens),
-            "cache_creation_input_tokens": 0, "cache_read_input_tokens": usage.cached_tokens, "output_tokens": 1,
-        },
-    });
     let mut body: Vec<Act> = step.waits(0).collect();
+    let message = empty_message(head, step);
     body.extend([event("message_start", json!({ "message": message })), event("ping", json!({}))]);
     let (mut index, mut sent) = (0, 0);
     // The end of the block that is open.
@@ -58,19 +49,12 @@ pub fn reply(head: &Head<'_>, step: &Step) -> Reply {
             body.push(delta(at, json!({ "type": "input_json_delta", "partial_json": piece })));
         }
     }
-    let reason = match step.finish_reason.as_deref() {
-        Some("length") => "max_tokens",
-        Some("content_filter") => "refusal",
-        Some(other) => other,
-        None if step.calls.is_empty() => "end_turn",
-        None => "tool_use",
-    };
     let mut end: Vec<Act> = open.into_iter().collect();
     end.push(event(
         "message_delta",
         json!({
-            "delta": { "stop_reason": reason, "stop_sequence": null },
-            "usage": { "output_tokens": usage.completion_tokens },
+            "delta": { "stop_reason": stop_reason(step), "stop_sequence": null },
+            "usage": { "output_tokens": step.usage.unwrap_or_default().completion_tokens },
         }),
     ));
     end.push(event("message_stop", json!({})));
@@ -79,6 +63,30 @@ pub fn reply(head: &Head<'_>, step: &Step) -> Reply {
         json!({ "error": { "details": null, "type": "overloaded_error", "message": "Overloaded" } }),
     );
     Reply { body, end, failure }
+}
+
+/// The message before its first block.
+fn empty_message(head: &Head<'_>, step: &Step) -> Value {
+    let usage = step.usage.unwrap_or_default();
+    json!({
+        "id": format!("msg_{}", head.base()), "type": "message", "role": "assistant", "model": head.model,
+        "content": [], "stop_reason": null, "stop_sequence": null,
+        "usage": {
+            // Other than OpenAI's, this count leaves out the tokens that came from the cache.
+            "input_tokens": usage.prompt_tokens.saturating_sub(usage.cached_tokens),
+            "cache_creation_input_tokens": 0, "cache_read_input_tokens": usage.cached_tokens, "output_tokens": 1,
+        },
+    })
+}
+
+fn stop_reason(step: &Step) -> &str {
+    match step.finish_reason.as_deref() {
+        Some("length") => "max_tokens",
+        Some("content_filter") => "refusal",
+        Some(other) => other,
+        None if step.calls.is_empty() => "end_turn",
+        None => "tool_use",
+    }
 }
 
 fn event(kind: &str, mut data: Value) -> Act {

@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use crate::journal::{Entry, FORMAT, Fact};
 use crate::testing::*;
 use crate::toolbelt::OutputSchema;
-use crate::turn::prompt;
+use crate::turn::edit_prompts;
 use scenarios::{ALL, Scenario, answer};
 use wire::model::{Message, RawValueEq};
 use wire::protocol::FinishReason;
@@ -223,9 +223,9 @@ fn an_edited_prompt_changes_nothing_of_a_level_that_has_begun() {
                 })
                 .collect();
             let mut resumed = lost(scenario, entries);
-            prompt::edit("\nEdited.");
+            edit_prompts("\nEdited.");
             to_its_end(scenario, &mut resumed);
-            prompt::edit("");
+            edit_prompts("");
             let mut whole = (scenario.case)();
             whole.run_with(None, scenario.during);
             if scenario.parks {

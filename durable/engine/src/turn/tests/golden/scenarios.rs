@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use super::super::plans::project;
 use crate::journal::{Answer, TurnStop};
+use crate::plan::tests::project;
 use crate::profiles::{Chain, Price, Role};
+use crate::record::keys::WireIds;
 use crate::testing::*;
-use crate::toolbelt::{Rules, ToolPolicy};
+use crate::toolbelt::{ToolPolicy, ToolRules};
 use crate::turn::Turn;
-use crate::turn::keys::WireIds;
 use wire::model::{Capabilities, ModelErrorKind, ReplyFinish};
 use wire::protocol::{
     Awaited, BrowserContext, ClientTool, ContextKind, ExecutionMode, ModeProfile, Plan, PlanReview,
@@ -311,7 +311,7 @@ fn approval() -> Case {
         ("go", vec![Reply::Calls(vec![subtask("a"), ("echo", json!({}))]), Reply::Text("All is done.")]),
         ("a", vec![Reply::Calls(vec![("write", json!({}))]), Reply::Text("a done")]),
     ]));
-    let rules: Rules = serde_json::from_str(r#"{"write": "ask"}"#).unwrap();
+    let rules: ToolRules = serde_json::from_str(r#"{"write": "ask"}"#).unwrap();
     let policy = ToolPolicy {
         memory: true,
         collections: vec!["c".to_owned()],

@@ -1,9 +1,9 @@
-//! Refusals of a provider: what they mean, when to ask again, and what of them is kept.
+//! Refusals of a provider: their meaning, the wait before the next request, and the text that is kept of them.
 
 use super::*;
 
 #[test]
-fn refusals_are_classified_by_what_comes_of_their_body() {
+fn refusals_are_classified_by_the_part_of_their_body_that_comes() {
     let case = Case::new();
     let refused = |status: u16, body: Option<&str>| {
         let mut events = case.call();
@@ -34,7 +34,7 @@ fn refusals_are_classified_by_what_comes_of_their_body() {
 }
 
 #[test]
-fn what_may_be_asked_again_and_when() {
+fn requests_that_may_be_repeated_and_when() {
     let case = Case::new();
     let refused = |status: u16, retry_after: Option<&str>| {
         let refusal = refusal(&case, |server| {
@@ -59,13 +59,13 @@ fn what_may_be_asked_again_and_when() {
     assert_eq!((empty.error.kind, empty.again), (ModelErrorKind::Network, Again::After(None)));
     let broken = refusal(&case, |server| server.answer(200).unbounded_send(Err(Unreachable)).unwrap());
     assert_eq!((broken.error.kind, broken.again), (ModelErrorKind::Network, Again::After(None)));
-    // A provider that was silent for so long is not asked again.
+    // The service does not ask a provider again that was silent for so long.
     let late = refusal(&case, |_| case.clock.pass(FIRST_BYTE_MS));
     assert_eq!((late.error.kind, late.again), (ModelErrorKind::Network, Again::No));
 }
 
 #[test]
-fn what_a_provider_said_is_kept_for_the_operator_without_keys_and_prompts() {
+fn the_operator_gets_a_providers_text_without_keys_and_prompts() {
     let case = Case::new();
     let mut asked = case.endpoint.ask(&request("The code of my safe is 4711, keep it."));
     let mut poll = || asked.poll_unpin(&mut Context::from_waker(noop_waker_ref()));

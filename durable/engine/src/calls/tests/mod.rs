@@ -1,0 +1,5 @@
+//! The calls in turns with a scripted model, an injected clock and a log in memory.
+
+mod memory;
+mod structured;
+mod subtasks;

@@ -1,0 +1,107 @@
+//! Puts the engine together: the one place that names the loop and the calls above it. A new call of the engine
+//! has a file in `calls/` or `plan/`, and a line here.
+
+use std::rc::Rc;
+
+use crate::calls::{finish, memory, subtask};
+use crate::journal::{Entry, TurnSpec};
+use crate::own::{OwnCall, OwnCalls};
+use crate::plan::{create, router, step, swarm, update};
+use crate::ports::{LogError, Ports};
+use crate::toolbelt::ToolSpec;
+use crate::turn::Turn;
+use crate::turn::composite::{Own, Parts};
+use wire::model::Message;
+
+/// The calls that the engine carries out itself.
+const CALLS: &[&Own] = &[
+    &subtask::CALL,
+    &finish::CALL,
+    &memory::LIST_CALL,
+    &memory::READ_CALL,
+    &memory::WRITE_CALL,
+    &create::CALL,
+    &update::CALL,
+    &step::CALL,
+    &router::CALL,
+];
+
+pub(crate) const PARTS: Parts = Parts { calls: CALLS, facts: OwnCalls(facts), mode: &swarm::Modes };
+
+/// The facts of the engine's own call of this name.
+fn facts(name: &str) -> Option<&'static OwnCall> {
+    CALLS.iter().map(|own| &own.facts).find(|facts| facts.name == name)
+}
+
+/// The declarations of the calls that a root may have.
+pub fn declarations() -> Vec<ToolSpec> {
+    vec![
+        subtask::spec(),
+        memory::list_spec(),
+        memory::read_spec(),
+        memory::write_spec(),
+        create::spec(),
+        update::spec(),
+    ]
+}
+
+impl Turn {
+    /// Commits entry 0 with the turn's first events. `history` is the conversation before this turn. Synchronous: the
+    /// caller's own writes (the user's message, the running mark) are durable with it if no await stands between.
+    pub fn begin(spec: TurnSpec, history: Vec<Message>, ports: Ports) -> Result<Rc<Turn>, LogError> {
+        Turn::begin_with(PARTS, spec, history, ports)
+    }
+
+    /// Rebuilds a turn whose run was lost from its journal, in the order in which it was written. Stops a
+    /// turn that was resumed too often. `run` goes on, or commits the end of the stopped turn.
+    pub fn resume(entries: Vec<Entry>, history: Vec<Message>, ports: Ports) -> Result<Rc<Turn>, LogError> {
+        Turn::resume_with(PARTS, entries, history, ports)
+    }
+
+    /// Rebuilds a parked turn and writes nothing. The caller answers or stops it, and it goes on with `run`.
+    pub fn rebuild(entries: Vec<Entry>, history: Vec<Message>, ports: Ports) -> Result<Rc<Turn>, LogError> {
+        Turn::rebuild_with(PARTS, entries, history, ports)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::turn::composite::Carrier;
+
+    // N-075 N-076 B-086 B-087
+    #[test]
+    fn the_list_and_the_declarations_name_the_same_calls() {
+        let declared: Vec<String> = declarations().into_iter().map(|spec| spec.name).collect();
+        let listed: Vec<&str> = CALLS.iter().map(|call| call.facts.name).collect();
+        assert_eq!(
+            listed,
+            [
+                "run_subtask",
+                "finish_subtask",
+                "memory_list",
+                "memory_read",
+                "memory_write",
+                "agent_create_plan",
+                "agent_update_plan",
+                "plan_step",
+                "route_request"
+            ]
+        );
+        // A subtask declares `finish_subtask` from its schema. Only the service calls `plan_step` and `route_request`.
+        let elsewhere = ["finish_subtask", "plan_step", "route_request"];
+        let rest: Vec<&str> = listed.into_iter().filter(|name| !elsewhere.contains(name)).collect();
+        assert_eq!(declared, rest);
+    }
+
+    #[test]
+    fn a_call_has_levels_exactly_if_it_is_composite() {
+        for call in CALLS {
+            let is_composite = matches!(call.carrier, Carrier::Composite(_));
+            assert_eq!(call.facts.levels > 0, is_composite, "{}", call.facts.name);
+            let of_this_name = CALLS.iter().filter(|other| other.facts.name == call.facts.name);
+            assert_eq!(of_this_name.count(), 1, "one call of the name {}", call.facts.name);
+        }
+        assert!(facts("echo").is_none());
+    }
+}

@@ -1,0 +1,216 @@
+//! `plan_step`: one step of a plan, a level in a call that the service makes for the plan; no model is offered
+//! it. A step has limits of its own; at one of them it ends with its partial result.
+
+use futures::FutureExt;
+use futures::future::{Either, LocalBoxFuture, select};
+use futures::pin_mut;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::prompt;
+use super::voice::Voice;
+use crate::calls::subtask::settled;
+use crate::journal::{LevelSpec, ToolEnd, Work};
+use crate::own::{OwnCall, Settled};
+use crate::record::PendingCall;
+use crate::record::frozen::Opening;
+use crate::record::keys::LevelPath;
+use crate::toolbelt::{PermissionClass, ToolSpec, declare};
+use crate::turn::composite::{Carrier, Composite, CutOff, Outcome, Own, Running};
+use crate::turn::{Halt, Level, LevelEnd, Turn, drive};
+use wire::model::ToolCall;
+use wire::protocol::{Event, PlanStep, StepStatus, preview};
+
+pub const NAME: &str = "plan_step";
+
+pub(crate) const CALL: Own = Own {
+    facts: OwnCall {
+        counts_as_subtask: true,
+        has_title: true,
+        stands_for_inner: true,
+        settles: Some(settles),
+        ..OwnCall::composite(NAME, 1)
+    },
+    carrier: Carrier::Composite(&Step),
+};
+
+/// The end of the call is the end of its step.
+fn settles(arguments: &str, _: &ToolEnd) -> Option<Settled> {
+    let Arguments { plan_id, index, .. } = self::arguments(arguments)?;
+    Some(Settled::Step { plan_id, index })
+}
+
+/// The arguments with which the service calls a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Arguments {
+    title: String,
+    plan_id: String,
+    step_id: String,
+    /// Its place in the plan.
+    index: usize,
+    /// Its instructions, with the results of the steps that it builds on.
+    instructions: String,
+}
+
+/// Reads the arguments of a call; none if they are not those of a step.
+fn arguments(json: &str) -> Option<Arguments> {
+    serde_json::from_str(json).ok()
+}
+
+/// The call of a step.
+pub(super) fn call(plan_id: &str, index: usize, step: &PlanStep, instructions: String) -> ToolCall {
+    let arguments = Arguments {
+        title: step.title.clone(),
+        plan_id: plan_id.to_owned(),
+        step_id: step.id.clone(),
+        index,
+        instructions,
+    };
+    let arguments = serde_json::to_string(&arguments).unwrap_or_default();
+    ToolCall { call_id: format!("step_{index}"), name: NAME.to_owned(), arguments }
+}
+
+/// The declaration, for the level that runs a plan.
+pub(super) fn spec() -> ToolSpec {
+    let mut spec = declare(NAME, PermissionClass::Subagent, "Carries out one step of a plan.", json!({}));
+    spec.timeout_ms = None;
+    spec
+}
+
+/// `plan_step`. Clients hear of it through the events of its plan.
+struct Step;
+
+impl Composite for Step {
+    fn run<'a>(&self, call: Running<'a>) -> LocalBoxFuture<'a, Result<Outcome, Halt>> {
+        run(call).boxed_local()
+    }
+
+    fn started(&self, turn: &Turn, key: &str, call: &ToolCall) -> Option<(String, Event)> {
+        let Arguments { title, plan_id, step_id, index, .. } = self::arguments(&call.arguments)?;
+        let event = match Voice::of(turn) {
+            Voice::Plan => {
+                Event::StepStart { plan_id, step_id, index, title, tool_call_id: turn.ids.tool_call(key) }
+            }
+            Voice::Swarm => Event::SwarmStepStarted { step_index: index, description: title },
+        };
+        Some((format!("step_start:{key}"), event))
+    }
+
+    fn ended(
+        &self,
+        turn: &Turn,
+        key: &str,
+        call: &ToolCall,
+        status: StepStatus,
+        end: &ToolEnd,
+    ) -> Option<(String, Event)> {
+        let Arguments { plan_id, step_id, index, .. } = self::arguments(&call.arguments)?;
+        let result = preview(&end.content);
+        let event = match Voice::of(turn) {
+            Voice::Plan => Event::StepComplete { plan_id, step_id, index, status, result },
+            Voice::Swarm => Event::SwarmStepCompleted { step_index: index, result, status },
+        };
+        Some((format!("step_complete:{key}"), event))
+    }
+
+    /// A swarm tells clients of each tool call of a step.
+    fn inner_ended(
+        &self,
+        turn: &Turn,
+        own: &ToolCall,
+        key: &str,
+        call: &ToolCall,
+        end: &ToolEnd,
+    ) -> Option<(String, Event)> {
+        if Voice::of(turn) == Voice::Plan {
+            return None;
+        }
+        let step_index = self::arguments(&own.arguments)?.index;
+        let brief_result = end.content.chars().take(BRIEF_CHARS).collect();
+        let event = Event::SwarmToolExecuted { step_index, tool: call.name.clone(), brief_result };
+        Some((format!("swarm_tool:{key}"), event))
+    }
+}
+
+/// How much of a tool's result goes into a swarm's event, in characters.
+const BRIEF_CHARS: usize = 120;
+
+/// Runs a step to its end, or until its time is over.
+async fn run(Running { turn, parent, key, arguments }: Running<'_>) -> Result<Outcome, Halt> {
+    let opened = turn.open(parent, key, LevelPath::child(key), || Ok(opening(turn, parent, arguments)));
+    let mut level = match opened {
+        Ok(level) => level,
+        Err(refusal) => return Ok(Outcome::of(Err(refusal))),
+    };
+    let end = {
+        let over = is_over(turn, key, parent);
+        pin_mut!(over);
+        match select(drive(turn, &mut level), over).await {
+            Either::Left((end, _)) => Some(end?),
+            Either::Right(((), driving)) => {
+                drop(driving);
+                None
+            }
+        }
+    };
+    let cut_off = end.is_none().then_some(cut_off as CutOff);
+    let (end, partial) = match end {
+        Some(LevelEnd::Partial(text)) => (LevelEnd::Partial(so_far(text, prompt::OUT_OF_CALLS)), true),
+        Some(end) => (end, false),
+        None => (LevelEnd::Partial(so_far(level.so_far(), prompt::OUT_OF_TIME)), true),
+    };
+    let mut overlay = level.into_written();
+    let result = settled(turn, &turn.ids.tool_call(key), end, &mut overlay, &[]);
+    Ok(Outcome { result, overlay, partial, cut_off })
+}
+
+/// The opening of the level of a `plan_step` call.
+fn opening(turn: &Turn, parent: &Level, arguments: &str) -> Opening {
+    let instructions = self::arguments(arguments).map(|call| call.instructions).unwrap_or_default();
+    let limits = &turn.spec.limits;
+    let spec = LevelSpec {
+        system: prompt::step(parent.place.depth + 1, limits),
+        instructions: instructions.into(),
+        models: Work::Step.models(),
+        toolset: None,
+        own_tools: Vec::new(),
+        rules: None,
+        reminder: String::new(),
+        iterations: limits.step_iterations,
+        partial: true,
+        left_out: Vec::new(),
+    };
+    Opening { spec, shared: parent.belt.replacing(NAME, None) }
+}
+
+fn so_far(text: String, why: &str) -> String {
+    if text.is_empty() { why.to_owned() } else { format!("{text}\n\n{why}") }
+}
+
+/// The result of a call that is open within a step whose time is over.
+fn cut_off(pending: &PendingCall) -> String {
+    if pending.since_ms.is_some() { prompt::CUT_OFF } else { prompt::NOT_MADE }.to_owned()
+}
+
+/// Completes when the time of a step or of its plan is over: running time, like every limit.
+async fn is_over(turn: &Turn, key: &str, parent: &Level) {
+    let limits = &turn.spec.limits;
+    let until = {
+        let record = turn.record.borrow();
+        let since = |is: &dyn Fn(&str, &str) -> bool| {
+            let call = record.pending.iter().find(|call| is(&call.key, &call.id));
+            call.and_then(|call| call.since_ms)
+        };
+        let plan_id = parent.place.parent_id.as_deref().unwrap_or_default();
+        let step = since(&|at, _| at == key).map(|since| since.saturating_add(limits.step_ms));
+        let plan = since(&|_, id| id == plan_id).map(|since| since.saturating_add(limits.plan_ms));
+        step.into_iter().chain(plan).min().unwrap_or(u64::MAX)
+    };
+    loop {
+        let left = until.saturating_sub(turn.elapsed_ms());
+        if left == 0 {
+            return;
+        }
+        turn.ports.clock.sleep(left).await;
+    }
+}

@@ -1,0 +1,121 @@
+//! Tool calls in a turn's record: open ones, the tree, the memory that they wrote, the plan that they change.
+
+use super::keys::call_key;
+use super::{PendingCall, Record};
+use crate::budget::Counted;
+use crate::journal::{CallRecord, Entry, ToolEnd};
+use crate::memory::{Overlay, stored_bytes, task_key};
+use crate::own::Settled;
+use wire::model::ToolCall;
+use wire::protocol::{Place, TreeNode, preview};
+
+impl Record {
+    /// Adds calls that have no result yet, whether a model or the service made them.
+    pub(super) fn called(&mut self, at: &str, calls: &[ToolCall], place: &Place) {
+        self.pending.extend(calls.iter().enumerate().map(|(index, call)| {
+            let key = call_key(at, index);
+            let id = self.ids.tool_call(&key);
+            PendingCall { key, id, call: call.clone(), place: place.clone(), since_ms: None }
+        }));
+    }
+
+    pub(super) fn tool_started(&mut self, entry: &Entry, place: &Place, subtask: bool) {
+        self.budget.count(Counted::ToolCall);
+        self.root_calls += u32::from(place.depth == 0);
+        if subtask {
+            self.budget.count(Counted::Subtask);
+        }
+        if let Some(pending) = self.pending.iter_mut().find(|pending| pending.key == entry.at) {
+            pending.since_ms = Some(entry.elapsed_ms);
+            let pending = pending.clone();
+            self.add_node(&pending, entry.elapsed_ms);
+        }
+    }
+
+    /// A call has its result: changes the counters, the memory, the plan and the tree.
+    pub(super) fn call_ended(&mut self, entry: &Entry, end: &ToolEnd) {
+        self.budget.count_result(end.content.len());
+        let Some(index) = self.pending.iter().position(|pending| pending.key == entry.at) else { return };
+        let pending = self.pending.remove(index);
+        self.memory_bytes += self.written(&pending, end);
+        // A call that the end of its turn cuts off is no failure of the tool.
+        if end.is_error && self.stop.is_none() {
+            let stage = if pending.since_ms.is_some() { "run" } else { "dispatch" };
+            self.failed("tool", stage, Some(&pending.call.name), "tool_failed", &[&end.content]);
+        }
+        self.tool_ended(&pending, end, entry.elapsed_ms);
+        // A model may call a tool that only the service may call: such a call is refused before it starts.
+        let ran = pending.since_ms.is_some();
+        let settles = self.own.find(&pending.call.name).and_then(|own| own.settles).filter(|_| ran);
+        match settles.and_then(|settles| settles(&pending.call.arguments, end)) {
+            Some(Settled::Step { plan_id, index }) if self.stop.is_none() => {
+                self.plans.step_ended(&plan_id, index, end.status());
+            }
+            Some(Settled::Route(role)) => self.routed = role,
+            Some(Settled::Step { .. }) | None => {}
+        }
+        self.note_unanswered(&pending, end);
+        let goal = self.spec.setting.goal.as_ref();
+        self.goal_reached |= !end.is_error && goal == Some(&pending.call.name);
+        // A call that has ended waits no longer: its open waits are removed.
+        self.waits.retain(|(at, _), wait| *at != entry.at || wait.answer.is_some());
+        if pending.place.depth == 0 {
+            self.round.insert(entry.at.clone(), end.clone());
+        }
+    }
+
+    /// Notes the result of a call that contains levels, in place of the results within it.
+    fn note_unanswered(&mut self, pending: &PendingCall, end: &ToolEnd) {
+        let stands = self.own.find(&pending.call.name).is_some_and(|own| own.stands_for_inner);
+        if stands && !end.is_error {
+            let within = format!("{}-", pending.key);
+            self.unanswered.retain(|key, _| !key.starts_with(&within));
+            self.unanswered.insert(pending.key.clone(), end.content.clone());
+        }
+    }
+
+    /// Closes a call in the tree and in the telemetry; a refused one gets its node only now.
+    fn tool_ended(&mut self, pending: &PendingCall, end: &ToolEnd, elapsed_ms: u64) {
+        if pending.since_ms.is_none() {
+            self.add_node(pending, elapsed_ms);
+        }
+        let index = self.node_of.get(&pending.id).copied();
+        if let Some(node) = index.and_then(|index| self.tree.nodes.get_mut(index)) {
+            node.result_preview = Some(preview(&end.content));
+            node.is_error = end.is_error.then_some(true);
+            node.duration_ms = end.duration_ms;
+        }
+        self.calls.push(CallRecord::Tool {
+            id: pending.id.clone(),
+            tool_name: pending.call.name.clone(),
+            duration_ms: end.duration_ms,
+            is_error: end.is_error,
+            detail: self.own.root_only(&pending.call.name).then(|| preview(&pending.call.arguments)),
+        });
+    }
+
+    fn add_node(&mut self, pending: &PendingCall, started_ms: u64) {
+        let PendingCall { id, call, place, .. } = pending;
+        let title = self.own.title(&call.name, &call.arguments);
+        self.node_of.insert(id.clone(), self.tree.nodes.len());
+        self.tree.nodes.push(TreeNode {
+            id: id.clone(),
+            parent_id: place.parent_id.clone(),
+            name: call.name.clone(),
+            title,
+            args_preview: Some(preview(&call.arguments)),
+            started_ms: Some(started_ms),
+            ..TreeNode::default()
+        });
+    }
+
+    /// The bytes that a call itself wrote to memory. A subtask counts with its result alone: its calls were
+    /// counted one by one.
+    fn written(&self, pending: &PendingCall, end: &ToolEnd) -> usize {
+        if self.own.levels(&pending.call.name) == 0 {
+            return stored_bytes(&end.overlay);
+        }
+        let key = task_key(&pending.id);
+        end.overlay.get(&key).map_or(0, |text| stored_bytes(&Overlay::from([(key, text.clone())])))
+    }
+}

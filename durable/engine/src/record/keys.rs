@@ -1,0 +1,153 @@
+//! Places in a turn: the keys of the journal, and the wire ids that are derived from them, so that a replay
+//! derives the same ids.
+
+use crate::journal::Work;
+
+/// FNV-1a, 64 bit: stable across builds, which a replay after a deploy needs. Not for secrets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Digest(u64);
+
+impl Digest {
+    pub(crate) const fn new() -> Self {
+        Digest(0xcbf2_9ce4_8422_2325)
+    }
+
+    /// The digest after one more part. A byte that UTF-8 never has closes each part, so that borders count.
+    pub(crate) fn with(self, part: &str) -> Self {
+        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        Digest(part.bytes().chain([0xff]).fold(self.0, step))
+    }
+
+    pub(crate) fn hex(self) -> String {
+        format!("{:016x}", self.0)
+    }
+}
+
+/// A level, as the prefix of its steps' keys: empty at the root, else made from the call that opened the
+/// level.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LevelPath(String);
+
+impl LevelPath {
+    /// The key of one of the level's steps. A step is one model call with the tool calls of its reply.
+    pub(crate) fn step(&self, step: u32) -> String {
+        format!("{}{step}", self.0)
+    }
+
+    /// The path as it stands in the keys of the journal.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The level of a `run_subtask` call, or of a step of a plan.
+    pub(crate) fn child(call_key: &str) -> Self {
+        LevelPath(format!("{call_key}-"))
+    }
+
+    /// The level that makes a plan.
+    pub(crate) fn planner(call_key: &str) -> Self {
+        LevelPath(format!("{call_key}-{PLAN}-"))
+    }
+
+    /// The level that reviews a plan.
+    pub(crate) fn reviewer(call_key: &str) -> Self {
+        LevelPath(format!("{call_key}-{REVIEW}-"))
+    }
+
+    /// The level that decides which way a request goes.
+    pub(crate) fn router(call_key: &str) -> Self {
+        LevelPath(format!("{call_key}-{ROUTE}-"))
+    }
+
+    /// The level of a running plan. Its steps are waves, without a model call.
+    pub(crate) fn waves(call_key: &str) -> Self {
+        LevelPath(format!("{call_key}-{WAVE}"))
+    }
+}
+
+const PLAN: &str = "plan";
+const REVIEW: &str = "review";
+const ROUTE: &str = "route";
+const WAVE: char = 'w';
+
+/// The path of the level that a step belongs to, from the step's key.
+pub(crate) fn level(at: &str) -> &str {
+    at.trim_end_matches(|digit: char| digit.is_ascii_digit())
+}
+
+/// The work of a level, by the key of one of its model calls.
+pub(crate) fn work(at: &str) -> Work {
+    let level = level(at);
+    let Some(level) = level.strip_suffix('-') else { return Work::Root };
+    match level.rsplit('-').next().unwrap_or(level) {
+        PLAN => Work::Plan,
+        REVIEW => Work::Review,
+        ROUTE => Work::Route,
+        call if call.starts_with(WAVE) => Work::Step,
+        _ => Work::Subtask,
+    }
+}
+
+/// The key of a call of a step: the step's key with the call's place in the model's reply.
+pub(crate) fn call_key(step_key: &str, index: usize) -> String {
+    format!("{step_key}.{index}")
+}
+
+/// Derives a turn's wire ids.
+#[derive(Clone, Debug)]
+pub(crate) struct WireIds {
+    tag: String,
+}
+
+impl WireIds {
+    pub(crate) fn new(turn_id: &str) -> Self {
+        WireIds { tag: Digest::new().with(turn_id).hex() }
+    }
+
+    pub(crate) fn tool_call(&self, call_key: &str) -> String {
+        format!("call_{}_{call_key}", self.tag)
+    }
+
+    pub(crate) fn plan(&self, call_key: &str) -> String {
+        format!("plan_{}_{call_key}", self.tag)
+    }
+
+    pub(crate) fn approval(&self, call_key: &str) -> String {
+        format!("approval_{}_{call_key}", self.tag)
+    }
+
+    pub(crate) fn model_call(&self, step_key: &str) -> String {
+        format!("model_{}_{step_key}", self.tag)
+    }
+
+    pub(crate) fn part(&self, step_key: &str, index: usize) -> String {
+        format!("part_{}_{step_key}.{index}", self.tag)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_tells_the_work_of_its_level() {
+        assert_eq!(LevelPath::default().step(3), "3");
+        assert_eq!(work("3"), Work::Root);
+        let call = call_key("0", 12);
+        for (path, step, expected) in [
+            (LevelPath::child(&call), "0.12-0", Work::Subtask),
+            (LevelPath::planner(&call), "0.12-plan-0", Work::Plan),
+            (LevelPath::reviewer(&call), "0.12-review-0", Work::Review),
+            (LevelPath::router(&call), "0.12-route-0", Work::Route),
+        ] {
+            assert_eq!(path.step(0), step);
+            assert_eq!(work(step), expected);
+        }
+        let wave = LevelPath::waves(&call).step(1);
+        assert_eq!(wave, "0.12-w1");
+        let in_step = LevelPath::child(&call_key(&wave, 0)).step(4);
+        assert_eq!((in_step.as_str(), work(&in_step)), ("0.12-w1.0-4", Work::Step));
+        let below = LevelPath::child(&call_key(&in_step, 2)).step(0);
+        assert_eq!((below.as_str(), work(&below)), ("0.12-w1.0-4.2-0", Work::Subtask));
+    }
+}

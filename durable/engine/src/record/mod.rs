@@ -1,0 +1,343 @@
+//! The sum of a turn's journal entries: counters, ledger, execution tree, open calls. Live and in replay the
+//! same entries go through [`Record::apply`], so a rebuilt turn has the state of the lost one.
+
+mod calls;
+pub(crate) mod canned;
+pub(crate) mod frozen;
+pub(crate) mod keys;
+mod models;
+pub(crate) mod replay;
+mod rows;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use self::frozen::{Opening, Toolsets};
+use self::keys::{WireIds, work};
+use crate::budget::{Counted, Exceeded, TurnBudget};
+use crate::journal::{
+    Answer, CallRecord, Entry, Fact, LevelSpec, TextPart, ToolEnd, TurnSpec, TurnStop, Work,
+};
+use crate::memory::{MAX_TURN_BYTES, Overlay, stored_bytes};
+use crate::own::OwnCalls;
+use crate::plan::ledger::Ledger;
+use crate::profiles::{Chain, PricedModel, Role};
+use crate::toolbelt::Toolbelt;
+use wire::model::ToolCall;
+use wire::protocol::{Awaited, BudgetReason, CostSummary, ExecutionTree, ModelCost, Place, Plan, PlanStatus};
+
+/// The ledger of a model or a subtask before its first call.
+fn unused() -> ModelCost {
+    ModelCost { cost_usd: Some(0.0), ..ModelCost::default() }
+}
+
+/// A call of a round that has no result yet; the record keeps them in the order in which the model made them.
+#[derive(Clone, Debug)]
+pub(crate) struct PendingCall {
+    pub(crate) key: String,
+    pub(crate) id: String,
+    pub(crate) call: ToolCall,
+    pub(crate) place: Place,
+    /// Elapsed running time of the turn when the call began; none before it begins.
+    pub(crate) since_ms: Option<u64>,
+}
+
+/// A call that waits for an answer from outside.
+#[derive(Clone, Debug)]
+pub(crate) struct Wait {
+    pub(crate) place: Place,
+    pub(crate) name: String,
+    /// When the wait began and when it expires (milliseconds since 1970).
+    pub(crate) since: u64,
+    pub(crate) until: u64,
+    /// The answer, and its time.
+    pub(crate) answer: Option<(Answer, u64)>,
+}
+
+/// A model call that has no outcome yet.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenModelCall {
+    pub(crate) place: Place,
+    /// Elapsed running time of the turn when it began.
+    pub(crate) since_ms: u64,
+    /// Announced text that is not written yet. A call whose run was lost has lost that text as well; its
+    /// `live` is false.
+    pub(crate) parts: Vec<TextPart>,
+    /// How many parts were begun, written ones included.
+    pub(crate) begun: usize,
+    /// The weight of `parts`, as `announcing::UNWRITTEN_BYTES` counts it.
+    pub(crate) unwritten: usize,
+    /// The whole text of each part of kind text.
+    pub(crate) said: Vec<String>,
+    pub(crate) live: bool,
+    /// The model that is asked, as its place in the chain.
+    pub(crate) asked: usize,
+    /// Requests so far, and how many of them lost runs made.
+    pub(crate) requests: u32,
+    pub(crate) lost_requests: u32,
+    /// Milliseconds from the call's start to the first byte of the answer.
+    pub(crate) first_byte_ms: Option<u64>,
+}
+
+impl OpenModelCall {
+    /// Takes the announced text that is not written. The last part goes on: it is closed only when the next
+    /// one begins or the call ends.
+    pub(crate) fn take_unwritten(&mut self) -> Vec<TextPart> {
+        let mut parts = std::mem::take(&mut self.parts);
+        self.unwritten = 0;
+        let Some(last) = parts.last_mut() else { return parts };
+        let (chunks, text) = (std::mem::take(&mut last.chunks), std::mem::take(&mut last.text));
+        self.parts = vec![last.clone()];
+        (last.chunks, last.text, last.more) = (chunks, text, true);
+        parts.retain(|part| !part.chunks.is_empty());
+        parts
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub(crate) budget: TurnBudget,
+    pub(crate) stop: Option<TurnStop>,
+    pub(crate) pending: Vec<PendingCall>,
+    pub(crate) models: BTreeMap<String, OpenModelCall>,
+    /// By the call's key, and the party that it waits for. Answered waits stay.
+    pub(crate) waits: BTreeMap<(String, Awaited), Wait>,
+    /// How often the turn was parked, and whether it is parked now.
+    pub(crate) parkings: u32,
+    pub(crate) parked: bool,
+    /// The tools that a person allowed for the whole thread.
+    pub(crate) approved: BTreeSet<String>,
+    pub(crate) calls: Vec<CallRecord>,
+    /// The texts of the root's replies: the part of the turn that a person reads.
+    pub(crate) root_texts: Vec<String>,
+    /// The toolsets of the turn's levels.
+    pub(crate) toolsets: Toolsets,
+    /// The openings of child levels, by their paths.
+    levels: BTreeMap<String, Rc<Opening>>,
+    /// The role whose models the router chose for the root.
+    pub(crate) routed: Option<Role>,
+    /// The results of the root's current round, which has not settled yet.
+    round: BTreeMap<String, ToolEnd>,
+    /// The results of subtasks and steps that the root has not answered yet, by the keys of their calls.
+    unanswered: BTreeMap<String, String>,
+    tree: ExecutionTree,
+    node_of: BTreeMap<String, usize>,
+    costs: CostSummary,
+    ids: WireIds,
+    spec: Rc<TurnSpec>,
+    /// Tool calls of the root.
+    root_calls: u32,
+    /// Whether the turn reached the goal of its context.
+    goal_reached: bool,
+    /// The plans that the turn made or changed.
+    pub(crate) plans: Ledger,
+    /// The facts of the engine's own calls.
+    own: OwnCalls,
+    /// Dollars, and the models with a call of unknown cost. With such a model the cost of the turn is unknown
+    /// too.
+    cost_usd: f64,
+    unpriced: BTreeSet<String>,
+    /// The bytes that the turn's calls have written to memory so far, as [`stored_bytes`] counts.
+    memory_bytes: usize,
+}
+
+impl Record {
+    pub(crate) fn new(spec: &Rc<TurnSpec>, own: OwnCalls) -> Self {
+        Record {
+            spec: Rc::clone(spec),
+            root_calls: 0,
+            goal_reached: false,
+            plans: Ledger::default(),
+            own,
+            budget: TurnBudget::new(spec.limits),
+            stop: None,
+            pending: Vec::new(),
+            models: BTreeMap::new(),
+            waits: BTreeMap::new(),
+            parkings: 0,
+            parked: false,
+            approved: BTreeSet::new(),
+            calls: Vec::new(),
+            root_texts: Vec::new(),
+            toolsets: Toolsets::new(Toolbelt::new(spec.tools.iter().cloned())),
+            levels: BTreeMap::new(),
+            routed: None,
+            round: BTreeMap::new(),
+            unanswered: BTreeMap::new(),
+            tree: ExecutionTree::default(),
+            node_of: BTreeMap::new(),
+            costs: CostSummary::default(),
+            ids: WireIds::new(&spec.turn_id),
+            cost_usd: 0.0,
+            unpriced: BTreeSet::new(),
+            memory_bytes: 0,
+        }
+    }
+
+    pub(crate) fn tree(&self) -> ExecutionTree {
+        ExecutionTree { plans: self.plans_at_end(), ..self.tree.clone() }
+    }
+
+    /// The plans that the turn touched, as they are when it ends.
+    pub(crate) fn plans_at_end(&self) -> Vec<Plan> {
+        self.plans.at_end(self.spec.setting.draft.as_deref())
+    }
+
+    /// Whether the turn made or changed a plan that now waits for the user's word.
+    pub(crate) fn has_draft(&self) -> bool {
+        self.plans_at_end().iter().any(|plan| plan.status == PlanStatus::PendingReview)
+    }
+
+    /// The usage of the model calls below a subtask so far.
+    pub(crate) fn usage_below(&self, tool_call_id: &str) -> Option<ModelCost> {
+        self.node_of.get(tool_call_id).and_then(|index| self.tree.nodes.get(*index))?.usage.clone()
+    }
+
+    /// The result of a call of the root's current round.
+    pub(crate) fn round_result(&self, key: &str) -> Option<ToolEnd> {
+        self.round.get(key).cloned()
+    }
+
+    /// Whether the turn may write this to memory on top of its earlier writes.
+    pub(crate) fn memory_has_room(&self, overlay: &Overlay) -> bool {
+        self.memory_bytes.saturating_add(stored_bytes(overlay)) <= MAX_TURN_BYTES
+    }
+
+    pub(crate) fn costs(&self) -> CostSummary {
+        let mut by_model = self.costs.by_model.clone();
+        for (model, share) in &mut by_model {
+            share.cost_usd = share.cost_usd.filter(|_| !self.unpriced.contains(model));
+        }
+        CostSummary {
+            cost_usd: self.unpriced.is_empty().then_some(self.cost_usd),
+            by_model,
+            llm_calls: self.budget.used(Counted::LlmCall),
+            tool_calls: self.budget.used(Counted::ToolCall),
+            subtasks: self.budget.used(Counted::Subtask),
+            ..self.costs.clone()
+        }
+    }
+
+    /// The opening of the level at this path.
+    pub(crate) fn opening(&self, path: &str) -> Option<Rc<Opening>> {
+        self.levels.get(path).map(Rc::clone)
+    }
+
+    /// The role whose models a model call asks. A level of format 1 has no journaled opening: there the
+    /// level's kind of work decides.
+    fn models(&self, at: &str) -> Option<Role> {
+        match self.levels.get(keys::level(at)) {
+            Some(opening) => opening.spec.models,
+            None if work(at) == Work::Root => self.routed,
+            None => work(at).models(),
+        }
+    }
+
+    /// The models that a model call asks.
+    pub(crate) fn chain(&self, at: &str) -> &Chain {
+        self.spec.chain_of(self.models(at))
+    }
+
+    /// The results of finished subtasks and steps that no reply of the root has put into words yet.
+    pub(crate) fn unanswered(&self) -> impl Iterator<Item = &str> {
+        self.unanswered.values().map(String::as_str)
+    }
+
+    fn priced_model(&self, at: &str, asked: usize) -> PricedModel {
+        self.chain(at).at(asked).clone()
+    }
+
+    /// The limit that this many more tool calls of the root would exceed (B-027).
+    pub(crate) fn exceeded_at_root(&self, more: u32) -> Option<Exceeded> {
+        let limit = self.spec.limits.root_tool_calls?;
+        let observed = self.root_calls.saturating_add(more);
+        (observed > limit).then_some(Exceeded {
+            reason: BudgetReason::ToolCalls,
+            limit: limit.into(),
+            observed: observed.into(),
+        })
+    }
+
+    /// Whether the turn has missed the goal of its context so far (B-013).
+    pub(crate) fn misses_its_goal(&self) -> bool {
+        self.spec.setting.goal.is_some() && !self.goal_reached
+    }
+
+    /// The ledger of a model, after adding this many requests.
+    fn share(&mut self, model: &str, requests: u32) -> &mut ModelCost {
+        let share = self.costs.by_model.entry(model.to_owned()).or_insert_with(unused);
+        share.llm_calls += requests;
+        share
+    }
+
+    pub(crate) fn apply(&mut self, entry: &Entry) {
+        match &entry.fact {
+            Fact::Started(_) | Fact::Resumed { .. } | Fact::Unknown(_) => {}
+            Fact::Toolset(specs) => self.toolsets.add(Toolbelt::new(specs.iter().cloned())),
+            Fact::Opened(spec) => self.opened(&entry.at, spec),
+            Fact::Waiting { on, place, since, until } => {
+                let call = self.pending.iter().find(|pending| pending.key == entry.at);
+                let name = call.map(|pending| pending.call.name.clone()).unwrap_or_default();
+                let wait = Wait { place: place.clone(), name, since: *since, until: *until, answer: None };
+                self.waits.insert((entry.at.clone(), *on), wait);
+            }
+            Fact::Answered { on, answer, at_ms } => {
+                let wait = self.waits.get_mut(&(entry.at.clone(), *on));
+                if let Some(wait) = wait.filter(|wait| wait.answer.is_none()) {
+                    if *answer == Answer::ApproveForThread {
+                        self.approved.insert(wait.name.clone());
+                    }
+                    wait.answer = Some((answer.clone(), *at_ms));
+                }
+            }
+            Fact::Parked { .. } => {
+                self.parkings += 1;
+                self.parked = true;
+            }
+            Fact::Unparked { .. } => self.parked = false,
+            Fact::Stopped(why) if self.stop.is_none() => {
+                self.stop_failed(why);
+                self.stop = Some(why.clone());
+            }
+            Fact::Stopped(_) => {}
+            Fact::ModelStarted { place, held, .. } => self.model_started(entry, place, *held),
+            Fact::ModelRetried { failed, asked, error, .. } => {
+                self.model_retried(&entry.at, *failed, *asked, error);
+            }
+            Fact::ModelEnded { outcome, duration_ms, asked, first_byte_ms, .. } => {
+                if let Some(mut open) = self.models.remove(&entry.at) {
+                    (open.asked, open.first_byte_ms) = (*asked, *first_byte_ms);
+                    self.model_ended(&entry.at, &open, outcome, *duration_ms);
+                }
+            }
+            Fact::Canned { text, .. } => self.canned(&entry.at, text),
+            Fact::Called { place, calls } => self.called(&entry.at, calls, place),
+            Fact::ModelDropped => {
+                if let Some(open) = self.models.remove(&entry.at) {
+                    let duration_ms = entry.elapsed_ms.saturating_sub(open.since_ms);
+                    self.model_row(&entry.at, &open, "aborted", None, duration_ms);
+                    self.budget.settle(&entry.at, None);
+                }
+            }
+            Fact::Plan(plan) => self.plans.changed(&entry.at, plan),
+            Fact::ToolStarted { place, subtask } => self.tool_started(entry, place, *subtask),
+            Fact::ToolEnded(end) => self.call_ended(entry, end),
+        }
+    }
+
+    fn opened(&mut self, path: &str, spec: &LevelSpec) {
+        let shared = self.toolsets.get(spec.toolset);
+        self.levels.insert(path.to_owned(), Rc::new(Opening { spec: spec.clone(), shared }));
+    }
+
+    /// Counts something towards every subtask that a place lies in.
+    fn share_around(&mut self, place: &Place, count: impl Fn(&mut ModelCost)) {
+        let mut around = place.parent_id.clone();
+        while let Some(id) = around {
+            let index = self.node_of.get(&id).copied();
+            let Some(node) = index.and_then(|index| self.tree.nodes.get_mut(index)) else { return };
+            count(node.usage.get_or_insert_with(unused));
+            around = node.parent_id.clone();
+        }
+    }
+}

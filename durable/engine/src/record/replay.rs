@@ -1,0 +1,108 @@
+//! The entries that lost runs journaled, by key: an outcome that stands here is never obtained again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::canned::canned_reply;
+use crate::journal::{Entry, Fact, ModelOutcome, ToolEnd};
+use wire::model::ToolCall;
+
+/// The outcomes of earlier runs of a turn. Empty in the turn's first run, and never added to: this run
+/// applies each outcome that it obtains at once.
+#[derive(Debug, Default)]
+pub(crate) struct Replay {
+    models: BTreeMap<String, (String, ModelOutcome)>,
+    attempts: BTreeMap<String, u32>,
+    ended: BTreeMap<String, ToolEnd>,
+    started: BTreeSet<String>,
+    called: BTreeMap<String, Vec<ToolCall>>,
+    /// The revisions of plans, by the calls that made them.
+    plans: BTreeSet<(String, u32)>,
+    resumptions: u32,
+    /// Resumptions since the last entry that was progress.
+    fruitless: u32,
+}
+
+impl Replay {
+    pub(crate) fn new(entries: Vec<Entry>) -> Self {
+        let mut replay = Replay::default();
+        for Entry { at, fact, .. } in entries {
+            match fact {
+                Fact::Resumed { .. } => {
+                    replay.resumptions += 1;
+                    replay.fruitless += 1;
+                    continue;
+                }
+                Fact::ModelStarted { .. } => {
+                    // The start of a model call is no progress: a turn that dies in its model call writes it
+                    // each time.
+                    *replay.attempts.entry(at).or_default() += 1;
+                    continue;
+                }
+                Fact::ModelRetried { .. } | Fact::Toolset(_) | Fact::Opened(_) | Fact::Unknown(_) => continue,
+                Fact::ModelEnded { digest, outcome, .. } => {
+                    replay.models.insert(at, (digest, outcome));
+                }
+                Fact::ToolStarted { .. } => {
+                    replay.started.insert(at);
+                }
+                Fact::ToolEnded(end) => {
+                    replay.ended.insert(at, end);
+                }
+                Fact::Canned { digest, text } => {
+                    replay.models.insert(at, (digest, canned_reply(text)));
+                }
+                Fact::Called { calls, .. } => {
+                    replay.called.insert(at, calls);
+                }
+                Fact::Plan(plan) => {
+                    replay.plans.insert((at, plan.revision));
+                }
+                // The record holds the waits and their answers.
+                Fact::Started(_)
+                | Fact::Stopped(_)
+                | Fact::Waiting { .. }
+                | Fact::Answered { .. }
+                | Fact::ModelDropped
+                | Fact::Parked { .. }
+                | Fact::Unparked { .. } => {}
+            }
+            replay.fruitless = 0;
+        }
+        replay
+    }
+
+    /// A model call's outcome with the digest of the step that it answers.
+    pub(crate) fn model(&self, at: &str) -> Option<&(String, ModelOutcome)> {
+        self.models.get(at)
+    }
+
+    /// How often a model call was begun.
+    pub(crate) fn attempts(&self, at: &str) -> u32 {
+        self.attempts.get(at).copied().unwrap_or(0)
+    }
+
+    /// A tool call's result.
+    pub(crate) fn tool(&self, key: &str) -> Option<&ToolEnd> {
+        self.ended.get(key)
+    }
+
+    /// Whether a tool call had begun.
+    pub(crate) fn tool_started(&self, key: &str) -> bool {
+        self.started.contains(key)
+    }
+
+    /// The calls that the service made in a model's place.
+    pub(crate) fn called(&self, at: &str) -> Option<&Vec<ToolCall>> {
+        self.called.get(at)
+    }
+
+    /// Whether a call had brought its plan to this revision.
+    pub(crate) fn planned(&self, key: &str, revision: u32) -> bool {
+        self.plans.contains(&(key.to_owned(), revision))
+    }
+
+    /// Resumptions in all, and since the last progress.
+    pub(crate) fn resumptions(&self) -> (u32, u32) {
+        (self.resumptions, self.fruitless)
+    }
+}

@@ -1,0 +1,381 @@
+//! One level as a pure state machine: it decides the next step and applies each outcome. It never awaits,
+//! reads no clock and draws no random numbers, so the same outcomes lead to the same steps, live and in
+//! replay.
+
+mod prune;
+mod start;
+mod step;
+
+use std::rc::Rc;
+
+pub use self::prune::request_tokens;
+use self::prune::{fixed_tokens, messages_tokens, prune};
+pub(super) use self::start::LevelStart;
+pub use self::step::{LevelEnd, Step};
+use crate::journal::{ModelOutcome, ToolEnd};
+use crate::memory::{AgentMemory, Overlay};
+use crate::own::OwnCalls;
+use crate::profiles::{Limits, Role};
+use crate::record::frozen::Opening;
+use crate::record::keys::{Digest, LevelPath};
+use crate::toolbelt::{OutputSchema, ToolSpec, Toolbelt};
+use crate::versions::{Versions, learn};
+use wire::model::{
+    Message, ModelChoice, ModelErrorKind, ModelReply, ModelRequest, ReplyFinish, ToolCall, ToolChoice,
+    ToolDefinition,
+};
+use wire::protocol::Place;
+
+#[derive(Debug)]
+enum State {
+    Model,
+    Tools(Rc<[ToolCall]>),
+    Done(LevelEnd),
+}
+
+/// How a level ends at its limit of iterations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AtLimit {
+    /// The limit is a failure.
+    Fails,
+    /// The level returns its partial result.
+    Returns,
+}
+
+/// Whether the level sends less than its messages, because the provider found them too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shortening {
+    /// It sends them as they are.
+    No,
+    /// The provider refused the last call as too long; the level repeats it with half of them.
+    Again,
+    /// It sends half of them.
+    Done,
+}
+
+/// One run of the loop at one depth.
+#[derive(Debug)]
+pub struct Level {
+    pub(crate) path: LevelPath,
+    pub(crate) place: Place,
+    pub(crate) belt: Toolbelt,
+    pub(crate) memory: AgentMemory,
+    /// The file versions that this level's own calls have learnt.
+    pub(super) versions: Rc<Versions>,
+    models: Option<Role>,
+    model: Rc<ModelChoice>,
+    opening: Option<Rc<Opening>>,
+    system: Rc<str>,
+    tools: Rc<[ToolDefinition]>,
+    messages: Vec<Rc<Message>>,
+    own_from: usize,
+    /// The token limit for the messages of a request; prompt and tools come on top.
+    message_tokens: u64,
+    iterations: u32,
+    schema: Option<Rc<OutputSchema>>,
+    at_limit: AtLimit,
+    /// How many results missed the schema, and the objection to the last one.
+    rejected: u32,
+    objection: String,
+    shortening: Shortening,
+    /// Whether the next reply may, must or must not call. A level that ends only with a call sets `Required`
+    /// after a reply in prose.
+    tool_choice: ToolChoice,
+    limits: Limits,
+    own: OwnCalls,
+    digest: Digest,
+    state: State,
+}
+
+impl Level {
+    pub(super) fn new(start: LevelStart, limits: Limits) -> Self {
+        let LevelStart { path, place, models, model, system, history, instructions, belt, .. } = start;
+        let LevelStart { schema, opening, memory, digest, own, .. } = start;
+        let at_limit = match opening.as_ref().is_some_and(|opening| opening.spec.partial) {
+            true => AtLimit::Returns,
+            false => AtLimit::Fails,
+        };
+        let ends = |spec: &&ToolSpec| own.find(&spec.name).is_some_and(|own| own.ends_level);
+        let objection = belt.iter().find(ends).map(|spec| format!("{} was never called", spec.name));
+        let objection = objection.unwrap_or_default();
+        // A model that cannot call gets no tools, so any call that it writes is refused (N-170).
+        let belt = if model.calls() { belt } else { Toolbelt::new([]) };
+        let tools =
+            belt.definitions(|spec| place.depth.saturating_add(own.levels(&spec.name)) <= limits.depth);
+        let message_tokens = limits.history_tokens.saturating_sub(fixed_tokens(&system, &tools));
+        let own_from = history.len();
+        let digest = digest.with(&system).with(&instructions.text());
+        let mut messages = history;
+        messages.push(Rc::new(Message::User { content: instructions }));
+        Level {
+            path,
+            place,
+            belt,
+            memory,
+            versions: Rc::default(),
+            models,
+            model,
+            opening,
+            system,
+            tools,
+            messages,
+            own_from,
+            message_tokens,
+            iterations: 0,
+            schema,
+            at_limit,
+            rejected: 0,
+            objection,
+            shortening: Shortening::No,
+            tool_choice: ToolChoice::Auto,
+            limits,
+            own,
+            digest,
+            state: State::Model,
+        }
+    }
+
+    /// Returns the next step. Asking twice gives the same answer.
+    pub fn next(&self) -> Step {
+        match &self.state {
+            State::Model if self.schema.is_some() && !self.model.calls() => {
+                // Only a call ends this level, and its model cannot call: the level ends before it pays for a
+                // model call.
+                Step::Finish(LevelEnd::SchemaNotSatisfied(
+                    "the model of this subtask cannot call tools".to_owned(),
+                ))
+            }
+            State::Model if self.iterations >= self.limits.iterations => {
+                Step::Finish(match self.schema.is_some() {
+                    true => LevelEnd::SchemaNotSatisfied(self.objection.clone()),
+                    false if self.at_limit == AtLimit::Returns => LevelEnd::Partial(self.so_far()),
+                    false => LevelEnd::IterationLimit(self.limits.iterations),
+                })
+            }
+            State::Model => Step::CallModel(ModelRequest {
+                model: Rc::clone(&self.model),
+                system: Rc::clone(&self.system),
+                messages: self.sent(),
+                tools: Rc::clone(&self.tools),
+                tool_choice: self.tool_choice,
+                response_schema: None,
+                max_output_tokens: self.limits.bounds_output().then_some(self.limits.output_tokens),
+            }),
+            State::Tools(calls) => Step::CallTools(Rc::clone(calls)),
+            State::Done(end) => Step::Finish(end.clone()),
+        }
+    }
+
+    /// The level's partial result: its last words, else the last result that it got.
+    pub(crate) fn so_far(&self) -> String {
+        let own = || self.messages.iter().skip(self.own_from).rev();
+        let said = |message: &Rc<Message>| match message.as_ref() {
+            Message::Assistant { content, .. } if !content.trim().is_empty() => Some(content.clone()),
+            _ => None,
+        };
+        let got = |message: &Rc<Message>| match message.as_ref() {
+            Message::Tool { content, is_error: false, .. } => Some(content.clone()),
+            _ => None,
+        };
+        own().find_map(said).or_else(|| own().find_map(got)).unwrap_or_default()
+    }
+
+    /// Allows the level at most this many more model calls; at that limit it returns its partial result.
+    pub(crate) fn in_simple_loop(&mut self, iterations: u32) {
+        self.limits.iterations = self.iterations.saturating_add(iterations);
+        self.at_limit = AtLimit::Returns;
+    }
+
+    /// Sets the models that the level asks from here on.
+    pub(crate) fn ask_models_of(&mut self, models: Option<Role>, first: &Rc<ModelChoice>) {
+        (self.models, self.model) = (models, Rc::clone(first));
+    }
+
+    /// The role whose models the level asks.
+    pub(super) fn models(&self) -> Option<Role> {
+        self.models
+    }
+
+    /// The opening of the level.
+    pub(crate) fn opening(&self) -> Option<&Rc<Opening>> {
+        self.opening.as_ref()
+    }
+
+    /// Forbids calls from here on: the model may only answer in text.
+    pub(crate) fn only_speak(&mut self) {
+        self.tool_choice = ToolChoice::None;
+    }
+
+    /// Whether the level refuses every call, even to tools that it has.
+    pub(super) fn only_speaks(&self) -> bool {
+        self.tool_choice == ToolChoice::None
+    }
+
+    /// The key of the next calls that the service makes in the model's place.
+    pub(crate) fn wave_key(&self) -> String {
+        self.path.step(self.iterations)
+    }
+
+    /// Makes calls in the model's place.
+    pub(super) fn call(&mut self, calls: &[ToolCall]) {
+        self.iterations += 1;
+        let (content, tool_calls) = (String::new(), calls.to_vec());
+        self.push(Message::Assistant { content, tool_calls, raw: None });
+        for call in calls {
+            self.digest = self.digest.with(&call.name).with(&call.arguments);
+        }
+        self.state = State::Tools(calls.iter().cloned().collect());
+    }
+
+    /// The messages of the next request.
+    fn sent(&self) -> Vec<Rc<Message>> {
+        prune(&self.messages, self.own_from, self.message_tokens)
+    }
+
+    /// Halves the token limit of the messages, once. Returns whether that makes the next request shorter.
+    fn shorten(&mut self) -> bool {
+        if self.shortening != Shortening::No {
+            return false;
+        }
+        let before = self.sent();
+        self.message_tokens = messages_tokens(&before) / 2;
+        self.shortening = Shortening::Again;
+        self.digest = self.digest.with("shortened");
+        self.sent().len() < before.len()
+    }
+
+    /// Takes the outcome of a model call.
+    pub fn apply_model(&mut self, outcome: ModelOutcome) {
+        self.iterations += 1;
+        if self.shortening == Shortening::Again {
+            self.shortening = Shortening::Done;
+        }
+        let reply = match outcome {
+            ModelOutcome::Failed { error, said }
+                if error.kind == ModelErrorKind::ContextTooLong && said.is_empty() && self.shorten() =>
+            {
+                return;
+            }
+            ModelOutcome::Failed { error, said } => {
+                if !said.is_empty() {
+                    self.push(Message::Assistant { content: said, tool_calls: Vec::new(), raw: None });
+                }
+                self.state = State::Done(LevelEnd::ModelFailed(error));
+                return;
+            }
+            ModelOutcome::Replied(reply) => *reply,
+        };
+        self.digest = self.digest.with(&reply.text);
+        for call in &reply.tool_calls {
+            self.digest = self.digest.with(&call.name).with(&call.arguments);
+        }
+        let ModelReply { text, tool_calls, finish, raw, .. } = reply;
+        let calls: Rc<[ToolCall]> = tool_calls.iter().cloned().collect();
+        self.push(Message::Assistant { content: text.clone(), tool_calls, raw });
+        if self.tool_choice == ToolChoice::Required {
+            self.tool_choice = ToolChoice::Auto;
+        }
+        self.state = match (calls.is_empty(), self.schema.is_some()) {
+            (false, _) => State::Tools(calls),
+            (true, _) if finish == ReplyFinish::Pause => State::Model,
+            (true, false) => State::Done(LevelEnd::Text { text, finish }),
+            (true, true) => {
+                // Prose is not a result here (N-069): the level goes on until it finishes or its iterations end.
+                let reminder = self.opening.as_ref().map(|opening| opening.spec.reminder.clone());
+                self.push(Message::User { content: reminder.unwrap_or_default().into() });
+                self.tool_choice = ToolChoice::Required;
+                State::Model
+            }
+        };
+    }
+
+    /// Takes the results of a round, one per call, in the model's order (N-050, N-052). The round settles:
+    /// the memory writes of its calls become visible.
+    pub fn apply_tools(&mut self, results: &[ToolEnd]) {
+        let calls = self.pending();
+        self.memory.merge(results.iter().map(|result| &result.overlay));
+        learn(&mut self.versions, results.iter().map(|result| &result.versions));
+        for (call, result) in calls.iter().zip(results) {
+            self.digest = self.digest.with(&result.content);
+            self.push(answer(call, result.content.clone(), result.is_error));
+        }
+        self.state = self.finished(&calls, results).map_or(State::Model, State::Done);
+    }
+
+    /// The end that this round's calls brought: the first accepted result, or one rejection too many.
+    fn finished(&mut self, calls: &[ToolCall], results: &[ToolEnd]) -> Option<LevelEnd> {
+        let own = self.own;
+        let finishes =
+            |(call, _): &(&ToolCall, &ToolEnd)| own.find(&call.name).is_some_and(|own| own.ends_level);
+        for (call, result) in calls.iter().zip(results).filter(finishes).filter(|_| self.schema.is_some()) {
+            if !result.is_error {
+                return Some(LevelEnd::Structured(call.arguments.clone()));
+            }
+            self.rejected += 1;
+            self.objection.clone_from(&result.content);
+        }
+        let given_up = self.rejected > self.limits.schema_retries;
+        given_up.then(|| LevelEnd::SchemaNotSatisfied(self.objection.clone()))
+    }
+
+    /// The calls of the round that has not settled.
+    pub(super) fn pending(&self) -> Rc<[ToolCall]> {
+        match &self.state {
+            State::Tools(calls) => Rc::clone(calls),
+            State::Model | State::Done(_) => Rc::new([]),
+        }
+    }
+
+    /// Whether the next model call follows the results of a round.
+    pub(super) fn has_new_results(&self) -> bool {
+        self.shortening != Shortening::Again
+            && matches!(self.messages.last().map(Rc::as_ref), Some(Message::Tool { .. }))
+    }
+
+    /// The schema of the level's result.
+    pub(crate) fn schema(&self) -> Option<&OutputSchema> {
+        self.schema.as_deref()
+    }
+
+    /// Checks a payload against the rules of the level's opening.
+    pub(crate) fn accepts(&self, payload: &str) -> Result<(), String> {
+        let rules = self.opening.as_ref().and_then(|opening| opening.spec.rules.as_ref());
+        rules.map_or(Ok(()), |rules| rules.check(payload))
+    }
+
+    /// The key of the current step.
+    pub(super) fn step_key(&self) -> String {
+        let step = match self.state {
+            State::Model => self.iterations,
+            State::Tools(_) | State::Done(_) => self.iterations.saturating_sub(1),
+        };
+        self.path.step(step)
+    }
+
+    /// The digest of all that led to the current step; a replay must come to the same digest.
+    pub(super) fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// Consumes the level; returns the memory writes that its parent merges.
+    pub(crate) fn into_written(self) -> Overlay {
+        self.memory.into_written()
+    }
+
+    /// The level's own messages, from its instructions on.
+    pub(super) fn own_messages(&self) -> Vec<Message> {
+        self.messages.iter().skip(self.own_from).map(|message| Message::clone(message)).collect()
+    }
+
+    fn push(&mut self, message: Message) {
+        self.messages.push(Rc::new(message));
+    }
+}
+
+/// The message that answers a call.
+pub(super) fn answer(call: &ToolCall, content: String, is_error: bool) -> Message {
+    Message::Tool { call_id: call.call_id.clone(), name: call.name.clone(), content, is_error }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! A request within the token limit: the oldest rounds go first, whole, so that a tool call never loses its result.
+
+use std::rc::Rc;
+
+use wire::model::{Message, ModelRequest, ToolDefinition};
+use wire::protocol::{Content, ContentPart, Medium};
+
+/// Bytes of text per token, for estimates: the usual rule of thumb, which overestimates prose in Latin letters a
+/// little and so errs on the side of pruning.
+const BYTES_PER_TOKEN: usize = 4;
+/// The estimated tokens of a message beside its text.
+const TOKENS_PER_MESSAGE: u64 = 8;
+/// The most tokens of an image with the usual providers, which scale large ones down: Anthropic says 1600,
+/// OpenAI some hundreds to 1 500.
+const TOKENS_PER_IMAGE: usize = 1_600;
+/// Bytes of base64 per token of a PDF: a page is some 2 000 tokens and rarely less than 40 kB.
+const PDF_BYTES_PER_TOKEN: usize = 20;
+
+/// The newest messages that fit. Whole turns go first, oldest first, then the level's own oldest rounds. The
+/// level's instructions, at `own_from`, and its newest round always stay.
+pub(super) fn prune(messages: &[Rc<Message>], own_from: usize, limit_tokens: u64) -> Vec<Rc<Message>> {
+    let (earlier, own) = messages.split_at(own_from.min(messages.len()));
+    let Some((instructions, rounds)) = own.split_first() else { return messages.to_vec() };
+    let left = limit_tokens.saturating_sub(tokens(instructions));
+    // A turn begins with its user message, a round with the model's: a cut anywhere else could part a call from its
+    // result.
+    let begins_turn = |message: &Message| matches!(message, Message::User { .. });
+    let begins_round = |message: &Message| matches!(message, Message::Assistant { .. });
+    let newest_round = rounds.iter().rposition(|message| begins_round(message)).unwrap_or(0);
+    let from = newest_that_fit(rounds, left, begins_round).min(newest_round);
+    let kept = rounds.get(from..).unwrap_or_default();
+    let left =
+        if from == 0 { left.saturating_sub(kept.iter().map(|message| tokens(message)).sum()) } else { 0 };
+    let earlier = earlier.get(newest_that_fit(earlier, left, begins_turn)..).unwrap_or_default();
+    earlier.iter().chain([instructions]).chain(kept).map(Rc::clone).collect()
+}
+
+/// The beginning of the longest tail that fits and starts with a message that `begins` accepts.
+fn newest_that_fit(messages: &[Rc<Message>], limit_tokens: u64, begins: impl Fn(&Message) -> bool) -> usize {
+    let (mut from, mut total) = (messages.len(), 0);
+    for (index, message) in messages.iter().enumerate().rev() {
+        total += tokens(message);
+        if total > limit_tokens {
+            break;
+        }
+        if begins(message) {
+            from = index;
+        }
+    }
+    from
+}
+
+/// An estimate of a whole request: prompt, tool declarations and messages.
+pub fn request_tokens(request: &ModelRequest) -> u64 {
+    fixed_tokens(&request.system, &request.tools) + messages_tokens(&request.messages)
+}
+
+/// An estimate of messages.
+pub(super) fn messages_tokens(messages: &[Rc<Message>]) -> u64 {
+    messages.iter().map(|message| tokens(message)).sum()
+}
+
+/// An estimate of the fixed part of each request of a level: prompt and tool declarations.
+pub(super) fn fixed_tokens(system: &str, tools: &[ToolDefinition]) -> u64 {
+    let declared =
+        |tool: &ToolDefinition| tool.name.len() + tool.description.len() + tool.input_schema.0.get().len();
+    let bytes = system.len() + tools.iter().map(declared).sum::<usize>();
+    (bytes / BYTES_PER_TOKEN) as u64
+}
+
+/// An estimate: providers count exactly, and each model differently.
+fn tokens(message: &Message) -> u64 {
+    let bytes = match message {
+        Message::User { content } => return content_tokens(content) + TOKENS_PER_MESSAGE,
+        Message::Tool { content, .. } => content.len(),
+        Message::Assistant { content, tool_calls, raw } => {
+            let calls: usize = tool_calls.iter().map(|call| call.name.len() + call.arguments.len()).sum();
+            let raw = raw.as_ref().map_or(0, |raw| raw.json.0.get().len());
+            (content.len() + calls).max(raw)
+        }
+    };
+    (bytes / BYTES_PER_TOKEN) as u64 + TOKENS_PER_MESSAGE
+}
+
+fn content_tokens(content: &Content) -> u64 {
+    let of_part = |part: &ContentPart| match (part, part.data().and_then(|data| data.medium())) {
+        (ContentPart::Text { text }, _) => text.len() / BYTES_PER_TOKEN,
+        (_, Some(Medium::Image)) => TOKENS_PER_IMAGE,
+        (_, medium) => {
+            let bytes = part.data().map_or(0, |data| data.base64().len());
+            let per_token = if medium == Some(Medium::Pdf) { PDF_BYTES_PER_TOKEN } else { BYTES_PER_TOKEN };
+            bytes / per_token
+        }
+    };
+    let tokens = match content {
+        Content::Text(text) => text.len() / BYTES_PER_TOKEN,
+        Content::Parts(parts) => parts.iter().map(of_part).sum(),
+    };
+    tokens as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(text: &str) -> Rc<Message> {
+        Rc::new(Message::User { content: text.into() })
+    }
+
+    fn tool(text: &str) -> Rc<Message> {
+        let (call_id, name) = ("c".to_owned(), "t".to_owned());
+        Rc::new(Message::Tool { call_id, name, content: text.to_owned(), is_error: false })
+    }
+
+    // N-146
+    #[test]
+    fn pruning_drops_whole_turns_and_keeps_the_last_one() {
+        let long = "x".repeat(400);
+        let messages = [user(&long), tool(&long), user(&long), tool(&long), user("now"), tool(&long)];
+        assert_eq!(prune(&messages, 4, 1_000_000), messages);
+        // Each long message is 108 tokens, the last turn 8 + 108.
+        assert_eq!(prune(&messages, 4, 116 + 216), messages[2..]);
+        assert_eq!(prune(&messages, 4, 116 + 215), messages[4..]);
+        assert_eq!(
+            prune(&messages, 4, 0),
+            messages[4..],
+            "the last user message stays even beyond the limit"
+        );
+    }
+
+    fn assistant(text: &str) -> Rc<Message> {
+        Rc::new(Message::Assistant { content: text.to_owned(), tool_calls: Vec::new(), raw: None })
+    }
+
+    // N-146
+    #[test]
+    fn pruning_then_drops_the_oldest_rounds_of_the_level() {
+        let long = "x".repeat(400);
+        let round = || [assistant(""), tool(&long)];
+        let own = [vec![user("go")], [round(), round(), round()].concat()].concat();
+        let messages = [vec![user("before"), assistant("yes")], own].concat();
+        // The instructions are 8 tokens, each round 8 + 108.
+        let all = 8 + 3 * 116;
+        assert_eq!(prune(&messages, 2, all + 17), messages, "what came before has 9 + 8 tokens");
+        assert_eq!(prune(&messages, 2, all + 16), messages[2..]);
+        assert_eq!(prune(&messages, 2, all), messages[2..]);
+        let without = |rounds: usize| [&messages[2..3], &messages[3 + 2 * rounds..]].concat();
+        assert_eq!(prune(&messages, 2, all - 1), without(1));
+        assert_eq!(prune(&messages, 2, all - 116), without(1));
+        assert_eq!(prune(&messages, 2, all - 117), without(2));
+        assert_eq!(prune(&messages, 2, 0), without(2), "the newest round stays even beyond the limit");
+    }
+
+    #[test]
+    fn an_image_counts_as_providers_count_it() {
+        let part = |kind: &str, media_type: &str| {
+            let data = format!("data:{media_type};base64,{}", "A".repeat(400_000));
+            serde_json::json!({"type": kind, "name": "n", "data": data})
+        };
+        let parts = serde_json::json!([{"type": "text", "text": "x".repeat(40)}, part("image", "image/png")]);
+        let message = Message::User { content: serde_json::from_value(parts).unwrap() };
+        assert_eq!(tokens(&message), 10 + 1_600 + 8);
+        let files = serde_json::json!([part("file", "application/pdf"), part("file", "text/plain")]);
+        let message = Message::User { content: serde_json::from_value(files).unwrap() };
+        assert_eq!(tokens(&message), 20_000 + 100_000 + 8);
+    }
+}

@@ -1,0 +1,65 @@
+//! The start of a level.
+
+use std::rc::Rc;
+
+use super::Level;
+use crate::memory::AgentMemory;
+use crate::own::OwnCalls;
+use crate::profiles::{Limits, Role};
+use crate::record::frozen::Opening;
+use crate::record::keys::{Digest, LevelPath};
+use crate::toolbelt::{OutputSchema, Toolbelt};
+use wire::model::{Message, ModelChoice};
+use wire::protocol::{Content, Place};
+
+/// The parts that a level is made from.
+pub(in crate::turn) struct LevelStart {
+    pub(in crate::turn) path: LevelPath,
+    pub(in crate::turn) place: Place,
+    /// The role whose models the level asks, and the first of its models.
+    pub(in crate::turn) models: Option<Role>,
+    pub(in crate::turn) model: Rc<ModelChoice>,
+    pub(in crate::turn) system: Rc<str>,
+    /// The messages before the level's own.
+    pub(in crate::turn) history: Vec<Rc<Message>>,
+    pub(in crate::turn) instructions: Content,
+    pub(in crate::turn) belt: Toolbelt,
+    /// The schema of the level's result; with one, the level ends only with `finish_subtask`.
+    pub(in crate::turn) schema: Option<Rc<OutputSchema>>,
+    /// The journal records it with a child level's first model call. Absent at the root, which entry 0
+    /// freezes.
+    pub(in crate::turn) opening: Option<Rc<Opening>>,
+    pub(in crate::turn) memory: AgentMemory,
+    pub(in crate::turn) digest: Digest,
+    /// The facts of the engine's own calls.
+    pub(in crate::turn) own: OwnCalls,
+}
+
+impl Level {
+    /// A level that stands alone, without a history, a parent, a journal or calls of the engine: for code that steps the loop by hand
+    /// (`examples/by_hand.rs`).
+    pub fn alone(
+        system: &str,
+        instructions: &str,
+        model: ModelChoice,
+        belt: Toolbelt,
+        limits: Limits,
+    ) -> Self {
+        let start = LevelStart {
+            path: LevelPath::default(),
+            place: Place::default(),
+            models: None,
+            model: Rc::new(model),
+            system: system.into(),
+            history: Vec::new(),
+            instructions: instructions.into(),
+            belt,
+            schema: None,
+            opening: None,
+            memory: AgentMemory::default(),
+            digest: Digest::new(),
+            own: OwnCalls::NONE,
+        };
+        Level::new(start, limits)
+    }
+}

@@ -1,0 +1,30 @@
+//! The next step of a level, and the ways in which a level ends.
+
+use std::rc::Rc;
+
+use wire::model::{ModelError, ModelRequest, ReplyFinish, ToolCall};
+
+/// The next step that a level asks for.
+#[derive(Debug)]
+pub enum Step {
+    CallModel(ModelRequest),
+    CallTools(Rc<[ToolCall]>),
+    Finish(LevelEnd),
+}
+
+/// How a level ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LevelEnd {
+    /// A reply without tool calls: its text is the level's result (N-042).
+    Text { text: String, finish: ReplyFinish },
+    /// The provider failed, which ends the level.
+    ModelFailed(ModelError),
+    /// The payload of an accepted `finish_subtask`: JSON that satisfies the level's schema (N-060).
+    Structured(String),
+    /// The level has a schema, and no result satisfied it (N-070, N-073).
+    SchemaNotSatisfied(String),
+    /// The level used up its iterations.
+    IterationLimit(u32),
+    /// Iteration limit reached; the level returns its partial result.
+    Partial(String),
+}

@@ -1,0 +1,212 @@
+//! One round: the calls of one reply, each with exactly one result, in the model's order.
+//!
+//! Parallel-safe calls run together, at most as many as the limit says; then the serial ones in the model's order;
+//! then the surplus, one at a time (N-043…N-052).
+//!
+//! Guards stand in a fixed order, and each can only deny: policy when tools are offered (before the turn), policy again
+//! here, budget, arguments, run. Hooks will stand between policy and budget.
+
+mod admission;
+mod notes;
+mod order;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use futures::future::{Either, select, try_join_all};
+use futures::pin_mut;
+
+use self::order::Order;
+use super::closing::{Scope, foresee};
+use super::composite::{Carrier, CutOff, Outcome, Running};
+use super::level::Level;
+use super::parking::Tally;
+use super::results::{failed, told_by_client, truncated};
+use super::{Halt, Turn};
+use crate::budget::Exceeded;
+use crate::journal::ToolEnd;
+use crate::ports::{ToolContext, ToolError};
+use crate::toolbelt::{PermissionClass, RunsAt, ToolSpec};
+use crate::versions::{Seen, Versions, learn};
+use wire::model::ToolCall;
+use wire::protocol::Awaited;
+
+/// Runs the calls of a reply.
+pub(super) async fn round(turn: &Turn, level: &Level, calls: &[ToolCall]) -> Result<Vec<ToolEnd>, Halt> {
+    let versions = RefCell::new(Rc::clone(&level.versions));
+    let round = Round { turn, level, calls, step_key: level.step_key(), versions, exceeded: Cell::new(None) };
+    let order = Order::of(calls, &level.belt, turn.spec.limits.parallel);
+    let mut results: Vec<Option<ToolEnd>> = vec![None; calls.len()];
+    let mut keep = |(index, end): (usize, ToolEnd)| {
+        results.get_mut(index).into_iter().for_each(|slot| *slot = Some(end.clone()));
+    };
+    let group = round.admit(&order.together)?;
+    let ended = try_join_all(group.into_iter().map(|admitted| round.execute(admitted))).await?;
+    ended.into_iter().flatten().for_each(&mut keep);
+    for index in order.one_by_one {
+        for admitted in round.admit(&[index])? {
+            let Some(ended) = round.execute(admitted).await? else { continue };
+            // The calls after this one build on the files that it wrote.
+            learn(&mut round.versions.borrow_mut(), [&ended.1.versions]);
+            keep(ended);
+        }
+    }
+    if let Some(exceeded) = round.exceeded.get() {
+        return turn.exceed(exceeded);
+    }
+    Ok(results.into_iter().flatten().collect())
+}
+
+struct Round<'a> {
+    turn: &'a Turn,
+    level: &'a Level,
+    calls: &'a [ToolCall],
+    step_key: String,
+    /// The file versions that the next call of this round starts from.
+    versions: RefCell<Rc<Versions>>,
+    /// The first limit that a call of this round would have crossed. The calls that fit run; then the turn ends.
+    exceeded: Cell<Option<Exceeded>>,
+}
+
+/// An admitted call, or one that has its result already.
+struct Admitted<'a> {
+    index: usize,
+    call: &'a ToolCall,
+    key: String,
+    next: Next,
+}
+
+enum Next {
+    Run(Rc<ToolSpec>),
+    /// A person must allow the call first; only then the call is reserved and starts.
+    Ask(Rc<ToolSpec>),
+    Settled(ToolEnd),
+}
+
+impl<'a> Round<'a> {
+    /// Runs a call to its end; returns none where a limit keeps it from starting.
+    async fn execute(&self, admitted: Admitted<'a>) -> Result<Option<(usize, ToolEnd)>, Halt> {
+        let Admitted { index, call, key, next } = admitted;
+        let spec = match next {
+            Next::Settled(end) => return Ok(Some((index, end))),
+            Next::Run(spec) => spec,
+            Next::Ask(spec) => match self.allowed(&key, call, &spec).await? {
+                Ok(()) => spec,
+                Err(end) => return Ok(end.map(|end| (index, end))),
+            },
+        };
+        let turn = self.turn;
+        let outside = spec.runs_at == RunsAt::Client;
+        // The calls within a composite call count as running, but the composite call itself does not. A call
+        // that waits for its client does not count either.
+        let _runs = (!outside && turn.facts().levels(&call.name) == 0).then(|| Tally::of(&turn.busy));
+        let lock = spec.exclusive_lock.as_deref().map(|name| turn.lock(name));
+        let _held = match &lock {
+            Some(lock) => Some(lock.lock().await),
+            None => None,
+        };
+        let began_ms = turn.ports.clock.now_ms();
+        let mut waited_ms = None;
+        let seen = Rc::new(Seen::new(Rc::clone(&self.versions.borrow())));
+        let Outcome { result, overlay, partial, cut_off } = match turn.own(&call.name).map(|own| own.carrier)
+        {
+            Some(Carrier::Composite(composite)) => {
+                let (parent, key) = (self.level, key.as_str());
+                composite.run(Running { turn, parent, key, arguments: &call.arguments }).await?
+            }
+            Some(Carrier::AtOnce(carry_out)) => carry_out(turn, self.level, &call.arguments),
+            None if outside => {
+                let (answer, waited) = turn.answered(&key, Awaited::Client).await;
+                waited_ms = Some(waited);
+                Outcome::of(told_by_client(answer))
+            }
+            None => Outcome::of(self.run_tool(&spec, &key, call, &seen).await),
+        };
+        let duration_ms = waited_ms.unwrap_or_else(|| turn.ports.clock.now_ms().saturating_sub(began_ms));
+        let (content, is_error) = match result {
+            Ok(content) => (content, false),
+            Err(ToolError(text)) => (text, true),
+        };
+        let content = truncated(content, turn.spec.limits.tool_result_bytes);
+        let end = ToolEnd { content, is_error, partial, overlay, versions: seen.learnt(), duration_ms };
+        Ok(Some((index, self.settle(&key, call, end, cut_off)?)))
+    }
+
+    /// Commits the end of a call, together with the ends of the calls within it that it cuts off.
+    fn settle(
+        &self,
+        key: &str,
+        call: &ToolCall,
+        end: ToolEnd,
+        cut_off: Option<CutOff>,
+    ) -> Result<ToolEnd, Halt> {
+        let turn = self.turn;
+        let mut reservation = turn.reserve_room();
+        let within = format!("{key}-");
+        let scope = cut_off.as_ref().map(|told| Scope { within: &within, told });
+        let below = scope.as_ref().map_or(0, |scope| scope.result_bytes(turn));
+        if let Err(exceeded) = reservation.result(end.content.len() + below) {
+            return turn.exceed(exceeded);
+        }
+        turn.alive()?;
+        let mut commit = scope.map(|scope| scope.close(turn)).unwrap_or_default();
+        let closes_more = !commit.entries.is_empty();
+        let end = self.note_end(&mut commit, key, call, end, turn.elapsed_ms());
+        if closes_more {
+            foresee(turn, &mut commit);
+        }
+        reservation.commit(commit)?;
+        Ok(end)
+    }
+
+    async fn run_tool(
+        &self,
+        spec: &ToolSpec,
+        key: &str,
+        call: &ToolCall,
+        seen: &Rc<Seen>,
+    ) -> Result<String, ToolError> {
+        let ports = &self.turn.ports;
+        let Some(tool) = ports.tools.find(spec) else {
+            return Err(ToolError(format!("the tool {:?} is not available any more", spec.name)));
+        };
+        if spec.mcp_server.is_some() {
+            self.turn.check_arguments(spec, &call.arguments).map_err(ToolError)?;
+        }
+        let operation_id = self.turn.ids.tool_call(key).into();
+        let context = ToolContext {
+            clock: Rc::clone(&ports.clock),
+            operation_id,
+            workspace_root: self.turn.spec.policy.workspace_root.as_deref().map(Rc::from),
+            seen: Rc::clone(seen),
+        };
+        let running = tool.run(&call.arguments, context);
+        let Some(timeout_ms) = spec.timeout_ms else { return running.await };
+        // The timer starts only if the tool does not answer at once.
+        let timeout = async { ports.clock.sleep(timeout_ms).await };
+        pin_mut!(timeout);
+        match select(running, timeout).await {
+            Either::Left((result, _)) => result,
+            Either::Right(((), running)) => {
+                drop(running);
+                use PermissionClass::{Knowledge, Safe};
+                let what = match spec.permission_class {
+                    // A tool with a lock may have changed the state that the lock guards.
+                    Some(Safe | Knowledge) if spec.idempotent && spec.exclusive_lock.is_none() => {
+                        "it had no effect"
+                    }
+                    _ => "it may have taken effect",
+                };
+                Err(ToolError(format!("timed out after {timeout_ms} ms; {what}")))
+            }
+        }
+    }
+
+    fn is_subtask(&self, call: &ToolCall) -> bool {
+        self.turn.facts().find(&call.name).is_some_and(|own| own.counts_as_subtask)
+    }
+
+    fn failed(&self, text: String) -> ToolEnd {
+        failed(truncated(text, self.turn.spec.limits.tool_result_bytes), 0)
+    }
+}

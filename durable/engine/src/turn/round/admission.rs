@@ -1,0 +1,161 @@
+//! Decides which calls of a round start: the guards in their order, and a person's word where a call needs
+//! one.
+
+use std::rc::Rc;
+
+use super::super::Halt;
+use super::super::reserve::Reservation;
+use super::super::results::{DENIED, UNASKED, UNKNOWN, failed, too_long_to_show};
+use super::{Admitted, Next, Round};
+use crate::budget::Exceeded;
+use crate::journal::{Answer, Commit, ToolEnd};
+use crate::record::keys::call_key;
+use crate::toolbelt::{RunsAt, ToolSpec};
+use wire::model::ToolCall;
+use wire::protocol::Awaited;
+
+impl<'a> Round<'a> {
+    /// Admits calls: one commit with all their starts, and with the ends of the refused ones. A call that
+    /// would cross a limit is left out; the calls that fit run, and the turn ends after them.
+    pub(super) fn admit(&self, indexes: &[usize]) -> Result<Vec<Admitted<'a>>, Halt> {
+        let turn = self.turn;
+        let mut commit = Commit::default();
+        let mut admitted = Vec::new();
+        let now = turn.elapsed_ms();
+        let mut reservation = turn.reserve_room();
+        for (index, call) in indexes.iter().filter_map(|index| Some((*index, self.calls.get(*index)?))) {
+            let key = call_key(&self.step_key, index);
+            if let Some(end) = turn.replay.tool(&key) {
+                admitted.push(Admitted { index, call, key, next: Next::Settled(end.clone()) });
+                continue;
+            }
+            let started = turn.replay.tool_started(&key);
+            let next = match self.startable(call, &key, started) {
+                // A client's tool does not run here: its answer stands in the journal, or is still to come.
+                Ok(spec) if started => {
+                    // A stopped turn runs nothing again, and neither does a turn that this code cannot read.
+                    turn.alive()?;
+                    Next::Run(spec)
+                }
+                Ok(spec) if self.must_ask(&spec, &key) => {
+                    if !turn.has_waited(&key, Awaited::Approval) {
+                        turn.check()?;
+                        self.note_request(&mut commit, &key, call, &spec);
+                    }
+                    Next::Ask(spec)
+                }
+                Ok(spec) => {
+                    turn.check()?;
+                    if let Err(exceeded) = self.reserve(&mut reservation, call) {
+                        self.leave_out(exceeded);
+                        continue;
+                    }
+                    self.note_reserved(&mut commit, &key, call, &spec, now);
+                    Next::Run(spec)
+                }
+                Err(refusal) => {
+                    let end = self.failed(refusal);
+                    // A turn without room for the refusal itself ends here.
+                    if let Err(exceeded) = reservation.result(end.content.len()) {
+                        return turn.exceed(exceeded);
+                    }
+                    if !started {
+                        self.note_start(&mut commit, &key, call, now, None);
+                    }
+                    Next::Settled(self.note_end(&mut commit, &key, call, end, now))
+                }
+            };
+            admitted.push(Admitted { index, call, key, next });
+        }
+        if !commit.entries.is_empty() {
+            reservation.commit(commit)?;
+        }
+        Ok(admitted)
+    }
+
+    /// The tool of a call that may start, or run again where a lost run `started` it; else its refusal.
+    fn startable(&self, call: &ToolCall, key: &str, started: bool) -> Result<Rc<ToolSpec>, String> {
+        self.guard(call).and_then(|spec| {
+            let may_run = !started || spec.idempotent || spec.runs_at == RunsAt::Client;
+            let refusal = match may_run {
+                false => Some(UNKNOWN.to_owned()),
+                true if started => None,
+                true => self.unshowable(&spec, key, call),
+            };
+            refusal.map_or(Ok(spec), Err)
+        })
+    }
+
+    /// The reason why a call that a person must allow cannot be put to them: it is too long to show whole.
+    pub(super) fn unshowable(&self, spec: &ToolSpec, key: &str, call: &ToolCall) -> Option<String> {
+        let asks = self.must_ask(spec, key) && !self.turn.has_waited(key, Awaited::Approval);
+        asks.then(|| too_long_to_show(&call.arguments)).flatten()
+    }
+
+    /// Notes the first limit that this round would have crossed.
+    pub(super) fn leave_out(&self, exceeded: Exceeded) {
+        self.exceeded.set(self.exceeded.get().or(Some(exceeded)));
+    }
+
+    pub(super) fn reserve(&self, reservation: &mut Reservation<'_>, call: &ToolCall) -> Result<(), Exceeded> {
+        reservation.tool_call(self.level.place.depth == 0, self.is_subtask(call))
+    }
+
+    /// Whether a person must allow this call before it starts. A call that was put to a person once stays so,
+    /// even after they allow its tool for the whole thread: a replay comes to the same steps.
+    pub(super) fn must_ask(&self, spec: &ToolSpec, key: &str) -> bool {
+        let allowed = || self.turn.record.borrow().approved.contains(&spec.name);
+        self.turn.has_waited(key, Awaited::Approval) || (spec.ask && !allowed())
+    }
+
+    /// Policy when a call comes: it runs only if the level was given its tool and the policy allows it. A
+    /// subtask at the greatest depth is refused before it is entered. A client acts on the calls that it
+    /// sees, so it sees only calls with valid arguments.
+    pub(super) fn guard(&self, call: &ToolCall) -> Result<Rc<ToolSpec>, String> {
+        if self.level.only_speaks() {
+            return Err("no tool can be called any more: say in words what came of it".to_owned());
+        }
+        let found = self.level.belt.find(&call.name).filter(|spec| self.turn.spec.policy.allows(spec));
+        let spec = found.ok_or_else(|| self.level.belt.refusal(&call.name))?;
+        let limit = self.turn.spec.limits.depth;
+        if self.level.place.depth.saturating_add(self.turn.facts().levels(&call.name)) > limit {
+            return Err(format!("depth limit: subtasks may nest {limit} deep, do this work here"));
+        }
+        if spec.runs_at == RunsAt::Client {
+            self.turn.check_arguments(spec, &call.arguments)?;
+        }
+        Ok(Rc::clone(spec))
+    }
+
+    /// Waits for a person, then starts the call. A call that does not start returns its end as the error, or
+    /// none where it would cross a limit.
+    pub(super) async fn allowed(
+        &self,
+        key: &str,
+        call: &ToolCall,
+        spec: &Rc<ToolSpec>,
+    ) -> Result<Result<(), Option<ToolEnd>>, Halt> {
+        let turn = self.turn;
+        let (answer, waited_ms) = turn.answered(key, Awaited::Approval).await;
+        let now = turn.elapsed_ms();
+        let mut commit = Commit::default();
+        let why = match answer {
+            Answer::Approve | Answer::ApproveForThread => {
+                let mut reservation = turn.reserve()?;
+                if let Err(exceeded) = self.reserve(&mut reservation, call) {
+                    self.leave_out(exceeded);
+                    return Ok(Err(None));
+                }
+                self.note_reserved(&mut commit, key, call, spec, now);
+                reservation.commit(commit)?;
+                return Ok(Ok(()));
+            }
+            Answer::Expired => UNASKED,
+            Answer::Deny | Answer::Result { .. } => DENIED,
+        };
+        self.note_start(&mut commit, key, call, now, None);
+        let end = self.note_end(&mut commit, key, call, failed(why.to_owned(), waited_ms), now);
+        turn.commit(commit)?;
+        Ok(Err(Some(end)))
+    }
+}

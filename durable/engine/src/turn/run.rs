@@ -1,0 +1,289 @@
+//! The life of a turn: begun or rebuilt from its journal, run, stopped.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+use futures::future::{Either, poll_fn, select};
+use futures::lock::Mutex;
+use futures::task::AtomicWaker;
+use futures::{FutureExt, pin_mut};
+
+use super::composite::Parts;
+use super::drive::drive;
+use super::level::{Level, LevelEnd, LevelStart};
+use super::{Halt, ending};
+use crate::journal::{Commit, Entry, Fact, TurnSpec, TurnStop};
+use crate::memory::AgentMemory;
+use crate::ports::{LogError, Ports};
+use crate::record::Record;
+use crate::record::keys::{Digest, LevelPath, WireIds};
+use crate::record::replay::Replay;
+use crate::toolbelt::OutputSchema;
+use wire::model::Message;
+use wire::protocol::{Event, Place, TurnLimits};
+
+/// The most resumptions of one turn without progress between them, and in all. Without these limits a turn that
+/// dies in each of its runs would cost model calls forever.
+const MAX_FRUITLESS_RESUMPTIONS: u32 = 3;
+const MAX_RESUMPTIONS: u32 = 20;
+
+/// One turn, from entry 0 to `done`.
+pub struct Turn {
+    pub(crate) spec: Rc<TurnSpec>,
+    pub(crate) ids: WireIds,
+    pub(super) history: Vec<Rc<Message>>,
+    pub(crate) ports: Ports,
+    pub(crate) replay: Replay,
+    pub(crate) record: RefCell<Record>,
+    /// Wakes `run` when the turn is stopped.
+    pub(super) stopped: AtomicWaker,
+    pub(super) ended: Cell<bool>,
+    /// The reason why this code must not go on with the turn: newer code wrote its journal.
+    pub(super) unreadable: Option<String>,
+    pub(super) parts: Parts,
+    /// When this run began, and the running time of earlier runs.
+    pub(super) began_ms: u64,
+    pub(super) earlier_ms: u64,
+    /// Named locks, which hold over the whole tree, sibling subtasks included (N-095).
+    pub(super) locks: RefCell<BTreeMap<String, Rc<Mutex<()>>>>,
+    /// Schemas of MCP tools and client tools, compiled at first need.
+    pub(super) schemas: RefCell<BTreeMap<String, Result<Rc<OutputSchema>, String>>>,
+    /// How many calls run, how many wait for an answer from outside, and the wakers of those that wait.
+    pub(super) busy: Cell<u32>,
+    pub(super) waiting: Cell<u32>,
+    pub(super) waiters: RefCell<Vec<Waker>>,
+}
+
+/// The way in which a run of a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ran {
+    /// The turn's end is committed.
+    Ended,
+    /// The turn is parked: it waits for an answer from outside, and nothing runs.
+    Parked,
+}
+
+impl Turn {
+    /// [`Turn::begin`], with the parts of the engine above the loop.
+    pub(crate) fn begin_with(
+        parts: Parts,
+        spec: TurnSpec,
+        history: Vec<Message>,
+        ports: Ports,
+    ) -> Result<Rc<Turn>, LogError> {
+        let session = Event::Session {
+            thread_id: spec.thread_id.clone(),
+            user_message_id: spec.user_message_id.clone(),
+            assistant_message_id: spec.assistant_message_id.clone(),
+            provider: spec.chain.first.choice.provider.clone(),
+            model: spec.chain.first.choice.model.clone(),
+            limits: Some(TurnLimits {
+                subtasks: spec.limits.subtasks,
+                llm_calls: spec.limits.llm_calls,
+                tool_calls: spec.limits.tool_calls,
+                wall_clock_ms: spec.limits.wall_clock_ms,
+            }),
+            replaces_message_id: spec.replaces_message_id.clone(),
+            resumed: None,
+            messages: Vec::new(),
+        };
+        let started = Fact::Started(Box::new(spec.clone()));
+        let turn = Turn::new(parts, Rc::new(spec), history, ports, Replay::default(), 0);
+        let thinking = ("state".to_owned(), turn.agent_state(None));
+        let events = vec![("session".to_owned(), session), thinking];
+        turn.write(Commit { entries: vec![turn.entry("", started)], events, ..Commit::default() })?;
+        Ok(Rc::new(turn))
+    }
+
+    /// [`Turn::resume`], with the parts of the engine above the loop.
+    pub(crate) fn resume_with(
+        parts: Parts,
+        entries: Vec<Entry>,
+        history: Vec<Message>,
+        ports: Ports,
+    ) -> Result<Rc<Turn>, LogError> {
+        let turn = Turn::rebuild_with(parts, entries, history, ports)?;
+        let (all, fruitless) = turn.replay.resumptions();
+        turn.write(Commit {
+            entries: vec![turn.entry("", Fact::Resumed { count: all + 1 })],
+            ..Commit::default()
+        })?;
+        if all >= MAX_RESUMPTIONS || fruitless >= MAX_FRUITLESS_RESUMPTIONS {
+            turn.stop(TurnStop::Interrupted { detail: format!("its run was lost {} times", all + 1) })?;
+        }
+        Ok(turn)
+    }
+
+    /// [`Turn::rebuild`], with the parts of the engine above the loop.
+    pub(crate) fn rebuild_with(
+        parts: Parts,
+        entries: Vec<Entry>,
+        history: Vec<Message>,
+        ports: Ports,
+    ) -> Result<Rc<Turn>, LogError> {
+        let spec = entries.iter().find_map(|entry| match &entry.fact {
+            Fact::Started(spec) => Some(TurnSpec::clone(spec)),
+            _ => None,
+        });
+        let spec = spec.ok_or_else(|| LogError::Storage("the journal has no entry 0".to_owned()))?;
+        let unknown = entries.iter().find_map(|entry| match &entry.fact {
+            Fact::Unknown(why) => {
+                Some(format!("its journal has an entry that this version cannot read: {why}"))
+            }
+            _ => None,
+        });
+        let unreadable = spec.unreadable().or(unknown);
+        let spec = Rc::new(spec);
+        let earlier_ms = entries.iter().map(|entry| entry.elapsed_ms).max().unwrap_or(0);
+        let mut record = Record::new(&spec, parts.facts);
+        entries.iter().for_each(|entry| record.apply(entry));
+        let mut turn = Turn::new(parts, spec, history, ports, Replay::new(entries), earlier_ms);
+        turn.record = RefCell::new(record);
+        turn.unreadable = unreadable;
+        Ok(Rc::new(turn))
+    }
+
+    fn new(
+        parts: Parts,
+        spec: Rc<TurnSpec>,
+        history: Vec<Message>,
+        ports: Ports,
+        replay: Replay,
+        earlier_ms: u64,
+    ) -> Self {
+        let ids = WireIds::new(&spec.turn_id);
+        Turn {
+            record: RefCell::new(Record::new(&spec, parts.facts)),
+            history: history.into_iter().map(Rc::new).collect(),
+            began_ms: ports.clock.now_ms(),
+            earlier_ms,
+            ids,
+            replay,
+            stopped: AtomicWaker::new(),
+            ended: Cell::new(false),
+            unreadable: None,
+            parts,
+            locks: RefCell::default(),
+            schemas: RefCell::default(),
+            busy: Cell::new(0),
+            waiting: Cell::new(0),
+            waiters: RefCell::default(),
+            ports,
+            spec,
+        }
+    }
+
+    /// Runs until the turn's end, of any kind, is committed, or until only calls are left that wait for an
+    /// answer from outside. An error means that a write failed: a newer run or a deletion owns the log, or
+    /// the storage refused. The turn can be resumed from its journaled entries.
+    pub async fn run(&self) -> Result<Ran, LogError> {
+        if let Some(detail) = self.unreadable.clone() {
+            self.stop(TurnStop::Interrupted { detail })?;
+        }
+        let mut root = self.root();
+        let end = {
+            let mut driving = self.drive_root(&mut root).boxed_local();
+            let ending = self.ending_early();
+            pin_mut!(ending);
+            // A stop or a parking drops every future that a level awaits here, which aborts it: one race
+            // covers each await of the whole tree.
+            poll_fn(|context| {
+                if let Poll::Ready(end) = driving.poll_unpin(context) {
+                    return Poll::Ready(Some(end));
+                }
+                if let Poll::Ready(halt) = ending.as_mut().poll(context) {
+                    return Poll::Ready(Some(Err(halt)));
+                }
+                if self.only_waits() { Poll::Ready(None) } else { Poll::Pending }
+            })
+            .await
+        };
+        let end = match end {
+            Some(end) => end,
+            None => match self.park() {
+                Ok(()) => return Ok(Ran::Parked),
+                Err(halt) => Err(halt),
+            },
+        };
+        // A journaled stop holds, even where the turn already has its whole answer.
+        match end.and_then(|end| self.alive().map(|()| end)) {
+            Err(Halt::Log(error)) => return Err(error),
+            Err(Halt::Stopped) => ending::stopped(self, &root)?,
+            Ok(end) => ending::finished(self, &root, end)?,
+        }
+        Ok(Ran::Ended)
+    }
+
+    /// Runs the root to its end.
+    async fn drive_root(&self, root: &mut Level) -> Result<LevelEnd, Halt> {
+        // A blank message is answered without any call, even where it asks for a mode.
+        if self.spec.setting.mode.is_some() && !self.spec.is_blank() {
+            self.parts.mode.begin(self, root).await?;
+        }
+        drive(self, root).await
+    }
+
+    /// Stops the turn: journaled at once, the first reason wins. `run` then commits the end and returns.
+    pub fn stop(&self, why: TurnStop) -> Result<(), LogError> {
+        if self.ended.get() || self.record.borrow().stop.is_some() {
+            return Ok(());
+        }
+        self.write(Commit { entries: vec![self.entry("", Fact::Stopped(why))], ..Commit::default() })?;
+        self.stopped.wake();
+        Ok(())
+    }
+
+    /// The specification of the turn, which entry 0 froze.
+    pub fn spec(&self) -> &TurnSpec {
+        &self.spec
+    }
+
+    fn root(&self) -> Level {
+        let start = LevelStart {
+            path: LevelPath::default(),
+            place: Place::default(),
+            models: None,
+            model: Rc::clone(&self.spec.chain.first.choice),
+            system: self.spec.system.as_str().into(),
+            history: self.history.iter().cloned().chain(self.retrieved()).collect(),
+            instructions: self.spec.content.clone(),
+            belt: self.record.borrow().toolsets.get(Some(0)),
+            schema: None,
+            opening: None,
+            memory: AgentMemory::default(),
+            digest: Digest::new().with(&self.spec.turn_id).with(&self.spec.chain.to_string()),
+            own: self.facts(),
+        };
+        Level::new(start, self.spec.limits)
+    }
+
+    /// The retrieved text for the user's message. It comes last before the message, and is no part of the
+    /// history.
+    fn retrieved(&self) -> Option<Rc<Message>> {
+        let content = self.spec.retrieved.as_deref()?;
+        Some(Rc::new(Message::User { content: content.into() }))
+    }
+
+    /// Completes when the turn is stopped; at the turn's deadline, stops the turn itself.
+    async fn ending_early(&self) -> Halt {
+        let stopped = poll_fn(|context| {
+            self.stopped.register(context.waker());
+            if self.record.borrow().stop.is_some() { Poll::Ready(()) } else { Poll::Pending }
+        });
+        let deadline = async {
+            loop {
+                let left = self.spec.limits.wall_clock_ms.saturating_sub(self.elapsed_ms());
+                self.ports.clock.sleep(left).await;
+                if let Err(halt) = self.check() {
+                    return halt;
+                }
+            }
+        };
+        match select(stopped, deadline.boxed_local()).await {
+            Either::Left(_) => Halt::Stopped,
+            Either::Right((halt, _)) => halt,
+        }
+    }
+}

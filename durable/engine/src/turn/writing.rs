@@ -1,0 +1,96 @@
+//! The tools of a running turn, for all of its levels: its clock, its commits, its checks.
+
+use std::rc::Rc;
+
+use futures::lock::Mutex;
+
+use super::{Halt, Turn};
+use crate::journal::{Commit, Entry, Fact, Parking};
+use crate::ports::LogError;
+use crate::toolbelt::{OutputSchema, ToolSpec};
+use wire::protocol::{AgentState, Event};
+
+impl Turn {
+    /// How long the turn has been running, in milliseconds; outages between its runs are left out.
+    pub fn elapsed_ms(&self) -> u64 {
+        self.earlier_ms + self.ports.clock.now_ms().saturating_sub(self.began_ms)
+    }
+
+    /// When the turn's time is up, on the clock of this run.
+    pub(super) fn until_ms(&self) -> u64 {
+        let left_ms = self.spec.limits.wall_clock_ms.saturating_sub(self.earlier_ms);
+        self.began_ms.saturating_add(left_ms)
+    }
+
+    /// The provider has sent something of a model call's answer: notes the time of the first byte.
+    pub(super) fn answering(&self, at: &str) {
+        let elapsed_ms = self.elapsed_ms();
+        if let Some(open) = self.record.borrow_mut().models.get_mut(at) {
+            open.first_byte_ms.get_or_insert(elapsed_ms.saturating_sub(open.since_ms));
+        }
+    }
+
+    pub(crate) fn entry(&self, at: &str, fact: Fact) -> Entry {
+        Entry { at: at.to_owned(), elapsed_ms: self.elapsed_ms(), fact }
+    }
+
+    /// Writes and applies, in any state of the turn.
+    pub(super) fn write(&self, mut commit: Commit) -> Result<(), LogError> {
+        if self.record.borrow().parked {
+            let count = self.record.borrow().parkings;
+            commit.entries.insert(0, self.entry("", Fact::Unparked { count }));
+            commit.parking = Some(Parking::Over);
+        }
+        let entries = commit.entries.clone();
+        self.ports.log.commit(commit)?;
+        let mut record = self.record.borrow_mut();
+        entries.iter().for_each(|entry| record.apply(entry));
+        Ok(())
+    }
+
+    /// Writes and applies, unless the turn was stopped: after a stop, levels write nothing.
+    pub(crate) fn commit(&self, commit: Commit) -> Result<(), Halt> {
+        self.alive()?;
+        self.write(commit).map_err(Halt::from)
+    }
+
+    pub(super) fn alive(&self) -> Result<(), Halt> {
+        if self.record.borrow().stop.is_some() { Err(Halt::Stopped) } else { Ok(()) }
+    }
+
+    /// Refuses when the turn was stopped or its time is up (N-039, N-144).
+    pub(super) fn check(&self) -> Result<(), Halt> {
+        self.alive()?;
+        let exceeded = self.record.borrow().budget.wall_clock(self.elapsed_ms());
+        exceeded.map_or(Ok(()), |exceeded| self.exceed(exceeded))
+    }
+
+    pub(super) fn agent_state(&self, tool: Option<&str>) -> Event {
+        self.in_state(AgentState::Thinking, tool)
+    }
+
+    pub(crate) fn in_state(&self, state: AgentState, tool: Option<&str>) -> Event {
+        Event::AgentState {
+            state,
+            context_type: self.spec.context_type.clone(),
+            details: tool.map(|name| format!("executing_tool:{name}")),
+        }
+    }
+
+    /// Checks the arguments of an MCP tool or a client tool against its schema. The error goes to the model.
+    pub(super) fn check_arguments(&self, spec: &ToolSpec, arguments: &str) -> Result<(), String> {
+        let known = self.schemas.borrow().get(&spec.name).cloned();
+        let schema = known.unwrap_or_else(|| {
+            let schema = OutputSchema::compile(Rc::clone(&spec.input_schema)).map(Rc::new);
+            self.schemas.borrow_mut().insert(spec.name.clone(), schema.clone());
+            schema
+        });
+        let schema = schema.map_err(|problem| format!("the schema of this tool is not usable: {problem}"))?;
+        let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
+        schema.check(arguments).map_err(|problem| format!("invalid arguments: {problem}"))
+    }
+
+    pub(super) fn lock(&self, name: &str) -> Rc<Mutex<()>> {
+        Rc::clone(self.locks.borrow_mut().entry(name.to_owned()).or_default())
+    }
+}

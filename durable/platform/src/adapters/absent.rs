@@ -1,0 +1,91 @@
+//! Stand-ins for the features that a build leaves out. They find nothing and offer nothing.
+
+#[cfg(not(feature = "files"))]
+pub mod files {
+    use worker::Env;
+
+    use crate::storage::StoreError;
+    use crate::storage::outgoing::Outgoing;
+
+    pub fn has_workspaces(_: &Env) -> bool {
+        false
+    }
+
+    pub async fn delete_of_threads(_: &Env, _: &[Outgoing]) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+#[cfg(not(feature = "knowledge"))]
+mod knowledge {
+    use wire::protocol::{ApiError, ErrorCode};
+
+    use crate::adapters::Retrieved;
+    use crate::chat::Ask;
+    use crate::thread::Thread;
+
+    impl Thread {
+        /// Refuses a request that names collections, because there are none.
+        pub async fn collections(&self, ask: &Ask<'_>) -> Result<(), ApiError> {
+            match ask.request.collections.as_deref() {
+                None | Some([]) => Ok(()),
+                Some(_) => {
+                    let detail = "this deployment has no collections";
+                    Err(ApiError::new(ErrorCode::CollectionNotFound, detail))
+                }
+            }
+        }
+
+        pub async fn retrieve(&self, _: &Ask<'_>, (): &()) -> Retrieved {
+            Retrieved::default()
+        }
+    }
+}
+
+#[cfg(not(feature = "mcp"))]
+pub mod mcp {
+    use std::collections::BTreeSet;
+    use std::rc::Rc;
+
+    use engine::ports::Tools;
+    use engine::toolbelt::ToolRules;
+    use wire::protocol::{ApiError, ContextKind, Owner};
+
+    use crate::storage::outgoing::News;
+    use crate::thread::Thread;
+
+    /// No servers, and no offers.
+    pub struct Offered;
+
+    impl Offered {
+        pub fn unlisted(_: &Thread) -> Result<Self, ApiError> {
+            Ok(Offered)
+        }
+
+        pub fn allowed(&self, _: ContextKind, _: &Owner) -> BTreeSet<String> {
+            BTreeSet::new()
+        }
+
+        pub fn rules(&self, rules: ToolRules) -> ToolRules {
+            rules
+        }
+
+        pub fn note(&self) -> String {
+            String::new()
+        }
+
+        pub fn with(&self, tools: Rc<dyn Tools>) -> Rc<dyn Tools> {
+            tools
+        }
+
+        pub fn failures(&self, _: u64) -> impl Iterator<Item = News> {
+            std::iter::empty()
+        }
+    }
+
+    impl Thread {
+        pub async fn offered(&self, _: ContextKind, _: &Owner) -> Result<Offered, ApiError> {
+            Ok(Offered)
+        }
+    }
+}

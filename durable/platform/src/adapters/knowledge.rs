@@ -1,0 +1,155 @@
+//! Looks up the user's memories and the collections that the request names, before the turn of a message starts. A
+//! request that asks for neither reads nothing; an index that is slow or down holds up no chat.
+
+use std::rc::Rc;
+
+use futures::future::{Either, select, try_join};
+use futures::pin_mut;
+use uuid::Uuid;
+
+use bindings::d1::BINDING;
+use engine::toolbelt::ToolPolicy;
+use features::Resources;
+use features::knowledge::collections::Searchable;
+use features::knowledge::retrieved;
+use features::knowledge::store::collections::D1Collections;
+use features::knowledge::store::memories::D1Memories;
+use features::knowledge::{Collections, Knowledge, KnowledgeError, Memories};
+use wire::protocol::{ApiError, ErrorCode, Memory, Owner, Passage};
+
+use super::Retrieved;
+use crate::chat::Ask;
+use crate::thread::Thread;
+use bindings::env::is_bound;
+
+/// How long a turn waits for each look.
+const PATIENCE_MS: u64 = 1_000;
+
+/// Adds the memories and the collections that the turn may use.
+pub fn provide(
+    resources: &mut Resources,
+    thread: &Thread,
+    owner: &Owner,
+    thread_id: &str,
+    policy: &ToolPolicy,
+) -> Result<(), ApiError> {
+    let memories = policy.memory.then(|| Rc::new(thread.memories(owner, thread_id)) as Rc<dyn Memories>);
+    let searchable = (!policy.collections.is_empty()).then(|| Searchable {
+        collections: Rc::new(D1Collections::new(&thread.env, owner)),
+        ids: policy.collections.as_slice().into(),
+    });
+    resources.knowledge = Knowledge { memories, searchable };
+    Ok(())
+}
+
+/// The collections of a request; each of them exists.
+pub struct Asked {
+    ids: Vec<String>,
+    /// The same with their names, or the reason why the names are not known, for the operator.
+    named: Result<Vec<(String, String)>, String>,
+}
+
+impl Thread {
+    /// Looks up the collections that the request names. A missing collection refuses the request before it costs
+    /// anything; the search itself comes after the turn was admitted.
+    pub async fn collections(&self, ask: &Ask<'_>) -> Result<Asked, ApiError> {
+        let given = ask.request.collections.as_deref().unwrap_or_default();
+        // An id must be a UUID, so that its length is bounded even where no index says whether the collection exists.
+        if let Some(at) = given.iter().position(|id| Uuid::try_parse(id).is_err()) {
+            return Err(no_collection(at));
+        }
+        let mut ids: Vec<String> = Vec::new();
+        for id in given.iter().filter(|_| is_bound(&self.env, BINDING)) {
+            if !ids.contains(id) {
+                ids.push(id.clone());
+            }
+        }
+        if ids.is_empty() {
+            return Ok(Asked { ids, named: Ok(Vec::new()) });
+        }
+        let known = D1Collections::new(&self.env, ask.owner);
+        let named = match self.within_patience(known.named(&ids)).await {
+            Err(KnowledgeError(error)) => Err(error),
+            Ok(named) => {
+                let is_there = |id: &String| named.iter().any(|(known, _)| known == id);
+                if let Some(at) = given.iter().position(|id| !is_there(id)) {
+                    return Err(no_collection(at));
+                }
+                Ok(named)
+            }
+        };
+        Ok(Asked { ids, named })
+    }
+
+    /// Searches the memories and collections that the request asks for.
+    pub async fn retrieve(&self, ask: &Ask<'_>, asked: &Asked) -> Retrieved {
+        let memory = is_bound(&self.env, BINDING) && ask.request.memory_enabled == Some(true);
+        let collections = asked.ids.clone();
+        let (message, failure) = match &asked.named {
+            // The turn does not wait twice for an index that is down.
+            Err(error) => (None, Some(error.clone())),
+            Ok(_) if !memory && collections.is_empty() => (None, None),
+            Ok(named) => {
+                let question = ask.request.content.text();
+                let looking = try_join(
+                    self.remembered(ask, memory, &question),
+                    self.searched(ask.owner, &collections, &question),
+                );
+                match self.within_patience(looking).await {
+                    Ok((memories, passages)) => (retrieved::message(&memories, named, &passages), None),
+                    Err(KnowledgeError(error)) => (None, Some(error)),
+                }
+            }
+        };
+        Retrieved { memory, collections, message, failure }
+    }
+
+    async fn within_patience<T>(
+        &self,
+        looking: impl Future<Output = Result<T, KnowledgeError>>,
+    ) -> Result<T, KnowledgeError> {
+        let patience = self.clock.sleep(PATIENCE_MS);
+        pin_mut!(looking, patience);
+        match select(looking, patience).await {
+            Either::Left((found, _)) => found,
+            Either::Right(_) => Err(KnowledgeError(format!("D1 did not answer within {PATIENCE_MS} ms"))),
+        }
+    }
+
+    async fn remembered(
+        &self,
+        ask: &Ask<'_>,
+        memory: bool,
+        question: &str,
+    ) -> Result<Vec<Memory>, KnowledgeError> {
+        if !memory {
+            return Ok(Vec::new());
+        }
+        let memories = self.memories(ask.owner, &ask.thread_id.to_string());
+        memories.recall(Some(question), retrieved::MAX_MEMORIES).await
+    }
+
+    async fn searched(
+        &self,
+        owner: &Owner,
+        ids: &[String],
+        question: &str,
+    ) -> Result<Vec<Passage>, KnowledgeError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        D1Collections::new(&self.env, owner).search(ids, question, retrieved::MAX_PASSAGES).await
+    }
+
+    /// The memories of a user, for the calls of a thread.
+    fn memories(&self, owner: &Owner, thread_id: &str) -> D1Memories {
+        D1Memories::new(&self.env, owner, thread_id)
+    }
+}
+
+fn no_collection(at: usize) -> ApiError {
+    ApiError {
+        field: Some(format!("collections[{at}]")),
+        ..ApiError::new(ErrorCode::CollectionNotFound, "there is no collection with this id")
+    }
+}

@@ -1,0 +1,69 @@
+//! The features on the platform: one file each, with the feature's stores, its ways out, and its part in the start of
+//! a turn. The cargo feature of the same name compiles it; `absent` stands in where the rest asks a feature that this
+//! build leaves out.
+
+mod absent;
+#[cfg(feature = "files")]
+pub mod files;
+#[cfg(feature = "knowledge")]
+mod knowledge;
+#[cfg(feature = "mcp")]
+mod mcp;
+#[cfg(feature = "projects")]
+mod projects;
+#[cfg(feature = "web")]
+mod web;
+
+#[cfg(not(feature = "files"))]
+pub use absent::files;
+#[cfg(not(feature = "mcp"))]
+pub use absent::mcp::Offered;
+#[cfg(feature = "mcp")]
+pub use mcp::Offered;
+
+use engine::toolbelt::ToolPolicy;
+use features::Resources;
+use wire::protocol::{ApiError, Owner};
+
+use super::thread::Thread;
+
+/// Adds what a feature's tools need in a turn of this thread, by its policy.
+type Provide = fn(&mut Resources, &Thread, &Owner, &str, &ToolPolicy) -> Result<(), ApiError>;
+
+const FEATURES: &[Provide] = &[
+    #[cfg(feature = "files")]
+    files::provide,
+    #[cfg(feature = "web")]
+    web::provide,
+    #[cfg(feature = "knowledge")]
+    knowledge::provide,
+    #[cfg(feature = "projects")]
+    projects::provide,
+];
+
+/// The resources of a turn's tools.
+pub fn resources(
+    thread: &Thread,
+    owner: &Owner,
+    thread_id: &str,
+    policy: &ToolPolicy,
+) -> Result<Resources, ApiError> {
+    let mut resources = Resources::default();
+    for provide in FEATURES {
+        provide(&mut resources, thread, owner, thread_id, policy)?;
+    }
+    Ok(resources)
+}
+
+/// The findings with which a turn starts.
+#[derive(Default)]
+pub struct Retrieved {
+    /// Whether the turn may use its user's memories.
+    pub memory: bool,
+    /// The collections that it may search.
+    pub collections: Vec<String>,
+    /// The text that was found.
+    pub message: Option<String>,
+    /// Why the search failed, for the operator.
+    pub failure: Option<String>,
+}

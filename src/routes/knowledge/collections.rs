@@ -1,0 +1,234 @@
+//! Collections of documents. A user searches them, and lets turns search them.
+
+use features::knowledge::chunks::{Chunk, chunks};
+use features::knowledge::store::collections::{
+    D1Collections, MAX_BYTES, MAX_COLLECTIONS, MAX_DOCUMENTS, NewDocument, NotAdded,
+};
+use features::knowledge::store::conversion::{Unread, markdown_of_pdf};
+use features::knowledge::{Collections, KnowledgeError};
+use features::reader::markdown;
+use platform::quota::Stored;
+use wire::protocol::{
+    ApiError, Collection, CollectionList, Document, DocumentList, ErrorCode, NewCollection, Owner,
+    PassageList,
+};
+
+use crate::body::{DocumentType, MAX_BODY_BYTES};
+use crate::call::{Answer, Call};
+use crate::cursor::ListCursor;
+use crate::ids::uuid_v7;
+use crate::problem::Failure;
+use crate::query::{self, Page};
+use crate::reply::Reply;
+use crate::routes::uploads::Upload;
+
+/// The most passages that a search answers with.
+const MAX_RESULTS: u32 = 20;
+
+/// `GET /api/collections`: newest first.
+pub async fn list(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
+    let Page { limit, cursor } = query::page(call.query())?;
+    let (at, id) = ListCursor::place(cursor.as_deref())?.unzip();
+    // One row more than asked for tells whether there is another page.
+    let page = of(call, owner).page(limit + 1, at.zip(id.as_deref())).await;
+    let mut collections = page.map_err(unreachable)?;
+    let next_cursor = ListCursor::cut(&mut collections, limit, |one| (one.created_at, &one.id));
+    Ok(Reply::json(200, &CollectionList { collections, next_cursor }).into())
+}
+
+/// `POST /api/collections`.
+pub async fn create(call: &Call, owner: &Owner, body: &[u8]) -> Result<Answer, Failure> {
+    let NewCollection { name, description } = NewCollection::parse(body)?;
+    let new = Collection {
+        id: new_id(call.now)?,
+        name,
+        description: description.unwrap_or_default(),
+        documents: 0,
+        bytes: 0,
+        created_at: call.now,
+        updated_at: call.now,
+    };
+    match of(call, owner).create(&new).await.map_err(unreachable)? {
+        true => Ok(Reply::json(201, &new).into()),
+        false => Err(full(format!("a user has at most {MAX_COLLECTIONS} collections"))),
+    }
+}
+
+/// `GET /api/collections/{id}`.
+pub async fn get(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
+    Ok(Reply::json(200, &existing(call, owner, id).await?).into())
+}
+
+/// `DELETE /api/collections/{id}`, with all that is in it.
+pub async fn delete(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
+    match of(call, owner).delete(id).await.map_err(unreachable)? {
+        true => Ok(Reply::empty().into()),
+        false => Err(no_collection()),
+    }
+}
+
+/// `GET …/documents`: newest first.
+pub async fn documents(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
+    let Page { limit, cursor } = query::page(call.query())?;
+    let (at, after) = ListCursor::place(cursor.as_deref())?.unzip();
+    existing(call, owner, id).await?;
+    let page = of(call, owner).documents(id, limit + 1, at.zip(after.as_deref())).await;
+    let mut documents = page.map_err(unreachable)?;
+    let next_cursor = ListCursor::cut(&mut documents, limit, |one| (one.created_at, &one.id));
+    Ok(Reply::json(200, &DocumentList { documents, next_cursor }).into())
+}
+
+/// `POST …/documents?name=`: the body is the document.
+pub async fn add(call: &Call, owner: &Owner, id: &str, body: Vec<u8>) -> Result<Answer, Failure> {
+    let media_type = DocumentType::of(call.header("content-type").as_deref())?;
+    let name = query::name(call.query())?;
+    let collection = existing(call, owner, id).await?;
+    if collection.documents >= MAX_DOCUMENTS {
+        return Err(refused(NotAdded::TooMany));
+    }
+    let bytes = body.len() as u64;
+    // The statement that writes the document has the last word. This check spares the cost of reading and embedding a
+    // document that has no room.
+    if of(call, owner).bytes().await.map_err(unreachable)?.saturating_add(bytes) > MAX_BYTES {
+        return Err(refused(NotAdded::Full));
+    }
+    let upload = Upload::of(call, owner)?;
+    upload.reserve(call, Stored { bytes, embeddings: 0 }).await?;
+    let mut used = Stored::default();
+    let new = RawDocument { collection_id: &collection.id, name, media_type, body };
+    let added = add_sent(call, owner, new, (&upload, &mut used)).await;
+    upload.settle(call, used);
+    added
+}
+
+/// A document as it was sent.
+struct RawDocument<'a> {
+    collection_id: &'a str,
+    name: String,
+    media_type: DocumentType,
+    body: Vec<u8>,
+}
+
+/// Reads, embeds and writes a document. Sets `used` to its usage: embeddings count even where the
+/// document is not added.
+async fn add_sent(
+    call: &Call,
+    owner: &Owner,
+    RawDocument { collection_id, name, media_type, body }: RawDocument<'_>,
+    (upload, used): (&Upload, &mut Stored),
+) -> Result<Answer, Failure> {
+    let bytes = body.len() as u64;
+    let pieces = pieces(call, media_type, body).await?;
+    let document = Document {
+        id: new_id(call.now)?,
+        name,
+        media_type: media_type.as_str().to_owned(),
+        bytes,
+        chunks: u32::try_from(pieces.len()).unwrap_or(u32::MAX),
+        created_at: call.now,
+    };
+    let collections = of(call, owner);
+    if collections.embeds() {
+        let embeddings = pieces.len() as u64;
+        upload.reserve(call, Stored { bytes, embeddings }).await?;
+        used.embeddings = embeddings;
+    }
+    let new = NewDocument { document: &document, collection_id, chunks: &pieces };
+    collections.add(&new).await.map_err(unreachable)?.map_err(refused)?;
+    used.bytes = bytes;
+    Ok(Reply::json(201, &document).into())
+}
+
+/// Cuts a document into pieces. A document without text is refused.
+async fn pieces(call: &Call, media_type: DocumentType, body: Vec<u8>) -> Result<Vec<Chunk>, Failure> {
+    let text = match media_type {
+        DocumentType::Pdf => markdown_of_pdf(&call.env, &body).await.map_err(unread)?,
+        DocumentType::Plain | DocumentType::Markdown | DocumentType::Html => String::from_utf8(body)
+            .map_err(|_| ApiError::new(ErrorCode::InvalidRequest, "the document is not UTF-8"))?,
+    };
+    if text.len() > MAX_BODY_BYTES {
+        let detail = format!("the document has more than {MAX_BODY_BYTES} bytes of text");
+        return Err(ApiError::new(ErrorCode::BodyTooLarge, detail).into());
+    }
+    let pieces = match media_type {
+        DocumentType::Plain => chunks(&text, false),
+        DocumentType::Markdown | DocumentType::Pdf => chunks(&text, true),
+        DocumentType::Html => chunks(&markdown(&text), true),
+    };
+    match pieces.is_empty() {
+        true => Err(ApiError::new(ErrorCode::InvalidRequest, "the document has no text").into()),
+        false => Ok(pieces),
+    }
+}
+
+/// `DELETE …/documents/{document_id}`.
+pub async fn remove(call: &Call, owner: &Owner, id: &str, document: &str) -> Result<Answer, Failure> {
+    existing(call, owner, id).await?;
+    match of(call, owner).remove(id, document).await.map_err(unreachable)? {
+        true => Ok(Reply::empty().into()),
+        false => Err(ApiError::new(ErrorCode::DocumentNotFound, "there is no document with this id").into()),
+    }
+}
+
+/// `GET …/search?q=`: the best passages, best first.
+pub async fn search(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
+    let wanted =
+        query::wanted(call.query())?.ok_or_else(|| ApiError::field("q", "expected words to search for"))?;
+    let Page { limit, .. } = query::page(call.query())?;
+    let collection = existing(call, owner, id).await?;
+    let collections = of(call, owner);
+    if collections.embeds() {
+        let question = Stored { bytes: 0, embeddings: 1 };
+        let upload = Upload::of(call, owner)?;
+        upload.reserve(call, question).await?;
+        upload.settle(call, question);
+    }
+    let found = collections.search(&[collection.id], &wanted, limit.min(MAX_RESULTS)).await;
+    Ok(Reply::json(200, &PassageList { results: found.map_err(unreachable)? }).into())
+}
+
+fn unread(why: Unread) -> Failure {
+    match why {
+        Unread::NotHere => {
+            let detail = "this deployment cannot read PDFs: send their text, or attach the file to a message";
+            ApiError::new(ErrorCode::UnsupportedMediaType, detail).into()
+        }
+        Unread::Broken => {
+            ApiError::new(ErrorCode::InvalidRequest, "the file is damaged or is not a PDF").into()
+        }
+        Unread::Failed(error) => Failure::internal("reading a PDF")(error),
+    }
+}
+
+async fn existing(call: &Call, owner: &Owner, id: &str) -> Result<Collection, Failure> {
+    of(call, owner).get(id).await.map_err(unreachable)?.ok_or_else(no_collection)
+}
+
+fn of(call: &Call, owner: &Owner) -> D1Collections {
+    D1Collections::new(&call.env, owner)
+}
+
+fn new_id(now: u64) -> Result<String, Failure> {
+    Ok(uuid_v7(now).map_err(Failure::internal("drawing an id"))?.to_string())
+}
+
+fn no_collection() -> Failure {
+    ApiError::new(ErrorCode::CollectionNotFound, "there is no collection with this id").into()
+}
+
+/// The refusal of a document.
+fn refused(why: NotAdded) -> Failure {
+    match why {
+        NotAdded::NoCollection => no_collection(),
+        NotAdded::TooMany => full(format!("a collection has at most {MAX_DOCUMENTS} documents")),
+        NotAdded::Full => full(format!("the documents of a user have at most {MAX_BYTES} bytes in all")),
+    }
+}
+
+fn full(why: String) -> Failure {
+    ApiError::new(ErrorCode::CollectionsFull, format!("{why}: delete some")).into()
+}
+
+fn unreachable(KnowledgeError(error): KnowledgeError) -> Failure {
+    Failure::internal("reading or writing collections")(error)
+}

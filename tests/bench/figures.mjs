@@ -1,0 +1,42 @@
+// Holds the Worker to its recorded figures (recorded.json): the size of its upload, and the rows that a turn writes. Only
+// figures that do not depend on the machine stand there. `make bench` measures the rest.
+//
+// To raise a figure is a decision: the commit says why. To lower one, write what this script prints.
+
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { session } from "./client.mjs";
+import { countTurns, medianCounts } from "./counts.mjs";
+import { SCENARIOS } from "./scenarios.mjs";
+import { sizes } from "./size.mjs";
+import { migrate, startWorker } from "./workers.mjs";
+
+const recorded = JSON.parse(readFileSync(new URL("recorded.json", import.meta.url), "utf8"));
+const directory = ".wrangler/figures";
+
+const llm = fork(new URL("llm.mjs", import.meta.url));
+const [{ port }] = await once(llm, "message");
+rmSync(directory, { recursive: true, force: true });
+mkdirSync(directory, { recursive: true });
+const worker = await startWorker("counted", port, directory);
+await migrate(worker);
+worker.credentials = await session(worker);
+
+const seen = { gzip_bytes: sizes().reduce((sum, { gzip }) => sum + gzip, 0) };
+for (const scenario of SCENARIOS) {
+  const counts = medianCounts(await countTurns(worker, scenario, 3));
+  for (const field of ["object_rows_written", "d1_rows_written"]) seen[`${scenario.name}/${field}`] = counts[field];
+}
+await worker.miniflare.dispose();
+llm.disconnect();
+rmSync(directory, { recursive: true, force: true });
+
+/** The module holds paths of the machine that compiled it, so its size differs a little between machines. */
+const slack = (figure) => (figure === "gzip_bytes" ? 4000 : 0);
+const more = Object.keys(seen).filter((figure) => !(seen[figure] <= recorded[figure] + slack(figure)));
+const less = Object.keys(seen).filter((figure) => seen[figure] < recorded[figure] - slack(figure));
+for (const figure of more) console.error(`figures: ${figure} is ${seen[figure]}, recorded are ${recorded[figure]}`);
+if (less.length) console.log(`figures: ${less.join(", ")} went down. tests/bench/recorded.json may say:\n${JSON.stringify(seen, null, 2)}`);
+else console.log(`figures: ${Object.entries(seen).map(([figure, value]) => `${figure} ${value}`).join(", ")}`);
+process.exit(more.length ? 1 : 0);

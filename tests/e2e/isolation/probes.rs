@@ -1,0 +1,120 @@
+//! The requests that name somebody's things, one for each route that takes an id.
+
+use espalier_test_support::{Client, Value, json, new_id};
+
+/// The ids of somebody's things.
+#[derive(Clone)]
+pub struct Ids {
+    pub thread: String,
+    pub turn: String,
+    pub project: String,
+    pub memory: String,
+    pub collection: String,
+    pub document: String,
+}
+
+impl Ids {
+    /// Ids of things that never existed.
+    pub fn unknown() -> Self {
+        Ids {
+            thread: new_id(),
+            turn: new_id(),
+            project: new_id(),
+            memory: new_id(),
+            collection: new_id(),
+            document: new_id(),
+        }
+    }
+
+    /// The text with these ids in place of their names.
+    fn named_in(&self, text: &str) -> String {
+        let ids = [
+            ("{thread}", &self.thread),
+            ("{turn}", &self.turn),
+            ("{project}", &self.project),
+            ("{memory}", &self.memory),
+            ("{collection}", &self.collection),
+            ("{document}", &self.document),
+        ];
+        ids.iter().fold(text.to_owned(), |text, (name, id)| text.replace(name, id))
+    }
+}
+
+/// A request that names somebody's things. The pattern is the router's; `{thread}` and the other names in the path and the
+/// body stand for ids.
+pub struct Probe {
+    pub pattern: &'static str,
+    pub path: &'static str,
+    pub body: Value,
+}
+
+/// The codes of the refusals, by the beginning of the path.
+const CODES: [(&str, &str); 4] = [
+    ("/api/threads/", "thread_not_found"),
+    ("/api/projects/", "project_not_found"),
+    ("/api/memories/", "memory_not_found"),
+    ("/api/collections/", "collection_not_found"),
+];
+
+impl Probe {
+    /// The code of the refusal.
+    pub fn code(&self) -> &'static str {
+        let code = CODES.iter().find(|(begins, _)| self.path.starts_with(begins));
+        code.unwrap_or_else(|| panic!("{} has no code", self.path)).1
+    }
+}
+
+pub fn probes() -> Vec<Probe> {
+    const NULL: Value = Value::Null;
+    let (title, approve) = (json!({ "title": "Mine now" }), json!({ "decision": "approve" }));
+    let (turn, result) =
+        (json!({ "turn_id": "{turn}" }), json!({ "tool_call_id": "{turn}", "result": "done" }));
+    let text = json!("A document.");
+    let rows = [
+        ("GET /api/threads/{}", "/api/threads/{thread}", NULL),
+        ("PATCH /api/threads/{}", "/api/threads/{thread}", title),
+        ("DELETE /api/threads/{}", "/api/threads/{thread}", NULL),
+        ("GET /api/threads/{}/messages", "/api/threads/{thread}/messages?limit=200", NULL),
+        ("GET /api/threads/{}/messages/{}/content", "/api/threads/{thread}/messages/{turn}/content", NULL),
+        ("GET /api/threads/{}/stream", "/api/threads/{thread}/stream?after=0", NULL),
+        ("POST /api/threads/{}/cancel", "/api/threads/{thread}/cancel", turn),
+        ("POST /api/threads/{}/tool_results", "/api/threads/{thread}/tool_results", result),
+        ("POST /api/threads/{}/approvals/{}", "/api/threads/{thread}/approvals/{turn}", approve),
+        ("GET /api/threads/{}/approvals", "/api/threads/{thread}/approvals", NULL),
+        ("DELETE /api/threads/{}/approvals/{}", "/api/threads/{thread}/approvals/ui_erase", NULL),
+        ("GET /api/threads/{}/files", "/api/threads/{thread}/files", NULL),
+        ("GET /api/threads/{}/files/{*}", "/api/threads/{thread}/files/a", NULL),
+        ("PUT /api/threads/{}/files/{*}", "/api/threads/{thread}/files/a", NULL),
+        ("DELETE /api/threads/{}/files/{*}", "/api/threads/{thread}/files/a", NULL),
+        ("GET /api/projects/{}", "/api/projects/{project}", NULL),
+        ("GET /api/projects/{}/documents/{}", "/api/projects/{project}/documents/{turn}", NULL),
+        ("DELETE /api/memories/{}", "/api/memories/{memory}", NULL),
+        ("GET /api/collections/{}", "/api/collections/{collection}", NULL),
+        ("DELETE /api/collections/{}", "/api/collections/{collection}", NULL),
+        ("GET /api/collections/{}/documents", "/api/collections/{collection}/documents", NULL),
+        ("POST /api/collections/{}/documents", "/api/collections/{collection}/documents?name=a", text),
+        (
+            "DELETE /api/collections/{}/documents/{}",
+            "/api/collections/{collection}/documents/{document}",
+            NULL,
+        ),
+        ("GET /api/collections/{}/search", "/api/collections/{collection}/search?q=xyzzy", NULL),
+    ];
+    rows.map(|(pattern, path, body)| Probe { pattern, path, body }).into()
+}
+
+/// Sends the request, and returns the status and the body of the answer.
+pub async fn ask(client: &Client, Probe { pattern, path, body, .. }: &Probe, ids: &Ids) -> (u16, Value) {
+    let (method, path) = (pattern.split(' ').next().unwrap_or_default(), ids.named_in(path));
+    let reply = match body {
+        Value::Null => client.send(method, &path, "").await,
+        Value::String(text) => {
+            client.with("content-type", "text/plain").send(method, &path, text.clone()).await
+        }
+        body => {
+            let client = client.with("content-type", "application/json");
+            client.send(method, &path, ids.named_in(&body.to_string())).await
+        }
+    };
+    (reply.status, reply.json().await)
+}
