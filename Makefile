@@ -58,13 +58,14 @@ WORKER_BUILD = $(TOOLS) WASM_BINDGEN_BIN="$$(scripts/cargo-tool wasm-bindgen-cli
 # Two stages at a time, in this order: compiling a crate and linking the Worker use one core each, and the suites mostly
 # wait. GNU make 4 prints the output of a stage when it ends, or is cut off; make 3.81 mixes the two.
 BUILDS := verify $(WORKER) $(FAULTS) mcp-conformance figures faults-small
-# These suites have turns with time limits, so they begin when nothing is compiled any more.
-SUITES := e2e contract browser
+# The turns of these suites have time limits, so they begin when nothing is compiled any more, and the largest runs alone.
+SUITES := contract browser
 
 LANES := --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) SIDE_BY_SIDE=1
 
 test: $(RUST) $(NPM) $(PAGE_NPM) ## everything that CI runs
 	@+$(MAKE) --no-print-directory $(LANES) $(BUILDS)
+	@+$(MAKE) --no-print-directory e2e
 	@+$(MAKE) --no-print-directory $(LANES) $(SUITES)
 
 # `isolate_memory` counts all allocations of its process, so it has its own process.

@@ -218,10 +218,11 @@ export function byId(scope, id) {
   return scope.locator(`[data-testid="${id}"]`);
 }
 
-/** Writes with the keyboard, as a person does, and sends with Enter. */
+/** Writes with the keyboard, as a person does, and sends with Enter once the page can send: a chat that loads cannot. */
 export async function send(page, text) {
   await byId(page, "composer").focus();
   await page.keyboard.type(text);
+  await page.locator('[data-testid="send"]:enabled').waitFor();
   await page.keyboard.press("Enter");
 }
 

@@ -34,22 +34,21 @@ async fn others() -> Vec<(&'static str, Client)> {
     ]
 }
 
-/// A user with one thing of each kind, and a turn that runs until the barrier is released.
+/// A user with one thing of each kind, and an open turn. It waits for its client: the clock of the turn stands still
+/// while the probes are made, however long that takes.
 struct Owner {
     case: Case,
     ids: Ids,
-    barrier: String,
-    running: EventStream,
+    open: EventStream,
 }
 
 impl Owner {
     async fn new() -> Self {
         let [ada] = users([("lab", "ada")]).await;
         let case = Case::of(ada);
-        let barrier = case.barrier("held");
         let remembers = call("remember", json!({ "content": "The code word is xyzzy." }));
         case.script("", [remembers, text("One.")]).await;
-        case.script("second", [text("Two.").waiting(&barrier, 0)]).await;
+        case.script("second", [call("ui_ask", json!({})), text("Two.")]).await;
         let thread = new_id();
         let body = json!({ "thread_id": thread, "content": case.said("First", ""), "memory_enabled": true });
         case.chat_with(&body).await;
@@ -62,8 +61,13 @@ impl Owner {
         let project = id_of(&case.client.read("/api/projects").await["projects"][0]);
         // A turn that another user could try to stop.
         let turn = new_id();
-        let body = json!({ "thread_id": thread, "turn_id": turn, "content": case.said("Second", "second") });
-        let running = case.client.chat(&body).await;
+        let tool = json!({ "name": "ui_ask", "description": "Asks.", "input_schema": { "type": "object" } });
+        let body = json!({
+            "thread_id": thread, "turn_id": turn, "content": case.said("Second", "second"),
+            "chat_context": { "kind": "editor" }, "client_tools": [tool],
+        });
+        let mut open = case.client.chat(&body).await;
+        open.until(|event| event.text("state") == "waiting_on_user").await;
         let made = json!({ "name": "Hers" });
         let made = case.client.post("/api/collections", &made).await.expect(201).await.json().await;
         let collection = id_of(&made);
@@ -72,7 +76,7 @@ impl Owner {
         let document = writes.send("POST", &path, "The code word is xyzzy.").await.expect(201).await;
         let document = id_of(&document.json().await);
         let ids = Ids { thread, turn, project, memory, collection, document };
-        Owner { case, ids, barrier, running }
+        Owner { case, ids, open }
     }
 
     /// The lists that must stay as they are.
@@ -110,8 +114,10 @@ async fn data_of_another_user_is_not_found() {
     assert_eq!(owner.lists().await, lists);
     let found = case.client.read(&format!("/api/collections/{}/search?q=xyzzy", ids.collection)).await;
     assert_eq!(found["results"].as_array().map(Vec::len), Some(1));
-    case.llm.release(&owner.barrier).await;
-    let events = case.turn(owner.running).await;
+    let asked = first(owner.open.seen(), "tool_call_update").text("tool_call_id").to_owned();
+    let result = json!({ "tool_call_id": asked, "result": "done" });
+    case.client.post(&format!("/api/threads/{}/tool_results", ids.thread), &result).await.expect(200).await;
+    let events = case.turn(owner.open).await;
     assert_eq!(events.last().map(|event| event.text("finish_reason").to_owned()).as_deref(), Some("stop"));
     let after = case.client.messages(&ids.thread).await;
     assert_eq!(after[..messages.len()], messages[..]);

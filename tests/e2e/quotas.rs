@@ -258,7 +258,7 @@ async fn parked(case: &Case) -> (EventStream, String, String) {
         let reply = case.client.post("/api/chat", &body).await;
         (reply.status == 200).then_some(reply)
     });
-    let mut stream = EventStream::open(reply.await).await;
+    let mut stream = EventStream::open(reply.await).await.following(&case.client, None, 0);
     stream.until(|event| event.text("state") == "waiting_on_user").await;
     let thread = first(stream.seen(), "session").text("thread_id").to_owned();
     let call = first(stream.seen(), "tool_call_update").text("tool_call_id").to_owned();
