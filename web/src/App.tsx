@@ -10,6 +10,7 @@ import { TopBar } from "./components/TopBar";
 import { Transcript } from "./components/Transcript";
 import { Unavailable } from "./components/Unavailable";
 import { useDrawer, useKeys } from "./components/useKeys";
+import { en } from "./en";
 import type { ConversationState, TurnClock } from "./state/conversation";
 import { NEW_CHAT } from "./state/drafts";
 import { useOnline } from "./state/online";
@@ -34,7 +35,7 @@ export function App() {
 
   if (phase === "failed") {
     return (
-      <Unavailable title="Espalier is not available" action="Try again" onAction={() => void startPage()}>
+      <Unavailable title={en.page.unavailable} action={en.common.tryAgain} onAction={() => void startPage()}>
         {problem}
       </Unavailable>
     );
@@ -121,11 +122,11 @@ function threadInService({ threadId, phase, running }: ConversationState): strin
 
 function NotShown({ state }: { state: ConversationState }) {
   return state.phase === "missing" ? (
-    <Unavailable title="This chat is not here" action="Start a new chat" onAction={() => goTo(null)}>
-      It was deleted, or it belongs to another session.
+    <Unavailable title={en.page.chatMissing} action={en.page.startNewChat} onAction={() => goTo(null)}>
+      {en.page.chatMissingWhy}
     </Unavailable>
   ) : (
-    <Unavailable title="This chat could not be loaded" action="Try again" onAction={() => void conversation.reload()}>
+    <Unavailable title={en.page.chatFailed} action={en.common.tryAgain} onAction={() => void conversation.reload()}>
       {state.problem}
     </Unavailable>
   );
@@ -149,7 +150,7 @@ function useTitle({ threadId, exchanges }: ConversationState): string {
   const listed = list.find((thread) => thread.id === threadId)?.title.trim();
   const title = listed || exchanges[0]?.question.trim().split("\n", 1)[0]?.slice(0, 80);
   useEffect(() => {
-    document.title = title ? `${title} · Espalier` : "Espalier";
+    document.title = title ? en.page.titled(title) : en.common.product;
   }, [title]);
-  return title || (threadId === null ? "New chat" : "Chat");
+  return title || (threadId === null ? en.page.newChat : en.page.chat);
 }

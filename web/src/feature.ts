@@ -18,7 +18,7 @@ export interface Feature {
 
   /** A choice that a person makes for single chats. The core loads it, and carries it over to a chat that begins. */
   choice?: Pick<PerChat<unknown>, "load" | "takeAlong" | "clear">;
-  /** Context types that it adds to the menu "How this chat works", each with its words. */
+  /** Context types that it adds to the menu of chat modes, each with its words. */
   subjects?: Readonly<Record<string, string>>;
   /** The members that it adds to a message of this chat. */
   request?(chat: string): Partial<ChatRequest>;

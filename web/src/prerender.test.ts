@@ -5,7 +5,7 @@ import { firstScreen } from "./prerender";
 
 it("shows the composer and the examples, with nothing inline", () => {
   const html = firstScreen();
-  for (const part of ['data-testid="composer"', "What shall we work out?", 'data-testid="thread-list"']) {
+  for (const part of ['data-testid="composer"', "What can I help you with?", 'data-testid="thread-list"']) {
     expect(html).toContain(part);
   }
   expect(html).not.toMatch(/<script|<style|\s(style|on\w+)=/);

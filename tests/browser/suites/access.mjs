@@ -87,7 +87,7 @@ async function beside(page, how) {
   await byId(page, "settings").click();
   await page.getByRole("button", { name: "Your memories" }).click();
   await byId(page, "memory").nth(1).waitFor();
-  await page.getByRole("button", { name: "Your chats’ usage" }).click();
+  await page.getByRole("button", { name: "Your usage" }).click();
   await byId(page, "usage").waitFor();
   await clean(page, `the settings with memories and usage, ${how}`);
   await page.keyboard.press("Escape");
@@ -183,7 +183,7 @@ async function views(browser, options, how) {
   await settled(page);
 
   await page.goto(`${new URL(env("ESPALIER_URL")).origin}/?thread=${crypto.randomUUID()}`);
-  await page.getByText("This chat is not here").waitFor();
+  await page.getByText("Chat not found").waitFor();
   await clean(page, `a chat that is not there, ${how}`);
   await context.close();
 }

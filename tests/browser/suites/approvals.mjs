@@ -51,10 +51,10 @@ export async function approvals(browser) {
     await llm.script("a", [{ calls: [erase("the first line")] }, { text: "Tidied." }]);
     await countStreams(page);
     await send(page, llm.says("Tidy up"));
-    await asked.filter({ hasText: "May ui_erase run?" }).filter({ hasText: "the first line" }).waitFor();
+    await asked.filter({ hasText: "Allow ui_erase to run?" }).filter({ hasText: "the first line" }).waitFor();
     await hasStreams(page, 1);
     await waits();
-    await byId(page, "announcer").filter({ hasText: "May ui_erase run?" }).waitFor({ state: "attached" });
+    await byId(page, "announcer").filter({ hasText: "Allow ui_erase to run?" }).waitFor({ state: "attached" });
     await shot(page, "approval");
   });
 
@@ -112,7 +112,7 @@ export async function approvals(browser) {
   await check("a denied call does not run, and its card shows the decision", async () => {
     await llm.script("no", [{ calls: [erase("everything")] }, { text: "Then not." }]);
     await send(page, llm.says("Erase all", "no"));
-    await asked.getByRole("button", { name: "Do not allow" }).click();
+    await asked.getByRole("button", { name: "Deny" }).click();
     await byId(page, "message-assistant").last().filter({ hasText: "Then not." }).waitFor();
     await settled(page);
     await openAll(page);
@@ -126,17 +126,17 @@ export async function approvals(browser) {
     await llm.script("hidden", [{ calls: [erase("harm\u202eless")] }, { text: "Then not." }]);
     await send(page, llm.says("Erase it", "hidden"));
     await asked.filter({ hasText: "harm\\u{202e}less" }).waitFor();
-    await asked.getByRole("button", { name: "Do not allow" }).click();
+    await asked.getByRole("button", { name: "Deny" }).click();
     await settled(page);
   });
 
   await check("tools allowed for the chat are listed, and ask again after the approval is withdrawn", async () => {
     const settings = async () => {
       await byId(page, "settings").click();
-      await page.getByRole("button", { name: "Tools that run in this chat" }).click();
+      await page.getByRole("button", { name: "Tools allowed in this chat" }).click();
     };
     await settings();
-    await byId(page, "standing-approvals").filter({ hasText: "You allowed no tool" }).waitFor();
+    await byId(page, "standing-approvals").filter({ hasText: "No tools are always allowed" }).waitFor();
     await page.keyboard.press("Escape");
     await llm.script("good", [{ calls: [erase("a line")] }]);
     await send(page, llm.says("Erase a line", "good"));
@@ -149,12 +149,12 @@ export async function approvals(browser) {
     await standing.filter({ hasText: "ui_erase" }).waitFor();
     await shot(page, "standing-approvals");
     await byId(page, "withdraw-approval").click();
-    await byId(page, "standing-approvals").filter({ hasText: "You allowed no tool" }).waitFor();
+    await byId(page, "standing-approvals").filter({ hasText: "No tools are always allowed" }).waitFor();
     await page.keyboard.press("Escape");
     await llm.script("again", [{ calls: [erase("another line")] }, { text: "Then not." }]);
     await send(page, llm.says("Erase another", "again"));
     await asked.filter({ hasText: "another line" }).waitFor();
-    await asked.getByRole("button", { name: "Do not allow" }).click();
+    await asked.getByRole("button", { name: "Deny" }).click();
     await settled(page);
   });
 

@@ -20,7 +20,7 @@ export async function collections(browser) {
 
   await check("a collection is created with its exact name", async () => {
     await byId(page, "collections-open").click();
-    await byId(page, "collections").filter({ hasText: "There are no collections yet." }).waitFor();
+    await byId(page, "collections").filter({ hasText: "No collections yet." }).waitFor();
     await page.getByRole("button", { name: "New collection" }).click();
     await create("Garden <i>handbook</i>", "How the walls are planted");
     await create("Recipes", "");

@@ -21,7 +21,7 @@ export async function files(browser) {
 
   await check("a new chat shows that it has no files yet", async () => {
     await byId(page, "files-toggle").click();
-    await byId(page, "files").filter({ hasText: "from its first message on" }).waitFor();
+    await byId(page, "files").filter({ hasText: "after the first message" }).waitFor();
     await byId(page, "files-toggle").click();
     await byId(page, "files").waitFor({ state: "detached" });
   });
@@ -99,14 +99,14 @@ export async function files(browser) {
   await check("a refused file shows the next step", async () => {
     const refused = page.locator('[data-testid="upload-row"][data-state="refused"]');
     await byId(page, "upload-input").setInputFiles([text("large.bin", "x".repeat(1_048_577))]);
-    await refused.filter({ hasText: "at most 1 MiB" }).waitFor();
+    await refused.filter({ hasText: "can have 1 MiB" }).waitFor();
     await refused.getByRole("button", { name: "Dismiss" }).click();
     await refused.waitFor({ state: "detached" });
   });
 
   await check("another chat has files of its own", async () => {
     await byId(page, "new-chat").click();
-    await byId(page, "files").filter({ hasText: "from its first message on" }).waitFor();
+    await byId(page, "files").filter({ hasText: "after the first message" }).waitFor();
     assertEqual(await rows.count(), 0, "the files");
     await byId(page, "thread-item").first().getByRole("link").click();
     await row("a b.txt").waitFor();
@@ -152,8 +152,8 @@ async function refusals(browser) {
     await byId(page, "files-toggle").click();
     await byId(page, "files-sum").filter({ hasText: "no files yet" }).waitFor();
     const answers = {
-      "full.txt": [507, "workspace_full", "Delete files that are not needed"],
-      "late.txt": [412, "precondition_failed", "is there already"],
+      "full.txt": [507, "workspace_full", "Delete files, then send it again"],
+      "late.txt": [412, "precondition_failed", "already exists"],
       "lost.txt": [0, "", "Check your connection"],
     };
     await page.route("**/files/*.txt", (route) => {

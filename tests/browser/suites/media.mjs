@@ -61,7 +61,7 @@ export async function media(browser) {
 
   await check("the page refuses images for a model that reads none, with words that tell the next step", async () => {
     await pick(file("photo.png", png(8, 8)));
-    await warned("“photo.png” cannot be read by this model: choose another one in the settings.");
+    await warned("“photo.png” cannot be read by this model. Choose another model.");
     assertEqual(await attached.count(), 0, "attached");
   });
 
@@ -127,7 +127,7 @@ export async function media(browser) {
     const large = png(1200, 900, true);
     assert(large.length > 600_000, `${large.length} bytes`);
     await pick(file("large.png", large), file("large.pdf", Buffer.concat([Buffer.from("%PDF-1.7\n"), Buffer.alloc(600_000)]), "application/pdf"));
-    await warned("“large.pdf” is too large: the images and PDFs of a message have 600 kB together.");
+    await warned("“large.pdf” is too large: the images and PDFs of a message can have 600 kB in total.");
     const small = await attached.locator("img").getAttribute("src");
     assert(small.startsWith("data:image/jpeg;base64,") && small.length < 800_050, `${small.length} characters`);
     await clear();
@@ -135,7 +135,7 @@ export async function media(browser) {
 
   await check("a message takes eight pictures and refuses the ninth; a picture alone is a message", async () => {
     await pick(...Array.from({ length: 9 }, (_, index) => file(`p${index}.png`, png(8, 8))));
-    await warned("“p8.png” is one too many: a message has at most 8 images and PDFs.");
+    await warned("“p8.png” is one too many: a message can have 8 images and PDFs.");
     assertEqual(await attached.count(), 8, "attached");
     await pick(file("broken.png", Buffer.from("no picture")));
     await warned("“broken.png” is one too many");

@@ -19,7 +19,7 @@ export async function memory(browser) {
     await settled(page);
     assertEqual(notes.chats.map((body) => "memory_enabled" in body), [false], "the sent member");
     await open();
-    await byId(page, "memories").filter({ hasText: "There are no memories yet." }).waitFor();
+    await byId(page, "memories").filter({ hasText: "No memories yet." }).waitFor();
   });
 
   await check("with memory on, a chat makes memories, which are listed as text", async () => {
@@ -49,11 +49,11 @@ export async function memory(browser) {
     assertEqual(await items.count(), 1, "the remaining memories");
     await byId(page, "memory-forget-all").click();
     await page.keyboard.press("Enter");
-    await byId(page, "memories").filter({ hasText: "There are no memories yet." }).waitFor();
+    await byId(page, "memories").filter({ hasText: "No memories yet." }).waitFor();
     await page.reload();
     await settled(page);
     await open();
-    await byId(page, "memories").filter({ hasText: "There are no memories yet." }).waitFor();
+    await byId(page, "memories").filter({ hasText: "No memories yet." }).waitFor();
   });
   await quiet("the memory", notes);
   await context.close();

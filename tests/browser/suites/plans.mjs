@@ -81,7 +81,7 @@ async function running(page, notes) {
   });
 
   await check("the chip names the running step", async () => {
-    await chip(page, "plan").filter({ hasText: "Executing plan · steps 1, 2 of 3" }).waitFor();
+    await chip(page, "plan").filter({ hasText: "Running plan · steps 1, 2 of 3" }).waitFor();
     await byId(page, "status-chip").click();
     await byId(page, "status-details").filter({ hasText: "0 of 3 steps are done. Now: 1. Measure the wall; 2. Buy wires." }).waitFor();
     await page.keyboard.press("Escape");
@@ -150,13 +150,13 @@ async function drafts(page, notes) {
     await choose(page, "project");
     await send(page, llm.says("Plan it"));
     await chip(page, "waiting").waitFor();
-    await ask.filter({ hasText: "Say in a message whether to run, change or drop it." }).waitFor();
+    await ask.filter({ hasText: "Tell Espalier to run, change or drop it." }).waitFor();
     const [list, reasoning] = await seen();
     assertEqual(list, ["[ ] 1. Measure the wall", "[ ] 2. Buy wires"], "the checklist");
     assert(reasoning.includes("Wires come first."), reasoning);
     await step(page, 1).getByTestId("plan-step-toggle").click();
     await step(page, 1).filter({ hasText: "Measure the wall, carefully." }).waitFor();
-    await byId(page, "announcer").filter({ hasText: "A plan waits for your word." }).waitFor({ state: "attached" });
+    await byId(page, "announcer").filter({ hasText: "A plan is waiting for your decision." }).waitFor({ state: "attached" });
     await shot(page, "plan-draft");
   });
 
@@ -190,7 +190,7 @@ async function drafts(page, notes) {
     await chip(page, "waiting").waitFor();
     assertEqual(await byId(page, "plan").count(), 2, "the plans");
     assertEqual(await ask.count(), 1, "the waiting draft");
-    await byId(page, "plan").first().filter({ hasText: "This plan no longer waits." }).waitFor();
+    await byId(page, "plan").first().filter({ hasText: "No longer waiting." }).waitFor();
   });
 
   await check("a message that runs the draft runs the stored plan, the same after a reload", async () => {
@@ -222,7 +222,7 @@ async function drafts(page, notes) {
     await page.keyboard.press("Enter");
     await byId(page, "message-assistant").last().filter({ hasText: "Forgotten." }).waitFor();
     await settled(page);
-    const dropped = byId(page, "plan").last().filter({ hasText: "This plan was dropped." });
+    const dropped = byId(page, "plan").last().filter({ hasText: "This plan was discarded." });
     await dropped.waitFor();
     await page.reload();
     await settled(page);
@@ -243,7 +243,7 @@ async function reviewed(page) {
     await choose(page, "project");
     await send(page, llm.says("Plan it with care"));
     await chip(page, "waiting").waitFor();
-    const shown = review.filter({ hasText: "The reviewer wants changes." }).filter({ hasText: "Say who buys." });
+    const shown = review.filter({ hasText: "The reviewer asks for changes." }).filter({ hasText: "Say who buys." });
     await shown.waitFor();
     assertEqual(await checklist(page), ["[ ] 1. Measure the wall", "[ ] 2. Buy wires", "[ ] 3. Tie the branches"], "the checklist");
     await page.reload();

@@ -15,7 +15,7 @@ export async function projects(browser) {
 
   await check("a project that a chat made is listed, with its tasks", async () => {
     await byId(page, "projects-open").click();
-    await byId(page, "projects").filter({ hasText: "There are no projects yet." }).waitFor();
+    await byId(page, "projects").filter({ hasText: "No projects yet." }).waitFor();
     await choose(page, "project_create");
     const made = { name: "The <i>garden</i>", description: "Pears along three walls", template_id: "template_software" };
     await llm.script("", [call("create_project", made), { text: "It is there." }]);
@@ -26,14 +26,14 @@ export async function projects(browser) {
     await rows.click();
     await tasks.nth(4).waitFor();
     await page.getByRole("heading", { name: "The <i>garden</i>" }).waitFor();
-    await byId(page, "projects").filter({ hasText: "It has no documents." }).waitFor();
+    await byId(page, "projects").filter({ hasText: "No documents." }).waitFor();
   });
 
   const [project] = (await read("/api/projects")).projects;
   const first = (await read(`/api/projects/${project.id}`)).tasks[0];
   await check("a chat can be about a project, each message names it, and its cross removes it", async () => {
     await byId(page, "project-use").click();
-    await byId(page, "subject").filter({ hasText: "A project: The <i>garden</i>" }).waitFor();
+    await byId(page, "subject").filter({ hasText: "Project: The <i>garden</i>" }).waitFor();
     await llm.script("on", [
       { calls: [{ name: "update_task", arguments: { task_id: first.id, status: "done", notes: "Eight metres." } }] },
       call("publish_context_document", { project_id: project.id, title: "Brief", content: "# Walls\n\nEast, **north** and west." }),
@@ -86,7 +86,7 @@ export async function projects(browser) {
       return new Set(usage.map(({ context_type }) => context_type)).size === 3;
     });
     await byId(page, "settings").click();
-    await page.getByRole("button", { name: "Your chats’ usage" }).click();
+    await page.getByRole("button", { name: "Your usage" }).click();
     const table = byId(page, "usage");
     const names = () => table.locator("tbody th").allInnerTexts();
     await table.waitFor();

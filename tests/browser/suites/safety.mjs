@@ -113,7 +113,7 @@ export async function safety(browser) {
     await byId(page, "settings").click();
     await page.getByRole("button", { name: "Your memories" }).click();
     await last("memory");
-    await page.getByRole("button", { name: "Your chats’ usage" }).click();
+    await page.getByRole("button", { name: "Your usage" }).click();
     await byId(page, "usage").locator("tbody tr").nth(CORPUS.length - 1).waitFor();
     assertEqual(await harm(page), [], "the memories and the usage");
     await page.keyboard.press("Escape");

@@ -81,7 +81,7 @@ export async function signIn(browser) {
     await operator("DELETE", `/api/keys/${ada.prefix}`);
     await send(page, "Half a thought");
     await asked(page);
-    await page.getByText("Your session is over").waitFor();
+    await page.getByText("Your session has ended").waitFor();
     const next = await mint(ada.user_id.split(":")[1]);
     await enter(page, next.key);
     await chatIs(page);

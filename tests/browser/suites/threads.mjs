@@ -87,7 +87,7 @@ export async function finding(browser) {
     assertEqual(await items.count(), 1, "the found chats");
     assert((await items.innerText()).includes("Which pears keep?"), await items.innerText());
     await byId(page, "search").fill("nobody said this");
-    await page.getByText("No chat has these words.").waitFor();
+    await page.getByText("No matching chats.").waitFor();
     await page.keyboard.press("Escape");
     await items.nth(1).waitFor();
   });

@@ -15,7 +15,7 @@ export async function tree(browser) {
   await check("subtasks that run at the same time stand side by side, with their text and their seconds", async () => {
     await send(page, llm.says("Look around"));
     const group = page.locator('[data-testid="side-by-side"][data-calls="2"]');
-    await group.filter({ hasText: "2 side by side" }).waitFor();
+    await group.filter({ hasText: "2 in parallel" }).waitFor();
     await group.filter({ hasText: "Ice," }).filter({ hasText: "Sand," }).waitFor();
     const elapsed = page.locator('[data-status="running"] > .tool-head [data-testid="elapsed"]');
     await elapsed.first().filter({ hasText: /^[1-9]\d* s$/ }).waitFor();
@@ -37,7 +37,7 @@ export async function tree(browser) {
     await byId(page, "expand-all").click();
     const shares = await byId(page, "share").allInnerTexts();
     assertEqual(shares.length, 2, "the shares");
-    for (const share of shares) assert(/^[12] model calls? · [\d,]+ tokens?, \d+% of the turn’s$/.test(share), share);
+    for (const share of shares) assert(/^[12] model calls? · [\d,]+ tokens?, \d+% of this answer$/.test(share), share);
     live = { cards: await cards(page), lanes: await lanes(page), bars: await bars(page), shares, words: await work.innerText() };
     assert(live.cards.every((card) => card.open), "a card is closed");
     await shot(page, "timeline");

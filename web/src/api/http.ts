@@ -1,5 +1,6 @@
 // One request to the service, with the session's cookie and JSON. Errors tell a refusal from a lost connection.
 
+import { en } from "../en";
 import type { Session } from "../wire";
 
 /** The service answered and refused the request. */
@@ -19,7 +20,7 @@ export class Refusal extends Error {
 /** No answer came. The request may have arrived. */
 export class Unreachable extends Error {
   constructor() {
-    super("The service cannot be reached. Check your connection, then try again.");
+    super(en.errors.unreachable);
     this.name = "Unreachable";
   }
 }
@@ -31,7 +32,7 @@ export function isAbort(error: unknown): boolean {
 export function wordsFor(error: unknown): string {
   return error instanceof Refusal || error instanceof Unreachable
     ? error.message
-    : "Something went wrong in this page. Reload it, then try again.";
+    : en.errors.inPage;
 }
 
 /** The renewal in progress. All requests share one session, so a second caller waits for the first renewal. */
@@ -147,6 +148,6 @@ async function refusalOf(response: Response): Promise<Refusal> {
   } catch {
     // The answer of a proxy may have another form.
   }
-  const detail = problem.detail ?? problem.title ?? `The service answered with ${response.status}.`;
+  const detail = problem.detail ?? problem.title ?? en.errors.status(response.status);
   return new Refusal(response.status, problem.code ?? "unknown", detail, problem.field ?? null);
 }

@@ -2,6 +2,7 @@
 // stream alone would be noise.
 
 import { useEffect, useRef, useState } from "react";
+import { en } from "../en";
 import type { ConversationState } from "../state/conversation";
 import { noticeOf } from "../turn/status";
 import { answerText, openApprovals, type TurnView } from "../turn/view";
@@ -29,11 +30,11 @@ export function Announcer({ exchanges, running }: ConversationState) {
 
   const asked = view ? openApprovals(view).at(-1) : undefined;
   useEffect(() => {
-    if (asked) setWords(`May ${asked.name} run? The answer waits for your decision.`);
+    if (asked) setWords(en.approval.announced(asked.name));
   }, [asked?.id]);
 
   return (
-    <div className="visually-hidden" role="log" aria-live="polite" aria-label="The answer as it is written" data-testid="announcer">
+    <div className="visually-hidden" role="log" aria-live="polite" aria-label={en.answer.live} data-testid="announcer">
       {words}
     </div>
   );
@@ -49,5 +50,5 @@ function ending(view: TurnView): string {
   const notice = noticeOf(view);
   if (notice) return `${notice.title} ${notice.text}`;
   const waiting = waitingIn([{ turnId: view.turnId, answer: view }])?.announcement;
-  return waiting ? `The answer is complete. ${waiting}` : "The answer is complete.";
+  return waiting ? `${en.answer.complete} ${waiting}` : en.answer.complete;
 }

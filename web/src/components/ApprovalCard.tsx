@@ -1,23 +1,14 @@
 // A call that the reader must allow before it runs.
 
 import { useState } from "react";
+import { en } from "../en";
 import { conversation } from "../state/page";
 import type { Approval } from "../turn/view";
 import type { Decision } from "../wire";
 import { COMPOSER_ID } from "./Composer";
+import { Named } from "./Named";
 
-const CHOICES: { decision: Decision; label: string }[] = [
-  { decision: "approve", label: "Allow once" },
-  { decision: "approve_for_thread", label: "Allow in this chat" },
-  { decision: "deny", label: "Do not allow" },
-];
-
-const DECIDED: Record<Decision, string> = {
-  approve: "was allowed once.",
-  approve_for_thread: "was allowed in this chat.",
-  deny: "was not allowed.",
-  expired: "was not allowed in time.",
-};
+const CHOICES = ["approve", "approve_for_thread", "deny"] as const satisfies Decision[];
 
 /** The arguments with invisible characters written out, such as marks that reverse the order of letters. */
 function wholly(args: unknown): string {
@@ -37,14 +28,14 @@ export function ApprovalCard({ approval: { id, name, args, decision } }: { appro
   if (decision !== null) {
     return (
       <p className="approval-decided" data-testid="approval-decided" data-decision={decision}>
-        <code>{name}</code> {DECIDED[decision]}
+        <Named name={name}>{en.approval.decided[decision](name)}</Named>
       </p>
     );
   }
   return (
-    <section className="approval" data-testid="approval" aria-label={`May ${name} run?`}>
+    <section className="approval" data-testid="approval" aria-label={en.approval.ask(name)}>
       <h3>
-        May <code>{name}</code> run?
+        <Named name={name}>{en.approval.ask(name)}</Named>
       </h3>
       <pre className="tool-result" tabIndex={0}>
         {wholly(args)}
@@ -52,13 +43,13 @@ export function ApprovalCard({ approval: { id, name, args, decision } }: { appro
       <div className="approval-choices">
         {CHOICES.map((choice) => (
           <button
-            key={choice.decision}
+            key={choice}
             type="button"
             disabled={busy}
-            data-decision={choice.decision}
-            onClick={() => void decide(choice.decision)}
+            data-decision={choice}
+            onClick={() => void decide(choice)}
           >
-            {choice.label}
+            {en.approval.choices[choice]}
           </button>
         ))}
       </div>

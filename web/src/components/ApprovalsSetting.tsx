@@ -1,6 +1,7 @@
 // The tools that the reader allowed for the whole of the open chat, each with a way to withdraw the approval.
 
 import { useEffect } from "react";
+import { en } from "../en";
 import { approvals, withdraw } from "../state/approvals";
 import { conversation } from "../state/page";
 import { useStore } from "../state/store";
@@ -12,8 +13,8 @@ export function ApprovalsSetting() {
   if (threadId === null) return null;
   return (
     <section className="setting">
-      <h3>Approvals</h3>
-      <Disclosure label="Tools that run in this chat without asking">
+      <h3>{en.approval.title}</h3>
+      <Disclosure label={en.approval.standing}>
         <Allowed key={threadId} />
       </Disclosure>
     </section>
@@ -29,8 +30,8 @@ function Allowed() {
     <div className="setting-list" data-testid="standing-approvals">
       <PagedList
         list={approvals}
-        label="Tools that run in this chat without asking"
-        none="You allowed no tool for the whole chat."
+        label={en.approval.standing}
+        none={en.approval.noStanding}
         row={(approval) => (
           <li key={approval.id} className="row" data-testid="standing-approval">
             <div className="row-words">
@@ -40,10 +41,10 @@ function Allowed() {
               type="button"
               className="link-button"
               data-testid="withdraw-approval"
-              aria-label={`Ask again before ${approval.id} runs`}
+              aria-label={en.approval.askAgainFor(approval.id)}
               onClick={() => void withdraw(approval)}
             >
-              Ask again
+              {en.approval.askAgain}
             </button>
           </li>
         )}

@@ -2,6 +2,7 @@
 // the answer out of sight.
 
 import { useEffect, useRef, useState, type ReactNode } from "react";
+import { en } from "../en";
 
 interface Props {
   growing: boolean;
@@ -41,7 +42,7 @@ export function Clamp({ growing, children }: Props) {
           aria-expanded={open}
           onClick={() => setOpen(!open)}
         >
-          {open ? "Show less" : "Show all"}
+          {open ? en.common.showLess : en.common.showAll}
         </button>
       )}
     </div>

@@ -2,6 +2,7 @@
 
 import { memo } from "react";
 import type { ExtraProps } from "react-markdown";
+import { en } from "../en";
 import { colours } from "../state/parts";
 import { CopyButton } from "./CopyButton";
 
@@ -18,8 +19,8 @@ export const CodeBlock = memo(function CodeBlock({ node }: { node: Element | und
   return (
     <div className="code-block">
       <div className="code-head">
-        <span>{language ?? "text"}</span>
-        <CopyButton text={code} what="the code" />
+        <span>{language ?? en.answer.plainCode}</span>
+        <CopyButton text={code} what={en.common.copyCode} />
       </div>
       <pre tabIndex={0}>
         <code>{wanted && paint ? paint(code, language) : code}</code>

@@ -1,6 +1,7 @@
 // The composer: the draft of the open chat with its attachments and choices, and the button that sends it.
 
 import { useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent, type RefObject } from "react";
+import { en } from "../en";
 import { features } from "../feature";
 import { attach } from "../state/attach";
 import type { ConversationState } from "../state/conversation";
@@ -132,14 +133,14 @@ function Box({ box, chat, text, phase, running, take, send, onEditLast }: BoxPro
   return (
     <>
       <label className="visually-hidden" htmlFor={COMPOSER_ID}>
-        Message
+        {en.composer.label}
       </label>
       <textarea
         id={COMPOSER_ID}
         ref={box}
         data-testid="composer"
         rows={1}
-        placeholder="Ask anything"
+        placeholder={en.composer.placeholder}
         enterKeyHint="send"
         value={text}
         disabled={phase === "missing"}
@@ -164,28 +165,28 @@ function StopButton({ stopping }: { stopping: boolean }) {
       data-testid="stop"
       disabled={stopping}
       onClick={() => void conversation.stop()}
-      title="Stop"
+      title={en.composer.stop}
     >
       <StopIcon />
-      <span className="visually-hidden">{stopping ? "Stopping" : "Stop"}</span>
+      <span className="visually-hidden">{stopping ? en.composer.stopping : en.composer.stop}</span>
     </button>
   );
 }
 
 function SendButton({ sendable }: { sendable: boolean }) {
   return (
-    <button type="submit" className="round-button" data-testid="send" disabled={!sendable} title="Send">
+    <button type="submit" className="round-button" data-testid="send" disabled={!sendable} title={en.common.send}>
       <ArrowUpIcon />
-      <span className="visually-hidden">Send</span>
+      <span className="visually-hidden">{en.common.send}</span>
     </button>
   );
 }
 
 function Hint({ over, refused }: { over: number; refused: string | null }) {
-  const warning = over > 0 ? `This message is too long by ${over.toLocaleString("en")} characters.` : refused;
+  const warning = over > 0 ? en.composer.tooLong(over) : refused;
   return (
     <p id="composer-hint" className="composer-hint" data-warn={warning !== null} role={warning ? "alert" : undefined}>
-      {warning ?? "Enter sends, Shift + Enter starts a new line."}
+      {warning ?? en.composer.hint}
     </p>
   );
 }

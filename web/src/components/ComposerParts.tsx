@@ -1,6 +1,7 @@
 // The composer's parts around its text: the chat's subject and the attached files.
 
 import { useRef } from "react";
+import { en } from "../en";
 import type { Attachment } from "../state/drafts";
 import { useStore } from "../state/store";
 import { known, subjects, subjectText, subjectWords } from "../state/subject";
@@ -12,13 +13,13 @@ export function SubjectChip({ chat }: { chat: string }) {
   const subject = known(useStore(subjects.store).byChat[chat]);
   if (!subject) return null;
   return (
-    <ul className="composer-files" aria-label="How this chat works">
+    <ul className="composer-files" aria-label={en.composer.mode}>
       <li data-testid="subject">
         <FlagIcon />
         <span>{subjectText(subject)}</span>
-        <button type="button" className="icon-button tiny" title="Just chat" onClick={() => subjects.choose(chat, null)}>
+        <button type="button" className="icon-button tiny" title={en.composer.noMode} onClick={() => subjects.choose(chat, null)}>
           <CloseIcon />
-          <span className="visually-hidden">Just chat</span>
+          <span className="visually-hidden">{en.composer.noMode}</span>
         </button>
       </li>
     </ul>
@@ -28,7 +29,7 @@ export function SubjectChip({ chat }: { chat: string }) {
 export function SubjectMenu({ chat, onChosen }: { chat: string; onChosen: () => void }) {
   return (
     <Menu
-      label="How this chat works"
+      label={en.composer.mode}
       className="icon-button composer-clip"
       testId="choose-subject"
       items={Object.entries(subjectWords()).map(([type, label]) => ({
@@ -53,7 +54,7 @@ interface AttachedProps {
 export function AttachedChips({ attached, onChange }: AttachedProps) {
   if (attached.length === 0) return null;
   return (
-    <ul className="composer-files" aria-label="Attached files">
+    <ul className="composer-files" aria-label={en.composer.attached}>
       {attached.map((file, index) => (
         <li key={index} data-testid="attached">
           {"data" in file && file.data !== null && isImage(file) ? <img src={file.data} alt="" /> : <FileIcon />}
@@ -61,11 +62,11 @@ export function AttachedChips({ attached, onChange }: AttachedProps) {
           <button
             type="button"
             className="icon-button tiny"
-            title="Remove"
+            title={en.common.remove}
             onClick={() => onChange(attached.filter((_, at) => at !== index))}
           >
             <CloseIcon />
-            <span className="visually-hidden">Remove {file.name}</span>
+            <span className="visually-hidden">{en.common.removePart(file.name)}</span>
           </button>
         </li>
       ))}
@@ -83,7 +84,7 @@ export function AttachButton({ usable, take }: { usable: boolean; take: (files: 
         multiple
         hidden
         data-testid="file-input"
-        aria-label="Attach files"
+        aria-label={en.composer.attach}
         onChange={(event) => {
           void take(event.target.files).then(() => {
             if (picker.current) picker.current.value = "";
@@ -94,12 +95,12 @@ export function AttachButton({ usable, take }: { usable: boolean; take: (files: 
         type="button"
         className="icon-button composer-clip"
         data-testid="attach"
-        title="Attach files"
+        title={en.composer.attach}
         disabled={!usable}
         onClick={() => picker.current?.click()}
       >
         <ClipIcon />
-        <span className="visually-hidden">Attach files</span>
+        <span className="visually-hidden">{en.composer.attach}</span>
       </button>
     </>
   );

@@ -1,6 +1,7 @@
 // A button for an act that cannot be undone. It asks first, in its own place.
 
 import { useEffect, useRef, useState, type ReactNode } from "react";
+import { en } from "../en";
 
 interface Props {
   /** The name of the button. */
@@ -63,7 +64,7 @@ export function Confirm({ label, question, yes, className = "icon-button small",
         {yes}
       </button>
       <button type="button" className="quiet-button" disabled={busy} onClick={() => setAsking(false)}>
-        Keep
+        {en.common.keep}
       </button>
     </div>
   );

@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { en } from "../en";
 import { CheckIcon, CopyIcon } from "./Icons";
 
 const THANKS_MS = 1500;
@@ -16,10 +17,10 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
     setTimeout(() => setCopied(false), THANKS_MS);
   };
   return (
-    <button type="button" className="icon-button small" data-testid="copy" title={`Copy ${what}`} onClick={copy}>
+    <button type="button" className="icon-button small" data-testid="copy" title={en.common.copy(what)} onClick={copy}>
       {copied ? <CheckIcon /> : <CopyIcon />}
       <span className="visually-hidden" role="status">
-        {copied ? "Copied" : `Copy ${what}`}
+        {copied ? en.common.copied : en.common.copy(what)}
       </span>
     </button>
   );

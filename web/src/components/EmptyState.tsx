@@ -1,24 +1,15 @@
+import { en } from "../en";
 import { conversation } from "../state/page";
 import { Logo } from "./Logo";
-
-const EXAMPLES = [
-  { label: "Answer", prompt: "What is an espalier?" },
-  { label: "Use a tool", prompt: "What is 17 * 23?" },
-  { label: "Use two at once", prompt: "What time is it, and what is 2^10?" },
-  { label: "Divide the work", prompt: "Research apples, pears and figs, then compare them" },
-];
 
 export function EmptyState({ demo }: { demo: boolean }) {
   return (
     <div className="empty">
       <Logo className="logo empty-logo" />
-      <h2>What shall we work out?</h2>
-      <p className="empty-lead">
-        Espalier is an agent that answers, uses tools, or divides the work into subtasks, as each
-        question needs. It shows you every step.
-      </p>
+      <h2>{en.empty.title}</h2>
+      <p className="empty-lead">{en.empty.lead}</p>
       <ul className="examples">
-        {EXAMPLES.map(({ label, prompt }) => (
+        {en.empty.examples.map(({ label, prompt }) => (
           <li key={label}>
             <button type="button" className="example" onClick={() => void conversation.send(prompt)}>
               <span className="example-label">{label}</span>
@@ -28,9 +19,7 @@ export function EmptyState({ demo }: { demo: boolean }) {
         ))}
       </ul>
       {demo && (
-        <p className="empty-demo">
-          No model is configured. A small demo model answers by plain rules.
-        </p>
+        <p className="empty-demo">{en.empty.demo}</p>
       )}
     </div>
   );

@@ -1,3 +1,4 @@
+import { en } from "../en";
 import type { Outline } from "../turn/outline";
 import { sideBySide } from "../turn/timeline";
 import type { TextEntry, TurnEntry } from "../turn/view";
@@ -21,7 +22,7 @@ export function Entries({ entries, outline, clamped = false }: Props) {
     // A group has the key of its first call, so that this call stays mounted when others join it.
     return first.kind === "tool" ? (
       <div key={first.id} className="side-by-side" data-testid="side-by-side" data-calls={group.length}>
-        {group.length > 1 && <p className="side-by-side-note">{group.length} side by side</p>}
+        {group.length > 1 && <p className="side-by-side-note">{en.answer.parallel(group.length)}</p>}
         {drawn}
       </div>
     ) : (
@@ -49,7 +50,7 @@ function EntryView({ entry, outline, clamped }: { entry: TurnEntry; outline: Out
 
 function Reasoning({ part }: { part: TextEntry }) {
   return (
-    <Disclosure label={part.done ? "Reasoning" : "Reasoning…"} busy={!part.done}>
+    <Disclosure label={part.done ? en.answer.reasoning : en.answer.reasoningNow} busy={!part.done}>
       <Markdown text={part.content} growing={!part.done} />
     </Disclosure>
   );

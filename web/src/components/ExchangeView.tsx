@@ -1,6 +1,7 @@
 // One question and its answer.
 
 import { memo, useMemo, type ReactNode } from "react";
+import { en } from "../en";
 import { features } from "../feature";
 import type { TurnClock } from "../state/conversation";
 import { childrenOf, outlineOf } from "../turn/outline";
@@ -34,8 +35,8 @@ interface Props {
 const LOST: Notice = {
   code: "no_answer",
   tone: "warning",
-  title: "There is no answer to this message.",
-  text: "The service has stored none.",
+  title: en.answer.noAnswer,
+  text: en.answer.noAnswerWhy,
   retryable: true,
 };
 
@@ -57,7 +58,7 @@ export const ExchangeView = memo(function ExchangeView({ exchange, clock, onAgai
         />
       )}
       <div className="answer" data-testid="message-assistant" aria-busy={isRunning(answer)}>
-        <h2 className="visually-hidden">Espalier</h2>
+        <h2 className="visually-hidden">{en.common.product}</h2>
         <Guard plain={answer ? answerText(answer) : ""}>
           <TurnFrameProvider value={frame}>{answer && <Answer view={answer} />}</TurnFrameProvider>
         </Guard>
@@ -110,11 +111,11 @@ function Footer({ view, onAgain }: { view: TurnView; onAgain: (() => void) | nul
   const text = answerText(view);
   return (
     <footer className="answer-footer">
-      {text !== "" && <CopyButton text={text} what="the answer" />}
+      {text !== "" && <CopyButton text={text} what={en.common.copyAnswer} />}
       {onAgain && (
-        <button type="button" className="icon-button small" data-testid="again" title="Answer again" onClick={onAgain}>
+        <button type="button" className="icon-button small" data-testid="again" title={en.answer.again} onClick={onAgain}>
           <AgainIcon />
-          <span className="visually-hidden">Answer again</span>
+          <span className="visually-hidden">{en.answer.again}</span>
         </button>
       )}
       {view.cost && <CostSummary cost={view.cost} />}

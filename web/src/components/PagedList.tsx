@@ -1,6 +1,7 @@
 // A list that comes in pages: its last failure, its rows, a note, and a button for the next page.
 
 import type { ReactNode } from "react";
+import { en } from "../en";
 import type { Paged } from "../state/paged";
 import { useStore } from "../state/store";
 
@@ -15,7 +16,7 @@ interface Props<T extends { id: string }> {
   row: (item: T) => ReactNode;
 }
 
-export function PagedList<T extends { id: string }>({ list, label, none, note, more = "Show more", row }: Props<T>) {
+export function PagedList<T extends { id: string }>({ list, label, none, note, more = en.common.showMore, row }: Props<T>) {
   const { phase, items, nextCursor, problem } = useStore(list.store);
   return (
     <>
@@ -24,7 +25,7 @@ export function PagedList<T extends { id: string }>({ list, label, none, note, m
         {items.map(row)}
       </ul>
       <p className="side-note" role="status">
-        {phase === "loading" && "Loading…"}
+        {phase === "loading" && en.common.loading}
         {phase === "ready" && items.length === 0 && none}
         {note}
       </p>

@@ -1,6 +1,7 @@
 // The question of an exchange. The person can edit the last one.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
+import { en } from "../en";
 import { conversation } from "../state/page";
 import { isImage, parseQuestion, type Medium } from "../turn/attachments";
 import type { Exchange } from "../turn/stored";
@@ -39,7 +40,7 @@ export function Question({ exchange, onEdit, editing, setEditing }: Props) {
   return (
     <div className="question-row">
       <div className="question" data-testid="message-user">
-        <h2 className="visually-hidden">You</h2>
+        <h2 className="visually-hidden">{en.answer.you}</h2>
         {media.length > 0 && <Media media={media} />}
         {text}
         {files.map((file, index) => (
@@ -53,17 +54,17 @@ export function Question({ exchange, onEdit, editing, setEditing }: Props) {
         ))}
       </div>
       <div className="question-acts">
-        {question !== "" && <CopyButton text={question} what="the message" />}
+        {question !== "" && <CopyButton text={question} what={en.common.copyMessage} />}
         {onEdit && (
           <button
             type="button"
             className="icon-button small"
             data-testid="edit"
-            title="Edit the message"
+            title={en.answer.edit}
             onClick={() => setEditing(true)}
           >
             <PencilIcon />
-            <span className="visually-hidden">Edit the message</span>
+            <span className="visually-hidden">{en.answer.edit}</span>
           </button>
         )}
       </div>
@@ -126,7 +127,7 @@ function Editor({ question, alone, onSave, onCancel }: EditorProps) {
       <textarea
         ref={box}
         data-testid="edit-box"
-        aria-label="Edit the message"
+        aria-label={en.answer.edit}
         value={text}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {
@@ -140,12 +141,12 @@ function Editor({ question, alone, onSave, onCancel }: EditorProps) {
         }}
       />
       <div className="question-editor-foot">
-        <span>This replaces the current answer.</span>
+        <span>{en.answer.editNote}</span>
         <button type="button" className="quiet-button" onClick={onCancel}>
-          Cancel
+          {en.common.cancel}
         </button>
         <button type="submit" className="primary-button small" data-testid="edit-send" disabled={!usable}>
-          Send
+          {en.common.send}
         </button>
       </div>
     </form>

@@ -4,6 +4,7 @@
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import remend from "remend";
+import { en } from "../en";
 import { CodeBlock } from "./CodeBlock";
 
 const PLUGINS = [remarkGfm];
@@ -28,7 +29,7 @@ const COMPONENTS: Components = {
   img: ({ src, alt }) =>
     typeof src === "string" && src !== "" ? (
       <a href={src} target="_blank" rel="noopener noreferrer nofollow">
-        {alt || "Image"}
+        {alt || en.attachments.image}
       </a>
     ) : (
       <>{alt}</>
@@ -36,12 +37,12 @@ const COMPONENTS: Components = {
   pre: ({ node }) => <CodeBlock node={node} />,
   // A wide table scrolls inside itself, by keyboard too.
   table: ({ children }) => (
-    <div className="table-scroll" tabIndex={0} role="region" aria-label="Table">
+    <div className="table-scroll" tabIndex={0} role="region" aria-label={en.answer.table}>
       <table>{children}</table>
     </div>
   ),
   // A task list of GFM shows its state. The reader cannot change it.
-  input: ({ checked }) => <span className="task-box" data-checked={checked === true} aria-label={checked ? "done" : "open"} role="img" />,
+  input: ({ checked }) => <span className="task-box" data-checked={checked === true} aria-label={checked ? en.answer.taskDone : en.answer.taskOpen} role="img" />,
 };
 
 /** Closes or holds back incomplete markers, so that the text does not jump when the end comes. */

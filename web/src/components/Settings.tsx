@@ -1,9 +1,10 @@
 // A person's choices about the page, and its keys.
 
 import { useEffect, useRef } from "react";
+import { en } from "../en";
 import { features, type Feature } from "../feature";
 import { page } from "../state/page";
-import { choicesOf, DEFAULT_ROLE, setModel, setTheme, settings, THEMES, type Theme } from "../state/settings";
+import { choicesOf, DEFAULT_ROLE, setModel, setTheme, settings, THEMES } from "../state/settings";
 import { useStore } from "../state/store";
 import type { ModelList } from "../wire";
 import { ApprovalsSetting } from "./ApprovalsSetting";
@@ -11,16 +12,15 @@ import { CloseIcon } from "./Icons";
 import { UsageSetting } from "./UsageSetting";
 import "../styles/side.css";
 
-const THEME_WORDS: Record<Theme, string> = { system: "As the system", light: "Light", dark: "Dark" };
-
+const { acts, keyNames } = en.settings;
 const KEYS: readonly (readonly [string[], string])[] = [
-  [["Enter"], "Send"],
-  [["Shift", "Enter"], "New line"],
-  [["↑"], "Edit the last message (in an empty box)"],
-  [["Esc"], "Stop the answer"],
-  [["/"], "Write"],
-  [["Ctrl", "K"], "Search chats"],
-  [["Ctrl", "Shift", "O"], "New chat"],
+  [[keyNames.enter], acts.send],
+  [[keyNames.shift, keyNames.enter], acts.newLine],
+  [["↑"], acts.editLast],
+  [[keyNames.escape], acts.stop],
+  [["/"], acts.write],
+  [[keyNames.control, "K"], acts.search],
+  [[keyNames.control, keyNames.shift, "O"], acts.newChat],
 ];
 
 export function Settings({ onClose }: { onClose: () => void }) {
@@ -46,10 +46,10 @@ export function Settings({ onClose }: { onClose: () => void }) {
     >
       <div className="dialog-box">
         <header className="dialog-head">
-          <h2 id="settings-title">Settings</h2>
-          <button type="button" className="icon-button" onClick={onClose} title="Close">
+          <h2 id="settings-title">{en.settings.title}</h2>
+          <button type="button" className="icon-button" onClick={onClose} title={en.common.close}>
             <CloseIcon />
-            <span className="visually-hidden">Close the settings</span>
+            <span className="visually-hidden">{en.settings.close}</span>
           </button>
         </header>
         <ThemeChoice />
@@ -60,8 +60,7 @@ export function Settings({ onClose }: { onClose: () => void }) {
         <Keys />
         {health?.version && (
           <p className="dialog-foot">
-            Espalier {health.version}
-            {health.model && `, answered by ${health.model}`}
+            {en.settings.version(health.version, health.model)}
           </p>
         )}
       </div>
@@ -78,12 +77,12 @@ function ThemeChoice() {
   const { theme } = useStore(settings);
   return (
     <fieldset className="setting">
-      <legend>Theme</legend>
+      <legend>{en.settings.theme}</legend>
       <div className="choices">
         {THEMES.map((each) => (
           <label key={each} className="choice">
             <input type="radio" name="theme" value={each} checked={theme === each} onChange={() => setTheme(each)} />
-            <span>{THEME_WORDS[each]}</span>
+            <span>{en.settings.themes[each]}</span>
           </label>
         ))}
       </div>
@@ -94,7 +93,7 @@ function ThemeChoice() {
 function Keys() {
   return (
     <section className="setting">
-      <h3>Keys</h3>
+      <h3>{en.settings.keys}</h3>
       <dl className="keys">
         {KEYS.map(([keys, act]) => (
           <div key={act}>
@@ -117,7 +116,7 @@ function ModelChoice({ offered, chosen }: { offered: ModelList; chosen: string |
   return (
     <section className="setting">
       <h3>
-        <label htmlFor="model-choice">Model</label>
+        <label htmlFor="model-choice">{en.settings.model}</label>
       </h3>
       <select
         id="model-choice"
@@ -125,9 +124,10 @@ function ModelChoice({ offered, chosen }: { offered: ModelList; chosen: string |
         value={chosen ?? ""}
         onChange={(event) => setModel(event.target.value || null)}
       >
-        <option value="">The service’s choice{firstOf(offered.roles[DEFAULT_ROLE])}</option>
+        <option value="">{en.settings.defaultModel}
+          {firstOf(offered.roles[DEFAULT_ROLE])}</option>
         {roles.length > 0 && (
-          <optgroup label="By role">
+          <optgroup label={en.settings.byRole}>
             {roles.map(([role, ids]) => (
               <option key={role} value={role}>
                 {role}
@@ -136,7 +136,7 @@ function ModelChoice({ offered, chosen }: { offered: ModelList; chosen: string |
             ))}
           </optgroup>
         )}
-        <optgroup label="By name">
+        <optgroup label={en.settings.byName}>
           {offered.models.map(({ id }) => (
             <option key={id} value={id}>
               {id}

@@ -1,6 +1,7 @@
 // A dialog for panels. In a wide window it stands beside the chat; in a narrow one it is modal and lies over the chat.
 
 import { useEffect, useId, useRef, type ReactNode } from "react";
+import { en } from "../en";
 import { CloseIcon } from "./Icons";
 import "../styles/side.css";
 
@@ -54,9 +55,9 @@ export function Side({ title, testId, onClose, children }: Props) {
       <div className="side-box">
         <header className="side-head">
           <h2 id={heading}>{title}</h2>
-          <button type="button" className="icon-button" onClick={onClose} title="Close">
+          <button type="button" className="icon-button" onClick={onClose} title={en.common.close}>
             <CloseIcon />
-            <span className="visually-hidden">Close: {title}</span>
+            <span className="visually-hidden">{en.common.closePart(title)}</span>
           </button>
         </header>
         {children}

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "react";
+import { en } from "../en";
 import { goTo, page, removeThread, signOut, threads } from "../state/page";
 import { addressOf } from "../state/route";
 import { useStore } from "../state/store";
@@ -25,18 +26,18 @@ export function Sidebar({ currentId, open, onClose, onSettings }: Props) {
     onClose();
   };
   return (
-    <nav className="sidebar" id="sidebar" data-open={open} aria-label="Chats">
+    <nav className="sidebar" id="sidebar" data-open={open} aria-label={en.sidebar.label}>
       <Head open={open} onHome={() => go(null)} onClose={onClose} />
       <button type="button" className="new-chat" data-testid="new-chat" onClick={() => go(null)}>
         <PlusIcon />
-        New chat
+        {en.page.newChat}
       </button>
       <Search />
       <Chats currentId={currentId} onOpen={go} />
       <SidebarButtons />
       <button type="button" className="sidebar-foot" data-testid="settings" onClick={onSettings}>
         <GearIcon />
-        Settings
+        {en.settings.title}
       </button>
       <SignedIn session={session} />
     </nav>
@@ -59,11 +60,11 @@ function Head({ open, onHome, onClose }: { open: boolean; onHome: () => void; on
         }}
       >
         <Logo className="logo" />
-        Espalier
+        {en.common.product}
       </a>
-      <button ref={close} type="button" className="icon-button sidebar-close" onClick={onClose} title="Close">
+      <button ref={close} type="button" className="icon-button sidebar-close" onClick={onClose} title={en.common.close}>
         <CloseIcon />
-        <span className="visually-hidden">Close the list of chats</span>
+        <span className="visually-hidden">{en.sidebar.close}</span>
       </button>
     </div>
   );
@@ -78,8 +79,8 @@ function Search() {
         id={SEARCH_ID}
         type="search"
         data-testid="search"
-        aria-label="Search chats"
-        placeholder="Search"
+        aria-label={en.sidebar.search}
+        placeholder={en.sidebar.searchHint}
         autoComplete="off"
         maxLength={200}
         value={wanted}
@@ -100,7 +101,7 @@ function Chats({ currentId, onOpen }: { currentId: string | null; onOpen: (id: s
   const list = searching ? (found ?? []) : all;
   return (
     <>
-      <ul className="thread-list" data-testid="thread-list" aria-label={searching ? "Chats that were found" : "Chats"}>
+      <ul className="thread-list" data-testid="thread-list" aria-label={searching ? en.sidebar.found : en.sidebar.chats}>
         {list.map((thread) => (
           <ThreadItem
             key={thread.id}
@@ -112,19 +113,19 @@ function Chats({ currentId, onOpen }: { currentId: string | null; onOpen: (id: s
         ))}
       </ul>
       <p className="sidebar-note" role="status">
-        {searching && found?.length === 0 && "No chat has these words."}
-        {!searching && phase === "ready" && list.length === 0 && "Your chats will be listed here."}
+        {searching && found?.length === 0 && en.sidebar.noneFound}
+        {!searching && phase === "ready" && list.length === 0 && en.sidebar.empty}
       </p>
       {!searching && nextCursor !== null && (
         <button type="button" className="link-button sidebar-more" onClick={() => void threads.loadMore()}>
-          Show older chats
+          {en.sidebar.older}
         </button>
       )}
       {problem && (
         <p className="sidebar-note" role="alert">
           {problem}{" "}
           <button type="button" className="link-button" onClick={() => void threads.load()}>
-            Load again
+            {en.common.tryAgain}
           </button>
         </p>
       )}
@@ -142,13 +143,13 @@ function SignedIn({ session }: { session: Session | null }) {
   if (who === null) return null;
   return (
     <p className="signed-in" data-testid="signed-in">
-      <span title={key ? `${key.name} (API key espk_${key.prefix}_…)` : undefined}>
-        <span className="visually-hidden">Signed in: </span>
+      <span title={key ? en.signIn.keyTitle(key.name, key.prefix) : undefined}>
+        <span className="visually-hidden">{en.signIn.signedIn}</span>
         {who}
       </span>
       {key && (
         <button type="button" className="link-button" data-testid="sign-out" onClick={() => void signOut()}>
-          Sign out
+          {en.signIn.signOut}
         </button>
       )}
     </p>

@@ -3,10 +3,9 @@
 
 import { useEffect, useRef, useState, type FormEvent, type RefObject } from "react";
 import { Refusal, wordsFor } from "../api/http";
+import { en } from "../en";
 import { signIn } from "../state/page";
 import { Logo } from "./Logo";
-
-const WRONG = "This API key is not valid. It may be mistyped, revoked or expired.";
 
 /** `ended`: the session of this page is over. */
 export function SignIn({ ended }: { ended: boolean }) {
@@ -14,7 +13,7 @@ export function SignIn({ ended }: { ended: boolean }) {
   const { problem, busy, submit } = useSigningIn(field);
   useEffect(() => {
     const before = document.title;
-    document.title = "Sign in · Espalier";
+    document.title = en.signIn.windowTitle;
     field.current?.focus();
     return () => {
       document.title = before;
@@ -24,14 +23,12 @@ export function SignIn({ ended }: { ended: boolean }) {
   return (
     <main className="unavailable" data-testid="sign-in">
       <Logo className="logo empty-logo" />
-      <h1>Sign in</h1>
+      <h1>{en.signIn.title}</h1>
       <p id="sign-in-why">
-        {ended
-          ? "Your session is over. Sign in again to go on: your draft is kept."
-          : "This service needs an API key. Its operator can give you one."}
+        {ended ? en.signIn.ended : en.signIn.needed}
       </p>
       <form className="sign-in" onSubmit={(event) => void submit(event)}>
-        <label htmlFor="sign-in-key">API key</label>
+        <label htmlFor="sign-in-key">{en.signIn.key}</label>
         <input
           ref={field}
           id="sign-in-key"
@@ -47,7 +44,7 @@ export function SignIn({ ended }: { ended: boolean }) {
           {problem}
         </p>
         <button type="submit" className="primary-button" data-testid="sign-in-submit" aria-disabled={busy}>
-          {busy ? "Signing in …" : "Sign in"}
+          {busy ? en.signIn.busy : en.signIn.submit}
         </button>
       </form>
     </main>
@@ -66,7 +63,7 @@ function useSigningIn(field: RefObject<HTMLInputElement | null>) {
     const key = field.current?.value.trim() ?? "";
     if (busy) return;
     if (key === "") {
-      refuse("Enter an API key.");
+      refuse(en.signIn.blank);
       return;
     }
     setBusy(true);
@@ -74,7 +71,7 @@ function useSigningIn(field: RefObject<HTMLInputElement | null>) {
     try {
       await signIn(key);
     } catch (error) {
-      refuse(error instanceof Refusal && error.status === 401 ? WRONG : wordsFor(error));
+      refuse(error instanceof Refusal && error.status === 401 ? en.signIn.wrong : wordsFor(error));
     } finally {
       setBusy(false);
     }

@@ -1,6 +1,7 @@
 // The turn's status. On a click it also shows the turn's use of its limits.
 
 import { useId, useState } from "react";
+import { en } from "../en";
 import type { TurnClock } from "../state/conversation";
 import { budgetLines, fractionOf, fullest, type BudgetLine } from "../turn/budget";
 import { durationText, secondsText, type Status } from "../turn/status";
@@ -58,7 +59,7 @@ function BudgetBar({ turn: { view, clock } }: { turn: NonNullable<Props["turn"]>
       data-testid="budget-bar"
       data-near={used >= 0.8}
       role="progressbar"
-      aria-label="Used of this turn’s limits"
+      aria-label={en.status.usedLimits}
       aria-valuenow={Math.round(100 * used)}
     >
       <span style={{ transform: `scaleX(${used})` }} />
@@ -68,7 +69,7 @@ function BudgetBar({ turn: { view, clock } }: { turn: NonNullable<Props["turn"]>
 
 function Details({ status, turn }: Props) {
   const runningMs = useRunningMs(turn?.clock ?? null);
-  if (!turn) return <p className="status-words">{status.words ?? "No turn is running."}</p>;
+  if (!turn) return <p className="status-words">{status.words ?? en.status.noTurn}</p>;
   return (
     <>
       <p className="status-words">{status.words ?? status.label}</p>
@@ -88,5 +89,5 @@ function Details({ status, turn }: Props) {
 }
 
 function usedText({ used, limit, time }: BudgetLine): string {
-  return time ? `${secondsText(used)} of ${durationText(limit)}` : `${used} of ${limit}`;
+  return time ? en.status.usedOf(secondsText(used), durationText(limit)) : en.status.usedOf(used, limit);
 }

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState, type MouseEvent } from "react";
+import { en } from "../en";
 import { saveThread, threads } from "../state/page";
 import { addressOf } from "../state/route";
 import type { ThreadSummary } from "../wire";
@@ -14,7 +15,7 @@ interface Props {
 
 export function ThreadItem({ thread, current, onOpen, onDelete }: Props) {
   const [naming, setNaming] = useState(false);
-  const title = thread.title.trim() || "Untitled chat";
+  const title = thread.title.trim() || en.sidebar.untitled;
 
   const open = (event: MouseEvent) => {
     // As for any link, a click with a modifier opens another tab.
@@ -40,23 +41,23 @@ export function ThreadItem({ thread, current, onOpen, onDelete }: Props) {
             {thread.snippet && <span className="thread-snippet">{thread.snippet.replace(/\s+/g, " ")}</span>}
           </a>
           <Menu
-            label={`More about “${title}”`}
+            label={en.sidebar.more(title)}
             testId="thread-menu"
             items={[
-              { label: "Rename", icon: <PencilIcon />, testId: "thread-rename", act: () => setNaming(true) },
+              { label: en.sidebar.rename, icon: <PencilIcon />, testId: "thread-rename", act: () => setNaming(true) },
               {
-                label: "Save as Markdown",
+                label: en.sidebar.saveMarkdown,
                 icon: <SaveIcon />,
                 testId: "thread-markdown",
                 act: () => void saveThread(thread.id, "markdown"),
               },
               {
-                label: "Save as JSON",
+                label: en.sidebar.saveJson,
                 icon: <SaveIcon />,
                 testId: "thread-json",
                 act: () => void saveThread(thread.id, "json"),
               },
-              { label: "Delete", icon: <TrashIcon />, danger: true, testId: "thread-delete", act: onDelete },
+              { label: en.common.delete, icon: <TrashIcon />, danger: true, testId: "thread-delete", act: onDelete },
             ]}
           >
             <MoreIcon />
@@ -80,7 +81,7 @@ function Naming({ title, onDone }: { title: string; onDone: (name: string | null
       ref={box}
       className="thread-name"
       data-testid="thread-name"
-      aria-label="Name of the chat"
+      aria-label={en.sidebar.name}
       maxLength={TITLE_CHARS}
       value={name}
       onChange={(event) => setName(event.target.value)}

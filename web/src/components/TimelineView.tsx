@@ -2,6 +2,7 @@
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef } from "react";
+import { en } from "../en";
 import { openCards } from "../state/expansion";
 import { durationText } from "../turn/status";
 import type { Lane, Timeline } from "../turn/timeline";
@@ -44,7 +45,7 @@ export function TimelineView({ id, timeline: { lanes, span }, turnId, calls }: P
         <span>{durationText(span / 2)}</span>
         <span>{durationText(span)}</span>
       </div>
-      <div ref={scroller} className="timeline-lanes" tabIndex={0} role="region" aria-label="Calls over time">
+      <div ref={scroller} className="timeline-lanes" tabIndex={0} role="region" aria-label={en.work.lanes}>
         <ol style={{ height: `${list.getTotalSize()}px` }}>
           {list.getVirtualItems().map(({ index, key, start }) => {
             const lane = lanes[index];
@@ -82,8 +83,8 @@ function LaneButton({ lane: { call, from, to }, span, onShow }: { lane: Lane; sp
         />
       </span>
       <span className="visually-hidden">
-        , from {durationText(from)} to {durationText(to)}
-        {call.status === "error" && ", failed"}
+        {en.work.lane(durationText(from), durationText(to))}
+        {call.status === "error" && en.work.laneFailed}
       </span>
     </button>
   );

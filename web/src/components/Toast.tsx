@@ -1,5 +1,6 @@
 // The last deletion, with a button that undoes it while that is possible.
 
+import { en } from "../en";
 import { undoRemoval, threads } from "../state/page";
 import { useStore } from "../state/store";
 
@@ -9,9 +10,9 @@ export function Toast() {
     <div className="toast-frame" role="status">
       {leaving && (
         <div className="toast" data-testid="toast">
-          <span>Deleted “{leaving.title.trim() || "Untitled chat"}”.</span>
+          <span>{en.sidebar.deleted(leaving.title.trim() || en.sidebar.untitled)}</span>
           <button type="button" className="link-button" data-testid="undo" onClick={undoRemoval}>
-            Undo
+            {en.common.undo}
           </button>
         </div>
       )}

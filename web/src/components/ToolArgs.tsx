@@ -1,6 +1,7 @@
 // A call's arguments: named values of an object, or else plain text. A stored preview may end in the middle, and then is
 // not JSON.
 
+import { en } from "../en";
 import type { ToolEntry } from "../turn/view";
 import { isSubtask } from "../turn/view";
 
@@ -47,7 +48,7 @@ export function ToolArgs({ call }: { call: ToolEntry }) {
   const fields = argFields(call.args);
   if (fields === null) return <pre tabIndex={0}>{String(call.args)}</pre>;
   const shown = fields.filter(([name]) => !(name === "title" && call.title !== null));
-  if (shown.length === 0) return <p className="tool-none">none</p>;
+  if (shown.length === 0) return <p className="tool-none">{en.card.noArguments}</p>;
   return (
     <dl className="tool-args">
       {shown.map(([name, value]) => (

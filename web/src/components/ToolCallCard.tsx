@@ -3,6 +3,7 @@
 // A subtask at the root starts open, so that the reader sees its calls. Deeper subtasks and plain calls start folded.
 
 import { memo, useId, type ReactNode } from "react";
+import { en } from "../en";
 import { features, type Card } from "../feature";
 import { useOpen } from "../state/expansion";
 import { childrenOf, type Outline } from "../turn/outline";
@@ -16,12 +17,6 @@ import { CheckIcon, ChevronIcon, CloseIcon } from "./Icons";
 import { Markdown } from "./Markdown";
 import { argsGist, resultGist, ToolArgs } from "./ToolArgs";
 import { useTurnFrame } from "./TurnContext";
-
-const STATUS_WORDS: Record<ToolStatus, string> = {
-  running: "running",
-  done: "done",
-  error: "failed",
-};
 
 /** The id of a card in the document. */
 export function cardId(turnId: string, callId: string): string {
@@ -67,7 +62,7 @@ export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props)
         <span className="tool-meta">
           {card ? card.meta : subtask && <Inside entries={inside} named={isSubtask(call)} />}
           {call.usage && call.usage.input_tokens + call.usage.output_tokens > 0 && (
-            <span className="tool-tokens">{compact(call.usage.input_tokens + call.usage.output_tokens)} tokens</span>
+            <span className="tool-tokens">{en.card.tokens(compact(call.usage.input_tokens + call.usage.output_tokens))}</span>
           )}
           <Elapsed call={call} />
         </span>
@@ -106,7 +101,7 @@ function Gist({ words, result }: { words: string; result: string }) {
 function CallBody({ call }: { call: ToolEntry }) {
   return (
     <>
-      <p className="tool-label">Arguments</p>
+      <p className="tool-label">{en.card.arguments}</p>
       <ToolArgs call={call} />
       <Result call={call} />
     </>
@@ -119,14 +114,14 @@ function StatusMark({ status }: { status: ToolStatus }) {
       {status === "running" && <span className="spinner" aria-hidden="true" />}
       {status === "done" && <CheckIcon />}
       {status === "error" && <CloseIcon />}
-      <span className="visually-hidden">{STATUS_WORDS[status]}: </span>
+      <span className="visually-hidden">{en.card.status[status]}: </span>
     </span>
   );
 }
 
 function Inside({ entries, named }: { entries: readonly TurnEntry[]; named: boolean }) {
   const count = entries.filter((entry) => entry.kind === "tool").length;
-  const words = [named && "subtask", count > 0 && `${count} ${count === 1 ? "call" : "calls"}`].filter(Boolean);
+  const words = [named && en.card.subtask, count > 0 && en.card.calls(count)].filter(Boolean);
   return <span className="tool-inside">{words.join(", ")}</span>;
 }
 
@@ -140,7 +135,7 @@ export function SubtaskBody({ call, outline, instructions }: Props & { instructi
     call.status === "done" && last?.kind === "text" && last.content.trim() === call.result?.trim();
   return (
     <>
-      <Disclosure label="Instructions">
+      <Disclosure label={en.card.instructions}>
         {instructions || <ToolArgs call={call} />}
       </Disclosure>
       <Entries entries={inside} outline={outline} clamped />
@@ -185,9 +180,9 @@ function Result({ call }: { call: ToolEntry }) {
   }
   return (
     <>
-      <p className="tool-label">{call.status === "error" ? "Error" : "Result"}</p>
+      <p className="tool-label">{call.status === "error" ? en.card.error : en.card.result}</p>
       {result === "" ? (
-        <p className="tool-none">{call.status === "error" ? "It did not finish." : "empty"}</p>
+        <p className="tool-none">{call.status === "error" ? en.card.unfinished : en.card.emptyResult}</p>
       ) : (
         <pre className="tool-result" tabIndex={0}>
           {cut ? `${result.slice(0, RESULT_CHARS)}…` : result}

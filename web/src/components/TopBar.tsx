@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "react";
+import { en } from "../en";
 import type { Status } from "../turn/status";
 import type { TurnClock } from "../state/conversation";
 import type { TurnView } from "../turn/view";
@@ -32,10 +33,10 @@ export function TopBar({ title, status, turn, menuOpen, onMenu }: Props) {
         aria-expanded={menuOpen}
         aria-controls="sidebar"
         onClick={onMenu}
-        title="Chats"
+        title={en.page.chats}
       >
         <MenuIcon />
-        <span className="visually-hidden">Chats</span>
+        <span className="visually-hidden">{en.page.chats}</span>
       </button>
       <h1 className="top-title">{title}</h1>
       <TopBarButtons />

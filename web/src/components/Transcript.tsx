@@ -1,4 +1,5 @@
 import { useCallback, useEffect, type RefObject } from "react";
+import { en } from "../en";
 import type { ConversationState } from "../state/conversation";
 import { longList } from "../state/parts";
 import { conversation } from "../state/page";
@@ -66,9 +67,9 @@ export function Transcript({ state, demo, editing, setEditing }: Props) {
         </div>
       </div>
       {away && exchanges.length > 0 && (
-        <button type="button" className="to-bottom" onClick={toBottom} title="Go to the end">
+        <button type="button" className="to-bottom" onClick={toBottom} title={en.answer.toEnd}>
           <ArrowDownIcon />
-          <span className="visually-hidden">Go to the end</span>
+          <span className="visually-hidden">{en.answer.toEnd}</span>
         </button>
       )}
     </div>
@@ -78,7 +79,7 @@ export function Transcript({ state, demo, editing, setEditing }: Props) {
 function Loading() {
   return (
     <div className="loading" role="status">
-      <span className="visually-hidden">Loading the chat…</span>
+      <span className="visually-hidden">{en.answer.loading}</span>
       <div className="loading-line short" />
       <div className="loading-line" />
       <div className="loading-line" />

@@ -1,3 +1,4 @@
+import { en } from "../en";
 import type { Notice } from "../turn/status";
 
 interface Props {
@@ -18,7 +19,7 @@ export function TurnNotice({ notice, onRetry }: Props) {
       </p>
       {onRetry && (
         <button type="button" className="link-button" onClick={onRetry}>
-          Ask again
+          {en.answer.retry}
         </button>
       )}
     </div>

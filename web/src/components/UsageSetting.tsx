@@ -3,6 +3,7 @@
 import { useEffect, useState } from "react";
 import { wordsFor } from "../api/http";
 import { readUsage } from "../api/threads";
+import { en } from "../en";
 import { compact, money } from "../turn/status";
 import { sumsBy, total, type By, type Sum } from "../turn/usage";
 import type { UsageRow } from "../wire";
@@ -10,13 +11,13 @@ import { Disclosure } from "./Disclosure";
 import { Problem } from "./PagedList";
 import "../styles/usage.css";
 
-const BY: Record<By, string> = { day: "Day", operation_type: "Operation", model: "Model", context_type: "Context" };
+const BY: Record<By, string> = en.usage.columns;
 
 export function UsageSetting() {
   return (
     <section className="setting">
-      <h3>Usage</h3>
-      <Disclosure label="Your chats’ usage in the last 30 days">
+      <h3>{en.usage.title}</h3>
+      <Disclosure label={en.usage.open}>
         <Usage />
       </Disclosure>
     </section>
@@ -37,7 +38,7 @@ function Usage() {
   if (rows === null || rows.length === 0) {
     return (
       <p className="side-note" role="status">
-        {rows === null ? "Loading…" : "There is no usage yet."}
+        {rows === null ? en.common.loading : en.usage.none}
       </p>
     );
   }
@@ -45,7 +46,7 @@ function Usage() {
   return (
     <>
       <label className="usage-by">
-        By{" "}
+        {en.usage.by}{" "}
         <select data-testid="usage-by" value={by} onChange={(event) => setBy(event.target.value as By)}>
           {Object.entries(BY).map(([each, words]) => (
             <option key={each} value={each}>
@@ -54,14 +55,14 @@ function Usage() {
           ))}
         </select>
       </label>
-      <div className="usage-frame" tabIndex={0} role="group" aria-label="Usage">
+      <div className="usage-frame" tabIndex={0} role="group" aria-label={en.usage.title}>
         <table className="usage" data-testid="usage">
           <thead>
             <tr>
               <th scope="col">{BY[by]}</th>
-              <th scope="col">Calls</th>
-              <th scope="col">Tokens</th>
-              <th scope="col">Cost</th>
+              <th scope="col">{en.usage.calls}</th>
+              <th scope="col">{en.usage.tokens}</th>
+              <th scope="col">{en.usage.cost}</th>
             </tr>
           </thead>
           <tbody>
@@ -74,7 +75,7 @@ function Usage() {
           </tfoot>
         </table>
       </div>
-      <p className="side-note">Model calls by days of UTC. The service counts a turn a moment after its end.</p>
+      <p className="side-note">{en.usage.note}</p>
     </>
   );
 }
@@ -85,7 +86,7 @@ function Row({ sum: { name, calls, tokens, cost } }: { sum: Sum }) {
       <th scope="row">{name}</th>
       <td>{calls.toLocaleString("en")}</td>
       <td title={tokens.toLocaleString("en")}>{compact(tokens)}</td>
-      <td>{cost === null ? "unknown" : cost === 0 ? "none" : money(cost)}</td>
+      <td>{cost === null ? en.common.unknown : cost === 0 ? en.common.none : money(cost)}</td>
     </tr>
   );
 }

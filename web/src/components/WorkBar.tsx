@@ -1,6 +1,7 @@
 // The bar above an answer that used tools: the number of calls, the timeline, and buttons that open or close all cards.
 
 import { useId, useState } from "react";
+import { en } from "../en";
 import { openCards } from "../state/expansion";
 import { fetchPart } from "../state/page";
 import { timelineView } from "../state/parts";
@@ -26,11 +27,11 @@ export function WorkBar({ view }: { view: TurnView }) {
     <div className="work" data-testid="work">
       <div className="work-bar">
         <p className="work-words">
-          {words(calls.length, calls.filter(isSubtask).length)}
+          {en.work.calls(calls.length, calls.filter(isSubtask).length)}
           {timeline && (
             <>
               {" · "}
-              {running && open > 0 ? `${open} running · ${secondsText(runningMs)}` : durationText(timeline.span)}
+              {running && open > 0 ? en.work.running(open, secondsText(runningMs)) : durationText(timeline.span)}
             </>
           )}
         </p>
@@ -47,24 +48,19 @@ export function WorkBar({ view }: { view: TurnView }) {
             }}
           >
             <LanesIcon />
-            <span>Timeline</span>
+            <span>{en.work.timeline}</span>
           </button>
         )}
         <button type="button" className="work-button" data-testid="expand-all" onClick={() => setAll(true)}>
           <ExpandIcon />
-          <span>Expand all</span>
+          <span>{en.work.expandAll}</span>
         </button>
         <button type="button" className="work-button" data-testid="collapse-all" onClick={() => setAll(false)}>
           <CollapseIcon />
-          <span>Collapse all</span>
+          <span>{en.work.collapseAll}</span>
         </button>
       </div>
       {lanes && timeline && TimelineView && <TimelineView id={panel} timeline={timeline} turnId={turnId} calls={calls} />}
     </div>
   );
-}
-
-function words(calls: number, subtasks: number): string {
-  const all = `${calls} ${calls === 1 ? "call" : "calls"}`;
-  return subtasks === 0 ? all : `${all}, ${subtasks} ${subtasks === 1 ? "subtask" : "subtasks"}`;
 }

@@ -1,6 +1,7 @@
 // Files that a person attaches to a message: text files as text, images and PDFs as they are. A picture that is too large
 // becomes a smaller one. Other files are refused by name.
 
+import { en } from "../en";
 import { bytesOf, MAX_MEDIA, MAX_MEDIA_BYTES, type AttachedFile, type Medium } from "../turn/attachments";
 import { sorted, type Attachment } from "./drafts";
 
@@ -32,7 +33,7 @@ export async function attach(
   for (const file of list) {
     const { media } = sorted([...before, ...attached]);
     const each = await read(file, media, readsMedia);
-    if ("reason" in each) refused.push(`“${file.name}” ${each.reason}`);
+    if ("reason" in each) refused.push(en.attachments.refused(file.name, each.reason));
     else attached.push(each);
   }
   return { attached, refused: refused.length === 0 ? null : `${refused.join(", ")}.` };
@@ -41,20 +42,20 @@ export async function attach(
 async function read(file: File, media: readonly Medium[], readsMedia: boolean): Promise<Attachment | Refused> {
   try {
     if (!file.type.startsWith("image/") && file.type !== PDF) return await textOf(file);
-    if (!readsMedia) return { reason: "cannot be read by this model: choose another one in the settings" };
-    if (media.length >= MAX_MEDIA) return { reason: `is one too many: a message has at most ${MAX_MEDIA} images and PDFs` };
+    if (!readsMedia) return { reason: en.attachments.notByModel };
+    if (media.length >= MAX_MEDIA) return { reason: en.attachments.tooMany(MAX_MEDIA) };
     const room = MAX_MEDIA_BYTES - media.reduce((sum, each) => sum + bytesOf(each), 0);
     const fitting = await fittingOf(file, room);
     if (fitting) return { name: file.name, data: await dataUrlOf(fitting) };
-    return { reason: `is too large: the images and PDFs of a message have ${MAX_MEDIA_BYTES / 1000} kB together` };
+    return { reason: en.attachments.mediaTooLarge(MAX_MEDIA_BYTES / 1000) };
   } catch {
     // This browser cannot read the file as its type says.
-    return { reason: "cannot be read" };
+    return { reason: en.attachments.unreadable };
   }
 }
 
 async function textOf(file: File): Promise<AttachedFile | Refused> {
-  if (file.size > MAX_TEXT_BYTES) return { reason: "is too large" };
+  if (file.size > MAX_TEXT_BYTES) return { reason: en.attachments.tooLarge };
   const bytes = await file.arrayBuffer();
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -62,7 +63,7 @@ async function textOf(file: File): Promise<AttachedFile | Refused> {
   } catch {
     // Not UTF-8.
   }
-  return { reason: "is not a text file" };
+  return { reason: en.attachments.notText };
 }
 
 /** The file, or a smaller picture of it; null where neither fits. */

@@ -1,6 +1,7 @@
 // A chat as a file, which the page makes of the service's messages.
 
 import { readMessages, readThread } from "../api/threads";
+import { en } from "../en";
 import { childrenOf, outlineOf } from "../turn/outline";
 import { callsOf } from "../turn/stored";
 import type { StoredMessage, ThreadDetail } from "../wire";
@@ -20,9 +21,9 @@ export async function exportThread(id: string, format: Format): Promise<void> {
 }
 
 export function markdownOf(thread: ThreadDetail, messages: readonly StoredMessage[]): string {
-  const parts = [`# ${thread.title.replace(/\s+/g, " ").trim() || "Untitled chat"}`];
+  const parts = [`# ${thread.title.replace(/\s+/g, " ").trim() || en.sidebar.untitled}`];
   for (const message of messages) {
-    parts.push(`## ${message.role === "user" ? "You" : "Espalier"}`);
+    parts.push(`## ${message.role === "user" ? en.exported.you : en.common.product}`);
     const steps = stepsOf(message);
     if (steps !== "") parts.push(steps);
     if (message.content.trim() !== "") parts.push(message.content.trim());
@@ -39,7 +40,7 @@ function stepsOf(message: StoredMessage): string {
     for (const call of childrenOf(outline, parent)) {
       if (call.kind !== "tool") continue;
       const result = call.result === null ? "" : `: ${oneLine(call.result)}`;
-      lines.push(`${indent}- ${oneLine(call.title ?? call.name)}${call.status === "error" ? " (failed)" : ""}${result}`);
+      lines.push(`${indent}- ${oneLine(call.title ?? call.name)}${call.status === "error" ? en.exported.failed : ""}${result}`);
       add(call.id, `${indent}  `);
     }
   };

@@ -2,6 +2,7 @@
 
 import { closeSession, exchangeKey, openSession, Refusal, whenSignedOut, whenUserChanges, wordsFor } from "../api/http";
 import { readHealth, readModels } from "../api/threads";
+import { en } from "../en";
 import { features } from "../feature";
 import type { Health, Session } from "../wire";
 import { choices } from "./choices";
@@ -103,8 +104,7 @@ export async function signIn(key: string): Promise<void> {
     session = await openSession();
   } catch (error) {
     if (!(error instanceof Refusal) || error.status !== 401) throw error;
-    const words = "This browser did not keep the session. Allow cookies for this site, then try again.";
-    throw new Refusal(0, "no_cookie", words);
+    throw new Refusal(0, "no_cookie", en.page.noCookie);
   }
   if (threadInAddress() !== null) conversation.expect();
   begin(session);
@@ -174,9 +174,7 @@ export async function saveThread(threadId: string, format: Format): Promise<void
 export function fetchPart({ load }: Part<unknown>, without: () => void): void {
   load().catch(() => {
     without();
-    page.set({
-      notice: "This part of the page could not be loaded. Check your connection, or reload the page: it may have a new version.",
-    });
+    page.set({ notice: en.page.partFailed });
   });
 }
 
@@ -214,9 +212,7 @@ export function listen(): void {
   whenSignedOut(() => page.set({ phase: "signedOut" }));
 
   whenUserChanges(() => {
-    page.set({
-      notice: "Your session expired, and a new one has begun. Earlier chats belong to the old one.",
-    });
+    page.set({ notice: en.page.otherUser });
     threads.forget();
     void threads.load();
   });

@@ -1,11 +1,12 @@
 // The subject of a chat, which the page tells the service with each message. A context decides guidance, limits, models
 // and tools; a mode decides how a turn begins (docs/wire-protocol.md, "Contexts", "Router and swarm").
 
+import { en } from "../en";
 import { features } from "../feature";
 import type { ChatRequest } from "../wire";
 import { PerChat } from "./perChat";
 
-const MODES = { swarm: "A swarm, step by step", auto_route: "A swarm where it is worth it" } as const;
+const { general, ...MODES } = en.composer.modes;
 
 export interface Subject {
   type: string;
@@ -15,7 +16,7 @@ export interface Subject {
 
 /** The subjects with their words: the general context, those of features, the modes. */
 export function subjectWords(): Readonly<Record<string, string>> {
-  return Object.assign({ general: "Anything, with plans" }, ...features().map((feature) => feature.subjects), MODES);
+  return Object.assign({ general }, ...features().map((feature) => feature.subjects), MODES);
 }
 
 /** Null: a chat without a subject, which has no plans and no project. */

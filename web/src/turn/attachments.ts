@@ -1,6 +1,7 @@
 // Attached text files are part of the message's text, in a form that a model can read and that this page recognises in
 // a stored message. Images and PDFs are parts of the message; a stored message has a mark for each.
 
+import { en } from "../en";
 import type { Content, ContentPart } from "../wire";
 
 export interface AttachedFile {
@@ -47,7 +48,7 @@ export function partsOf(content: Content): { text: string; media: Medium[] } {
   const media: Medium[] = [];
   for (const part of content) {
     if (part.type === "text") words.push(part.text);
-    else media.push({ name: part.type === "image" ? "Image" : part.name, data: part.data });
+    else media.push({ name: part.type === "image" ? en.attachments.image : part.name, data: part.data });
   }
   return { text: words.join("\n\n"), media };
 }

@@ -1,5 +1,6 @@
 // A turn's use of its limits.
 
+import { en } from "../en";
 import type { TurnView } from "./view";
 
 export interface BudgetLine {
@@ -13,10 +14,10 @@ export interface BudgetLine {
 export function budgetLines({ limits, begun }: TurnView, elapsedMs: number): BudgetLine[] {
   if (!limits) return [];
   return [
-    { label: "Time", used: Math.max(0, elapsedMs), limit: limits.wall_clock_ms, time: true },
-    { label: "Model calls", used: begun.llm_calls, limit: limits.llm_calls },
-    { label: "Tool calls", used: begun.tool_calls, limit: limits.tool_calls },
-    { label: "Subtasks", used: begun.subtasks, limit: limits.subtasks },
+    { label: en.status.time, used: Math.max(0, elapsedMs), limit: limits.wall_clock_ms, time: true },
+    { label: en.status.modelCalls, used: begun.llm_calls, limit: limits.llm_calls },
+    { label: en.status.toolCalls, used: begun.tool_calls, limit: limits.tool_calls },
+    { label: en.status.subtaskCount, used: begun.subtasks, limit: limits.subtasks },
   ];
 }
 

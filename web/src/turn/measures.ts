@@ -1,5 +1,7 @@
 // Sizes and times in words.
 
+import { en } from "../en";
+
 /** Decimal units, as in the marks of a stored message (`1 kB`); one decimal below ten. */
 export function bytesText(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
@@ -21,5 +23,5 @@ export function agoText(at: number, now: number): string {
   const age = now - at;
   if (age >= DATE_AFTER_MS) return DAY.format(at);
   const [unit, ms] = UNITS.find(([, ms]) => age >= ms) ?? [null, 0];
-  return unit === null ? "just now" : AGO.format(-Math.floor(age / ms), unit);
+  return unit === null ? en.figures.justNow : AGO.format(-Math.floor(age / ms), unit);
 }

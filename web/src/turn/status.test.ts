@@ -13,10 +13,10 @@ describe("the status chip", () => {
     [agent("thinking"), "Thinking"],
     [agent("thinking", "executing_tool:calculate"), "Running calculate"],
     [agent("thinking", "executing_tool:run_subtask"), "Working on subtasks"],
-    [agent("thinking", "executing_tool:route_request"), "Choosing the way"],
+    [agent("thinking", "executing_tool:route_request"), "Choosing how to work"],
     [agent("thinking", "queued"), "Queued"],
-    [agent("executing_plan"), "Executing plan"],
-    [agent("waiting_on_user"), "Waiting on you"],
+    [agent("executing_plan"), "Running plan"],
+    [agent("waiting_on_user"), "Waiting for you"],
     [turn({ finishReason: "stop" }), "Idle"],
   ])("%#: %s", (view, label) => {
     expect(statusOf(view, "open", false).label).toBe(label);
@@ -35,11 +35,11 @@ describe("the notice at the end", () => {
   });
 
   it.each([
-    ["length", "The answer was cut off at the model's length limit."],
-    ["content_filter", "The model's provider withheld the rest of this answer."],
+    ["length", "The answer was cut off at the length limit of the model."],
+    ["content_filter", "The provider of the model withheld the rest of this answer."],
     ["cancelled", "Stopped."],
-    ["interrupted", "This turn was interrupted."],
-    ["error", "This turn failed."],
+    ["interrupted", "The answer was interrupted."],
+    ["error", "The answer failed."],
   ] as const)("%s: %s", (finishReason, title) => {
     expect(noticeOf(turn({ finishReason }))?.title).toBe(title);
   });
@@ -47,8 +47,8 @@ describe("the notice at the end", () => {
   it("names the limit that was reached", () => {
     const limit = (reason: string, limit: number) =>
       noticeOf(turn({ finishReason: "budget", budget: { reason, limit, observed: limit + 1 } }))?.title;
-    expect(limit("llm_calls", 60)).toBe("This turn reached its limit of 60 model calls.");
-    expect(limit("wall_clock", 180_000)).toBe("This turn reached its limit of 3 min running time.");
+    expect(limit("llm_calls", 60)).toBe("This answer reached its limit of 60 model calls.");
+    expect(limit("wall_clock", 180_000)).toBe("This answer reached its limit of 3 min running time.");
   });
 });
 

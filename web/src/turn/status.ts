@@ -1,5 +1,6 @@
 // Words for a running turn's status and for the end of a turn.
 
+import { en } from "../en";
 import { features } from "../feature";
 import type { CostSummary, ModelCost } from "../wire";
 import { callsIn, type TurnView } from "./view";
@@ -13,12 +14,12 @@ export interface Status {
 
 export type Connection = "open" | "reconnecting";
 
-export const IDLE: Status = { key: "idle", label: "Idle" };
+export const IDLE: Status = { key: "idle", label: en.status.idle };
 
 export const OFFLINE: Status = {
   key: "offline",
-  label: "Offline",
-  words: "This browser has no network. The page keeps your text: send it when the network is back.",
+  label: en.status.offline,
+  words: en.status.offlineWords,
 };
 
 const EXECUTING_TOOL = "executing_tool:";
@@ -28,46 +29,42 @@ export function statusOf(view: TurnView, connection: Connection, stopping: boole
   if (connection === "reconnecting") {
     return {
       key: "reconnecting",
-      label: "Reconnecting…",
-      words: "The connection was lost. The turn goes on in the service. The page shows it again when the connection is back.",
+      label: en.status.reconnecting,
+      words: en.status.reconnectingWords,
     };
   }
-  if (stopping) return { key: "stopping", label: "Stopping…" };
+  if (stopping) return { key: "stopping", label: en.status.stopping };
   const details = view.agent?.details ?? "";
   if (details === "queued") {
     return {
       key: "waiting",
-      label: "Queued",
-      words: "Your answer is stored. The turn goes on when one of your other turns ends.",
+      label: en.status.queued,
+      words: en.status.queuedWords,
     };
   }
   if (details.startsWith(EXECUTING_TOOL)) {
     const tool = details.slice(EXECUTING_TOOL.length);
     const open = callsIn(view).filter((call) => call.status === "running").length;
-    const words = open === 0 ? undefined : `${open} ${open === 1 ? "call is" : "calls are"} running.`;
+    const words = open === 0 ? undefined : en.status.callsRunning(open);
     const label = toolLabel(tool);
     return { key: "tool", label, ...(words ? { words } : {}) };
   }
   switch (view.agent?.state) {
     case "executing_plan":
-      return planStatus(view) ?? { key: "plan", label: "Executing plan", words: "A plan is carried out, step by step." };
+      return planStatus(view) ?? { key: "plan", label: en.status.plan, words: en.status.planWords };
     case "waiting_on_user":
-      return {
-        key: "waiting",
-        label: "Waiting on you",
-        words: "The turn waits for your answer. The wait costs no time of its limit.",
-      };
+      return { key: "waiting", label: en.status.waiting, words: en.status.waitingWords };
     default:
-      return { key: "thinking", label: "Thinking", words: "The model is writing its next reply." };
+      return { key: "thinking", label: en.status.thinking, words: en.status.thinkingWords };
   }
 }
 
 /** Tools whose calls contain other calls. */
-const TOOL_LABELS: Record<string, string> = { run_subtask: "Working on subtasks", route_request: "Choosing the way" };
+const TOOL_LABELS: Record<string, string> = { run_subtask: en.status.subtasks, route_request: en.status.routing };
 
 function toolLabel(tool: string): string {
   const labels = features().map(({ toolLabels }) => toolLabels?.[tool]);
-  return TOOL_LABELS[tool] ?? labels.find((label) => label !== undefined) ?? `Running ${tool}`;
+  return TOOL_LABELS[tool] ?? labels.find((label) => label !== undefined) ?? en.status.running(tool);
 }
 
 function planStatus(view: TurnView): Status | null {
@@ -82,15 +79,6 @@ export interface Notice {
   retryable: boolean;
 }
 
-const BUDGETS: Record<string, string> = {
-  subtasks: "subtasks",
-  llm_calls: "model calls",
-  tool_calls: "tool calls",
-  wall_clock: "running time",
-  tokens: "tokens",
-  bytes: "bytes of tool results",
-};
-
 /** Why a turn ended without a finished answer, and the reader's next step; null when the answer is finished. */
 export function noticeOf(view: TurnView): Notice | null {
   const { finishReason, failure, budget } = view;
@@ -101,64 +89,38 @@ export function noticeOf(view: TurnView): Notice | null {
   const retryable = failure?.retryable ?? finishReason === "interrupted";
   const text = failure?.message ?? "";
   if (finishReason === "cancelled" || code === "cancelled") {
-    return {
-      code,
-      tone: "quiet",
-      title: "Stopped.",
-      text: "The work done until then is kept.",
-      retryable,
-    };
+    return { code, tone: "quiet", title: en.notice.stopped, text: en.notice.stoppedText, retryable };
   }
   if (code === "superseded") {
-    return { code, tone: "quiet", title: "Replaced by a newer message.", text: "", retryable };
+    return { code, tone: "quiet", title: en.notice.superseded, text: "", retryable };
   }
   if (finishReason === "budget" || code === "budget_exceeded") {
-    return { code, tone: "warning", title: budgetTitle(view), text: text || NARROWER, retryable };
+    return { code, tone: "warning", title: budgetTitle(view), text: text || en.notice.narrower, retryable };
   }
   if (finishReason === "length") {
-    return {
-      code,
-      tone: "warning",
-      title: "The answer was cut off at the model's length limit.",
-      text: text || "Ask it to go on from there.",
-      retryable,
-    };
+    return { code, tone: "warning", title: en.notice.length, text: text || en.notice.lengthText, retryable };
   }
   if (finishReason === "content_filter") {
-    return {
-      code,
-      tone: "warning",
-      title: "The model's provider withheld the rest of this answer.",
-      text: text || "Put the question another way.",
-      retryable,
-    };
+    return { code, tone: "warning", title: en.notice.filter, text: text || en.notice.filterText, retryable };
   }
   if (finishReason === "interrupted" || code === "interrupted") {
-    return {
-      code,
-      tone: "warning",
-      title: "This turn was interrupted.",
-      text: text || "The work done until then is kept. Ask again to go on.",
-      retryable,
-    };
+    return { code, tone: "warning", title: en.notice.interrupted, text: text || en.notice.interruptedText, retryable };
   }
   return {
     code,
     tone: "error",
-    title: "This turn failed.",
-    text: text || (budget ? NARROWER : "Ask again; if it keeps failing, the service's operator should look at its logs."),
+    title: en.notice.failed,
+    text: text || (budget ? en.notice.narrower : en.notice.failedText),
     retryable,
   };
 }
 
-const NARROWER = "Ask for less at once, or go on from here in a new message.";
-
 function budgetTitle({ budget }: TurnView): string {
-  if (!budget) return "This turn used up its budget.";
-  if (budget.reason === "cost") return `This turn reached its limit of ${money(budget.limit / 1e6)}.`;
+  if (!budget) return en.notice.budgetUsed;
+  if (budget.reason === "cost") return en.notice.costBudget(money(budget.limit / 1e6));
   const limit =
     budget.reason === "wall_clock" ? durationText(budget.limit) : budget.limit.toLocaleString("en");
-  return `This turn reached its limit of ${limit} ${BUDGETS[budget.reason] ?? budget.reason}.`;
+  return en.notice.budget(limit, en.notice.budgets[budget.reason] ?? budget.reason);
 }
 
 export function durationText(ms: number): string {
@@ -187,10 +149,10 @@ export function compact(n: number): string {
 /** A subtask's share of its turn's usage. */
 export function shareText(share: ModelCost, turnTokens: number | null): string {
   const tokens = share.input_tokens + share.output_tokens;
-  const parts = [count(share.llm_calls, "model call")];
+  const parts = [en.figures.modelCalls(share.llm_calls)];
   if (tokens > 0) {
-    const part = turnTokens ? `, ${Math.round((100 * tokens) / turnTokens)}% of the turn’s` : "";
-    parts.push(`${count(tokens, "token")}${part}`);
+    const part = turnTokens ? en.figures.ofTurn(Math.round((100 * tokens) / turnTokens)) : "";
+    parts.push(`${en.figures.tokens(tokens)}${part}`);
   }
   if (share.cost_usd) parts.push(money(share.cost_usd));
   return parts.join(" · ");
@@ -198,18 +160,14 @@ export function shareText(share: ModelCost, turnTokens: number | null): string {
 
 /** The parts of the footer line: calls, tokens, and money where the price is known. */
 export function costParts(cost: CostSummary): string[] {
-  const parts = [count(cost.llm_calls, "model call")];
-  if (cost.tool_calls > 0) parts.push(count(cost.tool_calls, "tool call"));
-  if (cost.subtasks > 0) parts.push(count(cost.subtasks, "subtask"));
+  const parts = [en.figures.modelCalls(cost.llm_calls)];
+  if (cost.tool_calls > 0) parts.push(en.figures.toolCalls(cost.tool_calls));
+  if (cost.subtasks > 0) parts.push(en.figures.subtasks(cost.subtasks));
   const tokens = cost.input_tokens + cost.output_tokens;
-  if (tokens > 0) parts.push(count(tokens, "token"));
+  if (tokens > 0) parts.push(en.figures.tokens(tokens));
   // Null is an unknown price, and the demo model costs nothing: neither gets a figure.
   if (cost.cost_usd) parts.push(money(cost.cost_usd));
   return parts;
-}
-
-function count(n: number, noun: string): string {
-  return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 }
 
 export function money(usd: number): string {

@@ -3,13 +3,14 @@
 import { CloseIcon } from "../../components/Icons";
 import { useStore } from "../../state/store";
 import { chosen } from "./chosen";
+import { words } from "./en";
 import { ShelfIcon } from "./ShelfIcon";
 
 export function ChosenChips({ chat }: { chat: string }) {
   const searched = useStore(chosen.store).byChat[chat] ?? [];
   if (searched.length === 0) return null;
   return (
-    <ul className="composer-files" aria-label="Collections that are searched">
+    <ul className="composer-files" aria-label={words.chosen}>
       {searched.map(({ id, name }) => (
         <li key={id} data-testid="chosen">
           <ShelfIcon />
@@ -17,11 +18,11 @@ export function ChosenChips({ chat }: { chat: string }) {
           <button
             type="button"
             className="icon-button tiny"
-            title="Do not search it"
+            title={words.unchoose}
             onClick={() => chosen.choose(chat, searched.filter((each) => each.id !== id))}
           >
             <CloseIcon />
-            <span className="visually-hidden">Do not search {name}</span>
+            <span className="visually-hidden">{words.unchoosePart(name)}</span>
           </button>
         </li>
       ))}

@@ -4,20 +4,20 @@ import { Clamp } from "../../components/Clamp";
 import { FileIcon } from "../../components/Icons";
 import type { TurnView } from "../../turn/view";
 import { sourcesOf, type Citation } from "./citations";
+import { words } from "./en";
 import { ShelfIcon } from "./ShelfIcon";
 import "./citations.css";
 
 export function Citations({ found }: { found: readonly Citation[] }) {
   return (
-    <ol className="citations" aria-label="Passages that were found">
+    <ol className="citations" aria-label={words.passages}>
       {found.map(({ document, part, heading, text }, index) => (
         <li key={index} data-testid="citation">
           <p className="citation-head">
             <FileIcon />
             <cite>{document}</cite>
             <span>
-              part {part}
-              {heading && ` · ${heading}`}
+              {words.part(part, heading)}
             </span>
           </p>
           <Clamp growing={false}>
@@ -37,7 +37,7 @@ export function Sources({ view }: { view: TurnView }) {
     <p className="sources" data-testid="sources">
       <ShelfIcon />
       <span>
-        Found in{" "}
+        {words.foundIn}{" "}
         {sources.map((source, index) => (
           <span key={source}>
             {index > 0 && ", "}

@@ -7,6 +7,7 @@ import { DropZone } from "../../components/DropZone";
 import { BackIcon, ChevronIcon, FileIcon, TrashIcon } from "../../components/Icons";
 import { PagedList } from "../../components/PagedList";
 import { Side } from "../../components/Side";
+import { en } from "../../en";
 import type { PanelProps } from "../../feature";
 import { useStore } from "../../state/store";
 import { bytesText } from "../../turn/measures";
@@ -14,6 +15,7 @@ import type { Collection } from "../../wire.generated";
 import { chosen, MAX_CHOSEN } from "./chosen";
 import { ACCEPT, collections } from "./collections";
 import "./collections.css";
+import { words } from "./en";
 
 export function CollectionsPanel({ chat, onClose }: PanelProps) {
   const { open } = useStore(collections.shelf);
@@ -22,7 +24,7 @@ export function CollectionsPanel({ chat, onClose }: PanelProps) {
     void collections.all.load();
   }, []);
   return (
-    <Side title={open ? open.name : "Collections"} testId="collections" onClose={onClose}>
+    <Side title={open ? open.name : words.title} testId="collections" onClose={onClose}>
       {open ? <Documents collection={open} /> : <All chat={chat} />}
     </Side>
   );
@@ -33,16 +35,16 @@ function All({ chat }: { chat: string }) {
   const full = (useStore(chosen.store).byChat[chat] ?? []).length >= MAX_CHOSEN;
   return (
     <>
-      <p className="side-lead">Collections of documents. Espalier searches those that you choose for a chat.</p>
+      <p className="side-lead">{words.lead}</p>
       <PagedList
         list={collections.all}
-        label="Collections"
-        none="There are no collections yet."
-        note={full && `A chat searches at most ${MAX_CHOSEN} collections. Remove one to choose another.`}
+        label={words.title}
+        none={words.none}
+        note={full && words.full(MAX_CHOSEN)}
         row={(collection) => <CollectionRow key={collection.id} collection={collection} chat={chat} />}
       />
       {phase === "ready" && (
-        <Disclosure label="New collection">
+        <Disclosure label={words.create}>
           <NewCollection />
         </Disclosure>
       )}
@@ -68,20 +70,20 @@ function CollectionRow({ collection, chat }: { collection: Collection; chat: str
           <span className="row-name">{name}</span>
           {description && <span className="row-more">{description}</span>}
           <span className="row-more">
-            {documents === 0 ? "no documents yet" : `${documents} ${documents === 1 ? "document" : "documents"}, ${bytesText(bytes)}`}
+            {words.size(documents, bytesText(bytes))}
           </span>
-          <span className="visually-hidden">, use in this chat</span>
+          <span className="visually-hidden">{words.use}</span>
         </span>
       </label>
       <button
         type="button"
         className="icon-button small"
         data-testid="collection-open"
-        title="Open"
+        title={words.open}
         onClick={() => collections.open(collection)}
       >
         <ChevronIcon />
-        <span className="visually-hidden">Open {name}</span>
+        <span className="visually-hidden">{words.openPart(name)}</span>
       </button>
     </li>
   );
@@ -106,15 +108,15 @@ function NewCollection() {
       }}
     >
       <label>
-        Name
+        {words.name}
         <input data-testid="collection-name" required maxLength={200} value={name} onChange={(event) => setName(event.target.value)} />
       </label>
       <label>
-        Its subject, if the name does not tell it
+        {words.about}
         <input data-testid="collection-about" maxLength={1000} value={description} onChange={(event) => setDescription(event.target.value)} />
       </label>
       <button type="submit" className="primary-button small" data-testid="collection-create" disabled={busy || name.trim() === ""}>
-        Create
+        {words.createNow}
       </button>
     </form>
   );
@@ -125,14 +127,14 @@ function Documents({ collection }: { collection: Collection }) {
     <>
       <button type="button" className="back-button" data-testid="collections-back" autoFocus onClick={() => collections.open(null)}>
         <BackIcon />
-        All collections
+        {words.all}
       </button>
       {collection.description && <p className="side-note">{collection.description}</p>}
       <AddDocuments />
       <PagedList
         list={collections.documents}
-        label={`Documents of ${collection.name}`}
-        none="It has no documents yet."
+        label={words.documents(collection.name)}
+        none={words.noDocuments}
         row={(document) => (
           <li key={document.id} className="row" data-testid="document">
             <FileIcon />
@@ -141,9 +143,9 @@ function Documents({ collection }: { collection: Collection }) {
               <span className="row-more">{bytesText(document.bytes)}</span>
             </div>
             <Confirm
-              label={`Delete ${document.name}`}
-              question={`Delete “${document.name}”?`}
-              yes="Delete"
+              label={en.common.deletePart(document.name)}
+              question={en.common.deleteQuestion(document.name)}
+              yes={en.common.delete}
               testId="document-delete"
               act={() => collections.drop(document)}
             >
@@ -154,9 +156,9 @@ function Documents({ collection }: { collection: Collection }) {
       />
       <div className="side-foot">
         <Confirm
-          label="Delete this collection"
-          question="Delete this collection and its documents?"
-          yes="Delete"
+          label={words.remove}
+          question={words.removeQuestion}
+          yes={en.common.delete}
           className="link-button danger"
           testId="collection-delete"
           act={() => collections.remove(collection)}
@@ -171,20 +173,20 @@ function AddDocuments() {
   return (
     <>
       <DropZone
-        label="Add documents"
-        hint="text, Markdown, HTML, PDF"
+        label={words.add}
+        hint={words.types}
         accept={ACCEPT}
         testId="add-documents"
         onFiles={(files) => void collections.add(files)}
       >
         <p className="side-note" role="status">
-          {sending > 0 && `${sending} ${sending === 1 ? "document is" : "documents are"} on the way…`}
+          {sending > 0 && words.sending(sending)}
         </p>
       </DropZone>
       {refused.length > 0 && (
         <div className="side-problem" role="alert" data-testid="documents-refused">
-          {refused.map((words) => (
-            <p key={words}>{words}</p>
+          {refused.map((why) => (
+            <p key={why}>{why}</p>
           ))}
         </div>
       )}

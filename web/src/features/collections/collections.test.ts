@@ -84,13 +84,13 @@ it("sends documents with their media types, one after the other, and names those
     "“x.zip” is not text, Markdown, HTML or PDF. Save it as one of these first.",
     "“none.txt” is empty.",
     "“bad.txt” was refused: It is not UTF-8.",
-    "“over.txt” is too large: a document has at most 1 MiB. Divide it.",
+    "“over.txt” is too large: a document can have 1 MiB. Split it.",
   ]);
   expect(collections.shelf.get().sending).toBe(0);
   requests = [];
   await collections.add(Array.from({ length: MAX_AT_ONCE + 1 }, (_, index) => file(`f${index}.txt`)));
   expect(requests.length).toBe(MAX_AT_ONCE);
-  expect(collections.shelf.get().refused).toEqual(["Send at most 50 documents at once: the last 1 were left out."]);
+  expect(collections.shelf.get().refused).toEqual(["You can send 50 documents at once. The last 1 were left out."]);
 });
 
 it("deletes a document", async () => {

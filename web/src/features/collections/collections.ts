@@ -6,6 +6,7 @@ import { Store } from "../../state/store";
 import type { Collection, Document } from "../../wire.generated";
 import { addDocument, createCollection, deleteCollection, deleteDocument, listCollections, listDocuments } from "./api";
 import { unchoose } from "./chosen";
+import { words } from "./en";
 
 /** The media types that the service reads, by a name's ending, since browsers do not know all of them. */
 const TYPES: Record<string, string> = {
@@ -67,14 +68,14 @@ export class Collections {
     if (!open) return;
     const some = files.slice(0, MAX_AT_ONCE);
     const surplus = files.length - some.length;
-    const refused = surplus > 0 ? [`Send at most ${MAX_AT_ONCE} documents at once: the last ${surplus} were left out.`] : [];
+    const refused = surplus > 0 ? [words.tooMany(MAX_AT_ONCE, surplus)] : [];
     const say = (change: Partial<Shelf>) => {
       if (this.shelf.get().open?.id === open.id) this.shelf.set(change);
     };
     for (const [index, file] of some.entries()) {
       say({ sending: some.length - index, refused });
       const why = await sent(file, async (name, body) => documents.put(await addDocument(open.id, name, body)));
-      if (why !== null) refused.push(`“${file.name}” ${why}`);
+      if (why !== null) refused.push(words.refused(file.name, why));
     }
     say({ sending: 0, refused });
   }
@@ -103,14 +104,14 @@ function documentsOf(id: string | null): Paged<Document> {
 async function sent(file: File, send: (name: string, body: Blob) => Promise<void>): Promise<string | null> {
   const ending = file.name.slice(file.name.lastIndexOf(".") + 1).toLowerCase();
   const type = TYPES[ending] ?? Object.values(TYPES).find((known) => known === file.type);
-  if (!type) return "is not text, Markdown, HTML or PDF. Save it as one of these first.";
-  if (file.size === 0) return "is empty.";
-  if (file.size > MAX_DOCUMENT_BYTES) return "is too large: a document has at most 1 MiB. Divide it.";
+  if (!type) return words.wrongType;
+  if (file.size === 0) return words.emptyFile;
+  if (file.size > MAX_DOCUMENT_BYTES) return words.tooLarge;
   try {
     await send(file.name, new Blob([file], { type }));
     return null;
   } catch (error) {
-    return error instanceof Refusal ? `was refused: ${wordsFor(error)}` : `was not sent. ${wordsFor(error)}`;
+    return error instanceof Refusal ? words.wasRefused(wordsFor(error)) : words.notSent(wordsFor(error));
   }
 }
 

@@ -8,17 +8,18 @@ import { chosen, chosenFor, dropRefused } from "./chosen";
 import { ChosenChips } from "./ChosenChips";
 import { Citations, Sources } from "./Citations";
 import { citationsOf } from "./citations";
+import { words } from "./en";
 import { ShelfIcon } from "./ShelfIcon";
 
 export const collections: Feature = {
   name: "collections",
   panel: {
     part: part(() => import("./CollectionsPanel").then((module) => module.CollectionsPanel)),
-    label: "Collections",
+    label: words.title,
     Icon: ShelfIcon,
     place: "sidebar",
     testId: "collections-open",
-    composerButton: { label: "Search collections", testId: "choose-collections" },
+    composerButton: { label: words.choose, testId: "choose-collections" },
   },
   choice: chosen,
   request: (chat) => {
@@ -32,6 +33,6 @@ export const collections: Feature = {
   Below: Sources,
   result: (call) => {
     const found = citationsOf(call);
-    return found.length === 0 ? null : { label: "Found", body: <Citations found={found} /> };
+    return found.length === 0 ? null : { label: words.found, body: <Citations found={found} /> };
   },
 };

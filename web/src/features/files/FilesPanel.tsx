@@ -5,10 +5,12 @@ import { Confirm } from "../../components/Confirm";
 import { DropZone } from "../../components/DropZone";
 import { FileIcon, SaveIcon, TrashIcon } from "../../components/Icons";
 import { Side } from "../../components/Side";
+import { en } from "../../en";
 import type { PanelProps } from "../../feature";
 import { useStore } from "../../state/store";
 import { agoText, bytesText } from "../../turn/measures";
 import type { FileEntry } from "../../wire.generated";
+import { words } from "./en";
 import { workspace, type Upload } from "./workspace";
 import "./files.css";
 
@@ -19,15 +21,15 @@ export function FilesPanel({ threadId, onClose }: PanelProps) {
   useEffect(() => workspace.show(threadId), [threadId]);
   useEffect(() => () => workspace.show(null), []);
   return (
-    <Side title="Files" testId="files" onClose={onClose}>
-      <p className="side-lead">The workspace of this chat. Espalier’s tools read and write these files, and so can you.</p>
+    <Side title={words.title} testId="files" onClose={onClose}>
+      <p className="side-lead">{words.lead}</p>
       {threadId === null ? (
-        <p className="side-note">A chat has files from its first message on.</p>
+        <p className="side-note">{words.noChat}</p>
       ) : (
         <>
-          <DropZone label="Add files" hint="or drop them here" testId="upload" onFiles={(list) => workspace.upload(list)}>
+          <DropZone label={words.add} hint={words.drop} testId="upload" onFiles={(list) => workspace.upload(list)}>
             {uploads.length > 0 && (
-              <ul className="uploads" aria-label="Files on their way">
+              <ul className="uploads" aria-label={words.uploads}>
                 {uploads.map((upload) => (
                   <UploadRow key={upload.path} upload={upload} />
                 ))}
@@ -38,17 +40,17 @@ export function FilesPanel({ threadId, onClose }: PanelProps) {
             <p className="side-problem" role="alert">
               {problem}{" "}
               <button type="button" className="link-button" onClick={() => void workspace.load()}>
-                Load again
+                {en.common.tryAgain}
               </button>
             </p>
           )}
-          <ul className="file-list" aria-label="Files" aria-busy={phase === "loading"}>
+          <ul className="file-list" aria-label={words.title} aria-busy={phase === "loading"}>
             {files.map((file) => (
               <FileRow key={file.path} file={file} />
             ))}
           </ul>
           <p className="side-note" role="status" data-testid="files-sum">
-            {phase === "loading" && "Loading…"}
+            {phase === "loading" && en.common.loading}
             {phase === "ready" && sumOf(files)}
           </p>
         </>
@@ -58,9 +60,9 @@ export function FilesPanel({ threadId, onClose }: PanelProps) {
 }
 
 function sumOf(files: readonly FileEntry[]): string {
-  if (files.length === 0) return "There are no files yet.";
+  if (files.length === 0) return words.none;
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  return `${files.length} ${files.length === 1 ? "file" : "files"}, ${bytesText(bytes)}`;
+  return words.sum(files.length, bytesText(bytes));
 }
 
 function FileRow({ file }: { file: FileEntry }) {
@@ -82,16 +84,16 @@ function FileRow({ file }: { file: FileEntry }) {
         type="button"
         className="icon-button small"
         data-testid="file-download"
-        title="Download"
+        title={words.download}
         onClick={() => void workspace.download(file)}
       >
         <SaveIcon />
-        <span className="visually-hidden">Download {path}</span>
+        <span className="visually-hidden">{words.downloadPart(path)}</span>
       </button>
       <Confirm
-        label={`Delete ${path}`}
-        question={`Delete “${path.slice(at)}”?`}
-        yes="Delete"
+        label={en.common.deletePart(path)}
+        question={en.common.deleteQuestion(path.slice(at))}
+        yes={en.common.delete}
         testId="file-delete"
         act={() => workspace.remove(file)}
       >
@@ -102,23 +104,23 @@ function FileRow({ file }: { file: FileEntry }) {
 }
 
 function UploadRow({ upload }: { upload: Upload }) {
-  const { path, state, words } = upload;
+  const { path, state, words: why } = upload;
   const held = state === "there" || state === "refused";
   return (
     <li className="upload" data-testid="upload-row" data-state={state}>
       {!held && <span className="spinner" aria-hidden="true" />}
       <p role={held ? "alert" : undefined}>
-        <span className="upload-name">{path}</span> {held ? words : "is being sent…"}
+        <span className="upload-name">{path}</span> {held ? why : words.sending}
       </p>
       {held && (
         <div className="upload-acts">
           {state === "there" && (
             <button type="button" className="link-button" data-testid="upload-replace" onClick={() => void workspace.replace(upload)}>
-              Replace it
+              {words.replace}
             </button>
           )}
           <button type="button" className="link-button" onClick={() => workspace.dismiss(upload)}>
-            {state === "there" ? "Keep it" : "Dismiss"}
+            {state === "there" ? words.keepIt : en.common.dismiss}
           </button>
         </div>
       )}

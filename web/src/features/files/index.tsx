@@ -4,6 +4,7 @@
 import { line } from "../../components/Icons";
 import type { Feature } from "../../feature";
 import { part } from "../../state/parts";
+import { words } from "./en";
 import type { Workspace } from "./workspace";
 
 /** Comes with the panel: a list that was never shown needs no renewal. */
@@ -17,7 +18,7 @@ export const files: Feature = {
       workspace = module.workspace;
       return module.FilesPanel;
     }),
-    label: "Files",
+    label: words.title,
     Icon: line("M3 15.5v-11h5l1.8 2.2H17v8.8z"),
     place: "top bar",
     testId: "files-toggle",

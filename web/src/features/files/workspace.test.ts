@@ -70,7 +70,7 @@ it("sends files one after the other, each only if its name is free", async () =>
 it("asks before it replaces a file, and then replaces the current version", async () => {
   const { workspace, upload, uploads } = await shown();
   await upload(file("a.txt"));
-  expect([uploads(), requests]).toEqual([["a.txt there is there already."], []]);
+  expect([uploads(), requests]).toEqual([["a.txt there already exists."], []]);
   files = [entry("a.txt", "v2")];
   const [held] = workspace.store.get().uploads;
   await workspace.replace(held!);
@@ -86,10 +86,10 @@ it("asks again if the file changed meanwhile", async () => {
   const usual = answer;
   answer = (asked) => (asked.line.startsWith("PUT") ? problem(412, "precondition_failed") : usual(asked));
   await upload(file("new.txt"));
-  expect(uploads()).toEqual(["new.txt there is there already."]);
+  expect(uploads()).toEqual(["new.txt there already exists."]);
   files = [entry("new.txt", "v3")];
   await workspace.replace(workspace.store.get().uploads[0]!);
-  expect(uploads()).toEqual(["new.txt there was written to meanwhile."]);
+  expect(uploads()).toEqual(["new.txt there has changed in the meantime."]);
   workspace.dismiss(workspace.store.get().uploads[0]!);
   expect(uploads()).toEqual([]);
 });
@@ -106,9 +106,9 @@ it("tells the next step for each refused file, and goes on with the next file", 
   answer = (asked) => codes[asked.line.split("/files/")[1] ?? ""] ?? usual(asked);
   await upload(...[...Object.keys(codes), "good"].map((name) => file(name)));
   expect(uploads()).toEqual([
-    "full refused does not fit: the workspace is full. Delete files that are not needed, then send it again.",
-    "large refused is too large: a file has at most 1 MiB.",
-    "name refused cannot be kept under this name: the path has a colon",
+    "full refused does not fit: the storage of this chat is full. Delete files, then send it again.",
+    "large refused is too large: a file can have 1 MiB.",
+    "name refused cannot be saved under this name: the path has a colon",
     "lost refused was not sent. The service cannot be reached. Check your connection, then try again.",
   ]);
   expect(paths()).toContain("good");
@@ -118,11 +118,11 @@ it("sends a file of the largest size and none above it, and at most the largest 
   const { workspace, upload, uploads } = await shown();
   await upload(file("just", MAX_FILE_BYTES), file("over", MAX_FILE_BYTES + 1));
   expect(requests.map(({ line }) => line)).toEqual(["PUT /api/threads/T/files/just"]);
-  expect(uploads()).toEqual(["over refused is too large: a file has at most 1 MiB."]);
+  expect(uploads()).toEqual(["over refused is too large: a file can have 1 MiB."]);
   requests = [];
   await upload(...Array.from({ length: MAX_UPLOADS + 2 }, (_, index) => file(`f${index}`)));
   expect(requests.length).toBe(MAX_UPLOADS);
-  expect(workspace.store.get().problem).toBe("Send at most 50 files at once: the last 2 were left out.");
+  expect(workspace.store.get().problem).toBe("You can send 50 files at once. The last 2 were left out.");
 });
 
 it("deletes a file, and reads the list again if the file was gone already", async () => {

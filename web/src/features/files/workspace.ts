@@ -6,6 +6,7 @@ import { saveBlob } from "../../state/save";
 import { Store } from "../../state/store";
 import type { FileEntry } from "../../wire.generated";
 import { deleteFile, listFiles, readFile, writeFile } from "./api";
+import { words } from "./en";
 
 /** A file on its way into the workspace, or the reason why it did not arrive. */
 export interface Upload {
@@ -93,14 +94,14 @@ export class Workspace {
   upload(list: readonly File[]): void {
     const uploads = list.slice(0, MAX_UPLOADS).map((file): Upload => {
       const path = file.webkitRelativePath || file.name;
-      if (file.size > MAX_FILE_BYTES) return { path, file, state: "refused", words: TOO_LARGE };
+      if (file.size > MAX_FILE_BYTES) return { path, file, state: "refused", words: words.tooLarge };
       const there = this.store.get().files.some((known) => known.path === path);
       return { path, file, ...(there ? THERE : { state: "waiting", words: "" }) };
     });
     const surplus = list.length - uploads.length;
     this.store.set((state) => ({
       uploads: [...state.uploads.filter((old) => !uploads.some(({ path }) => path === old.path)), ...uploads],
-      problem: surplus > 0 ? `Send at most ${MAX_UPLOADS} files at once: the last ${surplus} were left out.` : null,
+      problem: surplus > 0 ? words.tooMany(MAX_UPLOADS, surplus) : null,
     }));
     void this.#send();
   }
@@ -191,25 +192,21 @@ export class Workspace {
   }
 }
 
-const THERE = { state: "there", words: "is there already." } as const;
-const TOO_LARGE = "is too large: a file has at most 1 MiB.";
+const THERE = { state: "there", words: words.there } as const;
 
 /** Why a file did not arrive, and the person's next step. */
 function refused(error: unknown, version: string | null): Pick<Upload, "state" | "words"> {
   switch (error instanceof Refusal ? error.code : "") {
     case "precondition_failed":
-      return version === null ? THERE : { state: "there", words: "was written to meanwhile." };
+      return version === null ? THERE : { state: "there", words: words.changed };
     case "workspace_full":
-      return {
-        state: "refused",
-        words: "does not fit: the workspace is full. Delete files that are not needed, then send it again.",
-      };
+      return { state: "refused", words: words.full };
     case "body_too_large":
-      return { state: "refused", words: TOO_LARGE };
+      return { state: "refused", words: words.tooLarge };
     case "invalid_request":
-      return { state: "refused", words: `cannot be kept under this name: ${wordsFor(error)}` };
+      return { state: "refused", words: words.badName(wordsFor(error)) };
     default:
-      return { state: "refused", words: `was not sent. ${wordsFor(error)}` };
+      return { state: "refused", words: words.notSent(wordsFor(error)) };
   }
 }
 

@@ -7,6 +7,7 @@ import { TrashIcon } from "../../components/Icons";
 import { PagedList } from "../../components/PagedList";
 import { useStore } from "../../state/store";
 import { agoText } from "../../turn/measures";
+import { words } from "./en";
 import { enableMemory, memory } from "./enabled";
 import { forget, forgetAll, memories } from "./memories";
 import "./memory.css";
@@ -15,7 +16,7 @@ export function MemorySetting() {
   const { enabled } = useStore(memory);
   return (
     <section className="setting">
-      <h3>Memory</h3>
+      <h3>{words.title}</h3>
       <label className="switch">
         <input
           type="checkbox"
@@ -25,11 +26,11 @@ export function MemorySetting() {
           onChange={(event) => enableMemory(event.target.checked)}
         />
         <span>
-          Remember me from one chat to the next
-          <small>Espalier may then note facts that you tell it, and use them in your other chats.</small>
+          {words.on}
+          <small>{words.onNote}</small>
         </span>
       </label>
-      <Disclosure label="Your memories">
+      <Disclosure label={words.list}>
         <Remembered />
       </Disclosure>
     </section>
@@ -46,9 +47,9 @@ function Remembered() {
     <div className="setting-list" data-testid="memories">
       <PagedList
         list={memories}
-        label="Your memories"
-        none="There are no memories yet."
-        more="Show older ones"
+        label={words.list}
+        none={words.none}
+        more={words.older}
         row={(each) => (
           <li key={each.id} className="row" data-testid="memory">
             <div className="row-words">
@@ -56,9 +57,9 @@ function Remembered() {
               <span className="row-more">{agoText(each.updated_at, Date.now())}</span>
             </div>
             <Confirm
-              label={`Forget “${each.content.slice(0, 60)}”`}
-              question="Forget this memory?"
-              yes="Forget"
+              label={words.forget(each.content.slice(0, 60))}
+              question={words.forgetQuestion}
+              yes={words.forgetNow}
               testId="memory-forget"
               act={async () => void (await forget(each))}
             >
@@ -70,9 +71,9 @@ function Remembered() {
       {items.length > 0 && (
         <div className="memories-foot">
           <Confirm
-            label="Forget all"
-            question="Forget all memories?"
-            yes="Forget all"
+            label={words.forgetAll}
+            question={words.forgetAllQuestion}
+            yes={words.forgetAll}
             className="link-button danger"
             testId="memory-forget-all"
             act={forgetAll}

@@ -18,7 +18,8 @@ import { conversation } from "../../state/page";
 import { childrenOf, type Outline } from "../../turn/outline";
 import type { ToolEntry, TurnEntry } from "../../turn/view";
 import type { Plan, PlanReview } from "../../wire.generated";
-import { aroundSteps, checklistOf, VERDICTS, type ChecklistItem, type StepState } from "./plan";
+import { words } from "./en";
+import { aroundSteps, checklistOf, type ChecklistItem, type StepState } from "./plan";
 import "./plan.css";
 
 interface Props {
@@ -42,28 +43,28 @@ export function PlanBody({ plan, call, outline }: Props) {
             <Markdown text={plan.reasoning} />
           </Clamp>
         ) : (
-          <Disclosure label="Reasoning">
+          <Disclosure label={words.reasoning}>
             <Markdown text={plan.reasoning} />
           </Disclosure>
         ))}
       {others.length > 0 && (
-        <Disclosure label="How it was made">
+        <Disclosure label={words.made}>
           <Entries entries={others} outline={outline} clamped />
         </Disclosure>
       )}
       {plan.review && <Review review={plan.review} />}
-      <ol className="plan-steps" aria-label="Steps of the plan">
+      <ol className="plan-steps" aria-label={words.steps}>
         {checklistOf(plan, inside).map((item) => (
           <Step key={item.number} plan={plan} item={item} outline={outline} />
         ))}
       </ol>
       {plan.status === "executing" && call.status === "running" && (
         <button type="button" className="link-button plan-stop" data-testid="plan-stop" onClick={() => void conversation.stop()}>
-          Stop the plan
+          {words.stop}
         </button>
       )}
-      {waits && (turnWaits ? <Ask /> : call.status !== "running" && <p className="plan-note">This plan no longer waits.</p>)}
-      {plan.status === "dropped" && <p className="plan-note">This plan was dropped. Its steps will not run.</p>}
+      {waits && (turnWaits ? <Ask /> : call.status !== "running" && <p className="plan-note">{words.over}</p>)}
+      {plan.status === "dropped" && <p className="plan-note">{words.dropped}</p>}
     </div>
   );
 }
@@ -71,7 +72,7 @@ export function PlanBody({ plan, call, outline }: Props) {
 function Review({ review: { verdict, notes } }: { review: PlanReview }) {
   return (
     <div className="plan-review" data-testid="plan-review" data-verdict={verdict}>
-      <p className="plan-verdict">{VERDICTS[verdict]}</p>
+      <p className="plan-verdict">{words.verdicts[verdict]}</p>
       {notes.trim() !== "" && (
         <Clamp growing={false}>
           <Markdown text={notes} />
@@ -81,22 +82,14 @@ function Review({ review: { verdict, notes } }: { review: PlanReview }) {
   );
 }
 
-/** The words that a screen reader says, and the mark that is seen. The mark says as much as the colour. */
-const STATES: Record<StepState, readonly [words: string, mark: string]> = {
-  pending: ["not begun", "[ ]"],
-  active: ["running", "[>]"],
-  done: ["done", "[x]"],
-  partial: ["done in part", "[~]"],
-  error: ["failed", "[!]"],
-  skipped: ["not run", "[-]"],
-};
+/** A mark says as much as its colour. A screen reader says words in its place. */
+const MARKS: Record<StepState, string> = { pending: "[ ]", active: "[>]", done: "[x]", partial: "[~]", error: "[!]", skipped: "[-]" };
 
 function Step({ plan, item, outline }: { plan: Plan; item: ChecklistItem; outline: Outline }) {
   const { step, number, state, call, after } = item;
   const { turnId } = useTurnFrame();
   const [open, setOpen] = useOpen(turnId, call?.id ?? `${plan.id}/${number}`, false);
   const bodyId = useId();
-  const [words, mark] = STATES[state];
   const card = call && {
     id: cardId(turnId, call.id),
     "data-testid": "tool-card",
@@ -117,14 +110,14 @@ function Step({ plan, item, outline }: { plan: Plan; item: ChecklistItem; outlin
           onClick={() => setOpen(!open)}
         >
           <span className="step-mark" aria-hidden="true">
-            {mark}
+            {MARKS[state]}
           </span>
-          <span className="visually-hidden">{words}: </span>
+          <span className="visually-hidden">{words.states[state]}: </span>
           <span className="step-title">
-            {number}. {step.title}
+            {words.step(number, step.title)}
           </span>
           <span className="tool-meta">
-            {!call && after.length > 0 && <span>after {after.join(", ")}</span>}
+            {!call && after.length > 0 && <span>{words.after(after.join(", "))}</span>}
             {call && <Elapsed call={call} />}
             {state === "active" && <span className="spinner" aria-hidden="true" />}
           </span>
@@ -136,7 +129,7 @@ function Step({ plan, item, outline }: { plan: Plan; item: ChecklistItem; outlin
             {call ? (
               <SubtaskBody call={call} outline={outline} instructions={step.instructions && <p className="step-instructions">{step.instructions}</p>} />
             ) : (
-              <p className="step-instructions">{step.instructions || "This step has no instructions."}</p>
+              <p className="step-instructions">{step.instructions || words.noInstructions}</p>
             )}
           </div>
         )}
@@ -161,37 +154,36 @@ function Gist({ call, inside }: { call: ToolEntry; inside: readonly TurnEntry[] 
   if (calls.length === 0) return null;
   const earlier = calls.length - LINES;
   return (
-    <ul className="step-activity" aria-label="Its latest calls">
-      {earlier > 0 && <li>{earlier} more before</li>}
+    <ul className="step-activity" aria-label={words.latest}>
+      {earlier > 0 && <li>{words.earlier(earlier)}</li>}
       {calls.slice(-LINES).map((each) => (
         <li key={each.id} data-testid="step-activity" data-status={each.status}>
           <span aria-hidden="true">&gt; </span>
-          {each.name}: {each.title ?? argsGist(each)}
-          {each.status === "error" && " (failed)"}
+          {words.call(each.name, each.title ?? argsGist(each))}
+          {each.status === "error" && words.failed}
         </li>
       ))}
     </ul>
   );
 }
 
-const WORDS = ["Run it.", "Change it: ", "Drop it."];
-
 /** The reader decides by their next message. These words begin one. */
 function Ask() {
-  const write = (words: string) => {
+  const write = (begun: string) => {
     const { threadId } = conversation.store.get();
     if (threadId === null) return;
     const typed = (drafts.get()[threadId] ?? "").trim();
-    setDraft(threadId, typed === "" || WORDS.includes(typed) || WORDS.includes(`${typed} `) ? words : `${typed} ${words}`);
+    setDraft(threadId, typed === "" || words.asks.includes(typed) || words.asks.includes(`${typed} `) ? begun : `${typed} ${begun}`);
     document.getElementById(COMPOSER_ID)?.focus();
   };
   return (
     <div className="plan-ask" data-testid="plan-ask">
-      <p>No step has run yet. Say in a message whether to run, change or drop it.</p>
+      <p>{words.ask}</p>
       <div className="plan-words">
-        {WORDS.map((words) => (
-          <button key={words} type="button" data-testid="plan-words" onClick={() => write(words)}>
-            <span className="visually-hidden">Write </span>“{words.trim().replace(/:$/, " …")}”
+        {words.asks.map((begun) => (
+          <button key={begun} type="button" data-testid="plan-words" onClick={() => write(begun)}>
+            <span className="visually-hidden">{words.write}</span>
+            {words.writing(begun)}
           </button>
         ))}
       </div>

@@ -6,6 +6,7 @@ import { part } from "../../state/parts";
 import { childrenOf, type Outline } from "../../turn/outline";
 import type { ToolEntry, TurnEntry, TurnView } from "../../turn/view";
 import type { Plan } from "../../wire.generated";
+import { words } from "./en";
 import { checklistOf, ended, planCalls, plansOf } from "./plan";
 
 const planBody = part(() => import("./PlanBody").then((module) => module.PlanBody));
@@ -24,7 +25,7 @@ export function usePlanCard(call: ToolEntry, outline: Outline): Card | null {
   const PlanBody = planBody.use(plan !== null);
   if (!plan) return null;
   return {
-    title: "Plan",
+    title: words.title,
     gist: (open) => plan.intent_label ?? (open ? "" : plan.objective),
     meta: <Progress plan={plan} inside={childrenOf(outline, call.id)} />,
     body: PlanBody && <PlanBody plan={plan} call={call} outline={outline} />,
@@ -35,7 +36,7 @@ function Progress({ plan, inside }: { plan: Plan; inside: readonly TurnEntry[] }
   const items = checklistOf(plan, inside);
   return (
     <span data-testid="plan-progress">
-      {items.filter(ended).length} of {items.length} done
+      {words.progress(items.filter(ended).length, items.length)}
     </span>
   );
 }

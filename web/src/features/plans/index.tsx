@@ -3,16 +3,17 @@
 
 import type { Feature } from "../../feature";
 import { PlansProvider, usePlanCard } from "./card";
+import { words } from "./en";
 import { draftFor, MAKES_PLANS, plansAfter, plansStored, STEP_TOOL, waitingPlan } from "./plan";
 import { DRAFT_WAITS, planStatus } from "./status";
 
 export const plans: Feature = {
   name: "plans",
-  toolLabels: { [MAKES_PLANS]: "Making a plan" },
+  toolLabels: { [MAKES_PLANS]: words.making },
   turn: { levels: [STEP_TOOL], begin: draftFor, after: plansAfter, stored: plansStored },
   waiting: (turns) => {
     const turnId = waitingPlan(turns)?.turnId;
-    return turnId === undefined ? null : { turnId, status: DRAFT_WAITS, announcement: "A plan waits for your word." };
+    return turnId === undefined ? null : { turnId, status: DRAFT_WAITS, announcement: words.waits };
   },
   planStatus,
   Around: PlansProvider,

@@ -126,9 +126,9 @@ describe("a plan that runs", () => {
   it("names its running steps in the status chip", () => {
     const view = played([...made, ...executing, ...stepBegins(0), ...stepEnds(0, "completed"), ...stepBegins(1), ...stepBegins(2)]);
     const { key, label, words } = statusOf(view, "open", false);
-    expect([key, label]).toEqual(["plan", "Executing plan · steps 2, 3 of 3"]);
+    expect([key, label]).toEqual(["plan", "Running plan · steps 2, 3 of 3"]);
     expect(words).toContain("1 of 3 steps are done. Now: 2. Step b; 3. Step c.");
-    expect(statusOf(played([...made, ...executing]), "open", false).label).toBe("Executing plan");
+    expect(statusOf(played([...made, ...executing]), "open", false).label).toBe("Running plan");
     const making = played([{ type: "agent_state", state: "thinking", context_type: "project", details: "executing_tool:agent_create_plan" }]);
     expect(statusOf(making, "open", false).label).toBe("Making a plan");
   });
@@ -231,7 +231,7 @@ describe("a swarm", () => {
     expect(sketch(view)).toEqual([["made", "executing", "1 active s0", "2 pending"]]);
     expect(plansOf(view).plans[0]?.plan.objective).toBe("ship");
     expect(view.entries.filter(({ parentId }) => parentId === "s0").map(({ id }) => id)).toEqual(["t"]);
-    expect(statusOf(view, "open", false).label).toBe("Executing plan · step 1 of 2");
+    expect(statusOf(view, "open", false).label).toBe("Running plan · step 1 of 2");
   });
 
   it("is the same live and stored", () => {

@@ -4,7 +4,7 @@
 import type { Turns } from "../../feature";
 import { callsIn, type ToolEntry, type TurnEntry, type TurnView } from "../../turn/view";
 import type { StoredMessage, TurnEvent } from "../../wire";
-import type { Plan, PlanReview, PlanStep } from "../../wire.generated";
+import type { Plan, PlanStep } from "../../wire.generated";
 
 /** A plan that the turn made or acted on. */
 export interface PlanEntry {
@@ -140,13 +140,13 @@ interface Told {
 
 /** Reads the plan's status from a call's result. No event tells that a plan was dropped, or names the plan of a swarm. */
 function told(known: PlansOfTurn, callId: string, result: string): readonly PlanEntry[] {
-  let words: Partial<Told> | null;
+  let answer: Partial<Told> | null;
   try {
-    words = JSON.parse(result) as Partial<Told> | null;
+    answer = JSON.parse(result) as Partial<Told> | null;
   } catch {
     return known.plans;
   }
-  const { plan_id: id, status, reasoning } = words ?? {};
+  const { plan_id: id, status, reasoning } = answer ?? {};
   if (!id || !status) return known.plans;
   const plans = known.plans.map((entry) =>
     entry.callId === callId && entry.plan.id === NAMELESS ? { ...entry, plan: { ...entry.plan, id, reasoning: reasoning ?? "" } } : entry,
@@ -176,9 +176,9 @@ export function planCalls(view: TurnView): ReadonlyMap<string, Plan> {
 
 /** Looks in the arguments and in the result. Both may be previews, which end anywhere. */
 function planIdIn({ args, result }: ToolEntry): string | null {
-  const words = typeof args === "string" ? args : JSON.stringify(args);
+  const text = typeof args === "string" ? args : JSON.stringify(args);
   const found = /"plan_id":\s*"([^"\\]+)"/;
-  return found.exec(words)?.[1] ?? found.exec(result ?? "")?.[1] ?? null;
+  return found.exec(text)?.[1] ?? found.exec(result ?? "")?.[1] ?? null;
 }
 
 /** The entries inside a plan's call that led to the plan: all but its steps. */
@@ -248,9 +248,3 @@ export function waitingPlan(turns: Turns): { plan: Plan; turnId: string } | null
   }
   return waiting;
 }
-
-export const VERDICTS: Record<PlanReview["verdict"], string> = {
-  approved: "The reviewer approved it.",
-  needs_changes: "The reviewer wants changes.",
-  rejected: "The reviewer refused it.",
-};

@@ -1,13 +1,15 @@
 // The words of the status chip while a plan runs or waits.
 
+import { en } from "../../en";
 import type { Status } from "../../turn/status";
 import type { TurnView } from "../../turn/view";
+import { words } from "./en";
 import { ended, runningPlan } from "./plan";
 
 export const DRAFT_WAITS: Status = {
   key: "waiting",
-  label: "Waiting on you",
-  words: "A plan waits for your word: say in a message whether to run, change or drop it.",
+  label: en.status.waiting,
+  words: words.waitsWords,
 };
 
 /** Null where no plan of the turn runs yet. */
@@ -15,13 +17,13 @@ export function planStatus(view: TurnView): Status | null {
   const items = runningPlan(view)?.items ?? [];
   if (items.length === 0) return null;
   const active = items.filter(({ state }) => state === "active");
-  const numbers = active.map(({ number }) => number).join(", ");
-  const place = active.length === 0 ? "" : ` · ${active.length === 1 ? "step" : "steps"} ${numbers} of ${items.length}`;
-  const now = active.map(({ number, step }) => `${number}. ${step.title}`).join("; ");
-  const done = `${items.filter(ended).length} of ${items.length} steps are done.`;
+  const numbers = active.map(({ number }) => number);
+  const place = active.length === 0 ? "" : words.place(numbers, items.length);
+  const now = active.map(({ number, step }) => words.step(number, step.title)).join("; ");
+  const done = words.doneWords(items.filter(ended).length, items.length);
   return {
     key: "plan",
-    label: `Executing plan${place}`,
-    words: `A plan is carried out, step by step. ${done}${now === "" ? "" : ` Now: ${now}.`}`,
+    label: `${en.status.plan}${place}`,
+    words: `${en.status.planWords} ${done}${now === "" ? "" : words.nowWords(now)}`,
   };
 }

@@ -6,11 +6,13 @@ import { BackIcon, ChevronIcon, FileIcon } from "../../components/Icons";
 import { Markdown } from "../../components/Markdown";
 import { PagedList, Problem } from "../../components/PagedList";
 import { Side } from "../../components/Side";
+import { en } from "../../en";
 import type { PanelProps } from "../../feature";
 import { useStore } from "../../state/store";
 import { subjects } from "../../state/subject";
 import { agoText } from "../../turn/measures";
 import type { DocumentDetail, ProjectDetail, ProjectEntry, ProjectTask } from "../../wire.generated";
+import { words } from "./en";
 import { projects } from "./projects";
 import "./projects.css";
 
@@ -19,7 +21,7 @@ export { projects };
 export function ProjectsPanel({ chat, onClose }: PanelProps) {
   const { projectId, documentId, project, document, problem } = useStore(projects.desk);
   useEffect(() => projects.show(), []);
-  const title = document?.title ?? project?.name ?? "Projects";
+  const title = document?.title ?? project?.name ?? words.title;
   return (
     <Side title={title} testId="projects" onClose={onClose}>
       {projectId === null ? (
@@ -28,7 +30,7 @@ export function ProjectsPanel({ chat, onClose }: PanelProps) {
         <>
           <button type="button" className="back-button" data-testid="projects-back" autoFocus onClick={() => void projects.open(null)}>
             <BackIcon />
-            {documentId === null ? "All projects" : (project?.name ?? "The project")}
+            {documentId === null ? words.all : (project?.name ?? words.one)}
           </button>
           <Problem words={problem} />
           {documentId !== null ? (
@@ -45,11 +47,11 @@ export function ProjectsPanel({ chat, onClose }: PanelProps) {
 function All() {
   return (
     <>
-      <p className="side-lead">Your projects, which Espalier keeps. To make a new one, choose “A new project” for a chat and ask for it.</p>
+      <p className="side-lead">{words.lead}</p>
       <PagedList
         list={projects.all}
-        label="Projects"
-        none="There are no projects yet."
+        label={words.title}
+        none={words.none}
         row={(project) => <ProjectRow key={project.id} project={project} />}
       />
     </>
@@ -86,21 +88,21 @@ function Project({ project, failed, chat }: { project: ProjectDetail | null; fai
           window.document.getElementById(COMPOSER_ID)?.focus();
         }}
       >
-        Talk about it in this chat
+        {words.use}
       </button>
       <section className="project-part">
-        <h3>Tasks</h3>
-        {tasks.length === 0 && <p className="side-note">It has no tasks.</p>}
-        <ul aria-label={`Tasks of ${name}`}>
+        <h3>{words.tasks}</h3>
+        {tasks.length === 0 && <p className="side-note">{words.noTasks}</p>}
+        <ul aria-label={words.tasksOf(name)}>
           {tasks.map((task) => (
             <Task key={task.id} task={task} tasks={tasks} />
           ))}
         </ul>
       </section>
       <section className="project-part">
-        <h3>Documents</h3>
-        {documents.length === 0 && <p className="side-note">It has no documents.</p>}
-        <ul aria-label={`Documents of ${name}`}>
+        <h3>{words.documents}</h3>
+        {documents.length === 0 && <p className="side-note">{words.noDocuments}</p>}
+        <ul aria-label={words.documentsOf(name)}>
           {documents.map(({ id, title, updated_at }) => (
             <li key={id} className="row">
               <button type="button" className="row-open" data-testid="project-document" onClick={() => void projects.open(id)}>
@@ -119,26 +121,21 @@ function Project({ project, failed, chat }: { project: ProjectDetail | null; fai
   );
 }
 
-const TASKS: Record<ProjectTask["status"], readonly [words: string, mark: string]> = {
-  open: ["open", "[ ]"],
-  in_progress: ["in progress", "[>]"],
-  done: ["done", "[x]"],
-};
+const MARKS: Record<ProjectTask["status"], string> = { open: "[ ]", in_progress: "[>]", done: "[x]" };
 
 function Task({ task: { title, status, notes, blocked_by }, tasks }: { task: ProjectTask; tasks: readonly ProjectTask[] }) {
-  const [words, mark] = TASKS[status];
   const before = tasks.filter(({ id, status }) => blocked_by.includes(id) && status !== "done");
   return (
     <li className="task" data-testid="project-task" data-state={status}>
       <span className="task-mark" aria-hidden="true">
-        {mark}
+        {MARKS[status]}
       </span>
       <div className="row-words">
         <span className="row-name">
-          <span className="visually-hidden">{words}: </span>
+          <span className="visually-hidden">{words.states[status]}: </span>
           {title}
         </span>
-        {status !== "done" && before.length > 0 && <span className="row-more">waits for {before.map((each) => each.title).join(", ")}</span>}
+        {status !== "done" && before.length > 0 && <span className="row-more">{words.waitsFor(before.map((each) => each.title).join(", "))}</span>}
         {notes && <span className="row-more task-notes">{notes}</span>}
       </div>
     </li>
@@ -157,7 +154,7 @@ function Page({ document, failed }: { document: DocumentDetail | null; failed: b
 function Waiting({ failed }: { failed: boolean }) {
   return failed ? null : (
     <p className="side-note" role="status">
-      Loading…
+      {en.common.loading}
     </p>
   );
 }

@@ -4,6 +4,7 @@
 import { FlagIcon } from "../../components/Icons";
 import type { Feature } from "../../feature";
 import { part } from "../../state/parts";
+import { words } from "./en";
 import type { Projects } from "./projects";
 
 /** Comes with the panel: a list that was never shown needs no renewal. */
@@ -17,16 +18,11 @@ export const projects: Feature = {
       list = module.projects;
       return module.ProjectsPanel;
     }),
-    label: "Projects",
+    label: words.title,
     Icon: FlagIcon,
     place: "sidebar",
     testId: "projects-open",
   },
-  subjects: {
-    project: "A project",
-    project_create: "A new project",
-    project_audit: "A look over a project",
-    task: "Tasks",
-  },
+  subjects: words.modes,
   ended: () => list?.touched(),
 };

@@ -1,0 +1,304 @@
+// Every text of the core of the page, in English, a section for each part of the page. A feature has its own `en.ts`.
+// A text with a value is a function of it. `words.test.ts` fails when a file of another name holds a text.
+
+/** `1 call`, `2,000 calls`. */
+export function count(n: number, noun: string, plural = `${noun}s`): string {
+  return `${n.toLocaleString("en")} ${n === 1 ? noun : plural}`;
+}
+
+const common = {
+  product: "Espalier",
+  close: "Close",
+  closePart: (part: string) => `Close ${part}`,
+  cancel: "Cancel",
+  keep: "Keep",
+  delete: "Delete",
+  deletePart: (name: string) => `Delete ${name}`,
+  deleteQuestion: (name: string) => `Delete “${name}”?`,
+  remove: "Remove",
+  removePart: (name: string) => `Remove ${name}`,
+  dismiss: "Dismiss",
+  send: "Send",
+  undo: "Undo",
+  loading: "Loading…",
+  tryAgain: "Try again",
+  showMore: "Show more",
+  showLess: "Show less",
+  showAll: "Show all",
+  copied: "Copied",
+  copy: (what: string) => `Copy ${what}`,
+  copyCode: "the code",
+  copyAnswer: "the answer",
+  copyMessage: "the message",
+  unknown: "unknown",
+  none: "none",
+};
+
+const page = {
+  unavailable: "Espalier is not available",
+  chatMissing: "Chat not found",
+  chatMissingWhy: "It was deleted, or it belongs to another session.",
+  startNewChat: "Start a new chat",
+  chatFailed: "This chat could not be loaded",
+  titled: (title: string) => `${title} · Espalier`,
+  newChat: "New chat",
+  chat: "Chat",
+  chats: "Chats",
+  partFailed: "This part of the page could not be loaded. Check your connection, or reload the page.",
+  otherUser: "Your session expired, and a new one has begun. Earlier chats belong to the old one.",
+  noCookie: "This browser blocked the sign-in cookie. Allow cookies for this site, then try again.",
+};
+
+const errors = {
+  unreachable: "The service cannot be reached. Check your connection, then try again.",
+  inPage: "Something went wrong. Reload the page, then try again.",
+  status: (status: number) => `The service answered with error ${status}.`,
+};
+
+const signIn = {
+  title: "Sign in",
+  windowTitle: "Sign in · Espalier",
+  ended: "Your session has ended. Sign in again to continue. Your draft is kept.",
+  needed: "This service needs an API key. Its operator can give you one.",
+  key: "API key",
+  blank: "Enter an API key.",
+  wrong: "This API key is not valid. It may be mistyped, revoked or expired.",
+  submit: "Sign in",
+  busy: "Signing in…",
+  signedIn: "Signed in: ",
+  keyTitle: (name: string, prefix: string) => `${name} (API key espk_${prefix}_…)`,
+  signOut: "Sign out",
+};
+
+const sidebar = {
+  label: "Chats",
+  close: "Close the list of chats",
+  search: "Search chats",
+  searchHint: "Search",
+  chats: "Chats",
+  found: "Matching chats",
+  noneFound: "No matching chats.",
+  empty: "Your chats will appear here.",
+  older: "Show older chats",
+  untitled: "Untitled chat",
+  more: (title: string) => `More about “${title}”`,
+  rename: "Rename",
+  name: "Name of the chat",
+  saveMarkdown: "Save as Markdown",
+  saveJson: "Save as JSON",
+  deleted: (title: string) => `Deleted “${title}”.`,
+};
+
+const empty = {
+  title: "What can I help you with?",
+  lead: "Espalier answers questions, uses tools, and splits large tasks into subtasks. You see every step.",
+  examples: [
+    { label: "Answer", prompt: "What is an espalier?" },
+    { label: "Use a tool", prompt: "What is 17 * 23?" },
+    { label: "Use two tools", prompt: "What time is it, and what is 2^10?" },
+    { label: "Split the work", prompt: "Research apples, pears and figs, then compare them" },
+  ],
+  demo: "No model is configured. A small demo model answers with fixed rules.",
+};
+
+const composer = {
+  label: "Message",
+  placeholder: "Ask anything",
+  hint: "Enter to send, Shift + Enter for a new line.",
+  tooLong: (over: number) => `This message is ${count(over, "character")} too long.`,
+  attach: "Attach files",
+  attached: "Attached files",
+  stop: "Stop",
+  stopping: "Stopping",
+  mode: "Chat mode",
+  noMode: "Chat without a mode",
+  modes: {
+    general: "General, with planning",
+    swarm: "Swarm: several agents, step by step",
+    auto_route: "Automatic: swarm for complex tasks",
+  },
+};
+
+const attachments = {
+  image: "Image",
+  refused: (name: string, reason: string) => `“${name}” ${reason}`,
+  notByModel: "cannot be read by this model. Choose another model",
+  tooMany: (most: number) => `is one too many: a message can have ${most} images and PDFs`,
+  mediaTooLarge: (kilobytes: number) => `is too large: the images and PDFs of a message can have ${kilobytes} kB in total`,
+  unreadable: "cannot be read",
+  tooLarge: "is too large",
+  notText: "is not a text file",
+};
+
+const answer = {
+  you: "You",
+  live: "The answer as it is written",
+  complete: "The answer is complete.",
+  again: "Answer again",
+  edit: "Edit the message",
+  editNote: "This replaces the current answer.",
+  toEnd: "Go to the end",
+  loading: "Loading the chat…",
+  table: "Table",
+  taskDone: "done",
+  taskOpen: "open",
+  plainCode: "text",
+  reasoning: "Reasoning",
+  reasoningNow: "Reasoning…",
+  parallel: (calls: number) => `${calls} in parallel`,
+  noAnswer: "No answer to this message.",
+  noAnswerWhy: "The service has no answer stored.",
+  retry: "Try again",
+};
+
+const approval = {
+  ask: (tool: string) => `Allow ${tool} to run?`,
+  announced: (tool: string) => `Allow ${tool} to run? The answer is paused until you decide.`,
+  choices: { approve: "Allow once", approve_for_thread: "Allow in this chat", deny: "Deny" },
+  decided: {
+    approve: (tool: string) => `${tool} was allowed once.`,
+    approve_for_thread: (tool: string) => `${tool} was allowed in this chat.`,
+    deny: (tool: string) => `${tool} was denied.`,
+    expired: (tool: string) => `${tool} was not allowed in time.`,
+  },
+  title: "Approvals",
+  standing: "Tools allowed in this chat without asking",
+  noStanding: "No tools are always allowed in this chat.",
+  askAgain: "Ask again",
+  askAgainFor: (tool: string) => `Ask again before ${tool} runs`,
+};
+
+const card = {
+  status: { running: "running", done: "done", error: "failed" },
+  arguments: "Arguments",
+  noArguments: "none",
+  result: "Result",
+  error: "Error",
+  emptyResult: "empty",
+  unfinished: "It did not finish.",
+  instructions: "Instructions",
+  subtask: "subtask",
+  calls: (n: number) => count(n, "call"),
+  tokens: (compact: string) => `${compact} tokens`,
+};
+
+const work = {
+  calls: (calls: number, subtasks: number) =>
+    subtasks === 0 ? count(calls, "call") : `${count(calls, "call")}, ${count(subtasks, "subtask")}`,
+  running: (calls: number, time: string) => `${calls} running · ${time}`,
+  timeline: "Timeline",
+  expandAll: "Expand all",
+  collapseAll: "Collapse all",
+  lanes: "Calls over time",
+  lane: (from: string, to: string) => `, from ${from} to ${to}`,
+  laneFailed: ", failed",
+};
+
+const status = {
+  idle: "Idle",
+  noTurn: "No answer is in progress.",
+  offline: "Offline",
+  offlineWords: "You are offline. Your text is kept: send it when you are back online.",
+  reconnecting: "Reconnecting…",
+  reconnectingWords: "Connection lost. Your answer continues on the server.",
+  stopping: "Stopping…",
+  queued: "Queued",
+  queuedWords: "Your decision is saved. The answer continues when another of your answers ends.",
+  callsRunning: (n: number) => (n === 1 ? "1 call is running." : `${n} calls are running.`),
+  running: (tool: string) => `Running ${tool}`,
+  subtasks: "Working on subtasks",
+  routing: "Choosing how to work",
+  plan: "Running plan",
+  planWords: "A plan runs step by step.",
+  waiting: "Waiting for you",
+  waitingWords: "Paused until you answer.",
+  thinking: "Thinking",
+  thinkingWords: "The model is writing its next reply.",
+  usedLimits: "Used of the limits of this answer",
+  usedOf: (used: string | number, limit: string | number) => `${used} of ${limit}`,
+  time: "Time",
+  modelCalls: "Model calls",
+  toolCalls: "Tool calls",
+  subtaskCount: "Subtasks",
+};
+
+const notice = {
+  stopped: "Stopped.",
+  stoppedText: "Finished work is kept.",
+  superseded: "Replaced by a newer message.",
+  budgetUsed: "This answer reached a limit.",
+  budget: (limit: string, what: string) => `This answer reached its limit of ${limit} ${what}.`,
+  costBudget: (money: string) => `This answer reached its limit of ${money}.`,
+  budgets: {
+    subtasks: "subtasks",
+    llm_calls: "model calls",
+    tool_calls: "tool calls",
+    wall_clock: "running time",
+    tokens: "tokens",
+    bytes: "bytes of tool results",
+  } as Record<string, string>,
+  narrower: "Ask for less at once, or continue in a new message.",
+  length: "The answer was cut off at the length limit of the model.",
+  lengthText: "Ask it to continue.",
+  filter: "The provider of the model withheld the rest of this answer.",
+  filterText: "Try to rephrase the question.",
+  interrupted: "The answer was interrupted.",
+  interruptedText: "Finished work is kept. Try again to continue.",
+  failed: "The answer failed.",
+  failedText: "Try again. If it keeps failing, tell the operator of the service.",
+};
+
+const figures = {
+  modelCalls: (n: number) => count(n, "model call"),
+  toolCalls: (n: number) => count(n, "tool call"),
+  subtasks: (n: number) => count(n, "subtask"),
+  tokens: (n: number) => count(n, "token"),
+  ofTurn: (percent: number) => `, ${percent}% of this answer`,
+  justNow: "just now",
+};
+
+const settings = {
+  title: "Settings",
+  close: "Close the settings",
+  theme: "Theme",
+  themes: { system: "Same as system", light: "Light", dark: "Dark" },
+  model: "Model",
+  defaultModel: "Default",
+  byRole: "By role",
+  byName: "By name",
+  keys: "Keyboard shortcuts",
+  keyNames: { enter: "Enter", shift: "Shift", escape: "Esc", control: "Ctrl" },
+  acts: {
+    send: "Send",
+    newLine: "New line",
+    editLast: "Edit the last message (in an empty box)",
+    stop: "Stop the answer",
+    write: "Write a message",
+    search: "Search chats",
+    newChat: "New chat",
+  },
+  version: (version: string, model: string | undefined) => `Espalier ${version}${model ? `, answered by ${model}` : ""}`,
+};
+
+const usage = {
+  title: "Usage",
+  open: "Your usage in the last 30 days",
+  none: "No usage yet.",
+  by: "By",
+  columns: { day: "Day", operation_type: "Operation", model: "Model", context_type: "Context" },
+  calls: "Calls",
+  tokens: "Tokens",
+  cost: "Cost",
+  all: "All",
+  note: "Model calls by day (UTC). An answer is counted shortly after its end.",
+};
+
+const exported = {
+  you: "You",
+  failed: " (failed)",
+};
+
+export const en = {
+  common, page, errors, signIn, sidebar, empty, composer, attachments, answer, approval, card, work, status, notice,
+  figures, settings, usage, exported,
+};
