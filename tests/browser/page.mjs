@@ -14,6 +14,7 @@ import { files } from "./suites/files.mjs";
 import { demo, narrow } from "./suites/first.mjs";
 import { keys, models, themes } from "./suites/keys.mjs";
 import { lines } from "./suites/lines.mjs";
+import { math } from "./suites/math.mjs";
 import { media } from "./suites/media.mjs";
 import { memory } from "./suites/memory.mjs";
 import { pictures } from "./suites/pictures.mjs";
@@ -30,7 +31,7 @@ import { nesting, stopping, streaming } from "./suites/turns.mjs";
 
 // The longest first, so that no lane ends long after the others.
 const SUITES = {
-  safety, access, plans, budget, approvals, demo, streaming, nesting, stopping, tree, editing, media, files, memory,
+  safety, access, plans, budget, approvals, demo, streaming, nesting, stopping, tree, editing, math, media, files, memory,
   collections, projects, swarm, chats, finding, tabs, lines, keys, themes, models, narrow, sign_in: signIn, scale,
 };
 

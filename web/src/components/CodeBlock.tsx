@@ -34,14 +34,14 @@ function same(one: Element | undefined, other: Element | undefined): boolean {
   return textOf(one) === textOf(other) && languageOf(one) === languageOf(other);
 }
 
-function languageOf(node: Element | undefined): string | null {
+export function languageOf(node: Element | undefined): string | null {
   const code = node?.children.find((child) => child.type === "element" && child.tagName === "code");
   const names = code?.type === "element" ? code.properties["className"] : undefined;
   const name = (Array.isArray(names) ? names : []).map(String).find((each) => each.startsWith("language-"));
   return name?.slice("language-".length) || null;
 }
 
-function textOf(node: Element | Element["children"][number] | undefined): string {
+export function textOf(node: Element | Element["children"][number] | undefined): string {
   if (!node) return "";
   if (node.type === "text") return node.value;
   return node.type === "element" ? node.children.map(textOf).join("") : "";

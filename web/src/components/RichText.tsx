@@ -1,13 +1,16 @@
-// A model's text as markdown, in a chunk of its own (Markdown.tsx). Raw HTML stays text. An image becomes a link, so that
-// a model, or a page that it read, cannot make the reader's browser send a request.
+// A model's text as markdown with formulas, in a chunk of its own (Markdown.tsx). Raw HTML stays text. An image becomes a
+// link, so that a model, or a page that it read, cannot make the reader's browser send a request.
 
-import ReactMarkdown, { type Components } from "react-markdown";
+import ReactMarkdown, { type Components, type ExtraProps } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import remend from "remend";
 import { en } from "../en";
-import { CodeBlock } from "./CodeBlock";
+import { FORMULA_LANGUAGE, withFormulaBlocks, withoutOpenFormula } from "../math/blocks";
+import { Formula } from "../math/Formula";
+import { FORMULA_ELEMENT, remarkFormulas, texOf } from "../math/inline";
+import { CodeBlock, languageOf, textOf } from "./CodeBlock";
 
-const PLUGINS = [remarkGfm];
+const PLUGINS = [remarkGfm, remarkFormulas];
 
 /** An answer stands below a heading of the page. The model's headings are two levels deeper, and look like their own level. */
 const heading = (level: 1 | 2 | 3): NonNullable<Components["h1"]> => {
@@ -34,7 +37,11 @@ const COMPONENTS: Components = {
     ) : (
       <>{alt}</>
     ),
-  pre: ({ node }) => <CodeBlock node={node} />,
+  pre: ({ node }) => {
+    if (languageOf(node) !== FORMULA_LANGUAGE) return <CodeBlock node={node} />;
+    const tex = textOf(node).trim();
+    return <Formula tex={tex} source={`$$${tex}$$`} display />;
+  },
   // A wide table scrolls inside itself, by keyboard too.
   table: ({ children }) => (
     <div className="table-scroll" tabIndex={0} role="region" aria-label={en.answer.table}>
@@ -45,13 +52,22 @@ const COMPONENTS: Components = {
   input: ({ checked }) => <span className="task-box" data-checked={checked === true} aria-label={checked ? en.answer.taskDone : en.answer.taskOpen} role="img" />,
 };
 
+/** An element that HTML does not have (math/inline.ts). */
+const ALL: Components = Object.assign(COMPONENTS, {
+  [FORMULA_ELEMENT]: ({ node }: ExtraProps) => {
+    const source = textOf(node);
+    return <Formula tex={texOf(source)} source={source} display={node?.properties["dataDisplay"] === "true"} />;
+  },
+});
+
 /** Closes or holds back incomplete markers, so that the text does not jump when the end comes. */
 const HEALING = { linkMode: "text-only", katex: false, singleTilde: false, comparisonOperators: false } as const;
 
 export function RichText({ text, growing }: { text: string; growing: boolean }) {
+  const whole = withFormulaBlocks(text, growing);
   return (
-    <ReactMarkdown remarkPlugins={PLUGINS} components={COMPONENTS}>
-      {growing ? remend(text, HEALING) : text}
+    <ReactMarkdown remarkPlugins={PLUGINS} components={ALL}>
+      {growing ? remend(withoutOpenFormula(whole), HEALING) : whole}
     </ReactMarkdown>
   );
 }
