@@ -20,6 +20,7 @@ import { memory } from "./suites/memory.mjs";
 import { pictures } from "./suites/pictures.mjs";
 import { plans } from "./suites/plans.mjs";
 import { projects } from "./suites/projects.mjs";
+import { rtl } from "./suites/rtl.mjs";
 import { safety } from "./suites/safety.mjs";
 import { scale } from "./suites/scale.mjs";
 import { signIn } from "./suites/sign_in.mjs";
@@ -31,7 +32,7 @@ import { nesting, stopping, streaming } from "./suites/turns.mjs";
 
 // The longest first, so that no lane ends long after the others.
 const SUITES = {
-  safety, access, plans, budget, approvals, demo, streaming, nesting, stopping, tree, editing, math, media, files, memory,
+  safety, access, plans, budget, approvals, demo, streaming, nesting, stopping, tree, editing, math, rtl, media, files, memory,
   collections, projects, swarm, chats, finding, tabs, lines, keys, themes, models, narrow, sign_in: signIn, scale,
 };
 

@@ -13,7 +13,7 @@ interface Props {
 export function Banner({ tone, onDismiss, children }: Props) {
   return (
     <div className="banner" data-tone={tone} data-testid="banner" role={tone === "error" ? "alert" : "status"}>
-      <p>{children}</p>
+      <p dir="auto">{children}</p>
       <button type="button" className="icon-button small" onClick={onDismiss} title={en.common.dismiss}>
         <CloseIcon />
         <span className="visually-hidden">{en.common.dismiss}</span>

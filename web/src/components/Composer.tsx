@@ -140,6 +140,7 @@ function Box({ box, chat, text, phase, running, take, send, onEditLast }: BoxPro
         ref={box}
         data-testid="composer"
         rows={1}
+        dir="auto"
         placeholder={en.composer.placeholder}
         enterKeyHint="send"
         value={text}

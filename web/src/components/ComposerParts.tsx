@@ -16,7 +16,7 @@ export function SubjectChip({ chat }: { chat: string }) {
     <ul className="composer-files" aria-label={en.composer.mode}>
       <li data-testid="subject">
         <FlagIcon />
-        <span>{subjectText(subject)}</span>
+        <span dir="auto">{subjectText(subject)}</span>
         <button type="button" className="icon-button tiny" title={en.composer.noMode} onClick={() => subjects.choose(chat, null)}>
           <CloseIcon />
           <span className="visually-hidden">{en.composer.noMode}</span>
@@ -58,7 +58,7 @@ export function AttachedChips({ attached, onChange }: AttachedProps) {
       {attached.map((file, index) => (
         <li key={index} data-testid="attached">
           {"data" in file && file.data !== null && isImage(file) ? <img src={file.data} alt="" /> : <FileIcon />}
-          <span>{file.name}</span>
+          <span dir="auto">{file.name}</span>
           <button
             type="button"
             className="icon-button tiny"

@@ -47,7 +47,7 @@ export function Confirm({ label, question, yes, className = "icon-button small",
         setAsking(false);
       }}
     >
-      <span>{question}</span>
+      <span dir="auto">{question}</span>
       <button
         type="button"
         className="danger-button"

@@ -15,6 +15,6 @@ export class Guard extends Component<Props, { failed: boolean }> {
   }
 
   override render() {
-    return this.state.failed ? <p className="plain">{this.props.plain}</p> : this.props.children;
+    return this.state.failed ? <p className="plain" dir="auto">{this.props.plain}</p> : this.props.children;
   }
 }

@@ -15,7 +15,7 @@ export const Markdown = memo(function Markdown({ text, growing = false }: Props)
   const drawn = useDeferredValue(text);
   return (
     <div className="prose" data-growing={growing}>
-      {RichText ? <RichText text={drawn} growing={growing} /> : <p className="plain">{drawn}</p>}
+      {RichText ? <RichText text={drawn} growing={growing} /> : <p className="plain" dir="auto">{drawn}</p>}
     </div>
   );
 });

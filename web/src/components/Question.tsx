@@ -42,14 +42,18 @@ export function Question({ exchange, onEdit, editing, setEditing }: Props) {
       <div className="question" data-testid="message-user">
         <h2 className="visually-hidden">{en.answer.you}</h2>
         {media.length > 0 && <Media media={media} />}
-        {text}
+        {text !== "" && (
+          <div className="question-text" dir="auto">
+            {text}
+          </div>
+        )}
         {files.map((file, index) => (
           <details key={index} className="attached">
             <summary>
               <FileIcon />
-              {file.name}
+              <span dir="auto">{file.name}</span>
             </summary>
-            <pre tabIndex={0}>{file.text}</pre>
+            <pre tabIndex={0} dir="auto">{file.text}</pre>
           </details>
         ))}
       </div>
@@ -82,7 +86,7 @@ function Media({ media }: { media: readonly Medium[] }) {
           ) : (
             <span className="media-mark">
               <FileIcon />
-              {medium.name}
+              <span dir="auto">{medium.name}</span>
             </span>
           )}
         </li>
@@ -127,6 +131,7 @@ function Editor({ question, alone, onSave, onCancel }: EditorProps) {
       <textarea
         ref={box}
         data-testid="edit-box"
+        dir="auto"
         aria-label={en.answer.edit}
         value={text}
         onChange={(event) => setText(event.target.value)}

@@ -11,19 +11,34 @@ import { FORMULA_ELEMENT, remarkFormulas, texOf } from "../math/inline";
 import { CodeBlock, languageOf, textOf } from "./CodeBlock";
 
 const PLUGINS = [remarkGfm, remarkFormulas];
+const REHYPE = [withDirections];
+
+/**
+ * Each block is written in the direction of its own text. What a list, a quotation or a table contains follows it, so
+ * that marks and columns stand on one side.
+ */
+function withDirections() {
+  return ({ children }: { children: { type: string; properties?: Record<string, unknown> }[] }) => {
+    for (const block of children) if (block.properties) block.properties["dir"] = "auto";
+  };
+}
 
 /** An answer stands below a heading of the page. The model's headings are two levels deeper, and look like their own level. */
 const heading = (level: 1 | 2 | 3): NonNullable<Components["h1"]> => {
   const Deeper = `h${level + 2}` as "h3" | "h4" | "h5";
-  return ({ children }) => <Deeper data-level={level}>{children}</Deeper>;
+  return ({ children }) => (
+    <Deeper data-level={level} dir="auto">
+      {children}
+    </Deeper>
+  );
 };
 
 const COMPONENTS: Components = {
   h1: heading(1),
   h2: heading(2),
   h3: heading(3),
-  h4: ({ children }) => <h6>{children}</h6>,
-  h5: ({ children }) => <h6>{children}</h6>,
+  h4: ({ children }) => <h6 dir="auto">{children}</h6>,
+  h5: ({ children }) => <h6 dir="auto">{children}</h6>,
   a: ({ href, children }) => (
     <a href={href} target="_blank" rel="noopener noreferrer nofollow">
       {children}
@@ -45,7 +60,7 @@ const COMPONENTS: Components = {
   // A wide table scrolls inside itself, by keyboard too.
   table: ({ children }) => (
     <div className="table-scroll" tabIndex={0} role="region" aria-label={en.answer.table}>
-      <table>{children}</table>
+      <table dir="auto">{children}</table>
     </div>
   ),
   // A task list of GFM shows its state. The reader cannot change it.
@@ -66,7 +81,7 @@ const HEALING = { linkMode: "text-only", katex: false, singleTilde: false, compa
 export function RichText({ text, growing }: { text: string; growing: boolean }) {
   const whole = withFormulaBlocks(text, growing);
   return (
-    <ReactMarkdown remarkPlugins={PLUGINS} components={ALL}>
+    <ReactMarkdown remarkPlugins={PLUGINS} rehypePlugins={REHYPE} components={ALL}>
       {growing ? remend(withoutOpenFormula(whole), HEALING) : whole}
     </ReactMarkdown>
   );

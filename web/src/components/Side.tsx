@@ -54,7 +54,9 @@ export function Side({ title, testId, onClose, children }: Props) {
     >
       <div className="side-box">
         <header className="side-head">
-          <h2 id={heading}>{title}</h2>
+          <h2 id={heading} dir="auto">
+            {title}
+          </h2>
           <button type="button" className="icon-button" onClick={onClose} title={en.common.close}>
             <CloseIcon />
             <span className="visually-hidden">{en.common.closePart(title)}</span>

@@ -79,6 +79,7 @@ function Search() {
         id={SEARCH_ID}
         type="search"
         data-testid="search"
+        dir="auto"
         aria-label={en.sidebar.search}
         placeholder={en.sidebar.searchHint}
         autoComplete="off"
@@ -145,7 +146,7 @@ function SignedIn({ session }: { session: Session | null }) {
     <p className="signed-in" data-testid="signed-in">
       <span title={key ? en.signIn.keyTitle(key.name, key.prefix) : undefined}>
         <span className="visually-hidden">{en.signIn.signedIn}</span>
-        {who}
+        <bdi>{who}</bdi>
       </span>
       {key && (
         <button type="button" className="link-button" data-testid="sign-out" onClick={() => void signOut()}>

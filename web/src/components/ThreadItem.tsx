@@ -37,8 +37,14 @@ export function ThreadItem({ thread, current, onOpen, onDelete }: Props) {
       ) : (
         <>
           <a href={addressOf(thread.id)} aria-current={current ? "page" : undefined} onClick={open} title={title}>
-            <span className="thread-title">{title}</span>
-            {thread.snippet && <span className="thread-snippet">{thread.snippet.replace(/\s+/g, " ")}</span>}
+            <span className="thread-title" dir="auto">
+              {title}
+            </span>
+            {thread.snippet && (
+              <span className="thread-snippet" dir="auto">
+                {thread.snippet.replace(/\s+/g, " ")}
+              </span>
+            )}
           </a>
           <Menu
             label={en.sidebar.more(title)}
@@ -81,6 +87,7 @@ function Naming({ title, onDone }: { title: string; onDone: (name: string | null
       ref={box}
       className="thread-name"
       data-testid="thread-name"
+      dir="auto"
       aria-label={en.sidebar.name}
       maxLength={TITLE_CHARS}
       value={name}

@@ -74,7 +74,7 @@ function LaneButton({ lane: { call, from, to }, span, onShow }: { lane: Lane; sp
       onClick={() => onShow(call)}
     >
       <span className="lane-name" style={{ paddingLeft: `${Math.min(call.depth, 6) * 0.75}rem` }}>
-        {call.title ?? call.name}
+        <bdi>{call.title ?? call.name}</bdi>
       </span>
       <span className="lane-track" aria-hidden="true">
         <span

@@ -10,7 +10,7 @@ export function Toast() {
     <div className="toast-frame" role="status">
       {leaving && (
         <div className="toast" data-testid="toast">
-          <span>{en.sidebar.deleted(leaving.title.trim() || en.sidebar.untitled)}</span>
+          <span dir="auto">{en.sidebar.deleted(leaving.title.trim() || en.sidebar.untitled)}</span>
           <button type="button" className="link-button" data-testid="undo" onClick={undoRemoval}>
             {en.common.undo}
           </button>

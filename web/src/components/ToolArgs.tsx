@@ -46,7 +46,7 @@ export function resultGist(call: ToolEntry): string {
 
 export function ToolArgs({ call }: { call: ToolEntry }) {
   const fields = argFields(call.args);
-  if (fields === null) return <pre tabIndex={0}>{String(call.args)}</pre>;
+  if (fields === null) return <pre tabIndex={0} dir="auto">{String(call.args)}</pre>;
   const shown = fields.filter(([name]) => !(name === "title" && call.title !== null));
   if (shown.length === 0) return <p className="tool-none">{en.card.noArguments}</p>;
   return (
@@ -54,7 +54,7 @@ export function ToolArgs({ call }: { call: ToolEntry }) {
       {shown.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
-          <dd>{value}</dd>
+          <dd dir="auto">{value}</dd>
         </div>
       ))}
     </dl>

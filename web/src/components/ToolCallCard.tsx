@@ -55,7 +55,7 @@ export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props)
         onClick={() => setOpen(!open)}
       >
         <StatusMark status={call.status} />
-        <span className="tool-name" data-code={card ? undefined : call.title === null}>
+        <span className="tool-name" dir="auto" data-code={card ? undefined : call.title === null}>
           {card?.title ?? call.title ?? call.name}
         </span>
         <Gist words={card ? card.gist(open) : argsGist(call)} result={open || card ? "" : resultGist(call)} />
@@ -87,11 +87,11 @@ function Gist({ words, result }: { words: string; result: string }) {
   if (!words && !result) return null;
   return (
     <span className="tool-gist">
-      {words}
+      <bdi>{words}</bdi>
       {result && (
         <>
           <span className="tool-arrow"> → </span>
-          <span className="tool-gist-result">{result}</span>
+          <bdi className="tool-gist-result">{result}</bdi>
         </>
       )}
     </span>
@@ -184,7 +184,7 @@ function Result({ call }: { call: ToolEntry }) {
       {result === "" ? (
         <p className="tool-none">{call.status === "error" ? en.card.unfinished : en.card.emptyResult}</p>
       ) : (
-        <pre className="tool-result" tabIndex={0}>
+        <pre className="tool-result" tabIndex={0} dir="auto">
           {cut ? `${result.slice(0, RESULT_CHARS)}…` : result}
         </pre>
       )}

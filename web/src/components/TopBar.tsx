@@ -38,7 +38,9 @@ export function TopBar({ title, status, turn, menuOpen, onMenu }: Props) {
         <MenuIcon />
         <span className="visually-hidden">{en.page.chats}</span>
       </button>
-      <h1 className="top-title">{title}</h1>
+      <h1 className="top-title" dir="auto">
+        {title}
+      </h1>
       <TopBarButtons />
       <StatusChip status={status} turn={turn} />
     </header>

@@ -15,7 +15,7 @@ export function TurnNotice({ notice, onRetry }: Props) {
       data-tone={notice.tone}
     >
       <p>
-        <strong>{notice.title}</strong> {notice.text}
+        <strong>{notice.title}</strong> <bdi>{notice.text}</bdi>
       </p>
       {onRetry && (
         <button type="button" className="link-button" onClick={onRetry}>

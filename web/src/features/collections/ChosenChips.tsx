@@ -14,7 +14,7 @@ export function ChosenChips({ chat }: { chat: string }) {
       {searched.map(({ id, name }) => (
         <li key={id} data-testid="chosen">
           <ShelfIcon />
-          <span>{name}</span>
+          <span dir="auto">{name}</span>
           <button
             type="button"
             className="icon-button tiny"

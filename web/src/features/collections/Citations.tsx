@@ -15,13 +15,13 @@ export function Citations({ found }: { found: readonly Citation[] }) {
         <li key={index} data-testid="citation">
           <p className="citation-head">
             <FileIcon />
-            <cite>{document}</cite>
+            <cite dir="auto">{document}</cite>
             <span>
               {words.part(part, heading)}
             </span>
           </p>
           <Clamp growing={false}>
-            <blockquote>{text}</blockquote>
+            <blockquote dir="auto">{text}</blockquote>
           </Clamp>
         </li>
       ))}
@@ -41,7 +41,7 @@ export function Sources({ view }: { view: TurnView }) {
         {sources.map((source, index) => (
           <span key={source}>
             {index > 0 && ", "}
-            <cite>{source}</cite>
+            <cite dir="auto">{source}</cite>
           </span>
         ))}
       </span>

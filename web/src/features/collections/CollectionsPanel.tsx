@@ -67,8 +67,8 @@ function CollectionRow({ collection, chat }: { collection: Collection; chat: str
           onChange={() => chosen.choose(chat, used ? here.filter((each) => each.id !== id) : [...here, { id, name }])}
         />
         <span className="row-words">
-          <span className="row-name">{name}</span>
-          {description && <span className="row-more">{description}</span>}
+          <span className="row-name" dir="auto">{name}</span>
+          {description && <span className="row-more" dir="auto">{description}</span>}
           <span className="row-more">
             {words.size(documents, bytesText(bytes))}
           </span>
@@ -129,7 +129,7 @@ function Documents({ collection }: { collection: Collection }) {
         <BackIcon />
         {words.all}
       </button>
-      {collection.description && <p className="side-note">{collection.description}</p>}
+      {collection.description && <p className="side-note" dir="auto">{collection.description}</p>}
       <AddDocuments />
       <PagedList
         list={collections.documents}
@@ -139,7 +139,7 @@ function Documents({ collection }: { collection: Collection }) {
           <li key={document.id} className="row" data-testid="document">
             <FileIcon />
             <div className="row-words">
-              <span className="row-name">{document.name}</span>
+              <span className="row-name" dir="auto">{document.name}</span>
               <span className="row-more">{bytesText(document.bytes)}</span>
             </div>
             <Confirm

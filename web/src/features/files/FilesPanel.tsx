@@ -72,7 +72,7 @@ function FileRow({ file }: { file: FileEntry }) {
     <li className="row" data-testid="file" data-path={path}>
       <FileIcon />
       <div className="row-words">
-        <span className="row-name" title={path}>
+        <span className="row-name" title={path} dir="auto">
           {at > 0 && <span className="row-folder">{path.slice(0, at)}</span>}
           {path.slice(at)}
         </span>

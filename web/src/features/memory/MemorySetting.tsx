@@ -53,7 +53,7 @@ function Remembered() {
         row={(each) => (
           <li key={each.id} className="row" data-testid="memory">
             <div className="row-words">
-              <span className="row-name">{each.content}</span>
+              <span className="row-name" dir="auto">{each.content}</span>
               <span className="row-more">{agoText(each.updated_at, Date.now())}</span>
             </div>
             <Confirm

@@ -36,7 +36,7 @@ export function PlanBody({ plan, call, outline }: Props) {
   const waits = plan.status === "pending_review";
   return (
     <div className="plan" data-testid="plan" data-plan-id={plan.id} data-status={plan.status}>
-      {plan.objective !== "" && <p className="plan-objective">{plan.objective}</p>}
+      {plan.objective !== "" && <p className="plan-objective" dir="auto">{plan.objective}</p>}
       {plan.reasoning.trim() !== "" &&
         (waits ? (
           <Clamp growing={false}>
@@ -114,7 +114,8 @@ function Step({ plan, item, outline }: { plan: Plan; item: ChecklistItem; outlin
           </span>
           <span className="visually-hidden">{words.states[state]}: </span>
           <span className="step-title">
-            {words.step(number, step.title)}
+            {words.step(number, "")}
+            <bdi>{step.title}</bdi>
           </span>
           <span className="tool-meta">
             {!call && after.length > 0 && <span>{words.after(after.join(", "))}</span>}
@@ -127,9 +128,9 @@ function Step({ plan, item, outline }: { plan: Plan; item: ChecklistItem; outlin
         {open && (
           <div id={bodyId} className="tool-body step-body">
             {call ? (
-              <SubtaskBody call={call} outline={outline} instructions={step.instructions && <p className="step-instructions">{step.instructions}</p>} />
+              <SubtaskBody call={call} outline={outline} instructions={step.instructions && <p className="step-instructions" dir="auto">{step.instructions}</p>} />
             ) : (
-              <p className="step-instructions">{step.instructions || words.noInstructions}</p>
+              <p className="step-instructions" dir="auto">{step.instructions || words.noInstructions}</p>
             )}
           </div>
         )}
@@ -146,7 +147,7 @@ function Gist({ call, inside }: { call: ToolEntry; inside: readonly TurnEntry[] 
   if (call.status !== "running") {
     const result = resultGist(call);
     return result === "" ? null : (
-      <p className="step-result" data-testid="step-result">
+      <p className="step-result" data-testid="step-result" dir="auto">
         {result}
       </p>
     );

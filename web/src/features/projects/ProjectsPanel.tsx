@@ -63,8 +63,8 @@ function ProjectRow({ project: { id, name, description, updated_at } }: { projec
     <li className="row">
       <button type="button" className="row-open" data-testid="project" onClick={() => void projects.open(id)}>
         <span className="row-words">
-          <span className="row-name">{name}</span>
-          {description && <span className="row-more">{description}</span>}
+          <span className="row-name" dir="auto">{name}</span>
+          {description && <span className="row-more" dir="auto">{description}</span>}
           <span className="row-more">{agoText(updated_at, Date.now())}</span>
         </span>
         <ChevronIcon />
@@ -78,7 +78,7 @@ function Project({ project, failed, chat }: { project: ProjectDetail | null; fai
   const { id, name, description, tasks, documents } = project;
   return (
     <>
-      {description && <p className="project-about">{description}</p>}
+      {description && <p className="project-about" dir="auto">{description}</p>}
       <button
         type="button"
         className="outline-button project-use"
@@ -108,7 +108,7 @@ function Project({ project, failed, chat }: { project: ProjectDetail | null; fai
               <button type="button" className="row-open" data-testid="project-document" onClick={() => void projects.open(id)}>
                 <FileIcon />
                 <span className="row-words">
-                  <span className="row-name">{title}</span>
+                  <span className="row-name" dir="auto">{title}</span>
                   <span className="row-more">{agoText(updated_at, Date.now())}</span>
                 </span>
                 <ChevronIcon />
@@ -133,10 +133,10 @@ function Task({ task: { title, status, notes, blocked_by }, tasks }: { task: Pro
       <div className="row-words">
         <span className="row-name">
           <span className="visually-hidden">{words.states[status]}: </span>
-          {title}
+          <bdi>{title}</bdi>
         </span>
         {status !== "done" && before.length > 0 && <span className="row-more">{words.waitsFor(before.map((each) => each.title).join(", "))}</span>}
-        {notes && <span className="row-more task-notes">{notes}</span>}
+        {notes && <span className="row-more task-notes" dir="auto">{notes}</span>}
       </div>
     </li>
   );
