@@ -12,7 +12,7 @@ import { editing } from "./suites/editing.mjs";
 import { collections } from "./suites/collections.mjs";
 import { files } from "./suites/files.mjs";
 import { demo, narrow } from "./suites/first.mjs";
-import { keys, models, themes } from "./suites/keys.mjs";
+import { keys, models, themes, touch } from "./suites/keys.mjs";
 import { lines } from "./suites/lines.mjs";
 import { math } from "./suites/math.mjs";
 import { media } from "./suites/media.mjs";
@@ -33,7 +33,7 @@ import { nesting, stopping, streaming } from "./suites/turns.mjs";
 // The longest first, so that no lane ends long after the others.
 const SUITES = {
   safety, access, plans, budget, approvals, demo, streaming, nesting, stopping, tree, editing, math, rtl, media, files, memory,
-  collections, projects, swarm, chats, finding, tabs, lines, keys, themes, models, narrow, sign_in: signIn, scale,
+  collections, projects, swarm, chats, finding, tabs, lines, keys, touch, themes, models, narrow, sign_in: signIn, scale,
 };
 
 /** Suites that measure how fast the page is: they run alone. */

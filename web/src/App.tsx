@@ -2,6 +2,7 @@ import { useEffect, useState } from "react";
 import { Announcer } from "./components/Announcer";
 import { Banner } from "./components/Banner";
 import { Composer } from "./components/Composer";
+import { COMPOSER_ID, focusNext } from "./components/focus";
 import { PanelsProvider, SidePanel, usePanels } from "./components/Panels";
 import { Sidebar } from "./components/Sidebar";
 import { SignIn } from "./components/SignIn";
@@ -91,13 +92,13 @@ function Page({ menuOpen, setMenuOpen, settingsOpen, setSettingsOpen }: PageProp
 
 function Chat({ state }: { state: ConversationState }) {
   const { demo, notice } = useStore(page);
-  const [editing, setEditing] = useState<string | null>(null);
+  const { editing, edit, editFromComposer } = useEditing();
   const last = state.exchanges.at(-1);
   const editable = last && isAsked(last) && state.running === null;
   return (
     <>
-      <Transcript state={state} demo={demo} editing={editing} setEditing={setEditing} />
-      <Announcer {...state} />
+      <Transcript state={state} demo={demo} editing={editing} setEditing={edit} />
+      <Announcer key={state.threadId} {...state} />
       <div className="dock">
         {notice && (
           <Banner tone="notice" onDismiss={dismissNotice}>
@@ -109,10 +110,27 @@ function Chat({ state }: { state: ConversationState }) {
             {state.problem}
           </Banner>
         )}
-        <Composer state={state} onEditLast={editable ? () => setEditing(last.turnId) : null} />
+        <Composer state={state} onEditLast={editable ? () => editFromComposer(last.turnId) : null} />
       </div>
     </>
   );
+}
+
+/** The question that is edited. After that the focus goes back to where the editing began. */
+function useEditing() {
+  const [editing, setEditing] = useState<string | null>(null);
+  const [typing, setTyping] = useState(false);
+  const edit = (turnId: string | null) => {
+    setEditing(turnId);
+    if (turnId !== null) return setTyping(false);
+    if (typing) focusNext(() => document.getElementById(COMPOSER_ID));
+    else focusNext(() => [...document.querySelectorAll<HTMLElement>(".question-edit")].at(-1));
+  };
+  const editFromComposer = (turnId: string) => {
+    setEditing(turnId);
+    setTyping(true);
+  };
+  return { editing, edit, editFromComposer };
 }
 
 /** The open chat's id; null until the service knows the chat. */

@@ -110,7 +110,8 @@ const composer = {
   attached: "Attached files",
   stop: "Stop",
   stopping: "Stopping",
-  mode: "Chat mode",
+  mode: "Mode",
+  chosenMode: "Mode of this chat",
   noMode: "Chat without a mode",
   modes: {
     general: "General, with planning",

@@ -1,7 +1,7 @@
 import { startTransition, StrictMode } from "react";
 import { createRoot, hydrateRoot } from "react-dom/client";
 import { App } from "./App";
-import { COMPOSER_ID } from "./components/Composer";
+import { COMPOSER_ID } from "./components/focus";
 import "./features";
 import { choices } from "./state/choices";
 import { loadDrafts } from "./state/drafts";
@@ -18,6 +18,7 @@ import "./styles/cards.css";
 import "./styles/work.css";
 import "./styles/composer.css";
 import "./styles/dialog.css";
+import "./styles/touch.css";
 
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html has lost its #root");

@@ -24,8 +24,8 @@ const CODE: ReadonlySet<string> = new Set([
   "Refusal", "Unreachable", "AbortError",
   // Values of types, and places of a panel (feature.ts).
   "other user", "same user", "top bar",
-  // A selector.
-  "input, textarea",
+  // Selectors.
+  "input, textarea", ":popover-open, dialog:modal",
   // The form of an attached file within a message (turn/attachments.ts).
   "Attached file:",
 ]);

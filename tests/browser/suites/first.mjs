@@ -19,7 +19,7 @@ export async function demo(browser) {
     );
     const sum = Math.round(sizes.reduce((all, size) => all + size, 0) / 102.4) / 10;
     say(`     ${sum} KB of gzipped JavaScript in ${sizes.length} files`);
-    assert(sizes.length > 0 && sum <= 200, `${sum} KB`);
+    assert(sizes.length > 0 && sum <= 110, `${sum} KB`);
   });
 
   // N-003 N-220

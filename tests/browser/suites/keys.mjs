@@ -4,6 +4,7 @@ import { alive, assert, assertEqual, byId, check, env, fakeLlm, quiet, send, set
 
 const focused = (page) => page.evaluate(() => document.activeElement?.dataset.testid ?? document.activeElement?.tagName);
 
+// Long: one visit, whose checks follow each other.
 export async function keys(browser) {
   const llm = fakeLlm();
   await llm.script("", [{ text: "I shall go on and on", hang: true }]);
@@ -26,6 +27,63 @@ export async function keys(browser) {
     await settled(page);
   });
 
+  await check("Escape stops the answer from anywhere, but closes a menu first", async () => {
+    await send(page, llm.says("Never stop"));
+    await byId(page, "message-assistant").last().filter({ hasText: "on and on" }).waitFor();
+    await byId(page, "thread-menu").first().focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("menuitem").first().waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("menuitem").first().waitFor({ state: "detached" });
+    assertEqual(await byId(page, "stop").isEnabled(), true, "the answer goes on");
+    await byId(page, "new-chat").focus();
+    await page.keyboard.press("Escape");
+    await page.locator('[data-testid="turn-error"][data-code="cancelled"]').nth(1).waitFor();
+    await settled(page);
+  });
+
+  await check("after an act the focus is where the work goes on", async () => {
+    const focus = (id) => page.waitForFunction((id) => document.activeElement?.dataset.testid === id, id);
+    await byId(page, "edit").focus();
+    await page.keyboard.press("Enter");
+    await focus("edit-box");
+    await page.keyboard.press("Escape");
+    await focus("edit");
+    await byId(page, "composer").focus();
+    await page.keyboard.press("ArrowUp");
+    await focus("edit-box");
+    await page.keyboard.press("Escape");
+    await focus("composer");
+    await llm.script("brief", [{ text: "Briefly." }]);
+    await send(page, llm.says("Briefly", "brief"));
+    await settled(page);
+    await byId(page, "again").focus();
+    await page.keyboard.press("Enter");
+    await focus("composer");
+    await settled(page);
+    await rename(page, "Fruit");
+    await focus("thread-menu");
+    await byId(page, "new-chat").click();
+    await send(page, llm.says("Another", "brief"));
+    await settled(page);
+    // The chat beside the deleted one, and a new chat after the open one.
+    await remove(page, "Fruit");
+    assertEqual(await page.evaluate(() => document.activeElement.closest('[data-testid="thread-item"]')?.textContent.includes("Another")), true, "the next chat");
+    await remove(page, "Another");
+    await focus("composer");
+  });
+
+  await check("the live region belongs to the open chat", async () => {
+    await byId(page, "undo").click();
+    await byId(page, "message-assistant").filter({ hasText: "Briefly." }).waitFor();
+    await send(page, llm.says("Once more", "brief"));
+    await byId(page, "announcer").filter({ hasText: "The answer is complete." }).waitFor({ state: "attached" });
+    await byId(page, "new-chat").click();
+    assertEqual(await byId(page, "announcer").textContent(), "", "the announcement");
+    await send(page, llm.says("One more chat", "brief"));
+    await settled(page);
+  });
+
   await check("arrow keys move in the menu of a chat, and the focus comes back", async () => {
     await byId(page, "thread-menu").first().focus();
     await page.keyboard.press("Enter");
@@ -38,6 +96,71 @@ export async function keys(browser) {
     assertEqual(await focused(page), "thread-menu", "the focus");
   });
   await quiet("the keyboard", notes);
+  await context.close();
+}
+
+async function menu(page, title) {
+  await byId(byId(page, "thread-item").filter({ hasText: title }), "thread-menu").focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("menuitem").first().waitFor();
+}
+
+async function rename(page, title) {
+  await menu(page, "Never stop");
+  await page.keyboard.press("Enter");
+  await byId(page, "thread-name").fill(title);
+  await page.keyboard.press("Enter");
+  await byId(page, "thread-item").filter({ hasText: title }).waitFor();
+}
+
+async function remove(page, title) {
+  await menu(page, title);
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Enter");
+  await byId(page, "thread-item").filter({ hasText: title }).waitFor({ state: "detached" });
+  await page.waitForFunction(() => document.activeElement !== document.body);
+}
+
+/** A finger needs 44 pixels (WCAG 2.2, 2.5.5). */
+const TARGET_PX = 44;
+
+export async function touch(browser) {
+  const llm = fakeLlm();
+  await llm.script("", [{ calls: [llm.subtask("Look", "a")] }, { text: "Here:\n\n```\ncode\n```" }]);
+  await llm.script("a", [{ text: "Seen." }]);
+  const { page, context, notes } = await visit(browser, env("ESPALIER_URL"), { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+  const small = () =>
+    page.evaluate((least) => {
+      // A finger meets the label of a switch or choice.
+      const all = [...document.querySelectorAll("button, a[href], select, summary, textarea, input:not([type=file]), label:has(input)")];
+      return all
+        .filter((each) => each.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true }) && !each.closest("[inert], .prose") && !each.matches("label input"))
+        .map((each) => [each.dataset.testid ?? each.className, each.getBoundingClientRect()])
+        .filter(([, { width, height }]) => width > 1 && (width < least - 0.5 || height < least - 0.5))
+        .map(([name, { width, height }]) => `${name} ${Math.round(width)}×${Math.round(height)}`);
+    }, TARGET_PX);
+  await check("on a touch screen each control has room for a finger", async () => {
+    assertEqual(await page.evaluate(() => matchMedia("(pointer: coarse)").matches), true, "a touch screen");
+    assertEqual(await small(), [], "the first screen");
+    await byId(page, "composer").fill(llm.says("Look"));
+    await byId(page, "file-input").setInputFiles([{ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("Pears.") }]);
+    await byId(page, "attached").waitFor();
+    assertEqual(await small(), [], "the composer with a file");
+    await byId(page, "send").click();
+    await settled(page);
+    await byId(page, "expand-all").click();
+    await byId(page, "timeline-toggle").click();
+    await byId(page, "lane").first().waitFor();
+    assertEqual(await small(), [], "an answer");
+    await page.locator(".menu-button").click();
+    await byId(page, "thread-menu").first().click();
+    assertEqual(await small(), [], "the list of chats");
+    await page.keyboard.press("Escape");
+    await byId(page, "settings").click();
+    await byId(page, "settings-dialog").waitFor();
+    assertEqual(await small(), [], "the settings");
+  });
+  await quiet("a touch screen", notes);
   await context.close();
 }
 

@@ -5,7 +5,7 @@ import { en } from "../en";
 import { conversation } from "../state/page";
 import type { Approval } from "../turn/view";
 import type { Decision } from "../wire";
-import { COMPOSER_ID } from "./Composer";
+import { focusComposer } from "./focus";
 import { Named } from "./Named";
 
 const CHOICES = ["approve", "approve_for_thread", "deny"] as const satisfies Decision[];
@@ -22,8 +22,8 @@ export function ApprovalCard({ approval: { id, name, args, decision } }: { appro
     setBusy(true);
     await conversation.decide(id, chosen);
     setBusy(false);
-    // The card disappears with its button, so the keyboard goes on in the composer.
-    document.getElementById(COMPOSER_ID)?.focus();
+    // The card disappears with its button.
+    focusComposer();
   };
   if (decision !== null) {
     return (

@@ -11,6 +11,7 @@ import { offerIsKnown, readsMedia, settings } from "../state/settings";
 import { useStore } from "../state/store";
 import { withFiles } from "../turn/attachments";
 import { AttachButton, AttachedChips, SubjectChip, SubjectMenu } from "./ComposerParts";
+import { COMPOSER_ID } from "./focus";
 import { ArrowUpIcon, StopIcon } from "./Icons";
 import { ComposerButtons } from "./Panels";
 
@@ -22,8 +23,6 @@ interface Props {
   /** Edits the last message; null unless there is one to edit. */
   onEditLast: (() => void) | null;
 }
-
-export const COMPOSER_ID = "composer";
 
 export function Composer({ state: { threadId, phase, running }, onEditLast }: Props) {
   const chat = threadId ?? NEW_CHAT;
@@ -68,10 +67,12 @@ export function Composer({ state: { threadId, phase, running }, onEditLast }: Pr
         <SubjectChip chat={chat} />
         {features().map(({ name, Chips }) => Chips && <Chips key={name} chat={chat} />)}
         <AttachedChips attached={attached} onChange={(files) => setDraftFiles(chat, files)} />
-        <AttachButton usable={usable} take={take} />
-        <ComposerButtons />
-        <SubjectMenu chat={chat} onChosen={focus} />
-        <Box {...{ box, chat, text, phase, take, send }} running={running !== null} onEditLast={onEditLast} />
+        <Box {...{ box, chat, text, phase, take, send, onEditLast }} />
+        <div className="composer-tools">
+          <AttachButton usable={usable} take={take} />
+          <ComposerButtons />
+          <SubjectMenu chat={chat} onChosen={focus} />
+        </div>
         {running ? <StopButton stopping={running.stopping} /> : <SendButton sendable={sendable} />}
       </div>
       <Hint over={over} refused={refused} />
@@ -101,13 +102,12 @@ interface BoxProps {
   chat: string;
   text: string;
   phase: ConversationState["phase"];
-  running: boolean;
   take: (files: FileList) => Promise<void>;
   send: () => void;
   onEditLast: (() => void) | null;
 }
 
-function Box({ box, chat, text, phase, running, take, send, onEditLast }: BoxProps) {
+function Box({ box, chat, text, phase, take, send, onEditLast }: BoxProps) {
   useLayoutEffect(() => {
     const field = box.current;
     if (!field) return;
@@ -120,7 +120,6 @@ function Box({ box, chat, text, phase, running, take, send, onEditLast }: BoxPro
   const onKeyDown = (event: KeyboardEvent) => {
     // Such keys choose a word of an input method.
     if (event.nativeEvent.isComposing) return;
-    if (event.key === "Escape" && running) void conversation.stop();
     if (event.key === "ArrowUp" && text === "" && onEditLast) {
       event.preventDefault();
       onEditLast();

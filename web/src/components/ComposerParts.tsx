@@ -13,7 +13,7 @@ export function SubjectChip({ chat }: { chat: string }) {
   const subject = known(useStore(subjects.store).byChat[chat]);
   if (!subject) return null;
   return (
-    <ul className="composer-files" aria-label={en.composer.mode}>
+    <ul className="composer-files" aria-label={en.composer.chosenMode}>
       <li data-testid="subject">
         <FlagIcon />
         <span dir="auto">{subjectText(subject)}</span>
@@ -30,7 +30,8 @@ export function SubjectMenu({ chat, onChosen }: { chat: string; onChosen: () => 
   return (
     <Menu
       label={en.composer.mode}
-      className="icon-button composer-clip"
+      className="composer-tool"
+      labelled
       testId="choose-subject"
       items={Object.entries(subjectWords()).map(([type, label]) => ({
         label,
@@ -93,14 +94,14 @@ export function AttachButton({ usable, take }: { usable: boolean; take: (files: 
       />
       <button
         type="button"
-        className="icon-button composer-clip"
+        className="composer-tool"
         data-testid="attach"
         title={en.composer.attach}
         disabled={!usable}
         onClick={() => picker.current?.click()}
       >
         <ClipIcon />
-        <span className="visually-hidden">{en.composer.attach}</span>
+        <span>{en.composer.attach}</span>
       </button>
     </>
   );

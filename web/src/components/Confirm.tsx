@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import { en } from "../en";
+import { focusNext, neighbour } from "./focus";
 
 interface Props {
   /** The name of the button. */
@@ -20,6 +21,7 @@ export function Confirm({ label, question, yes, className = "icon-button small",
   const [asking, setAsking] = useState(false);
   const [busy, setBusy] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
+  const group = useRef<HTMLDivElement>(null);
   const asked = useRef(false);
   // The focus comes back to the button after the question.
   useEffect(() => {
@@ -36,6 +38,7 @@ export function Confirm({ label, question, yes, className = "icon-button small",
   }
   return (
     <div
+      ref={group}
       className="confirm"
       role="group"
       aria-label={question}
@@ -55,10 +58,15 @@ export function Confirm({ label, question, yes, className = "icon-button small",
         autoFocus
         disabled={busy}
         onClick={async () => {
+          const row = group.current?.closest("li");
+          const next = neighbour(row);
+          const around = group.current?.closest("dialog");
           setBusy(true);
           await act();
           setBusy(false);
           setAsking(false);
+          // The row may be gone with the button.
+          focusNext(() => next?.querySelector<HTMLElement>("button") ?? around?.querySelector<HTMLElement>("button"));
         }}
       >
         {yes}

@@ -14,12 +14,14 @@ export interface MenuItem {
 interface Props {
   label: string;
   className?: string;
+  /** The label is seen, where the style has room for it. */
+  labelled?: boolean;
   testId?: string;
   items: MenuItem[];
   children: ReactNode;
 }
 
-export function Menu({ label, className = "icon-button small", testId, items, children }: Props) {
+export function Menu({ label, className = "icon-button small", labelled = false, testId, items, children }: Props) {
   const id = useId();
   const [open, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
@@ -43,7 +45,7 @@ export function Menu({ label, className = "icon-button small", testId, items, ch
         title={label}
       >
         {children}
-        <span className="visually-hidden">{label}</span>
+        <span className={labelled ? undefined : "visually-hidden"}>{label}</span>
       </button>
       <div
         ref={list}

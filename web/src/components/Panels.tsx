@@ -80,13 +80,13 @@ export function ComposerButtons() {
         <button
           key={name}
           type="button"
-          className="icon-button composer-clip"
+          className="composer-tool"
           data-testid={panel.composerButton.testId}
           title={panel.composerButton.label}
           onClick={() => show(name)}
         >
           <panel.Icon />
-          <span className="visually-hidden">{panel.composerButton.label}</span>
+          <span>{panel.composerButton.label}</span>
         </button>
       ),
   );

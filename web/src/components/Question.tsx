@@ -62,7 +62,7 @@ export function Question({ exchange, onEdit, editing, setEditing }: Props) {
         {onEdit && (
           <button
             type="button"
-            className="icon-button small"
+            className="icon-button small question-edit"
             data-testid="edit"
             title={en.answer.edit}
             onClick={() => setEditing(true)}

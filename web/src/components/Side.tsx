@@ -46,7 +46,10 @@ export function Side({ title, testId, onClose, children }: Props) {
       // The event comes late: the dialog may be open again in the other mode.
       onClose={() => !dialog.current?.open && onClose()}
       onKeyDown={(event) => {
-        if (event.key === "Escape" && !event.defaultPrevented) dialog.current?.close();
+        if (event.key !== "Escape" || event.defaultPrevented) return;
+        // The same key stops the answer elsewhere.
+        event.preventDefault();
+        dialog.current?.close();
       }}
       onClick={(event) => {
         if (event.target === dialog.current && dialog.current.matches(":modal")) onClose();

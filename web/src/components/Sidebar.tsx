@@ -7,7 +7,7 @@ import type { Session } from "../wire";
 import { CloseIcon, GearIcon, PlusIcon, SearchIcon } from "./Icons";
 import { Logo } from "./Logo";
 import { SidebarButtons } from "./Panels";
-import { ThreadItem } from "./ThreadItem";
+import { NEW_CHAT_ID, ThreadItem } from "./ThreadItem";
 
 interface Props {
   currentId: string | null;
@@ -28,7 +28,7 @@ export function Sidebar({ currentId, open, onClose, onSettings }: Props) {
   return (
     <nav className="sidebar" id="sidebar" data-open={open} aria-label={en.sidebar.label}>
       <Head open={open} onHome={() => go(null)} onClose={onClose} />
-      <button type="button" className="new-chat" data-testid="new-chat" onClick={() => go(null)}>
+      <button id={NEW_CHAT_ID} type="button" className="new-chat" data-testid="new-chat" onClick={() => go(null)}>
         <PlusIcon />
         {en.page.newChat}
       </button>

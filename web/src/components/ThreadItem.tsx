@@ -3,6 +3,7 @@ import { en } from "../en";
 import { saveThread, threads } from "../state/page";
 import { addressOf } from "../state/route";
 import type { ThreadSummary } from "../wire";
+import { focusNext, neighbour } from "./focus";
 import { MoreIcon, PencilIcon, SaveIcon, TrashIcon } from "./Icons";
 import { Menu } from "./Menu";
 
@@ -15,37 +16,30 @@ interface Props {
 
 export function ThreadItem({ thread, current, onOpen, onDelete }: Props) {
   const [naming, setNaming] = useState(false);
+  const item = useRef<HTMLLIElement>(null);
   const title = thread.title.trim() || en.sidebar.untitled;
 
-  const open = (event: MouseEvent) => {
-    // As for any link, a click with a modifier opens another tab.
-    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
-    event.preventDefault();
-    onOpen();
+  const remove = () => {
+    const next = neighbour(item.current);
+    onDelete();
+    // The composer of a new chat has the focus where the open chat was deleted.
+    focusNext(() => next?.querySelector("a") ?? document.getElementById(NEW_CHAT_ID));
   };
 
   return (
-    <li className="thread-item" data-testid="thread-item" data-thread-id={thread.id} data-current={current}>
+    <li ref={item} className="thread-item" data-testid="thread-item" data-thread-id={thread.id} data-current={current}>
       {naming ? (
         <Naming
           title={title}
           onDone={(name) => {
             setNaming(false);
             if (name !== null) void threads.rename(thread.id, name);
+            focusNext(() => item.current?.querySelector<HTMLElement>("button"));
           }}
         />
       ) : (
         <>
-          <a href={addressOf(thread.id)} aria-current={current ? "page" : undefined} onClick={open} title={title}>
-            <span className="thread-title" dir="auto">
-              {title}
-            </span>
-            {thread.snippet && (
-              <span className="thread-snippet" dir="auto">
-                {thread.snippet.replace(/\s+/g, " ")}
-              </span>
-            )}
-          </a>
+          <ThreadLink thread={thread} current={current} title={title} onOpen={onOpen} />
           <Menu
             label={en.sidebar.more(title)}
             testId="thread-menu"
@@ -63,7 +57,7 @@ export function ThreadItem({ thread, current, onOpen, onDelete }: Props) {
                 testId: "thread-json",
                 act: () => void saveThread(thread.id, "json"),
               },
-              { label: en.common.delete, icon: <TrashIcon />, danger: true, testId: "thread-delete", act: onDelete },
+              { label: en.common.delete, icon: <TrashIcon />, danger: true, testId: "thread-delete", act: remove },
             ]}
           >
             <MoreIcon />
@@ -74,6 +68,30 @@ export function ThreadItem({ thread, current, onOpen, onDelete }: Props) {
   );
 }
 
+function ThreadLink({ thread, current, title, onOpen }: Pick<Props, "thread" | "current" | "onOpen"> & { title: string }) {
+  const open = (event: MouseEvent) => {
+    // As for any link, a click with a modifier opens another tab.
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    onOpen();
+  };
+  return (
+    <a href={addressOf(thread.id)} aria-current={current ? "page" : undefined} onClick={open} title={title}>
+      <span className="thread-title" dir="auto">
+        {title}
+      </span>
+      {thread.snippet && (
+        <span className="thread-snippet" dir="auto">
+          {thread.snippet.replace(/\s+/g, " ")}
+        </span>
+      )}
+    </a>
+  );
+}
+
+/** The id of the button that begins a chat. */
+export const NEW_CHAT_ID = "new-chat";
+
 /** The service's limit for a title. */
 const TITLE_CHARS = 200;
 
@@ -81,7 +99,10 @@ const TITLE_CHARS = 200;
 function Naming({ title, onDone }: { title: string; onDone: (name: string | null) => void }) {
   const [name, setName] = useState(title);
   const box = useRef<HTMLInputElement>(null);
-  useEffect(() => box.current?.select(), []);
+  useEffect(() => {
+    box.current?.focus();
+    box.current?.select();
+  }, []);
   return (
     <input
       ref={box}

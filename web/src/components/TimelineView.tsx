@@ -16,7 +16,9 @@ interface Props {
   calls: readonly ToolEntry[];
 }
 
+/** Also in work.css. A finger needs more room. */
 const LANE_PX = 26;
+const TOUCH_LANE_PX = 44;
 /** The number of lanes drawn beyond each edge. */
 const OVERSCAN = 12;
 
@@ -26,7 +28,7 @@ export function TimelineView({ id, timeline: { lanes, span }, turnId, calls }: P
     count: lanes.length,
     getScrollElement: () => scroller.current,
     getItemKey: (index) => lanes[index]?.call.id ?? index,
-    estimateSize: () => LANE_PX,
+    estimateSize: () => (window.matchMedia("(pointer: coarse)").matches ? TOUCH_LANE_PX : LANE_PX),
     overscan: OVERSCAN,
   });
   const show = (call: ToolEntry) => {

@@ -7,6 +7,7 @@ import type { Exchange } from "../turn/stored";
 import { waitingIn } from "../turn/waiting";
 import { EmptyState } from "./EmptyState";
 import { ExchangeView } from "./ExchangeView";
+import { focusComposer } from "./focus";
 import { ArrowDownIcon } from "./Icons";
 import { useStickToBottom } from "./useStickToBottom";
 
@@ -29,7 +30,10 @@ export function Transcript({ state, demo, editing, setEditing }: Props) {
     exchanges.length > 0,
   );
   const again = useCallback(
-    (exchange: Exchange, question: string) => void conversation.send(question, exchange),
+    (exchange: Exchange, question: string) => {
+      void conversation.send(question, exchange);
+      focusComposer();
+    },
     [],
   );
 

@@ -1,20 +1,26 @@
 // The keys of the whole page. The settings list them.
 
 import { useEffect, useState } from "react";
-import { goTo } from "../state/page";
-import { COMPOSER_ID } from "./Composer";
+import { conversation, goTo } from "../state/page";
+import { COMPOSER_ID, focusComposer } from "./focus";
 import { SEARCH_ID } from "./Sidebar";
 
 /** From this width on the window has room for the sidebar. Also in layout.css. */
 const WIDE = "(min-width: 52rem)";
 
+/** Lies above the page, and is closed by Escape first. */
+const ABOVE = ":popover-open, dialog:modal";
+
 /** Whether the sidebar is open as a drawer. Escape and a window with room for the sidebar close it. */
 export function useDrawer() {
   const [open, setOpen] = useState(false);
   useEffect(() => {
+    if (!open) return;
     const close = () => setOpen(false);
     const onKey = (event: KeyboardEvent) => {
-      if (event.key === "Escape") close();
+      if (event.key !== "Escape" || event.defaultPrevented || document.querySelector(ABOVE)) return;
+      event.preventDefault();
+      close();
     };
     const wide = window.matchMedia(WIDE);
     window.addEventListener("keydown", onKey);
@@ -23,7 +29,7 @@ export function useDrawer() {
       window.removeEventListener("keydown", onKey);
       wide.removeEventListener("change", close);
     };
-  }, []);
+  }, [open]);
   return [open, setOpen] as const;
 }
 
@@ -41,6 +47,9 @@ export function useKeys(setMenuOpen: (open: boolean) => void): void {
       } else if (command && event.shiftKey && event.key.toLowerCase() === "o") {
         event.preventDefault();
         goTo(null);
+        focusComposer();
+      } else if (event.key === "Escape" && !event.defaultPrevented && document.querySelector(`${ABOVE}, .sidebar[data-open=true]`) === null) {
+        void conversation.stop();
       } else if (event.key === "/" && !command && !writing) {
         event.preventDefault();
         document.getElementById(COMPOSER_ID)?.focus();

@@ -5,7 +5,7 @@ import { count } from "../../en";
 export const words = {
   title: "Collections",
   lead: "Collections of documents. Espalier searches the ones you choose for a chat.",
-  choose: "Search collections",
+  choose: "Collections",
   chosen: "Collections that are searched",
   unchoose: "Do not search it",
   unchoosePart: (name: string) => `Do not search ${name}`,

@@ -3,7 +3,7 @@
 
 import { useId } from "react";
 import { Clamp } from "../../components/Clamp";
-import { COMPOSER_ID } from "../../components/Composer";
+import { COMPOSER_ID } from "../../components/focus";
 import { Disclosure } from "../../components/Disclosure";
 import { Elapsed } from "../../components/Elapsed";
 import { Entries } from "../../components/Entries";

@@ -1,7 +1,7 @@
 // The panel in which a person reads projects, their tasks and documents. The agent makes and changes them.
 
 import { useEffect } from "react";
-import { COMPOSER_ID } from "../../components/Composer";
+import { COMPOSER_ID } from "../../components/focus";
 import { BackIcon, ChevronIcon, FileIcon } from "../../components/Icons";
 import { Markdown } from "../../components/Markdown";
 import { PagedList, Problem } from "../../components/PagedList";
