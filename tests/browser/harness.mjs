@@ -218,7 +218,7 @@ export function byId(scope, id) {
   return scope.locator(`[data-testid="${id}"]`);
 }
 
-/** Writes with the keyboard, as a person does, and sends with Enter once the page can send: a chat that loads cannot. */
+/** Writes with the keyboard, as a person does, and sends with Enter as soon as the page can send. */
 export async function send(page, text) {
   await byId(page, "composer").focus();
   await page.keyboard.type(text);

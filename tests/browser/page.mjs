@@ -9,6 +9,7 @@ import { access } from "./suites/access.mjs";
 import { approvals } from "./suites/approvals.mjs";
 import { budget } from "./suites/budget.mjs";
 import { editing } from "./suites/editing.mjs";
+import { early, errors } from "./suites/errors.mjs";
 import { collections } from "./suites/collections.mjs";
 import { files } from "./suites/files.mjs";
 import { demo, narrow } from "./suites/first.mjs";
@@ -32,7 +33,7 @@ import { nesting, stopping, streaming } from "./suites/turns.mjs";
 
 // The longest first, so that no lane ends long after the others.
 const SUITES = {
-  safety, access, plans, budget, approvals, demo, streaming, nesting, stopping, tree, editing, math, rtl, media, files, memory,
+  safety, access, plans, budget, approvals, demo, streaming, nesting, stopping, tree, editing, errors, early, math, rtl, media, files, memory,
   collections, projects, swarm, chats, finding, tabs, lines, keys, touch, themes, models, narrow, sign_in: signIn, scale,
 };
 

@@ -36,8 +36,8 @@ export function App() {
 
   if (phase === "failed") {
     return (
-      <Unavailable title={en.page.unavailable} action={en.common.tryAgain} onAction={() => void startPage()}>
-        {problem}
+      <Unavailable title={en.page.unavailable} problem={problem} onAction={() => void startPage()}>
+        {problem?.words}
       </Unavailable>
     );
   }
@@ -106,8 +106,8 @@ function Chat({ state }: { state: ConversationState }) {
           </Banner>
         )}
         {state.problem && (
-          <Banner tone="error" onDismiss={() => conversation.dismissProblem()}>
-            {state.problem}
+          <Banner tone="error" problem={state.problem} onDismiss={() => conversation.dismissProblem()}>
+            {state.problem.words}
           </Banner>
         )}
         <Composer state={state} onEditLast={editable ? () => editFromComposer(last.turnId) : null} />
@@ -144,8 +144,8 @@ function NotShown({ state }: { state: ConversationState }) {
       {en.page.chatMissingWhy}
     </Unavailable>
   ) : (
-    <Unavailable title={en.page.chatFailed} action={en.common.tryAgain} onAction={() => void conversation.reload()}>
-      {state.problem}
+    <Unavailable title={en.page.chatFailed} problem={state.problem} onAction={() => void conversation.reload()}>
+      {state.problem?.words}
     </Unavailable>
   );
 }

@@ -22,6 +22,11 @@ const common = {
   undo: "Undo",
   loading: "Loading…",
   tryAgain: "Try again",
+  tryAgainIn: (seconds: number) => {
+    if (seconds < 100) return `Try again in ${seconds} s`;
+    const minutes = seconds / 60;
+    return `Try again in ${minutes < 100 ? count(Math.ceil(minutes), "minute") : count(Math.ceil(minutes / 60), "hour")}`;
+  },
   showMore: "Show more",
   showLess: "Show less",
   showAll: "Show all",
@@ -53,6 +58,34 @@ const errors = {
   unreachable: "The service cannot be reached. Check your connection, then try again.",
   inPage: "Something went wrong. Reload the page, then try again.",
   status: (status: number) => `The service answered with error ${status}.`,
+  /** By the code of a refusal. Other refusals have words of their own, such as the reason why a request is invalid. */
+  codes: {
+    forbidden_origin: "This page is not allowed to use the service.",
+    insufficient_scope: "Your API key does not allow this.",
+    too_many_threads: "You have reached the maximum number of chats. Delete some, then try again.",
+    not_waiting: "This decision is no longer needed.",
+    thread_not_found: "This chat no longer exists.",
+    message_not_found: "This message no longer exists.",
+    file_not_found: "This file no longer exists.",
+    memory_not_found: "This memory no longer exists.",
+    collection_not_found: "This collection no longer exists.",
+    document_not_found: "This document no longer exists.",
+    project_not_found: "This project no longer exists.",
+    turn_in_progress: "Another answer is still in progress in this chat. Wait for it or stop it, then try again.",
+    body_too_large: "This is too large to send.",
+    too_many_turns: "Too many of your answers are in progress. Try again when one has ended.",
+    too_many_streams: "This chat is open in too many places. Close some of them.",
+    rate_limited: "Too many requests in a short time.",
+    quota_exceeded: "You have reached your usage limit.",
+    misconfigured: "The service is not set up correctly. Tell its operator.",
+    issuer_unavailable: "Your sign-in could not be checked. Try again in a moment.",
+    turn_on_hold: "This chat is paused for a moment. Try again soon.",
+    object_too_new: "The service is being updated. Try again in a moment.",
+    versions_differ: "The service is being updated. Try again in a moment.",
+    workspace_full: "The storage of this chat is full. Delete some files.",
+    collections_full: "Your collections are full. Delete some documents.",
+    internal: "Something went wrong on the server. Try again in a moment.",
+  } as Readonly<Record<string, string>>,
 };
 
 const signIn = {
@@ -105,6 +138,7 @@ const composer = {
   label: "Message",
   placeholder: "Ask anything",
   hint: "Enter to send, Shift + Enter for a new line.",
+  sendsWhenLoaded: "Your message will be sent when the chat has loaded.",
   tooLong: (over: number) => `This message is ${count(over, "character")} too long.`,
   attach: "Attach files",
   attached: "Attached files",

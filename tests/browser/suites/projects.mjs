@@ -72,10 +72,10 @@ export async function projects(browser) {
 
   await check("a project that cannot be read shows the reason", async () => {
     await page.route("**/api/projects/*", (route) =>
-      route.fulfill({ status: 404, contentType: "application/json", body: '{"code": "project_not_found", "detail": "There is no such project."}' }),
+      route.fulfill({ status: 404, contentType: "application/json", body: '{"code": "project_not_found", "detail": "This project no longer exists."}' }),
     );
     await rows.click();
-    await byId(page, "projects").getByRole("alert").filter({ hasText: "There is no such project." }).waitFor();
+    await byId(page, "projects").getByRole("alert").filter({ hasText: "This project no longer exists." }).waitFor();
     await page.unrouteAll();
     await page.keyboard.press("Escape");
   });

@@ -2,7 +2,7 @@
 // passes them in, so that tests can cut the line anywhere.
 
 import type { TurnEvent } from "../wire";
-import { Refusal, isAbort } from "./http";
+import { Refusal, isAbort, retryAfterMs } from "./http";
 import { readEvents } from "./events";
 
 export interface Line {
@@ -45,6 +45,7 @@ export async function followTurn(line: Line): Promise<Ending> {
     try {
       const response = begun || !line.start ? await line.resume(cursor) : await line.start();
       if (response.status === 204) {
+        // Without a time the turn sends no more events.
         waitMs = retryAfterMs(response);
         if (waitMs === null) return "gone";
       }
@@ -75,12 +76,6 @@ export async function followTurn(line: Line): Promise<Ending> {
     line.onCut();
     await line.pause(backoff(failures));
   }
-}
-
-/** Null: the turn sends no more events. */
-function retryAfterMs(response: Response): number | null {
-  const seconds = Number(response.headers.get("retry-after"));
-  return seconds > 0 ? seconds * 1000 : null;
 }
 
 /** A refusal that concerns the moment and not the turn. */

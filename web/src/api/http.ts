@@ -11,6 +11,8 @@ export class Refusal extends Error {
     detail: string,
     /** The refused member of the request. */
     readonly field: string | null = null,
+    /** The service asks to wait this long before the next try. */
+    readonly retryAfterMs: number | null = null,
   ) {
     super(detail);
     this.name = "Refusal";
@@ -30,9 +32,8 @@ export function isAbort(error: unknown): boolean {
 }
 
 export function wordsFor(error: unknown): string {
-  return error instanceof Refusal || error instanceof Unreachable
-    ? error.message
-    : en.errors.inPage;
+  if (error instanceof Refusal) return en.errors.codes[error.code] ?? error.message;
+  return error instanceof Unreachable ? error.message : en.errors.inPage;
 }
 
 /** The renewal in progress. All requests share one session, so a second caller waits for the first renewal. */
@@ -40,10 +41,18 @@ let renewal: Promise<Session> | null = null;
 let userId: string | null = null;
 let onOtherUser: () => void = () => {};
 let onSignedOut: () => void = () => {};
+let onReached: () => void = () => {};
+/** The last request got no answer. */
+let outOfReach = false;
 
 /** Calls the listener when the renewed session belongs to another user: the chats on screen belong to the old one. */
 export function whenUserChanges(listener: () => void): void {
   onOtherUser = listener;
+}
+
+/** Calls the listener when the service answers again after a request without an answer. */
+export function whenReached(listener: () => void): void {
+  onReached = listener;
 }
 
 /** Calls the listener when a session needs an API key. */
@@ -135,7 +144,13 @@ async function send(path: string, options: RequestOptions): Promise<Response> {
   try {
     response = await fetch(path, init);
   } catch (error) {
-    throw isAbort(error) ? error : new Unreachable();
+    if (isAbort(error)) throw error;
+    outOfReach = true;
+    throw new Unreachable();
+  }
+  if (outOfReach) {
+    outOfReach = false;
+    onReached();
   }
   if (!response.ok) throw await refusalOf(response);
   return response;
@@ -149,5 +164,14 @@ async function refusalOf(response: Response): Promise<Refusal> {
     // The answer of a proxy may have another form.
   }
   const detail = problem.detail ?? problem.title ?? en.errors.status(response.status);
-  return new Refusal(response.status, problem.code ?? "unknown", detail, problem.field ?? null);
+  return new Refusal(response.status, problem.code ?? "unknown", detail, problem.field ?? null, retryAfterMs(response));
+}
+
+/** No quota lasts longer than its day. */
+const LONGEST_WAIT_S = 86_400;
+
+/** `Retry-After` in seconds, as this service writes it; null without one. */
+export function retryAfterMs(response: Response): number | null {
+  const seconds = Number(response.headers.get("retry-after"));
+  return seconds > 0 ? Math.min(seconds, LONGEST_WAIT_S) * 1000 : null;
 }

@@ -2,18 +2,24 @@
 
 import type { ReactNode } from "react";
 import { en } from "../en";
+import type { Problem } from "../state/problem";
 import { CloseIcon } from "./Icons";
+import { RetryButton } from "./RetryButton";
 
 interface Props {
   tone: "error" | "notice";
+  problem?: Problem;
   onDismiss: () => void;
   children: ReactNode;
 }
 
-export function Banner({ tone, onDismiss, children }: Props) {
+export function Banner({ tone, problem, onDismiss, children }: Props) {
   return (
-    <div className="banner" data-tone={tone} data-testid="banner" role={tone === "error" ? "alert" : "status"}>
-      <p dir="auto">{children}</p>
+    <div className="banner" data-tone={tone} data-testid="banner">
+      <p dir="auto" role={tone === "error" ? "alert" : "status"}>
+        {children}
+      </p>
+      {problem && <RetryButton problem={problem} />}
       <button type="button" className="icon-button small" onClick={onDismiss} title={en.common.dismiss}>
         <CloseIcon />
         <span className="visually-hidden">{en.common.dismiss}</span>

@@ -34,7 +34,8 @@ export function Composer({ state: { threadId, phase, running }, onEditLast }: Pr
   const { files, media } = sorted(attached);
   const message = withFiles(text, files);
   const over = [...message].length - MAX_CHARS;
-  const sendable = usable && running === null && (message.trim() !== "" || media.length > 0) && over <= 0;
+  const complete = (message.trim() !== "" || media.length > 0) && over <= 0;
+  const sendable = usable && running === null && complete;
   const focus = () => box.current?.focus();
 
   // The reader can write at once in a chat that was opened. On a touch screen the keyboard would hide the chat.
@@ -42,12 +43,12 @@ export function Composer({ state: { threadId, phase, running }, onEditLast }: Pr
     if (usable && window.matchMedia("(pointer: fine)").matches) focus();
   }, [usable, threadId]);
 
-  const send = () => {
+  const { waits, send, keep } = useSending(chat, phase, complete, () => {
     if (!sendable) return;
     void conversation.send(message, null, media);
     setRefused(null);
     focus();
-  };
+  });
 
   return (
     <form
@@ -67,17 +68,33 @@ export function Composer({ state: { threadId, phase, running }, onEditLast }: Pr
         <SubjectChip chat={chat} />
         {features().map(({ name, Chips }) => Chips && <Chips key={name} chat={chat} />)}
         <AttachedChips attached={attached} onChange={(files) => setDraftFiles(chat, files)} />
-        <Box {...{ box, chat, text, phase, take, send, onEditLast }} />
+        <Box {...{ box, chat, text, phase, take, send, onEditLast }} onChange={keep} />
         <div className="composer-tools">
           <AttachButton usable={usable} take={take} />
           <ComposerButtons />
           <SubjectMenu chat={chat} onChosen={focus} />
         </div>
-        {running ? <StopButton stopping={running.stopping} /> : <SendButton sendable={sendable} />}
+        {running ? <StopButton stopping={running.stopping} /> : <SendButton sendable={sendable || (phase === "loading" && complete)} waits={waits} />}
       </div>
-      <Hint over={over} refused={refused} />
+      <Hint over={over} refused={refused} waits={waits} />
     </form>
   );
+}
+
+/**
+ * Sends at once, or, while the chat is still loading, as soon as it has loaded. A message that is changed meanwhile is kept
+ * until it is sent again.
+ */
+function useSending(chat: string, phase: ConversationState["phase"], complete: boolean, now: () => void) {
+  const [queued, setQueued] = useState<string | null>(null);
+  const loading = phase === "loading";
+  useEffect(() => {
+    if (queued === null || (queued === chat && loading)) return;
+    setQueued(null);
+    if (queued === chat) now();
+  }, [queued, chat, loading]);
+  const send = () => (loading && complete ? setQueued(chat) : now());
+  return { waits: queued === chat, send, keep: () => setQueued(null) };
 }
 
 /** Reads attached files into the draft; `refused` names those that it cannot take. */
@@ -104,10 +121,11 @@ interface BoxProps {
   phase: ConversationState["phase"];
   take: (files: FileList) => Promise<void>;
   send: () => void;
+  onChange: () => void;
   onEditLast: (() => void) | null;
 }
 
-function Box({ box, chat, text, phase, take, send, onEditLast }: BoxProps) {
+function Box({ box, chat, text, phase, take, send, onChange, onEditLast }: BoxProps) {
   useLayoutEffect(() => {
     const field = box.current;
     if (!field) return;
@@ -145,7 +163,10 @@ function Box({ box, chat, text, phase, take, send, onEditLast }: BoxProps) {
         value={text}
         disabled={phase === "missing"}
         aria-describedby="composer-hint"
-        onChange={(event) => setDraft(chat, event.target.value)}
+        onChange={(event) => {
+          setDraft(chat, event.target.value);
+          onChange();
+        }}
         onKeyDown={onKeyDown}
         onPaste={(event) => {
           if (event.clipboardData.files.length === 0) return;
@@ -173,20 +194,21 @@ function StopButton({ stopping }: { stopping: boolean }) {
   );
 }
 
-function SendButton({ sendable }: { sendable: boolean }) {
+function SendButton({ sendable, waits }: { sendable: boolean; waits: boolean }) {
+  const label = waits ? en.composer.sendsWhenLoaded : en.common.send;
   return (
-    <button type="submit" className="round-button" data-testid="send" disabled={!sendable} title={en.common.send}>
-      <ArrowUpIcon />
-      <span className="visually-hidden">{en.common.send}</span>
+    <button type="submit" className="round-button" data-testid="send" disabled={!sendable || waits} title={label}>
+      {waits ? <span className="spinner" aria-hidden="true" /> : <ArrowUpIcon />}
+      <span className="visually-hidden">{label}</span>
     </button>
   );
 }
 
-function Hint({ over, refused }: { over: number; refused: string | null }) {
+function Hint({ over, refused, waits }: { over: number; refused: string | null; waits: boolean }) {
   const warning = over > 0 ? en.composer.tooLong(over) : refused;
   return (
     <p id="composer-hint" className="composer-hint" data-warn={warning !== null} role={warning ? "alert" : undefined}>
-      {warning ?? en.composer.hint}
+      {warning ?? (waits ? en.composer.sendsWhenLoaded : en.composer.hint)}
     </p>
   );
 }

@@ -20,7 +20,7 @@ export function PagedList<T extends { id: string }>({ list, label, none, note, m
   const { phase, items, nextCursor, problem } = useStore(list.store);
   return (
     <>
-      <Problem words={problem} />
+      <Problem words={problem} onRetry={phase === "failed" ? () => void list.load() : null} />
       <ul aria-label={label} aria-busy={phase === "loading"}>
         {items.map(row)}
       </ul>
@@ -38,10 +38,15 @@ export function PagedList<T extends { id: string }>({ list, label, none, note, m
   );
 }
 
-export function Problem({ words }: { words: string | null }) {
+export function Problem({ words, onRetry = null }: { words: string | null; onRetry?: (() => void) | null }) {
   return words === null ? null : (
-    <p className="side-problem" role="alert">
-      {words}
+    <p className="side-problem">
+      <span role="alert">{words}</span>{" "}
+      {onRetry && (
+        <button type="button" className="link-button" data-testid="retry" onClick={onRetry}>
+          {en.common.tryAgain}
+        </button>
+      )}
     </p>
   );
 }

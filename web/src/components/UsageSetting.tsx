@@ -28,13 +28,15 @@ function Usage() {
   const [rows, setRows] = useState<readonly UsageRow[] | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const [by, setBy] = useState<By>("day");
-  useEffect(() => {
+  const read = () => {
+    setProblem(null);
     readUsage().then(
       ({ usage }) => setRows(usage),
       (error: unknown) => setProblem(wordsFor(error)),
     );
-  }, []);
-  if (problem !== null) return <Problem words={problem} />;
+  };
+  useEffect(read, []);
+  if (problem !== null) return <Problem words={problem} onRetry={read} />;
   if (rows === null || rows.length === 0) {
     return (
       <p className="side-note" role="status">

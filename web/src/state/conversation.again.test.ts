@@ -32,7 +32,7 @@ describe("asking again", () => {
     const [first] = (await send("Hi")).exchanges;
     service.answer = () => problem(503, "misconfigured", "No model.");
     await send("Ho", first);
-    expect(conversation.store.get()).toMatchObject({ problem: "No model.", exchanges: [first] });
+    expect(conversation.store.get()).toMatchObject({ problem: { retryAt: null }, exchanges: [first] });
     expect(drafts.get()[service.requests[0]!.body["thread_id"]!]).toBe("Ho");
   });
 });

@@ -88,7 +88,7 @@ it("gives refused words back, with the service's reason", async () => {
   service.answer = () => problem(503, "misconfigured", "No model.");
   const { send, began } = opened();
   const state = await send("Hi");
-  expect(state).toMatchObject({ threadId: null, running: null, problem: "No model.", exchanges: [] });
+  expect(state).toMatchObject({ threadId: null, running: null, problem: { words: "The service is not set up correctly. Tell its operator." }, exchanges: [] });
   expect(drafts.get()[NEW_CHAT]).toBe("Hi");
   expect(began).toEqual([]);
 });
@@ -97,7 +97,7 @@ it("uses the same ids for the same words if the first request may have arrived",
   service.answer = () => new TypeError("fetch failed");
   const { send } = opened();
   const state = await send("Hi");
-  expect(state.problem).toContain("cannot be reached");
+  expect(state.problem).toMatchObject({ lost: true, words: expect.stringContaining("cannot be reached") });
   expect(drafts.get()[NEW_CHAT]).toBe("Hi");
   service.answer = ({ body }) => finished(body["turn_id"]!);
   await send("Hi");

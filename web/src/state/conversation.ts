@@ -4,18 +4,19 @@
 // follows it again when the chat is opened again.
 
 import { followTurn } from "../api/follow";
-import { Refusal, Unreachable, isAbort, wordsFor } from "../api/http";
+import { Refusal, Unreachable, isAbort } from "../api/http";
 import { cancelTurn, decide, readContent, readMessages, readOn, readThread, startTurn } from "../api/threads";
 import type { TurnRequest } from "../api/threads";
 import { features } from "../feature";
-import { contentOf, isImage, partsOf, type Medium } from "../turn/attachments";
+import { contentOf, isImage, partsOf, withFiles, type Medium } from "../turn/attachments";
 import type { Connection } from "../turn/status";
 import type { Content, Decision, ThreadDetail } from "../wire";
 import { begunExchange, exchangesOf, questionIdOf, renewed, type Exchange } from "../turn/stored";
 import { choices } from "./choices";
 import { drawing } from "./drawing";
-import { clearDraft, NEW_CHAT, restoreDraft } from "./drafts";
+import { clearDraft, draftOf, NEW_CHAT, restoreDraft } from "./drafts";
 import { awaitAnswer, Look, pause } from "./pause";
+import { problemOf, type Problem } from "./problem";
 import { setModel, settings } from "./settings";
 import { Store } from "./store";
 import { requestPart } from "./subject";
@@ -43,8 +44,8 @@ export interface ConversationState {
   phase: "loading" | "ready" | "missing" | "failed";
   exchanges: Exchange[];
   running: Running | null;
-  /** Why the last act failed, in words for the reader. */
-  problem: string | null;
+  /** Why the last act failed. */
+  problem: Problem | null;
 }
 
 /** Learns what happens to chats. */
@@ -193,7 +194,7 @@ export class Conversation {
       this.#look.want();
       this.listener.answered(threadId);
     } catch (error) {
-      if (!signal.aborted) this.store.set({ problem: wordsFor(error) });
+      if (!signal.aborted) this.store.set({ problem: problemOf(error, () => void this.decide(approvalId, decision)) });
     }
   }
 
@@ -201,7 +202,15 @@ export class Conversation {
     this.store.set({ problem: null });
   }
 
-  async #load(threadId: string | null, problem: string | null = null): Promise<void> {
+  /** The service answers again: a failure for want of an answer is over. */
+  async reached(): Promise<void> {
+    const { phase, problem } = this.store.get();
+    if (!problem?.lost) return;
+    if (phase === "failed") await this.reload();
+    else this.dismissProblem();
+  }
+
+  async #load(threadId: string | null, problem: Problem | null = null): Promise<void> {
     this.#visit.abort();
     this.#visit = new AbortController();
     const { signal } = this.#visit;
@@ -220,7 +229,7 @@ export class Conversation {
     } catch (error) {
       if (signal.aborted || isAbort(error)) return;
       const missing = error instanceof Refusal && (error.status === 404 || error.status === 400);
-      this.store.set({ phase: missing ? "missing" : "failed", problem: wordsFor(error) });
+      this.store.set({ phase: missing ? "missing" : "failed", problem: problemOf(error, () => void this.reload()) });
     }
   }
 
@@ -302,7 +311,7 @@ export class Conversation {
     } catch (error) {
       if (signal.aborted) return;
       this.#setRunning({ stopping: false });
-      this.store.set({ problem: wordsFor(error) });
+      this.store.set({ problem: problemOf(error, () => void this.stop()) });
     }
   }
 
@@ -332,7 +341,7 @@ export class Conversation {
     const begun = this.store.get().running?.begun ?? false;
     if (begun) {
       // The service refused to go on: the chat was deleted, or its session is over.
-      this.store.set({ running: null, problem: wordsFor(error) });
+      this.store.set({ running: null, problem: problemOf(error) });
       return;
     }
     this.#unsure = error instanceof Unreachable ? request : null;
@@ -343,7 +352,7 @@ export class Conversation {
     this.store.set((state) => ({
       threadId,
       running: null,
-      problem: wordsFor(error),
+      problem: problemOf(error, () => void this.#resend({ words, media, instead })),
       exchanges: [
         ...state.exchanges.filter((exchange) => exchange.turnId !== request.turn_id),
         ...(instead ? [instead] : []),
@@ -351,8 +360,15 @@ export class Conversation {
     }));
     // Another tab started a turn here: show it, and say why this message has to wait.
     if (threadId !== null && error instanceof Refusal && error.code === "turn_in_progress") {
-      void this.#load(threadId, wordsFor(error));
+      void this.#load(threadId, problemOf(error));
     }
+  }
+
+  /** Sends an unsent message again, as the draft has it now. */
+  async #resend({ words, media, instead }: Outgoing): Promise<void> {
+    if (instead) return this.send(words, instead, media);
+    const draft = draftOf(this.store.get().threadId ?? NEW_CHAT);
+    await this.send(withFiles(draft.text, draft.files), null, draft.media);
   }
 
   #setRunning(change: Partial<Running>, signal = this.#visit.signal): void {

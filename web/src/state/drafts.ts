@@ -47,6 +47,11 @@ export function sorted(attached: readonly Attachment[]): { files: AttachedFile[]
   };
 }
 
+/** The draft of a chat: its text, and what is attached to it. */
+export function draftOf(chat: string): { text: string; files: AttachedFile[]; media: Medium[] } {
+  return { text: drafts.get()[chat] ?? "", ...sorted(draftFiles.get()[chat] ?? []) };
+}
+
 export function setDraft(chat: string, text: string): void {
   drafts.set({ [chat]: text });
   keep(KEY, drafts.get());

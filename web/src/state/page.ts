@@ -1,6 +1,6 @@
 // The page's only instance of each part, and the calls between them.
 
-import { closeSession, exchangeKey, openSession, Refusal, whenSignedOut, whenUserChanges, wordsFor } from "../api/http";
+import { closeSession, exchangeKey, openSession, Refusal, whenReached, whenSignedOut, whenUserChanges, wordsFor } from "../api/http";
 import { readHealth, readModels } from "../api/threads";
 import { en } from "../en";
 import { features } from "../feature";
@@ -10,6 +10,7 @@ import { Conversation } from "./conversation";
 import { NEW_CHAT } from "./drafts";
 import type { Format } from "./export";
 import { richText, type Part } from "./parts";
+import { problemOf, type Problem } from "./problem";
 import { setAddress, threadInAddress } from "./route";
 import { offer, THEME_KEY } from "./settings";
 import { Store } from "./store";
@@ -25,7 +26,7 @@ export interface PageState {
   demo: boolean;
   /** The service's description of itself; null until it has come. */
   health: Health | null;
-  problem: string | null;
+  problem: Problem | null;
   /** A message for the reader that concerns no single part of the page. */
   notice: string | null;
 }
@@ -72,7 +73,7 @@ export async function startPage(): Promise<void> {
     begin(await openSession());
   } catch (error) {
     // The listener of `whenSignedOut` has set the phase already.
-    if (page.get().phase !== "signedOut") page.set({ phase: "failed", problem: wordsFor(error) });
+    if (page.get().phase !== "signedOut") page.set({ phase: "failed", problem: problemOf(error, () => void startPage()) });
   }
 }
 
@@ -193,7 +194,17 @@ export function listen(): void {
     void threads.load();
     for (const feature of features()) feature.returned?.();
   });
-  window.addEventListener("online", () => void conversation.refresh());
+  window.addEventListener("online", () => {
+    if (page.get().phase === "failed") void startPage();
+    if (page.get().phase !== "ready") return;
+    void conversation.refresh();
+    // Its answer tells that the service is there again.
+    void threads.load();
+  });
+  whenReached(() => {
+    void conversation.reached();
+    if (threads.store.get().problem !== null) void threads.load();
+  });
   // The first touch or key announces a question: load the code that draws its answer.
   for (const type of ["pointerdown", "keydown"]) window.addEventListener(type, () => void prepare(), { once: true });
   // A browser would open a file that is dropped beside its target in place of the page.

@@ -52,7 +52,7 @@ it("drops an item that was gone already, and keeps one that could not be deleted
   expect([ids(), notes.store.get().problem]).toEqual([["b"], null]);
   answer = () => Response.json({ code: "internal", detail: "Not now." }, { status: 500 });
   await remove("b");
-  expect([ids(), notes.store.get().problem]).toEqual([["b"], "Not now."]);
+  expect([ids(), notes.store.get().problem]).toEqual([["b"], "Something went wrong on the server. Try again in a moment."]);
   answer = () => Response.json({ code: "route_not_found", detail: "No such route." }, { status: 404 });
   await clear();
   expect([ids(), notes.store.get().problem]).toEqual([["b"], "No such route."]);

@@ -32,7 +32,7 @@ export function ProjectsPanel({ chat, onClose }: PanelProps) {
             <BackIcon />
             {documentId === null ? words.all : (project?.name ?? words.one)}
           </button>
-          <Problem words={problem} />
+          <Problem words={problem} onRetry={() => void projects.load()} />
           {documentId !== null ? (
             <Page document={document} failed={problem !== null} />
           ) : (

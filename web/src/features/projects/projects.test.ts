@@ -67,7 +67,7 @@ it("tells why a project cannot be read, and reads again after a turn while the p
   const { projects, hide, desk } = await shown();
   answer = () => Response.json({ code: "project_not_found", detail: "There is none." }, { status: 404 });
   await projects.open("gone");
-  expect([desk().problem, desk().project]).toEqual(["There is none.", null]);
+  expect([desk().problem, desk().project]).toEqual(["This project no longer exists.", null]);
   const before = asked.length;
   projects.touched();
   expect(asked.length).toBe(before + 1);
