@@ -100,6 +100,8 @@ export interface Card {
   gist: (open: boolean) => string;
   /** Stands at the end of the head. */
   meta: ReactNode;
+  /** It waits for the reader: its mark says so in place of the call's own. */
+  waiting?: boolean;
   /** Null until its chunk has come: the card shows its calls meanwhile. */
   body: ReactNode | null;
 }

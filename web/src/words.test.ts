@@ -28,6 +28,8 @@ const CODE: ReadonlySet<string> = new Set([
   "input, textarea", ":popover-open, dialog:modal",
   // The form of an attached file within a message (turn/attachments.ts).
   "Attached file:",
+  // The beginning of a result that the service writes for the model (turn/view.ts).
+  "The user did not allow this call",
 ]);
 
 interface Node {

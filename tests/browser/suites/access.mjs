@@ -110,7 +110,8 @@ async function plans(page, how) {
   const turns = [storedPlan("Measure the wall"), storedPlan("Plant a fig", { status: "pending_review", review: { verdict: "needs_changes", notes: "Say **who**." } })];
   await storedChat(page, env("ESPALIER_URL"), turns.flatMap((tree) => storedTurn("A plan", "So.", { execution_tree: { version: 1, ...tree } })));
   await byId(page, "plan-ask").waitFor();
-  await clean(page, `plans, ${how}`);
+  await byId(page, "plan-change").click();
+  await clean(page, `plans, one of them being changed, ${how}`);
   for (const all of await byId(page, "expand-all").all()) await all.click();
   for (const step of await byId(page, "plan-step-toggle").all()) await step.click();
   await clean(page, `plans with all that they say, ${how}`);
@@ -118,10 +119,14 @@ async function plans(page, how) {
   assertEqual(drawn <= width, true, `${drawn} of ${width} pixels`);
   await byId(page, "choose-subject").click();
   await byId(page, "subject-project").waitFor();
-  await clean(page, `the menu of subjects, ${how}`);
+  await clean(page, `the menu of modes, ${how}`);
   await byId(page, "subject-project").click();
   await byId(page, "subject").waitFor();
-  await clean(page, `a chat with a subject, ${how}`);
+  await clean(page, `a chat with a mode, ${how}`);
+  await byId(page, "choose-model").click();
+  await byId(page, "model-secondary").waitFor();
+  await clean(page, `the menu of models, ${how}`);
+  await page.keyboard.press("Escape");
   await page.unrouteAll();
 }
 

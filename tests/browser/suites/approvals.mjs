@@ -52,6 +52,9 @@ export async function approvals(browser) {
     await countStreams(page);
     await send(page, llm.says("Tidy up"));
     await asked.filter({ hasText: "Allow ui_erase to run?" }).filter({ hasText: "the first line" }).waitFor();
+    await byId(asked, "approval-effect").filter({ hasText: "It will change the document that is open in your editor." }).waitFor();
+    await byId(asked, "approval-left").filter({ hasText: /^\d+ \w+ left to decide\.$/ }).waitFor();
+    assertEqual(await asked.locator(".primary-button").allInnerTexts(), ["Allow once"], "the primary button");
     await hasStreams(page, 1);
     await waits();
     await byId(page, "announcer").filter({ hasText: "Allow ui_erase to run?" }).waitFor({ state: "attached" });
@@ -119,7 +122,13 @@ export async function approvals(browser) {
     const last = (await cards(page)).at(-1);
     assertEqual([last.name, last.status], ["ui_erase", "error"], "the card");
     const words = await page.locator(`[data-tool-call-id="${last.id}"]`).innerText();
-    assert(words.includes("did not allow"), words);
+    assert(words.includes("You did not allow this call. It did not run."), words);
+    const denied = page.locator('[data-tool-name="ui_erase"] [data-mark="denied"]');
+    assertEqual(await denied.count(), 1, "the mark of a denial");
+    await page.reload();
+    await settled(page);
+    await openAll(page);
+    assertEqual(await denied.count(), 1, "the mark of a denial after a reload");
   });
 
   await check("invisible characters are written out", async () => {

@@ -135,22 +135,31 @@ async function drafts(page, notes) {
   await llm.script("", [{ calls: [makesPlan(llm, "draft_only")] }, { text: "Shall I?" }]);
   await llm.script("plan", [planned(llm, STEPS.slice(0, 2), "**Wires** come first.")]);
   const ask = byId(page, "plan-ask");
-  const word = (name) => ask.getByRole("button", { name });
   const seen = async () => [await checklist(page), await byId(page, "plan").last().locator(".prose").first().innerText(), await ask.count()];
-  /** Words that the page offers, with the marker of the model's script. */
-  const say = async (name, path, more = "") => {
-    await word(name).click();
-    await page.waitForFunction(() => document.activeElement?.id === "composer");
-    await page.keyboard.type(`${more} ${llm.says("", path)}`);
-    await page.keyboard.press("Enter");
+  /** Decides by a button; the message gets the marker of the model's script. */
+  const decide = async (act, says, change = null) => {
+    await page.route("**/api/chat", (route) => {
+      const body = JSON.parse(route.request().postData());
+      return route.continue({ postData: JSON.stringify({ ...body, content: `${body.content} ${says}` }) });
+    });
+    const sent = page.waitForRequest("**/api/chat");
+    await byId(ask, `plan-${act}`).click();
+    if (change !== null) {
+      await byId(ask, "plan-change-text").fill(change);
+      await page.keyboard.press("Enter");
+    }
+    await sent;
+    await page.unrouteAll({ behavior: "wait" });
   };
 
-  await check("a draft is shown with its reasoning, and waits for a message", async () => {
+  await check("a draft is shown as pending, with its reasoning, and waits for a decision", async () => {
     await byId(page, "new-chat").click();
     await choose(page, "project");
     await send(page, llm.says("Plan it"));
     await chip(page, "waiting").waitFor();
-    await ask.filter({ hasText: "Tell Espalier to run, change or drop it." }).waitFor();
+    await ask.filter({ hasText: "This is a draft." }).waitFor();
+    await page.locator('[data-tool-name="agent_create_plan"] [data-mark="waiting"]').waitFor();
+    await byId(page, "plan-progress").filter({ hasText: "draft, 2 steps" }).waitFor();
     const [list, reasoning] = await seen();
     assertEqual(list, ["[ ] 1. Measure the wall", "[ ] 2. Buy wires"], "the checklist");
     assert(reasoning.includes("Wires come first."), reasoning);
@@ -171,33 +180,27 @@ async function drafts(page, notes) {
   const id = await byId(page, "plan").getAttribute("data-plan-id");
   const acts = (action, changes = "") => ({ calls: [{ name: "agent_update_plan", arguments: { plan_id: id, action, changes } }] });
 
-  await check("offered words go into the box unsent, and replace other offered words", async () => {
-    const sent = notes.chats.length;
-    await word("Run it").click();
-    await word("Drop it").click();
-    assertEqual(await byId(page, "composer").inputValue(), "Drop it.", "the box");
-    await byId(page, "composer").fill("Yes.");
-    await word("Run it").click();
-    assertEqual(await byId(page, "composer").inputValue(), "Yes. Run it.", "the box");
-    await byId(page, "composer").fill("");
-    assertEqual(notes.chats.length, sent, "messages");
-  });
-
-  await check("a message that changes the draft shows the changed one, which then waits", async () => {
+  await check("Change sends what should change, and the changed draft waits", async () => {
     await llm.script("change", [acts("change", "a milestone first"), { text: "Like this?" }]);
-    await say("Change it", "change", "a milestone first.");
+    await byId(page, "composer").fill("half a thought");
+    await decide("change", llm.says("", "change"), "a milestone first.");
+    assertEqual(notes.chats.at(-1).content, "Change the plan: a milestone first.", "the message");
     await byId(page, "message-assistant").last().filter({ hasText: "Like this?" }).waitFor();
     await chip(page, "waiting").waitFor();
     assertEqual(await byId(page, "plan").count(), 2, "the plans");
     assertEqual(await ask.count(), 1, "the waiting draft");
     await byId(page, "plan").first().filter({ hasText: "No longer waiting." }).waitFor();
+    assertEqual(await page.locator('[data-mark="waiting"]').count(), 1, "the pending draft");
+    assertEqual(await byId(page, "composer").inputValue(), "half a thought", "what was written stays");
+    await byId(page, "composer").fill("");
   });
 
-  await check("a message that runs the draft runs the stored plan, the same after a reload", async () => {
+  await check("Run runs the stored plan, the same after a reload", async () => {
     await llm.script("run", [acts("run"), { text: "Done." }]);
     await llm.script("measure", [{ text: "Eight metres." }]);
     await llm.script("buy", [{ status: { code: 400 } }]);
-    await say("Run it", "run");
+    await decide("run", llm.says("", "run"));
+    assertEqual(notes.chats.at(-1).content, "Run the plan.", "the message");
     await byId(page, "message-assistant").last().filter({ hasText: "Done." }).waitFor();
     await settled(page);
     const list = await checklist(page);
@@ -209,7 +212,7 @@ async function drafts(page, notes) {
     assertEqual(await ask.count(), 0, "the waiting draft after the reload");
   });
 
-  await check("a message that drops the draft ends it", async () => {
+  await check("Discard ends the draft", async () => {
     const gone = fakeLlm();
     await gone.script("", [{ calls: [makesPlan(gone, "draft_only")] }, { text: "Or so?" }]);
     await gone.script("plan", [planned(gone, STEPS)]);
@@ -217,9 +220,8 @@ async function drafts(page, notes) {
     await chip(page, "waiting").waitFor();
     const planId = await byId(page, "plan").last().getAttribute("data-plan-id");
     await gone.script("drop", [{ calls: [{ name: "agent_update_plan", arguments: { plan_id: planId, action: "drop" } }] }, { text: "Forgotten." }]);
-    await word("Drop it").click();
-    await page.keyboard.type(` ${gone.says("", "drop")}`);
-    await page.keyboard.press("Enter");
+    await decide("discard", gone.says("", "drop"));
+    assertEqual(notes.chats.at(-1).content, "Discard the plan.", "the message");
     await byId(page, "message-assistant").last().filter({ hasText: "Forgotten." }).waitFor();
     await settled(page);
     const dropped = byId(page, "plan").last().filter({ hasText: "This plan was discarded." });

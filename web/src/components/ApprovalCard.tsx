@@ -3,20 +3,26 @@
 import { useState } from "react";
 import { en } from "../en";
 import { conversation } from "../state/page";
+import { effectOf, timeLeft, visibly } from "../turn/approval";
 import type { Approval } from "../turn/view";
 import type { Decision } from "../wire";
 import { focusComposer } from "./focus";
 import { Named } from "./Named";
+import { useNow } from "./useNow";
 
 const CHOICES = ["approve", "approve_for_thread", "deny"] as const satisfies Decision[];
 
-/** The arguments with invisible characters written out, such as marks that reverse the order of letters. */
-function wholly(args: unknown): string {
-  const written = (letter: string) => `\\u{${letter.codePointAt(0)?.toString(16)}}`;
-  return JSON.stringify(args, null, 2).replace(/[\p{Cf}\p{Zl}\p{Zp}]/gu, written);
+function TimeLeft({ expiresAt }: { expiresAt: number }) {
+  const now = useNow(true);
+  return (
+    <span className="approval-left" data-testid="approval-left">
+      {timeLeft(expiresAt, now)}
+    </span>
+  );
 }
 
-export function ApprovalCard({ approval: { id, name, args, decision } }: { approval: Approval }) {
+export function ApprovalCard({ approval }: { approval: Approval }) {
+  const { id, name, args, decision } = approval;
   const [busy, setBusy] = useState(false);
   const decide = async (chosen: Decision) => {
     setBusy(true);
@@ -37,14 +43,17 @@ export function ApprovalCard({ approval: { id, name, args, decision } }: { appro
       <h3>
         <Named name={name}>{en.approval.ask(name)}</Named>
       </h3>
-      <pre className="tool-result" tabIndex={0}>
-        {wholly(args)}
+      <p data-testid="approval-effect">{effectOf(approval)}</p>
+      <p className="tool-label">{en.approval.arguments}</p>
+      <pre className="tool-result" tabIndex={0} dir="ltr">
+        {visibly(JSON.stringify(args, null, 2))}
       </pre>
       <div className="approval-choices">
         {CHOICES.map((choice) => (
           <button
             key={choice}
             type="button"
+            className={choice === "approve" ? "primary-button small" : "quiet-button"}
             disabled={busy}
             data-decision={choice}
             onClick={() => void decide(choice)}
@@ -52,6 +61,7 @@ export function ApprovalCard({ approval: { id, name, args, decision } }: { appro
             {en.approval.choices[choice]}
           </button>
         ))}
+        <TimeLeft expiresAt={approval.expiresAt} />
       </div>
     </section>
   );

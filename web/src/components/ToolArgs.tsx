@@ -3,7 +3,7 @@
 
 import { en } from "../en";
 import type { ToolEntry } from "../turn/view";
-import { isSubtask } from "../turn/view";
+import { isDenied, isSubtask } from "../turn/view";
 
 type Args = ToolEntry["args"];
 
@@ -41,6 +41,7 @@ export function argsGist(call: ToolEntry): string {
 /** The result in a few words, for a folded card. */
 export function resultGist(call: ToolEntry): string {
   if (isSubtask(call) || call.status === "running") return "";
+  if (isDenied(call)) return en.card.status.denied;
   return (call.result ?? "").trim().replace(/\s+/g, " ").slice(0, 120);
 }
 

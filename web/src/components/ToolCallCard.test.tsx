@@ -4,6 +4,7 @@ import { renderToStaticMarkup } from "react-dom/server";
 import { expect, it } from "vitest";
 import { childrenOf, outlineOf } from "../turn/outline";
 import { callsOf } from "../turn/stored";
+import { isDenied } from "../turn/view";
 import { Entries } from "./Entries";
 import { argsGist } from "./ToolArgs";
 
@@ -43,4 +44,11 @@ it("shows the calls inside any call at the root", () => {
 
 it("folds a plain call behind its header, at the root too", () => {
   expect(drawn(["a", null, "calculate"])).toEqual(["a 0 false"]);
+});
+
+it("knows a call that a person denied", () => {
+  const denied = (result_preview: string, is_error: boolean) =>
+    isDenied(callsOf({ version: 1, nodes: [{ id: "a", parent_id: null, name: "fetch_page", result_preview, is_error, duration_ms: 1 }] })[0]!);
+  const words = "The user did not allow this call, so it was not made.";
+  expect([denied(words, true), denied(words, false), denied("It failed.", true)]).toEqual([true, false, false]);
 });

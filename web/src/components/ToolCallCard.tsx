@@ -8,12 +8,12 @@ import { features, type Card } from "../feature";
 import { useOpen } from "../state/expansion";
 import { childrenOf, type Outline } from "../turn/outline";
 import { compact, shareText } from "../turn/status";
-import { isSubtask, type ToolEntry, type ToolStatus, type TurnEntry } from "../turn/view";
+import { isDenied, isSubtask, type ToolEntry, type ToolStatus, type TurnEntry } from "../turn/view";
 import { Clamp } from "./Clamp";
 import { Disclosure } from "./Disclosure";
 import { Elapsed } from "./Elapsed";
 import { Entries } from "./Entries";
-import { CheckIcon, ChevronIcon, CloseIcon } from "./Icons";
+import { CheckIcon, ChevronIcon, CloseIcon, PauseIcon } from "./Icons";
 import { Markdown } from "./Markdown";
 import { argsGist, resultGist, ToolArgs } from "./ToolArgs";
 import { useTurnFrame } from "./TurnContext";
@@ -54,7 +54,7 @@ export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props)
         aria-controls={open ? bodyId : undefined}
         onClick={() => setOpen(!open)}
       >
-        <StatusMark status={call.status} />
+        <StatusMark status={markOf(call, card)} />
         <span className="tool-name" dir="auto" data-code={card ? undefined : call.title === null}>
           {card?.title ?? call.title ?? call.name}
         </span>
@@ -108,12 +108,20 @@ function CallBody({ call }: { call: ToolEntry }) {
   );
 }
 
-function StatusMark({ status }: { status: ToolStatus }) {
+type Mark = ToolStatus | "denied" | "waiting";
+
+function markOf(call: ToolEntry, card: Card | null): Mark {
+  if (isDenied(call)) return "denied";
+  return card?.waiting ? "waiting" : call.status;
+}
+
+function StatusMark({ status }: { status: Mark }) {
   return (
-    <span className="tool-status">
+    <span className="tool-status" data-mark={status}>
       {status === "running" && <span className="spinner" aria-hidden="true" />}
       {status === "done" && <CheckIcon />}
-      {status === "error" && <CloseIcon />}
+      {(status === "error" || status === "denied") && <CloseIcon />}
+      {status === "waiting" && <PauseIcon />}
       <span className="visually-hidden">{en.card.status[status]}: </span>
     </span>
   );
@@ -168,6 +176,14 @@ const RESULT_CHARS = 4000;
 function Result({ call }: { call: ToolEntry }) {
   if (call.status === "running") return null;
   const result = call.result ?? "";
+  if (isDenied(call)) {
+    return (
+      <>
+        <p className="tool-label">{en.card.denied}</p>
+        <p className="tool-none">{en.card.deniedWords}</p>
+      </>
+    );
+  }
   const cut = result.length > RESULT_CHARS;
   const drawn = features().map((feature) => feature.result?.(call)).find(Boolean);
   if (drawn) {

@@ -84,6 +84,15 @@ it("sends images as parts, shows them, and gives them back when they are refused
   expect([drafts.get()[chat], draftFiles.get()[chat]]).toEqual(["", media]);
 });
 
+it("leaves the draft alone when a button sends the message", async () => {
+  service.answer = ({ body }) => finished(body["turn_id"]!);
+  const { conversation, send } = opened();
+  const chat = (await send("Hi")).threadId!;
+  drafts.set({ [chat]: "half a thought" });
+  await send("Run the plan.", null, [], false);
+  expect([drafts.get()[chat], conversation.store.get().exchanges.at(-1)?.question]).toEqual(["half a thought", "Run the plan."]);
+});
+
 it("gives refused words back, with the service's reason", async () => {
   service.answer = () => problem(503, "misconfigured", "No model.");
   const { send, began } = opened();

@@ -131,11 +131,12 @@ export class Conversation {
     }
   }
 
-  /** Sends a message. It replaces the exchange `instead`, which must be the last one. */
+  /** Sends a message. It replaces the exchange `instead`, which must be the last one. `draft`: it was written in the composer. */
   async send(
     words: string,
     instead: Exchange | null = null,
     media: readonly Medium[] = instead?.media ?? [],
+    draft = instead === null,
   ): Promise<void> {
     const { threadId, phase, running } = this.store.get();
     if (running || phase !== "ready" || (words.trim() === "" && media.length === 0)) return;
@@ -143,7 +144,7 @@ export class Conversation {
     const request = this.#requestFor(threadId, contentOf(words, media), replaced);
     const chat = threadId ?? NEW_CHAT;
     const signal = this.#visit.signal;
-    if (!instead) clearDraft(chat);
+    if (draft) clearDraft(chat);
     if (threadId === null) for (const choice of choices()) choice.takeAlong(request.thread_id);
     this.store.set((state) => {
       const before = state.exchanges.filter(({ turnId }) => turnId !== request.turn_id && turnId !== instead?.turnId);

@@ -196,8 +196,8 @@ describe("approvals", () => {
     const asked = played(request("a"), request("b"));
     const args = { url: "https://example.com" };
     expect(asked.approvals).toEqual([
-      { id: "a", name: "fetch_page", args, decision: null },
-      { id: "b", name: "fetch_page", args, decision: null },
+      { id: "a", name: "fetch_page", args, permissionClass: "network", expiresAt: 1, decision: null },
+      { id: "b", name: "fetch_page", args, permissionClass: "network", expiresAt: 1, decision: null },
     ]);
     const answered = played(request("a"), request("b"), resolved("a", "deny"));
     expect(answered.approvals.map(({ decision }) => decision)).toEqual(["deny", null]);

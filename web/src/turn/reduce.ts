@@ -25,8 +25,8 @@ function apply(view: TurnView, event: TurnEvent): TurnView {
         begun: event.status === "start" ? begunTool(view.begun, event.name) : view.begun,
       };
     case "approval_request": {
-      const { approval_id: id, name, args } = event;
-      return { ...view, approvals: [...view.approvals, { id, name, args, decision: null }] };
+      const { approval_id: id, name, args, permission_class: permissionClass, expires_at: expiresAt } = event;
+      return { ...view, approvals: [...view.approvals, { id, name, args, permissionClass, expiresAt, decision: null }] };
     }
     case "approval_resolved": {
       const { approval_id: id, decision } = event;

@@ -71,6 +71,10 @@ export interface Approval {
   id: string;
   name: string;
   args: Record<string, unknown>;
+  /** The permission class of the tool, such as `network`. */
+  permissionClass: string;
+  /** The end of the time to decide (milliseconds since 1970). */
+  expiresAt: number;
   /** The person's decision, made here or elsewhere; null while the call waits. */
   decision: Decision | null;
 }
@@ -119,6 +123,14 @@ export const SUBTASK_TOOL = "run_subtask";
 
 export function isSubtask(entry: ToolEntry): boolean {
   return entry.name === SUBTASK_TOOL;
+}
+
+/** How the service tells the model that a person denied its call. Neither the event nor the tree has a mark for it. */
+const DENIAL = "The user did not allow this call";
+
+/** A person denied it. */
+export function isDenied({ status, result }: ToolEntry): boolean {
+  return status === "error" && (result?.startsWith(DENIAL) ?? false);
 }
 
 /** The calls that wait for a person's decision. */

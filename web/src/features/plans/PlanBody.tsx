@@ -1,9 +1,9 @@
 // A plan within its card: its reasoning, the reviewer's verdict, and its steps as a checklist. The calls of a step hang
 // below it, as in every card.
 
-import { useId } from "react";
+import { useId, useState } from "react";
 import { Clamp } from "../../components/Clamp";
-import { COMPOSER_ID } from "../../components/focus";
+import { focusComposer } from "../../components/focus";
 import { Disclosure } from "../../components/Disclosure";
 import { Elapsed } from "../../components/Elapsed";
 import { Entries } from "../../components/Entries";
@@ -12,7 +12,6 @@ import { Markdown } from "../../components/Markdown";
 import { argsGist, resultGist } from "../../components/ToolArgs";
 import { cardId, SubtaskBody } from "../../components/ToolCallCard";
 import { useTurnFrame } from "../../components/TurnContext";
-import { drafts, setDraft } from "../../state/drafts";
 import { useOpen } from "../../state/expansion";
 import { conversation } from "../../state/page";
 import { childrenOf, type Outline } from "../../turn/outline";
@@ -168,26 +167,67 @@ function Gist({ call, inside }: { call: ToolEntry; inside: readonly TurnEntry[] 
   );
 }
 
-/** The reader decides by their next message. These words begin one. */
+/** The reader decides by their next message, which these buttons send. */
 function Ask() {
-  const write = (begun: string) => {
-    const { threadId } = conversation.store.get();
-    if (threadId === null) return;
-    const typed = (drafts.get()[threadId] ?? "").trim();
-    setDraft(threadId, typed === "" || words.asks.includes(typed) || words.asks.includes(`${typed} `) ? begun : `${typed} ${begun}`);
-    document.getElementById(COMPOSER_ID)?.focus();
+  const [changing, setChanging] = useState(false);
+  const say = (message: string) => {
+    // What the reader has written in the composer stays.
+    void conversation.send(message, null, [], false);
+    focusComposer();
   };
   return (
     <div className="plan-ask" data-testid="plan-ask">
       <p>{words.ask}</p>
-      <div className="plan-words">
-        {words.asks.map((begun) => (
-          <button key={begun} type="button" data-testid="plan-words" onClick={() => write(begun)}>
-            <span className="visually-hidden">{words.write}</span>
-            {words.writing(begun)}
-          </button>
-        ))}
+      <div className="plan-acts">
+        <button type="button" className="primary-button small" data-testid="plan-run" onClick={() => say(words.runMessage)}>
+          {words.run}
+        </button>
+        <button type="button" className="quiet-button" data-testid="plan-change" aria-expanded={changing} onClick={() => setChanging(!changing)}>
+          {words.change}
+        </button>
+        <button type="button" className="quiet-button" data-testid="plan-discard" onClick={() => say(words.discardMessage)}>
+          {words.discard}
+        </button>
       </div>
+      {changing && <Change onSend={(change) => say(words.changeMessage(change))} onCancel={() => setChanging(false)} />}
     </div>
+  );
+}
+
+function Change({ onSend, onCancel }: { onSend: (change: string) => void; onCancel: () => void }) {
+  const [change, setChange] = useState("");
+  const send = () => change.trim() !== "" && onSend(change.trim());
+  return (
+    <form
+      className="plan-changing"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <textarea
+        rows={2}
+        dir="auto"
+        autoFocus
+        data-testid="plan-change-text"
+        aria-label={words.changeLabel}
+        placeholder={words.changeLabel}
+        value={change}
+        onChange={(event) => setChange(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.nativeEvent.isComposing) return;
+          if (event.key === "Escape") {
+            event.preventDefault();
+            onCancel();
+          }
+          if (event.key !== "Enter" || event.shiftKey) return;
+          event.preventDefault();
+          send();
+        }}
+      />
+      <button type="submit" className="primary-button small" data-testid="plan-change-send" disabled={change.trim() === ""}>
+        {words.changeSend}
+      </button>
+    </form>
   );
 }

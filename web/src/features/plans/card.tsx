@@ -1,6 +1,7 @@
 // The card of a call that made a plan or acts on one.
 
 import { createContext, useContext, useMemo, type ReactNode } from "react";
+import { useTurnFrame } from "../../components/TurnContext";
 import type { Card } from "../../feature";
 import { part } from "../../state/parts";
 import { childrenOf, type Outline } from "../../turn/outline";
@@ -23,11 +24,13 @@ export function PlansProvider({ view, children }: { view: TurnView; children: Re
 export function usePlanCard(call: ToolEntry, outline: Outline): Card | null {
   const plan = useContext(Plans).get(call.id) ?? null;
   const PlanBody = planBody.use(plan !== null);
+  const { waits } = useTurnFrame();
   if (!plan) return null;
   return {
     title: words.title,
     gist: (open) => plan.intent_label ?? (open ? "" : plan.objective),
     meta: <Progress plan={plan} inside={childrenOf(outline, call.id)} />,
+    waiting: waits && plan.status === "pending_review",
     body: PlanBody && <PlanBody plan={plan} call={call} outline={outline} />,
   };
 }
@@ -36,7 +39,7 @@ function Progress({ plan, inside }: { plan: Plan; inside: readonly TurnEntry[] }
   const items = checklistOf(plan, inside);
   return (
     <span data-testid="plan-progress">
-      {words.progress(items.filter(ended).length, items.length)}
+      {plan.status === "pending_review" ? words.draft(items.length) : words.progress(items.filter(ended).length, items.length)}
     </span>
   );
 }

@@ -1,5 +1,7 @@
 // The words of plans.
 
+import { count } from "../../en";
+
 export const words = {
   title: "Plan",
   making: "Making a plan",
@@ -30,12 +32,19 @@ export const words = {
   earlier: (n: number) => `${n} more before`,
   call: (name: string, gist: string) => `${name}: ${gist}`,
   failed: " (failed)",
-  ask: "No step has run yet. Tell Espalier to run, change or drop it.",
-  asks: ["Run it.", "Change it: ", "Drop it."],
-  write: "Write ",
-  writing: (words: string) => `“${words.trim().replace(/:$/, " …")}”`,
+  draft: (steps: number) => `draft, ${count(steps, "step")}`,
+  ask: "This is a draft. No step has run yet.",
+  run: "Run",
+  change: "Change",
+  discard: "Discard",
+  changeLabel: "What should change?",
+  changeSend: "Send",
+  /** The messages that the buttons send. */
+  runMessage: "Run the plan.",
+  changeMessage: (change: string) => `Change the plan: ${change}`,
+  discardMessage: "Discard the plan.",
   waits: "A plan is waiting for your decision.",
-  waitsWords: "A plan is waiting: tell Espalier to run, change or drop it.",
+  waitsWords: "A plan is waiting: run, change or discard it.",
   place: (steps: readonly number[], all: number) =>
     ` · ${steps.length === 1 ? "step" : "steps"} ${steps.join(", ")} of ${all}`,
   doneWords: (done: number, all: number) => `${done} of ${all} steps are done.`,
