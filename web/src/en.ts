@@ -113,6 +113,10 @@ const sidebar = {
   noneFound: "No matching chats.",
   empty: "Your chats will appear here.",
   older: "Show older chats",
+  today: "Today",
+  yesterday: "Yesterday",
+  week: "Previous 7 days",
+  month: "Previous 30 days",
   untitled: "Untitled chat",
   more: (title: string) => `More about “${title}”`,
   rename: "Rename",
@@ -141,6 +145,10 @@ const composer = {
   sendsWhenLoaded: "Your message will be sent when the chat has loaded.",
   tooLong: (over: number) => `This message is ${count(over, "character")} too long.`,
   attach: "Attach files",
+  attachTypes: (types: string) => `Attach files: ${types}`,
+  model: "Model",
+  defaultModel: (model: string | undefined) => (model ? `Default (${model})` : "Default"),
+  byRole: (role: string, model: string | undefined) => (model ? `${role} (${model})` : role),
   attached: "Attached files",
   stop: "Stop",
   stopping: "Stopping",
@@ -156,6 +164,11 @@ const composer = {
 
 const attachments = {
   image: "Image",
+  /** `media`: the model reads images and PDFs. */
+  types: (media: boolean) => (media ? "text files, images and PDFs" : "text files"),
+  drop: (types: string) => `Drop to attach: ${types}`,
+  /** The name of a long text that was pasted. */
+  pasted: (n: number) => (n === 1 ? "Pasted text.txt" : `Pasted text ${n}.txt`),
   refused: (name: string, reason: string) => `“${name}” ${reason}`,
   notByModel: "cannot be read by this model. Choose another model",
   tooMany: (most: number) => `is one too many: a message can have ${most} images and PDFs`,

@@ -49,7 +49,7 @@ function textsIn(path: string, code: string): string[] {
     // Types, imports, and errors for developers.
     if (/^TS(Type|Interface|Literal|Union)|^Import|^Export(All|Named)Declaration$/.test(node.type) && !("declaration" in node && node["declaration"])) return;
     if (node.type === "NewExpression" && /^new (\w*Error|Event|URL)\(/.test(code.slice(node.start, node.end))) return;
-    if (node.type === "CallExpression" && /^[\w.?]*\b(matchMedia|closest|querySelector(All)?(<\w+>)?|addEventListener)\(/.test(code.slice(node.start, node.end))) return;
+    if (node.type === "CallExpression" && /^[\w.?]*\b(matchMedia|closest|querySelector(All)?(<\w+>)?|addEventListener|types\??\.includes)\(/.test(code.slice(node.start, node.end))) return;
     // The default of a property that names classes.
     if (node.type === "AssignmentPattern" && code.slice(node.start, node.end).startsWith("className")) return;
     if (node.type === "JSXText" && /\p{L}/u.test(String(node.value).replace(/&\w+;/g, ""))) say(node, String(node.value));

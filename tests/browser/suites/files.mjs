@@ -2,8 +2,11 @@
 
 import { readFile } from "node:fs/promises";
 import { alive, assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, shot, visit } from "../harness.mjs";
+import { clean } from "./access.mjs";
 
 const text = (name, content) => ({ name, mimeType: "text/plain", buffer: Buffer.from(content) });
+
+const DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 // Long: one visit, whose checks follow each other.
 export async function files(browser) {
@@ -67,6 +70,27 @@ export async function files(browser) {
     await shot(page, "files");
   });
 
+  await check("Markdown, text and images can be read beside the chat", async () => {
+    const preview = byId(page, "preview");
+    const open = (path) => byId(row(path), "file-open").click();
+    await open("notes/plan.md");
+    await preview.getByRole("heading", { name: "Pears" }).waitFor();
+    await page.getByRole("heading", { name: "notes/plan.md" }).waitFor();
+    await clean(page, "a file that is open");
+    await byId(page, "files-back").click();
+    await open("ä#&.csv");
+    await preview.locator("pre", { hasText: "two" }).waitFor();
+    await byId(page, "files-back").click();
+    await byId(page, "upload-input").setInputFiles([{ name: "dot.png", mimeType: "image/png", buffer: Buffer.from(DOT, "base64") }]);
+    await open("dot.png");
+    assertEqual(await preview.locator("img").evaluate((image) => image.decode().then(() => image.naturalWidth)), 1, "the picture's width");
+    await byId(page, "files-back").click();
+    await byId(row("dot.png"), "file-delete").click();
+    await byId(page, "confirm").click();
+    await row("dot.png").waitFor({ state: "detached" });
+    await page.waitForFunction(() => document.activeElement?.closest('[data-testid="files"]'));
+  });
+
   await check("an upload replaces a file only after a question", async () => {
     const asked = page.locator('[data-testid="upload-row"][data-state="there"]');
     await byId(page, "upload-input").setInputFiles([text("a b.txt", "changed")]);
@@ -81,19 +105,20 @@ export async function files(browser) {
 
   await check("a deletion asks first, and works with the keyboard alone", async () => {
     const button = byId(row("dropped.md"), "file-delete");
+    const before = notes.deletions;
     await button.focus();
     await page.keyboard.down("Enter");
     await page.waitForFunction(() => document.activeElement?.dataset.testid === "confirm");
     await page.keyboard.down("Enter");
     await page.keyboard.up("Enter");
-    assertEqual(notes.deletions, 0, "the deletions by a key that is held down");
+    assertEqual(notes.deletions, before, "the deletions by a key that is held down");
     await page.keyboard.press("Escape");
     await page.waitForFunction(() => document.activeElement?.dataset.testid === "file-delete");
     assert(await byId(page, "files").isVisible(), "the first Escape answers the question, no more");
     await page.keyboard.press("Enter");
     await page.keyboard.press("Enter");
     await row("dropped.md").waitFor({ state: "detached" });
-    assertEqual(notes.deletions, 1, "the deletions in the service");
+    assertEqual(notes.deletions, before + 1, "the deletions in the service");
   });
 
   await check("a refused file shows the next step", async () => {

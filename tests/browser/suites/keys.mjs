@@ -224,6 +224,18 @@ export async function models(browser) {
     assertEqual(await chosen(), "secondary", "the choice after a reload");
   });
 
+  await check("the composer has the same choice", async () => {
+    await byId(page, "choose-model").filter({ hasText: "secondary" }).click();
+    assertEqual(await page.getByRole("menuitemradio", { checked: true }).allInnerTexts().then((all) => all.map((text) => text.split(" ")[0])), ["secondary"], "the mark");
+    await byId(page, "model-primary").click();
+    await page.waitForFunction(() => document.activeElement?.id === "composer");
+    await send(page, llm.says("Who are you?"));
+    await settled(page);
+    assertEqual(notes.chats.at(-1).model, undefined, "the request's model");
+    await byId(page, "choose-model").click();
+    await byId(page, "model-secondary").click();
+  });
+
   await check("a model that is no longer offered is dropped from the choice, with the service's words", async () => {
     await page.route("**/api/chat", (route) => {
       const body = { ...JSON.parse(route.request().postData()), model: "gone:1" };
@@ -240,7 +252,7 @@ export async function models(browser) {
   await check("a deployment with one model shows no choice", async () => {
     await byId(demo.page, "settings").click();
     await byId(demo.page, "settings-dialog").waitFor();
-    assertEqual(await byId(demo.page, "model-choice").count(), 0, "choices of models");
+    assertEqual([await byId(demo.page, "model-choice").count(), await byId(demo.page, "choose-model").count()], [0, 0], "choices of models");
   });
   await demo.context.close();
 }

@@ -80,6 +80,41 @@ export async function media(browser) {
     assertEqual(await attached.locator("img").count(), 2, "the small pictures");
   });
 
+  await check("files can be dropped anywhere, and the page says which it takes", async () => {
+    const drag = (kind, init = {}) =>
+      page.evaluate(
+        ([kind, init]) => {
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File(["Figs."], "figs.txt", { type: "text/plain" }));
+          document.querySelector(".sidebar").dispatchEvent(new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer, ...init }));
+        },
+        [kind, init],
+      );
+    await drag("dragover");
+    await byId(page, "drop-anywhere").filter({ hasText: "text files, images and PDFs" }).waitFor();
+    await drag("dragleave");
+    await byId(page, "drop-anywhere").waitFor({ state: "detached" });
+    await drag("dragover");
+    await drag("drop");
+    await attached.filter({ hasText: "figs.txt" }).waitFor();
+    assertEqual(await byId(page, "drop-anywhere").count(), 0, "the overlay");
+    await attached.filter({ hasText: "figs.txt" }).getByRole("button").click();
+  });
+
+  await check("a long paste becomes a file, a short one stays text", async () => {
+    const paste = (text) =>
+      page.evaluate((text) => {
+        const clipboardData = new DataTransfer();
+        clipboardData.setData("text/plain", text);
+        return document.getElementById("composer").dispatchEvent(new ClipboardEvent("paste", { bubbles: true, cancelable: true, clipboardData }));
+      }, text);
+    assertEqual(await paste("short"), true, "the browser inserts it");
+    assertEqual(await paste("A long line.\n".repeat(400)), false, "the browser inserts it");
+    await attached.filter({ hasText: "Pasted text.txt" }).waitFor();
+    await attached.filter({ hasText: "Pasted text.txt" }).getByRole("button").click();
+    await attached.nth(4).waitFor({ state: "detached" });
+  });
+
   await check("images are parts of the request, and the message shows them", async () => {
     await llm.script("", [{ text: "Two pictures and a paper." }]);
     await send(page, llm.says("What is this?"));

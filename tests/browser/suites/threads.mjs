@@ -14,6 +14,7 @@ export async function chats(browser) {
     await settled(page);
     await items.nth(1).waitFor();
     assert((await items.first().innerText()).includes("2 + 2"), await items.first().innerText());
+    assertEqual(await page.locator(".thread-day").allInnerTexts(), ["Today"], "the days");
     await items.filter({ hasText: "1 + 1" }).getByRole("link").click();
     await byId(page, "message-user").filter({ hasText: "1 + 1" }).waitFor();
     await settled(page);

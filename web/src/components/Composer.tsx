@@ -3,14 +3,15 @@
 import { useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent, type RefObject } from "react";
 import { en } from "../en";
 import { features } from "../feature";
-import { attach } from "../state/attach";
+import { attach, pastedFiles } from "../state/attach";
 import type { ConversationState } from "../state/conversation";
 import { draftFiles, drafts, NEW_CHAT, setDraft, setDraftFiles, sorted, type Attachment } from "../state/drafts";
 import { conversation } from "../state/page";
 import { offerIsKnown, readsMedia, settings } from "../state/settings";
 import { useStore } from "../state/store";
 import { withFiles } from "../turn/attachments";
-import { AttachButton, AttachedChips, SubjectChip, SubjectMenu } from "./ComposerParts";
+import { AttachButton, AttachedChips, ModelMenu, SubjectChip, SubjectMenu } from "./ComposerParts";
+import { DropAnywhere } from "./DropAnywhere";
 import { COMPOSER_ID } from "./focus";
 import { ArrowUpIcon, StopIcon } from "./Icons";
 import { ComposerButtons } from "./Panels";
@@ -57,13 +58,8 @@ export function Composer({ state: { threadId, phase, running }, onEditLast }: Pr
         event.preventDefault();
         send();
       }}
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={(event) => {
-        if (event.dataTransfer.files.length === 0) return;
-        event.preventDefault();
-        void take(event.dataTransfer.files);
-      }}
     >
+      <DropAnywhere take={take} />
       <div className="composer-box">
         <SubjectChip chat={chat} />
         {features().map(({ name, Chips }) => Chips && <Chips key={name} chat={chat} />)}
@@ -73,6 +69,7 @@ export function Composer({ state: { threadId, phase, running }, onEditLast }: Pr
           <AttachButton usable={usable} take={take} />
           <ComposerButtons />
           <SubjectMenu chat={chat} onChosen={focus} />
+          <ModelMenu onChosen={focus} />
         </div>
         {running ? <StopButton stopping={running.stopping} /> : <SendButton sendable={sendable || (phase === "loading" && complete)} waits={waits} />}
       </div>
@@ -100,7 +97,7 @@ function useSending(chat: string, phase: ConversationState["phase"], complete: b
 /** Reads attached files into the draft; `refused` names those that it cannot take. */
 function useAttaching(chat: string, box: RefObject<HTMLTextAreaElement | null>) {
   const [refused, setRefused] = useState<string | null>(null);
-  const take = async (list: FileList | null) => {
+  const take = async (list: FileList | readonly File[] | null) => {
     if (!list || list.length === 0) return;
     const before = () => draftFiles.get()[chat] ?? [];
     // The list lives as long as the picker's value, so its files are taken out before the first wait.
@@ -119,7 +116,7 @@ interface BoxProps {
   chat: string;
   text: string;
   phase: ConversationState["phase"];
-  take: (files: FileList) => Promise<void>;
+  take: (files: FileList | readonly File[]) => Promise<void>;
   send: () => void;
   onChange: () => void;
   onEditLast: (() => void) | null;
@@ -169,9 +166,10 @@ function Box({ box, chat, text, phase, take, send, onChange, onEditLast }: BoxPr
         }}
         onKeyDown={onKeyDown}
         onPaste={(event) => {
-          if (event.clipboardData.files.length === 0) return;
+          const files = pastedFiles(event.clipboardData, draftFiles.get()[chat] ?? []);
+          if (files.length === 0) return;
           event.preventDefault();
-          void take(event.clipboardData.files);
+          void take(files);
         }}
       />
     </>

@@ -1,12 +1,13 @@
-// The composer's parts around its text: the chat's subject and the attached files.
+// The composer's parts around its text: the chat's subject, its model and the attached files.
 
 import { useRef } from "react";
 import { en } from "../en";
 import type { Attachment } from "../state/drafts";
+import { choicesOf, DEFAULT_ROLE, readsMedia, setModel, settings } from "../state/settings";
 import { useStore } from "../state/store";
 import { known, subjects, subjectText, subjectWords } from "../state/subject";
 import { isImage } from "../turn/attachments";
-import { ClipIcon, CloseIcon, FileIcon, FlagIcon } from "./Icons";
+import { CheckIcon, ClipIcon, CloseIcon, FileIcon, FlagIcon, ModelIcon } from "./Icons";
 import { Menu } from "./Menu";
 
 export function SubjectChip({ chat }: { chat: string }) {
@@ -47,6 +48,38 @@ export function SubjectMenu({ chat, onChosen }: { chat: string; onChosen: () => 
   );
 }
 
+/** Where the deployment offers a choice: roles, for which the operator chose models, and models. */
+export function ModelMenu({ onChosen }: { onChosen: () => void }) {
+  const { offered, model } = useStore(settings);
+  if (!offered || choicesOf(offered).length < 2) return null;
+  const item = (value: string | null, label: string) => ({
+    label,
+    testId: `model-${value ?? DEFAULT_ROLE}`,
+    icon: value === model ? <CheckIcon /> : <span className="icon" />,
+    checked: value === model,
+    act: () => {
+      setModel(value);
+      onChosen();
+    },
+  });
+  const roles = Object.entries(offered.roles).filter(([role]) => role !== DEFAULT_ROLE);
+  return (
+    <Menu
+      label={model ?? en.composer.model}
+      className="composer-tool"
+      labelled
+      testId="choose-model"
+      items={[
+        item(null, en.composer.defaultModel(offered.roles[DEFAULT_ROLE]?.[0])),
+        ...roles.map(([role, ids]) => item(role, en.composer.byRole(role, ids[0]))),
+        ...offered.models.map(({ id }) => item(id, id)),
+      ]}
+    >
+      <ModelIcon />
+    </Menu>
+  );
+}
+
 interface AttachedProps {
   attached: readonly Attachment[];
   onChange: (attached: Attachment[]) => void;
@@ -77,6 +110,7 @@ export function AttachedChips({ attached, onChange }: AttachedProps) {
 
 export function AttachButton({ usable, take }: { usable: boolean; take: (files: FileList | null) => Promise<void> }) {
   const picker = useRef<HTMLInputElement>(null);
+  const types = en.attachments.types(readsMedia(useStore(settings)));
   return (
     <>
       <input
@@ -96,7 +130,7 @@ export function AttachButton({ usable, take }: { usable: boolean; take: (files: 
         type="button"
         className="composer-tool"
         data-testid="attach"
-        title={en.composer.attach}
+        title={en.composer.attachTypes(types)}
         disabled={!usable}
         onClick={() => picker.current?.click()}
       >

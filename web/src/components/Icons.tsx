@@ -46,6 +46,7 @@ export const ClipIcon = line("M14.8 9.6l-4.9 4.9a3.2 3.2 0 0 1-4.5-4.5l5.4-5.4a2
 export const FileIcon = line("M6 3.5h5l3.5 3.5v9.5h-8.5zM11 3.5v3.5h3.5");
 export const ExpandIcon = line("M6.5 8L10 4.5 13.5 8M6.5 12l3.5 3.5 3.5-3.5");
 export const CollapseIcon = line("M6.5 4.5L10 8l3.5-3.5M6.5 15.5L10 12l3.5 3.5");
+export const ModelIcon = line("M10 3.5l1.6 4.9 4.9 1.6-4.9 1.6L10 16.5l-1.6-4.9L3.5 10l4.9-1.6z");
 export const PauseIcon = line("M7.5 5.5v9M12.5 5.5v9");
 export const LanesIcon = line("M4 5.5h6M7 10h9M5.5 14.5h5");
 

@@ -7,6 +7,8 @@ export interface MenuItem {
   label: string;
   icon?: ReactNode;
   danger?: boolean;
+  /** One of several choices, and whether it is the present one. */
+  checked?: boolean;
   testId?: string;
   act: () => void;
 }
@@ -62,7 +64,8 @@ export function Menu({ label, className = "icon-button small", labelled = false,
             <button
               key={item.label}
               type="button"
-              role="menuitem"
+              role={item.checked === undefined ? "menuitem" : "menuitemradio"}
+              aria-checked={item.checked}
               className="menu-item"
               data-danger={item.danger}
               data-testid={item.testId}
@@ -80,6 +83,8 @@ export function Menu({ label, className = "icon-button small", labelled = false,
   );
 }
 
+const ITEMS = "[role^=menuitem]";
+
 /** Puts the menu below its button, or above it where there is no room below, and focuses its first entry. */
 function place(menu: HTMLElement, button: HTMLElement): void {
   const at = button.getBoundingClientRect();
@@ -88,11 +93,11 @@ function place(menu: HTMLElement, button: HTMLElement): void {
   const fits = below + offsetHeight <= window.innerHeight - 8;
   menu.style.top = `${fits ? below : Math.max(8, at.top - 4 - offsetHeight)}px`;
   menu.style.left = `${Math.max(8, Math.min(at.right - offsetWidth, window.innerWidth - offsetWidth - 8))}px`;
-  menu.querySelector<HTMLElement>("[role=menuitem]")?.focus();
+  (menu.querySelector<HTMLElement>("[aria-checked=true]") ?? menu.querySelector<HTMLElement>(ITEMS))?.focus();
 }
 
 function moveFocus(menu: HTMLElement, event: KeyboardEvent): void {
-  const all = [...menu.querySelectorAll<HTMLElement>("[role=menuitem]")];
+  const all = [...menu.querySelectorAll<HTMLElement>(ITEMS)];
   const at = all.indexOf(document.activeElement as HTMLElement);
   const next = { ArrowDown: at + 1, ArrowUp: at - 1 + all.length, Home: 0, End: all.length - 1 }[event.key];
   if (event.key === "Tab") menu.hidePopover();

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "react";
 import { en } from "../en";
+import { byDay } from "../state/days";
 import { goTo, page, removeThread, signOut, threads } from "../state/page";
 import { addressOf } from "../state/route";
 import { useStore } from "../state/store";
@@ -102,17 +103,24 @@ function Chats({ currentId, onOpen }: { currentId: string | null; onOpen: (id: s
   const list = searching ? (found ?? []) : all;
   return (
     <>
-      <ul className="thread-list" data-testid="thread-list" aria-label={searching ? en.sidebar.found : en.sidebar.chats}>
-        {list.map((thread) => (
-          <ThreadItem
-            key={thread.id}
-            thread={thread}
-            current={thread.id === currentId}
-            onOpen={() => onOpen(thread.id)}
-            onDelete={() => removeThread(thread.id)}
-          />
+      <div className="thread-list" data-testid="thread-list">
+        {(searching ? [{ label: en.sidebar.found, threads: list }] : byDay(list, Date.now())).map(({ label, threads }) => (
+          <section key={label} aria-label={label}>
+            {!searching && <p className="thread-day">{label}</p>}
+            <ul>
+              {threads.map((thread) => (
+                <ThreadItem
+                  key={thread.id}
+                  thread={thread}
+                  current={thread.id === currentId}
+                  onOpen={() => onOpen(thread.id)}
+                  onDelete={() => removeThread(thread.id)}
+                />
+              ))}
+            </ul>
+          </section>
         ))}
-      </ul>
+      </div>
       <p className="sidebar-note" role="status">
         {searching && found?.length === 0 && en.sidebar.noneFound}
         {!searching && phase === "ready" && list.length === 0 && en.sidebar.empty}

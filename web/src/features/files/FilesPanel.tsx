@@ -4,6 +4,7 @@ import { useEffect } from "react";
 import { Confirm } from "../../components/Confirm";
 import { DropZone } from "../../components/DropZone";
 import { FileIcon, SaveIcon, TrashIcon } from "../../components/Icons";
+import { Problem } from "../../components/PagedList";
 import { Side } from "../../components/Side";
 import { en } from "../../en";
 import type { PanelProps } from "../../feature";
@@ -11,17 +12,27 @@ import { useStore } from "../../state/store";
 import { agoText, bytesText } from "../../turn/measures";
 import type { FileEntry } from "../../wire.generated";
 import { words } from "./en";
+import { FilePreview } from "./FilePreview";
 import { workspace, type Upload } from "./workspace";
 import "./files.css";
 
 export { workspace };
 
 export function FilesPanel({ threadId, onClose }: PanelProps) {
-  const { phase, files, uploads, problem } = useStore(workspace.store);
+  const { opened } = useStore(workspace.store);
   useEffect(() => workspace.show(threadId), [threadId]);
   useEffect(() => () => workspace.show(null), []);
   return (
-    <Side title={words.title} testId="files" onClose={onClose}>
+    <Side title={opened?.file.path ?? words.title} testId="files" onClose={onClose}>
+      {opened ? <FilePreview opened={opened} /> : <List threadId={threadId} />}
+    </Side>
+  );
+}
+
+function List({ threadId }: { threadId: string | null }) {
+  const { phase, files, uploads, problem } = useStore(workspace.store);
+  return (
+    <>
       <p className="side-lead">{words.lead}</p>
       {threadId === null ? (
         <p className="side-note">{words.noChat}</p>
@@ -36,14 +47,7 @@ export function FilesPanel({ threadId, onClose }: PanelProps) {
               </ul>
             )}
           </DropZone>
-          {problem && (
-            <p className="side-problem" role="alert">
-              {problem}{" "}
-              <button type="button" className="link-button" onClick={() => void workspace.load()}>
-                {en.common.tryAgain}
-              </button>
-            </p>
-          )}
+          <Problem words={problem} onRetry={() => void workspace.load()} />
           <ul className="file-list" aria-label={words.title} aria-busy={phase === "loading"}>
             {files.map((file) => (
               <FileRow key={file.path} file={file} />
@@ -55,7 +59,7 @@ export function FilesPanel({ threadId, onClose }: PanelProps) {
           </p>
         </>
       )}
-    </Side>
+    </>
   );
 }
 
@@ -71,7 +75,8 @@ function FileRow({ file }: { file: FileEntry }) {
   return (
     <li className="row" data-testid="file" data-path={path}>
       <FileIcon />
-      <div className="row-words">
+      <button type="button" className="row-words file-open" data-testid="file-open" onClick={() => void workspace.open(file)}>
+        <span className="visually-hidden">{words.open("")}</span>
         <span className="row-name" title={path} dir="auto">
           {at > 0 && <span className="row-folder">{path.slice(0, at)}</span>}
           {path.slice(at)}
@@ -79,7 +84,7 @@ function FileRow({ file }: { file: FileEntry }) {
         <span className="row-more">
           {bytesText(bytes)} · {agoText(updated_at, Date.now())}
         </span>
-      </div>
+      </button>
       <button
         type="button"
         className="icon-button small"

@@ -176,3 +176,27 @@ it("keeps the list on screen if it cannot be read again, and tells the failure",
   expect([paths(), workspace.store.get().phase]).toEqual([["a.txt"], "ready"]);
   expect(workspace.store.get().problem).toContain("cannot be reached");
 });
+
+it("shows the open file, reads it again in its new version, and goes back when it is gone", async () => {
+  const { workspace } = await shown();
+  const given = answer;
+  let content = "old";
+  answer = (asked) => (asked.line === "GET /api/threads/T/files/a.txt" ? new Response(content) : given(asked));
+  const opened = () => {
+    const { opened } = workspace.store.get();
+    return opened && [opened.file.version, opened.preview && "text" in opened.preview ? opened.preview.text : null, opened.problem];
+  };
+  await workspace.open(entry("a.txt"));
+  expect(opened()).toEqual(["v1", "old", null]);
+  await workspace.load();
+  expect(requests.filter(({ line }) => line.endsWith("/a.txt")).length).toBe(1);
+  [content, files] = ["new", [entry("a.txt", "v2")]];
+  await workspace.load();
+  expect(opened()).toEqual(["v2", "new", null]);
+  answer = (asked) => (asked.line.endsWith("/a.txt") ? problem(404, "file_not_found") : given(asked));
+  await workspace.open(entry("a.txt", "v3"));
+  expect(opened()).toEqual(["v3", "new", "This file no longer exists."]);
+  files = [];
+  await workspace.load();
+  expect(opened()).toBeNull();
+});

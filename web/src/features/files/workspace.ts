@@ -7,6 +7,7 @@ import { Store } from "../../state/store";
 import type { FileEntry } from "../../wire.generated";
 import { deleteFile, listFiles, readFile, writeFile } from "./api";
 import { words } from "./en";
+import { previewOf, type Preview } from "./preview";
 
 /** A file on its way into the workspace, or the reason why it did not arrive. */
 export interface Upload {
@@ -17,11 +18,20 @@ export interface Upload {
   words: string;
 }
 
+export interface Opened {
+  file: FileEntry;
+  /** Null until it has come. */
+  preview: Preview | null;
+  problem: string | null;
+}
+
 export interface WorkspaceState {
   threadId: string | null;
   phase: "loading" | "ready" | "failed";
   files: FileEntry[];
   uploads: Upload[];
+  /** The file that the person reads; null shows the list. */
+  opened: Opened | null;
   problem: string | null;
 }
 
@@ -35,7 +45,7 @@ export const MAX_UPLOADS = 50;
 /** Tools write one file after another. The page reads the list once for several. */
 const READ_AFTER_MS = 300;
 
-const EMPTY: WorkspaceState = { threadId: null, phase: "loading", files: [], uploads: [], problem: null };
+const EMPTY: WorkspaceState = { threadId: null, phase: "loading", files: [], uploads: [], opened: null, problem: null };
 
 export class Workspace {
   readonly store = new Store<WorkspaceState>(EMPTY);
@@ -67,6 +77,7 @@ export class Workspace {
         if (signal.aborted) return;
         if (changes !== this.#changes) continue;
         this.store.set({ phase: "ready", files, problem: null });
+        await this.#reopen();
         return;
       }
     } catch (error) {
@@ -74,6 +85,32 @@ export class Workspace {
       // A list on screen stays. Only a failed first reading leaves none.
       this.store.set(({ phase }) => ({ phase: phase === "ready" ? phase : "failed", problem: wordsFor(error) }));
     }
+  }
+
+  /** Opens a file to read. Null goes back to the list. */
+  async open(file: FileEntry | null): Promise<void> {
+    const { threadId, opened } = this.store.get();
+    // A newer version of the same file replaces the old one when it has come.
+    const before = opened?.file.path === file?.path ? (opened?.preview ?? null) : null;
+    const next: Opened | null = file && { file, preview: before, problem: null };
+    this.store.set({ opened: next });
+    if (threadId === null || file === null) return;
+    const show = (change: Partial<Opened>) => {
+      if (this.store.get().opened === next) this.store.set({ opened: { file, preview: before, problem: null, ...change } });
+    };
+    try {
+      show({ preview: await previewOf(file.path, await readFile(threadId, file.path)) });
+    } catch (error) {
+      show({ problem: wordsFor(error) });
+    }
+  }
+
+  /** The list has been read again: the open file may have changed, or be gone. */
+  async #reopen(): Promise<void> {
+    const { opened, files } = this.store.get();
+    if (!opened) return;
+    const file = files.find(({ path }) => path === opened.file.path) ?? null;
+    if (file?.version !== opened.file.version) await this.open(file);
   }
 
   /** A tool ended in this chat. */
