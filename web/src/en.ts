@@ -261,6 +261,8 @@ const work = {
   lanes: "Calls over time",
   lane: (from: string, to: string) => `, from ${from} to ${to}`,
   laneFailed: ", failed",
+  models: "Models of this answer",
+  columns: { model: "Model", calls: "Calls", input: "Tokens in", output: "Tokens out", cost: "Cost" },
 };
 
 const status = {

@@ -43,11 +43,19 @@ export async function tree(browser) {
     await shot(page, "timeline");
   });
 
-  await check("a lane leads to its card, and opens the enclosing cards", async () => {
+  await check("below the timeline stand the models with their calls and tokens", async () => {
+    const [row, ...others] = await byId(page, "model-row").allInnerTexts();
+    assertEqual(others, [], "other models");
+    assert(/^\S+\s+\d+\s+[\d.K]+\s+[\d.K]+\s+\S+$/.test(row), row);
+  });
+
+  await check("a lane opens its card with arguments and result, and the enclosing cards", async () => {
     await byId(page, "collapse-all").click();
     assertEqual((await cards(page)).map((card) => card.open), [false, false], "all are closed");
     await byId(page, "lane").nth(1).click();
     await page.waitForFunction(() => document.activeElement?.closest("[data-tool-name]")?.dataset.toolName === "calculate");
+    const card = page.locator('[data-tool-name="calculate"] .tool-body');
+    await card.filter({ hasText: "Arguments" }).filter({ hasText: "Result" }).waitFor();
   });
 
   await check("after a reload tree, timeline, shares and durations are the same", async () => {

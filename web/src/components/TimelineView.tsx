@@ -1,4 +1,5 @@
-// The calls of a turn as lanes over its running time. A click on a lane leads to its card.
+// The calls of a turn as lanes over its running time, and the models that it asked. A click on a lane opens its card, with
+// arguments and result.
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef } from "react";
@@ -7,6 +8,8 @@ import { openCards } from "../state/expansion";
 import { durationText } from "../turn/status";
 import type { Lane, Timeline } from "../turn/timeline";
 import type { ToolEntry } from "../turn/view";
+import type { CostSummary } from "../wire";
+import { ModelRows } from "./ModelRows";
 import { cardId } from "./ToolCallCard";
 
 interface Props {
@@ -14,6 +17,7 @@ interface Props {
   timeline: Timeline;
   turnId: string;
   calls: readonly ToolEntry[];
+  cost: CostSummary | null;
 }
 
 /** Also in work.css. A finger needs more room. */
@@ -22,7 +26,7 @@ const TOUCH_LANE_PX = 44;
 /** The number of lanes drawn beyond each edge. */
 const OVERSCAN = 12;
 
-export function TimelineView({ id, timeline: { lanes, span }, turnId, calls }: Props) {
+export function TimelineView({ id, timeline: { lanes, span }, turnId, calls, cost }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const list = useVirtualizer({
     count: lanes.length,
@@ -32,8 +36,8 @@ export function TimelineView({ id, timeline: { lanes, span }, turnId, calls }: P
     overscan: OVERSCAN,
   });
   const show = (call: ToolEntry) => {
-    openCards(turnId, ancestors(call, calls), true);
-    // In the next frame, after the enclosing cards have been drawn.
+    openCards(turnId, [...ancestors(call, calls), call.id], true);
+    // In the next frame, after the cards have been drawn.
     requestAnimationFrame(() => {
       const card = document.getElementById(cardId(turnId, call.id));
       card?.querySelector<HTMLElement>(".tool-head")?.focus({ preventScroll: true });
@@ -61,6 +65,7 @@ export function TimelineView({ id, timeline: { lanes, span }, turnId, calls }: P
           })}
         </ol>
       </div>
+      <ModelRows cost={cost} />
     </div>
   );
 }

@@ -60,7 +60,7 @@ export function WorkBar({ view }: { view: TurnView }) {
           <span>{en.work.collapseAll}</span>
         </button>
       </div>
-      {lanes && timeline && TimelineView && <TimelineView id={panel} timeline={timeline} turnId={turnId} calls={calls} />}
+      {lanes && timeline && TimelineView && <TimelineView id={panel} timeline={timeline} turnId={turnId} calls={calls} cost={view.cost} />}
     </div>
   );
 }
