@@ -146,7 +146,7 @@ const composer = {
   tooLong: (over: number) => `This message is ${count(over, "character")} too long.`,
   attach: "Attach files",
   attachTypes: (types: string) => `Attach files: ${types}`,
-  model: "Model",
+  modelChosen: (model: string | null) => (model === null ? "Model" : `Model: ${model}`),
   defaultModel: (model: string | undefined) => (model ? `Default (${model})` : "Default"),
   byRole: (role: string, model: string | undefined) => (model ? `${role} (${model})` : role),
   attached: "Attached files",

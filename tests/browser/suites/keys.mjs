@@ -44,6 +44,16 @@ export async function keys(browser) {
 
   await check("after an act the focus is where the work goes on", async () => {
     const focus = (id) => page.waitForFunction((id) => document.activeElement?.dataset.testid === id, id);
+    await send(page, llm.says("Never stop"));
+    await byId(page, "message-assistant").last().filter({ hasText: "on and on" }).waitFor();
+    await byId(page, "stop").focus();
+    await page.keyboard.press("Enter");
+    await focus("composer");
+    await settled(page);
+    await byId(page, "file-input").setInputFiles([{ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("Pears.") }]);
+    await byId(page, "attached").getByRole("button").focus();
+    await page.keyboard.press("Enter");
+    await focus("composer");
     await byId(page, "edit").focus();
     await page.keyboard.press("Enter");
     await focus("edit-box");

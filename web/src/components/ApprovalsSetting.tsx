@@ -6,6 +6,7 @@ import { approvals, withdraw } from "../state/approvals";
 import { conversation } from "../state/page";
 import { useStore } from "../state/store";
 import { Disclosure } from "./Disclosure";
+import { focusNext, neighbour } from "./focus";
 import { PagedList } from "./PagedList";
 
 export function ApprovalsSetting() {
@@ -42,7 +43,11 @@ function Allowed() {
               className="link-button"
               data-testid="withdraw-approval"
               aria-label={en.approval.askAgainFor(approval.id)}
-              onClick={() => void withdraw(approval)}
+              onClick={(event) => {
+                const next = neighbour(event.currentTarget.closest("li"));
+                const around = event.currentTarget.closest("dialog");
+                void withdraw(approval).then(() => focusNext(() => (next ?? around)?.querySelector("button")));
+              }}
             >
               {en.approval.askAgain}
             </button>

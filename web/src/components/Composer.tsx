@@ -12,7 +12,7 @@ import { useStore } from "../state/store";
 import { withFiles } from "../turn/attachments";
 import { AttachButton, AttachedChips, ModelMenu, SubjectChip, SubjectMenu } from "./ComposerParts";
 import { DropAnywhere } from "./DropAnywhere";
-import { COMPOSER_ID } from "./focus";
+import { COMPOSER_ID, focusComposer } from "./focus";
 import { ArrowUpIcon, StopIcon } from "./Icons";
 import { ComposerButtons } from "./Panels";
 
@@ -183,7 +183,10 @@ function StopButton({ stopping }: { stopping: boolean }) {
       className="round-button stop"
       data-testid="stop"
       disabled={stopping}
-      onClick={() => void conversation.stop()}
+      onClick={() => {
+        void conversation.stop();
+        focusComposer();
+      }}
       title={en.composer.stop}
     >
       <StopIcon />

@@ -7,8 +7,15 @@ import { choicesOf, DEFAULT_ROLE, readsMedia, setModel, settings } from "../stat
 import { useStore } from "../state/store";
 import { known, subjects, subjectText, subjectWords } from "../state/subject";
 import { isImage } from "../turn/attachments";
+import { focusComposer } from "./focus";
 import { CheckIcon, ClipIcon, CloseIcon, FileIcon, FlagIcon, ModelIcon } from "./Icons";
 import { Menu } from "./Menu";
+
+/** Removes a chip, whose button disappears with it. */
+function drop(act: () => void): void {
+  act();
+  focusComposer();
+}
 
 export function SubjectChip({ chat }: { chat: string }) {
   const subject = known(useStore(subjects.store).byChat[chat]);
@@ -18,7 +25,7 @@ export function SubjectChip({ chat }: { chat: string }) {
       <li data-testid="subject">
         <FlagIcon />
         <span dir="auto">{subjectText(subject)}</span>
-        <button type="button" className="icon-button tiny" title={en.composer.noMode} onClick={() => subjects.choose(chat, null)}>
+        <button type="button" className="icon-button tiny" title={en.composer.noMode} onClick={() => drop(() => subjects.choose(chat, null))}>
           <CloseIcon />
           <span className="visually-hidden">{en.composer.noMode}</span>
         </button>
@@ -65,7 +72,7 @@ export function ModelMenu({ onChosen }: { onChosen: () => void }) {
   const roles = Object.entries(offered.roles).filter(([role]) => role !== DEFAULT_ROLE);
   return (
     <Menu
-      label={model ?? en.composer.model}
+      label={en.composer.modelChosen(model)}
       className="composer-tool"
       labelled
       testId="choose-model"
@@ -97,7 +104,7 @@ export function AttachedChips({ attached, onChange }: AttachedProps) {
             type="button"
             className="icon-button tiny"
             title={en.common.remove}
-            onClick={() => onChange(attached.filter((_, at) => at !== index))}
+            onClick={() => drop(() => onChange(attached.filter((_, at) => at !== index)))}
           >
             <CloseIcon />
             <span className="visually-hidden">{en.common.removePart(file.name)}</span>

@@ -1,6 +1,12 @@
 import { en } from "../en";
 import { conversation } from "../state/page";
+import { focusComposer } from "./focus";
 import { Logo } from "./Logo";
+
+function ask(prompt: string): void {
+  void conversation.send(prompt);
+  focusComposer();
+}
 
 export function EmptyState({ demo }: { demo: boolean }) {
   return (
@@ -11,7 +17,7 @@ export function EmptyState({ demo }: { demo: boolean }) {
       <ul className="examples">
         {en.empty.examples.map(({ label, prompt }) => (
           <li key={label}>
-            <button type="button" className="example" onClick={() => void conversation.send(prompt)}>
+            <button type="button" className="example" onClick={() => ask(prompt)}>
               <span className="example-label">{label}</span>
               <span>{prompt}</span>
             </button>

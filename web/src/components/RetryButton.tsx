@@ -2,6 +2,7 @@
 
 import { en } from "../en";
 import type { Problem } from "../state/problem";
+import { COMPOSER_ID, focusNext } from "./focus";
 import { useNow } from "./useNow";
 
 interface Props {
@@ -12,9 +13,14 @@ interface Props {
 export function RetryButton({ problem: { retry, retryAt }, className = "link-button" }: Props) {
   useNow(retryAt !== null && retryAt > Date.now());
   if (retry === null) return null;
+  const again = () => {
+    retry();
+    // The button is gone when it succeeds.
+    focusNext(() => document.getElementById(COMPOSER_ID));
+  };
   const left = retryAt === null ? 0 : Math.ceil((retryAt - Date.now()) / 1000);
   return (
-    <button type="button" className={className} data-testid="retry" disabled={left > 0} onClick={retry}>
+    <button type="button" className={className} data-testid="retry" disabled={left > 0} onClick={again}>
       {left > 0 ? en.common.tryAgainIn(left) : en.common.tryAgain}
     </button>
   );

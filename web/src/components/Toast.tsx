@@ -3,6 +3,12 @@
 import { en } from "../en";
 import { undoRemoval, threads } from "../state/page";
 import { useStore } from "../state/store";
+import { COMPOSER_ID, focusNext } from "./focus";
+
+function undo(): void {
+  undoRemoval();
+  focusNext(() => document.getElementById(COMPOSER_ID));
+}
 
 export function Toast() {
   const { leaving } = useStore(threads.store);
@@ -11,7 +17,7 @@ export function Toast() {
       {leaving && (
         <div className="toast" data-testid="toast">
           <span dir="auto">{en.sidebar.deleted(leaving.title.trim() || en.sidebar.untitled)}</span>
-          <button type="button" className="link-button" data-testid="undo" onClick={undoRemoval}>
+          <button type="button" className="link-button" data-testid="undo" onClick={undo}>
             {en.common.undo}
           </button>
         </div>

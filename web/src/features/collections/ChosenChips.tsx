@@ -1,5 +1,6 @@
 // The collections that the open chat searches, in the composer.
 
+import { focusComposer } from "../../components/focus";
 import { CloseIcon } from "../../components/Icons";
 import { useStore } from "../../state/store";
 import { chosen } from "./chosen";
@@ -19,7 +20,10 @@ export function ChosenChips({ chat }: { chat: string }) {
             type="button"
             className="icon-button tiny"
             title={words.unchoose}
-            onClick={() => chosen.choose(chat, searched.filter((each) => each.id !== id))}
+            onClick={() => {
+              chosen.choose(chat, searched.filter((each) => each.id !== id));
+              focusComposer();
+            }}
           >
             <CloseIcon />
             <span className="visually-hidden">{words.unchoosePart(name)}</span>

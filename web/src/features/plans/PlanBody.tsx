@@ -58,7 +58,7 @@ export function PlanBody({ plan, call, outline }: Props) {
         ))}
       </ol>
       {plan.status === "executing" && call.status === "running" && (
-        <button type="button" className="link-button plan-stop" data-testid="plan-stop" onClick={() => void conversation.stop()}>
+        <button type="button" className="link-button plan-stop" data-testid="plan-stop" onClick={stop}>
           {words.stop}
         </button>
       )}
@@ -165,6 +165,11 @@ function Gist({ call, inside }: { call: ToolEntry; inside: readonly TurnEntry[] 
       ))}
     </ul>
   );
+}
+
+function stop(): void {
+  void conversation.stop();
+  focusComposer();
 }
 
 /** The reader decides by their next message, which these buttons send. */
