@@ -235,7 +235,7 @@ fn spec(name: &str, idempotent: bool) -> ToolSpec {
         input_schema: Rc::new(RawValueEq(
             RawValue::from_string(schema).unwrap_or_else(|_| RawValue::NULL.to_owned()),
         )),
-        permission_class: Some(PermissionClass::Safe),
+        permission_class: Some(PermissionClass::Network),
         parallel_safe: true,
         exclusive_lock: None,
         idempotent,

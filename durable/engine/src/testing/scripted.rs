@@ -10,6 +10,8 @@ use futures::stream::{self, LocalBoxStream, StreamExt};
 use futures::{FutureExt, Stream};
 use serde_json::{Value, json};
 
+use super::support::Disk;
+use crate::journal::Fact;
 use crate::ports::*;
 use crate::profiles::Chain;
 use wire::model::*;
@@ -62,10 +64,11 @@ pub struct ScriptedModel {
     /// The turn's deadline, as the last call got it.
     pub until_ms: Cell<u64>,
     pace: Rc<Pace>,
+    disk: Rc<Disk>,
 }
 
 impl ScriptedModel {
-    pub fn new(script: Script, pace: Rc<Pace>) -> Self {
+    pub fn new(script: Script, pace: Rc<Pace>, disk: Rc<Disk>) -> Self {
         ScriptedModel {
             script,
             requests: RefCell::default(),
@@ -74,6 +77,7 @@ impl ScriptedModel {
             writes_cache: Cell::default(),
             until_ms: Cell::default(),
             pace,
+            disk,
         }
     }
 }
@@ -131,6 +135,8 @@ impl Model for ScriptedModel {
     ) -> LocalBoxStream<'static, Result<Heard, ModelError>> {
         self.until_ms.set(until_ms);
         self.requests.borrow_mut().push(request.clone());
+        let started = self.disk.count(|entry| matches!(entry.fact, Fact::ModelStarted { .. }));
+        assert!(self.requests.borrow().len() <= started, "a model is asked before its call is on disk");
         let (reply, at, step) = self.reply(request);
         let words = |text: &str| -> Vec<Result<Heard, ModelError>> {
             let word = |word: &str| Ok(Heard::Events(vec![ModelEvent::Text(word.to_owned())]));

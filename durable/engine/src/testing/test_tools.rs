@@ -7,6 +7,8 @@ use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 
 use super::scripted::Pace;
+use super::support::Disk;
+use crate::journal::{Entry, Fact};
 use crate::ports::{Tool, ToolContext, ToolError, Tools};
 use crate::toolbelt::{PermissionClass, ToolSpec};
 
@@ -32,6 +34,7 @@ struct TestTool {
     in_flight: Rc<Cell<u32>>,
     peak: Rc<Cell<u32>>,
     pace: Rc<Pace>,
+    disk: Rc<Disk>,
 }
 
 impl Tool for TestTool {
@@ -47,6 +50,10 @@ impl Tool for TestTool {
         let (in_flight, peak, body) = (Rc::clone(&self.in_flight), Rc::clone(&self.peak), self.body);
         let text = format!("{} {arguments}", self.spec.name);
         self.ran.borrow_mut().push(text.clone());
+        let key = context.operation_id.rsplit('_').next().unwrap();
+        let is_start = |entry: &Entry| entry.at == key && matches!(entry.fact, Fact::ToolStarted { .. });
+        let begun = self.spec.is_pure() || self.disk.count(is_start) > 0;
+        assert!(begun, "{key} runs before its start is on disk");
         let takes_ms = self.pace.tool_ms();
         async move {
             in_flight.set(in_flight.get() + 1);
@@ -81,7 +88,7 @@ impl Tool for VersionedTool {
 }
 
 impl TestTools {
-    pub fn new(pace: &Rc<Pace>) -> Self {
+    pub fn new(pace: &Rc<Pace>, disk: &Rc<Disk>) -> Self {
         let (ran, in_flight, peak) = (Rc::default(), Rc::<Cell<u32>>::default(), Rc::default());
         let declared = crate::compose::declarations().remove(1);
         let tool = |name: &str, body, change: fn(&mut ToolSpec)| -> Rc<dyn Tool> {
@@ -90,7 +97,8 @@ impl TestTools {
             spec.permission_class = Some(PermissionClass::Safe);
             change(&mut spec);
             let (ran, in_flight, peak) = (Rc::clone(&ran), Rc::clone(&in_flight), Rc::clone(&peak));
-            Rc::new(TestTool { spec, body, ran, in_flight, peak, pace: Rc::clone(pace) })
+            let (pace, disk) = (Rc::clone(pace), Rc::clone(disk));
+            Rc::new(TestTool { spec, body, ran, in_flight, peak, pace, disk })
         };
         TestTools {
             tools: vec![

@@ -110,6 +110,11 @@ impl ToolSpec {
         }
     }
 
+    /// Whether a call leaves nothing outside, so that it may begin before its start is written.
+    pub fn is_pure(&self) -> bool {
+        self.permission_class == Some(PermissionClass::Safe) && self.idempotent && self.mcp_server.is_none()
+    }
+
     /// Whether calls of this tool run in the serial queue, in the model's order (N-046). Some tools of the
     /// class `workspace_write` run in parallel, since they only read.
     pub fn serial(&self) -> bool {

@@ -11,7 +11,7 @@ use super::round::round;
 use super::{Halt, Turn};
 use crate::budget::Spending;
 use crate::journal::{Commit, Fact, ModelOutcome, TurnStop, Work};
-use crate::ports::Heard;
+use crate::ports::{Heard, LogError};
 use crate::record::canned::{CANNED, SAY_MORE, canned_reply};
 use crate::record::keys::work;
 use wire::model::{ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest, ReplyFinish, Usage};
@@ -54,21 +54,36 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
         return canned(turn, level, &at, digest);
     }
     let attempt = turn.replay.attempts(&at);
-    // Read before the call is journaled. The first byte is counted from the journaled start, so it falls
-    // within the call's duration.
-    let began_ms = turn.ports.clock.now_ms();
-    start(turn, level, &at, digest.clone(), request)?;
+    if !turn.has_started(&at) {
+        start(turn, level, &at, digest.clone(), request)?;
+    }
     let _runs = Tally::of(&turn.busy);
     let heard = listen(turn, level, &at, attempt, request).await?;
     // The text stays in the record until the outcome is written: a stop may come first.
-    let said = turn.record.borrow().models.get(&at).map(|open| open.said.concat()).unwrap_or_default();
+    let (said, since_ms) = {
+        let record = turn.record.borrow();
+        let open = record.models.get(&at);
+        open.map(|open| (open.said.concat(), open.since_ms)).unwrap_or_default()
+    };
     let outcome = match heard {
         Ok(reply) => ModelOutcome::Replied(Box::new(ModelReply { text: said, ..*reply })),
         Err(error) => ModelOutcome::Failed { error, said },
     };
-    let duration_ms = turn.ports.clock.now_ms().saturating_sub(began_ms);
+    // From the journaled start on, as the time of the first byte.
+    let duration_ms = turn.elapsed_ms().saturating_sub(since_ms);
     end(turn, level, &at, digest, &outcome, duration_ms)?;
     Ok(outcome)
+}
+
+/// Reserves the root's first model call when the turn begins, so that its start is written with entry 0. `drive` makes
+/// the call.
+pub(super) fn start_first(turn: &Turn, root: &Level) -> Result<(), LogError> {
+    let Step::CallModel(request) = root.next() else { return Ok(()) };
+    match start(turn, root, &root.step_key(), root.digest().hex(), &request) {
+        // A turn without room for the call is stopped now.
+        Ok(()) | Err(Halt::Stopped) => Ok(()),
+        Err(Halt::Log(error)) => Err(error),
+    }
 }
 
 /// Answers a blank message in the model's place (B-062): the service asks no model and spends nothing.
@@ -145,6 +160,11 @@ fn start(turn: &Turn, level: &Level, at: &str, digest: String, request: &ModelRe
 }
 
 impl Turn {
+    /// Whether this run has journaled the start of a model call that has no outcome yet.
+    fn has_started(&self, at: &str) -> bool {
+        self.record.borrow().models.get(at).is_some_and(|open| open.live)
+    }
+
     /// Whether a level was not frozen when its journal was written: in format 1 the code built each child level anew, so
     /// the digests of its steps hold only for the code that wrote them.
     fn is_unfrozen(&self, level: &Level) -> bool {
@@ -161,6 +181,7 @@ async fn listen(
 ) -> Result<Result<Box<ModelReply>, ModelError>, Halt> {
     let from = Speaking { place: &level.place, at, attempt };
     let chain = turn.spec.chain_of(level.models());
+    turn.written().await?;
     let mut hearing = turn.ports.model.call(request, chain, turn.until_ms());
     while let Some(heard) = hearing.next().await {
         let events = match heard {
@@ -169,6 +190,7 @@ async fn listen(
                 if let Some(error) = retry(turn, at, place, after)? {
                     return Ok(Err(error));
                 }
+                turn.written().await?;
                 continue;
             }
             Ok(Heard::Answering) => {

@@ -2,6 +2,7 @@
 //! platform, or a call of the engine beyond its facts.
 //!
 //! - `run`: the life of a turn, from entry 0 to its end. `writing`: its clock, its commits, its checks.
+//! - `gathered`: the commits of one poll, written as one.
 //! - `level`: one level as a pure state machine, which decides each next step. `open`: opens child levels.
 //! - `drive`: takes a level to its end, and awaits its model calls. `announcing`: their text, at once.
 //! - `round`: runs the calls of one reply. `called`: the calls that the service makes in a model's place.
@@ -18,6 +19,7 @@ mod drive;
 #[cfg(any(test, feature = "faults"))]
 mod edition;
 mod ending;
+mod gathered;
 mod level;
 mod open;
 mod parking;

@@ -174,12 +174,14 @@ impl Turn {
     pub(super) fn park(&self) -> Result<(), Halt> {
         let count = self.record.borrow().parkings + 1;
         let state = self.in_state(AgentState::WaitingOnUser, None);
-        self.commit(Commit {
+        self.alive()?;
+        self.write(Commit {
             entries: vec![self.entry("", Fact::Parked { count })],
             events: vec![(format!("state:parked:{count}"), state)],
             parking: Some(Parking::Parked { until: self.waits_until() }),
             ..Commit::default()
-        })
+        })?;
+        Ok(())
     }
 
     fn wire_id(&self, at: &str, on: Awaited) -> String {

@@ -120,7 +120,12 @@ impl<'a> Round<'a> {
                 waited_ms = Some(waited);
                 Outcome::of(told_by_client(answer))
             }
-            None => Outcome::of(self.run_tool(&spec, &key, call, &seen).await),
+            None => {
+                if !spec.is_pure() {
+                    turn.written().await?;
+                }
+                Outcome::of(self.run_tool(&spec, &key, call, &seen).await)
+            }
         };
         let duration_ms = waited_ms.unwrap_or_else(|| turn.ports.clock.now_ms().saturating_sub(began_ms));
         let (content, is_error) = match result {

@@ -11,7 +11,8 @@ use futures::task::AtomicWaker;
 use futures::{FutureExt, pin_mut};
 
 use super::composite::Parts;
-use super::drive::drive;
+use super::drive::{drive, start_first};
+use super::gathered::Gathered;
 use super::level::{Level, LevelEnd, LevelStart};
 use super::{Halt, ending};
 use crate::journal::{Commit, Entry, Fact, TurnSpec, TurnStop};
@@ -37,6 +38,8 @@ pub struct Turn {
     pub(crate) ports: Ports,
     pub(crate) replay: Replay,
     pub(crate) record: RefCell<Record>,
+    /// The root as `begin` made it, until `run` takes it.
+    begun: RefCell<Option<Level>>,
     /// Wakes `run` when the turn is stopped.
     pub(super) stopped: AtomicWaker,
     pub(super) ended: Cell<bool>,
@@ -54,6 +57,8 @@ pub struct Turn {
     pub(super) busy: Cell<u32>,
     pub(super) waiting: Cell<u32>,
     pub(super) waiters: RefCell<Vec<Waker>>,
+    /// The commits of levels that are not written yet. Empty between two polls of `run`.
+    pub(super) gathered: Gathered,
 }
 
 /// The way in which a run of a turn ended.
@@ -93,7 +98,14 @@ impl Turn {
         let turn = Turn::new(parts, Rc::new(spec), history, ports, Replay::default(), 0);
         let thinking = ("state".to_owned(), turn.agent_state(None));
         let events = vec![("session".to_owned(), session), thinking];
-        turn.write(Commit { entries: vec![turn.entry("", started)], events, ..Commit::default() })?;
+        turn.gather(Commit { entries: vec![turn.entry("", started)], events, ..Commit::default() });
+        let root = turn.root();
+        // A blank message is answered without any call, and a mode makes its own calls before the root's.
+        if turn.spec.setting.mode.is_none() && !turn.spec.is_blank() {
+            start_first(&turn, &root)?;
+        }
+        turn.flush()?;
+        turn.begun.replace(Some(root));
         Ok(Rc::new(turn))
     }
 
@@ -161,6 +173,7 @@ impl Turn {
             earlier_ms,
             ids,
             replay,
+            begun: RefCell::default(),
             stopped: AtomicWaker::new(),
             ended: Cell::new(false),
             unreadable: None,
@@ -170,6 +183,7 @@ impl Turn {
             busy: Cell::new(0),
             waiting: Cell::new(0),
             waiters: RefCell::default(),
+            gathered: Gathered::default(),
             ports,
             spec,
         }
@@ -182,7 +196,7 @@ impl Turn {
         if let Some(detail) = self.unreadable.clone() {
             self.stop(TurnStop::Interrupted { detail })?;
         }
-        let mut root = self.root();
+        let mut root = self.begun.take().unwrap_or_else(|| self.root());
         let end = {
             let mut driving = self.drive_root(&mut root).boxed_local();
             let ending = self.ending_early();
@@ -196,7 +210,11 @@ impl Turn {
                 if let Poll::Ready(halt) = ending.as_mut().poll(context) {
                     return Poll::Ready(Some(Err(halt)));
                 }
-                if self.only_waits() { Poll::Ready(None) } else { Poll::Pending }
+                if self.only_waits() {
+                    return Poll::Ready(None);
+                }
+                // All that this poll has committed, as one write.
+                self.flush().map_or_else(|error| Poll::Ready(Some(Err(error.into()))), |()| Poll::Pending)
             })
             .await
         };

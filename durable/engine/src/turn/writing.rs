@@ -34,24 +34,48 @@ impl Turn {
         Entry { at: at.to_owned(), elapsed_ms: self.elapsed_ms(), fact }
     }
 
-    /// Writes and applies, in any state of the turn.
-    pub(super) fn write(&self, mut commit: Commit) -> Result<(), LogError> {
+    /// Writes and applies at once, in any state of the turn, together with all that was gathered before.
+    pub(super) fn write(&self, commit: Commit) -> Result<(), LogError> {
+        if !self.gathered.is_empty()? {
+            self.gather(commit);
+            return self.flush();
+        }
+        // A write that fails has changed nothing here, so the run may go on.
+        let commit = self.unparking(commit);
+        let entries = commit.entries.clone();
+        self.ports.log.commit(commit)?;
+        self.apply(&entries);
+        Ok(())
+    }
+
+    /// Applies, and writes with all that this poll commits, unless the turn was stopped: after a stop, levels write
+    /// nothing.
+    pub(crate) fn commit(&self, commit: Commit) -> Result<(), Halt> {
+        self.alive()?;
+        self.gather(commit);
+        Ok(())
+    }
+
+    /// Applies a commit that the next write writes.
+    pub(super) fn gather(&self, commit: Commit) {
+        let commit = self.unparking(commit);
+        self.apply(&commit.entries);
+        self.gathered.add(commit);
+    }
+
+    fn apply(&self, entries: &[Entry]) {
+        let mut record = self.record.borrow_mut();
+        entries.iter().for_each(|entry| record.apply(entry));
+    }
+
+    /// The commit, which ends the parking of a parked turn.
+    fn unparking(&self, mut commit: Commit) -> Commit {
         if self.record.borrow().parked {
             let count = self.record.borrow().parkings;
             commit.entries.insert(0, self.entry("", Fact::Unparked { count }));
             commit.parking = Some(Parking::Over);
         }
-        let entries = commit.entries.clone();
-        self.ports.log.commit(commit)?;
-        let mut record = self.record.borrow_mut();
-        entries.iter().for_each(|entry| record.apply(entry));
-        Ok(())
-    }
-
-    /// Writes and applies, unless the turn was stopped: after a stop, levels write nothing.
-    pub(crate) fn commit(&self, commit: Commit) -> Result<(), Halt> {
-        self.alive()?;
-        self.write(commit).map_err(Halt::from)
+        commit
     }
 
     pub(super) fn alive(&self) -> Result<(), Halt> {

@@ -287,7 +287,7 @@ fn the_cost_of_a_turn_is_known_or_null() {
 
     let mut lost = Case::new(answers());
     lost.price = Some(Price { input: 1.0, cached: 0.5, cache_write: None, output: 2.0 });
-    lost.run_with(Some(Kill::AfterCommits(2)), |_, _| {});
+    lost.run_with(Some(Kill::AfterCommits(1)), |_, _| {});
     lost.resume(None);
     lost.check();
     let end = lost.end();

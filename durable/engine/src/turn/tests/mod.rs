@@ -15,6 +15,7 @@ mod parked;
 mod property;
 mod round;
 mod stops;
+mod writes;
 
 #[test]
 fn the_example_steps_a_level_to_its_end() {

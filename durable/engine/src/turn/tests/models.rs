@@ -210,7 +210,7 @@ fn subtasks_ask_their_own_models() {
 #[test]
 fn a_model_call_gets_the_deadline_of_its_turn() {
     let mut case = Case::new(script(&[("go", vec![Reply::Hang("so ")])]));
-    case.run_with(Some(Kill::AfterCommits(2)), |_, _| {});
+    case.run_with(Some(Kill::AfterCommits(1)), |_, _| {});
     assert_eq!(case.model.until_ms.get(), 180_000);
     let clock = std::rc::Rc::clone(&case.clock);
     // The turn had been running for some time when its run was lost; the time between the runs is not charged

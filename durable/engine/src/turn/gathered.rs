@@ -1,0 +1,153 @@
+//! Gathers the commits of levels, so that those of one poll are written as one: the outcome of a model call with the
+//! starts of its tools, the results of tools with the start of the next model call.
+//!
+//! A gathered commit counts in the record at once, so that no sibling passes a limit twice. `Turn::run` writes the
+//! gathered commits at the end of each of its polls, in their order. No client hears of them before, because the write
+//! announces their events. A level awaits [`Turn::written`] before it asks a model or runs a tool that may have an
+//! effect, so each intent is on disk before anything leaves the turn.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::mem;
+use std::task::{Poll, Waker};
+
+use super::{Halt, Turn};
+use crate::journal::Commit;
+use crate::ports::LogError;
+
+/// The commits that are not written yet, as one.
+#[derive(Default)]
+pub(super) struct Gathered(RefCell<State>);
+
+#[derive(Default)]
+struct State {
+    commit: Option<Commit>,
+    /// How many writes there were, and the levels that wait for the next one.
+    writes: u64,
+    waiting: Vec<Waker>,
+    /// The failure of a write. The record is ahead of the disk then, so this run writes nothing any more.
+    failed: Option<LogError>,
+}
+
+impl Gathered {
+    /// Adds a commit behind the others.
+    pub(super) fn add(&self, later: Commit) {
+        let mut state = self.0.borrow_mut();
+        let Some(commit) = &mut state.commit else {
+            state.commit = Some(later);
+            return;
+        };
+        commit.entries.extend(later.entries);
+        commit.texts.extend(later.texts);
+        commit.events.extend(later.events);
+        commit.end = later.end.or(commit.end.take());
+        commit.parking = later.parking.or(commit.parking);
+    }
+
+    /// Whether everything is written. Fails where a write has failed.
+    pub(super) fn is_empty(&self) -> Result<bool, LogError> {
+        let state = self.0.borrow();
+        state.failed.clone().map_or(Ok(state.commit.is_none()), Err)
+    }
+
+    /// Writes everything with `write`, and wakes the levels that wait for it.
+    pub(super) fn flush(&self, write: impl FnOnce(Commit) -> Result<(), LogError>) -> Result<(), LogError> {
+        if self.is_empty()? {
+            return Ok(());
+        }
+        let commit = self.0.borrow_mut().commit.take().unwrap_or_default();
+        let written = write(commit);
+        let mut state = self.0.borrow_mut();
+        match &written {
+            Ok(()) => state.writes += 1,
+            Err(error) => state.failed = Some(error.clone()),
+        }
+        let waiting = mem::take(&mut state.waiting);
+        drop(state);
+        waiting.into_iter().for_each(Waker::wake);
+        written
+    }
+
+    /// Completes with the next write, at once where nothing waits for one. After a write that failed it never
+    /// completes: the run is over.
+    async fn written(&self) {
+        let wanted = {
+            let state = self.0.borrow();
+            state.writes + u64::from(state.commit.is_some())
+        };
+        poll_fn(|context| {
+            let mut state = self.0.borrow_mut();
+            if state.writes >= wanted {
+                return Poll::Ready(());
+            }
+            if !state.waiting.iter().any(|known| known.will_wake(context.waker())) {
+                state.waiting.push(context.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+impl Turn {
+    /// Writes the gathered commits.
+    pub(super) fn flush(&self) -> Result<(), LogError> {
+        self.gathered.flush(|commit| self.ports.log.commit(commit))
+    }
+
+    /// Completes once everything that was committed so far is written. Refuses where the turn was stopped meanwhile.
+    pub(super) async fn written(&self) -> Result<(), Halt> {
+        // A call that runs alone writes at once. Siblings may still add to the write, which comes at the end of this poll.
+        if self.busy.get() <= 1 {
+            self.flush()?;
+        }
+        self.gathered.written().await;
+        self.alive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+    use crate::journal::{Entry, Fact};
+
+    fn commit(count: u32) -> Commit {
+        let entry = Entry { at: String::new(), elapsed_ms: 0, fact: Fact::Parked { count } };
+        Commit { entries: vec![entry], ..Commit::default() }
+    }
+
+    #[test]
+    fn commits_are_written_together_in_their_order() {
+        let gathered = Gathered::default();
+        assert_eq!(gathered.written().now_or_never(), Some(()), "nothing waits for a write");
+        gathered.add(commit(1));
+        gathered.add(commit(2));
+        let mut first = Box::pin(gathered.written());
+        assert_eq!((&mut first).now_or_never(), None);
+        let mut written = Vec::new();
+        let write = |commit: Commit| {
+            written = commit.entries;
+            Ok(())
+        };
+        gathered.flush(write).unwrap();
+        assert_eq!(written, [commit(1).entries, commit(2).entries].concat());
+        // A commit that comes after the write does not hold up those that waited for it.
+        gathered.add(commit(3));
+        assert_eq!(first.now_or_never(), Some(()));
+        assert_eq!(gathered.written().now_or_never(), None);
+    }
+
+    // The record is ahead of the disk after a write that failed: a later write would leave a hole in the journal.
+    #[test]
+    fn nothing_is_written_after_a_write_that_failed() {
+        let gathered = Gathered::default();
+        gathered.add(commit(1));
+        assert_eq!(gathered.flush(|_| Err(LogError::Fenced)), Err(LogError::Fenced));
+        assert_eq!(gathered.is_empty(), Err(LogError::Fenced));
+        gathered.add(commit(2));
+        assert_eq!(gathered.flush(|_| panic!("it writes")), Err(LogError::Fenced));
+        assert_eq!(gathered.written().now_or_never(), None);
+    }
+}
