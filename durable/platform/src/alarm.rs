@@ -82,12 +82,17 @@ impl Thread {
         });
     }
 
-    /// Sets the alarm by the state of the thread, and returns the work that is due. It writes no row.
+    /// Sets the alarm by the state of the thread, and returns the work that is due. The first alarm of a turn in this
+    /// memory posts the turn's start; the others write no row.
     fn rearm(&self) -> Result<Due, StoreError> {
         if !self.store.exists()? {
             return Ok(Due::default());
         }
-        let (now, schedule) = (self.clock.now_ms(), self.store.schedule()?);
+        let now = self.clock.now_ms();
+        if let Some(turn) = self.store.open_turn()? {
+            self.store.post_start(turn.seq_first, now)?;
+        }
+        let schedule = self.store.schedule()?;
         if self.run().is_some() {
             self.store.heartbeat.beat(now);
         }
@@ -152,8 +157,11 @@ impl Thread {
                     self.store.arm(self.clock.now_ms())?;
                 }
                 Step::Rest => {
-                    self.store.clear_timer(Reason::Outbox)?;
-                    self.store.arm(self.clock.now_ms())?;
+                    let mut schedule = self.store.schedule()?;
+                    if schedule.timers.outbox.take().is_some() {
+                        self.store.clear_timer(Reason::Outbox)?;
+                    }
+                    self.store.arm_by(&schedule, self.clock.now_ms())?;
                 }
                 Step::Done => return Ok(()),
             }

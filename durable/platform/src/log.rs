@@ -18,7 +18,7 @@ use crate::storage::outgoing::{Calls, News, Outgoing, ThreadRow};
 use crate::storage::rows::Fresh;
 use crate::storage::sql::Store;
 use crate::storage::thread::ThreadMeta;
-use crate::storage::turn::Reason;
+use crate::storage::turn::{Reason, TurnRow};
 use engine::journal::{Commit, Parking, TurnEnd};
 use engine::ports::{Clock, Log, LogError};
 use wire::protocol::{Event, Owner, Seq};
@@ -33,18 +33,21 @@ pub struct About {
     pub thread_created_at: u64,
     pub turn_id: String,
     pub generation: u64,
+    /// The number of the turn's first event.
+    pub seq_first: Seq,
     pub context_type: String,
 }
 
 impl About {
     /// A turn of a thread.
-    pub fn new(thread: &ThreadMeta, turn_id: &str, generation: u64, context_type: &str) -> Self {
+    pub fn new(thread: &ThreadMeta, turn: &TurnRow, context_type: &str) -> Self {
         About {
             owner: thread.owner.clone(),
             thread_id: thread.thread_id.clone(),
             thread_created_at: thread.created_at,
-            turn_id: turn_id.to_owned(),
-            generation,
+            turn_id: turn.turn_id.clone(),
+            generation: turn.generation,
+            seq_first: turn.seq_first,
             context_type: context_type.to_owned(),
         }
     }
@@ -158,6 +161,7 @@ impl TurnLog {
             Parking::Parked { until } => {
                 self.store.set_parked(turn_id, true)?;
                 self.store.set_timer(Reason::Parked, until)?;
+                self.store.post_start(self.about.seq_first, now)?;
             }
             Parking::Over => {
                 self.store.set_parked(turn_id, false)?;
@@ -172,6 +176,8 @@ impl TurnLog {
     /// was running: should the object die before D1 has heard of the end, the alarm tells it.
     fn end(&self, end: &TurnEnd, seq_last: Seq) -> Result<(), StoreError> {
         let about = &self.about;
+        let now = self.clock.now_ms();
+        let question = self.store.question_at_end(about.seq_first, now)?;
         let message = fit_message(end.message.clone())?;
         self.store.insert_message(seq_last, &message, Some(&end.history))?;
         self.store.finish_turn(&about.turn_id, seq_last)?;
@@ -190,8 +196,7 @@ impl TurnLog {
             execution_mode: end.plans.last().map(|plan| plan.execution_mode.as_str().to_owned()),
         };
         self.store.keep_plans(&about.turn_id, &end.plans)?;
-        let news = News::TurnEnded { thread, message, calls };
-        let now = self.clock.now_ms();
+        let news = News::TurnEnded { thread, question: question.map(Box::new), message, calls };
         self.store.post(&Outgoing::new(&about.owner, about.thread_id.as_str(), news), now)?;
         // One row of the outbox for each plan: a plan may be long.
         for plan in &end.plans {

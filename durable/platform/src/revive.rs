@@ -246,7 +246,7 @@ impl Thread {
         let mut keys = Keys::of(&entries);
         self.store.payloads(turn, |payload| keys.read(&payload))?;
         let spec = spec(&entries).ok_or_else(|| StoreError("the journal has no entry 0".to_owned()))?;
-        let about = About::new(thread, &turn.turn_id, turn.generation, &spec.context_type);
+        let about = About::new(thread, turn, &spec.context_type);
         #[cfg(feature = "faults")]
         super::faults::at_rebuild(spec);
         let history = self.store.history(spec.history_until, compose::history_bytes(&spec.limits))?;
@@ -287,7 +287,7 @@ impl Thread {
         let context_type = salvaged.context_type.as_deref().unwrap_or("thread");
         let log = TurnLog {
             live: self.live_for(turn)?,
-            about: About::new(thread, &turn.turn_id, turn.generation, context_type),
+            about: About::new(thread, turn, context_type),
             store: Rc::clone(&self.store),
             clock: Rc::clone(&self.clock),
             numbers: self.numbers()?,

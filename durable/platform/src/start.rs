@@ -8,7 +8,7 @@ use uuid::{NoContext, Timestamp, Uuid};
 
 use crate::storage::StoreError;
 use crate::storage::keys::Keys;
-use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing, ThreadRow};
+use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing};
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::{TurnRow, TurnStatus};
 use engine::ports::Ports;
@@ -79,7 +79,7 @@ impl Thread {
         };
         let Opening { thread, turn, .. } = &opening;
         let live = Rc::new(LiveLog::new(turn.turn_id.as_str(), turn.seq_first));
-        let about = About::new(thread, &turn.turn_id, turn.generation, &spec.context_type);
+        let about = About::new(thread, turn, &spec.context_type);
         let reserved = numbers.reserved();
         let ports = self.ports(parts, about, &live, Rc::clone(&numbers), Keys::default());
         let replaced = opening.replaced.take();
@@ -180,7 +180,7 @@ impl Thread {
         })
     }
 
-    /// Writes the rows of a turn that starts, its news for D1 and its alarm. Belongs into the transaction in which the
+    /// Writes the rows of a turn that starts, and its alarm. D1 hears of the turn at its end, or at the first alarm. Belongs into the transaction in which the
     /// engine writes its first entry.
     fn write_start(
         &self,
@@ -207,9 +207,7 @@ impl Thread {
         }
         self.store.insert_turn(turn, now)?;
         self.store.insert_message(turn.seq_first, user_message, None)?;
-        let row = ThreadRow { title: thread.title.clone(), created_at: thread.created_at, updated_at: now };
-        let started = News::TurnStarted { thread: row, message: user_message.clone() };
-        for news in std::iter::once(started).chain(before.offered.failures(now)) {
+        for news in before.offered.failures(now) {
             self.store.post(&outgoing(news), now)?;
         }
         // A version of the service that knew no queue left the mark of its turn behind.

@@ -1,7 +1,11 @@
 //! The outbox: the news that D1 has not taken yet, in order.
 
+use wire::protocol::{Role, Seq, StoredMessage};
+
 use super::StoreError;
-use super::outgoing::Outgoing;
+use super::fit::CONTENT_BYTES;
+use super::outgoing::{News, Outgoing, ThreadRow};
+use super::rows::json_bytes;
 use super::sql::{Store, int, unsigned};
 
 /// The rows of one batch for D1.
@@ -25,6 +29,39 @@ impl Store {
         let (turn_id, payload) = (outgoing.turn_id().map(str::to_owned), serde_json::to_string(outgoing)?);
         let query = "INSERT INTO outbox (turn_id, payload, attempts, due_at) VALUES (?1, ?2, 0, ?3)";
         self.run(query, [turn_id.into(), payload.into(), int(due_at)])
+    }
+
+    /// Posts the start of the open turn, once in this memory. The end of a turn tells its start as well, so this is for
+    /// a turn that lasts. `seq_first`: the turn's first event.
+    pub fn post_start(&self, seq_first: Seq, now: u64) -> Result<(), StoreError> {
+        if self.told_start.get() {
+            return Ok(());
+        }
+        let Some(thread) = self.meta()?.and_then(|meta| meta.thread) else { return Ok(()) };
+        let Some(message) = self.question(seq_first)? else { return Ok(()) };
+        let (title, created_at, updated_at) = (thread.title, thread.created_at, message.created_at);
+        let news = News::TurnStarted { thread: ThreadRow { title, created_at, updated_at }, message };
+        self.post(&Outgoing::new(&thread.owner, thread.thread_id, news), now)?;
+        self.told_start.set(true);
+        Ok(())
+    }
+
+    /// The user's message of the turn with this first event, whose number is the message's row. None in a turn that
+    /// version 2 of the tables began: it posted its start.
+    fn question(&self, seq_first: Seq) -> Result<Option<StoredMessage>, StoreError> {
+        let before = i64::try_from(seq_first).unwrap_or(i64::MAX).saturating_sub(1);
+        let found = self.messages(before, 1)?.pop().map(|(_, message)| message);
+        Ok(found.filter(|message| message.role == Role::User))
+    }
+
+    /// The user's message for the news of the turn's end. One that is too long for them is posted with the turn's start.
+    pub fn question_at_end(&self, seq_first: Seq, now: u64) -> Result<Option<StoredMessage>, StoreError> {
+        let question = self.question(seq_first)?;
+        if question.as_ref().is_none_or(|question| json_bytes(&question.content) <= CONTENT_BYTES) {
+            return Ok(question);
+        }
+        self.post_start(seq_first, now)?;
+        Ok(None)
     }
 
     /// The id of the newest row; 0 where there is none.

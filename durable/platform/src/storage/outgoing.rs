@@ -45,6 +45,9 @@ pub enum News {
     },
     TurnEnded {
         thread: ThreadRow,
+        /// The user's message: D1 hears of a short turn only now.
+        #[serde(default)]
+        question: Option<Box<StoredMessage>>,
         message: StoredMessage,
         calls: Calls,
     },
@@ -68,6 +71,18 @@ pub enum News {
         #[serde(default)]
         workspace_root: Option<String>,
     },
+}
+
+impl News {
+    /// The messages that these news bring, in their order.
+    fn messages(&self) -> impl Iterator<Item = &StoredMessage> {
+        let (question, message) = match self {
+            News::TurnStarted { message, .. } => (None, Some(message)),
+            News::TurnEnded { question, message, .. } => (question.as_deref(), Some(message)),
+            _ => (None, None),
+        };
+        question.into_iter().chain(message)
+    }
 }
 
 /// The thread as the list shows it.
@@ -265,10 +280,10 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
             let told = threads.entry((tenant, user_id, thread_id)).or_insert(row);
             *told = (title, created_at, updated_at.max(told.2));
         }
+        for message in news.messages() {
+            messages.push(message_row(out, message)?);
+        }
         match news {
-            News::TurnStarted { message, .. } | News::TurnEnded { message, .. } => {
-                messages.push(message_row(out, message)?);
-            }
             News::MessagesReplaced { ids } => {
                 replaced_messages.extend(ids.iter().map(|id| (tenant, user_id, id)));
             }
@@ -279,7 +294,8 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
             News::PlanChanged { turn_id, plan, updated_at } => {
                 plans.push(plan_row(out, turn_id, plan, *updated_at)?);
             }
-            News::Renamed { .. } | News::Spent { .. } => {}
+            News::TurnStarted { .. } | News::TurnEnded { .. } | News::Renamed { .. } | News::Spent { .. } => {
+            }
         }
         if let News::TurnEnded { calls, .. } | News::Spent { calls } = news {
             rows.add(out, calls);

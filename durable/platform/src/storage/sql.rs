@@ -33,6 +33,8 @@ pub struct Store {
     checked: Cell<bool>,
     /// The beats of the run in memory.
     pub heartbeat: Heartbeat,
+    /// Whether the outbox got the start of the open turn since this memory began.
+    pub(super) told_start: Cell<bool>,
     /// The alarm as this memory has set it (none: taken away), where that is known.
     alarm: Cell<Option<Option<u64>>>,
 }
@@ -88,6 +90,7 @@ impl Store {
             made: Cell::new(false),
             checked: Cell::new(false),
             heartbeat: Heartbeat::default(),
+            told_start: Cell::new(false),
             alarm: Cell::new(None),
         }
     }
@@ -170,8 +173,9 @@ impl Store {
         });
         match (outcome, ran) {
             (Some(Err(error)), _) => {
-                // The transaction that was taken back may have made the tables, or set the alarm.
+                // The transaction that was taken back may have made the tables, told a start, or set the alarm.
                 self.made.set(false);
+                self.told_start.set(false);
                 self.alarm.set(None);
                 Err(error)
             }

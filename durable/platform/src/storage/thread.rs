@@ -97,6 +97,7 @@ impl Store {
 
     /// Writes a turn that begins.
     pub fn insert_turn(&self, turn: &TurnRow, started_at: u64) -> Result<(), StoreError> {
+        self.told_start.set(false);
         let query =
             "INSERT INTO turns (turn_id, status, generation, resumptions, assistant_message_id, seq_first,
             started_at) VALUES (?1, 'running', ?2, 0, ?3, ?4, ?5)";

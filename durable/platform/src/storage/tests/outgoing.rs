@@ -46,7 +46,8 @@ fn outbox() -> Vec<Outgoing> {
         execution_mode: None,
     };
     let started = News::TurnStarted { thread: thread(1), message: message("m1", Role::User) };
-    let ended = News::TurnEnded { thread: thread(2), message: message("m2", Role::Assistant), calls };
+    let ended =
+        News::TurnEnded { thread: thread(2), question: None, message: message("m2", Role::Assistant), calls };
     vec![Outgoing::new(&owner(), "thread", started), Outgoing::new(&owner(), "thread", ended)]
 }
 
@@ -65,6 +66,20 @@ fn a_short_turn_is_one_batch_that_names_its_owner_everywhere() {
     assert_eq!(rows[1][1][9], json!("stop"));
     assert_eq!(rows[1][1][10], json!(1_700_000_000_123_u64));
     assert_eq!(rows[2][1][2], json!("m2/c2"), "call ids repeat across threads, message ids do not");
+}
+
+// The end of a turn that D1 has not heard of brings the user's message. News of the version before lack it.
+#[test]
+fn the_end_of_a_turn_tells_its_start_as_well() {
+    let told = |news: &[Outgoing]| statements(news).unwrap();
+    let (both, mut ended) = (outbox(), outbox().remove(1));
+    let News::TurnEnded { question, .. } = &mut ended.news else { panic!() };
+    *question = Some(Box::new(message("m1", Role::User)));
+    assert_eq!(told(std::slice::from_ref(&ended)), told(&both));
+    let mut older = serde_json::to_value(&ended).unwrap();
+    older["news"].as_object_mut().unwrap().remove("question");
+    let older: Outgoing = serde_json::from_value(older).unwrap();
+    assert_eq!(told(&[both[0].clone(), older]), told(&both));
 }
 
 #[test]
