@@ -49,7 +49,7 @@ dev: $(DEV) $(PAGE) $(D1) .dev.vars $(if $(filter local,$(MODEL)),$(LLM)) ## bui
 build: $(WORKER) $(PAGE) ## the Worker and the page, as they are deployed
 
 WORKER_BUILD = $(TOOLS) WASM_BINDGEN_BIN="$$(scripts/cargo-tool wasm-bindgen-cli)" \
-	WASM_OPT_BIN="$(CURDIR)/node_modules/.bin/wasm-opt" \
+	WASM_OPT_BIN="$(CURDIR)/scripts/wasm-opt" \
 	ESBUILD_BIN="$(CURDIR)/node_modules/.bin/esbuild" \
 	"$$(scripts/cargo-tool worker-build)"
 
@@ -207,7 +207,7 @@ $(NPM): package.json package-lock.json .npmrc
 	npm ci --no-fund --no-audit
 	@touch $@
 
-$(WORKER): $(RUST_SOURCES) $(RUST) $(NPM)
+$(WORKER): $(RUST_SOURCES) scripts/wasm-opt scripts/function-order.mjs $(RUST) $(NPM)
 	$(WORKER_BUILD) --release
 	@touch $@
 
