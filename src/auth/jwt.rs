@@ -6,8 +6,8 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{Error, IgnoredAny};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use wire::protocol::Owner;
 use wire::redact::json_problem;
@@ -120,12 +120,9 @@ impl Issuer {
 
     /// Judges the claims of a token whose signature is good; `None` refuses it.
     pub fn verify(&self, token: &Token, authority: Authority, now: u64) -> Option<Verified> {
-        let Claims { iss, aud, sub, exp, nbf, iat, rest } = &token.claims;
+        let Claims { iss, aud, sub, exp, nbf, iat } = &token.claims;
         let now_s = now as f64 / 1_000.0;
-        let for_us = match aud {
-            Audience::One(one) => *one == self.audience,
-            Audience::Many(many) => many.contains(&self.audience),
-        };
+        let for_us = aud.contains(&self.audience);
         let current = *exp > now_s - SKEW_S
             && nbf.is_none_or(|nbf| nbf <= now_s + SKEW_S)
             && iat.is_none_or(|iat| iat <= now_s + SKEW_S);
@@ -134,7 +131,9 @@ impl Issuer {
         }
         let tenant = match &self.tenant_claim {
             None => self.tenant.as_deref().unwrap_or("default"),
-            Some(claim) => rest.get(claim).and_then(Value::as_str).filter(|tenant| is_name(tenant))?,
+            Some(claim) => {
+                token.all_claims.get(claim).and_then(Value::as_str).filter(|tenant| is_name(tenant))?
+            }
         };
         let owner = Owner { issuer: self.name.clone(), tenant: tenant.to_owned(), user: sub.clone() };
         let expires_at = Some(((*exp + SKEW_S) * 1_000.0) as u64);
@@ -157,6 +156,8 @@ pub fn looks_like_one(token: &str) -> bool {
 pub struct Token<'a> {
     header: Header,
     claims: Claims,
+    /// Every claim, those of [`Claims`] too.
+    all_claims: Map<String, Value>,
     /// The signed bytes.
     pub signed: &'a str,
     pub signature: Vec<u8>,
@@ -177,22 +178,24 @@ struct Header {
 #[derive(Deserialize)]
 struct Claims {
     iss: String,
-    aud: Audience,
+    #[serde(deserialize_with = "one_or_many")]
+    aud: Vec<String>,
     sub: String,
     exp: f64,
     #[serde(default)]
     nbf: Option<f64>,
     #[serde(default)]
     iat: Option<f64>,
-    #[serde(flatten)]
-    rest: Map<String, Value>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Audience {
-    One(String),
-    Many(Vec<String>),
+/// Reads a text, or a list of texts.
+fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    let wrong = || D::Error::custom("neither a text nor a list of texts");
+    let text = |value| if let Value::String(text) = value { Ok(text) } else { Err(wrong()) };
+    match Value::deserialize(from)? {
+        Value::Array(many) => many.into_iter().map(text).collect(),
+        one => text(one).map(|one| vec![one]),
+    }
 }
 
 impl<'a> Token<'a> {
@@ -209,8 +212,10 @@ impl<'a> Token<'a> {
         if header.crit.is_some() || !matches!(typ.as_deref(), None | Some("jwt" | "at+jwt")) {
             return None;
         }
-        let claims = serde_json::from_slice(&decode(claims)?).ok()?;
-        Some(Token { header, claims, signed, signature: decode(signature)? })
+        let claims = decode(claims)?;
+        let all_claims = serde_json::from_slice(&claims).ok()?;
+        let claims = serde_json::from_slice(&claims).ok()?;
+        Some(Token { header, claims, all_claims, signed, signature: decode(signature)? })
     }
 
     /// The issuer that the token names. It must be one of these, send its tokens by this authority, and use this

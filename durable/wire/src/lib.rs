@@ -6,3 +6,4 @@ pub mod model;
 pub mod protocol;
 pub mod redact;
 pub mod sse;
+pub mod tagged;

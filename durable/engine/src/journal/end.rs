@@ -20,7 +20,7 @@ pub struct TurnEnd {
 }
 
 /// One row of telemetry.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "of", rename_all = "snake_case")]
 pub enum CallRecord {
     /// A model call: `llm_usage`.
@@ -61,6 +61,15 @@ pub enum CallRecord {
     /// Something that failed: `error_log`.
     Failure(FailureRecord),
 }
+
+wire::tagged!(CallRecord by "of" {
+    "model" => Model {
+        id, provider, model, operation_type, #[serde(default)] profile, input_tokens, cached_tokens, output_tokens,
+        #[serde(default)] cost_usd, #[serde(default)] first_byte_ms, duration_ms, #[serde(default)] retries, outcome,
+    },
+    "tool" => Tool { id, tool_name, duration_ms, is_error, #[serde(default)] detail },
+    "failure" => Failure(_),
+});
 
 /// A failure, for the operator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -349,7 +349,7 @@ impl TurnSpec {
 }
 
 /// The reason why a turn stops before its natural end.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum TurnStop {
@@ -369,8 +369,18 @@ pub enum TurnStop {
     Internal { detail: String },
 }
 
+wire::tagged!(TurnStop by "why" {
+    "budget" => Budget { reason, limit, observed },
+    "iteration_limit" => IterationLimit { limit },
+    "cancelled" => Cancelled,
+    "superseded" => Superseded,
+    "model" => Model { error },
+    "interrupted" => Interrupted { detail },
+    "internal" => Internal { detail },
+});
+
 /// The streamed text of one part. A reader can rebuild the very same chunks from it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TextPart {
     pub part_id: String,
     pub model_call_id: String,
@@ -384,3 +394,7 @@ pub struct TextPart {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub more: bool,
 }
+
+wire::tagged!(TextPart {
+    part_id, model_call_id, kind, chunks, text, #[serde(default)] more, ..place: Place { parent_id, depth }
+});

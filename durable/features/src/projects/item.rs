@@ -64,7 +64,7 @@ pub struct Item {
 }
 
 /// The content of an item, by its kind.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "of", rename_all = "snake_case")]
 pub enum Body {
     Template {
@@ -81,6 +81,13 @@ pub enum Body {
         content: String,
     },
 }
+
+wire::tagged!(Body by "of" {
+    "template" => Template { description, tasks },
+    "project" => Project { description, #[serde(default)] template_id },
+    "task" => Task(_),
+    "document" => Document { content },
+});
 
 /// A task of a template, which each of its projects begins with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -234,7 +234,7 @@ pub struct Settlement {
 }
 
 /// Why a turn may not start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Refusal {
     /// As many turns run already as the limit allows.
@@ -250,6 +250,15 @@ pub enum Refusal {
     /// The user has as many threads as the limit allows.
     Threads { limit: u32 },
 }
+
+wire::tagged!(Refusal by "why" {
+    "concurrency" => Concurrency { limit, retry_after_s },
+    "rate" => Rate { limit, retry_after_s },
+    "spent" => Spent { retry_after_s },
+    "stored" => Stored { limit, retry_after_s },
+    "embedded" => Embedded { limit, retry_after_s },
+    "threads" => Threads { limit },
+});
 
 impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
@@ -282,7 +291,7 @@ impl From<Refusal> for ApiError {
 }
 
 /// The commands of a thread's object to its tenant's quota object, as JSON in the body.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum QuotaCommand {
     /// Answered with an [`Admission`].
@@ -302,6 +311,17 @@ pub enum QuotaCommand {
     /// Turns that ended and threads that were deleted; may be sent twice.
     Settle { ended: Vec<Settlement>, deleted: Vec<ThreadKey> },
 }
+
+wire::tagged!(QuotaCommand by "do" {
+    "admit" => Admit(_),
+    "release" => Release { turn },
+    "renew" => Renew { turn, lease_ms },
+    "park" => Park { turn, parking, wait_ms },
+    "go_on" => GoOn(_),
+    "reserve_upload" => ReserveUpload(_),
+    "settle_upload" => SettleUpload { key, used },
+    "settle" => Settle { ended, deleted },
+});
 
 /// A thread of a user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -29,7 +29,7 @@ pub struct Outgoing {
 }
 
 /// A change that D1 must learn.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum News {
     TurnStarted {
@@ -84,6 +84,17 @@ impl News {
         question.into_iter().chain(message)
     }
 }
+
+wire::tagged!(News by "kind" {
+    "turn_started" => TurnStarted { thread, message },
+    "renamed" => Renamed { thread },
+    "messages_replaced" => MessagesReplaced { ids },
+    "turn_ended" => TurnEnded { thread, #[serde(default)] question, message, calls },
+    "plan_changed" => PlanChanged { turn_id, plan, updated_at },
+    "spent" => Spent { calls },
+    "failed" => Failed { failure, created_at },
+    "thread_deleted" => ThreadDeleted { #[serde(default)] workspace_root },
+});
 
 /// The thread as the list shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

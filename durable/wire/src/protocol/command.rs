@@ -180,7 +180,7 @@ fn unread(sent: &Value, read: &Value) -> Option<String> {
 }
 
 /// A command. The Worker passes the object's response on to the client.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum ThreadCommand {
     /// Start a turn (or find it) and stream it.
@@ -226,3 +226,18 @@ pub enum ThreadCommand {
     },
     Delete,
 }
+
+crate::tagged!(ThreadCommand by "do" {
+    "chat" => Chat { turn_id, request, visitor },
+    "detail" => Detail,
+    "messages" => Messages { limit, cursor },
+    "stream" => Stream { after },
+    "cancel" => Cancel,
+    "tool_result" => ToolResult { tool_call_id, content, is_error },
+    "approval" => Approval { approval_id, decision },
+    "approvals" => Approvals,
+    "withdraw_approval" => WithdrawApproval { tool },
+    "rename" => Rename { title },
+    "sent" => Sent { message_id },
+    "delete" => Delete,
+});

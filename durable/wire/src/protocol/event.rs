@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+mod read;
+
 use super::{Plan, PlanStatus, StepStatus, StoredMessage, Verdict};
 use crate::model::Usage;
 
@@ -11,7 +13,7 @@ use crate::model::Usage;
 pub type Seq = u64;
 
 /// An event with its number and its turn: one `data:` object of the stream.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Numbered {
@@ -36,7 +38,7 @@ pub struct Place {
 }
 
 /// One event of the log. The service commits facts before it sends them, and sends chunks at once.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]

@@ -1,0 +1,59 @@
+//! Reads events: those of the log, and in tests those of a stream.
+
+use serde::{Deserialize, Deserializer, de::Error};
+use serde_json::value::RawValue;
+
+use super::{Event, Numbered, Place, Seq};
+
+crate::tagged!(Event by "type" {
+    "session" => Session {
+        thread_id, user_message_id, assistant_message_id, #[serde(default)] provider, #[serde(default)] model, limits,
+        replaces_message_id, resumed, #[serde(default)] messages,
+    },
+    "agent_state" => AgentState { state, context_type, details },
+    "model_call_update" => ModelCallUpdate { model_call_id, status, model, usage, finish_reason, ..place: Place { parent_id, depth } },
+    "chunk" => Chunk { content, part_id, model_call_id, #[serde(default)] done, #[serde(default)] kind, ..place: Place { parent_id, depth } },
+    "tool_call_update" => ToolCallUpdate {
+        tool_call_id, name, status, started_ms, args, result, #[serde(default)] is_error, duration_ms, usage, awaits,
+        expires_at, ..place: Place { parent_id, depth }
+    },
+    "approval_request" => ApprovalRequest {
+        approval_id, tool_call_id, name, args, permission_class, expires_at, ..place: Place { parent_id, depth }
+    },
+    "approval_resolved" => ApprovalResolved { approval_id, tool_call_id, decision, ..place: Place { parent_id, depth } },
+    "model_call_reset" => ModelCallReset { model_call_id, reason, ..place: Place { parent_id, depth } },
+    "plan_created" => PlanCreated { tool_call_id, plan },
+    "plan_ready_for_review" => PlanReadyForReview { plan },
+    "plan_review" => PlanReview { plan_id, verdict, notes },
+    "executor_start" => ExecutorStart { plan_id, steps },
+    "step_start" => StepStart { plan_id, step_id, index, title, tool_call_id },
+    "step_complete" => StepComplete { plan_id, step_id, index, status, result },
+    "executor_complete" => ExecutorComplete { plan_id, status, completed, failed, skipped },
+    "swarmPlanReady" => SwarmPlanReady { steps },
+    "swarmStepStarted" => SwarmStepStarted { #[serde(rename = "stepIndex")] step_index, description },
+    "swarmToolExecuted" => SwarmToolExecuted {
+        #[serde(rename = "stepIndex")] step_index, tool, #[serde(rename = "briefResult")] brief_result,
+    },
+    "swarmStepCompleted" => SwarmStepCompleted { #[serde(rename = "stepIndex")] step_index, result, status },
+    "swarmComplete" => SwarmComplete { result },
+    "budget_exceeded" => BudgetExceeded { reason, limit, observed },
+    "cost_summary" => CostSummary(_),
+    "error" => Error { code, message, retryable },
+    "done" => Done { message_id, finish_reason, usage },
+});
+
+impl<'de> Deserialize<'de> for Numbered {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Number {
+            seq: Seq,
+            turn_id: String,
+        }
+        let json = Box::<RawValue>::deserialize(from)?;
+        let Number { seq, turn_id } = serde_json::from_str(json.get()).map_err(D::Error::custom)?;
+        Ok(Numbered { seq, turn_id, event: serde_json::from_str(json.get()).map_err(D::Error::custom)? })
+    }
+}
+
+#[cfg(test)]
+mod tests;
