@@ -5,12 +5,11 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::de::{Error, SeqAccess, Visitor};
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::ApiError;
-use super::object::Object;
 use super::words::wrong_member;
 
 /// The longest message, in characters: about a fifth of the history's 128 000 tokens. The text files of a message
@@ -63,18 +62,36 @@ impl<'de> Deserialize<'de> for Content {
 
 impl<'de> Deserialize<'de> for ContentPart {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let Object(part) = Object::<Map<String, Value>>::deserialize(from)?;
-        let member = |name: &'static str| match part.get(name) {
-            Some(Value::String(text)) => Ok(text.clone()),
-            Some(_) => Err(wrong_member(name, "must be a string")),
-            None => Err(D::Error::missing_field(name)),
-        };
-        match member("type")?.as_str() {
-            "text" => Ok(ContentPart::Text { text: member("text")? }),
-            "image" => Ok(ContentPart::Image { data: DataUrl(member("data")?) }),
-            "file" => Ok(ContentPart::File { name: member("name")?, data: DataUrl(member("data")?) }),
-            _ => Err(wrong_member("type", "must be `text`, `image` or `file`")),
+        struct PartVisitor;
+        impl<'de> Visitor<'de> for PartVisitor {
+            type Value = ContentPart;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            // The checks stand in here, so that the position of an error is that of the part.
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<ContentPart, A::Error> {
+                let mut part = Map::new();
+                while let Some((name, value)) = members.next_entry()? {
+                    part.insert(name, value);
+                }
+                read_part(&part)
+            }
         }
+        from.deserialize_map(PartVisitor)
+    }
+}
+
+fn read_part<E: Error>(part: &Map<String, Value>) -> Result<ContentPart, E> {
+    let member = |name: &'static str| match part.get(name) {
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(_) => Err(wrong_member(name, "must be a string")),
+        None => Err(E::missing_field(name)),
+    };
+    match member("type")?.as_str() {
+        "text" => Ok(ContentPart::Text { text: member("text")? }),
+        "image" => Ok(ContentPart::Image { data: DataUrl(member("data")?) }),
+        "file" => Ok(ContentPart::File { name: member("name")?, data: DataUrl(member("data")?) }),
+        _ => Err(wrong_member("type", "must be `text`, `image` or `file`")),
     }
 }
 

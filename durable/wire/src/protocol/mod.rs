@@ -9,6 +9,7 @@ mod key;
 mod knowledge;
 mod message;
 mod object;
+mod path;
 mod plan;
 mod project;
 mod request;

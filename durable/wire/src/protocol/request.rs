@@ -9,6 +9,7 @@ use super::command::check_workspace;
 #[cfg(feature = "openapi")]
 use super::command::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
 use super::object::{Object, object, objects};
+use super::path;
 use super::words::{self, not_json};
 use super::{ApiError, Content, Decision, ErrorCode};
 
@@ -257,7 +258,7 @@ pub(super) fn read<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, ApiEr
         return Err(ApiError::new(ErrorCode::InvalidJson, detail));
     }
     let mut json = serde_json::Deserializer::from_slice(body);
-    let Object(value) = serde_path_to_error::deserialize(&mut json).map_err(|error| refusal(body, error))?;
+    let Object(value) = Object::deserialize(&mut json).map_err(|error| refusal(body, &error))?;
     json.end().map_err(|error| not_json(&error))?;
     Ok(value)
 }
@@ -318,15 +319,13 @@ impl ChatRequest {
     }
 }
 
-fn refusal(body: &[u8], error: serde_path_to_error::Error<serde_json::Error>) -> ApiError {
-    let path = error.path().to_string();
-    let inner = error.into_inner();
+fn refusal(body: &[u8], error: &serde_json::Error) -> ApiError {
     // serde_json reports bad syntax for a number in place of an enum's name, although the body is valid JSON.
     let is_json = |text: &str| serde_json::from_str::<IgnoredAny>(text).is_ok();
-    if !inner.is_data() && !std::str::from_utf8(body).is_ok_and(is_json) {
-        return not_json(&inner);
+    if !error.is_data() && !std::str::from_utf8(body).is_ok_and(is_json) {
+        return not_json(error);
     }
-    words::refusal(&path, &inner)
+    words::refusal(&path::of_error(body, error), error)
 }
 
 /// Measures the nesting of arrays and objects without building them.
