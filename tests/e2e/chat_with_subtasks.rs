@@ -5,7 +5,7 @@
 
 use espalier_test_support::case::first;
 use espalier_test_support::{
-    Case, Event, Outcome, call, calls, cost_line, json, level, status, stored, story, text, tree,
+    Case, Event, Outcome, call, calls, cost_line, json, level, parts, status, stored, story, text, tree,
 };
 
 /// The ids of the subtasks that a turn started, in their order.
@@ -251,9 +251,9 @@ async fn a_subtask_does_not_see_the_conversation() {
     assert!(!case.requests("next/a").await.requests[0].body.to_string().contains("swordfish"));
 }
 
-// N-125 N-126 N-127: the text of a running subtask is not stored; previews are short, with whole characters.
+// N-125 N-126 N-127: previews are short, with whole characters. The texts of a subtask are parts of the message.
 #[tokio::test]
-async fn the_database_keeps_the_tree_without_the_texts_of_subtasks() {
+async fn the_database_keeps_the_tree_without_the_texts_of_subtasks_and_these_as_parts() {
     let case = Case::new().await;
     let long = "ä€😀".repeat(1000);
     case.script("", [calls([case.subtask("Write", "a")]), text("Written.")]).await;
@@ -267,13 +267,21 @@ async fn the_database_keeps_the_tree_without_the_texts_of_subtasks() {
         stored::d1("SELECT * FROM messages WHERE id = ?", &[&id]).await.pop()
     });
     let row = row.await;
-    assert!(!row.to_string().contains("only on the way"), "{row:#}");
-    let stored = serde_json_tree(&row["execution_tree"]);
-    tree::assert_matches(&events, &stored);
+    let column = |name: &str| json_of(&row[name]);
+    assert!(!row["execution_tree"].to_string().contains("only on the way"), "{row:#}");
+    tree::assert_matches(&events, &column("execution_tree"));
+    assert!(row["parts"].to_string().contains("only on the way"), "{row:#}");
+    parts::assert_matches(&events, &column("parts"));
+    // A deletion takes all of it.
+    case.client.delete(first(&events, "session").text("thread_id")).await;
+    stored::eventually("the message is gone from D1", || async {
+        stored::d1("SELECT parts FROM messages WHERE id = ?", &[&id]).await.is_empty().then_some(())
+    })
+    .await;
     let outcome = case.llm.wait_for(&case.marker("a"), 3, Outcome::Finished).await;
     assert_eq!(outcome.requests.len(), 3);
 }
 
-fn serde_json_tree(column: &espalier_test_support::Value) -> espalier_test_support::Value {
+fn json_of(column: &espalier_test_support::Value) -> espalier_test_support::Value {
     serde_json::from_str(column.as_str().unwrap_or_default()).unwrap_or_default()
 }

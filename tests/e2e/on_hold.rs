@@ -7,7 +7,9 @@ use espalier_test_support::case::first;
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::identity::users;
 use espalier_test_support::stored::{change_object_at, d1, eventually, object_at};
-use espalier_test_support::{Case, Client, Event, EventStream, Value, call, calls, env, json, new_id, text};
+use espalier_test_support::{
+    Case, Client, Event, EventStream, Value, call, calls, env, json, new_id, parts, text, tree,
+};
 use uuid::Uuid;
 use wire::protocol::Owner;
 
@@ -103,6 +105,9 @@ impl Waiting {
         );
         let said = "First I look.\n\nNow I paste.\n\n[Result of a finished subtask]\n\nNothing there.";
         assert_eq!(last["content"], said);
+        // What readers saw is kept, and the calls in it.
+        parts::assert_matches(&events, &last["parts"]);
+        tree::assert_matches(&events, &last["execution_tree"]);
         assert_eq!(self.case.client.thread(&self.thread).await["running_turn_id"], Value::Null);
 
         self.case.script("next", [text("Here I am.")]).await;

@@ -256,7 +256,18 @@ export type ModelCost = { llm_calls: number, input_tokens: number, cached_tokens
 /**
  * A message of a thread. The optional members stand on assistant messages only.
  */
-export type StoredMessage = { id: string, turn_id: string, role: Role, content: string, created_at: number, finish_reason?: FinishReason | null, stop?: StopNote | null, usage?: CostSummary | null, execution_tree?: ExecutionTree | null, };
+export type StoredMessage = { id: string, turn_id: string, role: Role, content: string, created_at: number, finish_reason?: FinishReason | null, stop?: StopNote | null, usage?: CostSummary | null, execution_tree?: ExecutionTree | null, 
+/**
+ * The answer as a reader saw it: text, reasoning and tool calls in order of appearance, those within calls included.
+ * `content` has the text of the answer alone. Messages stored by earlier versions have no parts.
+ */
+parts?: Array<MessagePart>, };
+
+/**
+ * A part of an assistant message. `parent_id` is the `tool_call_id` of the call that contains the part; a part of the
+ * answer itself has none. `cut`: the service left out the end of the text, which would not fit into its row.
+ */
+export type MessagePart = { "type": "text", text: string, parent_id?: string | null, cut?: boolean, } | { "type": "reasoning", text: string, parent_id?: string | null, cut?: boolean, } | { "type": "call", tool_call_id: string, parent_id?: string | null, };
 
 /**
  * The author of a message.

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use crate::calls::{finish, memory, subtask};
-use crate::journal::{Entry, TurnSpec};
+use crate::journal::{Entry, Shown, TurnSpec};
 use crate::own::{OwnCall, OwnCalls};
 use crate::plan::{create, router, step, swarm, update};
 use crate::ports::{LogError, Ports};
@@ -52,15 +52,25 @@ impl Turn {
         Turn::begin_with(PARTS, spec, history, ports)
     }
 
-    /// Rebuilds a turn whose run was lost from its journal, in the order in which it was written. Stops a
-    /// turn that was resumed too often. `run` goes on, or commits the end of the stopped turn.
-    pub fn resume(entries: Vec<Entry>, history: Vec<Message>, ports: Ports) -> Result<Rc<Turn>, LogError> {
-        Turn::resume_with(PARTS, entries, history, ports)
+    /// Rebuilds a turn whose run was lost from its journal, in the order in which it was written, and from the parts
+    /// that its log has. Stops a turn that was resumed too often. `run` goes on, or commits the end of the stopped turn.
+    pub fn resume(
+        entries: Vec<Entry>,
+        shown: Shown,
+        history: Vec<Message>,
+        ports: Ports,
+    ) -> Result<Rc<Turn>, LogError> {
+        Turn::resume_with(PARTS, entries, shown, history, ports)
     }
 
     /// Rebuilds a parked turn and writes nothing. The caller answers or stops it, and it goes on with `run`.
-    pub fn rebuild(entries: Vec<Entry>, history: Vec<Message>, ports: Ports) -> Result<Rc<Turn>, LogError> {
-        Turn::rebuild_with(PARTS, entries, history, ports)
+    pub fn rebuild(
+        entries: Vec<Entry>,
+        shown: Shown,
+        history: Vec<Message>,
+        ports: Ports,
+    ) -> Result<Rc<Turn>, LogError> {
+        Turn::rebuild_with(PARTS, entries, shown, history, ports)
     }
 }
 

@@ -5,11 +5,12 @@
 use std::rc::Rc;
 
 use crate::storage::keys::Keys;
+use crate::storage::rows;
 use crate::storage::salvage::Salvaged;
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::{Reason, TurnRow, TurnStatus};
 use crate::storage::{Failing, StoreError};
-use engine::journal::{Commit, Entry, Fact, Parking, TurnEnd, TurnSpec};
+use engine::journal::{Commit, Entry, Fact, Parking, Shown, TurnEnd, TurnSpec};
 use engine::ports::{Log, LogError, Ports};
 use engine::turn::Turn;
 use wire::model::Message;
@@ -238,13 +239,17 @@ impl Thread {
         &self,
         thread: &ThreadMeta,
         turn: &TurnRow,
-        rebuild: impl FnOnce(Vec<Entry>, Vec<Message>, Ports) -> Result<Rc<Turn>, LogError>,
+        rebuild: impl FnOnce(Vec<Entry>, Shown, Vec<Message>, Ports) -> Result<Rc<Turn>, LogError>,
     ) -> Result<Run, ApiError> {
         let live = self.live_for(turn)?;
         let numbers = self.numbers()?;
         let entries = self.store.entries(&turn.turn_id)?;
         let mut keys = Keys::of(&entries);
-        self.store.payloads(turn, |payload| keys.read(&payload))?;
+        let mut told = Vec::new();
+        self.store.payloads(turn, |payload| {
+            told.extend(rows::told(&payload)?);
+            keys.read(&payload)
+        })?;
         let spec = spec(&entries).ok_or_else(|| StoreError("the journal has no entry 0".to_owned()))?;
         let about = About::new(thread, turn, &spec.context_type);
         #[cfg(feature = "faults")]
@@ -253,7 +258,7 @@ impl Thread {
         let (parts, _) = compose::parts(self, &thread.owner, &thread.thread_id, &spec.policy)?;
         let reserved = numbers.reserved();
         let ports = self.ports(parts, about, &live, Rc::clone(&numbers), keys);
-        let rebuild = || rebuild(entries, history, ports).map_err(not_logged);
+        let rebuild = || rebuild(entries, Shown::read(told), history, ports).map_err(not_logged);
         let turn = self.store.transaction(rebuild).inspect_err(|_| numbers.set_reserved(reserved))?;
         Ok(Run { turn, live })
     }
@@ -325,7 +330,8 @@ fn last_words(turn: &TurnRow, salvaged: Salvaged, asked: Content, now: u64) -> C
         finish_reason: Some(FinishReason::Interrupted),
         stop: Some(stop.clone()),
         usage: Some(CostSummary::default()),
-        execution_tree: None,
+        execution_tree: Some(salvaged.tree),
+        parts: salvaged.shown.parts(),
     };
     let done = Event::Done {
         message_id: turn.assistant_message_id.clone(),

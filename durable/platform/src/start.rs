@@ -133,6 +133,7 @@ impl Thread {
             stop: None,
             usage: None,
             execution_tree: None,
+            parts: Vec::new(),
         };
         let turn = TurnRow {
             turn_id: ask.turn_id.to_string(),

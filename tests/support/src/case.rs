@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::fake_llm::{FakeLlm, Outcome, Requests, Script, Step};
 use crate::sse::{Event, EventStream};
-use crate::{Client, tree};
+use crate::{Client, parts, tree};
 
 /// See the module.
 pub struct Case {
@@ -135,6 +135,7 @@ impl Case {
         if !(quiet && message["execution_tree"].is_null()) {
             tree::assert_matches(events, &message["execution_tree"]);
         }
+        parts::assert_matches(events, &message["parts"]);
     }
 }
 

@@ -13,6 +13,7 @@ pub mod fake_mcp;
 pub mod http;
 pub mod identity;
 pub mod memory;
+pub mod parts;
 pub mod sse;
 pub mod stored;
 pub mod story;

@@ -6,6 +6,7 @@ mod end;
 mod format;
 mod level;
 mod setting;
+mod shown;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +25,7 @@ pub use end::{CallRecord, FailureRecord, TurnEnd};
 pub use format::{FORMAT, LEAST_READER, told_result};
 pub use level::LevelSpec;
 pub use setting::{Setting, Work};
+pub use shown::{KEPT_BYTES, Shown, Told};
 
 /// One atomic write: the log stores all of it in one transaction.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -16,7 +16,7 @@ use self::frozen::{Opening, Toolsets};
 use self::keys::{WireIds, work};
 use crate::budget::{Counted, Exceeded, TurnBudget};
 use crate::journal::{
-    Answer, CallRecord, Entry, Fact, LevelSpec, TextPart, ToolEnd, TurnSpec, TurnStop, Work,
+    Answer, CallRecord, Entry, Fact, LevelSpec, Shown, TextPart, ToolEnd, TurnSpec, TurnStop, Work,
 };
 use crate::memory::{MAX_TURN_BYTES, Overlay, stored_bytes};
 use crate::own::OwnCalls;
@@ -110,6 +110,9 @@ pub(crate) struct Record {
     pub(crate) calls: Vec<CallRecord>,
     /// The texts of the root's replies: the part of the turn that a person reads.
     pub(crate) root_texts: Vec<String>,
+    /// The parts that the written events and texts have shown to readers. No entry has them: a run that takes
+    /// the turn up reads them from the log.
+    pub(crate) shown: Shown,
     /// The toolsets of the turn's levels.
     pub(crate) toolsets: Toolsets,
     /// The openings of child levels, by their paths.
@@ -159,6 +162,7 @@ impl Record {
             approved: BTreeSet::new(),
             calls: Vec::new(),
             root_texts: Vec::new(),
+            shown: Shown::default(),
             toolsets: Toolsets::new(Toolbelt::new(spec.tools.iter().cloned())),
             levels: BTreeMap::new(),
             routed: None,

@@ -1,12 +1,14 @@
 //! The invariants of every ended turn, whatever its course. The checks read the turn's events, as a client
 //! gets them, and its journal.
 
+mod shown;
 mod totals;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use self::shown::parts;
 use self::totals::*;
 use super::support::*;
 use crate::journal::{CallRecord, Fact, ModelOutcome, Work};
@@ -24,6 +26,7 @@ pub fn check(case: &Case) {
     last_words(case, &events, &shown);
     limits(case, &client, &shown);
     stored(case, client.tree(), &shown);
+    parts(case, &events, &shown);
     history(case, &client);
     plans(case, &events, &shown);
     if case.limits.tool_result_bytes >= 5_000 {

@@ -13,7 +13,9 @@ use futures::task::{ArcWake, waker};
 use super::lines::line;
 pub use super::scripted::*;
 use super::test_tools::TestTools;
-use crate::journal::{Commit, Entry, FORMAT, LEAST_READER, Setting, TextPart, TurnEnd, TurnSpec};
+use crate::journal::{
+    Commit, Entry, FORMAT, LEAST_READER, Setting, Shown, TextPart, Told, TurnEnd, TurnSpec,
+};
 use crate::offer::{InContext, offered};
 use crate::ports::*;
 use crate::profiles::{Chain, ContextProfile, Limits, Price, PricedModel};
@@ -66,6 +68,13 @@ impl Disk {
     /// The number of such entries.
     pub fn count(&self, is: impl Fn(&Entry) -> bool) -> usize {
         self.entries.borrow().iter().filter(|entry| is(entry)).count()
+    }
+
+    /// The journal, and the parts that the events have shown.
+    fn read(&self) -> (Vec<Entry>, Shown) {
+        let events = self.events.borrow();
+        let told = events.iter().filter_map(|(seq, event)| Some((*seq, Told::event(event)?))).collect();
+        (self.entries.borrow().clone(), Shown::read(told))
     }
 }
 
@@ -275,16 +284,16 @@ impl Case {
     /// Resumes the turn and lets `during` act on it between two steps of the executor.
     pub fn resume_with(&mut self, kill: Option<Kill>, during: impl FnMut(&Turn, usize)) {
         let log = self.log(kill);
-        let entries = self.disk.entries.borrow().clone();
-        let turn = Turn::resume(entries, self.history.clone(), self.ports(Rc::clone(&log)));
+        let (entries, shown) = self.disk.read();
+        let turn = Turn::resume(entries, shown, self.history.clone(), self.ports(Rc::clone(&log)));
         self.play(turn, &log, during);
     }
 
     /// Rebuilds a parked turn from the disk, gives it an answer and lets it go on.
     pub fn say<T>(&mut self, kill: Option<Kill>, say: impl FnOnce(&Turn) -> T) -> T {
         let log = self.log(kill);
-        let entries = self.disk.entries.borrow().clone();
-        let turn = Turn::rebuild(entries, self.history.clone(), self.ports(Rc::clone(&log))).unwrap();
+        let (entries, shown) = self.disk.read();
+        let turn = Turn::rebuild(entries, shown, self.history.clone(), self.ports(Rc::clone(&log))).unwrap();
         let said = say(&turn);
         self.play(Ok(turn), &log, |_, _| {});
         said

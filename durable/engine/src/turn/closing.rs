@@ -5,7 +5,7 @@
 use super::Turn;
 use super::announcing::take_parts;
 use super::results::{end_event, failed, start_event, truncated};
-use crate::journal::{Commit, Entry, Fact};
+use crate::journal::{Commit, Entry, Fact, Told};
 use crate::record::{PendingCall, Record};
 use wire::protocol::{CallStatus, Event, StepStatus};
 
@@ -94,6 +94,7 @@ impl Scope<'_> {
 pub(super) fn foresee(turn: &Turn, commit: &mut Commit) -> Record {
     let mut foreseen = turn.record.borrow().clone();
     commit.entries.iter().for_each(|entry| foreseen.apply(entry));
+    foreseen.shown.add(Told::of(commit));
     for (_, event) in &mut commit.events {
         if let Event::ToolCallUpdate { tool_call_id, status: CallStatus::End, usage, .. } = event {
             *usage = foreseen.usage_below(tool_call_id);

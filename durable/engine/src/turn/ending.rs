@@ -156,6 +156,7 @@ fn last_words(turn: &Turn, mut commit: Commit, last: &Record, words: LastWords) 
             stop,
             usage: Some(costs),
             execution_tree: Some(last.tree()),
+            parts: last.shown.parts(),
         },
         history,
         calls: last.calls.clone(),

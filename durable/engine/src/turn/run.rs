@@ -15,7 +15,7 @@ use super::drive::{drive, start_first};
 use super::gathered::Gathered;
 use super::level::{Level, LevelEnd, LevelStart};
 use super::{Halt, ending};
-use crate::journal::{Commit, Entry, Fact, TurnSpec, TurnStop};
+use crate::journal::{Commit, Entry, Fact, Shown, TurnSpec, TurnStop};
 use crate::memory::AgentMemory;
 use crate::ports::{LogError, Ports};
 use crate::record::Record;
@@ -113,10 +113,11 @@ impl Turn {
     pub(crate) fn resume_with(
         parts: Parts,
         entries: Vec<Entry>,
+        shown: Shown,
         history: Vec<Message>,
         ports: Ports,
     ) -> Result<Rc<Turn>, LogError> {
-        let turn = Turn::rebuild_with(parts, entries, history, ports)?;
+        let turn = Turn::rebuild_with(parts, entries, shown, history, ports)?;
         let (all, fruitless) = turn.replay.resumptions();
         turn.write(Commit {
             entries: vec![turn.entry("", Fact::Resumed { count: all + 1 })],
@@ -132,6 +133,7 @@ impl Turn {
     pub(crate) fn rebuild_with(
         parts: Parts,
         entries: Vec<Entry>,
+        shown: Shown,
         history: Vec<Message>,
         ports: Ports,
     ) -> Result<Rc<Turn>, LogError> {
@@ -151,6 +153,7 @@ impl Turn {
         let earlier_ms = entries.iter().map(|entry| entry.elapsed_ms).max().unwrap_or(0);
         let mut record = Record::new(&spec, parts.facts);
         entries.iter().for_each(|entry| record.apply(entry));
+        record.shown = shown;
         let mut turn = Turn::new(parts, spec, history, ports, Replay::new(entries), earlier_ms);
         turn.record = RefCell::new(record);
         turn.unreadable = unreadable;

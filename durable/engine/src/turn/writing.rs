@@ -5,7 +5,7 @@ use std::rc::Rc;
 use futures::lock::Mutex;
 
 use super::{Halt, Turn};
-use crate::journal::{Commit, Entry, Fact, Parking};
+use crate::journal::{Commit, Entry, Fact, Parking, Told};
 use crate::ports::LogError;
 use crate::toolbelt::{OutputSchema, ToolSpec};
 use wire::protocol::{AgentState, Event};
@@ -42,9 +42,9 @@ impl Turn {
         }
         // A write that fails has changed nothing here, so the run may go on.
         let commit = self.unparking(commit);
-        let entries = commit.entries.clone();
+        let (entries, told) = (commit.entries.clone(), Told::of(&commit));
         self.ports.log.commit(commit)?;
-        self.apply(&entries);
+        self.apply(&entries, told);
         Ok(())
     }
 
@@ -59,13 +59,14 @@ impl Turn {
     /// Applies a commit that the next write writes.
     pub(super) fn gather(&self, commit: Commit) {
         let commit = self.unparking(commit);
-        self.apply(&commit.entries);
+        self.apply(&commit.entries, Told::of(&commit));
         self.gathered.add(commit);
     }
 
-    fn apply(&self, entries: &[Entry]) {
+    fn apply(&self, entries: &[Entry], told: Vec<Told>) {
         let mut record = self.record.borrow_mut();
         entries.iter().for_each(|entry| record.apply(entry));
+        record.shown.add(told);
     }
 
     /// The commit, which ends the parking of a parked turn.

@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::fit::{CALLS_BYTES, CONTENT_BYTES, TREE_BYTES, cut, fit_calls, fit_message};
-use super::history::fit;
+use super::fit::{
+    CALLS_BYTES, CONTENT_BYTES, PARTS_BYTES, TREE_BYTES, cut, fit_calls, fit_message, parts_text,
+};
+use super::history::{MAX_BYTES, fit};
 use super::outgoing::{Calls, News, Outgoing, ThreadRow, statements};
 use super::page::{Bound, LogRow, assemble};
 use super::rows::{
@@ -13,8 +15,9 @@ use bindings::rows::STATEMENT_BYTES;
 use engine::journal::{CallRecord, Entry, Fact, TextPart, ToolEnd};
 use wire::model::Message;
 use wire::protocol::{
-    ChunkKind, Event, ExecutionMode, ExecutionTree, FinishReason, Owner, PREVIEW_CHARS, Place, Plan,
-    PlanReview, PlanStatus, PlanStep, Role, StepStatus, StoredMessage, TreeNode, Verdict, preview,
+    CUT_MARK, ChunkKind, Event, ExecutionMode, ExecutionTree, FinishReason, MessagePart, Owner,
+    PREVIEW_CHARS, Place, Plan, PlanReview, PlanStatus, PlanStep, Role, StepStatus, StoredMessage, TreeNode,
+    Verdict, preview,
 };
 
 /// The platform's limit.
@@ -165,6 +168,7 @@ fn message(content: String, nodes: usize, text: &str) -> StoredMessage {
             nodes: (0..nodes).map(|n| node(n, text)).collect(),
             ..ExecutionTree::default()
         }),
+        parts: Vec::new(),
     }
 }
 
@@ -193,6 +197,68 @@ fn a_message_that_is_too_long_is_cut_and_says_so() {
     let tree = fit_message(message(String::new(), 200, &"ü".repeat(600))).unwrap().execution_tree.unwrap();
     assert_eq!((tree.nodes.len(), tree.omitted), (200, None));
     assert!(tree.nodes[199].args_preview.as_ref().unwrap().starts_with("üüü"));
+}
+
+fn text(bytes: usize, parent: Option<&str>) -> MessagePart {
+    MessagePart::Text { text: "x".repeat(bytes), parent_id: parent.map(str::to_owned), cut: false }
+}
+
+fn reasoning(bytes: usize) -> MessagePart {
+    MessagePart::Reasoning { text: "y".repeat(bytes), parent_id: None, cut: false }
+}
+
+/// The parts as they are stored, and their bytes.
+fn fitted(parts: Vec<MessagePart>) -> (Vec<MessagePart>, usize) {
+    let message = StoredMessage { parts, ..message(String::new(), 0, "") };
+    let fitted = fit_message(message).unwrap();
+    let bytes = parts_text(&fitted).unwrap().unwrap().len();
+    assert!(bytes <= PARTS_BYTES, "{bytes}");
+    (fitted.parts, bytes)
+}
+
+/// The length of each text without its mark, and whether it has one.
+fn lengths(parts: &[MessagePart]) -> Vec<(usize, bool)> {
+    let length = |part: &MessagePart| match part {
+        MessagePart::Text { text, cut, .. } | MessagePart::Reasoning { text, cut, .. } => {
+            assert_eq!(text.ends_with(CUT_MARK), *cut);
+            (text.trim_end_matches(CUT_MARK).len(), *cut)
+        }
+        MessagePart::Call { .. } => (0, false),
+    };
+    parts.iter().map(length).collect()
+}
+
+#[test]
+fn parts_are_cut_just_beyond_their_limit() {
+    let around = serde_json::to_string(&[reasoning(0), text(0, None)]).unwrap().len();
+    let room = PARTS_BYTES - around;
+    let exact = vec![reasoning(10_000), text(room - 10_000, None)];
+    assert_eq!(fitted(exact.clone()), (exact, PARTS_BYTES), "up to the limit they stay as they are");
+    let (parts, _) = fitted(vec![reasoning(10_000), text(room - 9_999, None)]);
+    assert_eq!(lengths(&parts), [(4_000, true), (room - 9_999, false)], "reasoning goes first");
+
+    let (parts, _) = fitted(vec![reasoning(9_000), text(9_000, Some("call")), text(room - 5_000, None)]);
+    assert_eq!(lengths(&parts), [(0, true), (4_000, true), (room - 5_000, false)], "then text within calls");
+}
+
+#[test]
+fn an_answer_beyond_the_limit_is_cut_at_its_end_and_says_so() {
+    let (parts, bytes) =
+        fitted(vec![text(1_000, None), reasoning(5_000), text(500_000, None), text(5, None)]);
+    assert_eq!(lengths(&parts)[..2], [(1_000, false), (0, true)]);
+    assert!(parts.len() == 3 && lengths(&parts)[2].1, "the last text says so");
+    assert!(bytes > PARTS_BYTES - 100, "the room is used: {bytes}");
+
+    // Characters that are six bytes as JSON, and more calls than there is room for.
+    let worst = MessagePart::Text { text: worst(400_000), parent_id: None, cut: false };
+    let call =
+        |n: usize| MessagePart::Call { tool_call_id: format!("call_0123456789abcdef_{n}"), parent_id: None };
+    let (parts, bytes) = fitted(vec![worst]);
+    assert!(lengths(&parts)[0].0 > 58_000 && bytes > PARTS_BYTES - 100, "{bytes}");
+    let calls = (0..10_000).map(call);
+    let (parts, _) = fitted([text(10, None)].into_iter().chain(calls).chain([text(10, None)]).collect());
+    assert_eq!(lengths(&parts)[0], (10, true), "the text before the missing end says so");
+    assert!(parts.len() > 5_000 && parts.len() < 10_000);
 }
 
 // B-103: a plan comes back from storage as it was, for as long as that fits.
@@ -247,7 +313,12 @@ fn step(n: usize, text: &str) -> PlanStep {
 #[test]
 fn rows_for_d1_fit_after_any_turn() {
     let content = worst(CONTENT_BYTES);
-    let message = fit_message(message(content, 10_000, "\\\"\\\"")).unwrap();
+    let parts =
+        (0..60).map(|_| MessagePart::Text { text: "\\\"".repeat(100_000), parent_id: None, cut: false });
+    let message = StoredMessage { parts: parts.collect(), ..message(content, 10_000, "\\\"\\\"") };
+    let message = fit_message(message).unwrap();
+    let texts = [CONTENT_BYTES, parts_text(&message).unwrap().unwrap().len(), TREE_BYTES, MAX_BYTES];
+    assert!(texts.iter().sum::<usize>() < LIMIT - 20_000, "a row of the object: {texts:?}");
     let tool = |n: usize| CallRecord::Tool {
         id: format!("call_0123456789abcdef_{n}"),
         tool_name: worst(1_000),
@@ -303,8 +374,8 @@ fn the_last_resort_of_a_history_fits_as_well() {
         Message::User { content: worst(100_000).into() },
         Message::Assistant { content: "x".repeat(3_000_000), tool_calls: Vec::new(), raw: None },
     ];
-    let json = fit(&history, 1_000_000).unwrap();
-    assert!(json.len() <= 1_000_000, "{}", json.len());
+    let json = fit(&history, MAX_BYTES).unwrap();
+    assert!(json.len() <= MAX_BYTES, "{}", json.len());
     let read: Vec<Message> = serde_json::from_str(&json).unwrap();
     let [Message::User { .. }, Message::Assistant { content, .. }] = read.as_slice() else {
         panic!("{}", json!(read))

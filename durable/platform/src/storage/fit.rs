@@ -1,10 +1,10 @@
 //! Makes a message fit into its row, in the object and in D1. Pure.
 //!
-//! A row and a parameter may have 2 MB. Beside a message's content and tree, the row has the turn's part of the model's
-//! view (`history.rs`, half of that limit). On its way to D1 the tree is a string within a string.
+//! A row and a parameter may have 2 MB. Beside a message's content, tree and parts, the row has the turn's part of the
+//! model's view (`history.rs`, nearly half of that limit). On their way to D1, tree and parts are strings within a string.
 
 use engine::journal::CallRecord;
-use wire::protocol::{ExecutionTree, PREVIEW_CHARS, Plan, StoredMessage};
+use wire::protocol::{ExecutionTree, MessagePart, PREVIEW_CHARS, Plan, StoredMessage};
 
 use super::StoreError;
 use super::rows::{json_bytes, json_char_bytes};
@@ -13,6 +13,13 @@ use super::rows::{json_bytes, json_char_bytes};
 pub const CONTENT_BYTES: usize = 400_000;
 /// The most bytes of an execution tree, as JSON.
 pub const TREE_BYTES: usize = 300_000;
+/// The most bytes of a message's parts, as JSON. A statement for D1 takes twice as many, beside the content and twice the
+/// tree (`bindings::rows::STATEMENT_BYTES`).
+pub const PARTS_BYTES: usize = 350_000;
+/// The lengths of a shortened text in the parts, in bytes; tried in this order.
+const SHORTER_TEXTS: [usize; 3] = [4_000, 400, 0];
+/// More than the mark of a cut text and the member beside it.
+const MARKED_BYTES: usize = 40;
 /// The most bytes of the tool calls in a turn's telemetry, as JSON, and the longest name of a tool in it: a model may
 /// invent names.
 pub const CALLS_BYTES: usize = 500_000;
@@ -20,13 +27,21 @@ const TOOL_NAME_CHARS: usize = 100;
 /// The lengths of a shortened preview, in characters; tried in this order.
 const SHORTER_PREVIEWS: [usize; 3] = [120, 30, 0];
 
-/// Shortens a message that is too long: the end of the content, then previews, then the last nodes of the tree.
+/// Shortens a message that is too long: the end of its content; the previews of its tree, then the last nodes; of its
+/// parts the reasoning, then the text within calls, then the last parts.
 pub fn fit_message(mut message: StoredMessage) -> Result<StoredMessage, StoreError> {
     if json_bytes(&message.content) > CONTENT_BYTES {
         message.content = cut(&message.content, CONTENT_BYTES);
     }
     message.execution_tree = message.execution_tree.map(fit_tree).transpose()?;
+    message.parts = fit_parts(message.parts)?;
     Ok(message)
+}
+
+/// The parts of a message as JSON; none where it has none, as in the messages of earlier versions.
+pub fn parts_text(message: &StoredMessage) -> Result<Option<String>, StoreError> {
+    let parts = Some(&message.parts).filter(|parts| !parts.is_empty());
+    Ok(parts.map(serde_json::to_string).transpose()?)
 }
 
 /// The telemetry of a turn. All model calls stay, since they cost money. As many tool calls stay as fit, since a model
@@ -50,13 +65,56 @@ pub fn fit_calls(records: Vec<CallRecord>) -> Result<Vec<CallRecord>, StoreError
 /// The beginning of a text that has at most so many bytes as JSON, with a mark for the missing rest.
 pub fn cut(text: &str, bytes: usize) -> String {
     let mark = format!("\n\n[shortened: {} bytes in all]", text.len());
-    let mut left = bytes.saturating_sub(json_bytes(&mark));
-    let fits = |char: &char| {
-        let rest = left.checked_sub(json_char_bytes(*char));
-        left = rest.unwrap_or_default();
-        rest.is_some()
-    };
-    text.chars().take_while(fits).chain(mark.chars()).collect()
+    let fitting = fitting(text, bytes.saturating_sub(json_bytes(&mark)));
+    text.get(..fitting).unwrap_or_default().to_owned() + &mark
+}
+
+/// How many bytes of a text have at most so many bytes as JSON.
+fn fitting(text: &str, mut bytes: usize) -> usize {
+    for (at, char) in text.char_indices() {
+        match bytes.checked_sub(json_char_bytes(char)) {
+            Some(rest) => bytes = rest,
+            None => return at,
+        }
+    }
+    text.len()
+}
+
+fn fit_parts(mut parts: Vec<MessagePart>) -> Result<Vec<MessagePart>, StoreError> {
+    let is_reasoning = |part: &MessagePart| matches!(part, MessagePart::Reasoning { .. });
+    let is_within = |part: &MessagePart| part.parent_id().is_some();
+    let details: [&dyn Fn(&MessagePart) -> bool; 2] = [&is_reasoning, &is_within];
+    for is_detail in details {
+        for bytes in SHORTER_TEXTS {
+            if serde_json::to_string(&parts)?.len() <= PARTS_BYTES {
+                return Ok(parts);
+            }
+            parts.iter_mut().filter(|part| is_detail(part)).for_each(|part| part.cut_after(bytes));
+        }
+    }
+    // The brackets around the parts, and a text that is marked as cut.
+    let mut left = PARTS_BYTES - 2 - MARKED_BYTES;
+    let mut kept: Vec<MessagePart> = Vec::new();
+    for mut part in parts {
+        let bytes = serde_json::to_string(&part)?.len() + 1;
+        if let Some(rest) = left.checked_sub(bytes) {
+            left = rest;
+            kept.push(part);
+            continue;
+        }
+        // What is left out follows a text that says so.
+        if let MessagePart::Text { text, .. } = &part
+            && let Some(room) = left.checked_sub(bytes - json_bytes(text))
+        {
+            let kept_bytes = fitting(text, room);
+            part.cut_after(kept_bytes);
+            kept.push(part);
+        } else if let Some(last) = kept.iter_mut().rfind(|part| matches!(part, MessagePart::Text { .. })) {
+            last.mark_cut();
+        }
+        break;
+    }
+    Ok(kept)
 }
 
 fn fit_tree(mut tree: ExecutionTree) -> Result<ExecutionTree, StoreError> {

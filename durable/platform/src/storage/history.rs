@@ -7,9 +7,9 @@ use super::StoreError;
 use super::fit::cut;
 use super::rows::json_bytes;
 
-/// The most bytes of one turn's history: half of the platform's 2 MB for a row, because the message itself stands
-/// beside it.
-pub const MAX_BYTES: usize = 1_000_000;
+/// The most bytes of one turn's history. The platform takes 2 MB for a row, and the message with its tree and its parts
+/// stands beside it (`fit.rs`).
+pub const MAX_BYTES: usize = 900_000;
 /// The lengths of a shortened tool result, in characters; tried in this order.
 const RESULT_CHARS: [usize; 3] = [8_000, 1_000, 100];
 

@@ -6,14 +6,14 @@ use wire::model::Message;
 use wire::protocol::{Content, Role, Seq, StoredMessage};
 
 use super::sql::{Row, Store, int, unsigned};
-use super::{StoreError, history};
+use super::{StoreError, fit, history};
 
-/// Where a page of messages ends, in characters of contents and trees: an isolate has 128 MB for all its threads, and
+/// Where a page of messages ends, in characters of contents, trees and parts: an isolate has 128 MB for all its threads, and
 /// a message may have a megabyte.
 const PAGE_CHARS: u64 = 1_000_000;
 
 const MESSAGE: &str =
-    "row, id, turn_id, role, content, created_at, finish_reason, stop, usage, execution_tree";
+    "row, id, turn_id, role, content, created_at, finish_reason, stop, usage, execution_tree, parts";
 
 impl Store {
     /// Appends a message, with its part of the model's view. `row`: the number of an event of its turn, which no other
@@ -26,7 +26,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let query =
             "INSERT INTO messages (row, id, turn_id, role, content, created_at, finish_reason, stop, usage,
-            execution_tree, history) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+            execution_tree, history, parts) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
         let history = history.map(|messages| history::fit(messages, history::MAX_BYTES)).transpose()?;
         let bindings = [
             int(row),
@@ -40,6 +40,7 @@ impl Store {
             message.usage.as_ref().map(serde_json::to_string).transpose()?.into(),
             message.execution_tree.as_ref().map(serde_json::to_string).transpose()?.into(),
             history.into(),
+            fit::parts_text(message)?.into(),
         ];
         self.run(query, bindings)
     }
@@ -48,8 +49,8 @@ impl Store {
     pub fn messages(&self, after: i64, limit: usize) -> Result<Vec<(i64, StoredMessage)>, StoreError> {
         let query = format!(
             "SELECT {MESSAGE} FROM (
-                SELECT {MESSAGE}, sum(length(content) + ifnull(length(execution_tree), 0)) OVER (
-                    ORDER BY row ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+                SELECT {MESSAGE}, sum(length(content) + ifnull(length(execution_tree), 0) + ifnull(length(parts), 0))
+                    OVER (ORDER BY row ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
                 FROM messages WHERE row > ?1 ORDER BY row LIMIT ?2)
             WHERE ifnull(before, 0) < ?3 ORDER BY row"
         );
@@ -175,6 +176,7 @@ fn message_of(mut row: Row) -> Result<(i64, StoredMessage), StoreError> {
         stop: row.maybe_text(7).map(|text| serde_json::from_str(&text)).transpose()?,
         usage: row.maybe_text(8).map(|text| serde_json::from_str(&text)).transpose()?,
         execution_tree: json(row.maybe_text(9))?,
+        parts: row.maybe_text(10).map(|text| serde_json::from_str(&text)).transpose()?.unwrap_or_default(),
     };
     Ok((row.int(0)?, message))
 }

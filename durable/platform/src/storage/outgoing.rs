@@ -16,7 +16,7 @@ use engine::budget::Amount;
 use engine::journal::{CallRecord, FailureRecord};
 use wire::protocol::{Owner, Plan, StoredMessage};
 
-use super::StoreError;
+use super::{StoreError, fit};
 use bindings::rows::arrays;
 
 /// One row of the outbox: the thread and its news.
@@ -214,12 +214,12 @@ ON CONFLICT (tenant, user_id, id) DO UPDATE SET
 
 const UPSERT_MESSAGES: &str = "
 INSERT INTO messages (tenant, user_id, id, thread_id, turn_id, role, content, execution_tree, usage, finish_reason,
-  created_at)
+  created_at, parts)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-  value ->> 8, value ->> 9, value ->> 10 FROM json_each(?1) WHERE true
+  value ->> 8, value ->> 9, value ->> 10, value ->> 11 FROM json_each(?1) WHERE true
 ON CONFLICT (tenant, user_id, id) DO UPDATE SET
   content = excluded.content, execution_tree = excluded.execution_tree, usage = excluded.usage,
-  finish_reason = excluded.finish_reason";
+  finish_reason = excluded.finish_reason, parts = excluded.parts";
 
 /// The thread's newest news of a plan win, in whatever order they arrive.
 const UPSERT_PLANS: &str = "
@@ -356,6 +356,7 @@ fn message_row(out: &Outgoing, message: &StoredMessage) -> Result<Value, StoreEr
         text(&usage),
         message.finish_reason,
         message.created_at,
+        fit::parts_text(message)?,
     ]))
 }
 

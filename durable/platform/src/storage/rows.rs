@@ -9,7 +9,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use engine::journal::{Entry, TextPart};
+use engine::journal::{Entry, TextPart, Told};
 use wire::protocol::{Event, Seq};
 
 use super::StoreError;
@@ -90,6 +90,24 @@ pub fn items(payload: &str) -> Result<Vec<Item<'_>>, StoreError> {
 pub fn readable_items(payload: &str) -> Vec<Item<'_>> {
     let items: Vec<&RawValue> = serde_json::from_str(payload).unwrap_or_default();
     items.into_iter().filter_map(|item| serde_json::from_str(item.get()).ok()).collect()
+}
+
+/// The kinds of events that change the parts of a message.
+const SHOWN: [&str; 3] = ["chunk", "tool_call_update", "model_call_reset"];
+
+/// What a row has told readers about the parts of its turn's message, with the numbers.
+pub fn told(payload: &str) -> Result<Vec<(Seq, Told)>, StoreError> {
+    items(payload)?.iter().filter_map(|item| told_by(item).transpose()).collect()
+}
+
+/// What an item of a row has told; none where it changes no part.
+pub fn told_by(Item(seq, _, kind, body): &Item<'_>) -> Result<Option<(Seq, Told)>, StoreError> {
+    let told = match kind.as_ref() {
+        TEXT => Some(Told::text(&serde_json::from_str(body.get())?)),
+        kind if SHOWN.contains(&kind) => Told::event(&serde_json::from_str(body.get())?),
+        _ => None,
+    };
+    Ok(told.map(|told| (*seq, told)))
 }
 
 /// The entries of a commit as JSON, one after another.

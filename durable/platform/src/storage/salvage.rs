@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::rows::{Item, TEXT, readable_items};
-use engine::journal::told_result;
-use wire::protocol::{Content, Event, Seq};
+use super::rows::{Item, TEXT, readable_items, told_by};
+use engine::journal::{Shown, Told as Shows, told_result};
+use wire::protocol::{CallStatus, Content, Event, ExecutionTree, Seq, TreeNode, preview};
 
 /// The parts of a turn that could be read.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,6 +23,9 @@ pub struct Salvaged {
     pub subtasks: Vec<String>,
     /// The ends of calls whose start clients have seen, with their keys: the innermost first.
     pub ends: Vec<(String, Event)>,
+    /// What readers have seen, those ends included, and the calls in it.
+    pub shown: Shown,
+    pub tree: ExecutionTree,
 }
 
 /// An event or a text that could be read.
@@ -44,10 +47,19 @@ impl Salvaged {
 /// Reads a turn: the texts of its journal, and the payloads of its events, both in their order.
 pub fn salvaged<'a>(
     journal: impl IntoIterator<Item = &'a String>,
-    events: impl IntoIterator<Item = &'a String>,
+    payloads: impl IntoIterator<Item = &'a String>,
 ) -> Salvaged {
-    let mut events: Vec<Told> = events.into_iter().flat_map(|payload| told(payload)).collect();
-    events.sort_by_key(|told| told.seq);
+    let (mut events, mut shows) = (Vec::new(), Vec::new());
+    for payload in payloads {
+        for item in readable_items(payload) {
+            shows.extend(told_by(&item).ok().flatten());
+            events.extend(told(item));
+        }
+    }
+    events.sort_by_key(|told: &Told| told.seq);
+    let ends = ends(&events);
+    let mut shown = Shown::read(shows);
+    shown.add(ends.iter().filter_map(|(_, event)| Shows::event(event)));
     let entries: Vec<Value> = journal.into_iter().flat_map(|text| values(text)).collect();
     let started = entries.iter().find_map(|entry| entry.pointer("/fact/started"));
     let member = |name: &str| started.and_then(|started| started.get(name));
@@ -58,7 +70,9 @@ pub fn salvaged<'a>(
         context_type: text("context_type"),
         texts: texts(&events),
         subtasks: subtasks(&entries),
-        ends: ends(&events),
+        tree: tree(&events, &ends),
+        shown,
+        ends,
     }
 }
 
@@ -72,16 +86,13 @@ fn values(text: &str) -> Vec<Value> {
     serde_json::Deserializer::from_str(text).into_iter().map_while(Result::ok).collect()
 }
 
-/// The items of a row that can be read, as far as they are needed here.
-fn told(payload: &str) -> Vec<Told> {
-    let items =
-        readable_items(payload).into_iter().filter(|Item(_, _, kind, _)| KINDS.contains(&kind.as_ref()));
-    items
-        .filter_map(|Item(seq, key, kind, body)| {
-            let body = serde_json::from_str(body.get()).ok()?;
-            Some(Told { seq, key: key.into_owned(), kind: kind.into_owned(), body })
-        })
-        .collect()
+/// An item of a row, as far as it is needed here.
+fn told(Item(seq, key, kind, body): Item<'_>) -> Option<Told> {
+    if !KINDS.contains(&kind.as_ref()) {
+        return None;
+    }
+    let body = serde_json::from_str(body.get()).ok()?;
+    Some(Told { seq, key: key.into_owned(), kind: kind.into_owned(), body })
 }
 
 /// The `kind` of a part of the answer; the others are reasoning.
@@ -169,6 +180,54 @@ fn end_of(start: &Told) -> Vec<(String, Value)> {
     vec![(format!("{}:end", key("_reset:")), reset), (key("_end:"), end)]
 }
 
+/// The calls that readers have seen, as the engine would keep them. A call has a title if it contains something.
+fn tree(events: &[Told], ends: &[(String, Event)]) -> ExecutionTree {
+    let parents: BTreeSet<&str> =
+        events.iter().filter_map(|told| told.body.get("parent_id").and_then(Value::as_str)).collect();
+    let calls = events.iter().filter(|told| told.kind == TOOL_CALL);
+    let calls = calls.filter_map(|told| serde_json::from_value(told.body.clone()).ok());
+    let mut nodes: Vec<TreeNode> = Vec::new();
+    for event in calls.chain(ends.iter().map(|(_, event)| event.clone())) {
+        let Event::ToolCallUpdate {
+            tool_call_id: id,
+            name,
+            status,
+            started_ms,
+            args,
+            result,
+            is_error,
+            duration_ms,
+            usage,
+            place,
+            ..
+        } = event
+        else {
+            continue;
+        };
+        if status == CallStatus::Start {
+            let args = args.unwrap_or_default();
+            let title = args.get("title").and_then(Value::as_str).filter(|_| parents.contains(id.as_str()));
+            let (title, args_preview) = (title.map(str::to_owned), Some(preview(&args.to_string())));
+            let parent_id = place.parent_id;
+            nodes.push(TreeNode {
+                id,
+                parent_id,
+                name,
+                title,
+                args_preview,
+                started_ms,
+                ..TreeNode::default()
+            });
+        } else if let Some(node) = nodes.iter_mut().rfind(|node| node.id == id) {
+            node.result_preview = result.as_deref().map(preview);
+            node.is_error = is_error.then_some(true);
+            node.duration_ms = duration_ms.unwrap_or_default();
+            node.usage = usage;
+        }
+    }
+    ExecutionTree { nodes, ..ExecutionTree::default() }
+}
+
 fn subtasks(entries: &[Value]) -> Vec<String> {
     let at = |entry: &Value| entry.get("at").and_then(Value::as_str).unwrap_or_default().to_owned();
     let is_subtask = |entry: &&Value| entry.pointer("/fact/tool_started/subtask") == Some(&Value::Bool(true));
@@ -193,179 +252,4 @@ fn subtasks(entries: &[Value]) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-    use crate::storage::rows::{Fresh, event_rows};
-    use engine::journal::TextPart;
-    use wire::protocol::{Awaited, CallStatus, ChunkKind, Place};
-
-    fn part(id: &str, call: &str, depth: u32, kind: ChunkKind, text: &str) -> TextPart {
-        let parent_id = (depth > 0).then(|| "call".to_owned());
-        TextPart {
-            part_id: id.to_owned(),
-            model_call_id: call.to_owned(),
-            kind,
-            place: Place { parent_id, depth },
-            chunks: vec![(1, u32::try_from(text.len()).unwrap())],
-            text: text.to_owned(),
-            more: false,
-        }
-    }
-
-    /// The rows that storage makes of texts and events.
-    fn rows(texts: &[TextPart], events: &[Fresh]) -> Vec<String> {
-        event_rows(texts, events).unwrap().into_iter().map(|row| row.payload).collect()
-    }
-
-    fn reset(call: &str) -> Fresh {
-        let event = Event::ModelCallReset {
-            model_call_id: call.to_owned(),
-            place: Place::default(),
-            reason: "interrupted".to_owned(),
-        };
-        Fresh { seq: 9, key: "reset".to_owned(), event }
-    }
-
-    fn entry(at: &str, fact: Value) -> String {
-        json!({ "at": at, "elapsed_ms": 7, "fact": fact }).to_string()
-    }
-
-    fn started(at: &str, subtask: bool) -> String {
-        entry(
-            at,
-            json!({ "tool_started": { "place": { "parent_id": null, "depth": 0 }, "subtask": subtask } }),
-        )
-    }
-
-    fn ended(at: &str, content: &str) -> String {
-        entry(at, json!({ "tool_ended": { "content": content, "duration_ms": 1 } }))
-    }
-
-    #[test]
-    fn the_texts_of_the_root_alone_are_kept() {
-        let texts = [
-            part("a", "1", 0, ChunkKind::Text, "First."),
-            part("b", "1", 0, ChunkKind::Reasoning, "Thought."),
-            part("c", "2", 1, ChunkKind::Text, "A subtask's."),
-            part("d", "3", 0, ChunkKind::Text, "Withdrawn."),
-        ];
-        let mut events = rows(&texts, &[reset("3")]);
-        let again = TextPart { chunks: vec![(10, 11)], ..part("e", "3", 0, ChunkKind::Text, "Said again.") };
-        events.extend(rows(&[again], &[]));
-        assert_eq!(salvaged(&[], &events).texts, ["First.", "Said again."]);
-    }
-
-    #[test]
-    fn a_part_in_several_rows_is_one_text() {
-        let long = "long ".repeat(200_000);
-        let chunk = u32::try_from(long.len() / 4).unwrap();
-        let mut part = part("a", "1", 0, ChunkKind::Text, &long);
-        part.chunks = (1..=4).map(|seq| (seq, chunk)).collect();
-        let rows = rows(&[part], &[]);
-        assert!(rows.len() > 1, "the part is split");
-        assert_eq!(salvaged(&[], &rows).texts, [long]);
-    }
-
-    #[test]
-    fn finished_subtasks_are_kept_but_for_those_within_finished_ones() {
-        let journal = [
-            started("0.0", true),
-            started("0.1", true),
-            started("0.2", false),
-            started("0.0-0.0", true),
-            ended("0.0-0.0", "inner of a finished one"),
-            started("0.1-0.12", true),
-            ended("0.1-0.12", "inner of an open one"),
-            ended("0.0", "outer"),
-            ended("0.2", "a plain tool"),
-        ];
-        let salvaged = salvaged(&journal, &[]);
-        assert_eq!(salvaged.subtasks, ["inner of an open one", "outer"]);
-        let mark = "[Result of a finished subtask]\n\n";
-        assert_eq!(salvaged.text(), format!("{mark}inner of an open one\n\n{mark}outer"));
-    }
-
-    #[test]
-    fn a_row_that_cannot_be_read_costs_its_own_text_alone() {
-        let spec =
-            json!({ "user_message_id": "m", "content": "Hello", "context_type": "editor", "limits": 7 });
-        let journal = [
-            entry("", json!({ "started": spec })) + "{\"at\":",
-            entry("0", json!({ "a_fact_of_tomorrow": {} })) + &started("0.0", true),
-            ended("0.0", "kept"),
-        ];
-        let said = json!({ "kind": "text", "depth": 0, "text": "said", "new": 1 });
-        let items = json!([[1, "", "text", "no part"], ["no number"], [2, "", "text", said]]);
-        let events = ["not JSON".to_owned(), items.to_string()];
-        let expected = Salvaged {
-            user_message_id: Some("m".to_owned()),
-            content: Some(Content::Text("Hello".to_owned())),
-            context_type: Some("editor".to_owned()),
-            texts: vec!["said".to_owned()],
-            subtasks: vec!["kept".to_owned()],
-            ends: Vec::new(),
-        };
-        assert_eq!(salvaged(&journal, &events), expected);
-        assert_eq!(salvaged(&[], &[]), Salvaged::default());
-    }
-
-    #[test]
-    fn calls_that_clients_saw_begin_get_their_ends() {
-        let tool = |id: &str, status: CallStatus, depth: u32| Event::ToolCallUpdate {
-            tool_call_id: id.to_owned(),
-            name: "ui_paste".to_owned(),
-            status,
-            started_ms: Some(5),
-            args: Some(json!({ "text": "x" })),
-            result: None,
-            is_error: false,
-            duration_ms: None,
-            usage: None,
-            awaits: Some(Awaited::Client),
-            expires_at: Some(9),
-            place: Place { parent_id: (depth > 0).then(|| "outer".to_owned()), depth },
-        };
-        let model = |id: &str, status: CallStatus| Event::ModelCallUpdate {
-            model_call_id: id.to_owned(),
-            status,
-            model: "m".to_owned(),
-            place: Place::default(),
-            usage: None,
-            finish_reason: None,
-        };
-        let (start, end) = (CallStatus::Start, CallStatus::End);
-        let events = [
-            ("tool_start:0.0", tool("outer", start, 0)),
-            ("tool_start:0.1", tool("done", start, 0)),
-            ("model_start:0.0-0", model("one", start)),
-            ("tool_start:0.0-0.0", tool("inner", start, 1)),
-            ("tool_end:0.1", tool("done", end, 0)),
-        ];
-        let fresh =
-            events.into_iter().zip(1..).map(|((key, event), seq)| Fresh { seq, key: key.to_owned(), event });
-        let ends = salvaged(&[], &rows(&[], &fresh.collect::<Vec<_>>())).ends;
-        let keys: Vec<&str> = ends.iter().map(|(key, _)| key.as_str()).collect();
-        assert_eq!(keys, ["tool_end:0.0-0.0", "model_reset:0.0-0:end", "model_end:0.0-0", "tool_end:0.0"]);
-        let told: Vec<Value> = ends.iter().map(|(_, event)| serde_json::to_value(event).unwrap()).collect();
-        let expected = json!({
-            "type": "tool_call_update", "tool_call_id": "inner", "name": "ui_paste", "status": "end",
-            "result": UNKNOWN, "is_error": true, "duration_ms": 0, "parent_id": "outer", "depth": 1,
-        });
-        assert_eq!(told[0], expected);
-        let reset = json!({
-            "type": "model_call_reset", "model_call_id": "one", "parent_id": null, "depth": 0, "reason": "interrupted",
-        });
-        assert_eq!(told[1], reset);
-        assert_eq!((&told[2]["status"], &told[2]["finish_reason"]), (&json!("end"), &json!("aborted")));
-    }
-
-    #[test]
-    fn an_entry_says_how_long_the_turn_had_been_running() {
-        let later = json!({ "at": "", "elapsed_ms": 9, "fact": {} }).to_string();
-        assert_eq!(elapsed_ms(&started("0.0", true)), Some(7));
-        assert_eq!(elapsed_ms(&(started("0.0", true) + "\n" + &later + "\n")), Some(9));
-        assert_eq!(elapsed_ms("{\"elapsed_ms\": \"7"), None);
-    }
-}
+mod tests;

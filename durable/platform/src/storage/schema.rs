@@ -2,12 +2,12 @@
 //! write makes all tables in one go; an object that was never written to has none. Pure.
 
 /// The version of the tables that this code makes, and to which it upgrades older ones. It stands in `meta`.
-pub const VERSION: i64 = 3;
+pub const VERSION: i64 = 4;
 
 /// The newest version that this code can work with. A step that older code could not live with takes two releases
-/// (CONTRIBUTING.md): the first one raises this, the second one [`VERSION`]. Version 3 took one, because no release had
-/// been made before it: code of version 2 refuses its tables.
-pub const NEWEST_READ: i64 = 3;
+/// (CONTRIBUTING.md): the first one raises this, the second one [`VERSION`]. Versions 3 and 4 took one, because no release
+/// had been made before them: code of an earlier version refuses their tables.
+pub const NEWEST_READ: i64 = 4;
 
 /// A change of a table, made where a column is missing, or where it is still there.
 struct Change {
@@ -28,7 +28,7 @@ const fn has(table: &'static str, column: &'static str, sql: &'static str) -> Ch
 
 /// The steps, by the version that they start from. A step looks at columns, since the tables of version 1 had four shapes
 /// before the version was ever read.
-const STEPS: [(i64, &[Change]); 2] = [(1, &FROM_1), (2, &FROM_2)];
+const STEPS: [(i64, &[Change]); 3] = [(1, &FROM_1), (2, &FROM_2), (3, &FROM_3)];
 
 const FROM_1: [Change; 8] = [
     lacks(
@@ -120,6 +120,9 @@ const FROM_2: [Change; 4] = [
     ),
 ];
 
+/// The parts of a message.
+const FROM_3: [Change; 1] = [lacks("messages", "parts", "ALTER TABLE messages ADD COLUMN parts TEXT")];
+
 /// Brings the tables of an older version up to [`VERSION`], step by step. Belongs into one transaction. `has_column` says
 /// whether a table has a column, `run` runs statements.
 pub fn upgrade<E>(
@@ -172,7 +175,9 @@ CREATE TABLE messages (
   usage          TEXT,
   execution_tree TEXT,
   -- What the turn adds to the model's view of the conversation.
-  history        TEXT
+  history        TEXT,
+  -- JSON: what readers of the turn saw, in order. NULL on a user's message, and where an earlier version wrote it.
+  parts          TEXT
 );
 -- One row for each commit (more where it is long): a JSON array of [number, key, kind, event or text]. The numbers of a
 -- text's chunks may lie between those of other rows.

@@ -10,12 +10,13 @@ use super::schema::{BURY, CLEAR, CREATE, CREATE_PLANS, NEWEST_READ, VERSION, upg
 
 /// Each `CREATE` that ever shipped, with the rows of one turn, and the version that stands in it. Four of them say
 /// version 1, because no code read the version before version 2.
-const OLDER: [(&str, i64, &str); 5] = [
+const OLDER: [(&str, i64, &str); 6] = [
     ("1a", 1, include_str!("older/1a.sql")),
     ("1b", 1, include_str!("older/1b.sql")),
     ("1c", 1, include_str!("older/1c.sql")),
     ("1d", 1, include_str!("older/1d.sql")),
     ("2", 2, include_str!("older/2.sql")),
+    ("3", 3, include_str!("older/3.sql")),
 ];
 
 fn database(sql: &str) -> Connection {

@@ -1,14 +1,16 @@
 mod journal;
 mod outgoing;
 
+use serde_json::json;
+
 use super::history::fit;
 use super::page::{Bound, LogRow, assemble};
-use super::rows::{EventRow, Fresh, entries, event_rows, items, journaled};
-use engine::journal::{Entry, Fact, TextPart};
+use super::rows::{EventRow, Fresh, entries, event_rows, items, journaled, told as told_parts};
+use engine::journal::{Entry, Fact, Shown, TextPart};
 use wire::model::{Message, ModelChoice, RawMessage, RawValueEq, ToolCall};
 use wire::protocol::{
-    ChunkKind, Event, ExecutionMode, Numbered, Place, Plan, PlanReview, PlanStatus, PlanStep, StepStatus,
-    Verdict,
+    ChunkKind, Event, ExecutionMode, MessagePart, Numbered, Place, Plan, PlanReview, PlanStatus, PlanStep,
+    StepStatus, Verdict,
 };
 
 const ALL: Bound = Bound { rows: usize::MAX, chars: usize::MAX };
@@ -294,4 +296,49 @@ fn plan() -> Plan {
         revision: 3,
         created_at: 4,
     }
+}
+
+// Two levels write at once, so a row begins before the row that was written before it.
+#[test]
+fn the_parts_of_a_turn_are_read_from_its_rows() {
+    let call = |seq: u64, id: &str| {
+        let event = json!({
+            "type": "tool_call_update", "tool_call_id": id, "name": "echo", "status": "start", "depth": 0,
+        });
+        fresh(seq, &serde_json::from_value(event).unwrap())
+    };
+    let reset = |seq: u64, model_call_id: &str| {
+        let (model_call_id, reason) = (model_call_id.to_owned(), "interrupted".to_owned());
+        fresh(seq, &Event::ModelCallReset { model_call_id, place: Place::default(), reason })
+    };
+    let root = |part: TextPart| TextPart { place: Place::default(), ..part };
+    let again = TextPart { model_call_id: "model of lost".to_owned(), ..part("again", &[(12, "Again.")]) };
+    let rows = [
+        row_of(
+            &[root(part("first", &[(1, "Fir"), (3, "st.")])), part("lost", &[(2, "Lost.")])],
+            &[call(5, "a")],
+        ),
+        row_of(
+            &[
+                part("inner", &[(4, "In"), (13, "side.")]),
+                root(part("last", &[(8, "La"), (9, "st.")])),
+                again,
+            ],
+            &[],
+        ),
+        row_of(&[], &[call(7, "b"), reset(11, "model of lost"), fresh(14, &error("x"))]),
+    ];
+    let told = rows.iter().flat_map(|row| told_parts(&row.payload).unwrap()).collect();
+    let shown: Vec<String> = Shown::read(told)
+        .parts()
+        .into_iter()
+        .map(|part| match part {
+            MessagePart::Text { text, parent_id, .. } | MessagePart::Reasoning { text, parent_id, .. } => {
+                format!("{text} {}", parent_id.unwrap_or_default())
+            }
+            MessagePart::Call { tool_call_id, .. } => tool_call_id,
+        })
+        .collect();
+    assert_eq!(shown, ["First. ", "Inside. call", "a", "b", "Last. ", "Again. call"]);
+    assert!(told_parts("[[7,").is_err(), "such a turn cannot be rebuilt");
 }

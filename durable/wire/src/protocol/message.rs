@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Content, CostSummary, ExecutionTree, FinishReason};
+use super::{Content, CostSummary, ExecutionTree, FinishReason, MessagePart};
 
 /// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +34,10 @@ pub struct StoredMessage {
     pub usage: Option<CostSummary>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution_tree: Option<ExecutionTree>,
+    /// The answer as a reader saw it: text, reasoning and tool calls in order of appearance, those within calls included.
+    /// `content` has the text of the answer alone. Messages stored by earlier versions have no parts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<MessagePart>,
 }
 
 /// The answer to a cancel.

@@ -9,6 +9,7 @@ mod key;
 mod knowledge;
 mod message;
 mod object;
+mod part;
 mod path;
 mod plan;
 mod project;
@@ -41,6 +42,7 @@ pub use message::{
     ApprovalList, CancelStatus, Cancelled, FileEntry, FileList, MessageList, Role, SentContent,
     StandingApproval, StopNote, StoredMessage, Taken, ThreadDetail, ThreadList, ThreadSummary, WorkspaceList,
 };
+pub use part::{CUT_MARK, MessagePart};
 pub use plan::{ExecutionMode, Plan, PlanReview, PlanStatus, PlanStep, StepStatus, Verdict};
 pub use project::{
     DocumentDetail, DocumentEntry, ProjectDetail, ProjectEntry, ProjectList, ProjectTask, TaskStatus,

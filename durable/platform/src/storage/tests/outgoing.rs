@@ -7,13 +7,14 @@ use uuid::{NoContext, Timestamp, Uuid};
 
 use crate::storage::outgoing::{Calls, News, Outgoing, ThreadRow, first_id, retry_after_ms, statements};
 use engine::journal::{CallRecord, FailureRecord};
-use wire::protocol::{FinishReason, Owner, Plan, Role, StoredMessage};
+use wire::protocol::{FinishReason, MessagePart, Owner, Plan, Role, StoredMessage};
 
 fn owner() -> Owner {
     Owner { issuer: "anonymous".to_owned(), tenant: "tenant".to_owned(), user: "user".to_owned() }
 }
 
 fn message(id: &str, role: Role) -> StoredMessage {
+    let said = MessagePart::Text { text: "text".to_owned(), parent_id: None, cut: false };
     StoredMessage {
         id: id.to_owned(),
         turn_id: "turn".to_owned(),
@@ -24,6 +25,7 @@ fn message(id: &str, role: Role) -> StoredMessage {
         stop: None,
         usage: None,
         execution_tree: (role == Role::Assistant).then(Default::default),
+        parts: if role == Role::Assistant { vec![said] } else { Vec::new() },
     }
 }
 
@@ -61,8 +63,13 @@ fn a_short_turn_is_one_batch_that_names_its_owner_everywhere() {
         assert_eq!((&row[0], &row[1]), (&json!("tenant"), &json!("anonymous:user")));
     }
     assert_eq!(rows[0], json!([["tenant", "anonymous:user", "thread", "title", 1, 2]]));
-    assert_eq!(rows[1][0][7], Value::Null, "a user's message has no tree");
+    assert_eq!(
+        (&rows[1][0][7], &rows[1][0][11]),
+        (&Value::Null, &Value::Null),
+        "a user's message has no tree"
+    );
     assert_eq!(rows[1][1][7], json!(r#"{"nodes":[],"version":1}"#), "a tree is a text");
+    assert_eq!(rows[1][1][11], json!(r#"[{"type":"text","text":"text"}]"#), "as the parts are");
     assert_eq!(rows[1][1][9], json!("stop"));
     assert_eq!(rows[1][1][10], json!(1_700_000_000_123_u64));
     assert_eq!(rows[2][1][2], json!("m2/c2"), "call ids repeat across threads, message ids do not");

@@ -50,6 +50,7 @@ fn the_page_has_the_wires_types() {
         CostSummary,
         ModelCost,
         StoredMessage,
+        MessagePart,
         Role,
         StopNote,
         ExecutionTree,

@@ -1,0 +1,329 @@
+//! The parts that a turn has shown to its readers, in order: text, reasoning and calls.
+//!
+//! A run adds what it commits. A run that takes a lost turn up begins with what the log has of it. Both lead to the parts
+//! that a reader puts together from the events, with one exception: beyond [`KEPT_BYTES`] text is left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Commit, TextPart};
+use wire::protocol::{CallStatus, ChunkKind, Event, MessagePart, Place, Seq};
+
+/// The most bytes of text that are kept, and of reasoning: storage takes no more of a message
+/// (`PARTS_BYTES` in `platform/src/storage/fit.rs`).
+pub const KEPT_BYTES: usize = 350_000;
+/// The weight of a part beside its text: an id and the names of its members. It bounds the number of parts.
+const PART_BYTES: usize = 80;
+
+/// One thing that readers learn from the log, as far as it changes the parts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Told {
+    /// A piece of a part of streamed text.
+    Text { part_id: String, model_call_id: String, kind: ChunkKind, place: Place, text: String },
+    /// A tool call has started.
+    Called { tool_call_id: String, place: Place },
+    /// Readers drop the parts of a model call.
+    Reset { model_call_id: String },
+}
+
+impl Told {
+    /// A text of a commit.
+    pub fn text(part: &TextPart) -> Told {
+        let TextPart { part_id, model_call_id, kind, place, text, .. } = part;
+        Told::Text {
+            part_id: part_id.clone(),
+            model_call_id: model_call_id.clone(),
+            kind: *kind,
+            place: place.clone(),
+            text: text.clone(),
+        }
+    }
+
+    /// An event; none where it changes no part.
+    pub fn event(event: &Event) -> Option<Told> {
+        Some(match event {
+            Event::Chunk { content, part_id, model_call_id, place, kind, .. } => Told::Text {
+                part_id: part_id.clone(),
+                model_call_id: model_call_id.clone(),
+                kind: *kind,
+                place: place.clone(),
+                text: content.clone(),
+            },
+            Event::ToolCallUpdate { tool_call_id, status: CallStatus::Start, place, .. } => {
+                Told::Called { tool_call_id: tool_call_id.clone(), place: place.clone() }
+            }
+            Event::ModelCallReset { model_call_id, .. } => {
+                Told::Reset { model_call_id: model_call_id.clone() }
+            }
+            _ => return None,
+        })
+    }
+
+    /// What a commit tells, in order: texts have smaller numbers than the events beside them.
+    pub(crate) fn of(commit: &Commit) -> Vec<Told> {
+        let events = commit.events.iter().filter_map(|(_, event)| Told::event(event));
+        commit.texts.iter().map(Told::text).chain(events).collect()
+    }
+}
+
+/// The parts of a turn so far.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shown {
+    parts: Vec<Part>,
+    /// The last part of each model call, by its place in `parts`.
+    last: BTreeMap<String, usize>,
+    /// The calls among the parts.
+    calls: BTreeSet<String>,
+    text: Room,
+    reasoning: Room,
+}
+
+/// The room of one kind of text.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Room {
+    used: usize,
+    /// A part found none, and the part before it says so.
+    is_marked: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Part {
+    /// The `part_id` of a text; empty for a call, like its model call.
+    id: String,
+    model_call_id: String,
+    /// The bytes of its text that are kept, and [`PART_BYTES`]; 0 for a call.
+    bytes: usize,
+    part: MessagePart,
+}
+
+impl Shown {
+    /// The parts of a turn as its log has them. The numbers give the order: rows of the log may overlap.
+    pub fn read(mut log: Vec<(Seq, Told)>) -> Shown {
+        log.sort_by_key(|(seq, _)| *seq);
+        let mut shown = Shown::default();
+        shown.add(log.into_iter().map(|(_, told)| told));
+        shown
+    }
+
+    /// Adds what was told after all that is here.
+    pub fn add(&mut self, told: impl IntoIterator<Item = Told>) {
+        for told in told {
+            match told {
+                Told::Text { part_id, model_call_id, kind, place, text } => {
+                    self.write(part_id, model_call_id, (kind, place), &text);
+                }
+                Told::Called { tool_call_id, place } => {
+                    // A call that runs again after a lost run has started once.
+                    if self.calls.insert(tool_call_id.clone()) {
+                        let part = MessagePart::Call { tool_call_id, parent_id: place.parent_id };
+                        self.parts.push(Part {
+                            id: String::new(),
+                            model_call_id: String::new(),
+                            bytes: 0,
+                            part,
+                        });
+                    }
+                }
+                Told::Reset { model_call_id } => {
+                    self.parts.retain(|part| part.kind().is_none() || part.model_call_id != model_call_id);
+                    self.count();
+                }
+            }
+        }
+    }
+
+    /// The parts, in order of appearance among those of the same call.
+    pub fn parts(&self) -> Vec<MessagePart> {
+        self.parts.iter().map(|part| part.part.clone()).collect()
+    }
+
+    fn write(&mut self, id: String, model_call_id: String, (kind, place): (ChunkKind, Place), text: &str) {
+        // An empty chunk closes a part and opens none.
+        if text.is_empty() {
+            return;
+        }
+        let known = self.last.get(&model_call_id).copied();
+        let known = known.filter(|at| self.parts.get(*at).is_some_and(|part| part.id == id));
+        let more = if known.is_some() { 0 } else { PART_BYTES };
+        let room = KEPT_BYTES.saturating_sub(self.room(kind).used + more);
+        let kept = text.get(..text.floor_char_boundary(room)).unwrap_or_default();
+        let at = match known {
+            Some(at) => at,
+            None if kept.is_empty() => return self.mark_cut(kind),
+            None => {
+                self.last.insert(model_call_id.clone(), self.parts.len());
+                let part = empty(kind, place);
+                self.parts.push(Part { id, model_call_id, bytes: 0, part });
+                self.parts.len() - 1
+            }
+        };
+        let Some(Part { part, bytes, .. }) = self.parts.get_mut(at) else { return };
+        *bytes += more + kept.len();
+        if let MessagePart::Text { text, cut: false, .. } | MessagePart::Reasoning { text, cut: false, .. } =
+            part
+        {
+            text.push_str(kept);
+        }
+        if kept.len() < text.len() {
+            part.mark_cut();
+        }
+        self.room(kind).used += more + kept.len();
+    }
+
+    fn room(&mut self, kind: ChunkKind) -> &mut Room {
+        match kind {
+            ChunkKind::Text => &mut self.text,
+            ChunkKind::Reasoning => &mut self.reasoning,
+        }
+    }
+
+    /// A part finds no room: the one before it, of the same kind, says that text is missing.
+    fn mark_cut(&mut self, kind: ChunkKind) {
+        if std::mem::replace(&mut self.room(kind).is_marked, true) {
+            return;
+        }
+        if let Some(last) = self.parts.iter_mut().rfind(|part| part.kind() == Some(kind)) {
+            last.part.mark_cut();
+        }
+    }
+
+    /// Counts again after parts were dropped.
+    fn count(&mut self) {
+        self.last.clear();
+        (self.text, self.reasoning) = (Room::default(), Room::default());
+        for (at, part) in self.parts.iter().enumerate() {
+            let room = match part.kind() {
+                Some(ChunkKind::Text) => &mut self.text,
+                Some(ChunkKind::Reasoning) => &mut self.reasoning,
+                None => continue,
+            };
+            room.used += part.bytes;
+            self.last.insert(part.model_call_id.clone(), at);
+        }
+    }
+}
+
+fn empty(kind: ChunkKind, place: Place) -> MessagePart {
+    let (text, parent_id, cut) = (String::new(), place.parent_id, false);
+    match kind {
+        ChunkKind::Text => MessagePart::Text { text, parent_id, cut },
+        ChunkKind::Reasoning => MessagePart::Reasoning { text, parent_id, cut },
+    }
+}
+
+impl Part {
+    /// The kind of a text; none for a call.
+    fn kind(&self) -> Option<ChunkKind> {
+        match self.part {
+            MessagePart::Text { .. } => Some(ChunkKind::Text),
+            MessagePart::Reasoning { .. } => Some(ChunkKind::Reasoning),
+            MessagePart::Call { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ChunkKind::{Reasoning, Text};
+    use wire::protocol::CUT_MARK;
+
+    fn text(part: &str, kind: ChunkKind, parent: Option<&str>, text: &str) -> Told {
+        Told::Text {
+            part_id: part.to_owned(),
+            model_call_id: part.chars().take(1).collect(),
+            kind,
+            place: Place { parent_id: parent.map(str::to_owned), depth: u32::from(parent.is_some()) },
+            text: text.to_owned(),
+        }
+    }
+
+    fn called(id: &str) -> Told {
+        Told::Called { tool_call_id: id.to_owned(), place: Place::default() }
+    }
+
+    /// Each part as its first letter and its text or id; a `!` stands for the mark of a cut.
+    fn lines(shown: &Shown) -> Vec<String> {
+        let line = |part: MessagePart| {
+            let inside = part.parent_id().map(|id| format!(" in {id}")).unwrap_or_default();
+            match part {
+                MessagePart::Text { text, cut, .. } => {
+                    assert_eq!(text.ends_with(CUT_MARK), cut);
+                    format!("t {}{inside}", text.replace(CUT_MARK, "!"))
+                }
+                MessagePart::Reasoning { text, cut, .. } => {
+                    assert_eq!(text.ends_with(CUT_MARK), cut);
+                    format!("r {}{inside}", text.replace(CUT_MARK, "!"))
+                }
+                MessagePart::Call { tool_call_id, .. } => format!("c {tool_call_id}{inside}"),
+            }
+        };
+        shown.parts().into_iter().map(line).collect()
+    }
+
+    #[test]
+    fn pieces_of_a_part_are_joined_whatever_stands_between_them() {
+        let mut shown = Shown::default();
+        shown.add([
+            text("a0", Reasoning, None, "Hm"),
+            text("b0", Text, Some("call"), "In"),
+            text("a0", Reasoning, None, "."),
+            text("a1", Text, None, ""),
+            text("a2", Text, None, "So."),
+            called("call"),
+            text("b0", Text, Some("call"), "side."),
+            called("call"),
+        ]);
+        assert_eq!(lines(&shown), ["r Hm.", "t Inside. in call", "t So.", "c call"]);
+    }
+
+    #[test]
+    fn a_reset_drops_the_parts_of_its_model_call_alone() {
+        let reset = || Told::Reset { model_call_id: "b".to_owned() };
+        let told = [
+            (1, text("a0", Text, None, "kept")),
+            (2, text("b0", Reasoning, None, "lost")),
+            (3, text("b1", Text, None, "lost")),
+            (9, text("b2", Text, None, "again")),
+            (4, called("call")),
+            (8, reset()),
+        ];
+        // The rows of the log may come in another order than their numbers.
+        assert_eq!(lines(&Shown::read(told.to_vec())), ["t kept", "c call", "t again"]);
+        let mut whole = Shown::default();
+        whole.add([reset(), text("b0", Text, None, &"x".repeat(KEPT_BYTES)), reset()]);
+        assert_eq!(whole, Shown::default(), "its room is free again");
+    }
+
+    #[test]
+    fn text_and_reasoning_are_kept_up_to_their_limits() {
+        let room = KEPT_BYTES - PART_BYTES;
+        for kind in [Text, Reasoning] {
+            let mut shown = Shown::default();
+            shown.add([text("a0", kind, None, &"x".repeat(room - 2)), text("a0", kind, None, "yy")]);
+            assert!(lines(&shown)[0].ends_with("xyy"), "all of it fits");
+            shown.add([text("a0", kind, None, "z")]);
+            assert!(lines(&shown)[0].ends_with("xyy!"), "the next byte is left out");
+
+            let mut shown = Shown::default();
+            shown.add([text("a0", kind, None, &"x".repeat(room - 1)), text("a0", kind, None, "ü")]);
+            assert!(lines(&shown)[0].ends_with("x!"), "no character is split");
+            shown.add([text("a1", kind, None, "a further part")]);
+            let other = if kind == Text { Reasoning } else { Text };
+            shown.add([text("a2", other, None, "of the other kind"), called("call")]);
+            assert_eq!(shown.parts().len(), 3);
+        }
+        // A part without room leaves its mark at the one before it.
+        let mut shown = Shown::default();
+        shown.add([text("a0", Text, None, &"x".repeat(room - 10)), text("a1", Text, None, "none")]);
+        assert!(lines(&shown)[0].ends_with("x!"));
+    }
+
+    #[test]
+    fn the_number_of_parts_is_bounded() {
+        let mut shown = Shown::default();
+        for number in 0..20_000 {
+            shown.add([text(&format!("a{number}"), Text, None, "x")]);
+        }
+        assert_eq!(shown.parts().len(), KEPT_BYTES / (PART_BYTES + 1));
+    }
+}

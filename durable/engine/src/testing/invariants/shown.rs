@@ -1,0 +1,67 @@
+//! The stored parts are what a reader has put together from the events.
+
+use std::collections::BTreeMap;
+
+use super::Shown;
+use crate::testing::support::Case;
+use wire::protocol::{CallStatus, ChunkKind, Event, MessagePart};
+
+/// The parts of a level, each as its kind with its text or its call.
+type Levels = BTreeMap<Option<String>, Vec<(&'static str, String)>>;
+
+/// Compares the parts level by level: the order between levels that run side by side means nothing.
+pub(super) fn parts(case: &Case, events: &[Event], shown: &Shown<'_>) {
+    let mut stored = Levels::new();
+    for part in case.end().message.parts {
+        let parent = part.parent_id().map(str::to_owned);
+        let part = match part {
+            MessagePart::Text { text, cut, .. } => (if cut { "cut text" } else { "text" }, text),
+            MessagePart::Reasoning { text, cut, .. } => {
+                (if cut { "cut reasoning" } else { "reasoning" }, text)
+            }
+            MessagePart::Call { tool_call_id, .. } => ("call", tool_call_id),
+        };
+        stored.entry(parent).or_default().push(part);
+    }
+    assert_eq!(stored, seen(events), "{shown}");
+}
+
+/// What a page shows that follows the events, by the rules of docs/wire-protocol.md.
+fn seen(events: &[Event]) -> Levels {
+    let mut entries: Vec<(&str, &str, Option<String>, &'static str, String)> = Vec::new();
+    for event in events {
+        match event {
+            Event::Chunk { content, part_id, model_call_id, place, kind, .. } => {
+                match entries.iter_mut().find(|(id, ..)| id == part_id) {
+                    Some((.., text)) => text.push_str(content),
+                    None if content.is_empty() => {}
+                    None => {
+                        let kind = match kind {
+                            ChunkKind::Text => "text",
+                            ChunkKind::Reasoning => "reasoning",
+                        };
+                        entries.push((
+                            part_id,
+                            model_call_id,
+                            place.parent_id.clone(),
+                            kind,
+                            content.clone(),
+                        ));
+                    }
+                }
+            }
+            Event::ToolCallUpdate { tool_call_id: id, status: CallStatus::Start, place, .. } => {
+                entries.push((id, "", place.parent_id.clone(), "call", id.clone()));
+            }
+            Event::ModelCallReset { model_call_id, .. } => {
+                entries.retain(|(_, call, ..)| call != model_call_id)
+            }
+            _ => {}
+        }
+    }
+    let mut levels = Levels::new();
+    for (_, _, parent, kind, text) in entries {
+        levels.entry(parent).or_default().push((kind, text));
+    }
+    levels
+}

@@ -1,0 +1,69 @@
+//! The parts of an answer, in the order in which a reader saw them appear.
+
+use serde::{Deserialize, Serialize};
+
+/// The end of a text that is marked as `cut`.
+pub const CUT_MARK: &str = "\n\n[shortened]";
+
+/// A part of an assistant message. `parent_id` is the `tool_call_id` of the call that contains the part; a part of the
+/// answer itself has none. `cut`: the service left out the end of the text, which would not fit into its row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum MessagePart {
+    /// Text that the model wrote as its answer, or as the result of a subtask.
+    Text {
+        text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent_id: Option<String>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        cut: bool,
+    },
+    /// The model's reasoning.
+    Reasoning {
+        text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent_id: Option<String>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        cut: bool,
+    },
+    /// A tool call. The node of the execution tree with this id describes it.
+    Call {
+        tool_call_id: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent_id: Option<String>,
+    },
+}
+
+impl MessagePart {
+    /// The `tool_call_id` of the call that contains the part.
+    pub fn parent_id(&self) -> Option<&str> {
+        match self {
+            MessagePart::Text { parent_id, .. }
+            | MessagePart::Reasoning { parent_id, .. }
+            | MessagePart::Call { parent_id, .. } => parent_id.as_deref(),
+        }
+    }
+
+    /// Cuts the text after so many bytes, at the border of a character, and says so. Leaves a shorter text as it is.
+    pub fn cut_after(&mut self, bytes: usize) {
+        if let MessagePart::Text { text, cut, .. } | MessagePart::Reasoning { text, cut, .. } = self
+            && text.len() > bytes
+        {
+            text.truncate(text.floor_char_boundary(bytes));
+            *cut = false;
+            self.mark_cut();
+        }
+    }
+
+    /// Says, once, that text is missing after this one.
+    pub fn mark_cut(&mut self) {
+        if let MessagePart::Text { text, cut, .. } | MessagePart::Reasoning { text, cut, .. } = self
+            && !*cut
+        {
+            text.push_str(CUT_MARK);
+            *cut = true;
+        }
+    }
+}

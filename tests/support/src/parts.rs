@@ -1,0 +1,61 @@
+//! Builds the parts of an answer from the events that a client saw, and compares them with the stored ones.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::Event;
+
+/// Fails unless the stored parts are what the events showed, level by level. The order between levels that run side by
+/// side means nothing.
+pub fn assert_matches(events: &[Event], stored: &Value) {
+    let parts = stored.as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut levels: BTreeMap<&str, Vec<(&str, String)>> = BTreeMap::new();
+    for part in parts {
+        let kind = part["type"].as_str().unwrap_or_else(|| panic!("a part without a type: {part}"));
+        let member = if kind == "call" { "tool_call_id" } else { "text" };
+        let text = part[member].as_str().unwrap_or_else(|| panic!("a part without {member}: {part}"));
+        let names = ["type", "parent_id", "cut", member];
+        assert!(
+            part.as_object().is_some_and(|part| part.keys().all(|name| names.contains(&name.as_str()))),
+            "{part}"
+        );
+        levels
+            .entry(part["parent_id"].as_str().unwrap_or_default())
+            .or_default()
+            .push((kind, text.to_owned()));
+    }
+    assert_eq!(levels, seen(events), "{stored:#}");
+}
+
+/// A part on the way: its id, its model call, its level, its kind, its text or call.
+type Seen<'a> = (&'a str, &'a str, &'a str, &'a str, String);
+
+fn seen(events: &[Event]) -> BTreeMap<&str, Vec<(&str, String)>> {
+    let mut parts: Vec<Seen<'_>> = Vec::new();
+    for event in events {
+        let (call, level) = (event.text("model_call_id"), event.text("parent_id"));
+        match event.kind.as_str() {
+            "chunk" => {
+                let (id, text) = (event.text("part_id"), event.text("content"));
+                let kind = if event.text("kind") == "reasoning" { "reasoning" } else { "text" };
+                match parts.iter_mut().find(|part| (part.0, part.1) == (id, call)) {
+                    Some(part) => part.4.push_str(text),
+                    None if text.is_empty() => {}
+                    None => parts.push((id, call, level, kind, text.to_owned())),
+                }
+            }
+            "tool_call_update" if event.text("status") == "start" => {
+                let id = event.text("tool_call_id");
+                parts.push((id, "", level, "call", id.to_owned()));
+            }
+            "model_call_reset" => parts.retain(|part| part.1 != call),
+            _ => {}
+        }
+    }
+    let mut levels: BTreeMap<&str, Vec<(&str, String)>> = BTreeMap::new();
+    for (_, _, level, kind, text) in parts {
+        levels.entry(level).or_default().push((kind, text));
+    }
+    levels
+}
