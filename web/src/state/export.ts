@@ -2,8 +2,9 @@
 
 import { readMessages, readThread } from "../api/threads";
 import { en } from "../en";
-import { childrenOf, outlineOf } from "../turn/outline";
-import { callsOf } from "../turn/stored";
+import { childrenOf, outlineOf, type Outline } from "../turn/outline";
+import { entriesOf } from "../turn/stored";
+import type { ToolEntry } from "../turn/view";
 import type { StoredMessage, ThreadDetail } from "../wire";
 import { saveBlob } from "./save";
 
@@ -24,28 +25,46 @@ export function markdownOf(thread: ThreadDetail, messages: readonly StoredMessag
   const parts = [`# ${thread.title.replace(/\s+/g, " ").trim() || en.sidebar.untitled}`];
   for (const message of messages) {
     parts.push(`## ${message.role === "user" ? en.exported.you : en.common.product}`);
-    const steps = stepsOf(message);
-    if (steps !== "") parts.push(steps);
-    if (message.content.trim() !== "") parts.push(message.content.trim());
-    if (message.stop) parts.push(`> ${message.stop.message.replace(/\n/g, "\n> ")}`);
+    parts.push(...entriesText(message));
+    if (message.stop) parts.push(quoted(message.stop.message));
   }
   return `${parts.join("\n\n")}\n`;
 }
 
-/** The tool calls as a nested list. */
-function stepsOf(message: StoredMessage): string {
-  const outline = outlineOf(callsOf(message.execution_tree));
-  const lines: string[] = [];
-  const add = (parent: string | null, indent: string) => {
-    for (const call of childrenOf(outline, parent)) {
-      if (call.kind !== "tool") continue;
-      const result = call.result === null ? "" : `: ${oneLine(call.result)}`;
-      lines.push(`${indent}- ${oneLine(call.title ?? call.name)}${call.status === "error" ? en.exported.failed : ""}${result}`);
-      add(call.id, `${indent}  `);
-    }
+/** Text, reasoning as quotations, and calls as lists, in order of appearance. */
+function entriesText(message: StoredMessage): string[] {
+  const outline = outlineOf(entriesOf(message));
+  const texts: string[] = [];
+  let steps: string[] = [];
+  const closeList = () => {
+    if (steps.length > 0) texts.push(steps.join("\n"));
+    steps = [];
   };
-  add(null, "");
-  return lines.join("\n");
+  for (const entry of childrenOf(outline, null)) {
+    if (entry.kind === "tool") {
+      steps.push(...stepsOf(entry, outline, ""));
+      continue;
+    }
+    closeList();
+    const text = entry.content.trim();
+    if (text !== "") texts.push(entry.kind === "text" ? text : quoted(text));
+  }
+  closeList();
+  return texts;
+}
+
+/** A call and the calls within it, as a nested list. */
+function stepsOf(call: ToolEntry, outline: Outline, indent: string): string[] {
+  const result = call.result === null ? "" : `: ${oneLine(call.result)}`;
+  const inside = childrenOf(outline, call.id).filter((entry) => entry.kind === "tool");
+  return [
+    `${indent}- ${oneLine(call.title ?? call.name)}${call.status === "error" ? en.exported.failed : ""}${result}`,
+    ...inside.flatMap((inner) => stepsOf(inner, outline, `${indent}  `)),
+  ];
+}
+
+function quoted(text: string): string {
+  return `> ${text.replace(/\n/g, "\n> ")}`;
 }
 
 function oneLine(text: string): string {

@@ -1,9 +1,11 @@
 // N-123 N-124 N-125 N-128 N-133
 
 import { describe, expect, it } from "vitest";
-import type { TreeNode, StoredMessage } from "../wire";
+import type { StoredMessage, TreeNode, TurnEvent } from "../wire";
 import { childrenOf, outlineOf } from "./outline";
+import { reduceTurn } from "./reduce";
 import { begunExchange, callsOf, exchangesOf, questionIdOf, renewed, turnOf } from "./stored";
+import { newTurn, type TurnView } from "./view";
 
 const node = (id: string, parent_id: string | null, change: Partial<TreeNode> = {}): TreeNode => ({
   id,
@@ -119,5 +121,90 @@ describe("a chat that is read again", () => {
     const begun = begunExchange("3", "three?");
     expect(questionIdOf(begun)).toBeNull();
     expect(questionIdOf({ ...begun, answer: { ...begun.answer!, questionId: "u3" } })).toBe("u3");
+  });
+});
+
+/** The entries as a reader sees them, each with those inside it. */
+function seen(view: TurnView, parent: string | null = null): unknown[] {
+  return childrenOf(outlineOf(view.entries), parent).map((entry) =>
+    entry.kind === "tool"
+      ? [entry.depth, entry.name, entry.title, entry.status, entry.result, ...seen(view, entry.id)]
+      : [entry.depth, entry.kind, entry.content, entry.done],
+  );
+}
+
+const result = "Found it. ".repeat(80).trim();
+const place = (parent: string | null) => ({ parent_id: parent, depth: parent === null ? 0 : 1 });
+const chunk = (content: string, part: string, parent: string | null = null, kind = "text") => ({
+  type: "chunk", content, part_id: part, model_call_id: `model of ${part}`, kind, ...place(parent),
+});
+const call = (id: string, name: string, status: string, parent: string | null = null, more = {}) => ({
+  type: "tool_call_update", tool_call_id: id, name, status, ...place(parent), ...more,
+});
+const live = [
+  chunk("Let me ", "p1", null, "reasoning"),
+  chunk("think.", "p1", null, "reasoning"),
+  chunk("First I look.", "p2"),
+  call("a", "run_subtask", "start", null, { args: { title: "Look" } }),
+  call("b", "run_subtask", "start", null, { args: { title: "Ask" } }),
+  chunk("Hm.", "q1", "a", "reasoning"),
+  chunk("Asking", "r1", "b"),
+  call("a1", "calculate", "start", "a", { args: {} }),
+  chunk(" around.", "r1", "b"),
+  call("a1", "calculate", "end", "a", { result: "2", duration_ms: 1 }),
+  chunk(result, "q2", "a"),
+  call("b", "run_subtask", "end", null, { result: "no", is_error: true, duration_ms: 1 }),
+  call("a", "run_subtask", "end", null, { result, duration_ms: 1 }),
+  chunk("So it is.", "p3"),
+  { type: "done", message_id: "m", finish_reason: "stop" },
+].map((event, index) => ({ ...event, seq: index + 1, turn_id: "t" }) as unknown as TurnEvent);
+const stored = message({
+  content: "First I look.\n\nSo it is.",
+  execution_tree: tree(
+    node("a", null, { title: "Look", result_preview: `${result.slice(0, 499)}…` }),
+    node("b", null, { title: "Ask", result_preview: "no", is_error: true }),
+    node("a1", "a", { result_preview: "2" }),
+  ),
+  parts: [
+    { type: "reasoning", text: "Let me think." },
+    { type: "text", text: "First I look." },
+    { type: "call", tool_call_id: "a" },
+    { type: "call", tool_call_id: "b" },
+    { type: "text", text: "Asking around.", parent_id: "b" },
+    { type: "reasoning", text: "Hm.", parent_id: "a" },
+    { type: "call", tool_call_id: "a1", parent_id: "a" },
+    { type: "text", text: result, parent_id: "a" },
+    { type: "text", text: "So it is." },
+  ],
+});
+
+describe("the parts of a stored message", () => {
+  it("show what the live events showed", () => {
+    const view = live.reduce(reduceTurn, newTurn("t"));
+    expect(seen(view)[0]).toEqual([0, "reasoning", "Let me think.", true]);
+    expect(seen(turnOf(stored))).toEqual(seen(view));
+  });
+
+  it("lose nothing where they or the tree were cut", () => {
+    const nodes = stored.execution_tree!.nodes;
+    const parts = [
+      ...stored.parts!.slice(1, 3),
+      { type: "call" as const, tool_call_id: "gone" },
+      { type: "text" as const, text: "inside", parent_id: "gone" },
+      { type: "tomorrow", text: "?" } as never,
+    ];
+    const view = turnOf({ ...stored, parts });
+    expect(view.entries.map(({ id }) => id)).toEqual(["m/0", "a", "b", "a1"]);
+    const other = turnOf({ ...stored, execution_tree: { version: 2, nodes } });
+    expect(seen(other)).toEqual([
+      [0, "reasoning", "Let me think.", true],
+      [0, "text", "First I look.", true],
+      [0, "text", "So it is.", true],
+    ]);
+  });
+
+  it("are missing in older messages: the text follows the calls", () => {
+    const view = turnOf({ ...stored, parts: [] });
+    expect(view.entries.map(({ id }) => id)).toEqual(["a", "b", "a1", "m"]);
   });
 });

@@ -1,10 +1,9 @@
-// A stored message → the TurnView that the live events would have given, without subtasks' streamed text and reasoning,
-// which the service does not store.
+// A stored message → the TurnView that the live events would have given. Arguments and results of calls are previews.
 
 import type { ExecutionTree, StoredMessage, TreeNode } from "../wire";
 import { withoutMarks, type Medium } from "./attachments";
 import { knownFrom } from "./features";
-import { newTurn, type ToolEntry, type TurnView } from "./view";
+import { newTurn, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
 
 export interface Exchange {
   turnId: string;
@@ -72,26 +71,10 @@ export function renewed(shown: readonly Exchange[], read: readonly Exchange[]): 
 }
 
 export function turnOf(message: StoredMessage): TurnView {
-  const text = message.content;
   const stop = message.stop;
   return {
     ...newTurn(message.turn_id),
-    entries: [
-      ...callsOf(message.execution_tree),
-      ...(text === ""
-        ? []
-        : [
-            {
-              kind: "text" as const,
-              id: message.id,
-              parentId: null,
-              depth: 0,
-              modelCallId: null,
-              content: text,
-              done: true,
-            },
-          ]),
-    ],
+    entries: entriesOf(message),
     features: knownFrom(message),
     cost: message.usage ?? null,
     failure: stop ? { ...stop, retryable: RETRYABLE.has(stop.code) } : null,
@@ -106,6 +89,44 @@ const RETRYABLE: ReadonlySet<string> = new Set([
   "provider_overloaded",
   "provider_rate_limited",
 ]);
+
+/** The entries in the order in which readers saw them. Messages of earlier versions have no parts. */
+export function entriesOf(message: StoredMessage): TurnEntry[] {
+  const calls = callsOf(message.execution_tree);
+  const written = (kind: TextEntry["kind"], id: string, content: string, call?: ToolEntry): TextEntry => ({
+    kind,
+    id,
+    parentId: call?.id ?? null,
+    depth: call ? call.depth + 1 : 0,
+    modelCallId: null,
+    content,
+    done: true,
+  });
+  const parts = message.parts ?? [];
+  if (parts.length === 0) return message.content === "" ? calls : [...calls, written("text", message.id, message.content)];
+  const byId = new Map(calls.map((call) => [call.id, call]));
+  const left = new Set(calls);
+  const entries = parts.flatMap((part, index): TurnEntry[] => {
+    if (part.type === "call") {
+      const call = byId.get(part.tool_call_id);
+      return call && left.delete(call) ? [call] : [];
+    }
+    // A later version may store other parts. The tree of a long turn may lack the call around a text.
+    const around = byId.get(part.parent_id ?? "");
+    if ((part.type !== "text" && part.type !== "reasoning") || (part.parent_id && !around)) return [];
+    return [written(part.type, `${message.id}/${index}`, part.text, around)];
+  });
+  // The parts of a long turn may lack its last calls.
+  return [...entries, ...left].map((entry) => (entry.kind === "tool" ? withWholeResult(entry, entries) : entry));
+}
+
+/** A subtask's result repeats its last text. The tree has the beginning of it alone. */
+function withWholeResult(call: ToolEntry, entries: readonly TurnEntry[]): ToolEntry {
+  const begun = call.result?.endsWith("…") ? call.result.slice(0, -1) : null;
+  const last = entries.findLast((entry) => entry.kind === "text" && entry.parentId === call.id);
+  if (begun === null || last?.kind !== "text" || !last.content.trim().startsWith(begun.trim())) return call;
+  return { ...call, result: last.content };
+}
 
 /**
  * The cards of an execution tree. The nodes may come in any order. A node whose parent is missing, or which is its own

@@ -17,7 +17,7 @@ interface Entry {
 
 export interface TextEntry extends Entry {
   kind: "text" | "reasoning";
-  /** A reset drops all parts of one model call. Null in stored text. */
+  /** A reset drops all parts of one model call. Null in a stored turn. */
   modelCallId: string | null;
   content: string;
   done: boolean;
