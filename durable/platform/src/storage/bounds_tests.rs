@@ -358,9 +358,13 @@ fn rows_for_d1_fit_after_any_turn() {
     let thread = ThreadRow { title: "t".to_owned(), created_at: 1, updated_at: 2 };
     let owner = Owner { issuer: "key".to_owned(), tenant: "t".to_owned(), user: "u".to_owned() };
     // The longest question that goes with the end of its turn.
-    let question =
-        Some(StoredMessage { execution_tree: None, content: worst(CONTENT_BYTES / 6), ..message.clone() });
-    let question = question.map(Box::new);
+    let question = StoredMessage {
+        execution_tree: None,
+        parts: Vec::new(),
+        content: worst(CONTENT_BYTES / 6),
+        ..message.clone()
+    };
+    let question = Some(Box::new(question));
     let outgoing = Outgoing::new(&owner, "thread", News::TurnEnded { thread, question, message, calls });
     assert!(serde_json::to_string(&outgoing).unwrap().len() < LIMIT, "a row of the outbox");
     for statement in statements(&[outgoing]).unwrap() {

@@ -63,7 +63,8 @@ fn moments(scenario: &Scenario) -> Vec<(&'static str, Case)> {
         parked.run_with(None, scenario.during);
         let mut late = (scenario.case)();
         late.run_with(None, scenario.during);
-        late.say(Some(Kill::AfterCommits(whole.disk.commits.get() - commits - 1)), answer);
+        late.say(None, answer);
+        late.disk.lose_end();
         return vec![("parked", parked), ("late", late)];
     }
     let lost_after = |commits| {
@@ -72,8 +73,10 @@ fn moments(scenario: &Scenario) -> Vec<(&'static str, Case)> {
         assert!(case.disk.end.borrow().is_none(), "{}", scenario.name);
         case
     };
-    // The run is lost at its end, resumed, and lost again.
-    let mut late = lost_after(commits - 1);
+    // The run is lost with its end, resumed, and lost again.
+    let mut late = (scenario.case)();
+    late.run_with(None, scenario.during);
+    late.disk.lose_end();
     late.resume_with(Some(Kill::AfterCommits(1)), |_, _| {});
     vec![("middle", lost_after(commits / 2)), ("late", late)]
 }

@@ -10,8 +10,7 @@ fn events() -> Vec<Value> {
     });
     let plan = json!({
         "id": "p", "objective": "o", "reasoning": "r", "context_type": "thread", "execution_mode": "draft_only",
-        "requested_outputs": [], "priority_entities": [], "status": "executing", "steps": [], "review": null,
-        "revision": 1, "created_at": 2,
+        "requested_outputs": ["a list"], "priority_entities": ["e"], "status": "executing", "steps": [], "revision": 1, "created_at": 2,
     });
     let with_type = |mut members: Value| {
         members["type"] = json!("cost_summary");
