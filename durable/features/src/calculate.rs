@@ -8,6 +8,7 @@ use futures::future::{LocalBoxFuture, ready};
 use serde::Deserialize;
 use serde_json::json;
 
+use engine::made_once;
 use engine::ports::{Tool, ToolContext, ToolError};
 use engine::toolbelt::arguments;
 use engine::toolbelt::declare;
@@ -22,19 +23,22 @@ struct Arguments {
 
 impl Default for Calculate {
     fn default() -> Self {
-        Calculate(declare(
-            "calculate",
-            PermissionClass::Safe,
-            "Evaluates an arithmetic expression exactly as written and returns the number. Knows + - * / // % ^ ! and \
+        Calculate(made_once!(
+            ToolSpec,
+            declare(
+                "calculate",
+                PermissionClass::Safe,
+                "Evaluates an arithmetic expression exactly as written and returns the number. Knows + - * / // % ^ ! and \
              parentheses, 15% of 80, sqrt, cbrt, abs, sign, exp, ln, log2, log10, sin, cos, tan and their inverses and \
              hyperbolic forms, floor, ceil, round, trunc, min, max, pi and e. Angles are in radians.",
-            json!({
-                "type": "object",
-                "properties": {"expression": {"type": "string"}},
-                "required": ["expression"],
-                "additionalProperties": false,
-                "examples": [{"expression": "(17 + 3) * 2^10"}],
-            }),
+                json!({
+                    "type": "object",
+                    "properties": {"expression": {"type": "string"}},
+                    "required": ["expression"],
+                    "additionalProperties": false,
+                    "examples": [{"expression": "(17 + 3) * 2^10"}],
+                }),
+            )
         ))
     }
 }

@@ -7,6 +7,7 @@ use serde_json::json;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use engine::made_once;
 use engine::ports::{Tool, ToolContext, ToolError};
 use engine::toolbelt::arguments;
 use engine::toolbelt::declare;
@@ -19,11 +20,14 @@ struct Arguments {}
 
 impl Default for CurrentTime {
     fn default() -> Self {
-        CurrentTime(declare(
-            "current_time",
-            PermissionClass::Safe,
-            "Returns the current date and time in UTC, as RFC 3339.",
-            json!({"type": "object", "properties": {}, "additionalProperties": false}),
+        CurrentTime(made_once!(
+            ToolSpec,
+            declare(
+                "current_time",
+                PermissionClass::Safe,
+                "Returns the current date and time in UTC, as RFC 3339.",
+                json!({"type": "object", "properties": {}, "additionalProperties": false}),
+            )
         ))
     }
 }

@@ -56,41 +56,50 @@ struct WriteArguments {
 }
 
 pub(crate) fn list_spec() -> ToolSpec {
-    declare(
-        LIST,
-        PermissionClass::Knowledge,
-        "Lists the keys of the memory that all levels of this turn share, with the size of each value.",
-        json!({"type": "object", "properties": {}, "additionalProperties": false}),
+    made_once!(
+        ToolSpec,
+        declare(
+            LIST,
+            PermissionClass::Knowledge,
+            "Lists the keys of the memory that all levels of this turn share, with the size of each value.",
+            json!({"type": "object", "properties": {}, "additionalProperties": false}),
+        )
     )
 }
 
 pub(crate) fn read_spec() -> ToolSpec {
-    declare(
-        READ,
-        PermissionClass::Knowledge,
-        "Reads one value of the turn's shared memory. A subtask's result stands under task:ID.",
-        json!({
-            "type": "object",
-            "properties": {"key": {"type": "string"}},
-            "required": ["key"],
-            "additionalProperties": false,
-            "examples": [{"key": "findings"}],
-        }),
+    made_once!(
+        ToolSpec,
+        declare(
+            READ,
+            PermissionClass::Knowledge,
+            "Reads one value of the turn's shared memory. A subtask's result stands under task:ID.",
+            json!({
+                "type": "object",
+                "properties": {"key": {"type": "string"}},
+                "required": ["key"],
+                "additionalProperties": false,
+                "examples": [{"key": "findings"}],
+            }),
+        )
     )
 }
 
 pub(crate) fn write_spec() -> ToolSpec {
-    declare(
-        WRITE,
-        PermissionClass::Knowledge,
-        "Writes one value to the turn's shared memory. Other calls of the same round do not see it; later ones do.",
-        json!({
-            "type": "object",
-            "properties": {"key": {"type": "string"}, "value": {"type": "string"}},
-            "required": ["key", "value"],
-            "additionalProperties": false,
-            "examples": [{"key": "findings", "value": "Pears are cheaper."}],
-        }),
+    made_once!(
+        ToolSpec,
+        declare(
+            WRITE,
+            PermissionClass::Knowledge,
+            "Writes one value to the turn's shared memory. Other calls of the same round do not see it; later ones do.",
+            json!({
+                "type": "object",
+                "properties": {"key": {"type": "string"}, "value": {"type": "string"}},
+                "required": ["key", "value"],
+                "additionalProperties": false,
+                "examples": [{"key": "findings", "value": "Pears are cheaper."}],
+            }),
+        )
     )
 }
 

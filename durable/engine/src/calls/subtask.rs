@@ -76,6 +76,10 @@ pub fn arguments(json: &str) -> Result<Arguments, ToolError> {
 }
 
 pub(crate) fn spec() -> ToolSpec {
+    made_once!(ToolSpec, declared())
+}
+
+fn declared() -> ToolSpec {
     let mut spec = declare(
         NAME,
         PermissionClass::Subagent,

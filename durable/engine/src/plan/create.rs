@@ -86,6 +86,10 @@ pub fn intent(json: &str) -> Result<Intent, ToolError> {
 }
 
 pub fn spec() -> ToolSpec {
+    made_once!(ToolSpec, declared())
+}
+
+fn declared() -> ToolSpec {
     let texts =
         |description: &str| json!({"type": "array", "items": {"type": "string"}, "description": description});
     let mut spec = declare(

@@ -92,6 +92,10 @@ pub(super) fn is_complex(result: &str) -> bool {
 
 /// The declaration, for the root's opening alone.
 pub(super) fn spec() -> ToolSpec {
+    made_once!(ToolSpec, declared())
+}
+
+fn declared() -> ToolSpec {
     let mut spec = declare(
         NAME,
         PermissionClass::Subagent,

@@ -72,6 +72,10 @@ pub(super) fn call(plan_id: &str, index: usize, step: &PlanStep, instructions: S
 
 /// The declaration, for the level that runs a plan.
 pub(super) fn spec() -> ToolSpec {
+    made_once!(ToolSpec, declared())
+}
+
+fn declared() -> ToolSpec {
     let mut spec = declare(NAME, PermissionClass::Subagent, "Carries out one step of a plan.", json!({}));
     spec.timeout_ms = None;
     spec

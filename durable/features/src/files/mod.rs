@@ -18,6 +18,7 @@ use futures::future::LocalBoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use engine::made_once;
 use engine::ports::{Tool, ToolContext, ToolError};
 use engine::toolbelt::arguments;
 use engine::toolbelt::declare;
@@ -100,8 +101,12 @@ pub(super) fn specs() -> impl Iterator<Item = ToolSpec> {
     declarations().into_iter().map(|(_, spec)| spec)
 }
 
-// Long: one declaration for each tool.
 fn declarations() -> [(Operation, ToolSpec); 5] {
+    made_once!([(Operation, ToolSpec); 5], declared())
+}
+
+// Long: one declaration for each tool.
+fn declared() -> [(Operation, ToolSpec); 5] {
     let path = json!({"type": "string", "description": "relative to the workspace"});
     let spec = |name, description, properties: Value, required: &[&str], example: Value| {
         let schema = json!({"type": "object", "properties": properties, "required": required,

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::knowledge::Collections;
 use crate::marks;
+use engine::made_once;
 use engine::ports::{Tool, ToolContext, ToolError};
 use engine::toolbelt::arguments;
 use engine::toolbelt::declare;
@@ -52,6 +53,10 @@ pub fn tool(searchable: &Searchable) -> Rc<dyn Tool> {
 }
 
 pub(crate) fn spec() -> ToolSpec {
+    made_once!(ToolSpec, declared())
+}
+
+fn declared() -> ToolSpec {
     let spec = declare(
         NAME,
         PermissionClass::Knowledge,

@@ -4,14 +4,19 @@ use serde_json::{Value, json};
 
 use super::Operation;
 use crate::projects::item::{MAX_DOCUMENT, MAX_TEXT, MAX_TITLE};
+use engine::made_once;
 use engine::toolbelt::declare;
 use engine::toolbelt::{PermissionClass, ToolSpec};
 
 /// The lock that serializes the writes of a turn.
 const LOCK: &str = "projects";
 
-// Long: one declaration for each tool.
 pub(super) fn declarations() -> [(Operation, ToolSpec); 13] {
+    made_once!([(Operation, ToolSpec); 13], declared())
+}
+
+// Long: one declaration for each tool.
+fn declared() -> [(Operation, ToolSpec); 13] {
     let id = |what: &str| json!({"type": "string", "description": format!("the id of the {what}")});
     let text = |most: usize| json!({"type": "string", "minLength": 1, "maxLength": most});
     let titles = json!({"type": "array", "items": {"type": "string"}, "description": "titles of tasks that must be done before"});

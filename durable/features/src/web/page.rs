@@ -12,6 +12,7 @@ use super::render::render;
 use super::{TIMEOUT_MS, is_data};
 use crate::reader::{MediaType, Reader, Window};
 use crate::web::{Browser, Decode};
+use engine::made_once;
 use engine::ports::{Tool, ToolContext, ToolError};
 use engine::toolbelt::arguments;
 use engine::toolbelt::declare;
@@ -33,6 +34,13 @@ struct Arguments {
 
 /// The declaration of the tool, with `render` if there is a browser.
 pub fn spec(browser: bool) -> ToolSpec {
+    match browser {
+        true => made_once!(ToolSpec, declared(true)),
+        false => made_once!(ToolSpec, declared(false)),
+    }
+}
+
+fn declared(browser: bool) -> ToolSpec {
     let mut properties = json!({
         "url": {"type": "string", "description": "the whole address, such as https://example.com/page"},
         "from": {"type": "integer", "minimum": 0, "description": "the byte of the text to begin with, to read on"},

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::knowledge::{KnowledgeError, Memories, Remembered};
 use crate::marks;
+use engine::made_once;
 use engine::ports::{Tool, ToolContext, ToolError};
 use engine::toolbelt::arguments;
 use engine::toolbelt::declare;
@@ -71,6 +72,10 @@ pub(crate) fn specs() -> impl Iterator<Item = ToolSpec> {
 }
 
 fn declarations() -> [(Operation, ToolSpec); 3] {
+    made_once!([(Operation, ToolSpec); 3], declared())
+}
+
+fn declared() -> [(Operation, ToolSpec); 3] {
     let spec = |name, description, properties: Value, required: &[&str], example: Value| {
         let schema = json!({"type": "object", "properties": properties, "required": required,
             "additionalProperties": false, "examples": [example]});

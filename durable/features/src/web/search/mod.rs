@@ -19,6 +19,7 @@ use url::form_urlencoded::byte_serialize;
 use super::client::{Client, Patience, Silence};
 use super::{TIMEOUT_MS, is_data};
 pub use brave::Brave;
+use engine::made_once;
 use engine::ports::{Tool, ToolContext, ToolError};
 use engine::toolbelt::arguments;
 use engine::toolbelt::declare;
@@ -82,6 +83,10 @@ struct Arguments {
 }
 
 pub fn spec() -> ToolSpec {
+    made_once!(ToolSpec, declared())
+}
+
+fn declared() -> ToolSpec {
     let schema = json!({
         "type": "object",
         "properties": {
