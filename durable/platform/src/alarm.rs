@@ -138,7 +138,7 @@ impl Thread {
                     continue;
                 }
                 Step::Delete(ids) => self.store.delivered(ids)?,
-                Step::Trim => match compose::kept_turns(&self.env) {
+                Step::Trim => match compose::kept_turns(&self.deployment) {
                     Ok(keep) => self.store.trim(keep)?,
                     Err(error) => worker::console_error!("nothing is trimmed: {error}"),
                 },

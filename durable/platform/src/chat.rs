@@ -154,7 +154,7 @@ impl Thread {
         if seen.is_checked {
             return Ok(());
         }
-        compose::terms(&self.env, ask.request, false)?;
+        compose::terms(self, ask.request, false)?;
         // The answer of the open turn has no row yet.
         let replaces = ask.request.replaces_message_id.map(|id| id.to_string());
         let open = seen.open.as_ref().and_then(Option::as_ref);

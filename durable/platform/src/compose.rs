@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use worker::Env;
-
 use engine::budget::Amount;
 use engine::journal::{FORMAT, LEAST_READER, Setting, TurnSpec};
 use engine::offer::InContext;
@@ -22,8 +20,10 @@ use wire::protocol::{
 };
 
 use super::adapters::{self, Offered, Retrieved};
+use super::deployment::{Deployment, Var};
+use super::limits::{self, Overrides};
 use super::thread::Thread;
-use bindings::env::{AI, is_bound, var};
+use bindings::env::{AI, is_bound};
 
 /// Bytes of stored history that are read for each token that a model may see of it: more than any tokenizer packs
 /// into one, so that the token limit cuts and not this.
@@ -79,7 +79,7 @@ impl Frame<'_> {
 /// Composes a new turn by the present configuration. From here on the turn depends on its spec alone.
 pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), ApiError> {
     let context = &ContextProfile::of(frame.context).in_mode(frame.mode);
-    let limits = limits(&thread.env, context)?.within(frame.grant);
+    let limits = limits(&thread.deployment, context)?.within(frame.grant);
     let policy = policy(thread, frame)?;
     let (parts, configuration) = parts_with(thread, frame.owner, frame.thread_id, &policy, frame.mcp)?;
     // A router and a swarm work by calls: a model without native calls writes them as text.
@@ -135,8 +135,8 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
 /// The tools that the turn may use, and under which rules.
 fn policy(thread: &Thread, frame: &Frame<'_>) -> Result<ToolPolicy, ApiError> {
     let kind = frame.context.map(|context| context.kind).unwrap_or_default();
-    let rules = crate::limits::tool_rules(|name| var(&thread.env, name)).map_err(misconfigured)?;
-    let users = tool_users(&thread.env)?;
+    let rules = thread.deployment.once(|var| limits::tool_rules(var)).map_err(misconfigured)?;
+    let users = tool_users(&thread.deployment)?;
     let mut policy = ToolPolicy {
         workspace_root: adapters::files::has_workspaces(&thread.env).then(|| frame.workspace_root.clone()),
         allowed_mcp_servers: frame.mcp.allowed(kind, frame.owner),
@@ -145,7 +145,7 @@ fn policy(thread: &Thread, frame: &Frame<'_>) -> Result<ToolPolicy, ApiError> {
         ..ToolPolicy::of(kind)
     };
     policy.classes.retain(|class| users.may_have(*class, frame.owner));
-    Ok(policy.narrowed(frame.mcp.rules(rules), frame.approved.clone()))
+    Ok(policy.narrowed(frame.mcp.rules(rules.as_ref().clone()), frame.approved.clone()))
 }
 
 /// The setting of the turn without its reviewers and its router's models.
@@ -195,10 +195,10 @@ fn chain(
 
 /// The limits that a turn has without its quotas, and the least amount that it can use: one call of the model, with a
 /// message of some length. `money`: quotas limit money, so the prices of the models must be known.
-pub fn terms(env: &Env, request: &ChatRequest, money: bool) -> Result<(Limits, Amount), ApiError> {
+pub fn terms(thread: &Thread, request: &ChatRequest, money: bool) -> Result<(Limits, Amount), ApiError> {
     let context = &ContextProfile::of(request.chat_context.as_ref()).in_mode(request.mode_profile);
-    let limits = limits(env, context)?;
-    let configuration = configuration(env)?;
+    let limits = limits(&thread.deployment, context)?;
+    let configuration = configuration(thread)?;
     let chain = chain(&configuration, request.model.as_deref(), context, &request.content)?;
     let reviewers = configuration.roles.of(Role::Quality).filter(|_| context.plans);
     let others = configuration.roles.of(Role::Subagent).into_iter().chain(reviewers);
@@ -217,10 +217,13 @@ pub fn terms(env: &Env, request: &ChatRequest, money: bool) -> Result<(Limits, A
     Ok((limits, Amount { tokens, microusd: (cost * 1e6).ceil() as u64 }))
 }
 
-fn configuration(env: &Env) -> Result<Configuration, ApiError> {
-    Configuration::from_env(|name| var(env, name))
-        .and_then(|configuration| configuration.bound(is_bound(env, AI)))
-        .map_err(|problems| misconfigured(problems.join(" ")))
+fn configuration(thread: &Thread) -> Result<Rc<Configuration>, ApiError> {
+    let read = |var: &Var| {
+        Configuration::from_env(var)
+            .and_then(|configuration| configuration.bound(is_bound(&thread.env, AI)))
+            .map_err(|problems| problems.join(" "))
+    };
+    thread.deployment.once(read).map_err(misconfigured)
 }
 
 /// The parts of any turn of this policy, and the models that are configured now.
@@ -229,7 +232,7 @@ pub fn parts(
     owner: &Owner,
     thread_id: &str,
     policy: &ToolPolicy,
-) -> Result<(Parts, Configuration), ApiError> {
+) -> Result<(Parts, Rc<Configuration>), ApiError> {
     parts_with(thread, owner, thread_id, policy, &Offered::unlisted(thread)?)
 }
 
@@ -239,8 +242,8 @@ fn parts_with(
     thread_id: &str,
     policy: &ToolPolicy,
     offered: &Offered,
-) -> Result<(Parts, Configuration), ApiError> {
-    let configuration = configuration(&thread.env)?;
+) -> Result<(Parts, Rc<Configuration>), ApiError> {
+    let configuration = configuration(thread)?;
     let model = crate::model::serving(&configuration, &thread.connections, &thread.clock, &thread.env);
     let resources = adapters::resources(thread, owner, thread_id, policy)?;
     let tools: Rc<dyn Tools> = Rc::new(Standard::new(&resources));
@@ -250,8 +253,8 @@ fn parts_with(
 }
 
 /// The variables that say which users may have which tools.
-pub fn tool_users(env: &Env) -> Result<ToolUsers, ApiError> {
-    ToolUsers::from_env(|name| var(env, name)).map_err(misconfigured)
+pub fn tool_users(deployment: &Deployment) -> Result<Rc<ToolUsers>, ApiError> {
+    deployment.once(|var| ToolUsers::from_env(var)).map_err(misconfigured)
 }
 
 /// How much of a thread's stored history is worth reading.
@@ -260,13 +263,14 @@ pub fn history_bytes(limits: &Limits) -> usize {
 }
 
 /// The limits of a turn: the context's, with the operator's overrides.
-fn limits(env: &Env, context: &ContextProfile) -> Result<Limits, ApiError> {
-    crate::limits::from_env(|name| var(env, name), context).map_err(misconfigured)
+fn limits(deployment: &Deployment, context: &ContextProfile) -> Result<Limits, ApiError> {
+    let chosen = deployment.once(|var| Ok(Overrides::read(var)));
+    chosen.and_then(|chosen| chosen.limits(context)).map_err(misconfigured)
 }
 
 /// Of how many turns a thread keeps the events.
-pub fn kept_turns(env: &Env) -> Result<u32, String> {
-    crate::limits::kept_turns(|name| var(env, name))
+pub fn kept_turns(deployment: &Deployment) -> Result<u32, String> {
+    deployment.once(|var| limits::kept_turns(var)).map(|turns| *turns)
 }
 
 /// The operator must mend this.

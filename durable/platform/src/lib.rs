@@ -6,6 +6,7 @@
 
 pub mod admission;
 pub mod attempts;
+pub mod deployment;
 pub mod drain;
 pub mod headers;
 pub mod limits;

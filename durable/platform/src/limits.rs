@@ -13,23 +13,48 @@ const MAX_TOOL_RESULT_BYTES: usize = 200_000;
 const EVENT_TURNS: u32 = 50;
 const MAX_EVENT_TURNS: u32 = 1_000;
 
-/// The limits of a context's turns. Reads `PROFILE` (the name of a profile: of it and the context's budget the stricter
-/// limit holds) and `LIMITS` (JSON with some of the members of [`Limits`], which win over both, and such objects under
-/// the names of contexts, which win in those). An absent or empty variable changes nothing.
-pub fn from_env(var: impl Fn(&str) -> Option<String>, context: &ContextProfile) -> Result<Limits, String> {
-    let given = |name: &str| var(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
-    let limits = match given("PROFILE") {
-        None => context.budget,
-        Some(name) => {
-            let chosen = Limits::of_profile(&name)
-                .ok_or_else(|| "there is no such PROFILE; thread and free are two".to_owned())?;
-            // An ordinary chat's budget is the default of a deployment, not a limit to it.
-            if context.budget == Limits::default() { chosen } else { context.budget.strictest(chosen) }
+/// The operator's words on limits: the variables `PROFILE` (the name of a profile: of it and a context's budget the
+/// stricter limit holds) and `LIMITS` (JSON with some of the members of [`Limits`], which win over both, and such objects
+/// under the names of contexts, which win in those). An absent or empty variable changes nothing.
+pub struct Overrides {
+    profile: Option<String>,
+    limits: Option<String>,
+}
+
+impl Overrides {
+    /// Reads the two variables.
+    pub fn read(var: impl Fn(&str) -> Option<String>) -> Self {
+        let given =
+            |name: &str| var(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+        Overrides { profile: given("PROFILE"), limits: given("LIMITS") }
+    }
+
+    /// The limits of a context's turns.
+    pub fn limits(&self, context: &ContextProfile) -> Result<Limits, String> {
+        let limits = match &self.profile {
+            None => context.budget,
+            Some(name) => {
+                let chosen = Limits::of_profile(name)
+                    .ok_or_else(|| "there is no such PROFILE; thread and free are two".to_owned())?;
+                // An ordinary chat's budget is the default of a deployment, not a limit to it.
+                if context.budget == Limits::default() { chosen } else { context.budget.strictest(chosen) }
+            }
+        };
+        match &self.limits {
+            None => Ok(limits),
+            Some(json) => overridden(limits, json, context),
         }
-    };
-    let Some(json) = given("LIMITS") else { return Ok(limits) };
+    }
+}
+
+/// The limits of a context's turns, read from the variables of [`Overrides`].
+pub fn from_env(var: impl Fn(&str) -> Option<String>, context: &ContextProfile) -> Result<Limits, String> {
+    Overrides::read(var).limits(context)
+}
+
+fn overridden(limits: Limits, json: &str, context: &ContextProfile) -> Result<Limits, String> {
     let wrong = |error: serde_json::Error| format!("the variable LIMITS: {}", json_problem(&error));
-    let own: Map<String, Value> = serde_json::from_str(&json).map_err(wrong)?;
+    let own: Map<String, Value> = serde_json::from_str(json).map_err(wrong)?;
     let (of_contexts, of_all): (Map<_, _>, Map<_, _>) =
         own.into_iter().partition(|(_, value)| value.is_object());
     if of_contexts.keys().any(|name| ContextProfile::named(name).is_none()) {

@@ -30,7 +30,7 @@ impl Thread {
         if !quotas.limits_turns() {
             return Ok(Grant::default());
         }
-        let (limits, least) = compose::terms(&self.env, ask.request, quotas.limits_money())?;
+        let (limits, least) = compose::terms(self, ask.request, quotas.limits_money())?;
         let address = ask.visitor.and_then(|visitor| visitor.address.as_deref());
         let turn = turn_key(ask);
         let question = QuotaAsk {

@@ -23,6 +23,7 @@ use engine::turn::{Ran, Turn};
 use wire::protocol::{ApiError, ErrorCode, Numbered, Owner, Seq};
 
 use super::clock::JsClock;
+use super::deployment::Deployment;
 use super::live::LiveLog;
 use super::model::Connections;
 use super::numbers::Numbers;
@@ -44,6 +45,8 @@ pub const PUT_OFF_MS: u64 = 60_000;
 pub struct Thread {
     pub state: State,
     pub env: Env,
+    /// The configuration that all objects of the isolate share.
+    pub deployment: Rc<Deployment>,
     pub store: Rc<Store>,
     pub clock: Rc<dyn Clock>,
     /// The way to the providers.
@@ -80,6 +83,7 @@ impl Thread {
         let store = Rc::new(Store::new(&state));
         Rc::new(Thread {
             state,
+            deployment: Deployment::of(&env),
             env,
             store,
             clock: Rc::new(JsClock),

@@ -20,7 +20,7 @@ use engine::ports::Clock;
 use wire::protocol::quota_object_name;
 
 use super::clock::JsClock;
-use bindings::env::var;
+use super::deployment::Deployment;
 
 pub use object::QuotaObject;
 
@@ -34,7 +34,7 @@ pub const LEASE_MARGIN_MS: u64 = 30_000;
 
 /// The quotas that the operator set.
 pub fn quotas(env: &Env) -> Result<Quotas, String> {
-    Quotas::from_env(|name| var(env, name))
+    Deployment::of(env).once(|var| Quotas::from_env(var)).map(|quotas| *quotas)
 }
 
 /// Asks for a turn to be admitted.

@@ -19,7 +19,6 @@ use wire::redact::redacted;
 use crate::compose::misconfigured;
 use crate::fetch::PermittedFetch;
 use crate::thread::Thread;
-use bindings::env::var;
 
 thread_local! {
     /// Data alone, so that no object waits for another one's requests.
@@ -28,14 +27,14 @@ thread_local! {
 
 /// The servers for one run of a turn.
 fn servers(thread: &Thread) -> Result<Rc<Servers>, ApiError> {
-    let configured = McpServers::from_env(|name| var(&thread.env, name)).map_err(misconfigured)?;
+    let configured = thread.deployment.once(|var| McpServers::from_env(var)).map_err(misconfigured)?;
     let ports = McpPorts {
         http: Rc::new(PermittedFetch(thread.connections.permits.clone())),
         tasks: Rc::new(EventLoop),
         clock: Rc::clone(&thread.clock),
         known: KNOWN.with(Known::clone),
     };
-    Ok(Rc::new(Servers::new(configured, &ports)))
+    Ok(Rc::new(Servers::new(configured.as_ref().clone(), &ports)))
 }
 
 /// The servers for a new turn, and their offers.

@@ -13,7 +13,7 @@ use worker::{Env, Response, web_sys};
 use crate::compose::{misconfigured, tool_users};
 use crate::fetch::{AbortOnDrop, PermittedFetch, reply};
 use crate::thread::Thread;
-use bindings::env::{binding, is_bound, var};
+use bindings::env::{binding, is_bound};
 use engine::toolbelt::ToolPolicy;
 use features::Resources;
 use features::web::{Browser, Charsets, Config, Decode, WebPorts};
@@ -44,9 +44,9 @@ pub fn provide(
     _: &str,
     _: &ToolPolicy,
 ) -> Result<(), ApiError> {
-    let config = Config::from_env(|name| var(&thread.env, name));
-    let config = config.map_err(|problems| misconfigured(problems.join(" ")))?;
-    let may_all = tool_users(&thread.env)?.may_fetch_private_hosts(owner);
+    let config = thread.deployment.once(|var| Config::from_env(var).map_err(|problems| problems.join(" ")));
+    let config = config.map_err(misconfigured)?.as_ref().clone();
+    let may_all = tool_users(&thread.deployment)?.may_fetch_private_hosts(owner);
     let browser = QuickActions::new(&thread.env).map(|browser| Rc::new(browser) as Rc<dyn Browser>);
     resources.web = Some(WebPorts {
         http: Rc::new(PermittedFetch(thread.connections.permits.clone())),
