@@ -8,7 +8,7 @@ use futures::{FutureExt, pin_mut};
 
 use crate::adapters::files;
 use crate::storage::outgoing::{News, Outgoing};
-use crate::storage::schedule::{Due, DueNews};
+use crate::storage::schedule::{Due, DueNews, Schedule};
 use crate::storage::turn::Reason;
 use crate::storage::{StoreError, tell};
 use engine::journal::FailureRecord;
@@ -121,10 +121,16 @@ impl Thread {
         let mut drain = Drain::new(due);
         // The rows of the parcel that was read last.
         let mut rows = Ok(Vec::new());
+        // The state of the thread after a delivery; mostly it says that nothing is left to read.
+        let mut left: Option<Schedule> = None;
         loop {
             match drain.next() {
                 Step::Read => {
-                    let parcel = self.store.parcel(self.clock.now_ms())?;
+                    let now = self.clock.now_ms();
+                    let parcel = match &left {
+                        Some(schedule) if !schedule.has_due_news(now) => None,
+                        _ => self.store.parcel(now)?,
+                    };
                     drain.read(parcel.map(|parcel| {
                         rows = parcel.rows;
                         Batch { ids: parcel.ids, attempts: parcel.attempts }
@@ -132,16 +138,20 @@ impl Thread {
                     continue;
                 }
                 Step::Tell(batch) => {
+                    left = None;
                     let batch = batch.clone();
                     let answer = self.tell(std::mem::replace(&mut rows, Ok(Vec::new()))).await;
                     drain.told(batch, answer);
                     continue;
                 }
                 Step::Delete(ids) => self.store.delivered(ids)?,
-                Step::Trim => match compose::kept_turns(&self.deployment) {
-                    Ok(keep) => self.store.trim(keep)?,
-                    Err(error) => worker::console_error!("nothing is trimmed: {error}"),
-                },
+                Step::Trim => {
+                    match compose::kept_turns(&self.deployment) {
+                        Ok(keep) => self.store.trim(keep)?,
+                        Err(error) => worker::console_error!("nothing is trimmed: {error}"),
+                    }
+                    left = Some(self.store.schedule()?);
+                }
                 Step::Report { batch, error } => {
                     let refusals = batch.attempts.saturating_add(1);
                     worker::console_error!("outbox: rows {:?}, refused {refusals} times: {error}", batch.ids);
@@ -156,30 +166,30 @@ impl Thread {
                     }
                     self.store.arm(self.clock.now_ms())?;
                 }
-                Step::Rest => {
-                    let mut schedule = self.store.schedule()?;
-                    if schedule.timers.outbox.take().is_some() {
-                        self.store.clear_timer(Reason::Outbox)?;
-                    }
-                    self.store.arm_by(&schedule, self.clock.now_ms())?;
-                }
+                Step::Rest => self.rest(left.take())?,
                 Step::Done => return Ok(()),
             }
             drain.written();
         }
     }
 
-    async fn tell(&self, rows: Result<Vec<Outgoing>, StoreError>) -> Result<(), StoreError> {
-        let title = self.store.title()?.unwrap_or_default();
-        let mut now = Vec::new();
-        for row in rows? {
-            let replaced = match row.message_id() {
-                Some(id) => !self.store.has_message(id)?,
-                None => false,
-            };
-            now.push(row.told_now(&title, replaced));
+    /// Clears the timer of the outbox, and sets the alarm by the state of the thread, where a caller has just read it.
+    fn rest(&self, state: Option<Schedule>) -> Result<(), StoreError> {
+        let mut schedule = state.map_or_else(|| self.store.schedule(), Ok)?;
+        if schedule.timers.outbox.take().is_some() {
+            self.store.clear_timer(Reason::Outbox)?;
         }
-        let rows = now;
+        self.store.arm_by(&schedule, self.clock.now_ms())
+    }
+
+    async fn tell(&self, rows: Result<Vec<Outgoing>, StoreError>) -> Result<(), StoreError> {
+        let rows = rows?;
+        let present = self.store.present(rows.iter().filter_map(Outgoing::message_id))?;
+        let told_now = |row: Outgoing| {
+            let replaced = row.message_id().is_some_and(|id| !present.messages.contains(id));
+            row.told_now(&present.title, replaced)
+        };
+        let rows: Vec<Outgoing> = rows.into_iter().map(told_now).collect();
         // The quotas, R2 and D1 are told even if one of them fails: news that arrive twice change nothing.
         let telling = join3(
             tell::tell(&self.env, &rows),

@@ -90,11 +90,6 @@ impl Store {
         self.run("DELETE FROM messages WHERE row >= ?1", [SqlStorageValue::Integer(from)])
     }
 
-    /// Whether a message is there and was not replaced.
-    pub fn has_message(&self, id: &str) -> Result<bool, StoreError> {
-        Ok(self.row("SELECT 1 FROM messages WHERE id = ?1", [id.into()])?.is_some())
-    }
-
     /// The row and the text of the first message.
     pub fn first_words(&self) -> Result<Option<(i64, String)>, StoreError> {
         let row = self.row("SELECT row, content FROM messages ORDER BY row LIMIT 1", [])?;

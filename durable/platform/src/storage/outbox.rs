@@ -1,12 +1,13 @@
 //! The outbox: the news that D1 has not taken yet, in order.
 
-use wire::protocol::{Role, Seq, StoredMessage};
+use std::collections::BTreeSet;
 
 use super::StoreError;
 use super::fit::CONTENT_BYTES;
 use super::outgoing::{News, Outgoing, ThreadRow};
 use super::rows::json_bytes;
 use super::sql::{Store, int, unsigned};
+use wire::protocol::{Role, Seq, StoredMessage};
 
 /// The rows of one batch for D1.
 pub struct Parcel {
@@ -15,6 +16,13 @@ pub struct Parcel {
     pub ids: Vec<u64>,
     /// How often D1 refused the first row.
     pub attempts: u32,
+}
+
+/// The thread as it is when its news are told.
+pub struct Present {
+    pub title: String,
+    /// Those of the messages in question that no other message has replaced.
+    pub messages: BTreeSet<String>,
 }
 
 /// The most rows of a batch. A batch ends earlier by its size: D1 takes parameters of up to 2 MB.
@@ -100,6 +108,19 @@ impl Store {
             }
         }
         Ok(parcel)
+    }
+
+    /// The thread's present title, and which of these messages it still has.
+    pub fn present<'m>(&self, ids: impl Iterator<Item = &'m str>) -> Result<Present, StoreError> {
+        let ids = serde_json::to_string(&ids.collect::<Vec<_>>())?;
+        let query =
+            "SELECT (SELECT title FROM meta), (SELECT json_group_array(id) FROM messages WHERE id IN (
+            SELECT value FROM json_each(?1)))";
+        let Some(mut row) = self.row(query, [ids.into()])? else {
+            return Err(StoreError("the thread is not there".to_owned()));
+        };
+        let title = row.maybe_text(0).unwrap_or_default();
+        Ok(Present { title, messages: serde_json::from_str(&row.text(1)?)? })
     }
 
     /// Whether the outbox has a row that D1 has refused.

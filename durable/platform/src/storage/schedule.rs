@@ -7,6 +7,21 @@ use std::cell::Cell;
 
 use super::turn::TurnStatus;
 
+/// Reads a [`Schedule`]: the newest turn, the timers and the outbox, each row with its kind, its name and two times.
+pub const SELECT: &str = "
+SELECT * FROM (SELECT 'turn', status, iif(failing_since IS NULL, NULL, coalesce(retry_at, 0)), NULL FROM turns
+  ORDER BY seq_first DESC LIMIT 1)
+UNION ALL SELECT 'timer', reason, due_at, NULL FROM timers
+UNION ALL SELECT 'news', NULL, min(due_at), min(iif(attempts = 0, due_at, NULL)) FROM outbox";
+
+/// A row of [`SELECT`].
+pub struct Part {
+    pub kind: String,
+    pub name: Option<String>,
+    pub at: Option<u64>,
+    pub fresh_at: Option<u64>,
+}
+
 /// How long work that is due waits for its next attempt, and the first alarm of a run for its beginning.
 pub const WATCH_MS: u64 = 2_000;
 /// The waits before the next alarms of a run that is in memory. The platform evicts no object that has work pending, so
@@ -16,7 +31,7 @@ const BEATS_MS: [u64; 2] = [4_000, 8_000];
 const LONGEST_BEAT_MS: u64 = 10_000;
 
 /// The state of a thread, as far as its alarm depends on it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
     /// The turn that has no end yet.
     pub open: Option<Open>,
@@ -28,7 +43,7 @@ pub struct Schedule {
 }
 
 /// The turn that has no end yet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Open {
     pub status: TurnStatus,
     /// When the next attempt to rebuild it is made, where one has failed.
@@ -36,7 +51,7 @@ pub struct Open {
 }
 
 /// The rows of `timers`.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timers {
     pub turn: Option<u64>,
     pub parked: Option<u64>,
@@ -63,6 +78,34 @@ pub enum DueNews {
 }
 
 impl Schedule {
+    /// The state that the rows of [`SELECT`] tell.
+    pub fn of(rows: impl IntoIterator<Item = Part>) -> Self {
+        let mut schedule = Schedule::default();
+        for Part { kind, name, at, fresh_at } in rows {
+            let timers = &mut schedule.timers;
+            match (kind.as_str(), name.as_deref()) {
+                ("turn", Some("running")) => {
+                    schedule.open = Some(Open { status: TurnStatus::Running, retry_at: at });
+                }
+                ("turn", Some("parked")) => {
+                    schedule.open = Some(Open { status: TurnStatus::Parked, retry_at: at });
+                }
+                ("turn", _) => {}
+                ("timer", Some("turn")) => timers.turn = at,
+                ("timer", Some("parked")) => timers.parked = at,
+                ("timer", Some("queued")) => timers.queued = at,
+                ("timer", _) => timers.outbox = at,
+                _ => (schedule.news, schedule.fresh_news) = (at, fresh_at),
+            }
+        }
+        schedule
+    }
+
+    /// Whether D1 is to hear of something now, whether it has refused it or not.
+    pub fn has_due_news(&self, now: u64) -> bool {
+        self.news.is_some_and(|at| at <= now)
+    }
+
     fn runs(&self) -> bool {
         self.open.is_some_and(|open| open.status == TurnStatus::Running) && self.timers.queued.is_none()
     }
@@ -169,6 +212,53 @@ mod tests {
         let left = Timers { turn: Some(1), parked: Some(1), queued: None, outbox: Some(1) };
         assert_eq!(timers(Schedule::default(), left).alarm_at(NOW, 0), None);
         assert_eq!(timers(Schedule::default(), left).due(NOW), Due::default());
+    }
+
+    fn read(database: &rusqlite::Connection) -> Schedule {
+        let mut statement = database.prepare(SELECT).unwrap();
+        let parts = statement.query_map([], |row| {
+            let (at, fresh_at) = (row.get(2)?, row.get(3)?);
+            Ok(Part { kind: row.get(0)?, name: row.get(1)?, at, fresh_at })
+        });
+        Schedule::of(parts.unwrap().map(Result::unwrap))
+    }
+
+    #[test]
+    fn one_statement_reads_the_state() {
+        let database = rusqlite::Connection::open_in_memory().unwrap();
+        database.execute_batch(crate::storage::schema::CREATE).unwrap();
+        assert_eq!(read(&database), Schedule::default(), "a thread without a turn");
+
+        let turn = |id: &str, status: &str, seq: u64, failing: &str| {
+            let sql = format!(
+                "INSERT INTO turns (turn_id, status, generation, resumptions, assistant_message_id, seq_first,
+                  started_at, failing_since, retry_at) VALUES ('{id}', '{status}', 1, 0, 'm', {seq}, 1, {failing})"
+            );
+            database.execute_batch(&sql).unwrap();
+            read(&database)
+        };
+        let open =
+            |status, retry_at| Schedule { open: Some(Open { status, retry_at }), ..Schedule::default() };
+        assert_eq!(turn("b", "done", 2, "NULL, NULL"), Schedule::default());
+        assert_eq!(turn("d", "running", 4, "NULL, NULL"), open(TurnStatus::Running, None));
+        assert_eq!(
+            turn("a", "done", 1, "NULL, NULL").open,
+            open(TurnStatus::Running, None).open,
+            "the newest"
+        );
+        assert_eq!(turn("c", "running", 6, "5, 70"), open(TurnStatus::Running, Some(70)));
+        assert_eq!(turn("e", "parked", 8, "5, NULL"), open(TurnStatus::Parked, Some(0)));
+
+        let sql = "INSERT INTO timers (reason, due_at) VALUES ('turn', 1), ('parked', 2), ('queued', 3), ('outbox', 4);
+            INSERT INTO outbox (payload, attempts, due_at) VALUES ('', 1, 10), ('', 0, 30), ('', 0, 20)";
+        database.execute_batch(sql).unwrap();
+        let timers = Timers { turn: Some(1), parked: Some(2), queued: Some(3), outbox: Some(4) };
+        let all =
+            Schedule { timers, news: Some(10), fresh_news: Some(20), ..open(TurnStatus::Parked, Some(0)) };
+        assert_eq!(read(&database), all);
+        assert!(all.has_due_news(10) && !all.has_due_news(9) && !Schedule::default().has_due_news(u64::MAX));
+        database.execute_batch("DELETE FROM outbox WHERE attempts = 0").unwrap();
+        assert_eq!(read(&database).fresh_news, None);
     }
 
     #[test]

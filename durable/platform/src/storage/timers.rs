@@ -1,7 +1,7 @@
 //! The timers of a thread, and the one alarm; `schedule.rs` says when it is.
 
 use super::StoreError;
-use super::schedule::{Open, Schedule, Timers};
+use super::schedule::{self, Part, Schedule};
 use super::sql::{Store, int, unsigned};
 use super::turn::Reason;
 
@@ -38,23 +38,12 @@ impl Store {
 
     /// The state on which the alarm depends.
     pub fn schedule(&self) -> Result<Schedule, StoreError> {
-        let mut timers = Timers::default();
-        for mut row in self.rows("SELECT reason, due_at FROM timers", [])? {
-            let due_at = row.maybe_int(1).map(unsigned);
-            match row.text(0)?.as_str() {
-                "turn" => timers.turn = due_at,
-                "parked" => timers.parked = due_at,
-                "queued" => timers.queued = due_at,
-                _ => timers.outbox = due_at,
-            }
+        let mut parts = Vec::new();
+        for mut row in self.rows(schedule::SELECT, [])? {
+            let (at, fresh_at) = (row.maybe_int(2).map(unsigned), row.maybe_int(3).map(unsigned));
+            parts.push(Part { kind: row.text(0)?, name: row.maybe_text(1), at, fresh_at });
         }
-        let open = self.open_turn()?.map(|turn| Open {
-            status: turn.status,
-            retry_at: turn.failing.map(|failing| failing.retry_at_ms),
-        });
-        let news = self.row("SELECT min(due_at), min(iif(attempts = 0, due_at, NULL)) FROM outbox", [])?;
-        let due = |column| news.as_ref().and_then(|row| row.maybe_int(column)).map(unsigned);
-        Ok(Schedule { open, timers, news: due(0), fresh_news: due(1) })
+        Ok(Schedule::of(parts))
     }
 
     /// Sets the alarm by the state of the thread, or takes it away where nothing is left to do.
