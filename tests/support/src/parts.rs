@@ -6,11 +6,15 @@ use serde_json::Value;
 
 use crate::Event;
 
+/// The end of a text that the service has cut.
+const CUT_MARK: &str = "\n\n[shortened]";
+
 /// Fails unless the stored parts are what the events showed, level by level. The order between levels that run side by
-/// side means nothing.
+/// side means nothing. A cut text must begin as the shown one does.
 pub fn assert_matches(events: &[Event], stored: &Value) {
     let parts = stored.as_array().map(Vec::as_slice).unwrap_or_default();
     let mut levels: BTreeMap<&str, Vec<(&str, String)>> = BTreeMap::new();
+    let mut shown = seen(events);
     for part in parts {
         let kind = part["type"].as_str().unwrap_or_else(|| panic!("a part without a type: {part}"));
         let member = if kind == "call" { "tool_call_id" } else { "text" };
@@ -20,12 +24,18 @@ pub fn assert_matches(events: &[Event], stored: &Value) {
             part.as_object().is_some_and(|part| part.keys().all(|name| names.contains(&name.as_str()))),
             "{part}"
         );
-        levels
-            .entry(part["parent_id"].as_str().unwrap_or_default())
-            .or_default()
-            .push((kind, text.to_owned()));
+        let level = part["parent_id"].as_str().unwrap_or_default();
+        let before = levels.entry(level).or_default();
+        if part["cut"] == true
+            && let Some((_, whole)) = shown.get_mut(level).and_then(|parts| parts.get_mut(before.len()))
+        {
+            let kept = text.strip_suffix(CUT_MARK).unwrap_or_else(|| panic!("a cut text without its mark"));
+            assert!(whole.len() > kept.len() && whole.starts_with(kept), "a cut text begins otherwise");
+            text.clone_into(whole);
+        }
+        before.push((kind, text.to_owned()));
     }
-    assert_eq!(levels, seen(events), "{stored:#}");
+    assert_eq!(levels, shown, "{stored:#}");
 }
 
 /// A part on the way: its id, its model call, its level, its kind, its text or call.

@@ -1,13 +1,13 @@
 //! The parts of an answer, in the order in which a reader saw them appear.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// The end of a text that is marked as `cut`.
 pub const CUT_MARK: &str = "\n\n[shortened]";
 
 /// A part of an assistant message. `parent_id` is the `tool_call_id` of the call that contains the part; a part of the
 /// answer itself has none. `cut`: the service left out the end of the text, which would not fit into its row.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -35,6 +35,12 @@ pub enum MessagePart {
         parent_id: Option<String>,
     },
 }
+
+crate::tagged!(MessagePart by "type" {
+    "text" => Text { text, #[serde(default)] parent_id, #[serde(default)] cut },
+    "reasoning" => Reasoning { text, #[serde(default)] parent_id, #[serde(default)] cut },
+    "call" => Call { tool_call_id, #[serde(default)] parent_id },
+});
 
 impl MessagePart {
     /// The `tool_call_id` of the call that contains the part.
