@@ -4,7 +4,8 @@
 //! A gathered commit counts in the record at once, so that no sibling passes a limit twice. `Turn::run` writes the
 //! gathered commits at the end of each of its polls, in their order. No client hears of them before, because the write
 //! announces their events. A level awaits [`Turn::written`] before it asks a model or runs a tool that may have an
-//! effect, so each intent is on disk before anything leaves the turn.
+//! effect, so each intent is on disk before anything leaves the turn. Long texts and results are written at once: many
+//! levels may end in one poll, and all of theirs would be in memory together.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -12,8 +13,11 @@ use std::mem;
 use std::task::{Poll, Waker};
 
 use super::{Halt, Turn};
-use crate::journal::Commit;
+use crate::journal::{Commit, Fact, ModelOutcome};
 use crate::ports::LogError;
+
+/// The most bytes of texts and results that wait for a write. Mostly the outcome of a model call and short results do.
+const MOST_BYTES: usize = 64 << 10;
 
 /// The commits that are not written yet, as one.
 #[derive(Default)]
@@ -22,6 +26,8 @@ pub(super) struct Gathered(RefCell<State>);
 #[derive(Default)]
 struct State {
     commit: Option<Commit>,
+    /// The bytes of its texts and results.
+    bytes: usize,
     /// How many writes there were, and the levels that wait for the next one.
     writes: u64,
     waiting: Vec<Waker>,
@@ -33,6 +39,7 @@ impl Gathered {
     /// Adds a commit behind the others.
     pub(super) fn add(&self, later: Commit) {
         let mut state = self.0.borrow_mut();
+        state.bytes += bytes(&later);
         let Some(commit) = &mut state.commit else {
             state.commit = Some(later);
             return;
@@ -42,6 +49,11 @@ impl Gathered {
         commit.events.extend(later.events);
         commit.end = later.end.or(commit.end.take());
         commit.parking = later.parking.or(commit.parking);
+    }
+
+    /// Whether no more should wait.
+    pub(super) fn is_full(&self) -> bool {
+        self.0.borrow().bytes > MOST_BYTES
     }
 
     /// Whether everything is written. Fails where a write has failed.
@@ -55,7 +67,11 @@ impl Gathered {
         if self.is_empty()? {
             return Ok(());
         }
-        let commit = self.0.borrow_mut().commit.take().unwrap_or_default();
+        let commit = {
+            let mut state = self.0.borrow_mut();
+            state.bytes = 0;
+            state.commit.take().unwrap_or_default()
+        };
         let written = write(commit);
         let mut state = self.0.borrow_mut();
         match &written {
@@ -89,6 +105,20 @@ impl Gathered {
     }
 }
 
+/// The bytes of a commit's texts and results.
+fn bytes(commit: &Commit) -> usize {
+    let texts = commit.texts.iter().map(|part| part.text.len());
+    let results = commit.entries.iter().map(|entry| match &entry.fact {
+        Fact::ModelEnded { outcome: ModelOutcome::Replied(reply), .. } => {
+            reply.text.len() + reply.tool_calls.iter().map(|call| call.arguments.len()).sum::<usize>()
+        }
+        Fact::ModelEnded { outcome: ModelOutcome::Failed { said, .. }, .. } => said.len(),
+        Fact::ToolEnded(end) => end.content.len(),
+        _ => 0,
+    });
+    texts.chain(results).sum()
+}
+
 impl Turn {
     /// Writes the gathered commits.
     pub(super) fn flush(&self) -> Result<(), LogError> {
@@ -111,7 +141,7 @@ mod tests {
     use futures::FutureExt;
 
     use super::*;
-    use crate::journal::{Entry, Fact};
+    use crate::journal::{Entry, ToolEnd};
 
     fn commit(count: u32) -> Commit {
         let entry = Entry { at: String::new(), elapsed_ms: 0, fact: Fact::Parked { count } };
@@ -137,6 +167,23 @@ mod tests {
         gathered.add(commit(3));
         assert_eq!(first.now_or_never(), Some(()));
         assert_eq!(gathered.written().now_or_never(), None);
+    }
+
+    #[test]
+    fn long_results_do_not_wait() {
+        let gathered = Gathered::default();
+        let result = |bytes: usize| {
+            let end = ToolEnd { content: "x".repeat(bytes), ..ToolEnd::default() };
+            let entry = Entry { at: "a".to_owned(), elapsed_ms: 0, fact: Fact::ToolEnded(end) };
+            Commit { entries: vec![entry], ..Commit::default() }
+        };
+        gathered.add(result(1));
+        gathered.add(result(MOST_BYTES - 1));
+        assert!(!gathered.is_full());
+        gathered.add(result(1));
+        assert!(gathered.is_full());
+        gathered.flush(|_| Ok(())).unwrap();
+        assert!(!gathered.is_full());
     }
 
     // The record is ahead of the disk after a write that failed: a later write would leave a hole in the journal.

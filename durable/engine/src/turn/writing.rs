@@ -53,6 +53,9 @@ impl Turn {
     pub(crate) fn commit(&self, commit: Commit) -> Result<(), Halt> {
         self.alive()?;
         self.gather(commit);
+        if self.gathered.is_full() {
+            self.flush()?;
+        }
         Ok(())
     }
 
