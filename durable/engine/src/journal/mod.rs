@@ -9,6 +9,7 @@ mod setting;
 mod shown;
 #[cfg(test)]
 mod tests;
+mod text;
 
 use std::collections::BTreeMap;
 
@@ -19,13 +20,14 @@ use crate::profiles::{Chain, Limits, Role};
 use crate::toolbelt::{ToolPolicy, ToolSpec};
 use crate::versions::Versions;
 use wire::model::{ModelError, ModelReply, ToolCall, Usage};
-use wire::protocol::{Awaited, BudgetReason, ChunkKind, Content, Event, Place, Plan, Seq, StepStatus};
+use wire::protocol::{Awaited, BudgetReason, Content, Event, Place, Plan, StepStatus};
 
 pub use end::{CallRecord, FailureRecord, TurnEnd};
 pub use format::{FORMAT, LEAST_READER, told_result};
 pub use level::LevelSpec;
 pub use setting::{Setting, Work};
 pub use shown::{KEPT_BYTES, Shown, Told};
+pub use text::TextPart;
 
 /// One atomic write: the log stores all of it in one transaction.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -379,24 +381,4 @@ wire::tagged!(TurnStop by "why" {
     "model" => Model { error },
     "interrupted" => Interrupted { detail },
     "internal" => Internal { detail },
-});
-
-/// The streamed text of one part. A reader can rebuild the very same chunks from it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TextPart {
-    pub part_id: String,
-    pub model_call_id: String,
-    pub kind: ChunkKind,
-    #[serde(flatten)]
-    pub place: Place,
-    /// Each chunk's number and its length in bytes of `text`, in order.
-    pub chunks: Vec<(Seq, u32)>,
-    pub text: String,
-    /// The part goes on in another row, so its last chunk is not among these.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub more: bool,
-}
-
-wire::tagged!(TextPart {
-    part_id, model_call_id, kind, chunks, text, #[serde(default)] more, ..place: Place { parent_id, depth }
 });

@@ -145,12 +145,7 @@ impl Outgoing {
     pub fn turn_id(&self) -> Option<&str> {
         match &self.news {
             News::TurnStarted { message, .. } | News::TurnEnded { message, .. } => Some(&message.turn_id),
-            News::Renamed { .. }
-            | News::MessagesReplaced { .. }
-            | News::PlanChanged { .. }
-            | News::Spent { .. }
-            | News::Failed { .. }
-            | News::ThreadDeleted { .. } => None,
+            _ => None,
         }
     }
 
