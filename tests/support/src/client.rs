@@ -79,10 +79,18 @@ impl Client {
         self.read(&format!("/api/threads/{id}")).await
     }
 
-    /// A thread's messages, one page of the greatest size.
+    /// A thread's messages, from all pages.
     pub async fn messages(&self, thread_id: &str) -> Vec<Value> {
-        let list = self.read(&format!("/api/threads/{thread_id}/messages?limit=200")).await;
-        list["messages"].as_array().unwrap_or_else(|| panic!("no messages: {list}")).clone()
+        let path = format!("/api/threads/{thread_id}/messages?limit=200");
+        let mut messages = Vec::new();
+        let mut page = self.read(&path).await;
+        loop {
+            let list = page["messages"].as_array().unwrap_or_else(|| panic!("no messages: {page}"));
+            messages.extend_from_slice(list);
+            // A page ends early after long messages.
+            let Some(cursor) = page["next_cursor"].as_str() else { return messages };
+            page = self.read(&format!("{path}&cursor={cursor}")).await;
+        }
     }
 
     /// A request with JSON that changes a thread.
