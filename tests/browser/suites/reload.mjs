@@ -25,9 +25,11 @@ async function shown(page) {
   return { text: await answer.innerText(), parts };
 }
 
-/** Compares the answer with the same after a reload. It has `words` in this order. */
-async function survives(page, words) {
+/** Compares the answer with the same after a reload. It has `words` in this order. `drawn`: an element of the code that
+    draws it, which the page loads when it needs it. */
+async function survives(page, words, drawn = "message-assistant") {
   await settled(page);
+  await byId(page, drawn).last().waitFor();
   const before = await shown(page);
   let at = 0;
   for (const word of words) {
@@ -37,6 +39,7 @@ async function survives(page, words) {
   }
   await page.reload();
   await settled(page);
+  await byId(page, drawn).last().waitFor();
   const after = await shown(page);
   assertEqual(after.parts, before.parts, "the parts after the reload");
   assertEqual(after.text, before.text, "the text after the reload");
@@ -123,7 +126,7 @@ async function plan(browser) {
   await check("a plan", async () => {
     await choose(page, "general");
     await send(page, llm.says("Train a pear"));
-    await survives(page, ["A plan.", "I make a plan.", "Your pear is tied."]);
+    await survives(page, ["A plan.", "I make a plan.", "Your pear is tied."], "plan");
   });
   await quiet("a reloaded plan", notes);
   await context.close();
@@ -138,7 +141,7 @@ async function approval(browser) {
   await check("a call that was not allowed", async () => {
     await send(page, llm.says("Tidy up"));
     await byId(page, "approval").waitFor();
-    await byId(page, "approval").getByRole("button", { name: "Do not allow" }).click();
+    await byId(page, "approval").getByRole("button", { name: "Deny" }).click();
     await survives(page, ["May I?", "Better ask.", "Tidied.", "All tidy."]);
   });
   await quiet("a reloaded approval", notes);
