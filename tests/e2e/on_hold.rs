@@ -105,7 +105,7 @@ impl Waiting {
         );
         let said = "First I look.\n\nNow I paste.\n\n[Result of a finished subtask]\n\nNothing there.";
         assert_eq!(last["content"], said);
-        // What readers saw is kept, and the calls in it.
+        // The service keeps the parts that readers saw, and the calls in them.
         parts::assert_matches(&events, &last["parts"]);
         tree::assert_matches(&events, &last["execution_tree"]);
         assert_eq!(self.case.client.thread(&self.thread).await["running_turn_id"], Value::Null);

@@ -68,7 +68,7 @@ function textsIn(path: string, code: string): string[] {
       const text = (node.value as { cooked?: string }).cooked ?? "";
       if (shown ? /\p{L}{2,}/u.test(text) : PROSE.test(text.trim()) && !CODE.has(text.trim())) say(node, text);
     }
-    // What an expression in JSX calls is not shown by itself.
+    // The page does not show the name of a function that an expression in JSX calls.
     const inside = node.type === "JSXExpressionContainer" ? true : /Function|CallExpression|ObjectExpression/.test(node.type) ? false : shown;
     for (const [member, child] of Object.entries(node)) {
       if (member === "key" || member === "typeAnnotation" || member === "typeArguments") continue;

@@ -1,4 +1,4 @@
-// What a person is told when an act fails, and how it is tried again.
+// The words that a person reads when an act fails, and the second attempt.
 
 import { describe, expect, it, vi } from "vitest";
 import { Refusal, Unreachable, whenReached } from "../api/http";

@@ -1,4 +1,4 @@
-// What a call will do, in one sentence, as far as its approval tells: its permission class, its server, path or host.
+// Says in one sentence how a call will act, as far as its approval tells: its permission class, its server, path or host.
 
 import { en } from "../en";
 import type { Approval } from "./view";

@@ -58,7 +58,7 @@ impl Told {
         })
     }
 
-    /// What a commit tells, in order: texts have smaller numbers than the events beside them.
+    /// The things that a commit tells, in order: texts have smaller numbers than the events beside them.
     pub(crate) fn of(commit: &Commit) -> Vec<Told> {
         let events = commit.events.iter().filter_map(|(_, event)| Told::event(event));
         commit.texts.iter().map(Told::text).chain(events).collect()

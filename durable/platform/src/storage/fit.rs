@@ -102,7 +102,7 @@ fn fit_parts(mut parts: Vec<MessagePart>) -> Result<Vec<MessagePart>, StoreError
             kept.push(part);
             continue;
         }
-        // What is left out follows a text that says so.
+        // The text before a missing part says that something is missing.
         if let MessagePart::Text { text, .. } = &part
             && let Some(room) = left.checked_sub(bytes - json_bytes(text))
         {

@@ -95,12 +95,12 @@ pub fn readable_items(payload: &str) -> Vec<Item<'_>> {
 /// The kinds of events that change the parts of a message.
 const SHOWN: [&str; 3] = ["chunk", "tool_call_update", "model_call_reset"];
 
-/// What a row has told readers about the parts of its turn's message, with the numbers.
+/// The things that a row has told readers about the parts of its turn's message, with their numbers.
 pub fn told(payload: &str) -> Result<Vec<(Seq, Told)>, StoreError> {
     items(payload)?.iter().filter_map(|item| told_by(item).transpose()).collect()
 }
 
-/// What an item of a row has told; none where it changes no part.
+/// The thing that an item of a row has told; none where it changes no part.
 pub fn told_by(Item(seq, _, kind, body): &Item<'_>) -> Result<Option<(Seq, Told)>, StoreError> {
     let told = match kind.as_ref() {
         TEXT => Some(Told::text(&serde_json::from_str(body.get())?)),

@@ -23,7 +23,7 @@ pub struct Salvaged {
     pub subtasks: Vec<String>,
     /// The ends of calls whose start clients have seen, with their keys: the innermost first.
     pub ends: Vec<(String, Event)>,
-    /// What readers have seen, those ends included, and the calls in it.
+    /// The parts that readers have seen, those ends included, and the calls in them.
     pub shown: Shown,
     pub tree: ExecutionTree,
 }

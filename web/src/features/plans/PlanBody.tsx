@@ -176,7 +176,7 @@ function stop(): void {
 function Ask() {
   const [changing, setChanging] = useState(false);
   const say = (message: string) => {
-    // What the reader has written in the composer stays.
+    // The composer keeps the reader's text.
     void conversation.send(message, null, [], false);
     focusComposer();
   };

@@ -26,7 +26,7 @@ pub(super) fn parts(case: &Case, events: &[Event], shown: &Shown<'_>) {
     assert_eq!(stored, seen(events), "{shown}");
 }
 
-/// What a page shows that follows the events, by the rules of docs/wire-protocol.md.
+/// The parts that a page shows when it follows the events by the rules of docs/wire-protocol.md.
 fn seen(events: &[Event]) -> Levels {
     let mut entries: Vec<(&str, &str, Option<String>, &'static str, String)> = Vec::new();
     for event in events {
