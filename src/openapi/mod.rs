@@ -14,8 +14,8 @@ mod projects;
 
 use serde_json::{Value, json};
 use wire::protocol::{
-    ApprovalList, Cancelled, ErrorCode, KeyList, MAX_WORKSPACE_NAME, MessageList, MintedKey, SentContent,
-    Taken, ThreadDetail, ThreadList, UsageList, WORKSPACE_NAME,
+    ApprovalList, Cancelled, ErrorCode, KeyList, MAX_WORKSPACE_NAME, MessageList, MessageQueue, MintedKey,
+    SentContent, Taken, ThreadDetail, ThreadList, UsageList, WORKSPACE_NAME,
 };
 
 use crate::auth::signed_in::Opened;
@@ -36,7 +36,7 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             row.gives::<Opened>(200).refuses(&[E::Unauthenticated, E::Misconfigured, E::IssuerUnavailable])
         }
         Route::SignOut => row.gives_nothing("The browser deletes the cookie."),
-        Route::Chat => row.streams().refuses(&[
+        Route::Chat => row.streams().gives::<MessageQueue>(202).refuses(&[
             E::ThreadNotFound,
             E::MessageNotFound,
             E::CollectionNotFound,
@@ -45,6 +45,7 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             E::VersionsDiffer,
             E::TurnInProgress,
             E::StaleRequestSeq,
+            E::QueueFull,
             E::TooManyThreads,
             E::TooManyTurns,
             E::TooManyStreams,
@@ -65,7 +66,7 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             .header(last_event_id())
             .streams()
             .gives_nothing(
-                "There is nothing newer: the thread is idle, or its turn waits for somebody outside.",
+                "There is nothing newer: the thread is idle, or its turn waits for somebody outside or has yet to start.",
             )
             .with_header(204, "Retry-After", retry_after())
             .refuses(&[E::TooManyStreams, E::TurnOnHold]),
@@ -75,6 +76,14 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
         }
         Route::Approvals { .. } => row.in_thread().gives::<ApprovalList>(200),
         Route::WithdrawApproval { .. } => row.in_thread().gives_nothing("It is withdrawn."),
+        Route::Queue { .. } | Route::HoldQueue { .. } => row.in_thread().gives::<MessageQueue>(200),
+        Route::EditQueued { .. } => {
+            row.in_thread().gives::<MessageQueue>(200).refuses(&[E::QueuedMessageNotFound, E::MessageBegun])
+        }
+        Route::RemoveQueued { .. } => row
+            .in_thread()
+            .gives_nothing("It is out of the queue.")
+            .refuses(&[E::QueuedMessageNotFound, E::MessageBegun]),
         Route::Usage => row.query(days()).gives::<UsageList>(200),
         Route::Keys => row.gives::<KeyList>(200),
         Route::MintKey => row.gives::<MintedKey>(201),
@@ -141,7 +150,8 @@ fn last_event_id() -> Parameter {
 }
 
 fn retry_after() -> Value {
-    let why = "Seconds to wait before asking again, where a turn waits for somebody outside.";
+    let why =
+        "Seconds to wait before asking again, where a turn waits for somebody outside, or for its start.";
     json!({ "description": why, "schema": { "type": "integer" } })
 }
 

@@ -1,7 +1,9 @@
 //! The routing table: each route stands here once, with its method and path, its access and its body. `router` matches
 //! requests by it, `routes` admits them and reads their bodies by it, `openapi` describes it.
 
-use wire::protocol::{Approval, ChatRequest, NewKey, SignIn, ThreadChange, ToolResult};
+use wire::protocol::{
+    Approval, ChatRequest, NewKey, QueueChange, QueuedChange, SignIn, ThreadChange, ToolResult,
+};
 
 use crate::auth::scope::Access::{self, KnownOrigin, Needs, Open, Unlimited};
 use crate::auth::scope::Scope::{Admin, Read, Write};
@@ -136,7 +138,7 @@ routes! {
     Delete "/api/session" => SignOut, KnownOrigin, Nothing;
     /// Sends a message to a thread and streams the turn that answers. The stream ends after the turn's `done`. The turn
     /// goes on when the client closes the stream, unless `cancel_on_disconnect` is true. A repeated `turn_id` streams
-    /// the first turn and starts none.
+    /// the first turn and starts none. With `if_running: queue` the message may have to wait: then the answer is the queue.
     Post "/api/chat" => Chat, Needs(Write), json::<ChatRequest>();
     /// Lists the models that a request may name.
     Get "/api/models" => Models, Needs(Read), Nothing;
@@ -165,6 +167,14 @@ routes! {
     /// Withdraws a lasting approval, named by its tool. From the thread's next turn on the service asks about the tool
     /// again.
     Delete "/api/threads/{}/approvals/{}" => WithdrawApproval(id, approval), Needs(Write), Nothing;
+    /// Lists the messages that wait for their turn, in their order.
+    Get "/api/threads/{}/queue" => Queue(id), Needs(Read), Nothing;
+    /// Holds the queue, or lets it go on. While a queue is held, no message of it starts its turn.
+    Patch "/api/threads/{}/queue" => HoldQueue(id), Needs(Write), json::<QueueChange>();
+    /// Gives a queued message other words. Its images and files stay.
+    Patch "/api/threads/{}/queue/{}" => EditQueued(id, message), Needs(Write), json::<QueuedChange>();
+    /// Takes a message out of the queue.
+    Delete "/api/threads/{}/queue/{}" => RemoveQueued(id, message), Needs(Write), Nothing;
     /// Sums the usage of the user's model calls by day, operation, model and context.
     Get "/api/usage" => Usage, Needs(Read), Nothing;
     /// Lists the API keys of the tenant, oldest first. Expired and revoked keys stay listed for up to 30 days.

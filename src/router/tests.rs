@@ -34,6 +34,8 @@ fn every_route_is_found_by_its_method_and_path() {
     let results = format!("{thread}/tool_results");
     let approval = format!("{thread}/approvals/a_1");
     let approvals = format!("{thread}/approvals");
+    let queue = format!("{thread}/queue");
+    let queued = format!("{queue}/m1");
     let table: Vec<(&str, &str, Route)> = vec![
         ("GET", "/api/health", Route::Health),
         ("HEAD", "/api/health", Route::Health),
@@ -55,6 +57,10 @@ fn every_route_is_found_by_its_method_and_path() {
         ("POST", &approval, Route::Approval { id, approval: "a_1" }),
         ("GET", &approvals, Route::Approvals { id }),
         ("DELETE", &approval, Route::WithdrawApproval { id, approval: "a_1" }),
+        ("GET", &queue, Route::Queue { id }),
+        ("PATCH", &queue, Route::HoldQueue { id }),
+        ("PATCH", &queued, Route::EditQueued { id, message: "m1" }),
+        ("DELETE", &queued, Route::RemoveQueued { id, message: "m1" }),
         ("GET", "/api/usage", Route::Usage),
         ("GET", "/api/keys", Route::Keys),
         ("POST", "/api/keys", Route::MintKey),

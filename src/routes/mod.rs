@@ -22,7 +22,7 @@ mod threads;
 mod uploads;
 mod usage;
 
-use wire::protocol::{ThreadChange, ThreadCommand};
+use wire::protocol::{QueueChange, QueuedChange, ThreadChange, ThreadCommand};
 
 use crate::auth::scope::Access;
 use crate::call::{Answer, Call};
@@ -77,6 +77,20 @@ pub async fn dispatch(call: &mut Call, row: &Row, route: Route<'_>) -> Result<An
         Route::Approvals { id } => threads::ask(call, caller.owner()?, id, ThreadCommand::Approvals).await,
         Route::WithdrawApproval { id, approval } => {
             let command = ThreadCommand::WithdrawApproval { tool: approval.to_owned() };
+            threads::ask(call, caller.owner()?, id, command).await
+        }
+        Route::Queue { id } => threads::ask(call, caller.owner()?, id, ThreadCommand::Queue).await,
+        Route::HoldQueue { id } => {
+            let QueueChange { held } = QueueChange::parse(&body)?;
+            threads::ask(call, caller.owner()?, id, ThreadCommand::HoldQueue { held }).await
+        }
+        Route::EditQueued { id, message } => {
+            let QueuedChange { content } = QueuedChange::parse(&body)?;
+            let command = ThreadCommand::EditQueued { message_id: message.to_owned(), content };
+            threads::ask(call, caller.owner()?, id, command).await
+        }
+        Route::RemoveQueued { id, message } => {
+            let command = ThreadCommand::RemoveQueued { message_id: message.to_owned() };
             threads::ask(call, caller.owner()?, id, command).await
         }
         Route::Usage => usage::sums(call, &caller.owner()?).await,

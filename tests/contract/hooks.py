@@ -22,6 +22,7 @@ BEYOND_SCHEMAS = [
     ("Chat", r"content(\[\d+\]\.data)?", "base64 must be a picture, and all parts together neither blank nor too large"),
     ("Chat", r"client_tools\[\d+\]\.(name|input_schema)", "names must differ, and a schema must satisfy the meta-schema"),
     ("Chat", r"replaces_message_id", "the thread must have the message"),
+    ("Chat", r"if_running", "a message that replaces another one cannot wait"),
     ("(Put|Delete)?(Workspace)?File", r"path", "a path must have one reading only"),
     ("Chat", r"request_seq|browser_context\.tab_count", "72.0 is an integer to JSON Schema, and none to the service"),
     ("Put(Workspace)?File", r"", "one condition at a time"),
@@ -131,12 +132,22 @@ def waiting(tool):
     return {"id": events[0]["thread_id"], "call": asked["tool_call_id"], "approval": asked.get("approval_id")}
 
 
+def queued():
+    known = waiting("ui_open")
+    answer = post("/api/chat", {"thread_id": known["id"], "content": "Hello", "if_running": "queue"})
+    return known | {"message": answer.json()["messages"][-1]["id"]}
+
+
 # The data of each operation: made once, or each time where the operation uses it up.
 ONCE = {}
 MAKE = {
     "DeleteThread": thread,
     "ToolResults": lambda: waiting("ui_open"),
     "Approval": lambda: waiting("ui_erase"),
+    "Queue": queued,
+    "HoldQueue": queued,
+    "EditQueued": queued,
+    "RemoveQueued": queued,
     "DeleteFile": with_file,
     "DeleteWorkspace": with_workspace,
     "DeleteWorkspaceFile": with_workspace,

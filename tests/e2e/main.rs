@@ -37,6 +37,7 @@ mod models;
 mod on_hold;
 mod parked;
 mod plans;
+mod queue;
 mod quotas;
 mod replace;
 mod sign_in;

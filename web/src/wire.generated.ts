@@ -4,7 +4,12 @@
  * A chat message with the options of the client. The service ignores unknown members. Older clients send `tools` and
  * `agent_mode`, which have no effect.
  */
-export type ChatRequest = { content: Content, thread_id?: string, turn_id?: string, request_seq?: number, chat_context?: ChatContext, 
+export type ChatRequest = { content: Content, thread_id?: string, turn_id?: string, request_seq?: number, 
+/**
+ * How the request meets a turn that has not ended. Without it the request is refused, or stops that turn if it has a
+ * `request_seq`.
+ */
+if_running?: IfRunning, chat_context?: ChatContext, 
 /**
  * Asks for a router or a swarm. Without it a turn runs the plain loop.
  */
@@ -43,6 +48,68 @@ export type ContextKind = "thread" | "editor";
  * The mode that a request chooses for its turn.
  */
 export type ModeProfile = "auto_route" | "swarm";
+
+/**
+ * How a chat request meets a turn that has not ended.
+ */
+export type IfRunning = "queue" | "supersede";
+
+/**
+ * A message that waits for its turn.
+ */
+export type QueuedMessage = { 
+/**
+ * The `turn_id` of its request. Its turn will have this id.
+ */
+id: string, 
+/**
+ * The words of the message.
+ */
+content: string, 
+/**
+ * Its images and files, each as a label such as `[image/png, 34 kB]`.
+ */
+attachments: Array<string>, created_at: number, 
+/**
+ * Why its turn was refused. The queue holds since then.
+ */
+failure?: StopNote, };
+
+/**
+ * The messages that wait in a thread, in their order.
+ */
+export type MessageQueue = { 
+/**
+ * The messages wait until a person lets the queue go on.
+ */
+held: boolean, messages: Array<QueuedMessage>, };
+
+/**
+ * A queued message as an event tells it.
+ */
+export type QueuedPreview = { id: string, 
+/**
+ * The beginning of its words, at most 500 characters.
+ */
+preview: string, };
+
+/**
+ * The body of `PATCH /api/threads/{id}/queue`.
+ */
+export type QueueChange = { 
+/**
+ * False lets the queue go on.
+ */
+held: boolean, };
+
+/**
+ * The body of `PATCH /api/threads/{id}/queue/{message}`.
+ */
+export type QueuedChange = { 
+/**
+ * The new words. The images and files of the message stay.
+ */
+content: string, };
 
 /**
  * The browser tab that the user has open beside the chat.
@@ -172,7 +239,7 @@ parent_id: string | null,
 /**
  * 0 at the root.
  */
-depth: number, } | { "type": "plan_created", tool_call_id: string, plan: Plan, } | { "type": "plan_ready_for_review", plan: Plan, } | { "type": "plan_review", plan_id: string, verdict: Verdict, notes: string, } | { "type": "executor_start", plan_id: string, steps: number, } | { "type": "step_start", plan_id: string, step_id: string, index: number, title: string, tool_call_id: string, } | { "type": "step_complete", plan_id: string, step_id: string, index: number, status: StepStatus, result: string, } | { "type": "executor_complete", plan_id: string, status: PlanStatus, completed: number, failed: number, skipped: number, } | { "type": "swarmPlanReady", steps: Array<string>, } | { "type": "swarmStepStarted", stepIndex: number, description: string, } | { "type": "swarmToolExecuted", stepIndex: number, tool: string, briefResult: string, } | { "type": "swarmStepCompleted", stepIndex: number, result: string, status: StepStatus, } | { "type": "swarmComplete", result: string, } | { "type": "budget_exceeded", reason: BudgetReason, limit: number, 
+depth: number, } | { "type": "plan_created", tool_call_id: string, plan: Plan, } | { "type": "plan_ready_for_review", plan: Plan, } | { "type": "plan_review", plan_id: string, verdict: Verdict, notes: string, } | { "type": "executor_start", plan_id: string, steps: number, } | { "type": "step_start", plan_id: string, step_id: string, index: number, title: string, tool_call_id: string, } | { "type": "step_complete", plan_id: string, step_id: string, index: number, status: StepStatus, result: string, } | { "type": "executor_complete", plan_id: string, status: PlanStatus, completed: number, failed: number, skipped: number, } | { "type": "swarmPlanReady", steps: Array<string>, } | { "type": "swarmStepStarted", stepIndex: number, description: string, } | { "type": "swarmToolExecuted", stepIndex: number, tool: string, briefResult: string, } | { "type": "swarmStepCompleted", stepIndex: number, result: string, status: StepStatus, } | { "type": "swarmComplete", result: string, } | { "type": "queue_update", held: boolean, messages: Array<QueuedPreview>, } | { "type": "budget_exceeded", reason: BudgetReason, limit: number, 
 /**
  * The attempted value. For counters this is the limit plus one.
  */
@@ -378,7 +445,11 @@ running_turn_first_seq: number | null,
 /**
  * How long that turn has been running, in milliseconds.
  */
-running_ms: number | null, id: string, title: string, created_at: number, updated_at: number, 
+running_ms: number | null, 
+/**
+ * How many messages wait for their turn.
+ */
+queued: number, id: string, title: string, created_at: number, updated_at: number, 
 /**
  * In the response to a search: an excerpt of the message that matches.
  */

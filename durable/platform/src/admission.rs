@@ -5,9 +5,34 @@
 //! and makes its checks again, before it goes on.
 
 use engine::profiles::Grant;
-use wire::protocol::{ApiError, ErrorCode};
+use wire::protocol::{ApiError, ChatRequest, ErrorCode, IfRunning};
 
 use crate::storage::turn::TurnRow;
+
+/// How a request meets a turn that has not ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Manner {
+    /// It is refused.
+    #[default]
+    Refuse,
+    /// It stops that turn.
+    Supersede,
+    /// It goes into the queue.
+    Queue,
+    /// The object starts the first message of the queue: it stays there.
+    Next,
+}
+
+impl Manner {
+    /// The manner that a client asks for.
+    pub fn of(request: &ChatRequest) -> Self {
+        match (request.if_running, request.request_seq) {
+            (Some(IfRunning::Queue), _) => Manner::Queue,
+            (Some(IfRunning::Supersede), _) | (None, Some(_)) => Manner::Supersede,
+            (None, None) => Manner::Refuse,
+        }
+    }
+}
 
 /// The next step of a request. `C`: the collections that it names; `R`: the text that was looked up for it; `O`: the tools
 /// that its user's MCP servers offer.
@@ -21,7 +46,9 @@ pub enum Step<'a, C, R, O> {
     /// answered by [`Admission::checked`].
     Check,
     /// Stop the open turn for the request with this `request_seq` (awaits); answered by [`Admission::superseded`].
-    Supersede(u64),
+    Supersede(Option<u64>),
+    /// Put the message at the end of the queue; answered by [`Admission::queued`].
+    Queue,
     /// Keep other requests of the thread from being admitted until this one has started (awaits): of requests that come
     /// together one is charged. Answered by [`Admission::locked`].
     Lock,
@@ -42,6 +69,8 @@ pub enum Step<'a, C, R, O> {
     Release,
     /// The request has this turn.
     Answer(&'a TurnRow),
+    /// The message waits in the queue.
+    AnswerQueued,
     /// The request is refused.
     Refuse(&'a ApiError),
 }
@@ -53,6 +82,10 @@ pub struct Looked {
     pub turn: Option<TurnRow>,
     /// The highest `request_seq` of other requests of the thread, started or still waiting for the turn that they stop.
     pub highest_seq: Option<u64>,
+    /// The message is in the queue.
+    pub is_queued: bool,
+    /// The queue has messages, and their turns start by themselves.
+    pub queue_goes_on: bool,
 }
 
 /// The things that a request has so far. It gets them one after another, in this order.
@@ -70,29 +103,46 @@ enum Gathered<C, R, O> {
 enum State {
     Look,
     LookForOpen,
-    /// `supersede`: a turn is open, and the request with this `request_seq` stops it.
-    Check {
-        supersede: Option<u64>,
-    },
-    Supersede(u64),
+    Check(Checked),
+    Supersede,
+    Queue,
     Gather,
-    Release(ApiError),
+    /// The error with which the request is refused; none where it begins anew.
+    Release(Option<ApiError>),
     Answer(TurnRow),
+    AnswerQueued,
     Refuse(ApiError),
+}
+
+/// The step after the check of a request.
+#[derive(Clone, Copy, Debug)]
+enum Checked {
+    Supersede,
+    Queue,
+    Gather,
 }
 
 /// A chat request on its way to its turn.
 #[derive(Debug)]
 pub struct Admission<C, R, O> {
+    manner: Manner,
     request_seq: Option<u64>,
+    /// The queue had messages at the last look, and their turns start by themselves.
+    queue_goes_on: bool,
     gathered: Gathered<C, R, O>,
     state: State,
 }
 
 impl<C, R, O> Admission<C, R, O> {
     /// A request with this `request_seq`.
-    pub fn new(request_seq: Option<u64>) -> Self {
-        Admission { request_seq, gathered: Gathered::Nothing, state: State::Look }
+    pub fn new(manner: Manner, request_seq: Option<u64>) -> Self {
+        Admission {
+            manner,
+            request_seq,
+            queue_goes_on: false,
+            gathered: Gathered::Nothing,
+            state: State::Look,
+        }
     }
 
     /// The next step. Asking twice gives the same answer.
@@ -100,8 +150,9 @@ impl<C, R, O> Admission<C, R, O> {
         match &self.state {
             State::Look => Step::Look,
             State::LookForOpen => Step::LookForOpen,
-            State::Check { .. } => Step::Check,
-            State::Supersede(request_seq) => Step::Supersede(*request_seq),
+            State::Check(_) => Step::Check,
+            State::Supersede => Step::Supersede(self.request_seq),
+            State::Queue => Step::Queue,
             State::Gather => match &self.gathered {
                 Gathered::Nothing => Step::Lock,
                 Gathered::Alone => Step::LookUpCollections,
@@ -114,6 +165,7 @@ impl<C, R, O> Admission<C, R, O> {
             },
             State::Release(_) => Step::Release,
             State::Answer(turn) => Step::Answer(turn),
+            State::AnswerQueued => Step::AnswerQueued,
             State::Refuse(error) => Step::Refuse(error),
         }
     }
@@ -124,6 +176,15 @@ impl<C, R, O> Admission<C, R, O> {
             self.state = State::Answer(turn);
             return;
         }
+        self.queue_goes_on = looked.queue_goes_on;
+        match self.manner {
+            Manner::Queue if looked.is_queued => return self.without_grant(State::AnswerQueued),
+            Manner::Next if !(looked.is_queued && looked.queue_goes_on) => {
+                let detail = "the message is not the next one of the queue";
+                return self.failed(ApiError::new(ErrorCode::QueuedMessageNotFound, detail));
+            }
+            _ => {}
+        }
         match self.request_seq.zip(looked.highest_seq) {
             Some((request_seq, highest)) if request_seq <= highest => {
                 let detail = format!("request_seq must be greater than {highest}");
@@ -133,17 +194,23 @@ impl<C, R, O> Admission<C, R, O> {
         }
     }
 
-    /// Takes the id of the turn that has no end yet. Only a request with a `request_seq` stops it.
+    /// Takes the id of the turn that has no end yet.
     pub fn found(&mut self, open: Option<&str>) {
-        let supersede = match (open, self.request_seq) {
-            (Some(turn_id), None) => {
+        let then = match (self.manner, open) {
+            (Manner::Refuse | Manner::Next, Some(turn_id)) => {
                 let detail = format!("the turn {turn_id} is running");
                 return self.failed(ApiError::new(ErrorCode::TurnInProgress, detail));
             }
-            (Some(_), request_seq) => request_seq,
-            (None, _) => None,
+            (Manner::Supersede, Some(_)) => Checked::Supersede,
+            (Manner::Queue, Some(_)) => Checked::Queue,
+            // The messages before this one come first.
+            (Manner::Queue, None) if self.queue_goes_on => Checked::Queue,
+            (_, None) => Checked::Gather,
         };
-        self.state = State::Check { supersede };
+        if let Checked::Queue = then {
+            return self.without_grant(State::Check(then));
+        }
+        self.state = State::Check(then);
         if self.is_granted() {
             self.checked();
         }
@@ -151,14 +218,23 @@ impl<C, R, O> Admission<C, R, O> {
 
     /// The request can start a turn.
     pub fn checked(&mut self) {
-        if let State::Check { supersede } = self.state {
-            self.state = supersede.map_or(State::Gather, State::Supersede);
+        if let State::Check(then) = self.state {
+            self.state = match then {
+                Checked::Supersede => State::Supersede,
+                Checked::Queue => State::Queue,
+                Checked::Gather => State::Gather,
+            };
         }
     }
 
     /// The open turn was stopped.
     pub fn superseded(&mut self) {
         self.state = State::Look;
+    }
+
+    /// The message is in the queue.
+    pub fn queued(&mut self) {
+        self.state = State::AnswerQueued;
     }
 
     /// No other request of the thread is admitted meanwhile.
@@ -202,15 +278,24 @@ impl<C, R, O> Admission<C, R, O> {
 
     /// A step was refused or has failed: so is the request.
     pub fn failed(&mut self, error: ApiError) {
-        self.state = if self.is_granted() { State::Release(error) } else { State::Refuse(error) };
+        self.state = if self.is_granted() { State::Release(Some(error)) } else { State::Refuse(error) };
     }
 
     /// The grant was given back.
     pub fn released(&mut self) {
         self.state = match std::mem::replace(&mut self.state, State::Look) {
-            State::Release(error) => State::Refuse(error),
+            State::Release(Some(error)) => State::Refuse(error),
+            State::Release(None) => {
+                self.gathered = Gathered::Alone;
+                State::Look
+            }
             state => state,
         };
+    }
+
+    /// Goes into a state in which the request may hold no grant. A request that has one gives it back and begins anew.
+    fn without_grant(&mut self, state: State) {
+        self.state = if self.is_granted() { State::Release(None) } else { state };
     }
 
     /// A step that awaited has brought something: everything else may have changed meanwhile. The match arms `before` are

@@ -1,5 +1,5 @@
 //! The one alarm and its reasons: a turn whose run may be lost, a parked turn whose calls may expire, a queued turn that
-//! asks for its place again, and news that D1 has not taken.
+//! asks for its place again, a queued message whose turn comes next, and news that D1 has not taken.
 
 use std::rc::Rc;
 
@@ -48,6 +48,9 @@ impl Thread {
         }
         if due.queued {
             self.ask_for_place();
+        }
+        if due.messages {
+            self.start_next();
         }
         if let Some(news) = due.news {
             let thread = Rc::clone(self);

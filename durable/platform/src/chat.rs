@@ -8,16 +8,17 @@ use futures::pin_mut;
 use uuid::Uuid;
 use worker::Response;
 
+use crate::storage::StoreError;
 use crate::storage::thread::ThreadMeta;
-use crate::storage::turn::TurnRow;
+use crate::storage::turn::{Reason, TurnRow};
 use engine::journal::TurnStop;
 use wire::protocol::{ApiError, ChatRequest, Owner, Visitor};
 
-use super::admission::{Admission, Looked, Step};
+use super::admission::{Admission, Looked, Manner, Step};
 use super::compose;
 use super::live::LiveLog;
 use super::reader::Source;
-use super::respond::stream_response;
+use super::respond::{accepted, stream_response};
 use super::revive::{OpenTurn, on_hold};
 use super::start::Before;
 use super::thread::Thread;
@@ -29,10 +30,18 @@ pub struct Ask<'a> {
     pub thread_id: Uuid,
     pub turn_id: Uuid,
     pub request: &'a ChatRequest,
+    pub manner: Manner,
+}
+
+/// The outcome of an admitted request.
+pub enum Admitted {
+    Turn(TurnRow),
+    /// The message waits in the queue.
+    Queued,
 }
 
 impl Thread {
-    /// Starts a turn, or finds it, and streams it from its first event.
+    /// Starts a turn, or finds it, and streams it from its first event. A message that waits is answered with the queue.
     pub async fn chat(self: &Rc<Self>, ask: Ask<'_>) -> Result<Response, ApiError> {
         // The request takes its reader's slot before it reserves anything.
         let slot = self.admit_reader()?;
@@ -41,7 +50,7 @@ impl Thread {
         if waited.is_some_and(|(_, turn_id)| turn_id == ask.turn_id) {
             self.superseding.set(None);
         }
-        let turn = answer?;
+        let Admitted::Turn(turn) = answer? else { return accepted(&self.store.queue()?) };
         let after = turn.seq_first.saturating_sub(1);
         let Some(live) = self.live(&turn.turn_id)? else {
             let Some(through) = turn.seq_last else { return Err(on_hold(&turn, self.clock.now_ms())) };
@@ -56,8 +65,8 @@ impl Thread {
 
     /// Starts the turn of the request, or finds it. Carries out the steps of an [`Admission`]. Other requests run only
     /// while a step waits: until one does the thread stays as the last look found it.
-    async fn started(self: &Rc<Self>, ask: &Ask<'_>) -> Result<TurnRow, ApiError> {
-        let mut admission = Admission::new(ask.request.request_seq);
+    pub async fn started(self: &Rc<Self>, ask: &Ask<'_>) -> Result<Admitted, ApiError> {
+        let mut admission = Admission::new(ask.manner, ask.request.request_seq);
         // The lock is held until this request has its turn, or has given its grant back.
         let mut _alone = None;
         let mut seen = Seen::default();
@@ -72,6 +81,7 @@ impl Thread {
                     seen.forget();
                     self.supersede(ask, request_seq).await.map(|()| admission.superseded())
                 }
+                Step::Queue => self.put_in_queue(ask).map(|()| admission.queued()),
                 Step::Lock => {
                     _alone = Some(seen.until(self.admitting.lock()).await);
                     admission.locked();
@@ -102,7 +112,8 @@ impl Thread {
                     admission.released();
                     Ok(())
                 }
-                Step::Answer(turn) => return Ok(turn.clone()),
+                Step::Answer(turn) => return Ok(Admitted::Turn(turn.clone())),
+                Step::AnswerQueued => return Ok(Admitted::Queued),
                 Step::Refuse(error) => return Err(error.clone()),
             };
             if let Err(error) = done {
@@ -125,10 +136,20 @@ impl Thread {
         };
         let seen = thread.as_ref().and_then(|thread| thread.request_seq);
         let waiting = self.superseding.get().filter(|(_, turn_id)| *turn_id != ask.turn_id);
-        let highest_seq = seen.max(waiting.map(|(request_seq, _)| request_seq));
-        let looked = Looked { turn, highest_seq };
+        let highest_seq = seen.max(waiting.and_then(|(request_seq, _)| request_seq));
+        let (is_queued, queue_goes_on) = self.look_at_queue(ask)?;
+        let looked = Looked { turn, highest_seq, is_queued, queue_goes_on };
         *last = Seen { thread, looked: Some(looked.clone()), ..Seen::default() };
         Ok(looked)
+    }
+
+    /// Whether the message is in the queue, and whether the queue goes on. A request that names no queue asks nothing.
+    fn look_at_queue(&self, ask: &Ask<'_>) -> Result<(bool, bool), StoreError> {
+        if !matches!(ask.manner, Manner::Queue | Manner::Next) || !self.store.has_queue()? {
+            return Ok((false, false));
+        }
+        let is_queued = self.store.queued_message(&ask.turn_id.to_string())?.is_some();
+        Ok((is_queued, self.store.timer(Reason::Messages)?.is_some()))
     }
 
     fn open_turn_of<'s>(&self, seen: &'s mut Seen) -> Result<Option<&'s TurnRow>, ApiError> {
@@ -140,7 +161,7 @@ impl Thread {
     }
 
     /// Ends the open turn, and waits until its end is committed.
-    async fn supersede(self: &Rc<Self>, ask: &Ask<'_>, request_seq: u64) -> Result<(), ApiError> {
+    async fn supersede(self: &Rc<Self>, ask: &Ask<'_>, request_seq: Option<u64>) -> Result<(), ApiError> {
         self.superseding.set(Some((request_seq, ask.turn_id)));
         match self.open()? {
             OpenTurn::Run(run) => self.stop(&run, TurnStop::Superseded).await,

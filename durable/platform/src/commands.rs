@@ -8,6 +8,7 @@ use worker::Response;
 use crate::storage::StoreError;
 use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing, ThreadRow};
 use crate::storage::thread::ThreadMeta;
+use crate::storage::turn::Reason;
 use engine::journal::{Answer, TurnStop};
 use engine::turn::Receipt;
 use wire::protocol::{
@@ -25,6 +26,8 @@ const MAX_LIMIT: usize = 200;
 /// The seconds after which a client that waits for a parked turn asks again. People take longer to answer. Each request
 /// wakes the object, which the platform evicts in between.
 const PARKED_RETRY_S: u64 = 30;
+/// The same between two turns, where the next message could not start at once.
+const QUEUED_RETRY_S: u64 = 2;
 /// How long a deletion or a new title waits for D1, so that lists show it. The outbox tells D1 in any case.
 const INDEX_MS: u64 = 2_000;
 
@@ -54,6 +57,7 @@ impl Thread {
             running_turn_id: turn.as_ref().map(|turn| turn.turn_id.clone()),
             running_turn_first_seq: turn.map(|turn| turn.seq_first),
             running_ms,
+            queued: self.store.queued()?,
         };
         json_response(&detail)
     }
@@ -106,8 +110,9 @@ impl Thread {
 
     /// Streams the events after a number until the running turn is done. The answer is 204 where there is no newer
     /// event and no turn runs. Where the turn is parked, the 204 says when to ask again.
-    pub fn stream(self: &Rc<Self>, owner: &Owner, after: Seq) -> Result<Response, ApiError> {
+    pub async fn stream(self: &Rc<Self>, owner: &Owner, after: Seq) -> Result<Response, ApiError> {
         self.found(owner)?;
+        self.next_has_begun().await?;
         let through = self.store.last_seq()?;
         let open = self.store.open_turn()?;
         if let Some(turn) = &open
@@ -127,8 +132,34 @@ impl Thread {
         }
         match open {
             Some(turn) => Err(on_hold(&turn, self.clock.now_ms())),
+            // The next message waits for its turn.
+            None if self.starts_next()? => nothing_yet(QUEUED_RETRY_S),
             None => no_content(),
         }
+    }
+
+    /// Whether no turn is open, and the turn of a queued message comes next.
+    fn starts_next(&self) -> Result<bool, StoreError> {
+        Ok(self.run().is_none()
+            && self.store.has_queue()?
+            && self.store.timer(Reason::Messages)?.is_some()
+            && self.store.open_turn()?.is_none())
+    }
+
+    /// Between two turns: waits until the next queued message has its turn, or was refused.
+    async fn next_has_begun(self: &Rc<Self>) -> Result<(), ApiError> {
+        if !self.starts_next()? {
+            return Ok(());
+        }
+        if self.store.timer(Reason::Messages)?.is_some_and(|at| at <= self.clock.now_ms()) {
+            self.start_next();
+        }
+        let starting = self.starting.borrow().as_ref().map(|starting| starting.over.clone());
+        if let Some(over) = starting {
+            // The sender is dropped, so the wait ends with an error.
+            let _ = over.await;
+        }
+        Ok(())
     }
 
     /// Stops the running turn and waits for its end.
@@ -143,7 +174,13 @@ impl Thread {
                 self.abandon(&held)?;
                 Some(held.turn.turn_id)
             }
-            OpenTurn::None => None,
+            OpenTurn::None => {
+                // The person wants nothing to run.
+                if self.store.has_queue()? {
+                    self.store.clear_timer(Reason::Messages)?;
+                }
+                None
+            }
         };
         json_response(&Cancelled { status: CancelStatus::default(), turn_id })
     }
@@ -268,7 +305,7 @@ impl Thread {
 
     /// The thread. Takes up its turn if the run was lost. Somebody may read the thread even if its turn cannot be taken
     /// up.
-    fn found(self: &Rc<Self>, owner: &Owner) -> Result<ThreadMeta, ApiError> {
+    pub fn found(self: &Rc<Self>, owner: &Owner) -> Result<ThreadMeta, ApiError> {
         let thread = self.existing(owner)?;
         if let Err(error) = self.revive() {
             worker::console_error!("taking up a turn: {error}");

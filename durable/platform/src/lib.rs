@@ -13,6 +13,7 @@ pub mod limits;
 pub mod live;
 pub mod model;
 pub mod numbers;
+pub mod queueing;
 pub mod reader;
 pub mod revival;
 pub mod sse;
@@ -42,6 +43,8 @@ mod log;
 pub mod object;
 #[cfg(target_arch = "wasm32")]
 mod place;
+#[cfg(target_arch = "wasm32")]
+mod queue;
 pub mod quota;
 #[cfg(target_arch = "wasm32")]
 mod reservation;

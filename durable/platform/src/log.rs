@@ -25,6 +25,7 @@ use wire::protocol::{Event, Owner, Seq};
 
 use super::live::LiveLog;
 use super::numbers::Numbers;
+use super::queueing;
 
 /// The facts about its turn that a run's log needs.
 pub struct About {
@@ -204,6 +205,11 @@ impl TurnLog {
             let news = News::PlanChanged { turn_id, plan, updated_at: end.message.created_at };
             self.store.post(&Outgoing::new(&about.owner, about.thread_id.as_str(), news), now)?;
         }
-        self.store.clear_turn_timers()
+        if self.store.clear_timers_at_end()? && queueing::goes_on_after(end) {
+            self.store.set_timer(Reason::Messages, now)?;
+            self.store.arm(now)?;
+            self.store.next_is_due.set(true);
+        }
+        Ok(())
     }
 }

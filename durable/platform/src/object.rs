@@ -8,6 +8,7 @@ use worker::{DurableObject, Env, Request, Response, State, durable_object};
 use engine::journal::Answer;
 use wire::protocol::{ApiError, Awaited, Decision, ErrorCode, ThreadCommand, ThreadEnvelope};
 
+use super::admission::Manner;
 use super::chat::Ask;
 use super::respond::problem_response;
 use super::thread::Thread;
@@ -71,11 +72,12 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
     match command {
         ThreadCommand::Chat { turn_id, request, visitor } => {
             let visitor = visitor.as_ref();
-            thread.chat(Ask { owner: &owner, visitor, thread_id, turn_id, request: &request }).await
+            let manner = Manner::of(&request);
+            thread.chat(Ask { owner: &owner, visitor, thread_id, turn_id, request: &request, manner }).await
         }
         ThreadCommand::Detail => thread.detail(&owner),
         ThreadCommand::Messages { limit, cursor } => thread.list_messages(&owner, limit, cursor.as_deref()),
-        ThreadCommand::Stream { after } => thread.stream(&owner, after),
+        ThreadCommand::Stream { after } => thread.stream(&owner, after).await,
         ThreadCommand::Cancel => thread.cancel(&owner).await,
         ThreadCommand::ToolResult { tool_call_id, content, is_error } => {
             thread.answer(&owner, &tool_call_id, Awaited::Client, Answer::Result { content, is_error })
@@ -91,6 +93,10 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
         ThreadCommand::Approvals => thread.approvals(&owner),
         ThreadCommand::WithdrawApproval { tool } => thread.withdraw_approval(&owner, &tool),
         ThreadCommand::Sent { message_id } => thread.sent(&owner, &message_id),
+        ThreadCommand::Queue => thread.list_queue(&owner),
+        ThreadCommand::HoldQueue { held } => thread.hold_queue(&owner, held),
+        ThreadCommand::EditQueued { message_id, content } => thread.edit_queued(&owner, &message_id, content),
+        ThreadCommand::RemoveQueued { message_id } => thread.remove_queued(&owner, &message_id),
         ThreadCommand::Rename { title } => thread.rename(&owner, &title).await,
         ThreadCommand::Delete => thread.delete(&owner).await,
     }

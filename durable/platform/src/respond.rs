@@ -31,6 +31,11 @@ pub fn json_response(body: &impl Serialize) -> Result<Response, ApiError> {
     builder(200).and_then(|response| response.from_json(body)).map_err(|error| internal(&error))
 }
 
+/// 202 with a JSON answer.
+pub fn accepted(body: &impl Serialize) -> Result<Response, ApiError> {
+    builder(202).and_then(|response| response.from_json(body)).map_err(|error| internal(&error))
+}
+
 /// 204.
 pub fn no_content() -> Result<Response, ApiError> {
     builder(204).map(ResponseBuilder::empty).map_err(|error| internal(&error))

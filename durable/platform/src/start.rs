@@ -17,6 +17,7 @@ use engine::turn::Turn;
 use wire::protocol::{ApiError, Role, Seq, StoredMessage};
 
 use super::adapters::{Offered, Retrieved};
+use super::admission::Manner;
 use super::chat::Ask;
 use super::compose;
 use super::live::LiveLog;
@@ -84,12 +85,16 @@ impl Thread {
         let ports = self.ports(parts, about, &live, Rc::clone(&numbers), Keys::default());
         let replaced = opening.replaced.take();
         let engine = self.store.transaction(|| {
-            self.write_start(ask, &opening, replaced, &before)?;
-            Turn::begin(spec, history, ports).map_err(not_logged)
+            let was_queued = self.write_start(ask, &opening, replaced, &before)?;
+            let engine = Turn::begin(spec, history, ports).map_err(not_logged)?;
+            // The readers of the new turn learn of the messages that are left.
+            let told = was_queued.then(|| self.write_queue(opening.turn.turn_id.clone())).transpose()?;
+            Ok::<_, ApiError>((engine, told))
         });
-        let engine = engine.inspect_err(|_| numbers.set_reserved(reserved))?;
+        let (engine, told) = engine.inspect_err(|_| numbers.set_reserved(reserved))?;
         let run = Rc::new(Run { turn: engine, live });
         self.launch(&run);
+        told.map_or(Ok(()), |told| self.tell_queue(told))?;
         Ok(opening.turn)
     }
 
@@ -181,15 +186,16 @@ impl Thread {
         })
     }
 
-    /// Writes the rows of a turn that starts, and its alarm. D1 hears of the turn at its end, or at the first alarm. Belongs into the transaction in which the
-    /// engine writes its first entry.
+    /// Writes the rows of a turn that starts, and its alarm, and takes its message out of the queue. D1 hears of the turn at
+    /// its end, or at the first alarm. Belongs into the transaction in which the engine writes its first entry. Returns
+    /// whether the message was queued.
     fn write_start(
         &self,
         ask: &Ask<'_>,
         opening: &Opening,
         replaced: Option<Replaced>,
         before: &Before<'_>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let Opening { thread, turn, user_message, now, .. } = opening;
         let now = *now;
         let outgoing = |news| Outgoing::new(ask.owner, thread.thread_id.as_str(), news);
@@ -214,9 +220,12 @@ impl Thread {
         // A version of the service that knew no queue left the mark of its turn behind.
         self.store.clear_turn_timers()?;
         self.store.watch(now)?;
-        match &before.retrieved.failure {
-            Some(failure) => self.report("thread", "looking up what is known", "internal", failure),
-            None => Ok(()),
+        if let Some(failure) = &before.retrieved.failure {
+            self.report("thread", "looking up what is known", "internal", failure)?;
+        }
+        match ask.manner {
+            Manner::Refuse => Ok(false),
+            Manner::Supersede | Manner::Queue | Manner::Next => self.store.take_queued(&turn.turn_id),
         }
     }
 

@@ -6,7 +6,8 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
-use futures::future::{Either, LocalBoxFuture, select};
+use futures::channel::oneshot;
+use futures::future::{Either, LocalBoxFuture, Shared, select};
 use futures::lock::Mutex;
 use futures::{FutureExt, pin_mut};
 use uuid::Uuid;
@@ -61,14 +62,23 @@ pub struct Thread {
     /// An attempt to take up the open turn that the alarm has counted and no code has made yet: the failures that the
     /// turn's row has now, and those that it had before.
     pub announced: Cell<Option<(Failing, Option<Failing>)>>,
-    /// The newest request that waits for the turn that it supersedes to end.
-    pub superseding: Cell<Option<(u64, Uuid)>>,
+    /// The newest request that waits for the turn that it supersedes to end, and its `request_seq`.
+    pub superseding: Cell<Option<(Option<u64>, Uuid)>>,
+    /// The queued message whose turn is about to start.
+    pub starting: RefCell<Option<Starting>>,
     /// Held by the request that asks for a turn to be admitted, until that turn has started.
     pub admitting: Mutex<()>,
     /// A queued turn asks for its place once at a time.
     pub asking: Cell<bool>,
     /// One drain of the outbox at a time keeps its order.
     pub draining: Cell<bool>,
+}
+
+/// A queued message whose turn is about to start.
+pub struct Starting {
+    pub turn_id: Uuid,
+    /// Completes when the turn has started, or was refused.
+    pub over: Shared<oneshot::Receiver<()>>,
 }
 
 /// The run of a turn, in this memory.
@@ -95,6 +105,7 @@ impl Thread {
             idle: Cell::new(false),
             announced: Cell::new(None),
             superseding: Cell::new(None),
+            starting: RefCell::new(None),
             admitting: Mutex::new(()),
             asking: Cell::new(false),
             draining: Cell::new(false),
@@ -167,6 +178,9 @@ impl Thread {
                 }
             }
             thread.forget(&run);
+            if thread.store.next_is_due.take() {
+                thread.start_next();
+            }
             thread.drain(false).await;
         });
     }

@@ -69,6 +69,7 @@ pub fn probes() -> Vec<Probe> {
     let (title, approve) = (json!({ "title": "Mine now" }), json!({ "decision": "approve" }));
     let (turn, result) =
         (json!({ "turn_id": "{turn}" }), json!({ "tool_call_id": "{turn}", "result": "done" }));
+    let (held, words) = (json!({ "held": false }), json!({ "content": "Mine now" }));
     let text = json!("A document.");
     let rows = [
         ("GET /api/threads/{}", "/api/threads/{thread}", NULL),
@@ -82,6 +83,10 @@ pub fn probes() -> Vec<Probe> {
         ("POST /api/threads/{}/approvals/{}", "/api/threads/{thread}/approvals/{turn}", approve),
         ("GET /api/threads/{}/approvals", "/api/threads/{thread}/approvals", NULL),
         ("DELETE /api/threads/{}/approvals/{}", "/api/threads/{thread}/approvals/ui_erase", NULL),
+        ("GET /api/threads/{}/queue", "/api/threads/{thread}/queue", NULL),
+        ("PATCH /api/threads/{}/queue", "/api/threads/{thread}/queue", held),
+        ("PATCH /api/threads/{}/queue/{}", "/api/threads/{thread}/queue/{turn}", words),
+        ("DELETE /api/threads/{}/queue/{}", "/api/threads/{thread}/queue/{turn}", NULL),
         ("GET /api/threads/{}/files", "/api/threads/{thread}/files", NULL),
         ("GET /api/threads/{}/files/{*}", "/api/threads/{thread}/files/a", NULL),
         ("PUT /api/threads/{}/files/{*}", "/api/threads/{thread}/files/a", NULL),

@@ -132,6 +132,9 @@ fn line(labels: &mut Labels, event: &Event) -> Option<String> {
         {
             format!("budget_exceeded wall_clock limit={}", data["limit"])
         }
+        "queue_update" => {
+            format!("queue_update {} held={}", data["messages"].as_array().map_or(0, Vec::len), data["held"])
+        }
         "budget_exceeded" => {
             format!(
                 "budget_exceeded {} limit={} observed={}",

@@ -98,6 +98,7 @@ const SHAPES: &[Shape] = &[
     Shape("swarmStepCompleted",
         &[("stepIndex", Number), ("result", Text), ("status", OneOf(&["completed", "partial", "failed", "skipped"]))], &[]),
     Shape("swarmComplete", &[("result", Text)], &[]),
+    Shape("queue_update", &[("held", Flag), ("messages", List)], &[]),
     Shape("budget_exceeded", &[("reason", BUDGETS), ("limit", Number), ("observed", Number)], &[]),
     Shape("cost_summary", COSTS, &[]),
     Shape("error", &[("code", ERRORS), ("message", Text), ("retryable", Flag)], &[]),

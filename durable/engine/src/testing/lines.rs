@@ -59,6 +59,7 @@ pub fn line(event: &Event) -> String {
             format!("swarm tool {step_index} {tool} {brief_result}")
         }
         Event::SwarmStepCompleted { step_index, result, .. } => format!("swarm step {step_index} {result}"),
+        Event::QueueUpdate { messages, .. } => format!("queue {}", messages.len()),
         Event::SwarmComplete { result } => format!("swarm complete {result}"),
         Event::BudgetExceeded { reason, limit, observed } => {
             format!("budget {reason:?} {observed} of {limit}")

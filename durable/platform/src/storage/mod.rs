@@ -26,6 +26,8 @@ pub mod outbox;
 #[cfg(target_arch = "wasm32")]
 pub mod plans;
 #[cfg(target_arch = "wasm32")]
+pub mod queue;
+#[cfg(target_arch = "wasm32")]
 pub mod quota;
 #[cfg(target_arch = "wasm32")]
 pub mod sql;
@@ -42,6 +44,8 @@ pub mod trim;
 mod bounds_tests;
 #[cfg(test)]
 mod migrations_tests;
+#[cfg(test)]
+mod queue_tests;
 #[cfg(test)]
 mod schema_tests;
 #[cfg(test)]

@@ -56,6 +56,7 @@ pub struct Timers {
     pub turn: Option<u64>,
     pub parked: Option<u64>,
     pub queued: Option<u64>,
+    pub messages: Option<u64>,
     pub outbox: Option<u64>,
 }
 
@@ -66,6 +67,8 @@ pub struct Due {
     pub parked: bool,
     /// A queued turn may ask for its place again.
     pub queued: bool,
+    /// The turn of the next queued message may start.
+    pub messages: bool,
     pub news: Option<DueNews>,
 }
 
@@ -94,6 +97,7 @@ impl Schedule {
                 ("timer", Some("turn")) => timers.turn = at,
                 ("timer", Some("parked")) => timers.parked = at,
                 ("timer", Some("queued")) => timers.queued = at,
+                ("timer", Some("messages")) => timers.messages = at,
                 ("timer", _) => timers.outbox = at,
                 _ => (schedule.news, schedule.fresh_news) = (at, fresh_at),
             }
@@ -119,6 +123,7 @@ impl Schedule {
         Due {
             parked: open == Some(TurnStatus::Parked) && is_due(self.timers.parked),
             queued: open == Some(TurnStatus::Running) && !self.runs() && is_due(self.timers.turn),
+            messages: open.is_none() && self.timers.messages.is_some_and(|at| at <= now),
             news: if refused { Some(DueNews::All) } else { fresh.then_some(DueNews::Fresh) },
         }
     }
@@ -131,6 +136,8 @@ impl Schedule {
             _ if self.runs() => beat_at.max(open.retry_at.unwrap_or(now)),
             _ => self.timers.turn.unwrap_or(now),
         });
+        // While a turn is open, its end starts the next message.
+        let messages = self.timers.messages.filter(|_| self.open.is_none());
         let news = match (self.news, self.timers.outbox) {
             (Some(_), Some(retry_at)) => Some(self.fresh_news.unwrap_or(retry_at).min(retry_at)),
             (news, _) => news,
@@ -139,7 +146,7 @@ impl Schedule {
         // soon where no run is in memory.
         let again_at = if self.runs() && beat_at > now { beat_at } else { now + WATCH_MS };
         let at = |at: u64| if at <= now { again_at } else { at };
-        open.map(at).into_iter().chain(news.map(at)).min()
+        [open, messages, news].into_iter().flatten().map(at).min()
     }
 }
 
@@ -209,7 +216,7 @@ mod tests {
         assert_eq!(Schedule::default().alarm_at(NOW, NOW + 1), None);
         assert_eq!(Schedule::default().due(NOW), Due::default());
         // Timers that nothing needs any more.
-        let left = Timers { turn: Some(1), parked: Some(1), queued: None, outbox: Some(1) };
+        let left = Timers { turn: Some(1), parked: Some(1), outbox: Some(1), ..Timers::default() };
         assert_eq!(timers(Schedule::default(), left).alarm_at(NOW, 0), None);
         assert_eq!(timers(Schedule::default(), left).due(NOW), Due::default());
     }
@@ -249,10 +256,12 @@ mod tests {
         assert_eq!(turn("c", "running", 6, "5, 70"), open(TurnStatus::Running, Some(70)));
         assert_eq!(turn("e", "parked", 8, "5, NULL"), open(TurnStatus::Parked, Some(0)));
 
-        let sql = "INSERT INTO timers (reason, due_at) VALUES ('turn', 1), ('parked', 2), ('queued', 3), ('outbox', 4);
+        let sql = "INSERT INTO timers (reason, due_at) VALUES ('turn', 1), ('parked', 2), ('queued', 3), ('outbox', 4),
+              ('messages', 5);
             INSERT INTO outbox (payload, attempts, due_at) VALUES ('', 1, 10), ('', 0, 30), ('', 0, 20)";
         database.execute_batch(sql).unwrap();
-        let timers = Timers { turn: Some(1), parked: Some(2), queued: Some(3), outbox: Some(4) };
+        let timers =
+            Timers { turn: Some(1), parked: Some(2), queued: Some(3), outbox: Some(4), messages: Some(5) };
         let all =
             Schedule { timers, news: Some(10), fresh_news: Some(20), ..open(TurnStatus::Parked, Some(0)) };
         assert_eq!(read(&database), all);
@@ -309,9 +318,26 @@ mod tests {
         ];
         for (status, rows, parked, queued, at) in table {
             let schedule = timers(open(status), rows);
-            assert_eq!(schedule.due(NOW), Due { parked, queued, news: None }, "{schedule:?}");
+            assert_eq!(schedule.due(NOW), Due { parked, queued, ..Due::default() }, "{schedule:?}");
             // Neither has a run in memory, whatever the beat was.
             assert_eq!(schedule.alarm_at(NOW, NOW + 5), Some(at), "{schedule:?}");
+        }
+    }
+
+    // Issue 19, item 5.
+    #[test]
+    fn a_queued_message_is_a_reason_while_no_turn_is_open() {
+        let of = |at| Timers { messages: Some(at), ..Timers::default() };
+        let idle = |at| timers(Schedule::default(), of(at));
+        assert_eq!(idle(NOW + 1).due(NOW), Due::default());
+        assert_eq!(idle(NOW + 1).alarm_at(NOW, 0), Some(NOW + 1));
+        assert_eq!(idle(NOW).due(NOW), Due { messages: true, ..Due::default() });
+        assert_eq!(idle(NOW).alarm_at(NOW, 0), Some(NOW + WATCH_MS), "should the start fail");
+        for status in [TurnStatus::Running, TurnStatus::Parked] {
+            let busy = timers(open(status), Timers { parked: Some(NOW + 9), ..of(NOW) });
+            let without = timers(open(status), Timers { parked: Some(NOW + 9), ..Timers::default() });
+            assert_eq!(busy.due(NOW), Due::default(), "{status:?}");
+            assert_eq!(busy.alarm_at(NOW, NOW + 5), without.alarm_at(NOW, NOW + 5), "{status:?}");
         }
     }
 

@@ -213,8 +213,8 @@ CREATE TABLE turns (
   retry_at             INTEGER
 ) WITHOUT ROWID;
 CREATE INDEX turns_by_seq ON turns (seq_first);
--- Only what the other tables do not say: when a wait expires, when a queued turn asks again, when D1 is asked again
--- after a refusal.
+-- Only what the other tables do not say: when a wait expires, when a queued turn asks again, when the turn of the
+-- next queued message starts, when D1 is asked again after a refusal.
 CREATE TABLE timers (
   reason TEXT PRIMARY KEY,
   due_at INTEGER NOT NULL
@@ -259,10 +259,51 @@ pub const SELECT_DRAFT: &str = "
 SELECT payload FROM plans WHERE status = 'pending_review'
 AND turn_id IN (SELECT turn_id FROM messages WHERE row < ?1) ORDER BY row DESC LIMIT 1";
 
+/// The messages that wait for their turn, made with the first of them: most threads have none. A row stays below the
+/// platform's 2 MB, because `queueing::MAX_PAYLOAD_BYTES` bounds its payload and the wire its words.
+pub const CREATE_QUEUE: &str = "
+CREATE TABLE IF NOT EXISTS queued_messages (
+  -- Their order.
+  row         INTEGER PRIMARY KEY,
+  -- The id of the turn that the message will have.
+  id          TEXT NOT NULL UNIQUE,
+  -- JSON: the request, and the address of a visitor, whose turn is judged when it starts.
+  payload     TEXT NOT NULL,
+  -- The words of the message, and a JSON array of labels for its images and files.
+  words       TEXT NOT NULL,
+  attachments TEXT NOT NULL,
+  created_at  INTEGER NOT NULL,
+  -- How often its turn could not start for a while.
+  attempts    INTEGER NOT NULL DEFAULT 0,
+  -- JSON: why its turn was refused. NULL where it was not.
+  failure     TEXT
+);
+";
+
+/// Whether there is a table of queued messages.
+pub const HAS_QUEUE: &str = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'queued_messages'";
+
+/// Puts a message at the end of the queue, unless the queue has ?6 messages. A message that is there stays as it is.
+pub const PUT_QUEUED: &str = "
+INSERT INTO queued_messages (id, payload, words, attachments, created_at)
+SELECT ?1, ?2, ?3, ?4, ?5 WHERE (SELECT count(*) FROM queued_messages) < ?6
+ON CONFLICT (id) DO NOTHING RETURNING row";
+
+/// The queue as clients see it.
+pub const SELECT_QUEUE: &str =
+    "SELECT id, words, attachments, created_at, failure FROM queued_messages ORDER BY row";
+
+/// The message whose turn comes next.
+pub const SELECT_NEXT: &str = "SELECT id, payload, attempts FROM queued_messages ORDER BY row LIMIT 1";
+
+/// Takes a message out of the queue.
+pub const TAKE_QUEUED: &str = "DELETE FROM queued_messages WHERE id = ?1 RETURNING row";
+
 /// Empties a deleted thread but for its tombstone and its sequence block, which [`BURY`] leaves, and its news.
 pub const CLEAR: &str = "
 DELETE FROM messages; DELETE FROM events; DELETE FROM journal; DELETE FROM turns; DELETE FROM timers;
 DROP TABLE IF EXISTS plans;
+DROP TABLE IF EXISTS queued_messages;
 ";
 
 /// Turns the one row of `meta` into a tombstone.

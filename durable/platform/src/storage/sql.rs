@@ -35,6 +35,10 @@ pub struct Store {
     pub heartbeat: Heartbeat,
     /// Whether the outbox got the start of the open turn since this memory began.
     pub(super) told_start: Cell<bool>,
+    /// Whether the table of queued messages is there, where that is known.
+    pub(super) queue_made: Cell<Option<bool>>,
+    /// Whether a turn has ended after which the next queued message starts.
+    pub next_is_due: Cell<bool>,
     /// The alarm as this memory has set it (none: taken away), where that is known.
     alarm: Cell<Option<Option<u64>>>,
 }
@@ -91,6 +95,8 @@ impl Store {
             checked: Cell::new(false),
             heartbeat: Heartbeat::default(),
             told_start: Cell::new(false),
+            queue_made: Cell::new(None),
+            next_is_due: Cell::new(false),
             alarm: Cell::new(None),
         }
     }
@@ -176,6 +182,7 @@ impl Store {
                 // The transaction that was taken back may have made the tables, told a start, or set the alarm.
                 self.made.set(false);
                 self.told_start.set(false);
+                self.queue_made.set(None);
                 self.alarm.set(None);
                 Err(error)
             }

@@ -92,6 +92,7 @@ impl Store {
     /// Clears the thread except its tombstone and its numbers. The caller opens a transaction.
     pub fn bury(&self, now: u64) -> Result<(), StoreError> {
         self.run(schema::CLEAR, [])?;
+        self.queue_made.set(Some(false));
         self.run(schema::BURY, [int(now)])
     }
 

@@ -38,6 +38,8 @@ pub enum Reason {
     /// A mark that is never due: the running turn is queued. Its time counts how often the turn was refused a place
     /// (`place.rs`).
     Queued,
+    /// The turn of the next queued message starts once no turn is open. Without this row the queue is held, or empty.
+    Messages,
     /// D1 has refused news, and is asked again.
     Outbox,
 }
@@ -49,6 +51,7 @@ impl Reason {
             Reason::Turn => "turn",
             Reason::Parked => "parked",
             Reason::Queued => "queued",
+            Reason::Messages => "messages",
             Reason::Outbox => "outbox",
         }
     }

@@ -224,6 +224,21 @@ pub enum ThreadCommand {
     Sent {
         message_id: String,
     },
+    /// List the messages that wait for their turn.
+    Queue,
+    /// Hold the queue, or let it go on.
+    HoldQueue {
+        held: bool,
+    },
+    /// Give a queued message other words.
+    EditQueued {
+        message_id: String,
+        content: String,
+    },
+    /// Take a message out of the queue.
+    RemoveQueued {
+        message_id: String,
+    },
     Delete,
 }
 
@@ -239,5 +254,9 @@ crate::tagged!(ThreadCommand by "do" {
     "withdraw_approval" => WithdrawApproval { tool },
     "rename" => Rename { title },
     "sent" => Sent { message_id },
+    "queue" => Queue,
+    "hold_queue" => HoldQueue { held },
+    "edit_queued" => EditQueued { message_id, content },
+    "remove_queued" => RemoveQueued { message_id },
     "delete" => Delete,
 });

@@ -14,6 +14,7 @@ pub enum ErrorCode {
     RouteNotFound,
     ThreadNotFound,
     MessageNotFound,
+    QueuedMessageNotFound,
     NotWaiting,
     KeyNotFound,
     FileNotFound,
@@ -26,6 +27,8 @@ pub enum ErrorCode {
     CollectionsFull,
     MethodNotAllowed,
     TurnInProgress,
+    QueueFull,
+    MessageBegun,
     StaleRequestSeq,
     BodyTooLarge,
     UriTooLong,
@@ -58,6 +61,9 @@ impl ErrorCode {
             ErrorCode::RouteNotFound => ("route_not_found", 404, "There is no such route"),
             ErrorCode::ThreadNotFound => ("thread_not_found", 404, "There is no such thread"),
             ErrorCode::MessageNotFound => ("message_not_found", 404, "There is no such message"),
+            ErrorCode::QueuedMessageNotFound => {
+                ("queued_message_not_found", 404, "There is no such message in the queue")
+            }
             ErrorCode::NotWaiting => ("not_waiting", 404, "No call waits for this answer"),
             ErrorCode::KeyNotFound => ("key_not_found", 404, "There is no such API key"),
             ErrorCode::FileNotFound => ("file_not_found", 404, "There is no such file"),
@@ -70,6 +76,8 @@ impl ErrorCode {
             ErrorCode::CollectionsFull => ("collections_full", 507, "The collections are full"),
             ErrorCode::MethodNotAllowed => ("method_not_allowed", 405, "The route does not have this method"),
             ErrorCode::TurnInProgress => ("turn_in_progress", 409, "A turn is running in this thread"),
+            ErrorCode::QueueFull => ("queue_full", 409, "The queue of messages is full"),
+            ErrorCode::MessageBegun => ("message_begun", 409, "The turn of the message has begun"),
             ErrorCode::StaleRequestSeq => ("stale_request_seq", 409, "A newer request was seen"),
             ErrorCode::BodyTooLarge => ("body_too_large", 413, "The body is too large"),
             ErrorCode::UriTooLong => ("uri_too_long", 414, "The address is too long"),

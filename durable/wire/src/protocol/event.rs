@@ -1,12 +1,13 @@
 //! The events of a thread's log, as clients read them over SSE.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
+mod ledger;
 mod read;
 
-use super::{Plan, PlanStatus, StepStatus, StoredMessage, Verdict};
+pub use ledger::{CostSummary, ModelCost};
+
+use super::{Plan, PlanStatus, QueuedPreview, StepStatus, StoredMessage, Verdict};
 use crate::model::Usage;
 
 /// The number of an event in its thread. Numbers grow, may skip, and stay unique.
@@ -178,6 +179,8 @@ pub enum Event {
     SwarmStepCompleted { step_index: usize, result: String, status: StepStatus },
     #[serde(rename = "swarmComplete")]
     SwarmComplete { result: String },
+    /// The messages that wait for this turn to end, each time they change. `held`: they wait for a person after it.
+    QueueUpdate { held: bool, messages: Vec<QueuedPreview> },
     /// The turn reached a limit.
     BudgetExceeded {
         reason: BudgetReason,
@@ -223,6 +226,7 @@ impl Event {
             Event::SwarmToolExecuted { .. } => "swarmToolExecuted",
             Event::SwarmStepCompleted { .. } => "swarmStepCompleted",
             Event::SwarmComplete { .. } => "swarmComplete",
+            Event::QueueUpdate { .. } => "queue_update",
             Event::BudgetExceeded { .. } => "budget_exceeded",
             Event::CostSummary(_) => "cost_summary",
             Event::Error { .. } => "error",
@@ -365,34 +369,6 @@ pub enum FinishReason {
     Error,
     /// The service lost the turn and could not resume it.
     Interrupted,
-}
-
-/// The ledger of a turn.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-pub struct CostSummary {
-    pub llm_calls: u32,
-    pub tool_calls: u32,
-    pub subtasks: u32,
-    pub input_tokens: u64,
-    pub cached_tokens: u64,
-    pub output_tokens: u64,
-    /// Null if the price of a used model is unknown.
-    pub cost_usd: Option<f64>,
-    pub by_model: BTreeMap<String, ModelCost>,
-}
-
-/// A share of a turn's ledger: one model's, or one subtask's.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-pub struct ModelCost {
-    pub llm_calls: u32,
-    pub input_tokens: u64,
-    pub cached_tokens: u64,
-    pub output_tokens: u64,
-    pub cost_usd: Option<f64>,
 }
 
 fn is_false(flag: &bool) -> bool {

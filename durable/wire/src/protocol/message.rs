@@ -176,4 +176,6 @@ pub struct ThreadDetail {
     pub running_turn_first_seq: Option<u64>,
     /// How long that turn has been running, in milliseconds.
     pub running_ms: Option<u64>,
+    /// How many messages wait for their turn.
+    pub queued: u32,
 }

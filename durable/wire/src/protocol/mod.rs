@@ -13,6 +13,7 @@ mod part;
 mod path;
 mod plan;
 mod project;
+mod queue;
 mod request;
 mod tree;
 mod words;
@@ -47,6 +48,9 @@ pub use plan::{ExecutionMode, Plan, PlanReview, PlanStatus, PlanStep, StepStatus
 pub use project::{
     DocumentDetail, DocumentEntry, ProjectDetail, ProjectEntry, ProjectList, ProjectTask, TaskStatus,
     TemplateEntry, TemplateList, UsageList, UsageRow,
+};
+pub use queue::{
+    IfRunning, MAX_QUEUED, MessageQueue, QueueChange, QueuedChange, QueuedMessage, QueuedPreview,
 };
 pub use request::{
     Approval, BrowserContext, ChatContext, ChatRequest, ClientTool, ContextKind, ModeProfile, ThreadChange,

@@ -11,7 +11,7 @@ use super::command::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
 use super::object::{Object, object, objects};
 use super::path;
 use super::words::{self, not_json};
-use super::{ApiError, Content, Decision, ErrorCode};
+use super::{ApiError, Content, Decision, ErrorCode, IfRunning};
 
 /// The longest name of a context's type or entity, in characters: prompts contain them.
 const MAX_NAME_CHARS: usize = 200;
@@ -42,6 +42,10 @@ pub struct ChatRequest {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schemars(range(max = MAX_SEQ)))]
     pub request_seq: Option<u64>,
+    /// How the request meets a turn that has not ended. Without it the request is refused, or stops that turn if it has a
+    /// `request_seq`.
+    #[serde(default)]
+    pub if_running: Option<IfRunning>,
     #[serde(default, deserialize_with = "object")]
     pub chat_context: Option<ChatContext>,
     /// Asks for a router or a swarm. Without it a turn runs the plain loop.
@@ -302,6 +306,10 @@ impl ChatRequest {
         }
         if self.request_seq.is_some_and(|seq| seq > MAX_SEQ) {
             return Err(ApiError::field("request_seq", format!("the largest value is {MAX_SEQ}")));
+        }
+        if self.if_running == Some(IfRunning::Queue) && self.replaces_message_id.is_some() {
+            let detail = "a message that replaces another one cannot be queued";
+            return Err(ApiError::field("if_running", detail));
         }
         let named = self.workspace.as_deref().map_or(Ok(()), check_workspace);
         named.map_err(|why| ApiError::field("workspace", why))

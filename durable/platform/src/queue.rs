@@ -1,0 +1,249 @@
+//! Messages that wait for their turn. A request puts them into the queue, clients list and change them, and the end of a
+//! turn, or the alarm, starts the turn of the next one. `queueing.rs` has the rules.
+//!
+//! The transaction that starts a turn takes its message out of the queue. So a kill leaves either the message or its turn.
+
+use std::rc::Rc;
+
+use futures::FutureExt;
+use futures::channel::oneshot;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+use worker::Response;
+
+use crate::storage::StoreError;
+use crate::storage::queue::{Queueable, QueuedRow};
+use crate::storage::rows::Fresh;
+use crate::storage::turn::Reason;
+use wire::protocol::{
+    ApiError, ChatRequest, ErrorCode, Event, MAX_QUEUED, MessageQueue, Owner, QueuedPreview, StopNote,
+    Visitor,
+};
+
+use super::admission::Manner;
+use super::chat::Ask;
+use super::queueing::{AfterRefusal, MAX_PAYLOAD_BYTES, after_refusal};
+use super::respond::{internal, json_response, no_content};
+use super::thread::{Starting, Thread};
+
+/// The payload of a queued message.
+#[derive(Serialize, Deserialize)]
+struct Queued {
+    request: ChatRequest,
+    visitor: Option<Visitor>,
+}
+
+impl Queued {
+    /// The message as a row.
+    fn row<'a>(&self, id: &'a str) -> Result<Queueable<'a>, ApiError> {
+        let payload = serde_json::to_string(self).map_err(|error| internal(&error))?;
+        if payload.len() > MAX_PAYLOAD_BYTES {
+            let detail = format!("a queued request has at most {MAX_PAYLOAD_BYTES} bytes as JSON");
+            return Err(ApiError::new(ErrorCode::BodyTooLarge, detail));
+        }
+        let (words, attachments) = self.request.content.words_and_labels();
+        Ok(Queueable { id, payload, words, attachments })
+    }
+}
+
+/// The queue as an event of the open turn tells it.
+pub struct Told {
+    turn_id: String,
+    seq: u64,
+    event: Event,
+}
+
+impl Thread {
+    /// Puts the message of a request at the end of the queue, which goes on.
+    pub fn put_in_queue(self: &Rc<Self>, ask: &Ask<'_>) -> Result<(), ApiError> {
+        // The number counts now: newer requests may come before the message has its turn.
+        let request = ChatRequest { request_seq: None, if_running: None, ..ask.request.clone() };
+        let id = ask.turn_id.to_string();
+        let message = Queued { request, visitor: ask.visitor.cloned() }.row(&id)?;
+        let now = self.clock.now_ms();
+        self.change_queue(|| {
+            if let Some(request_seq) = ask.request.request_seq {
+                self.store.saw_request(request_seq)?;
+            }
+            if !self.store.put_queued(&message, MAX_QUEUED, now)? {
+                let detail = format!("{MAX_QUEUED} messages wait in this thread, and there can be no more");
+                return Err(ApiError::new(ErrorCode::QueueFull, detail));
+            }
+            Ok(self.store.let_queue_go_on(now)?)
+        })
+    }
+
+    /// The messages that wait.
+    pub fn list_queue(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        json_response(&self.store.queue()?)
+    }
+
+    /// Holds the queue, or lets it go on.
+    pub fn hold_queue(self: &Rc<Self>, owner: &Owner, held: bool) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        if self.store.has_queue()? {
+            self.change_queue(|| match held {
+                true => Ok(self.store.clear_timer(Reason::Messages)?),
+                false => Ok(self.store.let_queue_go_on(self.clock.now_ms())?),
+            })?;
+            self.start_next();
+        }
+        json_response(&self.store.queue()?)
+    }
+
+    /// Gives a queued message other words.
+    pub fn edit_queued(
+        self: &Rc<Self>,
+        owner: &Owner,
+        id: &str,
+        words: String,
+    ) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        let mut queued = read(&self.waiting_message(id)?)?;
+        queued.request.content = queued.request.content.with_words(words);
+        // The words may be too many beside the text of its files.
+        queued.request.content.check()?;
+        let message = queued.row(id)?;
+        self.change_queue(|| Ok(self.store.edit_queued(&message)?))?;
+        json_response(&self.store.queue()?)
+    }
+
+    /// Takes a message out of the queue.
+    pub fn remove_queued(self: &Rc<Self>, owner: &Owner, id: &str) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        self.waiting_message(id)?;
+        self.change_queue(|| Ok(self.store.take_queued(id).map(drop)?))?;
+        no_content()
+    }
+
+    /// A message whose turn has not begun.
+    fn waiting_message(&self, id: &str) -> Result<QueuedRow, ApiError> {
+        let begun = || ApiError::new(ErrorCode::MessageBegun, "the turn of this message has begun");
+        let starting = self.starting.borrow().as_ref().map(|starting| starting.turn_id.to_string());
+        if starting.is_some_and(|starting| starting == id) {
+            return Err(begun());
+        }
+        if let Some(row) = self.store.queued_message(id)? {
+            return Ok(row);
+        }
+        let none = || ApiError::new(ErrorCode::QueuedMessageNotFound, "no queued message has this id");
+        Err(if self.store.turn(id)?.is_some() { begun() } else { none() })
+    }
+
+    /// Changes the queue, and tells the readers of the open turn, in one transaction.
+    fn change_queue(self: &Rc<Self>, change: impl FnOnce() -> Result<(), ApiError>) -> Result<(), ApiError> {
+        let numbers = self.numbers()?;
+        let reserved = numbers.reserved();
+        let told = self.store.transaction(|| {
+            change()?;
+            self.store.arm(self.clock.now_ms())?;
+            let open = self.store.open_turn()?;
+            open.map(|turn| self.write_queue(turn.turn_id)).transpose().map_err(ApiError::from)
+        });
+        match told.inspect_err(|_| numbers.set_reserved(reserved))? {
+            Some(told) => self.tell_queue(told),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the queue as an event of a turn. Belongs into the transaction that changes the queue.
+    pub fn write_queue(&self, turn_id: String) -> Result<Told, StoreError> {
+        let numbers = self.numbers()?;
+        if let Some(reserve) = numbers.due(1) {
+            self.store.reserve(reserve)?;
+            numbers.set_reserved(reserve);
+        }
+        let MessageQueue { held, messages } = self.store.queue()?;
+        let event = Event::QueueUpdate { held, messages: messages.iter().map(QueuedPreview::from).collect() };
+        let seq = numbers.draw();
+        let fresh = Fresh { seq, key: format!("queue:{seq}"), event: event.clone() };
+        self.store.insert_events(&turn_id, &[], &[fresh])?;
+        Ok(Told { turn_id, seq, event })
+    }
+
+    /// Sends the event to the readers of its turn. Readers of a turn that is on hold find it in the storage.
+    pub fn tell_queue(&self, Told { turn_id, seq, event }: Told) -> Result<(), ApiError> {
+        let Some(live) = self.live(&turn_id)? else { return Ok(()) };
+        live.publish([(seq, event)]).map_err(|error| internal(&error))
+    }
+
+    /// Starts the turn of the next message, if the queue goes on and no turn is open. Later requests come after it.
+    pub fn start_next(self: &Rc<Self>) {
+        if self.starting.borrow().is_some() || self.superseding.get().is_some() {
+            return;
+        }
+        let next = match self.next_message() {
+            Ok(Some(next)) => next,
+            Ok(None) => return,
+            Err(error) => return worker::console_error!("the next queued message: {error}"),
+        };
+        let (started, over) = oneshot::channel();
+        self.starting.replace(Some(Starting { turn_id: next.turn_id, over: over.shared() }));
+        let thread = Rc::clone(self);
+        self.state.wait_until(async move {
+            if let Err(error) = thread.start_message(next).await {
+                worker::console_error!("starting a queued message: {error}");
+            }
+            drop(started);
+        });
+    }
+
+    fn next_message(&self) -> Result<Option<Next>, ApiError> {
+        if !self.store.has_queue()? || self.store.timer(Reason::Messages)?.is_none() {
+            return Ok(None);
+        }
+        if self.store.open_turn()?.is_some() {
+            return Ok(None);
+        }
+        let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(None) };
+        let Some(row) = self.store.next_queued()? else { return Ok(None) };
+        let id = |text: &str| Uuid::try_parse(text).map_err(|error| internal(&error));
+        let (thread_id, turn_id) = (id(&thread.thread_id)?, id(&row.id)?);
+        Ok(Some(Next { owner: thread.owner, thread_id, turn_id, row }))
+    }
+
+    async fn start_message(self: &Rc<Self>, next: Next) -> Result<(), ApiError> {
+        let Next { owner, thread_id, turn_id, row } = next;
+        let started = match read(&row) {
+            Ok(Queued { request, visitor }) => {
+                let (visitor, request) = (visitor.as_ref(), &request);
+                let ask = Ask { owner: &owner, visitor, thread_id, turn_id, request, manner: Manner::Next };
+                self.started(&ask).await.map(drop)
+            }
+            Err(error) => Err(error),
+        };
+        self.starting.replace(None);
+        let Err(error) = started else { return Ok(()) };
+        // The thread may be deleted by now.
+        if self.store.queued_message(&row.id)?.is_none() {
+            return Ok(());
+        }
+        match after_refusal(&error, row.attempts) {
+            AfterRefusal::Leave => Ok(()),
+            AfterRefusal::Again { wait_ms } => {
+                worker::console_log!("a queued message waits: {error}");
+                let now = self.clock.now_ms();
+                self.change_queue(|| {
+                    Ok(self.store.put_off_queued(&row.id, row.attempts + 1, now + wait_ms)?)
+                })
+            }
+            AfterRefusal::Fail(StopNote { code, message }) => {
+                let failure = StopNote { code, message };
+                self.change_queue(|| Ok(self.store.fail_queued(&row.id, &failure)?))
+            }
+        }
+    }
+}
+
+/// The message whose turn starts.
+struct Next {
+    owner: Owner,
+    thread_id: Uuid,
+    turn_id: Uuid,
+    row: QueuedRow,
+}
+
+fn read(row: &QueuedRow) -> Result<Queued, ApiError> {
+    serde_json::from_str(&row.payload).map_err(|error| internal(&format!("a queued message: {error}")))
+}

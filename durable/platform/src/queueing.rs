@@ -1,0 +1,113 @@
+//! The rules of queued messages: after which end of a turn the next one starts, and what a refusal of its turn leads to.
+//! Pure; `queue.rs` carries them out.
+
+use engine::journal::TurnEnd;
+use wire::protocol::{ApiError, ErrorCode, FinishReason, PlanStatus, StopNote};
+
+use crate::attempts;
+use crate::quota::back_off_ms;
+
+/// The most bytes of a queued request, as JSON: the largest body of a request, and room for members that its JSON spells
+/// out. Half of the platform's row of 2 MB stays for the words.
+pub const MAX_PAYLOAD_BYTES: usize = (1 << 20) + 4_096;
+
+/// Whether the next message starts when a turn has ended like this. It does where the turn came to its end by itself, or
+/// made way for another one. In all other cases a person looks first: after a stop, a failure or a limit, and where a plan
+/// waits for the user's word, which the next message would be taken for.
+pub fn goes_on_after(end: &TurnEnd) -> bool {
+    let asks = end.plans.iter().any(|plan| plan.status == PlanStatus::PendingReview);
+    let superseded = end.message.stop.as_ref().is_some_and(|stop| stop.code == "superseded");
+    match end.message.finish_reason {
+        Some(FinishReason::Stop | FinishReason::Length | FinishReason::ContentFilter) => !asks,
+        Some(FinishReason::Cancelled) => superseded,
+        Some(FinishReason::Budget | FinishReason::Error | FinishReason::Interrupted) | None => false,
+    }
+}
+
+/// The act that follows a refusal of the next message's turn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AfterRefusal {
+    /// The message stays as it is: another turn runs, or a person changed the queue meanwhile.
+    Leave,
+    /// Its turn is tried again after this time, in milliseconds.
+    Again { wait_ms: u64 },
+    /// The message is told to have failed, and the queue holds.
+    Fail(StopNote),
+}
+
+/// Decides by the refusal and by the number of refusals before it.
+pub fn after_refusal(error: &ApiError, attempts: u64) -> AfterRefusal {
+    use ErrorCode as E;
+    match error.code {
+        E::TurnInProgress | E::QueuedMessageNotFound | E::ThreadNotFound | E::StaleRequestSeq => {
+            AfterRefusal::Leave
+        }
+        // The others that run will end, and the operator mends the service.
+        E::TooManyTurns | E::Misconfigured | E::Internal if !attempts::queued_too_long(attempts) => {
+            AfterRefusal::Again { wait_ms: back_off_ms(attempts + 1) }
+        }
+        code => {
+            AfterRefusal::Fail(StopNote { code: code.as_str().to_owned(), message: error.detail.clone() })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::protocol::{Role, StoredMessage};
+
+    fn end(finish_reason: FinishReason, stop: Option<&str>) -> TurnEnd {
+        let message = StoredMessage {
+            id: "answer".to_owned(),
+            turn_id: "turn".to_owned(),
+            role: Role::Assistant,
+            content: String::new(),
+            created_at: 1,
+            finish_reason: Some(finish_reason),
+            stop: stop.map(|code| StopNote { code: code.to_owned(), message: String::new() }),
+            usage: None,
+            execution_tree: None,
+            parts: Vec::new(),
+        };
+        TurnEnd { message, history: Vec::new(), calls: Vec::new(), plans: Vec::new(), used: None }
+    }
+
+    // Issue 19, item 5.
+    #[test]
+    fn the_queue_goes_on_after_an_end_by_itself_and_holds_after_any_other() {
+        let table = [
+            (FinishReason::Stop, None, true),
+            (FinishReason::Length, None, true),
+            (FinishReason::ContentFilter, None, true),
+            (FinishReason::Cancelled, Some("superseded"), true),
+            (FinishReason::Cancelled, Some("cancelled"), false),
+            (FinishReason::Budget, Some("budget_exceeded"), false),
+            (FinishReason::Error, Some("provider_auth"), false),
+            (FinishReason::Interrupted, Some("interrupted"), false),
+        ];
+        for (reason, stop, goes_on) in table {
+            assert_eq!(goes_on_after(&end(reason, stop)), goes_on, "{reason:?} {stop:?}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_waited_for_told_or_none_of_the_messages_business() {
+        let after = |code, attempts| after_refusal(&ApiError::new(code, "why"), attempts);
+        for code in [ErrorCode::TurnInProgress, ErrorCode::QueuedMessageNotFound, ErrorCode::ThreadNotFound] {
+            assert_eq!(after(code, 0), AfterRefusal::Leave, "{code:?}");
+        }
+        for code in [ErrorCode::TooManyTurns, ErrorCode::Misconfigured, ErrorCode::Internal] {
+            assert_eq!(after(code, 0), AfterRefusal::Again { wait_ms: back_off_ms(1) }, "{code:?}");
+            assert_eq!(after(code, 9), AfterRefusal::Again { wait_ms: 30_000 }, "{code:?}");
+            let note = StopNote { code: code.as_str().to_owned(), message: "why".to_owned() };
+            assert_eq!(after(code, u64::MAX), AfterRefusal::Fail(note), "{code:?}: for a week");
+        }
+        for code in [ErrorCode::QuotaExceeded, ErrorCode::InvalidRequest, ErrorCode::CollectionNotFound] {
+            assert!(
+                matches!(after(code, 0), AfterRefusal::Fail(note) if note.code == code.as_str()),
+                "{code:?}"
+            );
+        }
+    }
+}

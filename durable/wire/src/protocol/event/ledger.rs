@@ -1,0 +1,33 @@
+//! The ledger of a turn, as its last events have it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The ledger of a turn.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct CostSummary {
+    pub llm_calls: u32,
+    pub tool_calls: u32,
+    pub subtasks: u32,
+    pub input_tokens: u64,
+    pub cached_tokens: u64,
+    pub output_tokens: u64,
+    /// Null if the price of a used model is unknown.
+    pub cost_usd: Option<f64>,
+    pub by_model: BTreeMap<String, ModelCost>,
+}
+
+/// A share of a turn's ledger: one model's, or one subtask's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct ModelCost {
+    pub llm_calls: u32,
+    pub input_tokens: u64,
+    pub cached_tokens: u64,
+    pub output_tokens: u64,
+    pub cost_usd: Option<f64>,
+}
