@@ -1,7 +1,8 @@
 //! Clients that come and go. A client asks for each turn until the service accepts it, reads the turn with cuts at
 //! random events, and at its end compares the events with those that an uncut client gets. `reading` has the
-//! connections of one turn.
+//! connections of one turn, `queued` the messages that wait for one.
 
+mod queued;
 mod reading;
 
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use espalier_test_support::http::Reply;
-use espalier_test_support::{Event, json, wire};
+use espalier_test_support::{Event, Value, json, wire};
 use tokio::time::{Instant, sleep};
 
 use crate::rng::Rng;
@@ -37,6 +38,8 @@ pub struct Seen {
     pub cuts: u32,
     pub cancels: u32,
     pub superseded: u32,
+    /// Messages that waited for a turn to end.
+    pub queued: u32,
     /// Answers of somebody outside that the service took, and calls that waited for one when the runtime was killed.
     pub answers: u32,
     pub killed_waiting: u32,
@@ -91,6 +94,8 @@ pub struct Order {
     pub may_be_late: bool,
     /// Whether it is the only turn at its time, in good weather.
     pub alone: bool,
+    /// Whether its message waits for the turns before it.
+    pub queued: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -138,7 +143,16 @@ impl Clients {
             for request_seq in 1..=rng.range(1, 4) {
                 next += 2;
                 let mut order = draw(&mut rng, self.shapes, next, &thread_id, request_seq * 2);
-                if rng.chance(80) {
+                if rng.chance(100) {
+                    let waiting: Vec<Order> = (0..rng.range(1, 4))
+                        .map(|_| {
+                            next += 2;
+                            let drawn = draw(&mut rng, self.shapes, next, &thread_id, 0);
+                            Order { queued: true, strike: None, ..drawn }
+                        })
+                        .collect();
+                    self.queue(&user, &order, &waiting).await;
+                } else if rng.chance(80) {
                     order.may_be_late = true;
                     let later = Order {
                         cancel: None,
@@ -210,17 +224,7 @@ impl Clients {
     /// Asks for the turn again and again, with the same id, until the service accepts it. None where a newer request
     /// was there first.
     async fn ask(&self, user: &User, order: &Order, first: bool) -> Option<Stream> {
-        let mut body = json!({
-            "thread_id": order.thread_id, "turn_id": script::turn_id(order.number),
-            "content": order.shape.message(order.number), "request_seq": order.request_seq,
-        });
-        if order.shape == Shape::Asks {
-            body["chat_context"] = json!({ "kind": "editor" });
-            body["client_tools"] = script::client_tools();
-        }
-        if order.shape == Shape::Plans {
-            body["chat_context"] = json!({ "context_type": "project" });
-        }
+        let mut body = body_of(order);
         if let Some(strike) = order.strike.as_ref().filter(|_| first) {
             // Only the first request asks for the strike: a strike that leaves no turn behind would strike each new
             // request.
@@ -288,6 +292,28 @@ impl Clients {
     }
 }
 
+/// The request of a turn.
+fn body_of(order: &Order) -> Value {
+    let mut body = json!({
+        "thread_id": order.thread_id, "turn_id": script::turn_id(order.number),
+        "content": order.shape.message(order.number), "request_seq": order.request_seq,
+    });
+    if order.queued {
+        body["request_seq"] = json!(null);
+        body["if_running"] = json!("queue");
+        // Its start asks D1: a kill may come between the end of the turn before and the start.
+        body["memory_enabled"] = json!(true);
+    }
+    if order.shape == Shape::Asks {
+        body["chat_context"] = json!({ "kind": "editor" });
+        body["client_tools"] = script::client_tools();
+    }
+    if order.shape == Shape::Plans {
+        body["chat_context"] = json!({ "context_type": "project" });
+    }
+    body
+}
+
 fn draw(rng: &mut Rng, shapes: &[Shape], number: u64, thread_id: &str, request_seq: u64) -> Order {
     let reader = match rng.range(0, 10) {
         0..=2 => Reader::Steady,
@@ -303,5 +329,16 @@ fn draw(rng: &mut Rng, shapes: &[Shape], number: u64, thread_id: &str, request_s
     let (shape, thread_id) = (*rng.pick(shapes), thread_id.to_owned());
     // A client that answers a turn also reads it.
     let reader = if (shape, reader) == (Shape::Asks, Reader::Alone) { Reader::Restless } else { reader };
-    Order { number, thread_id, shape, reader, cancel, strike, request_seq, may_be_late: false, alone: false }
+    Order {
+        number,
+        thread_id,
+        shape,
+        reader,
+        cancel,
+        strike,
+        request_seq,
+        may_be_late: false,
+        alone: false,
+        queued: false,
+    }
 }

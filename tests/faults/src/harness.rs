@@ -1,6 +1,7 @@
 //! One run: a runtime, its world and its clients.
 
 mod on_hold;
+mod queued;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -194,11 +195,13 @@ impl Harness {
     }
 
     /// Plays the fixed turn, struck at each of its commits in each way and killed at each of its requests. Plays a turn
-    /// that waits for somebody outside, struck at each of its commits. Returns the number of boundaries.
+    /// that waits for somebody outside, struck at each of its commits, and messages that wait for a turn. Returns the
+    /// number of boundaries.
     pub async fn boundaries(&mut self, stride: u32) -> Result<u32, String> {
         let whole = self.commits(Shape::Whole, &["kill", "abort", "tear", "panic"], stride).await?;
         let asks = self.commits(Shape::Asks, &["kill", "abort"], stride).await?;
-        Ok(whole + asks + self.moments(stride).await?)
+        let queued = self.queued().await?;
+        Ok(whole + asks + queued + self.moments(stride).await?)
     }
 
     /// Plays a turn, struck at each of its commits.
@@ -302,6 +305,7 @@ impl Harness {
             request_seq: 1,
             may_be_late: false,
             alone: true,
+            queued: false,
         };
         let clients = Arc::clone(&self.clients);
         let turn = clients.turn(user, &order);

@@ -52,6 +52,7 @@ pub fn rows(outcome: &Outcome, quota: [u32; 4]) -> Vec<Row> {
         fact("  of which", kinds(&counts.upstream)),
         fact("D1 faults", kinds(&counts.d1)),
         fact("cancels / superseded", format!("{} / {}", seen.cancels, seen.superseded)),
+        fact("messages that waited for a turn", seen.queued),
         fact(
             "answers from outside / calls that waited for one at a kill",
             format!("{} / {}", seen.answers, seen.killed_waiting),

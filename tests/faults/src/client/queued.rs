@@ -1,0 +1,135 @@
+//! Messages that wait for a turn to end. A message that the service has taken is in its queue or in the thread, once,
+//! whatever dies; and the messages become turns in their order.
+
+use std::time::Duration;
+
+use espalier_test_support::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use super::{Clients, Order, body_of};
+use crate::script;
+use crate::stream::User;
+use crate::view::View;
+
+/// How often a client looks at the queue.
+const LOOK: Duration = Duration::from_millis(40);
+
+impl Clients {
+    /// Plays a turn, and messages that are sent while it runs. Returns the turns of the messages.
+    pub async fn queue(&self, user: &User, first: &Order, waiting: &[Order]) -> Vec<Option<View>> {
+        let behind = async {
+            // A message that comes before the thread exists would not wait.
+            while self.get(user, &format!("/api/threads/{}", first.thread_id)).await.is_none() {
+                sleep(LOOK).await;
+            }
+            for order in waiting {
+                self.world.ledger.ordered(order.number, &order.thread_id);
+                self.enqueue(user, order).await;
+            }
+            let mut views = Vec::new();
+            for order in waiting {
+                if self.has_begun(user, order).await {
+                    views.push(self.turn(user, order).await);
+                }
+            }
+            self.are_in_order(user, waiting).await;
+            views
+        };
+        tokio::join!(self.turn(user, first), behind).1
+    }
+
+    /// Sends a message until the service has taken it.
+    async fn enqueue(&self, user: &User, order: &Order) {
+        let body = body_of(order);
+        loop {
+            match user.send("POST", "/api/chat", &[], &body).await {
+                Some(reply) if reply.status == 202 => {
+                    self.seen().queued += 1;
+                    return;
+                }
+                // No turn ran any more. The client goes away, and its turn goes on.
+                Some(reply) if reply.status == 200 => return,
+                Some(reply) => self.refused(reply).await,
+                None => {}
+            }
+            sleep(Duration::from_millis(30)).await;
+        }
+    }
+
+    /// Waits until a message that was taken has its turn, without asking for it: a repeated request would hide a loss.
+    async fn has_begun(&self, user: &User, order: &Order) -> bool {
+        let began = Instant::now();
+        let (number, id) = (order.number, script::turn_id(order.number));
+        let path = format!("/api/threads/{}", order.thread_id);
+        while began.elapsed() < 4 * self.lost_after {
+            sleep(LOOK).await;
+            let Some(queue) = self.get(user, &format!("{path}/queue")).await else { continue };
+            let mut waiting = queue["messages"].as_array().into_iter().flatten();
+            if waiting.any(|message| message["id"] == id) {
+                // The turn before it failed or was stopped.
+                if queue["held"] == true {
+                    user.send("PATCH", &format!("{path}/queue"), &[], &json!({ "held": false })).await;
+                }
+                continue;
+            }
+            // It was out of the queue before this request.
+            let Some(asked) = self.asked(user, &order.thread_id).await else { continue };
+            match asked.iter().filter(|turn| **turn == id).count() {
+                1 => return true,
+                count => {
+                    self.violation(format!(
+                        "message {number} is out of the queue, and {count} turns have it"
+                    ));
+                    return false;
+                }
+            }
+        }
+        self.violation(format!("message {number} waits for ever"));
+        false
+    }
+
+    /// The messages became turns once, and in the order in which the service took them.
+    async fn are_in_order(&self, user: &User, waiting: &[Order]) {
+        let Some(first) = waiting.first() else { return };
+        let ids: Vec<String> = waiting.iter().map(|order| script::turn_id(order.number)).collect();
+        loop {
+            if let Some(asked) = self.asked(user, &first.thread_id).await {
+                let begun: Vec<String> = asked.into_iter().filter(|turn| ids.contains(turn)).collect();
+                if begun != ids {
+                    self.violation(format!("messages that waited as {ids:?} became turns as {begun:?}"));
+                }
+                return;
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    /// The turns of a thread's questions, in their order.
+    async fn asked(&self, user: &User, thread_id: &str) -> Option<Vec<String>> {
+        let (mut turns, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page =
+                self.get(user, &format!("/api/threads/{thread_id}/messages?limit=200{cursor}")).await?;
+            let messages = page["messages"].as_array().into_iter().flatten();
+            let questions = messages.filter(|message| message["role"] == "user");
+            turns.extend(questions.filter_map(|message| message["turn_id"].as_str().map(str::to_owned)));
+            match page["next_cursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => return Some(turns),
+            }
+        }
+    }
+
+    /// JSON; none where the request failed, or where a kill cut the answer off.
+    async fn get(&self, user: &User, path: &str) -> Option<Value> {
+        let mut reply = user.send("GET", path, &[], &json!(null)).await?;
+        if reply.status != 200 {
+            return None;
+        }
+        let mut text = Vec::new();
+        while let Ok(Some(bytes)) = reply.read().await {
+            text.extend_from_slice(&bytes);
+        }
+        serde_json::from_slice(&text).ok()
+    }
+}
