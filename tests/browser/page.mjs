@@ -21,6 +21,7 @@ import { memory } from "./suites/memory.mjs";
 import { pictures } from "./suites/pictures.mjs";
 import { plans } from "./suites/plans.mjs";
 import { projects } from "./suites/projects.mjs";
+import { notified, queue, sending } from "./suites/queue.mjs";
 import { reload } from "./suites/reload.mjs";
 import { rtl } from "./suites/rtl.mjs";
 import { safety } from "./suites/safety.mjs";
@@ -35,7 +36,7 @@ import { nesting, stopping, streaming } from "./suites/turns.mjs";
 // The longest first, so that no lane ends long after the others.
 const SUITES = {
   safety, access, plans, budget, approvals, demo, streaming, nesting, stopping, tree, editing, errors, early, math, rtl, media, files, memory,
-  collections, projects, reload, swarm, chats, finding, tabs, lines, keys, touch, themes, models, narrow, sign_in: signIn, scale,
+  collections, projects, queue, sending, notified, reload, swarm, chats, finding, tabs, lines, keys, touch, themes, models, narrow, sign_in: signIn, scale,
 };
 
 /** Suites that measure how fast the page is: they run alone. */

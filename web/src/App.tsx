@@ -16,7 +16,7 @@ import type { ConversationState, TurnClock } from "./state/conversation";
 import { NEW_CHAT } from "./state/drafts";
 import { useOnline } from "./state/online";
 import { conversation, dismissNotice, fetchPart, goTo, page, startPage, threads } from "./state/page";
-import { settingsDialog } from "./state/parts";
+import { queueView, settingsDialog } from "./state/parts";
 import { useStore } from "./state/store";
 import { IDLE, OFFLINE, statusOf, type Status } from "./turn/status";
 import { isAsked } from "./turn/stored";
@@ -110,10 +110,18 @@ function Chat({ state }: { state: ConversationState }) {
             {state.problem.words}
           </Banner>
         )}
+        <WaitingMessages />
         <Composer state={state} onEditLast={editable ? () => editFromComposer(last.turnId) : null} />
       </div>
     </>
   );
+}
+
+/** The messages that wait for their turn. The code that draws them comes with the first of them. */
+function WaitingMessages() {
+  const queue = useStore(conversation.queue.store);
+  const QueueView = queueView.use(queue.messages.length > 0);
+  return QueueView && queue.messages.length > 0 ? <QueueView queue={queue} /> : null;
 }
 
 /** The question that is edited. After that the focus goes back to where the editing began. */

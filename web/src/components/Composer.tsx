@@ -36,7 +36,8 @@ export function Composer({ state: { threadId, phase, running }, onEditLast }: Pr
   const message = withFiles(text, files);
   const over = [...message].length - MAX_CHARS;
   const complete = (message.trim() !== "" || media.length > 0) && over <= 0;
-  const sendable = usable && running === null && complete;
+  // The service has the turn that runs: other messages can wait for it.
+  const sendable = usable && (running?.begun ?? true) && complete;
   const focus = () => box.current?.focus();
 
   // The reader can write at once in a chat that was opened. On a touch screen the keyboard would hide the chat.
@@ -44,12 +45,14 @@ export function Composer({ state: { threadId, phase, running }, onEditLast }: Pr
     if (usable && window.matchMedia("(pointer: fine)").matches) focus();
   }, [usable, threadId]);
 
-  const { waits, send, keep } = useSending(chat, phase, complete, () => {
+  const sent = (act: () => Promise<void>) => {
     if (!sendable) return;
-    void conversation.send(message, null, media);
+    void act();
     setRefused(null);
     focus();
-  });
+  };
+  const { waits, send, keep } = useSending(chat, phase, complete, () => sent(() => conversation.send(message, null, media)));
+  const sendNow = () => (running ? sent(() => conversation.sendNow(message, media)) : send());
 
   return (
     <form
@@ -64,16 +67,18 @@ export function Composer({ state: { threadId, phase, running }, onEditLast }: Pr
         <SubjectChip chat={chat} />
         {features().map(({ name, Chips }) => Chips && <Chips key={name} chat={chat} />)}
         <AttachedChips attached={attached} onChange={(files) => setDraftFiles(chat, files)} />
-        <Box {...{ box, chat, text, phase, take, send, onEditLast }} onChange={keep} />
+        <Box {...{ box, chat, text, phase, take, send, sendNow, onEditLast }} onChange={keep} />
         <div className="composer-tools">
           <AttachButton usable={usable} take={take} />
           <ComposerButtons />
           <SubjectMenu chat={chat} onChosen={focus} />
           <ModelMenu onChosen={focus} />
         </div>
-        {running ? <StopButton stopping={running.stopping} /> : <SendButton sendable={sendable || (phase === "loading" && complete)} waits={waits} />}
+        {running && sendable && <NowButton onClick={sendNow} />}
+        {running && <StopButton stopping={running.stopping} />}
+        {running && !sendable ? null : <SendButton sendable={sendable || (phase === "loading" && complete)} waits={waits} queues={running !== null} />}
       </div>
-      <Hint over={over} refused={refused} waits={waits} />
+      <Hint over={over} refused={refused} waits={waits} queues={running !== null && sendable} />
     </form>
   );
 }
@@ -118,11 +123,12 @@ interface BoxProps {
   phase: ConversationState["phase"];
   take: (files: FileList | readonly File[]) => Promise<void>;
   send: () => void;
+  sendNow: () => void;
   onChange: () => void;
   onEditLast: (() => void) | null;
 }
 
-function Box({ box, chat, text, phase, take, send, onChange, onEditLast }: BoxProps) {
+function Box({ box, chat, text, phase, take, send, sendNow, onChange, onEditLast }: BoxProps) {
   useLayoutEffect(() => {
     const field = box.current;
     if (!field) return;
@@ -141,7 +147,8 @@ function Box({ box, chat, text, phase, take, send, onChange, onEditLast }: BoxPr
     }
     if (event.key !== "Enter" || event.shiftKey) return;
     event.preventDefault();
-    send();
+    if (event.ctrlKey || event.metaKey) sendNow();
+    else send();
   };
 
   return (
@@ -195,8 +202,18 @@ function StopButton({ stopping }: { stopping: boolean }) {
   );
 }
 
-function SendButton({ sendable, waits }: { sendable: boolean; waits: boolean }) {
-  const label = waits ? en.composer.sendsWhenLoaded : en.common.send;
+/** Sends the message in place of the answer in progress. */
+function NowButton({ onClick }: { onClick: () => void }) {
+  return (
+    <button type="button" className="link-button send-now" data-testid="send-now" title={en.composer.sendNowWhy} onClick={onClick}>
+      {en.composer.sendNow}
+    </button>
+  );
+}
+
+/** `queues`: an answer is in progress, and the message waits for its end. */
+function SendButton({ sendable, waits, queues }: { sendable: boolean; waits: boolean; queues: boolean }) {
+  const label = waits ? en.composer.sendsWhenLoaded : queues ? en.composer.enqueue : en.common.send;
   return (
     <button type="submit" className="round-button" data-testid="send" disabled={!sendable || waits} title={label}>
       {waits ? <span className="spinner" aria-hidden="true" /> : <ArrowUpIcon />}
@@ -205,11 +222,11 @@ function SendButton({ sendable, waits }: { sendable: boolean; waits: boolean }) 
   );
 }
 
-function Hint({ over, refused, waits }: { over: number; refused: string | null; waits: boolean }) {
+function Hint({ over, refused, waits, queues }: { over: number; refused: string | null; waits: boolean; queues: boolean }) {
   const warning = over > 0 ? en.composer.tooLong(over) : refused;
   return (
     <p id="composer-hint" className="composer-hint" data-warn={warning !== null} role={warning ? "alert" : undefined}>
-      {warning ?? (waits ? en.composer.sendsWhenLoaded : en.composer.hint)}
+      {warning ?? (waits ? en.composer.sendsWhenLoaded : queues ? en.composer.hintQueue : en.composer.hint)}
     </p>
   );
 }

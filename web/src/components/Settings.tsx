@@ -3,6 +3,7 @@
 import { useEffect, useRef } from "react";
 import { en } from "../en";
 import { features, type Feature } from "../feature";
+import { NotificationsSetting } from "../notifications/NotificationsSetting";
 import { page } from "../state/page";
 import { choicesOf, DEFAULT_ROLE, setModel, setTheme, settings, THEMES } from "../state/settings";
 import { useStore } from "../state/store";
@@ -15,6 +16,7 @@ import "../styles/side.css";
 const { acts, keyNames } = en.settings;
 const KEYS: readonly (readonly [string[], string])[] = [
   [[keyNames.enter], acts.send],
+  [[keyNames.control, keyNames.enter], acts.sendNow],
   [[keyNames.shift, keyNames.enter], acts.newLine],
   [["↑"], acts.editLast],
   [[keyNames.escape], acts.stop],
@@ -55,6 +57,7 @@ export function Settings({ onClose }: { onClose: () => void }) {
         <ThemeChoice />
         {offered && choicesOf(offered).length > 1 && <ModelChoice offered={offered} chosen={model} />}
         {features().map(({ name, setting }) => setting && <FeaturesSetting key={name} setting={setting} />)}
+        <NotificationsSetting />
         <ApprovalsSetting />
         <UsageSetting />
         <Keys />

@@ -59,12 +59,15 @@ export function finished(turn_id: string, seq = 1): Response {
 export function opened(prepare: () => Promise<unknown> = async () => {}) {
   const began: string[] = [];
   const answered: string[] = [];
+  const told: string[] = [];
   const conversation = new Conversation({
     prepare,
     began: (id) => began.push(id),
     ended: () => {},
     called: () => {},
     answered: (id) => answered.push(id),
+    queued: () => {},
+    told: (_, turnId, what) => told.push(`${turnId} ${what}`),
   });
   const send = async (...message: Parameters<Conversation["send"]>) => {
     const sending = conversation.send(...message);
@@ -72,5 +75,5 @@ export function opened(prepare: () => Promise<unknown> = async () => {}) {
     await sending;
     return conversation.store.get();
   };
-  return { conversation, began, answered, send };
+  return { conversation, began, answered, told, send };
 }

@@ -8,6 +8,7 @@ import { Refusal, Unreachable, isAbort } from "../api/http";
 import { cancelTurn, decide, readContent, readMessages, readOn, readThread, startTurn } from "../api/threads";
 import type { TurnRequest } from "../api/threads";
 import { features } from "../feature";
+import { Queue } from "../queue/queue";
 import { contentOf, isImage, partsOf, withFiles, type Medium } from "../turn/attachments";
 import type { Connection } from "../turn/status";
 import type { Content, Decision, ThreadDetail } from "../wire";
@@ -15,19 +16,14 @@ import { begunExchange, exchangesOf, questionIdOf, renewed, type Exchange } from
 import { choices } from "./choices";
 import { drawing } from "./drawing";
 import { clearDraft, draftOf, NEW_CHAT, restoreDraft } from "./drafts";
+import { started, type TurnClock } from "./clock";
 import { awaitAnswer, Look, pause } from "./pause";
 import { problemOf, type Problem } from "./problem";
-import { setModel, settings } from "./settings";
+import type { Listener } from "./listener";
+import { Meanwhile, type Outgoing } from "./meanwhile";
+import { requestOf, sends } from "./request";
+import { setModel } from "./settings";
 import { Store } from "./store";
-import { requestPart } from "./subject";
-
-/** The running time of a turn, by this machine's clock. The clock stands still while the turn waits for a person. */
-export interface TurnClock {
-  /** The moment at which the running time would be zero, had the turn never waited. */
-  since: number;
-  /** The beginning of the present wait; null while the turn runs. */
-  waitsSince: number | null;
-}
 
 export interface Running {
   turnId: string;
@@ -48,25 +44,7 @@ export interface ConversationState {
   problem: Problem | null;
 }
 
-/** Learns what happens to chats. */
-export interface Listener {
-  /** Loads the code that draws answers, if it can. A chat that is opened waits for it. */
-  prepare: () => Promise<unknown>;
-  began: (threadId: string, content: string) => void;
-  ended: (threadId: string) => void;
-  /** A tool ended. */
-  called: (threadId: string, tool: string) => void;
-  /** The person decided about a call that waited. */
-  answered: (threadId: string) => void;
-}
-
-/** A message on its way. */
-interface Outgoing {
-  words: string;
-  media: readonly Medium[];
-  /** The exchange that it replaces. */
-  instead: Exchange | null;
-}
+export type { TurnClock };
 
 const EMPTY: ConversationState = {
   threadId: null,
@@ -78,6 +56,25 @@ const EMPTY: ConversationState = {
 
 export class Conversation {
   readonly store = new Store<ConversationState>(EMPTY);
+  readonly queue = new Queue(
+    (error) => this.store.set({ problem: problemOf(error) }),
+    (threadId) => {
+      this.listener.queued(threadId);
+      void this.refresh();
+    },
+  );
+  readonly #meanwhile = new Meanwhile(this.queue, {
+    signal: () => this.#visit.signal,
+    isRunning: () => this.store.get().running !== null,
+    lastSeq: () => this.#lastSeq,
+    start: (request, outgoing, start) => this.#start(request.thread_id, request, outgoing, start),
+    refresh: () => this.refresh(),
+    queued: (threadId) => this.listener.queued(threadId),
+    failed: (request, error) => {
+      this.#unsure = error instanceof Unreachable ? request : null;
+      this.store.set({ problem: problemOf(error) });
+    },
+  });
   #visit = new AbortController();
   /** A request that may have arrived. Sending the same words again uses its ids, so the service runs them once. */
   #unsure: TurnRequest | null = null;
@@ -114,7 +111,11 @@ export class Conversation {
     this.#refreshing = true;
     try {
       const details = await readThread(threadId, signal);
-      if (details.running_turn_id === null && details.last_seq === this.#lastSeq) return;
+      if ((details.queued ?? 0) > 0 || !this.queue.isEmpty) await this.queue.read();
+      if (details.running_turn_id === null && details.last_seq === this.#lastSeq) {
+        this.#refreshing = false;
+        return await this.#meanwhile.next(threadId);
+      }
       const read = exchangesOf(await readMessages(threadId, signal));
       if (signal.aborted || this.store.get().running) return;
       this.#lastSeq = details.last_seq;
@@ -139,13 +140,30 @@ export class Conversation {
     draft = instead === null,
   ): Promise<void> {
     const { threadId, phase, running } = this.store.get();
-    if (running || phase !== "ready" || (words.trim() === "" && media.length === 0)) return;
+    if (phase !== "ready" || (words.trim() === "" && media.length === 0)) return;
+    if (running && (instead || !running.begun)) return;
     const replaced = instead && questionIdOf(instead);
     const request = this.#requestFor(threadId, contentOf(words, media), replaced);
-    const chat = threadId ?? NEW_CHAT;
-    const signal = this.#visit.signal;
-    if (draft) clearDraft(chat);
+    const { signal } = this.#visit;
+    if (draft) clearDraft(threadId ?? NEW_CHAT);
+    const outgoing = { words, media, instead };
+    if (running) return this.#meanwhile.enqueue(request, outgoing);
     if (threadId === null) for (const choice of choices()) choice.takeAlong(request.thread_id);
+    await this.#start(threadId, request, outgoing, () => startTurn(request, signal));
+  }
+
+  /** Sends a message in place of the turn that runs. */
+  async sendNow(words: string, media: readonly Medium[]): Promise<void> {
+    const { threadId, running } = this.store.get();
+    if (!threadId || !running?.begun || (words.trim() === "" && media.length === 0)) return;
+    const request = this.#requestFor(threadId, contentOf(words, media), null);
+    clearDraft(threadId);
+    await this.#meanwhile.sendNow(request, { words, media, instead: null });
+  }
+
+  async #start(threadId: string | null, request: TurnRequest, outgoing: Outgoing, start: () => Promise<Response>): Promise<void> {
+    const { words, media, instead } = outgoing;
+    const { signal } = this.#visit;
     this.store.set((state) => {
       const before = state.exchanges.filter(({ turnId }) => turnId !== request.turn_id && turnId !== instead?.turnId);
       return {
@@ -156,10 +174,10 @@ export class Conversation {
       };
     });
     try {
-      await this.#follow(request.thread_id, request.turn_id, () => startTurn(request, signal));
+      await this.#follow(request.thread_id, request.turn_id, start);
     } catch (error) {
       if (signal.aborted || isAbort(error)) return;
-      this.#unsend(threadId, request, { words, media, instead }, error);
+      this.#unsend(threadId, request, outgoing, error);
     }
   }
 
@@ -215,6 +233,8 @@ export class Conversation {
     this.#visit.abort();
     this.#visit = new AbortController();
     const { signal } = this.#visit;
+    this.#meanwhile.forget();
+    this.queue.open(threadId);
     this.store.set({ ...EMPTY, threadId, phase: threadId === null ? "ready" : "loading" });
     if (threadId === null) return;
     try {
@@ -222,6 +242,7 @@ export class Conversation {
       const prepared = this.listener.prepare();
       const details = await readThread(threadId, signal);
       const exchanges = exchangesOf(await readMessages(threadId, signal));
+      if ((details.queued ?? 0) > 0) await this.queue.read();
       await prepared;
       if (signal.aborted) return;
       this.#lastSeq = details.last_seq;
@@ -239,7 +260,7 @@ export class Conversation {
     const { id: threadId, running_turn_id: turnId, running_turn_first_seq: first, running_ms: runningMs } = details;
     const { exchanges } = this.store.get();
     const asked = exchanges.find((exchange) => exchange.turnId === turnId);
-    if (turnId === null || asked?.answer) return;
+    if (turnId === null || asked?.answer) return this.#meanwhile.next(threadId);
     const before = exchanges.filter((exchange) => exchange !== asked);
     const begun = begunExchange(turnId, "", [], before);
     this.store.set({
@@ -272,7 +293,15 @@ export class Conversation {
         drawn.add(event);
         if (start && this.store.get().running?.begun === false) this.#begin(threadId);
         if (event.type === "tool_call_update" && event.status === "end") this.listener.called(threadId, event.name);
-        if (event.type === "agent_state") this.#setWaiting(event.state === "waiting_on_user");
+        if (event.type === "queue_update") void this.queue.read();
+        if (event.type === "agent_state") {
+          this.#setWaiting(event.state === "waiting_on_user");
+          if (event.state === "waiting_on_user") this.listener.told(threadId, turnId, "waits");
+        }
+        if (event.type === "done" && event.finish_reason !== "cancelled") {
+          const failed = event.finish_reason === "error" || event.finish_reason === "interrupted";
+          this.listener.told(threadId, turnId, failed ? "failed" : "ended");
+        }
       },
       onOpen: () => this.#setRunning({ connection: "open" }, signal),
       onCut: () => this.#setRunning({ connection: "reconnecting" }, signal),
@@ -283,6 +312,7 @@ export class Conversation {
     this.store.set({ running: null });
     this.listener.ended(threadId);
     if (ending === "gone") await this.reload();
+    else await this.#meanwhile.next(threadId);
   }
 
   /** The first event has come: the service has the message. */
@@ -318,23 +348,7 @@ export class Conversation {
 
   #requestFor(threadId: string | null, content: Content, replaced: string | null): TurnRequest {
     const unsure = this.#unsure;
-    const again =
-      unsure !== null &&
-      JSON.stringify(unsure.content) === JSON.stringify(content) &&
-      (threadId ?? unsure.thread_id) === unsure.thread_id &&
-      (unsure.replaces_message_id ?? null) === replaced;
-    if (again) return unsure;
-    const { model } = settings.get();
-    const chat = threadId ?? NEW_CHAT;
-    return {
-      content,
-      thread_id: threadId ?? crypto.randomUUID(),
-      turn_id: crypto.randomUUID(),
-      ...(replaced === null ? {} : { replaces_message_id: replaced }),
-      ...(model === null ? {} : { model }),
-      ...requestPart(chat),
-      ...Object.assign({}, ...features().map((feature) => feature.request?.(chat))),
-    };
+    return unsure && sends(unsure, threadId, content, replaced) ? unsure : requestOf(threadId, content, replaced);
   }
 
   /** The service refused the message, or the connection is lost for good. The typed words go back to the draft. */
@@ -376,8 +390,4 @@ export class Conversation {
     if (signal.aborted) return;
     this.store.set(({ running }) => (running ? { running: { ...running, ...change } } : {}));
   }
-}
-
-function started(runningMs = 0): TurnClock {
-  return { since: Date.now() - runningMs, waitsSince: null };
 }

@@ -4,6 +4,7 @@ import { closeSession, exchangeKey, openSession, Refusal, whenReached, whenSigne
 import { readHealth, readModels } from "../api/threads";
 import { en } from "../en";
 import { features } from "../feature";
+import { notify, seen } from "../notifications/notifications";
 import type { Health, Session } from "../wire";
 import { choices } from "./choices";
 import { Conversation } from "./conversation";
@@ -54,6 +55,11 @@ export const conversation = new Conversation({
     for (const feature of features()) feature.called?.(threadId, tool);
   },
   answered: (threadId) => tellTabs({ what: "answered", threadId }),
+  queued: (threadId) => tellTabs({ what: "queued", threadId }),
+  told: (threadId, turnId, what) => {
+    const title = threads.store.get().threads.find((thread) => thread.id === threadId)?.title.trim();
+    notify(turnId, title || en.page.chat, what, () => goTo(threadId));
+  },
   ended: (threadId) => {
     void threads.load();
     for (const feature of features()) feature.ended?.(threadId);
@@ -190,6 +196,7 @@ export function listen(): void {
   window.addEventListener("pagehide", () => void threads.settle());
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState !== "visible" || page.get().phase !== "ready") return;
+    seen();
     void conversation.refresh();
     void threads.load();
     for (const feature of features()) feature.returned?.();
@@ -216,7 +223,7 @@ export function listen(): void {
       return;
     }
     if (news.what === "deleted") threads.dropped(news.threadId);
-    else if (news.what !== "answered") void threads.load();
+    else if (news.what !== "answered" && news.what !== "queued") void threads.load();
     if (conversation.store.get().threadId === news.threadId) void conversation.refresh();
   });
 

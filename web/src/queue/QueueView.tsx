@@ -1,0 +1,139 @@
+// The messages that wait for their turn, above the composer. A person can edit and remove each of them, and let a held queue
+// go on.
+
+import { useEffect, useRef, useState, type KeyboardEvent } from "react";
+import { focusComposer, focusNext, neighbour } from "../components/focus";
+import { PencilIcon, TrashIcon } from "../components/Icons";
+import { en } from "../en";
+import { conversation } from "../state/page";
+import type { MessageQueue, QueuedMessage } from "../wire";
+import { words } from "./en";
+import "./queue.css";
+
+export function QueueView({ queue: { held, messages } }: { queue: MessageQueue }) {
+  const [editing, setEditing] = useState<string | null>(null);
+  return (
+    <section className="queue" aria-labelledby="queue-title" data-testid="queue" data-held={held}>
+      <header className="queue-head">
+        <h2 id="queue-title">{held ? words.held : words.title}</h2>
+        {held && (
+          <button
+            type="button"
+            className="link-button"
+            data-testid="queue-resume"
+            onClick={() => {
+              void conversation.queue.resume();
+              focusComposer();
+            }}
+          >
+            {words.resume}
+          </button>
+        )}
+      </header>
+      <ol>
+        {messages.map((message) => (
+          <li key={message.id} data-testid="queued-message" data-id={message.id}>
+            {editing === message.id ? (
+              <Editor message={message} onDone={() => setEditing(null)} />
+            ) : (
+              <Waiting message={message} onEdit={() => setEditing(message.id)} />
+            )}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Waiting({ message, onEdit }: { message: QueuedMessage; onEdit: () => void }) {
+  const { id, content, attachments, failure } = message;
+  const said = content.trim() || attachments.join(" ");
+  return (
+    <>
+      <div className="queue-words">
+        <p dir="auto">{said}</p>
+        {content.trim() !== "" && attachments.length > 0 && <p className="queue-note">{attachments.join(" ")}</p>}
+        {failure && (
+          <p className="queue-failure" role="alert">
+            {words.failed(en.errors.codes[failure.code] ?? failure.message)}
+          </p>
+        )}
+      </div>
+      <button type="button" className="icon-button small" data-testid="queued-edit" title={words.edit} onClick={onEdit}>
+        <PencilIcon />
+        <span className="visually-hidden">{words.editPart(said)}</span>
+      </button>
+      <button
+        type="button"
+        className="icon-button small"
+        data-testid="queued-remove"
+        title={en.common.remove}
+        onClick={(event) => {
+          const next = neighbour(event.currentTarget.closest("li"));
+          void conversation.queue.remove(id).then(() => {
+            if (next) focusNext(() => next.querySelector<HTMLElement>("[data-testid=queued-remove]"));
+            else focusComposer();
+          });
+        }}
+      >
+        <TrashIcon />
+        <span className="visually-hidden">{en.common.removePart(said)}</span>
+      </button>
+    </>
+  );
+}
+
+function Editor({ message, onDone }: { message: QueuedMessage; onDone: () => void }) {
+  const [text, setText] = useState(message.content);
+  const box = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => box.current?.focus(), []);
+  // The edit button stands in the place of the box again.
+  const close = () => {
+    onDone();
+    focusNext(() => document.querySelector<HTMLElement>(`[data-id="${message.id}"] [data-testid=queued-edit]`));
+  };
+  const complete = text.trim() !== "" || message.attachments.length > 0;
+  const save = () => {
+    if (!complete) return;
+    void conversation.queue.edit(message.id, text).then((taken) => taken && close());
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.nativeEvent.isComposing) return;
+    if (event.key === "Escape") {
+      // The key stops no answer here.
+      event.preventDefault();
+      close();
+    } else if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      save();
+    }
+  };
+  return (
+    <form
+      className="queue-editor"
+      onSubmit={(event) => {
+        event.preventDefault();
+        save();
+      }}
+    >
+      <textarea
+        ref={box}
+        rows={2}
+        dir="auto"
+        aria-label={words.edit}
+        data-testid="queued-text"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={onKeyDown}
+      />
+      <div className="queue-acts">
+        <button type="button" className="link-button" onClick={close}>
+          {en.common.cancel}
+        </button>
+        <button type="submit" className="link-button" data-testid="queued-save" disabled={!complete}>
+          {words.save}
+        </button>
+      </div>
+    </form>
+  );
+}

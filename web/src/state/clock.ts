@@ -1,0 +1,14 @@
+// The clock of a running turn.
+
+/** The running time of a turn, by this machine's clock. The clock stands still while the turn waits for a person. */
+export interface TurnClock {
+  /** The moment at which the running time would be zero, had the turn never waited. */
+  since: number;
+  /** The beginning of the present wait; null while the turn runs. */
+  waitsSince: number | null;
+}
+
+/** The clock of a turn that has run for so long. */
+export function started(runningMs = 0): TurnClock {
+  return { since: Date.now() - runningMs, waitsSince: null };
+}

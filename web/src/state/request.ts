@@ -1,0 +1,32 @@
+// The request of a message, with the choices of the person.
+
+import type { TurnRequest } from "../api/threads";
+import { features } from "../feature";
+import type { Content } from "../wire";
+import { NEW_CHAT } from "./drafts";
+import { settings } from "./settings";
+import { requestPart } from "./subject";
+
+/** Whether a request sends this message to this chat. A request without a chat made one. */
+export function sends(request: TurnRequest, threadId: string | null, content: Content, replaced: string | null): boolean {
+  return (
+    JSON.stringify(request.content) === JSON.stringify(content) &&
+    (threadId ?? request.thread_id) === request.thread_id &&
+    (request.replaces_message_id ?? null) === replaced
+  );
+}
+
+/** A new request. `replaced`: the message that it replaces. */
+export function requestOf(threadId: string | null, content: Content, replaced: string | null): TurnRequest {
+  const { model } = settings.get();
+  const chat = threadId ?? NEW_CHAT;
+  return {
+    content,
+    thread_id: threadId ?? crypto.randomUUID(),
+    turn_id: crypto.randomUUID(),
+    ...(replaced === null ? {} : { replaces_message_id: replaced }),
+    ...(model === null ? {} : { model }),
+    ...requestPart(chat),
+    ...Object.assign({}, ...features().map((feature) => feature.request?.(chat))),
+  };
+}
