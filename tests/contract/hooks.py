@@ -23,6 +23,7 @@ BEYOND_SCHEMAS = [
     ("Chat", r"client_tools\[\d+\]\.(name|input_schema)", "names must differ, and a schema must satisfy the meta-schema"),
     ("Chat", r"replaces_message_id", "the thread must have the message"),
     ("Chat", r"if_running", "a message that replaces another one cannot wait"),
+    ("Chat", r"continue|content|thread_id", "a limit must have ended the turn, which stands instead of a message and needs its thread"),
     ("(Put|Delete)?(Workspace)?File", r"path", "a path must have one reading only"),
     ("Chat", r"request_seq|browser_context\.tab_count", "72.0 is an integer to JSON Schema, and none to the service"),
     ("Put(Workspace)?File", r"", "one condition at a time"),

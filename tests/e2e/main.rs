@@ -17,6 +17,7 @@ mod chat_with_subtasks;
 mod clients;
 #[cfg(feature = "knowledge")]
 mod collections;
+mod continued;
 mod demo;
 mod durability;
 #[cfg(feature = "knowledge")]

@@ -204,6 +204,9 @@ const answer = {
   noAnswer: "No answer to this message.",
   noAnswerWhy: "The service has no answer stored.",
   retry: "Try again",
+  goOn: "Continue",
+  /** The message of a turn that continues another one, as the service stores it. */
+  continued: "Continue.",
 };
 
 const approval = {
@@ -316,6 +319,9 @@ const notice = {
     bytes: "bytes of tool results",
   } as Record<string, string>,
   narrower: "Ask for less at once, or continue in a new message.",
+  leftAnswer: "Finished work is kept. The answer is not complete.",
+  left: (names: string[], more: number) =>
+    `Finished work is kept. Left to do: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}.`,
   length: "The answer was cut off at the length limit of the model.",
   lengthText: "Ask it to continue.",
   filter: "The provider of the model withheld the rest of this answer.",

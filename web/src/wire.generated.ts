@@ -4,7 +4,16 @@
  * A chat message with the options of the client. The service ignores unknown members. Older clients send `tools` and
  * `agent_mode`, which have no effect.
  */
-export type ChatRequest = { content: Content, thread_id?: string, turn_id?: string, request_seq?: number, 
+export type ChatRequest = { 
+/**
+ * The user's message. A request that continues a turn has none.
+ */
+content?: Content, 
+/**
+ * The newest turn of the thread, which ended for a limit: the new turn goes on from its history with a budget of its
+ * own.
+ */
+continue?: string, thread_id?: string, turn_id?: string, request_seq?: number, 
 /**
  * How the request meets a turn that has not ended. Without it the request is refused, or stops that turn if it has a
  * `request_seq`.
@@ -243,7 +252,11 @@ depth: number, } | { "type": "plan_created", tool_call_id: string, plan: Plan, }
 /**
  * The attempted value. For counters this is the limit plus one.
  */
-observed: number, } | { "type": "cost_summary" } & CostSummary | { "type": "error", code: string, message: string, retryable: boolean, } | { "type": "done", message_id: string, finish_reason: FinishReason, 
+observed: number, 
+/**
+ * The work that the limit left undone, as in the stored message's `stop`.
+ */
+left?: Array<LeftUndone>, } | { "type": "cost_summary" } & CostSummary | { "type": "error", code: string, message: string, retryable: boolean, } | { "type": "done", message_id: string, finish_reason: FinishReason, 
 /**
  * The values of `cost_summary`; absent in events of earlier versions.
  */
@@ -348,7 +361,37 @@ export type StopNote = {
 /**
  * The `code` of the turn's `error` event.
  */
-code: string, message: string, };
+code: string, message: string, 
+/**
+ * The limit that ended the turn. Turns that a limit ended in an earlier version of the service have none.
+ */
+budget?: ReachedLimit | null, 
+/**
+ * The work that the limit left undone, in the order in which the turn took it up; at most 20 pieces.
+ */
+left?: Array<LeftUndone>, };
+
+/**
+ * A limit that a turn reached, in the words of the event `budget_exceeded`.
+ */
+export type ReachedLimit = { reason: BudgetReason, limit: number, observed: number, };
+
+/**
+ * A piece of work that a limit kept a turn from finishing: a tool call, a subtask, a step of a plan.
+ */
+export type LeftUndone = { 
+/**
+ * The name of the tool; absent for a step of a plan that had not begun.
+ */
+name?: string | null, 
+/**
+ * The label of a subtask or a step.
+ */
+title?: string | null, 
+/**
+ * Whether it had begun.
+ */
+begun?: boolean, };
 
 /**
  * A flat list of nodes in the order in which the calls started; `parent_id` gives the nesting.

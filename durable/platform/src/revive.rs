@@ -313,7 +313,7 @@ impl Thread {
 /// The end of a turn that cannot go on, in the form that `turn::ending` gives to an end.
 fn last_words(turn: &TurnRow, salvaged: Salvaged, asked: Content, now: u64) -> Commit {
     let message = "The service lost this turn and could not take it up again. Send the message again.";
-    let stop = StopNote { code: "interrupted".to_owned(), message: message.to_owned() };
+    let stop = StopNote::new("interrupted", message);
     let said = salvaged.text();
     let mark = format!("[This turn was stopped: {message}]");
     let note = Message::Assistant {

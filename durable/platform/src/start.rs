@@ -115,6 +115,7 @@ impl Thread {
             created_at: now,
             request_seq: None,
         });
+        self.check_continuation(ask, is_new)?;
         let replaced = self.replaced(ask, is_new)?;
         let history_until = match &replaced {
             Some(replaced) => replaced.from - 1,
@@ -244,6 +245,23 @@ impl Thread {
             return Err(refused(format!("more than {MAX_REPLACED} messages would be replaced")));
         }
         Ok(Some(Replaced { from: *from, ids: messages.into_iter().map(|(_, id)| id).collect() }))
+    }
+
+    /// Refuses to continue any turn but the newest one of the thread, and only if a limit ended it. The history of the
+    /// new turn then ends with that turn.
+    pub fn check_continuation(&self, ask: &Ask<'_>, is_new: bool) -> Result<(), ApiError> {
+        let Some(id) = ask.request.continued.map(|id| id.to_string()) else { return Ok(()) };
+        let refused = |detail: &str| Err(ApiError::field("continue", detail));
+        if is_new || self.store.turn(&id)?.is_none() {
+            return refused("there is no turn with this id in this thread");
+        }
+        match self.store.newest_answer()? {
+            Some((newest, stop)) if newest == id => match stop.is_some_and(|stop| stop.is_limit()) {
+                true => Ok(()),
+                false => refused("no limit ended this turn, so there is nothing to continue; send a message"),
+            },
+            _ => refused("this is not the newest turn of this thread; send a message"),
+        }
     }
 
     /// The ports of a run. `keys`: those that its turn has on disk.

@@ -1,6 +1,6 @@
 // A turn's use of its limits, and the notice when it reaches one.
 
-import { assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, visit } from "../harness.mjs";
+import { assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, shot, visit } from "../harness.mjs";
 
 export async function budget(browser) {
   const llm = fakeLlm();
@@ -46,6 +46,44 @@ export async function budget(browser) {
     await notice.waitFor();
     assert((await byId(page, "message-assistant").last().innerText()).includes("I need more time"), "the partial answer");
   });
+  await atTheLimit(page);
   await quiet("the budget", notes);
   await context.close();
+}
+
+/** A turn that reaches its limit, and the one that continues it. Issue 19, 4. */
+async function atTheLimit(page) {
+  const limited = fakeLlm();
+  const times = (count) => Array.from({ length: count }, () => ({ name: "current_time", arguments: {} }));
+  await limited.script("", [
+    { calls: times(100) },
+    { calls: [limited.subtask("Count on", "a")] },
+    { text: ["The service writes this in its history."] },
+    { text: ["Two hundred in all."] },
+  ]);
+  await limited.script("a", [{ calls: times(100) }]);
+  const notice = page.locator('[data-testid="turn-error"][data-code="budget_exceeded"]').last();
+  const goOn = byId(page, "continue");
+  await check("a turn at its limit says what is left, live and after a reload", async () => {
+    await send(page, limited.says("Count to two hundred"));
+    const words = "This answer reached its limit of 200 tool calls. Finished work is kept. Left to do: Count on.";
+    await notice.filter({ hasText: words }).waitFor();
+    await settled(page);
+    await shot(page, "limit");
+    await page.reload();
+    await notice.filter({ hasText: words }).waitFor();
+    assertEqual(await goOn.count(), 1, "the buttons: only the newest turn offers one");
+  });
+
+  await check("the button Continue goes on from there, and is offered no more", async () => {
+    await goOn.focus();
+    await page.keyboard.press("Enter");
+    await byId(page, "message-assistant").filter({ hasText: "Two hundred in all." }).waitFor();
+    await settled(page);
+    assertEqual(await goOn.count(), 0, "buttons after the continuation");
+    await page.reload();
+    await byId(page, "message-assistant").filter({ hasText: "Two hundred in all." }).waitFor();
+    assert((await byId(page, "message-user").last().innerText()).includes("Continue."), "the question");
+    assertEqual(await goOn.count(), 0, "buttons after a reload");
+  });
 }

@@ -99,7 +99,7 @@ const SHAPES: &[Shape] = &[
         &[("stepIndex", Number), ("result", Text), ("status", OneOf(&["completed", "partial", "failed", "skipped"]))], &[]),
     Shape("swarmComplete", &[("result", Text)], &[]),
     Shape("queue_update", &[("held", Flag), ("messages", List)], &[]),
-    Shape("budget_exceeded", &[("reason", BUDGETS), ("limit", Number), ("observed", Number)], &[]),
+    Shape("budget_exceeded", &[("reason", BUDGETS), ("limit", Number), ("observed", Number)], &[("left", List)]),
     Shape("cost_summary", COSTS, &[]),
     Shape("error", &[("code", ERRORS), ("message", Text), ("retryable", Flag)], &[]),
     Shape("done", &[("message_id", Text), ("finish_reason", FINISHES), ("usage", Object)], &[]),

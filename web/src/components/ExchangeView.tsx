@@ -7,7 +7,7 @@ import type { TurnClock } from "../state/conversation";
 import { childrenOf, outlineOf } from "../turn/outline";
 import { noticeOf, type Notice } from "../turn/status";
 import { isAsked, type Exchange } from "../turn/stored";
-import { answerText, callsIn, openApprovals, type TurnEntry, type TurnView } from "../turn/view";
+import { answerText, callsIn, canContinue, openApprovals, type TurnEntry, type TurnView } from "../turn/view";
 import { ApprovalCard } from "./ApprovalCard";
 import { CopyButton } from "./CopyButton";
 import { CostSummary } from "./CostSummary";
@@ -25,6 +25,8 @@ interface Props {
   clock: TurnClock | null;
   /** Asks again in place of this exchange; null unless it is the last one and no turn runs. */
   onAgain: ((exchange: Exchange, question: string) => void) | null;
+  /** Goes on from this exchange; null unless it is the last one and no turn runs. */
+  onContinue: ((exchange: Exchange) => void) | null;
   /** The person edits this question. */
   editing: boolean;
   setEditing: (turnId: string | null) => void;
@@ -40,11 +42,13 @@ const LOST: Notice = {
   retryable: true,
 };
 
-export const ExchangeView = memo(function ExchangeView({ exchange, clock, onAgain, editing, setEditing, waits }: Props) {
+export const ExchangeView = memo(function ExchangeView(props: Props) {
+  const { exchange, clock, onAgain, onContinue, editing, setEditing, waits } = props;
   const { turnId, question, answer } = exchange;
   const notice = answer ? noticeOf(answer) : LOST;
   const again = onAgain && isAsked(exchange) ? (text: string) => onAgain(exchange, text) : null;
   const retry = again && notice?.retryable ? () => again(question) : null;
+  const goOn = onContinue && answer && canContinue(answer) ? () => onContinue(exchange) : null;
   const tokens = answer?.cost ? answer.cost.input_tokens + answer.cost.output_tokens : null;
   const frame = useMemo(() => ({ turnId, clock, tokens, waits }), [turnId, clock, tokens, waits]);
   return (
@@ -63,7 +67,7 @@ export const ExchangeView = memo(function ExchangeView({ exchange, clock, onAgai
           <TurnFrameProvider value={frame}>{answer && <Answer view={answer} />}</TurnFrameProvider>
         </Guard>
         {answer && features().map(({ name, Below }) => Below && <Below key={name} view={answer} />)}
-        {notice && <TurnNotice notice={notice} onRetry={retry} />}
+        {notice && <TurnNotice notice={notice} onRetry={retry} onContinue={goOn} />}
         {answer && <Footer view={answer} onAgain={again && (() => again(question))} />}
       </div>
     </section>

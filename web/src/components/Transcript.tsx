@@ -1,4 +1,4 @@
-import { useCallback, useEffect, type RefObject } from "react";
+import { useEffect, type RefObject } from "react";
 import { en } from "../en";
 import type { ConversationState } from "../state/conversation";
 import { longList } from "../state/parts";
@@ -23,20 +23,22 @@ const LONG = 60;
 /** A growing chat is drawn whole up to this length, until the code for long ones has come. */
 const TOO_LONG = 120;
 
+function again(exchange: Exchange, question: string): void {
+  void conversation.send(question, exchange);
+  focusComposer();
+}
+
+function goOn(exchange: Exchange): void {
+  void conversation.goOn(exchange);
+  focusComposer();
+}
+
 export function Transcript({ state, demo, editing, setEditing }: Props) {
   const { threadId, phase, exchanges, running } = state;
   const { scroller, content, away, toBottom } = useStickToBottom(
     `${threadId} ${phase}`,
     exchanges.length > 0,
   );
-  const again = useCallback(
-    (exchange: Exchange, question: string) => {
-      void conversation.send(question, exchange);
-      focusComposer();
-    },
-    [],
-  );
-
   // A message that was just sent is always shown.
   const lastTurn = exchanges.at(-1)?.turnId;
   useEffect(() => {
@@ -52,6 +54,7 @@ export function Transcript({ state, demo, editing, setEditing }: Props) {
       exchange={exchange}
       clock={running?.turnId === exchange.turnId ? running.clock : null}
       onAgain={running === null && exchange.turnId === lastTurn ? again : null}
+      onContinue={running === null && exchange.turnId === lastTurn ? goOn : null}
       editing={editing === exchange.turnId}
       setEditing={setEditing}
       waits={exchange.turnId === waiting}

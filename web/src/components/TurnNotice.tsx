@@ -4,9 +4,11 @@ import type { Notice } from "../turn/status";
 interface Props {
   notice: Notice;
   onRetry: (() => void) | null;
+  /** Goes on from a turn that a limit ended. */
+  onContinue: (() => void) | null;
 }
 
-export function TurnNotice({ notice, onRetry }: Props) {
+export function TurnNotice({ notice, onRetry, onContinue }: Props) {
   return (
     <div
       className="turn-notice"
@@ -17,6 +19,11 @@ export function TurnNotice({ notice, onRetry }: Props) {
       <p>
         <strong>{notice.title}</strong> <bdi>{notice.text}</bdi>
       </p>
+      {onContinue && (
+        <button type="button" className="quiet-button" data-testid="continue" onClick={onContinue}>
+          {en.answer.goOn}
+        </button>
+      )}
       {onRetry && (
         <button type="button" className="link-button" onClick={onRetry}>
           {en.answer.retry}

@@ -1,4 +1,6 @@
-// The clock of a running turn.
+// A running turn and its clock.
+
+import type { Connection } from "../turn/status";
 
 /** The running time of a turn, by this machine's clock. The clock stands still while the turn waits for a person. */
 export interface TurnClock {
@@ -6,6 +8,15 @@ export interface TurnClock {
   since: number;
   /** The beginning of the present wait; null while the turn runs. */
   waitsSince: number | null;
+}
+
+export interface Running {
+  turnId: string;
+  connection: Connection;
+  stopping: boolean;
+  /** The first event has come: the service has the turn and can stop it. */
+  begun: boolean;
+  clock: TurnClock;
 }
 
 /** The clock of a turn that has run for so long. */

@@ -37,6 +37,51 @@ describe("asking again", () => {
   });
 });
 
+// Issue 19, 4
+describe("continuing a turn that a limit ended", () => {
+  const limited = ({ body }: { body: Record<string, string> }) => {
+    const session = { type: "session", seq: 1, user_message_id: "u1" };
+    const events = [session, { type: "done", seq: 2, finish_reason: "budget" }];
+    return new Response(
+      events.map((event) => `data: ${JSON.stringify({ ...event, turn_id: body["turn_id"] })}\n\n`).join(""),
+    );
+  };
+
+  it("names the turn instead of a message, and shows the service's words for it", async () => {
+    service.answer = limited;
+    const { conversation, send } = opened();
+    const [first] = (await send("Hi")).exchanges;
+    const going = conversation.goOn(first!);
+    await vi.runAllTimersAsync();
+    await going;
+    const body = service.requests[1]!.body;
+    expect(body).toMatchObject({ continue: first!.turnId, thread_id: service.requests[0]!.body["thread_id"] });
+    expect("content" in body).toBe(false);
+    expect(conversation.store.get().exchanges.map(({ question }) => question)).toEqual(["Hi", "Continue."]);
+  });
+
+  it("repeats the request with its ids when the line was cut, and leaves the draft alone", async () => {
+    service.answer = limited;
+    const { conversation, send } = opened();
+    const [first] = (await send("Hi")).exchanges;
+    service.answer = () => {
+      throw new TypeError("no network");
+    };
+    const goOn = async () => {
+      const going = conversation.goOn(first!);
+      await vi.runAllTimersAsync();
+      await going;
+    };
+    await goOn();
+    expect(conversation.store.get().exchanges).toEqual([first]);
+    expect(drafts.get()[service.requests[0]!.body["thread_id"]!]).toBeUndefined();
+    service.answer = limited;
+    await goOn();
+    const [, cut, again] = service.requests.map(({ body }) => body);
+    expect(again).toEqual(cut);
+  });
+});
+
 describe("a chat that went on elsewhere", () => {
   const details = { id: "T", title: "", created_at: 0, updated_at: 0, running_turn_id: null as string | null, running_ms: null };
   const asked = (turn_id: string) => ({ id: `u${turn_id}`, turn_id, role: "user", content: turn_id, created_at: 0 });

@@ -7,32 +7,23 @@ import { followTurn } from "../api/follow";
 import { Refusal, Unreachable, isAbort } from "../api/http";
 import { cancelTurn, decide, readContent, readMessages, readOn, readThread, startTurn } from "../api/threads";
 import type { TurnRequest } from "../api/threads";
+import { en } from "../en";
 import { features } from "../feature";
 import { Queue } from "../queue/queue";
 import { contentOf, isImage, partsOf, withFiles, type Medium } from "../turn/attachments";
-import type { Connection } from "../turn/status";
 import type { Content, Decision, ThreadDetail } from "../wire";
 import { begunExchange, exchangesOf, questionIdOf, renewed, type Exchange } from "../turn/stored";
 import { choices } from "./choices";
 import { drawing } from "./drawing";
 import { clearDraft, draftOf, NEW_CHAT, restoreDraft } from "./drafts";
-import { started, type TurnClock } from "./clock";
+import { started, type Running, type TurnClock } from "./clock";
 import { awaitAnswer, Look, pause } from "./pause";
 import { problemOf, type Problem } from "./problem";
 import type { Listener } from "./listener";
 import { Meanwhile, type Outgoing } from "./meanwhile";
-import { requestOf, sends } from "./request";
+import { continuationOf, requestOf, sends } from "./request";
 import { setModel } from "./settings";
 import { Store } from "./store";
-
-export interface Running {
-  turnId: string;
-  connection: Connection;
-  stopping: boolean;
-  /** The first event has come: the service has the turn and can stop it. */
-  begun: boolean;
-  clock: TurnClock;
-}
 
 export interface ConversationState {
   /** Null: a new chat, without a message yet. */
@@ -44,7 +35,7 @@ export interface ConversationState {
   problem: Problem | null;
 }
 
-export type { TurnClock };
+export type { Running, TurnClock };
 
 const EMPTY: ConversationState = {
   threadId: null,
@@ -149,6 +140,16 @@ export class Conversation {
     const outgoing = { words, media, instead };
     if (running) return this.#meanwhile.enqueue(request, outgoing);
     if (threadId === null) for (const choice of choices()) choice.takeAlong(request.thread_id);
+    await this.#start(threadId, request, outgoing, () => startTurn(request, signal));
+  }
+
+  /** Goes on from the last exchange, whose turn a limit ended. */
+  async goOn({ turnId }: Pick<Exchange, "turnId">): Promise<void> {
+    const { threadId, phase, running } = this.store.get();
+    if (threadId === null || phase !== "ready" || running) return;
+    const request = this.#unsure?.continue === turnId ? this.#unsure : continuationOf(threadId, turnId);
+    const { signal } = this.#visit;
+    const outgoing = { words: en.answer.continued, media: [], instead: null, continued: turnId };
     await this.#start(threadId, request, outgoing, () => startTurn(request, signal));
   }
 
@@ -352,9 +353,9 @@ export class Conversation {
   }
 
   /** The service refused the message, or the connection is lost for good. The typed words go back to the draft. */
-  #unsend(threadId: string | null, request: TurnRequest, { words, media, instead }: Outgoing, error: unknown): void {
-    const begun = this.store.get().running?.begun ?? false;
-    if (begun) {
+  #unsend(threadId: string | null, request: TurnRequest, outgoing: Outgoing, error: unknown): void {
+    const { words, media, instead, continued } = outgoing;
+    if (this.store.get().running?.begun) {
       // The service refused to go on: the chat was deleted, or its session is over.
       this.store.set({ running: null, problem: problemOf(error) });
       return;
@@ -363,11 +364,11 @@ export class Conversation {
     // The deployment no longer offers this model: the next attempt leaves the choice to the service.
     if (error instanceof Refusal && error.field === "model") setModel(null);
     if (error instanceof Refusal) for (const feature of features()) feature.refused?.(threadId ?? NEW_CHAT, error);
-    if (words !== instead?.question) restoreDraft(threadId ?? NEW_CHAT, words, media);
+    if (words !== instead?.question && !continued) restoreDraft(threadId ?? NEW_CHAT, words, media);
     this.store.set((state) => ({
       threadId,
       running: null,
-      problem: problemOf(error, () => void this.#resend({ words, media, instead })),
+      problem: problemOf(error, () => void this.#resend(outgoing)),
       exchanges: [
         ...state.exchanges.filter((exchange) => exchange.turnId !== request.turn_id),
         ...(instead ? [instead] : []),
@@ -380,7 +381,8 @@ export class Conversation {
   }
 
   /** Sends an unsent message again, as the draft has it now. */
-  async #resend({ words, media, instead }: Outgoing): Promise<void> {
+  async #resend({ words, media, instead, continued }: Outgoing): Promise<void> {
+    if (continued) return this.goOn({ turnId: continued });
     if (instead) return this.send(words, instead, media);
     const draft = draftOf(this.store.get().threadId ?? NEW_CHAT);
     await this.send(withFiles(draft.text, draft.files), null, draft.media);

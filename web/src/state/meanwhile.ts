@@ -15,6 +15,8 @@ export interface Outgoing {
   media: readonly Medium[];
   /** The exchange that it replaces. */
   instead: Exchange | null;
+  /** The turn that it continues; it is no message then. */
+  continued?: string;
 }
 
 /** The conversation, as far as this file needs it. */

@@ -30,3 +30,9 @@ export function requestOf(threadId: string | null, content: Content, replaced: s
     ...Object.assign({}, ...features().map((feature) => feature.request?.(chat))),
   };
 }
+
+/** A request that continues a turn instead of sending a message. */
+export function continuationOf(threadId: string, turnId: string): TurnRequest {
+  const { content: _, ...rest } = requestOf(threadId, "", null);
+  return { ...rest, continue: turnId };
+}

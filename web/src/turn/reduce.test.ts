@@ -153,12 +153,12 @@ describe("the turn", () => {
 
   it("keeps the cause of its stop", () => {
     const view = played(
-      { type: "budget_exceeded", reason: "llm_calls", limit: 60, observed: 61 },
+      { type: "budget_exceeded", reason: "llm_calls", limit: 60, observed: 61, left: [{ name: "fetch_url" }] },
       { type: "error", code: "budget_exceeded", message: "Enough.", retryable: false },
       done("budget"),
     );
     expect(view).toMatchObject({
-      budget: { reason: "llm_calls", limit: 60, observed: 61 },
+      budget: { reason: "llm_calls", limit: 60, observed: 61, left: [{ name: "fetch_url" }] },
       failure: { code: "budget_exceeded" },
       finishReason: "budget",
     });

@@ -46,8 +46,8 @@ function apply(view: TurnView, event: TurnEvent): TurnView {
         ),
       };
     case "budget_exceeded": {
-      const { reason, limit, observed } = event;
-      return { ...view, budget: { reason, limit, observed } };
+      const { reason, limit, observed, left } = event;
+      return { ...view, budget: { reason, limit, observed, left: left ?? [] } };
     }
     case "error": {
       const { code, message, retryable } = event;

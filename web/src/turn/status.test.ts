@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { costParts, durationText, noticeOf, statusOf } from "./status";
-import { newTurn, type TurnView } from "./view";
+import { newTurn, type BudgetStop, type TurnView } from "./view";
 
 const turn = (change: Partial<TurnView>): TurnView => ({ ...newTurn("t"), ...change });
 const agent = (state: "thinking" | "executing_plan" | "waiting_on_user", details: string | null = null) =>
@@ -46,9 +46,22 @@ describe("the notice at the end", () => {
 
   it("names the limit that was reached", () => {
     const limit = (reason: string, limit: number) =>
-      noticeOf(turn({ finishReason: "budget", budget: { reason, limit, observed: limit + 1 } }))?.title;
+      noticeOf(turn({ finishReason: "budget", budget: { reason, limit, observed: limit + 1, left: [] } }))?.title;
     expect(limit("llm_calls", 60)).toBe("This answer reached its limit of 60 model calls.");
     expect(limit("wall_clock", 180_000)).toBe("This answer reached its limit of 3 min running time.");
+  });
+
+  it("names the work that a limit left, five pieces of it at most", () => {
+    const text = (left: BudgetStop["left"]) =>
+      noticeOf(turn({ finishReason: "budget", budget: { reason: "tokens", limit: 1, observed: 2, left } }))?.text;
+    expect(text([])).toBe("Finished work is kept. The answer is not complete.");
+    const pears = { name: "run_subtask", title: "Pears", begun: true };
+    expect(text([pears, { name: "fetch_url" }, { title: "Compare" }])).toBe(
+      "Finished work is kept. Left to do: Pears, fetch_url, Compare.",
+    );
+    const six = Array.from({ length: 6 }, (_, index) => ({ title: `${index}` }));
+    expect(text(six.slice(1))).toBe("Finished work is kept. Left to do: 1, 2, 3, 4, 5.");
+    expect(text(six)).toBe("Finished work is kept. Left to do: 0, 1, 2, 3, 4 and 1 more.");
   });
 });
 

@@ -95,7 +95,7 @@ export function noticeOf(view: TurnView): Notice | null {
     return { code, tone: "quiet", title: en.notice.superseded, text: "", retryable };
   }
   if (finishReason === "budget" || code === "budget_exceeded") {
-    return { code, tone: "warning", title: budgetTitle(view), text: text || en.notice.narrower, retryable };
+    return { code, tone: "warning", title: budgetTitle(view), text: leftText(view), retryable };
   }
   if (finishReason === "length") {
     return { code, tone: "warning", title: en.notice.length, text: text || en.notice.lengthText, retryable };
@@ -121,6 +121,16 @@ function budgetTitle({ budget }: TurnView): string {
   const limit =
     budget.reason === "wall_clock" ? durationText(budget.limit) : budget.limit.toLocaleString("en");
   return en.notice.budget(limit, en.notice.budgets[budget.reason] ?? budget.reason);
+}
+
+/** The most pieces of work that a notice names. */
+const NAMED = 5;
+
+/** What a limit left undone. */
+function leftText({ budget }: TurnView): string {
+  if (!budget || budget.left.length === 0) return en.notice.leftAnswer;
+  const names = budget.left.map(({ name, title }) => title ?? name ?? "");
+  return en.notice.left(names.slice(0, NAMED), names.length - NAMED);
 }
 
 export function durationText(ms: number): string {

@@ -5,7 +5,7 @@ import type { StoredMessage, TreeNode, TurnEvent } from "../wire";
 import { childrenOf, outlineOf } from "./outline";
 import { reduceTurn } from "./reduce";
 import { begunExchange, callsOf, exchangesOf, questionIdOf, renewed, turnOf } from "./stored";
-import { newTurn, type TurnView } from "./view";
+import { canContinue, newTurn, type TurnView } from "./view";
 
 const node = (id: string, parent_id: string | null, change: Partial<TreeNode> = {}): TreeNode => ({
   id,
@@ -36,6 +36,19 @@ function nesting(nodes: TreeNode[]) {
       .sort(),
   );
 }
+
+// Issue 19, 4: the notice of a reloaded answer says what the live one said.
+it("a stored answer knows the limit that ended it, and what it left", () => {
+  const budget = { reason: "tool_calls", limit: 4, observed: 5 } as const;
+  const left = [{ name: "run_subtask", title: "Pears", begun: true }];
+  const stop = { code: "budget_exceeded", message: "Enough.", budget, left };
+  const view = turnOf(message({ finish_reason: "budget", stop }));
+  expect(view).toMatchObject({ budget: { ...budget, left }, failure: { code: "budget_exceeded" } });
+  expect(canContinue(view)).toBe(true);
+  expect(canContinue(turnOf(message({ finish_reason: "error", stop: { code: "iteration_limit", message: "" } })))).toBe(true);
+  expect(canContinue(turnOf(message({ finish_reason: "cancelled", stop: { code: "cancelled", message: "" } })))).toBe(false);
+  expect(canContinue(turnOf(message({ finish_reason: "stop" })))).toBe(false);
+});
 
 describe("an execution tree", () => {
   const nodes = [

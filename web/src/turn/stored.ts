@@ -77,7 +77,8 @@ export function turnOf(message: StoredMessage): TurnView {
     entries: entriesOf(message),
     features: knownFrom(message),
     cost: message.usage ?? null,
-    failure: stop ? { ...stop, retryable: RETRYABLE.has(stop.code) } : null,
+    budget: stop?.budget ? { ...stop.budget, left: stop.left ?? [] } : null,
+    failure: stop ? { code: stop.code, message: stop.message, retryable: RETRYABLE.has(stop.code) } : null,
     finishReason: message.finish_reason ?? "stop",
   };
 }

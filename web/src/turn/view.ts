@@ -4,7 +4,7 @@
 // `entries` is a flat list in order of appearance. `parentId` alone tells the nesting; outline.ts derives it for drawing.
 
 import type { Turns } from "../feature";
-import type { CostSummary, Decision, FinishReason, ModelCost, TurnLimits } from "../wire";
+import type { CostSummary, Decision, FinishReason, LeftUndone, ModelCost, TurnLimits } from "../wire";
 import { knownAtBeginning, type Known } from "./features";
 
 interface Entry {
@@ -58,6 +58,8 @@ export interface BudgetStop {
   reason: string;
   limit: number;
   observed: number;
+  /** The work that the limit left undone. */
+  left: readonly LeftUndone[];
 }
 
 export interface TurnFailure {
@@ -131,6 +133,14 @@ const DENIAL = "The user did not allow this call";
 /** A person denied it. */
 export function isDenied({ status, result }: ToolEntry): boolean {
   return status === "error" && (result?.startsWith(DENIAL) ?? false);
+}
+
+/** The stops after which a turn can be continued. */
+const LIMITS: ReadonlySet<string> = new Set(["budget_exceeded", "iteration_limit"]);
+
+/** Whether a limit ended the turn, so that another one can continue it. */
+export function canContinue({ failure, finishReason }: TurnView): boolean {
+  return finishReason !== null && LIMITS.has(failure?.code ?? "");
 }
 
 /** The calls that wait for a person's decision. */

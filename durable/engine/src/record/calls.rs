@@ -9,6 +9,9 @@ use crate::own::Settled;
 use wire::model::ToolCall;
 use wire::protocol::{Place, TreeNode, preview};
 
+/// The source of a text of a level.
+const SAID: &str = "It said";
+
 impl Record {
     /// Adds calls that have no result yet, whether a model or the service made them.
     pub(super) fn called(&mut self, at: &str, calls: &[ToolCall], place: &Place) {
@@ -55,6 +58,7 @@ impl Record {
             Some(Settled::Step { .. }) | None => {}
         }
         self.note_unanswered(&pending, end);
+        self.note_within(&pending, end);
         let goal = self.spec.setting.goal.as_ref();
         self.goal_reached |= !end.is_error && goal == Some(&pending.call.name);
         // A call that has ended waits no longer: its open waits are removed.
@@ -72,6 +76,34 @@ impl Record {
             self.unanswered.retain(|key, _| !key.starts_with(&within));
             self.unanswered.insert(pending.key.clone(), end.content.clone());
         }
+    }
+
+    /// Notes the result of a call within another one, for as long as that one is open.
+    fn note_within(&mut self, pending: &PendingCall, end: &ToolEnd) {
+        let inside = format!("{}-", pending.key);
+        self.within.retain(|(key, ..)| !key.starts_with(&inside));
+        if pending.place.depth > 0 && self.stop.is_none() {
+            let failed = if end.is_error { " failed" } else { "" };
+            let told = format!("{}({}){failed}", pending.call.name, preview(&pending.call.arguments));
+            self.within.push((pending.key.clone(), told, end.content.clone()));
+        }
+    }
+
+    /// Notes the text of a reply that is not the last one of its level, within a call that is open.
+    pub(super) fn note_text_within(&mut self, at: &str, text: &str) {
+        if !text.trim().is_empty() {
+            self.within.push((at.to_owned(), SAID.to_owned(), text.to_owned()));
+        }
+    }
+
+    /// The texts and results of the levels of an open call, each with words for its source.
+    pub(crate) fn within(&self, call_key: &str) -> impl Iterator<Item = (String, String)> {
+        let inside = format!("{call_key}-");
+        let begun = self.models.iter().filter(|(_, open)| !open.said.concat().trim().is_empty());
+        let begun = begun.map(|(at, open)| (at, SAID, open.said.concat()));
+        let ended = self.within.iter().map(|(key, told, text)| (key, told.as_str(), text.clone()));
+        let all = ended.chain(begun).filter(move |(key, ..)| key.starts_with(&inside));
+        all.map(|(_, told, text)| (told.to_owned(), text))
     }
 
     /// Closes a call in the tree and in the telemetry; a refused one gets its node only now.

@@ -123,6 +123,8 @@ pub(crate) struct Record {
     round: BTreeMap<String, ToolEnd>,
     /// The results of subtasks and steps that the root has not answered yet, by the keys of their calls.
     unanswered: BTreeMap<String, String>,
+    /// The texts and results within open calls, in the order in which they came: the key, the source, the text.
+    within: Vec<(String, String, String)>,
     tree: ExecutionTree,
     node_of: BTreeMap<String, usize>,
     costs: CostSummary,
@@ -168,6 +170,7 @@ impl Record {
             routed: None,
             round: BTreeMap::new(),
             unanswered: BTreeMap::new(),
+            within: Vec::new(),
             tree: ExecutionTree::default(),
             node_of: BTreeMap::new(),
             costs: CostSummary::default(),

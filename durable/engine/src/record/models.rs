@@ -93,6 +93,9 @@ impl Record {
             self.round.clear();
             self.unanswered.clear();
             self.root_texts.extend((!reply.text.is_empty()).then(|| reply.text.clone()));
+        } else if !reply.tool_calls.is_empty() {
+            // The text of a reply without calls is the level's result.
+            self.note_text_within(at, &reply.text);
         }
         self.called(at, &reply.tool_calls, &open.place);
     }

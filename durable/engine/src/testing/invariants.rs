@@ -28,6 +28,7 @@ pub fn check(case: &Case) {
     stored(case, client.tree(), &shown);
     parts(case, &events, &shown);
     history(case, &client);
+    kept(case, &client, &shown);
     plans(case, &events, &shown);
     if case.limits.tool_result_bytes >= 5_000 {
         memory(&client, None, &BTreeMap::new(), &shown);

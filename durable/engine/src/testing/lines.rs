@@ -61,7 +61,7 @@ pub fn line(event: &Event) -> String {
         Event::SwarmStepCompleted { step_index, result, .. } => format!("swarm step {step_index} {result}"),
         Event::QueueUpdate { messages, .. } => format!("queue {}", messages.len()),
         Event::SwarmComplete { result } => format!("swarm complete {result}"),
-        Event::BudgetExceeded { reason, limit, observed } => {
+        Event::BudgetExceeded { reason, limit, observed, .. } => {
             format!("budget {reason:?} {observed} of {limit}")
         }
         Event::Error { code, .. } => format!("error {code}"),

@@ -8,13 +8,16 @@ use std::mem;
 
 use super::Turn;
 use super::closing::{Scope, foresee};
+use super::left::{Left, cut_off, not_made};
 use super::level::{Level, LevelEnd, answer};
 use super::results::failed;
 use crate::journal::{Commit, ToolEnd, TurnEnd, TurnStop, told_result};
 use crate::ports::LogError;
 use crate::record::{PendingCall, Record};
 use wire::model::{Message, ReplyFinish};
-use wire::protocol::{AgentState, BudgetReason, Event, FinishReason, Role, StopNote, StoredMessage};
+use wire::protocol::{
+    AgentState, BudgetReason, Event, FinishReason, ReachedLimit, Role, StopNote, StoredMessage,
+};
 
 /// The root level ended by itself.
 pub(super) fn finished(turn: &Turn, root: &Level, end: LevelEnd) -> Result<(), LogError> {
@@ -63,16 +66,12 @@ fn by_itself(turn: &Turn, finish_reason: FinishReason, history: Vec<Message>) ->
 /// Ends a turn that was stopped, at any place in its tree.
 pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
     let Some(why) = turn.record.borrow().stop.clone() else { return Ok(()) };
-    let note = note(&why);
+    let mut note = note(&why);
     let partial = partial_text(turn);
-    let told = |pending: &PendingCall| match pending.since_ms {
-        Some(_) => {
-            format!("The call was stopped and its result is unknown; it may have run. {}", note.message)
-        }
-        None => not_made(&note.message),
-    };
+    let told = |pending: &PendingCall| cut_off(turn, pending, &note.message);
     let mut commit = Scope { within: "", told: &told }.close(turn);
     let last = foresee(turn, &mut commit);
+    let left = note.is_limit().then(|| Left::of(turn, &last));
     drop(mem::take(&mut commit.entries));
     let mut history = root.own_messages();
     let step_key = root.step_key();
@@ -82,7 +81,9 @@ pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
         let ToolEnd { content, is_error, .. } = result;
         history.push(answer(call, content, is_error));
     }
-    say_why(&mut history, &partial, &note.message);
+    let left_words = left.as_ref().map(Left::in_words).unwrap_or_default();
+    say_why(&mut history, &partial, &note.message, &left_words);
+    note.left = left.map(|left| left.undone).unwrap_or_default();
     let said = last.root_texts.iter().cloned().chain(Some(partial));
     let said = said.filter(|text| !text.is_empty());
     // A turn that cannot go on also keeps the results of its subtasks: no reply will put them into words.
@@ -90,7 +91,7 @@ pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
     let content: Vec<String> = said.chain(last.unanswered().filter(|_| lost).map(told_result)).collect();
     let content = content.join("\n\n");
     if let TurnStop::Budget { reason, limit, observed } = why {
-        let exceeded = Event::BudgetExceeded { reason, limit, observed };
+        let exceeded = Event::BudgetExceeded { reason, limit, observed, left: note.left.clone() };
         commit.events.push(("budget_exceeded".to_owned(), exceeded));
     }
     let error =
@@ -100,14 +101,10 @@ pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
     last_words(turn, commit, &last, LastWords { content, finish_reason, stop: Some(note.clone()), history })
 }
 
-fn not_made(why: &str) -> String {
-    format!("The call was not made. {why}")
-}
-
-/// Ends the model's view of a stopped turn with the root's partial text and the reason for the stop, so that
-/// the next turn's model does not take it for a finished answer.
-fn say_why(history: &mut Vec<Message>, partial: &str, why: &str) {
-    let mark = format!("[This turn was stopped: {why}]");
+/// Ends the model's view of a stopped turn with the root's partial text, the reason for the stop and the work that it
+/// left, so that the next turn's model does not take it for a finished answer.
+fn say_why(history: &mut Vec<Message>, partial: &str, why: &str, left: &str) {
+    let mark = format!("[This turn was stopped: {why}]{left}");
     match history.last_mut() {
         Some(Message::Assistant { content, tool_calls, raw }) if tool_calls.is_empty() => {
             content.push_str("\n\n");
@@ -171,19 +168,20 @@ fn last_words(turn: &Turn, mut commit: Commit, last: &Record, words: LastWords) 
 /// The reason for a stop in words for people, with advice.
 fn note(why: &TurnStop) -> StopNote {
     let (code, message) = match why {
-        TurnStop::Budget { reason, limit, .. } => (
-            "budget_exceeded",
-            format!(
-                "This turn reached its limit of {}. What was done so far is kept; ask for less at once, or send a new \
-                 message to go on.",
+        TurnStop::Budget { reason, limit, observed } => {
+            let message = format!(
+                "This turn reached its limit of {}. What was done so far is kept: continue the turn, or ask for less at \
+                 once.",
                 limit_in_words(*reason, *limit)
-            ),
-        ),
+            );
+            let budget = Some(ReachedLimit { reason: *reason, limit: *limit, observed: *observed });
+            return StopNote { budget, ..StopNote::new("budget_exceeded", message) };
+        }
         TurnStop::IterationLimit { limit } => (
             "iteration_limit",
             format!(
-                "The agent called the model {limit} times without coming to an answer. Ask for less at once, or send \
-                 a new message to go on."
+                "The agent called the model {limit} times without coming to an answer. Continue the turn, or ask for \
+                 less at once."
             ),
         ),
         TurnStop::Cancelled => ("cancelled", "It was cancelled. Send a new message to go on.".to_owned()),
@@ -197,7 +195,7 @@ fn note(why: &TurnStop) -> StopNote {
         ),
         TurnStop::Internal { detail } => ("internal", format!("The service failed: {detail}.")),
     };
-    StopNote { code: code.to_owned(), message }
+    StopNote::new(code, message)
 }
 
 fn limit_in_words(reason: BudgetReason, limit: u64) -> String {

@@ -9,7 +9,7 @@
 //! - `composite`: the engine's own calls, as the loop knows them.
 //! - `reserve`: asks the budget. `results`: a call's start and end in words.
 //! - `parking`: calls that wait for an answer from outside.
-//! - `closing`: ends open calls. `ending`: ends the turn.
+//! - `closing`: ends open calls. `left`: the work that this leaves undone. `ending`: ends the turn.
 
 mod announcing;
 mod called;
@@ -20,6 +20,7 @@ mod drive;
 mod edition;
 mod ending;
 mod gathered;
+mod left;
 mod level;
 mod open;
 mod parking;
@@ -37,6 +38,7 @@ pub(crate) use self::called::{make_call, make_calls};
 pub(crate) use self::drive::drive;
 #[cfg(any(test, feature = "faults"))]
 pub use self::edition::edit_prompts;
+pub use self::left::{LEFT_CHARS, MAX_LEFT};
 #[cfg(any(test, feature = "testing"))]
 pub use self::level::request_tokens;
 pub use self::level::{Level, LevelEnd, Step};

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::fit::{
-    CALLS_BYTES, CONTENT_BYTES, PARTS_BYTES, TREE_BYTES, cut, fit_calls, fit_message, parts_text,
+    CALLS_BYTES, CONTENT_BYTES, PARTS_BYTES, TREE_BYTES, cut, fit_calls, fit_message, json_text, parts_text,
 };
 use super::history::{MAX_BYTES, fit};
 use super::outgoing::{Calls, News, Outgoing, ThreadRow, statements};
@@ -13,11 +13,12 @@ use super::rows::{
 };
 use bindings::rows::STATEMENT_BYTES;
 use engine::journal::{CallRecord, Entry, Fact, TextPart, ToolEnd};
+use engine::turn::{LEFT_CHARS, MAX_LEFT};
 use wire::model::Message;
 use wire::protocol::{
-    CUT_MARK, ChunkKind, Event, ExecutionMode, ExecutionTree, FinishReason, MessagePart, Owner,
-    PREVIEW_CHARS, Place, Plan, PlanReview, PlanStatus, PlanStep, Role, StepStatus, StoredMessage, TreeNode,
-    Verdict, preview,
+    CUT_MARK, ChunkKind, Event, ExecutionMode, ExecutionTree, FinishReason, LeftUndone, MessagePart, Owner,
+    PREVIEW_CHARS, Place, Plan, PlanReview, PlanStatus, PlanStep, Role, StepStatus, StopNote, StoredMessage,
+    TreeNode, Verdict, preview,
 };
 
 /// The platform's limit.
@@ -310,14 +311,20 @@ fn step(n: usize, text: &str) -> PlanStep {
     }
 }
 
+// Long: the longest of everything that the row of a turn's end has.
 #[test]
 fn rows_for_d1_fit_after_any_turn() {
     let content = worst(CONTENT_BYTES);
     let parts =
         (0..60).map(|_| MessagePart::Text { text: "\\\"".repeat(100_000), parent_id: None, cut: false });
     let message = StoredMessage { parts: parts.collect(), ..message(content, 10_000, "\\\"\\\"") };
-    let message = fit_message(message).unwrap();
-    let texts = [CONTENT_BYTES, parts_text(&message).unwrap().unwrap().len(), TREE_BYTES, MAX_BYTES];
+    let mut message = fit_message(message).unwrap();
+    let name: String = worst(1_000).chars().take(LEFT_CHARS).collect();
+    let left = LeftUndone { name: Some(name.clone()), title: Some(name), begun: true };
+    message.stop =
+        Some(StopNote { left: vec![left; MAX_LEFT], ..StopNote::new("budget_exceeded", "Enough.") });
+    let stop = json_text(&message.stop).unwrap().unwrap().len();
+    let texts = [CONTENT_BYTES, parts_text(&message).unwrap().unwrap().len(), TREE_BYTES, MAX_BYTES, stop];
     assert!(texts.iter().sum::<usize>() < LIMIT - 20_000, "a row of the object: {texts:?}");
     let tool = |n: usize| CallRecord::Tool {
         id: format!("call_0123456789abcdef_{n}"),
@@ -361,6 +368,7 @@ fn rows_for_d1_fit_after_any_turn() {
     let question = StoredMessage {
         execution_tree: None,
         parts: Vec::new(),
+        stop: None,
         content: worst(CONTENT_BYTES / 6),
         ..message.clone()
     };

@@ -3,6 +3,8 @@
 //! A row and a parameter may have 2 MB. Beside a message's content, tree and parts, the row has the turn's part of the
 //! model's view (`history.rs`, nearly half of that limit). On their way to D1, tree and parts are strings within a string.
 
+use serde::Serialize;
+
 use engine::journal::CallRecord;
 use wire::protocol::{ExecutionTree, MessagePart, PREVIEW_CHARS, Plan, StoredMessage};
 
@@ -42,6 +44,11 @@ pub fn fit_message(mut message: StoredMessage) -> Result<StoredMessage, StoreErr
 pub fn parts_text(message: &StoredMessage) -> Result<Option<String>, StoreError> {
     let parts = Some(&message.parts).filter(|parts| !parts.is_empty());
     Ok(parts.map(serde_json::to_string).transpose()?)
+}
+
+/// A value as JSON with its members in the order of their names.
+pub fn json_text(value: &Option<impl Serialize>) -> Result<Option<String>, StoreError> {
+    Ok(value.as_ref().map(serde_json::to_value).transpose()?.map(|value| value.to_string()))
 }
 
 /// The telemetry of a turn. All model calls stay, since they cost money. As many tool calls stay as fit, since a model

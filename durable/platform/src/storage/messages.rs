@@ -3,7 +3,7 @@
 use worker::SqlStorageValue;
 
 use wire::model::Message;
-use wire::protocol::{Content, Role, Seq, StoredMessage};
+use wire::protocol::{Content, Role, Seq, StopNote, StoredMessage};
 
 use super::sql::{Row, Store, int, unsigned};
 use super::{StoreError, fit, history};
@@ -113,6 +113,15 @@ impl Store {
         let query =
             "SELECT content FROM messages WHERE turn_id = ?1 AND role = 'user' ORDER BY row DESC LIMIT 1";
         self.row(query, [turn_id.into()])?.map(|mut row| row.text(0)).transpose()
+    }
+
+    /// The newest message, where it is an answer: its turn, and why the service stopped that turn.
+    pub fn newest_answer(&self) -> Result<Option<(String, Option<StopNote>)>, StoreError> {
+        let query = "SELECT turn_id, role, stop FROM messages ORDER BY row DESC LIMIT 1";
+        let Some(mut row) = self.row(query, [])? else { return Ok(None) };
+        let (turn_id, role) = (row.text(0)?, of_word::<Role>(row.text(1)?)?);
+        let stop = row.maybe_text(2).map(|text| serde_json::from_str(&text)).transpose()?;
+        Ok((role == Role::Assistant).then_some((turn_id, stop)))
     }
 
     /// The row and the time of the newest message.

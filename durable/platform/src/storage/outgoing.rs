@@ -209,12 +209,12 @@ ON CONFLICT (tenant, user_id, id) DO UPDATE SET
 
 const UPSERT_MESSAGES: &str = "
 INSERT INTO messages (tenant, user_id, id, thread_id, turn_id, role, content, execution_tree, usage, finish_reason,
-  created_at, parts)
+  created_at, parts, stop)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-  value ->> 8, value ->> 9, value ->> 10, value ->> 11 FROM json_each(?1) WHERE true
+  value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12 FROM json_each(?1) WHERE true
 ON CONFLICT (tenant, user_id, id) DO UPDATE SET
   content = excluded.content, execution_tree = excluded.execution_tree, usage = excluded.usage,
-  finish_reason = excluded.finish_reason, parts = excluded.parts";
+  finish_reason = excluded.finish_reason, parts = excluded.parts, stop = excluded.stop";
 
 /// The thread's newest news of a plan win, in whatever order they arrive.
 const UPSERT_PLANS: &str = "
@@ -336,9 +336,6 @@ fn json_rows<T: Serialize>(rows: &[T]) -> Result<Vec<String>, StoreError> {
 }
 
 fn message_row(out: &Outgoing, message: &StoredMessage) -> Result<Value, StoreError> {
-    let text = |value: &Option<Value>| value.as_ref().map(ToString::to_string);
-    let tree = message.execution_tree.as_ref().map(serde_json::to_value).transpose()?;
-    let usage = message.usage.as_ref().map(serde_json::to_value).transpose()?;
     Ok(json!([
         out.tenant,
         out.user_id,
@@ -347,11 +344,12 @@ fn message_row(out: &Outgoing, message: &StoredMessage) -> Result<Value, StoreEr
         message.turn_id,
         message.role,
         message.content,
-        text(&tree),
-        text(&usage),
+        fit::json_text(&message.execution_tree)?,
+        fit::json_text(&message.usage)?,
         message.finish_reason,
         message.created_at,
         fit::parts_text(message)?,
+        fit::json_text(&message.stop)?,
     ]))
 }
 

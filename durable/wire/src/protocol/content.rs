@@ -174,7 +174,7 @@ impl Content {
     /// Refuses content that exceeds a limit or does not match its media type. The error names the offending part.
     pub fn check(&self) -> Result<(), ApiError> {
         if matches!(self, Content::Parts(parts) if parts.is_empty()) {
-            return Err(ApiError::field("content", "expected at least one part"));
+            return Err(ApiError::field("content", "this member is required: a text, or at least one part"));
         }
         let (mut texts, mut attached, mut bytes) = (Vec::new(), 0, 0);
         if let Content::Text(text) = self {

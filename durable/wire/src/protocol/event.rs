@@ -2,12 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+mod budget;
 mod ledger;
 mod read;
 
+pub use budget::{BudgetReason, TurnLimits};
 pub use ledger::{CostSummary, ModelCost};
 
-use super::{Plan, PlanStatus, QueuedPreview, StepStatus, StoredMessage, Verdict};
+use super::{LeftUndone, Plan, PlanStatus, QueuedPreview, StepStatus, StoredMessage, Verdict};
 use crate::model::Usage;
 
 /// The number of an event in its thread. Numbers grow, may skip, and stay unique.
@@ -187,6 +189,9 @@ pub enum Event {
         limit: u64,
         /// The attempted value. For counters this is the limit plus one.
         observed: u64,
+        /// The work that the limit left undone, as in the stored message's `stop`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        left: Vec<LeftUndone>,
     },
     /// The cost of the turn; once per turn, before `done`.
     CostSummary(CostSummary),
@@ -233,18 +238,6 @@ impl Event {
             Event::Done { .. } => "done",
         }
     }
-}
-
-/// The limits of a turn whose use a client can display.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-pub struct TurnLimits {
-    pub subtasks: u32,
-    pub llm_calls: u32,
-    pub tool_calls: u32,
-    /// Running time, in milliseconds.
-    pub wall_clock_ms: u64,
 }
 
 /// The three states that a client shows.
@@ -325,28 +318,6 @@ impl ChunkKind {
     fn is_text(&self) -> bool {
         *self == ChunkKind::Text
     }
-}
-
-/// The limits whose crossing ends a turn. Depth, iterations and fan-out are not among them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum BudgetReason {
-    /// `run_subtask` calls over the whole tree.
-    Subtasks,
-    /// Model calls over the whole tree.
-    LlmCalls,
-    /// Tool calls over the whole tree.
-    ToolCalls,
-    /// Milliseconds of running time.
-    WallClock,
-    /// Tokens over the whole tree.
-    Tokens,
-    /// Bytes of tool results.
-    Bytes,
-    /// Millionths of a US dollar of model calls; only if the deployment limits the cost.
-    Cost,
 }
 
 /// How a turn ended.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Content, CostSummary, ExecutionTree, FinishReason, MessagePart};
+use super::{BudgetReason, Content, CostSummary, ExecutionTree, FinishReason, MessagePart};
 
 /// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,13 +85,57 @@ pub struct StandingApproval {
 }
 
 /// Why the service stopped a turn, for a person to read.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct StopNote {
     /// The `code` of the turn's `error` event.
     pub code: String,
     pub message: String,
+    /// The limit that ended the turn. Turns that a limit ended in an earlier version of the service have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<ReachedLimit>,
+    /// The work that the limit left undone, in the order in which the turn took it up; at most 20 pieces.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<LeftUndone>,
+}
+
+impl StopNote {
+    /// A note without a limit.
+    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        StopNote { code: code.into(), message: message.into(), ..StopNote::default() }
+    }
+
+    /// Whether a limit ended the turn, so that a request may continue it.
+    pub fn is_limit(&self) -> bool {
+        ["budget_exceeded", "iteration_limit"].contains(&self.code.as_str())
+    }
+}
+
+/// A limit that a turn reached, in the words of the event `budget_exceeded`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct ReachedLimit {
+    pub reason: BudgetReason,
+    pub limit: u64,
+    pub observed: u64,
+}
+
+/// A piece of work that a limit kept a turn from finishing: a tool call, a subtask, a step of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct LeftUndone {
+    /// The name of the tool; absent for a step of a plan that had not begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The label of a subtask or a step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Whether it had begun.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub begun: bool,
 }
 
 /// A page of a thread's messages, oldest first.

@@ -40,8 +40,9 @@ pub use knowledge::{
     Passage, PassageList, line,
 };
 pub use message::{
-    ApprovalList, CancelStatus, Cancelled, FileEntry, FileList, MessageList, Role, SentContent,
-    StandingApproval, StopNote, StoredMessage, Taken, ThreadDetail, ThreadList, ThreadSummary, WorkspaceList,
+    ApprovalList, CancelStatus, Cancelled, FileEntry, FileList, LeftUndone, MessageList, ReachedLimit, Role,
+    SentContent, StandingApproval, StopNote, StoredMessage, Taken, ThreadDetail, ThreadList, ThreadSummary,
+    WorkspaceList,
 };
 pub use part::{CUT_MARK, MessagePart};
 pub use plan::{ExecutionMode, Plan, PlanReview, PlanStatus, PlanStep, StepStatus, Verdict};
@@ -53,8 +54,8 @@ pub use queue::{
     IfRunning, MAX_QUEUED, MessageQueue, QueueChange, QueuedChange, QueuedMessage, QueuedPreview,
 };
 pub use request::{
-    Approval, BrowserContext, ChatContext, ChatRequest, ClientTool, ContextKind, ModeProfile, ThreadChange,
-    ToolResult,
+    Approval, BrowserContext, CONTINUE, ChatContext, ChatRequest, ClientTool, ContextKind, ModeProfile,
+    ThreadChange, ToolResult,
 };
 pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeNode, preview};
 

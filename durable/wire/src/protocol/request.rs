@@ -28,13 +28,29 @@ pub(super) const MAX_SEQ: u64 = (1 << 53) - 1;
 /// The most collections that one turn searches.
 const MAX_CHOSEN: usize = 8;
 
+/// The user's message in a turn that continues another one.
+pub const CONTINUE: &str = "Continue.";
+
+/// The content of a request without a message.
+fn unsaid() -> Content {
+    Content::Parts(Vec::new())
+}
+
 /// A chat message with the options of the client. The service ignores unknown members. Older clients send `tools` and
 /// `agent_mode`, which have no effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "openapi", schemars(extend("anyOf" = [{"required": ["content"]}, {"required": ["continue"]}])))]
 pub struct ChatRequest {
+    /// The user's message. A request that continues a turn has none.
+    #[serde(default = "unsaid")]
+    #[cfg_attr(test, ts(optional, as = "Option<Content>"))]
     pub content: Content,
+    /// The newest turn of the thread, which ended for a limit: the new turn goes on from its history with a budget of its
+    /// own.
+    #[serde(default, rename = "continue")]
+    pub continued: Option<Uuid>,
     #[serde(default)]
     pub thread_id: Option<Uuid>,
     #[serde(default)]
@@ -270,9 +286,31 @@ pub(super) fn read<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, ApiEr
 impl ChatRequest {
     /// Reads and checks a body. The error names the first offending member.
     pub fn parse(body: &[u8]) -> Result<ChatRequest, ApiError> {
-        let request: ChatRequest = read(body)?;
+        let mut request: ChatRequest = read(body)?;
+        if request.continued.is_some() {
+            request.check_continuation()?;
+            request.content = CONTINUE.into();
+        }
         request.check()?;
         Ok(request)
+    }
+
+    /// A continuation names its thread, and stands instead of a message.
+    fn check_continuation(&self) -> Result<(), ApiError> {
+        if self.content != unsaid() {
+            let detail = "it stands instead of a message; a message needs no `continue`, because the thread has the results";
+            return Err(ApiError::field("continue", detail));
+        }
+        if self.replaces_message_id.is_some() {
+            return Err(ApiError::field("continue", "it replaces no message"));
+        }
+        if self.if_running == Some(IfRunning::Queue) {
+            return Err(ApiError::field("if_running", "a continuation cannot be queued"));
+        }
+        match self.thread_id {
+            Some(_) => Ok(()),
+            None => Err(ApiError::field("thread_id", "this member is required with `continue`")),
+        }
     }
 
     fn check(&self) -> Result<(), ApiError> {

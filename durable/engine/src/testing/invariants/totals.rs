@@ -112,6 +112,26 @@ pub(super) fn history(case: &Case, client: &Client) {
     assert!(seen.next().is_none() || end.message.finish_reason == Some(FinishReason::Interrupted));
 }
 
+/// A stop loses no result: a call that ended within calls that a stop cut off stands in the result of each of them.
+pub(super) fn kept(case: &Case, client: &Client, shown: &Shown<'_>) {
+    // Shorter results are cut, and a cancelled step has said why it ends.
+    if case.limits.tool_result_bytes < 50_000 {
+        return;
+    }
+    let entries = case.disk.entries.borrow();
+    let ended = entries.iter().filter(|entry| matches!(entry.fact, Fact::ToolEnded(_)));
+    let ended: BTreeSet<&str> = ended.map(|entry| entry.at.as_str()).collect();
+    let is_cut_off = |id: &&String| !ended.contains(key(id));
+    for id in client.ids.iter().filter(|id| ended.contains(key(id))) {
+        let mut around = client.parent(id).filter(is_cut_off);
+        while let Some(call) = around {
+            let told = format!("{}(", client.calls[id].name);
+            assert!(client.calls[call].result.contains(&told), "{call} lacks the result of {id}\n{shown}");
+            around = client.parent(call).filter(is_cut_off);
+        }
+    }
+}
+
 /// Recomputes a level's view of the shared memory and its writes from the calls of its rounds, and compares
 /// the view with each call's reads. Siblings of a round are blind to each other, a later round sees their
 /// writes (N-153, N-154), and of two writes the later one in the model's order wins.

@@ -16,23 +16,43 @@ const TOKENS_PER_IMAGE: usize = 1_600;
 /// Bytes of base64 per token of a PDF: a page is some 2 000 tokens and rarely less than 40 kB.
 const PDF_BYTES_PER_TOKEN: usize = 20;
 
-/// The newest messages that fit. Whole turns go first, oldest first, then the level's own oldest rounds. The
-/// level's instructions, at `own_from`, and its newest round always stay.
+/// The newest messages that fit. Whole turns go first, oldest first. Of the turn before this one the oldest rounds go
+/// before the whole of it, because this one may continue it. Then go the level's own oldest rounds. The level's
+/// instructions, at `own_from`, and its newest round always stay.
 pub(super) fn prune(messages: &[Rc<Message>], own_from: usize, limit_tokens: u64) -> Vec<Rc<Message>> {
     let (earlier, own) = messages.split_at(own_from.min(messages.len()));
     let Some((instructions, rounds)) = own.split_first() else { return messages.to_vec() };
     let left = limit_tokens.saturating_sub(tokens(instructions));
-    // A turn begins with its user message, a round with the model's: a cut anywhere else could part a call from its
-    // result.
-    let begins_turn = |message: &Message| matches!(message, Message::User { .. });
-    let begins_round = |message: &Message| matches!(message, Message::Assistant { .. });
     let newest_round = rounds.iter().rposition(|message| begins_round(message)).unwrap_or(0);
     let from = newest_that_fit(rounds, left, begins_round).min(newest_round);
     let kept = rounds.get(from..).unwrap_or_default();
     let left =
         if from == 0 { left.saturating_sub(kept.iter().map(|message| tokens(message)).sum()) } else { 0 };
-    let earlier = earlier.get(newest_that_fit(earlier, left, begins_turn)..).unwrap_or_default();
-    earlier.iter().chain([instructions]).chain(kept).map(Rc::clone).collect()
+    let turns = earlier.get(newest_that_fit(earlier, left, begins_turn)..).unwrap_or_default();
+    let has_answer = turns.iter().any(|message| begins_round(message));
+    let part = if has_answer { None } else { part_of_newest(earlier, left) };
+    let (question, before) = part.map_or((None, turns), |(question, rounds)| (Some(question), rounds));
+    question.into_iter().chain(before).chain([instructions]).chain(kept).map(Rc::clone).collect()
+}
+
+// A turn begins with its user message, a round with the model's: a cut anywhere else could part a call from its result.
+fn begins_turn(message: &Message) -> bool {
+    matches!(message, Message::User { .. })
+}
+
+fn begins_round(message: &Message) -> bool {
+    matches!(message, Message::Assistant { .. })
+}
+
+/// The turn before this one without its oldest rounds: its user message, and everything from the oldest round that
+/// fits on. None if no round fits.
+fn part_of_newest(earlier: &[Rc<Message>], limit_tokens: u64) -> Option<(&Rc<Message>, &[Rc<Message>])> {
+    let last_round = earlier.iter().rposition(|message| begins_round(message))?;
+    let at = earlier.get(..last_round)?.iter().rposition(|message| begins_turn(message))?;
+    let (question, rounds) = earlier.get(at..)?.split_first()?;
+    let left = limit_tokens.saturating_sub(tokens(question));
+    let kept = rounds.get(newest_that_fit(rounds, left, begins_round)..)?;
+    (!kept.is_empty()).then_some((question, kept))
 }
 
 /// The beginning of the longest tail that fits and starts with a message that `begins` accepts.
@@ -149,6 +169,25 @@ mod tests {
         assert_eq!(prune(&messages, 2, all - 116), without(1));
         assert_eq!(prune(&messages, 2, all - 117), without(2));
         assert_eq!(prune(&messages, 2, 0), without(2), "the newest round stays even beyond the limit");
+    }
+
+    // Issue 19, 4: a turn may continue the one before it, which then loses its oldest rounds before the whole of it.
+    #[test]
+    fn the_turn_before_loses_its_oldest_rounds_first() {
+        let long = "x".repeat(400);
+        let round = || [assistant(""), tool(&long)];
+        let before =
+            [vec![user("old"), assistant("yes"), user("begin")], [round(), round()].concat()].concat();
+        let messages = [before, vec![assistant("stopped"), user("found"), user("go")]].concat();
+        // Each of the user's messages is 9 tokens or fewer, each round 116, the last words 9.
+        let (begin, found, go, stopped) = (9, 9, 8, 9);
+        let all = begin + 2 * 116 + stopped + found + go;
+        let without = |rounds: usize| [&messages[2..3], &messages[3 + 2 * rounds..]].concat();
+        assert_eq!(prune(&messages, 9, all), messages[2..]);
+        assert_eq!(prune(&messages, 9, all - 1), without(1));
+        assert_eq!(prune(&messages, 9, all - 116), without(1));
+        assert_eq!(prune(&messages, 9, all - 117), without(2), "the last words tell what is left");
+        assert_eq!(prune(&messages, 9, found + go), messages[8..], "no round fits");
     }
 
     #[test]

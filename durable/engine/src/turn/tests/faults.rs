@@ -109,7 +109,8 @@ fn a_kill_at_every_commit_of_a_plan_loses_nothing() {
     assert!(whole.lines().contains(&"executor Partial 3 1 1".to_owned()), "{:#?}", whole.lines());
 }
 
-fn killed_at_every_commit(new: impl Fn() -> Case) {
+/// Kills a turn at each of its commits; the run that takes it up comes to the same end, and repeats nothing.
+pub fn killed_at_every_commit(new: impl Fn() -> Case) {
     let whole = new().run();
     let commits = whole.disk.commits.get();
     assert!(commits > 10, "{commits}");

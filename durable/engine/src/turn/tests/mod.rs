@@ -4,6 +4,7 @@
 mod budget;
 #[path = "../../../examples/by_hand.rs"]
 mod by_hand;
+mod continued;
 mod everywhere;
 pub(crate) mod faults;
 mod golden;

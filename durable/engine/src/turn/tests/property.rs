@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::journal::{Fact, TurnStop};
 use crate::profiles::{Limits, Price};
 use crate::testing::*;
-use wire::model::{ModelErrorKind, ReplyFinish};
+use wire::model::{Message, ModelErrorKind, ReplyFinish};
 use wire::protocol::ModeProfile;
 
 /// How many levels a script has, beside the root. Any level may start any other, itself included.
@@ -162,7 +162,21 @@ impl Random {
 
     /// Plays the turn over all its runs, to its end.
     fn play(&self) -> Case {
-        let mut case = Case::seeded(self.script(), self.seed);
+        self.play_after("go", Vec::new())
+    }
+
+    /// Plays the turn that continues an ended one, with the same script. It has no mode.
+    fn play_on(&self, ended: &Case) -> Case {
+        Random { mode: 0, ..self.clone() }.play_after("Continue.", ended.end().history)
+    }
+
+    fn play_after(&self, content: &str, history: Vec<Message>) -> Case {
+        let mut script = self.script();
+        let root = script["go"].clone();
+        script.insert(content.to_owned(), root);
+        let mut case = Case::seeded(script, self.seed);
+        case.content = content.to_owned();
+        case.history = history;
         case.context = "project";
         case.limits = self.limits;
         case.setting.mode = match self.mode {
@@ -291,6 +305,26 @@ proptest! {
         let case = random.play();
         check(&case);
         prop_assert_eq!(case.events(), random.play().events(), "the same script and seed give the same events");
+    }
+
+    // Issue 19, 4: continuations, kills and stops included.
+    #[test]
+    fn a_turn_that_a_limit_ended_is_continued(random in turns(1)) {
+        let ended = random.play();
+        let stop = ended.end().message.stop;
+        if stop.is_some_and(|stop| stop.is_limit()) {
+            let case = random.play_on(&ended);
+            check(&case);
+            let requests = case.model.requests.borrow();
+            let at_root = |request: &&wire::model::ModelRequest| {
+                request.messages.iter().any(|m| matches!(&**m, Message::User { content } if content == "Continue."))
+            };
+            let before = ended.end().history;
+            if case.limits.history_tokens >= 100_000 && let Some(first) = requests.iter().find(at_root) {
+                let sent: Vec<&Message> = first.messages.iter().map(|message| &**message).take(before.len()).collect();
+                prop_assert_eq!(sent, before.iter().collect::<Vec<_>>(), "the model sees what had ended");
+            }
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use uuid::{NoContext, Timestamp, Uuid};
 
 use crate::storage::outgoing::{Calls, News, Outgoing, ThreadRow, first_id, retry_after_ms, statements};
 use engine::journal::{CallRecord, FailureRecord};
-use wire::protocol::{FinishReason, MessagePart, Owner, Plan, Role, StoredMessage};
+use wire::protocol::{FinishReason, LeftUndone, MessagePart, Owner, Plan, Role, StopNote, StoredMessage};
 
 fn owner() -> Owner {
     Owner { issuer: "anonymous".to_owned(), tenant: "tenant".to_owned(), user: "user".to_owned() }
@@ -71,8 +71,26 @@ fn a_short_turn_is_one_batch_that_names_its_owner_everywhere() {
     assert_eq!(rows[1][1][7], json!(r#"{"nodes":[],"version":1}"#), "a tree is a text");
     assert_eq!(rows[1][1][11], json!(r#"[{"type":"text","text":"text"}]"#), "as the parts are");
     assert_eq!(rows[1][1][9], json!("stop"));
+    assert_eq!((&rows[1][0][12], &rows[1][1][12]), (&Value::Null, &Value::Null), "it ended by itself");
     assert_eq!(rows[1][1][10], json!(1_700_000_000_123_u64));
     assert_eq!(rows[2][1][2], json!("m2/c2"), "call ids repeat across threads, message ids do not");
+}
+
+// Issue 19, 4: D1 knows the limit that ended a turn, and the work that it left.
+#[test]
+fn a_stop_is_told_as_a_text() {
+    let mut ended = outbox().remove(1);
+    let News::TurnEnded { message, .. } = &mut ended.news else { panic!() };
+    let left = vec![LeftUndone {
+        name: Some("run_subtask".to_owned()),
+        title: Some("Pears".to_owned()),
+        begun: true,
+    }];
+    message.stop = Some(StopNote { left, ..StopNote::new("budget_exceeded", "Enough.") });
+    let batch = statements(&[ended]).unwrap();
+    let rows: Value = serde_json::from_str(&batch[1].rows).unwrap();
+    let told = r#"{"code":"budget_exceeded","left":[{"begun":true,"name":"run_subtask","title":"Pears"}],"message":"Enough."}"#;
+    assert_eq!(rows[0][12], json!(told));
 }
 
 // The end of a turn that D1 has not heard of brings the user's message. News of the version before lack it.

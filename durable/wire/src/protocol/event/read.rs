@@ -37,7 +37,7 @@ crate::tagged!(Event by "type" {
     "swarmStepCompleted" => SwarmStepCompleted { #[serde(rename = "stepIndex")] step_index, result, status },
     "swarmComplete" => SwarmComplete { result },
     "queue_update" => QueueUpdate { held, messages },
-    "budget_exceeded" => BudgetExceeded { reason, limit, observed },
+    "budget_exceeded" => BudgetExceeded { reason, limit, observed, #[serde(default)] left },
     "cost_summary" => CostSummary(_),
     "error" => Error { code, message, retryable },
     "done" => Done { message_id, finish_reason, usage },

@@ -14,6 +14,28 @@ fn a_body_of_invalid_utf8_is_refused() {
     assert_eq!((error.code, error.field), (ErrorCode::InvalidJson, None));
 }
 
+// Issue 19, 4
+#[test]
+fn a_continuation_stands_instead_of_a_message() {
+    let id = r#""continue": "0c0ffee0-0000-4000-8000-000000000000""#;
+    let thread = r#""thread_id": "0c0ffee0-0000-4000-8000-000000000002""#;
+    let replaces = r#""replaces_message_id": "0c0ffee0-0000-4000-8000-000000000001""#;
+    let request = ChatRequest::parse(format!("{{{id}, {thread}}}").as_bytes()).unwrap();
+    assert_eq!((request.content, request.continued.is_some()), (CONTINUE.into(), true));
+    for (members, field) in [
+        (format!(r#"{id}, {thread}, "content": "x""#), "continue"),
+        (format!(r#"{id}, {thread}, "content": """#), "continue"),
+        (format!("{id}, {thread}, {replaces}"), "continue"),
+        (format!(r#"{id}, {thread}, "if_running": "queue""#), "if_running"),
+        (id.to_owned(), "thread_id"),
+        (format!(r#"{id}, "thread_id": null"#), "thread_id"),
+        (format!(r#"{thread}, "continue": "7""#), "continue"),
+    ] {
+        let told = refused(&format!("{{{members}}}"));
+        assert_eq!(told, ("invalid_request".to_owned(), Some(field.to_owned())), "{members}");
+    }
+}
+
 #[test]
 fn a_bad_body_names_its_member() {
     let long = format!(r#"{{"content": "{}"}}"#, "x".repeat(MAX_CONTENT_CHARS + 1));
@@ -260,7 +282,12 @@ fn events_on_the_wire() {
         usage: None,
         place: Place::default(),
     };
-    let exceeded = Event::BudgetExceeded { reason: BudgetReason::ToolCalls, limit: 200, observed: 201 };
+    let exceeded = Event::BudgetExceeded {
+        reason: BudgetReason::ToolCalls,
+        limit: 200,
+        observed: 201,
+        left: Vec::new(),
+    };
     for (event, data) in [
         (
             chunk(false, ChunkKind::Text),

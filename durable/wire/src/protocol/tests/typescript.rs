@@ -59,6 +59,8 @@ fn the_page_has_the_wires_types() {
         MessagePart,
         Role,
         StopNote,
+        ReachedLimit,
+        LeftUndone,
         ExecutionTree,
         TreeNode,
         MessageList,
