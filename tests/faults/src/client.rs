@@ -43,6 +43,8 @@ pub struct Seen {
     /// Answers of somebody outside that the service took, and calls that waited for one when the runtime was killed.
     pub answers: u32,
     pub killed_waiting: u32,
+    /// Turns that continued one that a limit ended.
+    pub continued: u32,
     pub differences: u32,
     pub duplicates: u32,
     pub holes: u32,
@@ -90,12 +92,29 @@ pub struct Order {
     /// A strike from inside: `abort@3`.
     pub strike: Option<String>,
     pub request_seq: u64,
+    /// The number of the turn that it continues.
+    pub continues: Option<u64>,
     /// Whether a newer request may be there before it.
     pub may_be_late: bool,
     /// Whether it is the only turn at its time, in good weather.
     pub alone: bool,
     /// Whether its message waits for the turns before it.
     pub queued: bool,
+}
+
+/// The difference between the numbers of a turn and of the one that continues it. A slot has fewer turns.
+const CONTINUATIONS: u64 = 50_000;
+
+impl Order {
+    /// Whether this answer says that a newer request was there first. A continuation then has no turn to continue.
+    fn is_late(&self, status: u16) -> bool {
+        self.may_be_late && (status == 409 || (status == 400 && self.continues.is_some()))
+    }
+
+    /// The number by which the model and the ledger know the turn's calls: a continuation makes those of another turn.
+    pub fn marked(&self) -> u64 {
+        self.continues.unwrap_or(self.number)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -173,8 +192,28 @@ impl Clients {
         }
     }
 
-    /// Plays a turn from the first request to the comparison.
+    /// Plays a turn, and the turn that continues it if a limit ended it.
     pub async fn turn(&self, user: &User, order: &Order) -> Option<View> {
+        let view = self.one_turn(user, order).await?;
+        let done = view.events().last();
+        if order.shape == Shape::Limited && done.is_some_and(|done| done.text("finish_reason") == "budget") {
+            let continuation = Order {
+                number: order.number + CONTINUATIONS,
+                continues: Some(order.number),
+                cancel: None,
+                strike: None,
+                ..order.clone()
+            };
+            if self.one_turn(user, &continuation).await.is_some() {
+                self.seen().continued += 1;
+            }
+        }
+        Some(view)
+    }
+
+    /// Plays a turn from the first request to the comparison. No other turn continues it: among messages that wait, the
+    /// next one's turn may begin first.
+    pub(super) async fn one_turn(&self, user: &User, order: &Order) -> Option<View> {
         let began = Instant::now();
         self.world.ledger.ordered(order.number, &order.thread_id);
         let cancel = async {
@@ -200,7 +239,7 @@ impl Clients {
         let view = read?;
         let uncut = self.uncut(user, order, &view).await?;
         self.judge(order, &view, &uncut);
-        self.world.ledger.forget(order.number);
+        self.world.ledger.forget(order.marked());
         Some(uncut)
     }
 
@@ -236,12 +275,14 @@ impl Clients {
         loop {
             match user.send("POST", "/api/chat", &[], &body).await {
                 Some(reply) if reply.status == 200 => return Some(Stream::new(reply, 0)),
-                Some(reply) if reply.status == 409 && order.may_be_late => return None,
+                Some(reply) if order.is_late(reply.status) => return None,
                 Some(reply) => self.refused(reply).await,
                 None => {}
             }
             sleep(Duration::from_millis(30)).await;
-            body["content"] = json!(order.shape.message(order.number));
+            if order.continues.is_none() {
+                body["content"] = json!(order.shape.message(order.number));
+            }
         }
     }
 
@@ -311,7 +352,16 @@ fn body_of(order: &Order) -> Value {
     if order.shape == Shape::Plans {
         body["chat_context"] = json!({ "context_type": "project" });
     }
-    body
+    if order.shape == Shape::Limited {
+        body["chat_context"] = json!({ "context_type": script::LIMITED_CONTEXT });
+    }
+    match order.continues {
+        Some(continued) => json!({
+            "thread_id": order.thread_id, "turn_id": script::turn_id(order.number),
+            "continue": script::turn_id(continued), "chat_context": body["chat_context"],
+        }),
+        None => body,
+    }
 }
 
 fn draw(rng: &mut Rng, shapes: &[Shape], number: u64, thread_id: &str, request_seq: u64) -> Order {
@@ -337,6 +387,7 @@ fn draw(rng: &mut Rng, shapes: &[Shape], number: u64, thread_id: &str, request_s
         cancel,
         strike,
         request_seq,
+        continues: None,
         may_be_late: false,
         alone: false,
         queued: false,

@@ -303,6 +303,7 @@ impl Harness {
             cancel: None,
             strike,
             request_seq: 1,
+            continues: None,
             may_be_late: false,
             alone: true,
             queued: false,

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+pub use crate::death::Death;
+use crate::death::Lost;
 use crate::script;
 
 /// How long a death inside the runtime may take, from its announcement to its end. After a panic that includes the next
@@ -16,31 +18,6 @@ use crate::script;
 const STRUCK: Duration = Duration::from_secs(4);
 /// The most violations that are kept: the first ones show enough.
 const KEPT: usize = 40;
-
-/// The ways to lose a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Death {
-    /// SIGKILL of the runtime.
-    Kill,
-    /// `ctx.abort()` of one object.
-    Abort,
-    /// A panic, which takes all objects of the isolate with it.
-    Panic,
-}
-
-#[derive(Clone)]
-struct Lost {
-    at: Instant,
-    until: Instant,
-    /// The life that ended with it; none for a death inside the runtime.
-    life: Option<u32>,
-    /// The thread of the object that died alone: the death concerns the turn that is there, and one that replaces it
-    /// before the strike.
-    thread: Option<String>,
-    /// The levels whose model call was under way, and how many of these were made again; none where that is not known.
-    under_way: Option<u32>,
-    repeated: u32,
-}
 
 struct Call {
     at: Instant,
@@ -93,6 +70,8 @@ struct State {
     life: u32,
     /// The thread of each turn.
     threads: HashMap<u64, String>,
+    /// The operation of each label. No two calls have the same label, unless a turn makes a call of another turn again.
+    labels: HashMap<String, String>,
     turns: HashMap<u64, Turn>,
     lost: Vec<Lost>,
     killed_at: Option<Instant>,
@@ -284,6 +263,11 @@ impl Ledger {
         let Some(number) = script::turn_of(marker) else { return };
         state.counts.effects += 1;
         state.sign_of_life(number, life);
+        let made = state.labels.entry(label.to_owned()).or_insert_with(|| operation.to_owned()).clone();
+        if made != operation {
+            state.counts.journaled_repeated += 1;
+            state.violation(format!("{label}: a turn made a call again that had run in the turn before it"));
+        }
         let now = Instant::now();
         let lost = state.lost.clone();
         let turn = state.turns.entry(number).or_default();
@@ -333,19 +317,6 @@ impl Turn {
         let last = self.journaled.entry(marker.to_owned()).or_insert((step, why));
         if last.0 < step {
             *last = (step, why);
-        }
-    }
-}
-
-impl Lost {
-    /// Whether a death excuses that a call which began at `at` in one life is made again `now` in another.
-    fn excuses(&self, thread: Option<&str>, at: Instant, life: u32, next: u32, now: Instant) -> bool {
-        match self.life {
-            Some(ended) => life <= ended && ended < next,
-            None => {
-                let concerned = self.thread.as_deref().is_none_or(|only| Some(only) == thread);
-                concerned && at < self.until && self.at < now
-            }
         }
     }
 }

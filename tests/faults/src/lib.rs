@@ -7,6 +7,7 @@
 pub mod check;
 pub mod client;
 pub mod d1;
+pub mod death;
 pub mod harness;
 pub mod ledger;
 pub mod model;

@@ -80,7 +80,8 @@ pub async fn complete(world: Arc<World>, life: u32, body: &[u8]) -> Result<Respo
         return refuse(message);
     }
     let Some((marker, step)) = position(&body) else { return refuse("it has no marker".to_owned()) };
-    let Some(script) = script::reply(&marker, step) else {
+    let Some(script) = script::reply(&marker, step).or_else(|| script::continued(&marker, step, &body))
+    else {
         return refuse(format!("{marker} has no step {step}"));
     };
     for untrue in script::untrue(&marker, &body) {

@@ -57,6 +57,7 @@ pub fn rows(outcome: &Outcome, quota: [u32; 4]) -> Vec<Row> {
             "answers from outside / calls that waited for one at a kill",
             format!("{} / {}", seen.answers, seen.killed_waiting),
         ),
+        fact("turns that continued one that a limit ended", seen.continued),
         fact("requests answered 5xx while their object ended", seen.errors_5xx),
         fact("turns accepted", seen.accepted),
         fact("  ended as", finishes.join(", ")),

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_test_support::http::try_send;
+use espalier_test_support::json;
 use tokio::process::{Child, Command};
 use tokio::time::Instant;
 
 use crate::ledger::Ledger;
-use crate::script::POLICY;
+use crate::script::{self, POLICY};
 
 /// How a runtime starts, the same in each of its lives.
 pub struct Launch {
@@ -38,14 +39,18 @@ pub struct Runtime {
 
 /// The longest start: wrangler on a busy machine.
 const START: Duration = Duration::from_secs(120);
-/// The time of a turn: enough for all its faults. It ends a turn that hangs.
-const LIMITS: &str = r#"{"wall_clock_ms":15000}"#;
 /// More than all threads need: the quotas refuse no turn, and count each of them.
 const QUOTAS: &str =
     r#"{"user":{"concurrent_turns":1000,"turns_per_minute":60000},"threads_per_user":10000}"#;
 const SECRET: &str = "not-a-secret-but-of-the-length-of-one";
 /// As in tests/support: the kill goes to the group, because workerd would outlive a killed wrangler.
 const KEEPER: &str = r#""$@" </dev/null & read -r _; kill -9 0"#;
+
+/// The time of a turn: enough for all its faults. It ends a turn that hangs. One context has few calls.
+fn limits() -> String {
+    let few = json!({ "tool_calls": script::LIMITED_CALLS });
+    json!({ "wall_clock_ms": 15_000, script::LIMITED_CONTEXT: few }).to_string()
+}
 
 impl Runtime {
     /// Prepares its folders, and starts no process.
@@ -140,7 +145,7 @@ impl Runtime {
             ("LLM_BASE_URL", format!("{world}/v1")),
             ("LLM_API_KEY", "test-key".to_owned()),
             ("LLM_MODEL", "fake-1".to_owned()),
-            ("LIMITS", LIMITS.to_owned()),
+            ("LIMITS", limits()),
             ("QUOTAS", QUOTAS.to_owned()),
             ("TOOL_POLICY", POLICY.to_owned()),
             ("FAULTS_URL", world),

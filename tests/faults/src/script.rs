@@ -22,6 +22,8 @@ pub enum Shape {
     Asks,
     /// A plan: two steps at once, and one that builds on both.
     Plans,
+    /// More calls than its limit allows, in a subtask and in the root: another turn continues it.
+    Limited,
     /// A file of the workspace that is written, edited and read.
     Files,
     /// The acts of the first four, in one round: the fixed turn that is killed at each of its commits.
@@ -29,13 +31,14 @@ pub enum Shape {
 }
 
 /// The shapes of a storm. Raw workerd has no R2, so only the whole of wrangler plays the last one.
-pub const SHAPES: [Shape; 7] = [
+pub const SHAPES: [Shape; 8] = [
     Shape::Direct,
     Shape::Parallel,
     Shape::Nested,
     Shape::Structured,
     Shape::Asks,
     Shape::Plans,
+    Shape::Limited,
     Shape::Files,
 ];
 
@@ -48,6 +51,7 @@ impl Shape {
             Shape::Structured => "structured",
             Shape::Asks => "asks",
             Shape::Plans => "plans",
+            Shape::Limited => "limited",
             Shape::Files => "files",
             Shape::Whole => "whole",
         }
@@ -58,6 +62,12 @@ impl Shape {
         format!("Do your part. [[fake:{}#{number}]]", self.name())
     }
 }
+
+/// The context of the limited turns, which alone has few calls: with four, the subtask's last call is one too many.
+pub const LIMITED_CONTEXT: &str = "task";
+pub const LIMITED_CALLS: u32 = 4;
+/// The step of the model's first reply in a continuation: after one reply and the service's last words.
+pub const CONTINUED_STEP: usize = 2;
 
 /// The client's tools; the second one must be allowed each time.
 const PICK: &str = "ui_pick";
@@ -166,6 +176,9 @@ pub fn reply(marker: &str, step: usize) -> Option<Step> {
         "plans/p" => vec![at.plans()],
         "plans/a" | "plans/b" => vec![at.does(&["once", "again"]), at.says()],
         "plans/c" => vec![at.does(&["once"]), at.says()],
+        // What follows the limit depends on what the model is told, see `continued`.
+        "limited" => vec![at.does(&["once", "task:a"])],
+        "limited/a" => vec![at.does(&["once", "again", "once", "once"]), at.says()],
         "files" => vec![at.does(&["write"]), at.does(&["edit"]), at.does(&["read"]), at.says()],
         "whole" => vec![at.does(&["once", "task:a", "again", "schema:s"]), at.says()],
         "whole/a" => vec![at.does(&["task:c", "once"]), at.says()],
@@ -173,6 +186,38 @@ pub fn reply(marker: &str, step: usize) -> Option<Step> {
         _ => return None,
     };
     replies.into_iter().nth(step)
+}
+
+/// The model's reply in a turn that continues a limited one: first the calls of that turn for which its request tells no
+/// result and no beginning, all of them in the root, then text. None in any other turn.
+pub fn continued(marker: &str, step: usize, body: &Value) -> Option<Step> {
+    let (path, number) = marker.rsplit_once('#')?;
+    let at = At { marker, path, number, step };
+    match step.checked_sub(CONTINUED_STEP)? {
+        _ if path != Shape::Limited.name() => None,
+        0 => {
+            let messages = body["messages"].as_array()?;
+            let results = messages.iter().filter(|message| message["role"] == "tool");
+            let told: Vec<&str> = results.filter_map(|message| message["content"].as_str()).collect();
+            let child = format!("limited/a#{number}");
+            let levels = [(marker.to_owned(), 0), (child, 0)];
+            let made =
+                levels.iter().flat_map(|(level, step)| reply(level, *step).map(|step| (level, step.calls)));
+            let labels = made.flat_map(|(_, calls)| calls).filter_map(|call| {
+                let label = call.arguments["label"].as_str()?.to_owned();
+                let tool = ["record_once", "record_again"].into_iter().find(|tool| *tool == call.name)?;
+                // The results within the subtask repeat its arguments. The root's own call tells only what came of it.
+                let is_known = told.iter().any(|told| told.contains(&label))
+                    || (label.starts_with(marker)
+                        && !told.iter().any(|told| told.starts_with("The call was not made.")));
+                (!is_known).then(|| (tool, json!({ "label": label })))
+            });
+            let left: Vec<_> = labels.collect();
+            Some(if left.is_empty() { at.says() } else { calls(left) })
+        }
+        1 => Some(at.says()),
+        _ => None,
+    }
 }
 
 /// The steps of a plan, wave by wave.

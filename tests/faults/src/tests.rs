@@ -85,6 +85,42 @@ fn a_side_effect_may_be_repeated_if_it_is_idempotent_and_was_cut_off() {
     assert!(again("record_once", false, true).contains("not idempotent ran twice"));
 }
 
+// Issue 19, 4
+#[test]
+fn a_continuation_that_runs_a_finished_call_is_found() {
+    let ledger = called();
+    ledger.effect(1, "op", "record_again", "parallel#7.0.2");
+    ledger.forget(7);
+    ledger.killed();
+    let life = ledger.born();
+    ledger.effect(life, "op of another turn", "record_again", "parallel#7.0.2");
+    assert!(verdict(&ledger).contains("a turn made a call again"), "{}", verdict(&ledger));
+}
+
+#[test]
+fn a_continuation_makes_the_calls_that_it_knows_nothing_of() {
+    let labels = |results: &[&str]| {
+        let messages: Vec<Value> =
+            results.iter().map(|content| json!({ "role": "tool", "content": content })).collect();
+        let step =
+            script::continued("limited#7", script::CONTINUED_STEP, &json!({ "messages": messages })).unwrap();
+        let label = |call: &espalier_test_support::fake_llm::Call| {
+            call.arguments["label"].as_str().map(str::to_owned)
+        };
+        step.calls.iter().filter_map(label).collect::<Vec<_>>()
+    };
+    let within =
+        "It had this so far: record_once({\"label\":\"limited/a#7.0.0\"}) limited/a#7.0.1 limited/a#7.0.2";
+    assert_eq!(labels(&["The call was not made. Enough.", within]), ["limited#7.0.0", "limited/a#7.0.3"]);
+    assert_eq!(labels(&["marked limited#7.0.0", within]), ["limited/a#7.0.3"]);
+    assert_eq!(
+        labels(&["its result is unknown", "stopped"]).len(),
+        4,
+        "nothing is known of the subtask's calls"
+    );
+    assert!(script::continued("parallel#7", 2, &json!({ "messages": [] })).is_none());
+}
+
 #[test]
 fn an_abort_excuses_the_turns_of_its_own_thread_alone() {
     let struck = |thread: &str| {

@@ -29,13 +29,13 @@ impl Clients {
             let mut views = Vec::new();
             for order in waiting {
                 if self.has_begun(user, order).await {
-                    views.push(self.turn(user, order).await);
+                    views.push(self.one_turn(user, order).await);
                 }
             }
             self.are_in_order(user, waiting).await;
             views
         };
-        tokio::join!(self.turn(user, first), behind).1
+        tokio::join!(self.one_turn(user, first), behind).1
     }
 
     /// Sends a message until the service has taken it.

@@ -115,13 +115,14 @@ impl Clients {
     fn note(&self, order: &Order, event: &Event) {
         // A call that a stop cut off has an end too, but its effect may still be under way.
         if event.is("tool_call_update", &[("status", "end")]) && event.data["is_error"] != true {
-            self.world.ledger.seal(order.number, event.text("tool_call_id"));
+            self.world.ledger.seal(order.marked(), event.text("tool_call_id"));
         }
         if event.is("model_call_update", &[("status", "end")])
             && let Some((marker, step)) =
-                script::called(order.shape, order.number, event.text("model_call_id"))
+                script::called(order.shape, order.marked(), event.text("model_call_id"))
         {
-            self.world.ledger.model_journaled(order.number, &marker, step);
+            let before = order.continues.map_or(0, |_| script::CONTINUED_STEP);
+            self.world.ledger.model_journaled(order.marked(), &marker, step + before);
         }
     }
 

@@ -69,6 +69,7 @@ impl Harness {
                 cancel: None,
                 strike: strike.clone().filter(|_| index == 0),
                 request_seq: 1,
+                continues: None,
                 may_be_late: false,
                 alone: true,
                 queued: index > 0,
