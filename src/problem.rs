@@ -57,6 +57,7 @@ impl Failure {
             user_id: String::new(),
             thread_id: String::new(),
             news: News::Failed { failure, created_at: now },
+            beside: false,
         })
     }
 

@@ -30,6 +30,15 @@ pub fn page(query: &str) -> Result<Page, ApiError> {
     Ok(Page { limit, cursor: value(query, "cursor").map(Cow::into_owned) })
 }
 
+/// Whether a list of messages has those of all `versions`, and not of the path alone.
+pub fn all_versions(query: &str) -> Result<bool, ApiError> {
+    match value(query, "versions").as_deref() {
+        None => Ok(false),
+        Some("all") => Ok(true),
+        Some(_) => Err(ApiError::field("versions", "expected `all`, or none")),
+    }
+}
+
 /// The number of `days`, including today.
 pub fn days(query: &str, default: u32, most: u32) -> Result<u32, ApiError> {
     match value(query, "days") {

@@ -27,6 +27,7 @@ use contract::{Contract, Parameter};
 
 /// Adds the answers and the refusals of a route to the contract of its row (`Contract::of`). The routes of a feature have
 /// their arms in the feature's file.
+// Long: an arm for each route.
 fn contract(route: Route<'_>, row: Contract) -> Contract {
     use ErrorCode as E;
     match route {
@@ -46,6 +47,7 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             E::TurnInProgress,
             E::StaleRequestSeq,
             E::QueueFull,
+            E::TooManyVersions,
             E::TooManyThreads,
             E::TooManyTurns,
             E::TooManyStreams,
@@ -56,9 +58,12 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             .pages()
             .query(wanted("The text to search titles and messages for; ASCII letters match in either case."))
             .gives::<ThreadList>(200),
-        Route::Thread { .. } | Route::RenameThread { .. } => row.in_thread().gives::<ThreadDetail>(200),
+        Route::Thread { .. } => row.in_thread().gives::<ThreadDetail>(200),
+        Route::ChangeThread { .. } => {
+            row.in_thread().gives::<ThreadDetail>(200).refuses(&[E::TurnInProgress])
+        }
         Route::DeleteThread { .. } => row.in_thread().gives_nothing("It is deleted."),
-        Route::Messages { .. } => row.in_thread().pages().gives::<MessageList>(200),
+        Route::Messages { .. } => row.in_thread().pages().query(versions()).gives::<MessageList>(200),
         Route::Sent { .. } => row.in_thread().gives::<SentContent>(200).refuses(&[E::MessageNotFound]),
         Route::Stream { .. } => row
             .in_thread()
@@ -134,6 +139,11 @@ fn wanted(what: &str) -> Parameter {
 fn limit(what: &str) -> Parameter {
     let schema = json!({ "type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": 50 });
     Parameter::new("limit", what, schema)
+}
+
+fn versions() -> Parameter {
+    let schema = json!({ "type": "string", "enum": ["all"] });
+    Parameter::new("versions", "`all`: the messages beside the path as well.", schema)
 }
 
 fn days() -> Parameter {

@@ -146,11 +146,11 @@ routes! {
     Get "/api/threads" => Threads, Needs(Read), Nothing;
     /// Returns a thread and the turn that runs in it.
     Get "/api/threads/{}" => Thread(id), Needs(Read), Nothing;
-    /// Changes a thread's title.
-    Patch "/api/threads/{}" => RenameThread(id), Needs(Write), json::<ThreadChange>();
+    /// Changes a thread's title, or the path that is its conversation. A path is chosen while no turn runs or waits.
+    Patch "/api/threads/{}" => ChangeThread(id), Needs(Write), json::<ThreadChange>();
     /// Deletes a thread for ever. This stops a turn that runs in it. The id stays unusable.
     Delete "/api/threads/{}" => DeleteThread(id), Needs(Write), Nothing;
-    /// Lists a thread's messages, oldest first.
+    /// Lists a thread's messages, oldest first: those on the path, or those of all versions.
     Get "/api/threads/{}/messages" => Messages(id), Needs(Read), Nothing;
     /// Returns a user's message as it was sent, with its images and files.
     Get "/api/threads/{}/messages/{}/content" => Sent(id, message), Needs(Read), Nothing;

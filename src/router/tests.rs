@@ -47,7 +47,7 @@ fn every_route_is_found_by_its_method_and_path() {
         ("GET", "/api/threads", Route::Threads),
         ("GET", &thread, Route::Thread { id }),
         ("HEAD", &thread, Route::Thread { id }),
-        ("PATCH", &thread, Route::RenameThread { id }),
+        ("PATCH", &thread, Route::ChangeThread { id }),
         ("DELETE", &thread, Route::DeleteThread { id }),
         ("GET", &messages, Route::Messages { id }),
         ("GET", &sent, Route::Sent { id, message: "m1" }),

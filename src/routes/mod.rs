@@ -22,7 +22,7 @@ mod threads;
 mod uploads;
 mod usage;
 
-use wire::protocol::{QueueChange, QueuedChange, ThreadChange, ThreadCommand};
+use wire::protocol::{QueueChange, QueuedChange, ThreadCommand};
 
 use crate::auth::scope::Access;
 use crate::call::{Answer, Call};
@@ -36,6 +36,7 @@ const OPENAPI: &[u8] = include_bytes!("../openapi/openapi.json");
 
 /// Admits a request by the row of its route, reads its body, and calls the route's function. The routes of a feature have their
 /// arms in the feature's file.
+// Long: an arm for each route.
 pub async fn dispatch(call: &mut Call, row: &Row, route: Route<'_>) -> Result<Answer, Failure> {
     if row.access != Access::Unlimited {
         damper::check(call).await?;
@@ -52,15 +53,9 @@ pub async fn dispatch(call: &mut Call, row: &Row, route: Route<'_>) -> Result<An
         Route::Models => models::list(call),
         Route::Threads => threads::list(call, &caller.owner()?).await,
         Route::Thread { id } => threads::ask(call, caller.owner()?, id, ThreadCommand::Detail).await,
-        Route::RenameThread { id } => {
-            let ThreadChange { title } = ThreadChange::parse(&body)?;
-            threads::ask(call, caller.owner()?, id, ThreadCommand::Rename { title }).await
-        }
+        Route::ChangeThread { id } => threads::change(call, caller.owner()?, id, &body).await,
         Route::DeleteThread { id } => threads::ask(call, caller.owner()?, id, ThreadCommand::Delete).await,
-        Route::Messages { id } => {
-            let query::Page { limit, cursor } = query::page(call.query())?;
-            threads::ask(call, caller.owner()?, id, ThreadCommand::Messages { limit, cursor }).await
-        }
+        Route::Messages { id } => threads::messages(call, caller.owner()?, id).await,
         Route::Sent { id, message } => {
             let command = ThreadCommand::Sent { message_id: message.to_owned() };
             threads::ask(call, caller.owner()?, id, command).await

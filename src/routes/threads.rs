@@ -2,7 +2,9 @@
 
 use platform::storage::index::{self, ThreadQuery};
 use uuid::Uuid;
-use wire::protocol::{ApiError, ErrorCode, Owner, ThreadCommand, ThreadEnvelope, ThreadList};
+use wire::protocol::{
+    ApiError, Change, ErrorCode, Owner, ThreadChange, ThreadCommand, ThreadEnvelope, ThreadList,
+};
 
 use super::object;
 use crate::call::{Answer, Call};
@@ -30,4 +32,20 @@ pub async fn list(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
     let mut threads = threads.map_err(Failure::internal("listing threads"))?;
     let next_cursor = ListCursor::cut(&mut threads, limit, |thread| (thread.updated_at, &thread.id));
     Ok(Reply::json(200, &ThreadList { next_cursor, threads }).into())
+}
+
+/// `PATCH /api/threads/{id}`: another title, or another path.
+pub async fn change(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answer, Failure> {
+    let command = match ThreadChange::parse(body)? {
+        Change::Title(title) => ThreadCommand::Rename { title },
+        Change::Path(turn_id) => ThreadCommand::Choose { turn_id },
+    };
+    ask(call, owner, id, command).await
+}
+
+/// `GET /api/threads/{id}/messages`: those on the path, or those of all versions.
+pub async fn messages(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure> {
+    let Page { limit, cursor } = query::page(call.query())?;
+    let all = query::all_versions(call.query())?;
+    ask(call, owner, id, ThreadCommand::Messages { limit, cursor, all }).await
 }

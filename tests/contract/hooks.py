@@ -24,6 +24,7 @@ BEYOND_SCHEMAS = [
     ("Chat", r"replaces_message_id", "the thread must have the message"),
     ("Chat", r"if_running", "a message that replaces another one cannot wait"),
     ("Chat", r"continue|content|thread_id", "a limit must have ended the turn, which stands instead of a message and needs its thread"),
+    ("ChangeThread", r"title|current_turn_id", "a title or a turn, not both, and the thread must have the turn"),
     ("(Put|Delete)?(Workspace)?File", r"path", "a path must have one reading only"),
     ("Chat", r"request_seq|browser_context\.tab_count", "72.0 is an integer to JSON Schema, and none to the service"),
     ("Put(Workspace)?File", r"", "one condition at a time"),

@@ -40,7 +40,6 @@ mod parked;
 mod plans;
 mod queue;
 mod quotas;
-mod replace;
 mod sign_in;
 mod silent_readers;
 mod smoke_model;
@@ -49,6 +48,7 @@ mod threads;
 mod tokens;
 mod turns;
 mod upgrades;
+mod versions;
 mod visitors;
 #[cfg(feature = "web")]
 mod web_tools;

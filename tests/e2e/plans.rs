@@ -3,7 +3,7 @@
 //! B-003 B-005 B-006 B-013 B-022 B-044 B-045 B-046 B-047 B-048 B-049 B-055 B-056 B-062 B-064 B-098 B-101 B-115
 
 use espalier_test_support::case::first;
-use espalier_test_support::{Case, Event, Step, Value, call, calls, json, stored, text, tree};
+use espalier_test_support::{Case, Event, Step, Value, call, calls, json, new_id, stored, text, tree};
 
 fn kinds(events: &[Event]) -> Vec<&str> {
     let flow = ["plan_", "step_", "executor_"];
@@ -212,4 +212,38 @@ async fn a_blank_message_and_the_usage() {
     );
     assert_eq!((&row("chat")["calls"], &row("chat")["context_type"]), (&json!(1), &json!("thread")));
     case.client.get("/api/usage?days=91").await.expect(400).await;
+}
+
+// B-029: a draft waits on the path that left it, and each version of the next turn decides about it anew.
+#[tokio::test]
+async fn a_draft_waits_for_each_version_of_the_next_turn() {
+    let case = Case::new().await;
+    let thread = new_id();
+    let plan = json!({ "objective": case.said("Do it", "plan"), "execution_mode": "draft_only" });
+    case.script("draft", [call("agent_create_plan", plan), text("Here is my plan.")]).await;
+    let step = json!({ "id": "a", "title": "a", "instructions": "a", "depends_on": [] });
+    let planned = json!({ "reasoning": "Because.", "steps": [step] });
+    case.script("plan", [call("finish_subtask", planned)]).await;
+    let says = |question: &str, path: &str| {
+        let context = json!({ "context_type": "project" });
+        json!({ "thread_id": thread, "content": case.said(question, path), "chat_context": context })
+    };
+    let drafted = case.chat_with(&says("Plan it", "draft")).await;
+    let plan = &first(&drafted, "plan_ready_for_review").data["plan"]["id"];
+    let drop = json!({ "plan_id": plan, "action": "drop" });
+    case.script("drop", [call("agent_update_plan", drop), text("Dropped.")]).await;
+    let dropped = case.chat_with(&says("Drop it", "drop")).await;
+    let offers = async |path: &str| {
+        case.requests(path).await.requests[0].body["tools"].to_string().contains("agent_update_plan")
+    };
+    assert!(offers("drop").await);
+    case.script("then", [text("So.")]).await;
+    case.chat_with(&says("And then", "then")).await;
+    assert!(!offers("then").await, "the plan was dropped on this path");
+
+    let mut body = says("Keep it", "keep");
+    body["replaces_message_id"] = first(&dropped, "session").data["user_message_id"].clone();
+    case.script("keep", [text("It waits.")]).await;
+    case.chat_with(&body).await;
+    assert!(offers("keep").await, "another version of the turn finds the draft");
 }

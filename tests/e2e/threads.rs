@@ -246,9 +246,9 @@ async fn telling(case: &Case, thread: &str) -> Vec<Event> {
 #[tokio::test]
 async fn a_deletion_blanks_the_copies_in_telemetry() {
     let case = Case::new().await;
-    let (deleted, replaced) = (new_id(), new_id());
+    let (deleted, edited) = (new_id(), new_id());
     telling(&case, &deleted).await;
-    let events = telling(&case, &replaced).await;
+    let events = telling(&case, &edited).await;
     let calls = "SELECT count(*) AS calls FROM tool_usage WHERE thread_id = ?1";
     let before = stored::d1(calls, &[&deleted]).await;
 
@@ -256,15 +256,26 @@ async fn a_deletion_blanks_the_copies_in_telemetry() {
     stored::eventually("nothing is repeated", || async { repeated(&deleted).await.is_empty().then_some(()) })
         .await;
     assert_eq!(stored::d1(calls, &[&deleted]).await, before, "its cost is still known");
-    assert!(repeated(&replaced).await.len() >= 2, "the other thread is there");
+    let other = repeated(&edited).await;
+    assert!(other.len() >= 2, "the other thread is there");
 
     let answer = first(&events, "session").text("assistant_message_id").to_owned();
     case.script("", [text("Hello.")]).await;
-    let body =
-        json!({ "thread_id": replaced, "replaces_message_id": answer, "content": case.said("Hi", "") });
+    let body = json!({ "thread_id": edited, "replaces_message_id": answer, "content": case.said("Hi", "") });
     case.chat_with(&body).await;
-    stored::eventually("nothing of the replaced answer is repeated", || async {
-        repeated(&replaced).await.is_empty().then_some(())
+    stored::eventually("D1 has marked the earlier version", || async {
+        let beside = "SELECT id FROM messages WHERE thread_id = ?1 AND beside = 1";
+        (stored::d1(beside, &[&edited]).await.len() == 2).then_some(())
+    })
+    .await;
+    assert_eq!(
+        repeated(&edited).await,
+        other,
+        "an earlier version keeps its calls until its thread is deleted"
+    );
+    case.client.delete(&edited).await;
+    stored::eventually("nothing is repeated of any version", || async {
+        repeated(&edited).await.is_empty().then_some(())
     })
     .await;
 }

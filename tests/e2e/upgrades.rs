@@ -12,13 +12,14 @@ use uuid::Uuid;
 use wire::protocol::Owner;
 
 /// The tables of each `CREATE` that shipped, with the rows of one turn.
-const OLDER: [&str; 6] = [
+const OLDER: [&str; 7] = [
     include_str!("../../durable/platform/src/storage/older/1a.sql"),
     include_str!("../../durable/platform/src/storage/older/1b.sql"),
     include_str!("../../durable/platform/src/storage/older/1c.sql"),
     include_str!("../../durable/platform/src/storage/older/1d.sql"),
     include_str!("../../durable/platform/src/storage/older/2.sql"),
     include_str!("../../durable/platform/src/storage/older/3.sql"),
+    include_str!("../../durable/platform/src/storage/older/4.sql"),
 ];
 
 const STATE: &str = "ESPALIER_STATE_DIR";

@@ -151,7 +151,11 @@ export type Approval = { decision: Decision, };
 /**
  * The body of `PATCH /api/threads/{id}`.
  */
-export type ThreadChange = { title: string, };
+export type ThreadChange = { title?: string, 
+/**
+ * A turn of the thread. The conversation goes through it, and on to the newest turn below it.
+ */
+current_turn_id?: string, };
 
 /**
  * An event with its number and its turn: one `data:` object of the stream.
@@ -170,7 +174,7 @@ turn_id: string, } & ({ "type": "session", thread_id: string, user_message_id: s
  */
 limits?: TurnLimits | null, 
 /**
- * The message that this turn replaces, together with all later messages.
+ * A message of the turn beside which this turn stands. The conversation goes on from the turn before that one.
  */
 replaces_message_id?: string | null, 
 /**
@@ -434,7 +438,28 @@ usage?: ModelCost | null, };
 /**
  * A page of a thread's messages, oldest first.
  */
-export type MessageList = { messages: Array<StoredMessage>, next_cursor: string | null, };
+export type MessageList = { messages: Array<StoredMessage>, next_cursor: string | null, 
+/**
+ * The versions of the turns on this page that have several, in their order. Absent where no turn has.
+ */
+versions?: Array<TurnVersion>, };
+
+/**
+ * A turn beside others that follow the same turn. One of them is on the path, unless the path ends before them.
+ */
+export type TurnVersion = { turn_id: string, 
+/**
+ * The turn that it follows; null where it begins the conversation.
+ */
+parent_turn_id: string | null, 
+/**
+ * The oldest version with the same message. Versions that have it in common are answers to one message.
+ */
+question_of: string, 
+/**
+ * Whether its messages are part of the conversation.
+ */
+on_path: boolean, };
 
 /**
  * A user's message in its original form, with its images and files.
@@ -473,6 +498,10 @@ export type ThreadList = { threads: Array<ThreadSummary>, next_cursor: string | 
  * A thread with the state of its object.
  */
 export type ThreadDetail = { 
+/**
+ * The turn with which the conversation ends.
+ */
+current_turn_id: string | null, 
 /**
  * The number of the newest event.
  */

@@ -3,10 +3,10 @@
 
 use std::rc::Rc;
 
-use futures::future::{Either, join3, select};
+use futures::future::{Either, join4, select};
 use futures::{FutureExt, pin_mut};
 
-use crate::adapters::files;
+use crate::adapters::{files, knowledge};
 use crate::storage::outgoing::{News, Outgoing};
 use crate::storage::schedule::{Due, DueNews, Schedule};
 use crate::storage::turn::Reason;
@@ -187,19 +187,17 @@ impl Thread {
 
     async fn tell(&self, rows: Result<Vec<Outgoing>, StoreError>) -> Result<(), StoreError> {
         let rows = rows?;
-        let present = self.store.present(rows.iter().filter_map(Outgoing::message_id))?;
-        let told_now = |row: Outgoing| {
-            let replaced = row.message_id().is_some_and(|id| !present.messages.contains(id));
-            row.told_now(&present.title, replaced)
-        };
-        let rows: Vec<Outgoing> = rows.into_iter().map(told_now).collect();
+        let present = self.store.present(rows.iter().flat_map(Outgoing::message_ids))?;
+        let rows: Vec<Outgoing> = rows.into_iter().map(|row| row.told_now(&present)).collect();
         // The quotas, R2 and D1 are told even if one of them fails: news that arrive twice change nothing.
-        let telling = join3(
+        let telling = join4(
             tell::tell(&self.env, &rows),
             accounts::tell(&self.env, &self.clock, &rows),
             files::delete_of_threads(&self.env, &rows),
+            knowledge::follow_paths(&self.env, &rows),
         );
-        let telling = telling.map(|(index, quotas, files)| index.and(quotas).and(files));
+        let telling =
+            telling.map(|(index, quotas, files, memories)| index.and(quotas).and(files).and(memories));
         pin_mut!(telling);
         match select(telling, self.clock.sleep(D1_MS)).await {
             Either::Left((told, _)) => told,

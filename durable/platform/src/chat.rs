@@ -170,21 +170,15 @@ impl Thread {
         }
     }
 
-    /// Refuses a request that could never start a turn, because its model, the message that it replaces or
-    /// the turn that it continues is missing.
+    /// Refuses a request that could never start a turn, because its model, the message that it names or the turn that it
+    /// continues is missing, or because that message has too many versions.
     fn check_request(&self, ask: &Ask<'_>, seen: &mut Seen) -> Result<(), ApiError> {
         if seen.is_checked {
             return Ok(());
         }
         compose::terms(self, ask.request, false)?;
         self.check_continuation(ask, seen.thread.is_none())?;
-        // The answer of the open turn has no row yet.
-        let replaces = ask.request.replaces_message_id.map(|id| id.to_string());
-        let open = seen.open.as_ref().and_then(Option::as_ref);
-        match open.zip(replaces) {
-            Some((open, id)) if open.assistant_message_id == id => {}
-            _ => drop(self.replaced(ask, seen.thread.is_none())?),
-        }
+        self.standing(ask.request)?;
         seen.is_checked = true;
         Ok(())
     }

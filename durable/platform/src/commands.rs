@@ -53,6 +53,7 @@ impl Thread {
                 updated_at: newest.map_or(thread.created_at, |(_, at)| at),
                 snippet: None,
             },
+            current_turn_id: self.store.turn_id(self.store.ends()?.of_path)?,
             last_seq: live.max(Some(self.store.last_seq()?)).unwrap_or(0),
             running_turn_id: turn.as_ref().map(|turn| turn.turn_id.clone()),
             running_turn_first_seq: turn.map(|turn| turn.seq_first),
@@ -62,12 +63,13 @@ impl Thread {
         json_response(&detail)
     }
 
-    /// A page of messages, oldest first. The cursor is the row of the last message of the page before.
+    /// A page of messages, oldest first: those on the path, or all of them. The cursor is the row of the last message of the page before.
     pub fn list_messages(
         self: &Rc<Self>,
         owner: &Owner,
         limit: u32,
         cursor: Option<&str>,
+        all: bool,
     ) -> Result<Response, ApiError> {
         self.found(owner)?;
         let after = match cursor.map(str::parse::<i64>) {
@@ -76,12 +78,16 @@ impl Thread {
             Some(_) => return Err(ApiError::field("cursor", "this is not a cursor of this list")),
         };
         let limit = usize::try_from(limit).unwrap_or(MAX_LIMIT).clamp(1, MAX_LIMIT);
-        let messages = self.store.messages(after, limit)?;
-        let newest = self.store.newest_message()?.map(|(row, _)| row);
-        let last = messages.last().map(|(row, _)| *row).filter(|row| Some(*row) < newest);
-        let next_cursor = last.map(|row| row.to_string());
-        let messages = messages.into_iter().map(|(_, message)| message).collect();
-        json_response(&MessageList { messages, next_cursor })
+        let path = self.store.path()?;
+        let listed = (!all).then_some(&path);
+        let page = self.store.messages(listed, after, limit)?;
+        let next_cursor = match page.last() {
+            Some((row, _)) if self.store.has_messages_after(listed, *row)? => Some(row.to_string()),
+            _ => None,
+        };
+        let messages: Vec<_> = page.into_iter().map(|(_, message)| message).collect();
+        let versions = self.store.versions_on(&path, &messages, all)?;
+        json_response(&MessageList { messages, next_cursor, versions })
     }
 
     /// A user's message as it was sent. The running turn knows its own message; the history has those of the other
@@ -275,7 +281,7 @@ impl Thread {
     }
 
     /// Tells D1 the news that it has not heard, and waits for that a little.
-    async fn tell_index(self: &Rc<Self>) {
+    pub async fn tell_index(self: &Rc<Self>) {
         let thread = Rc::clone(self);
         let (done, told) = futures::channel::oneshot::channel::<()>();
         self.state.wait_until(async move {

@@ -56,6 +56,8 @@ mod revive;
 mod start;
 #[cfg(target_arch = "wasm32")]
 mod thread;
+#[cfg(target_arch = "wasm32")]
+mod versions;
 
 #[cfg(target_arch = "wasm32")]
 pub use accounts::{BINDING as QUOTA_BINDING, QuotaObject};

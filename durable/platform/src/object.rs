@@ -76,7 +76,9 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
             thread.chat(Ask { owner: &owner, visitor, thread_id, turn_id, request: &request, manner }).await
         }
         ThreadCommand::Detail => thread.detail(&owner),
-        ThreadCommand::Messages { limit, cursor } => thread.list_messages(&owner, limit, cursor.as_deref()),
+        ThreadCommand::Messages { limit, cursor, all } => {
+            thread.list_messages(&owner, limit, cursor.as_deref(), all)
+        }
         ThreadCommand::Stream { after } => thread.stream(&owner, after).await,
         ThreadCommand::Cancel => thread.cancel(&owner).await,
         ThreadCommand::ToolResult { tool_call_id, content, is_error } => {
@@ -98,6 +100,7 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
         ThreadCommand::EditQueued { message_id, content } => thread.edit_queued(&owner, &message_id, content),
         ThreadCommand::RemoveQueued { message_id } => thread.remove_queued(&owner, &message_id),
         ThreadCommand::Rename { title } => thread.rename(&owner, &title).await,
+        ThreadCommand::Choose { turn_id } => thread.choose(&owner, turn_id).await,
         ThreadCommand::Delete => thread.delete(&owner).await,
     }
 }

@@ -254,7 +254,9 @@ impl Thread {
         let about = About::new(thread, turn, &spec.context_type);
         #[cfg(feature = "faults")]
         super::faults::at_rebuild(spec);
-        let history = self.store.history(spec.history_until, compose::history_bytes(&spec.limits))?;
+        let path = self.store.tree()?.path(turn.seq_first);
+        let bytes = compose::history_bytes(&spec.limits);
+        let history = self.store.history(&path, spec.history_until, bytes)?;
         let (parts, _) = compose::parts(self, &thread.owner, &thread.thread_id, &spec.policy)?;
         let reserved = numbers.reserved();
         let ports = self.ports(parts, about, &live, Rc::clone(&numbers), keys);

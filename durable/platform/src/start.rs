@@ -8,7 +8,7 @@ use uuid::{NoContext, Timestamp, Uuid};
 
 use crate::storage::StoreError;
 use crate::storage::keys::Keys;
-use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing};
+use crate::storage::outgoing::Outgoing;
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::{TurnRow, TurnStatus};
 use engine::ports::Ports;
@@ -25,14 +25,12 @@ use super::log::{About, TurnLog, Written};
 use super::numbers::Numbers;
 use super::respond::not_logged;
 use super::thread::{Run, Thread};
+use super::versions::Standing;
 
 /// The longest title, in characters: it is the beginning of the first message.
 const TITLE_CHARS: usize = 80;
 /// The title of a thread whose first message is blank.
 const UNTITLED: &str = "New chat";
-
-/// The most messages that one request may replace: their ids go through the outbox in one row.
-const MAX_REPLACED: usize = 1_000;
 
 /// The things that a request gathered before its turn starts.
 pub struct Before<'a> {
@@ -49,18 +47,10 @@ struct Opening {
     is_new: bool,
     turn: TurnRow,
     user_message: StoredMessage,
-    /// The messages that the turn replaces, until they are taken away.
-    replaced: Option<Replaced>,
+    standing: Standing,
     /// The row of the last message that the model may see.
     history_until: i64,
     now: u64,
-}
-
-/// The end of a conversation that a new turn replaces.
-pub struct Replaced {
-    /// The first row of it.
-    from: i64,
-    ids: Vec<String>,
 }
 
 impl Thread {
@@ -72,20 +62,22 @@ impl Thread {
         before: Before<'_>,
     ) -> Result<TurnRow, ApiError> {
         let numbers = self.numbers()?;
-        let mut opening = self.opening(ask, thread, numbers.next())?;
+        let opening = self.opening(ask, thread, numbers.next())?;
         let (spec, parts) = compose::compose(self, &self.frame(ask, &opening, &before)?)?;
         let history = match opening.is_new {
             true => Vec::new(),
-            false => self.store.history(opening.history_until, compose::history_bytes(&spec.limits))?,
+            false => {
+                let bytes = compose::history_bytes(&spec.limits);
+                self.store.history(&opening.standing.path, opening.history_until, bytes)?
+            }
         };
         let Opening { thread, turn, .. } = &opening;
         let live = Rc::new(LiveLog::new(turn.turn_id.as_str(), turn.seq_first));
         let about = About::new(thread, turn, &spec.context_type);
         let reserved = numbers.reserved();
         let ports = self.ports(parts, about, &live, Rc::clone(&numbers), Keys::default());
-        let replaced = opening.replaced.take();
         let engine = self.store.transaction(|| {
-            let was_queued = self.write_start(ask, &opening, replaced, &before)?;
+            let was_queued = self.write_start(ask, &opening, &before)?;
             let engine = Turn::begin(spec, history, ports).map_err(not_logged)?;
             // The readers of the new turn learn of the messages that are left.
             let told = was_queued.then(|| self.write_queue(opening.turn.turn_id.clone())).transpose()?;
@@ -116,18 +108,15 @@ impl Thread {
             request_seq: None,
         });
         self.check_continuation(ask, is_new)?;
-        let replaced = self.replaced(ask, is_new)?;
-        let history_until = match &replaced {
-            Some(replaced) => replaced.from - 1,
-            None if is_new => 0,
-            None => self.store.newest_message()?.map_or(0, |(row, _)| row),
+        let standing = self.standing(ask.request)?;
+        let history_until = match is_new {
+            true => 0,
+            false => self.store.newest_message()?.map_or(0, |(row, _)| row),
         };
-        if let Some(replaced) = &replaced
-            && let Some((row, words)) = self.store.first_words()?
-            && (row, &thread.title) == (replaced.from, &title(&words))
-        {
-            // The title is the beginning of the replaced message: the user has not renamed the thread.
-            thread.title = title(&content);
+        if let Some(left) = &standing.left {
+            let first = self.store.first_words(&standing.path)?;
+            let retitled = self.retitled(&thread.title, left, first.as_deref().unwrap_or(&content))?;
+            thread.title = retitled.unwrap_or(thread.title);
         }
         let user_message = StoredMessage {
             id: new_id(now),
@@ -151,7 +140,7 @@ impl Thread {
             seq_last: None,
             failing: None,
         };
-        Ok(Opening { thread, is_new, turn, user_message, replaced, history_until, now })
+        Ok(Opening { thread, is_new, turn, user_message, standing, history_until, now })
     }
 
     fn frame<'a>(
@@ -161,7 +150,6 @@ impl Thread {
         before: &Before<'a>,
     ) -> Result<compose::Frame<'a>, ApiError> {
         let request = ask.request;
-        let replaced_from = opening.replaced.as_ref().map(|replaced| replaced.from);
         Ok(compose::Frame {
             owner: ask.owner,
             retrieved: before.retrieved,
@@ -177,7 +165,7 @@ impl Thread {
             context: request.chat_context.as_ref(),
             mode: request.mode_profile,
             browser: request.browser_context.as_ref(),
-            draft: if opening.is_new { None } else { self.store.draft(replaced_from)? },
+            draft: if opening.is_new { None } else { self.store.draft(&opening.standing.path)? },
             client_tools: request.client_tools.as_deref().unwrap_or_default(),
             approved: if opening.is_new { BTreeSet::new() } else { self.store.approved_tools()? },
             mcp: before.offered,
@@ -190,14 +178,8 @@ impl Thread {
     /// Writes the rows of a turn that starts, and its alarm, and takes its message out of the queue. D1 hears of the turn at
     /// its end, or at the first alarm. Belongs into the transaction in which the engine writes its first entry. Returns
     /// whether the message was queued.
-    fn write_start(
-        &self,
-        ask: &Ask<'_>,
-        opening: &Opening,
-        replaced: Option<Replaced>,
-        before: &Before<'_>,
-    ) -> Result<bool, StoreError> {
-        let Opening { thread, turn, user_message, now, .. } = opening;
+    fn write_start(&self, ask: &Ask<'_>, opening: &Opening, before: &Before<'_>) -> Result<bool, StoreError> {
+        let Opening { thread, turn, user_message, standing, now, .. } = opening;
         let now = *now;
         let outgoing = |news| Outgoing::new(ask.owner, thread.thread_id.as_str(), news);
         if opening.is_new {
@@ -206,14 +188,14 @@ impl Thread {
         if let Some(request_seq) = ask.request.request_seq {
             self.store.saw_request(request_seq)?;
         }
-        if let Some(Replaced { from, ids }) = replaced {
-            self.store.cut_messages(from)?;
+        if let Some(left) = &standing.left {
             self.store.rename(&thread.title)?;
-            let replaced = outgoing(News::MessagesReplaced { ids });
-            self.store.post(&replaced, now)?;
-            self.store.post(&replaced, now + DELETED_AGAIN_MS)?;
+            self.post_path(thread, &self.store.moved(left, &standing.path)?, now)?;
         }
-        self.store.insert_turn(turn, now)?;
+        if standing.was_chosen {
+            self.store.end_path(None)?;
+        }
+        self.store.insert_turn(turn, standing.apart, now)?;
         self.store.insert_message(turn.seq_first, user_message, None)?;
         for news in before.offered.failures(now) {
             self.store.post(&outgoing(news), now)?;
@@ -230,24 +212,7 @@ impl Thread {
         }
     }
 
-    /// The messages that `replaces_message_id` takes away: those of that message's turn, and all later ones.
-    pub fn replaced(&self, ask: &Ask<'_>, new: bool) -> Result<Option<Replaced>, ApiError> {
-        let Some(id) = ask.request.replaces_message_id else { return Ok(None) };
-        let refused = |detail: String| ApiError::field("replaces_message_id", detail);
-        let messages = match new {
-            true => Vec::new(),
-            false => self.store.messages_from_turn_of(&id.to_string(), MAX_REPLACED + 1)?,
-        };
-        let Some((from, _)) = messages.first() else {
-            return Err(refused("there is no message with this id in this thread".to_owned()));
-        };
-        if messages.len() > MAX_REPLACED {
-            return Err(refused(format!("more than {MAX_REPLACED} messages would be replaced")));
-        }
-        Ok(Some(Replaced { from: *from, ids: messages.into_iter().map(|(_, id)| id).collect() }))
-    }
-
-    /// Refuses to continue any turn but the newest one of the thread, and only if a limit ended it. The history of the
+    /// Refuses to continue any turn but the one with which the path ends, and only if a limit ended it. The history of the
     /// new turn then ends with that turn.
     pub fn check_continuation(&self, ask: &Ask<'_>, is_new: bool) -> Result<(), ApiError> {
         let Some(id) = ask.request.continued.map(|id| id.to_string()) else { return Ok(()) };
@@ -255,12 +220,12 @@ impl Thread {
         if is_new || self.store.turn(&id)?.is_none() {
             return refused("there is no turn with this id in this thread");
         }
-        match self.store.newest_answer()? {
-            Some((newest, stop)) if newest == id => match stop.is_some_and(|stop| stop.is_limit()) {
+        match self.store.last_answer(&self.store.path()?)? {
+            Some((last, stop)) if last == id => match stop.is_some_and(|stop| stop.is_limit()) {
                 true => Ok(()),
                 false => refused("no limit ended this turn, so there is nothing to continue; send a message"),
             },
-            _ => refused("this is not the newest turn of this thread; send a message"),
+            _ => refused("this is not the last turn of this conversation; send a message"),
         }
     }
 
@@ -293,7 +258,8 @@ impl Thread {
     }
 }
 
-fn title(content: &str) -> String {
+/// The beginning of a message as a title.
+pub fn title(content: &str) -> String {
     let title: String = content.trim().chars().take(TITLE_CHARS).collect();
     if title.is_empty() { UNTITLED.to_owned() } else { title }
 }

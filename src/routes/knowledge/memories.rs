@@ -36,7 +36,7 @@ pub async fn clear(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
 }
 
 fn of(call: &Call, owner: &Owner) -> D1Memories {
-    D1Memories::new(&call.env, owner, "")
+    D1Memories::new(&call.env, owner)
 }
 
 fn unreachable(KnowledgeError(error): KnowledgeError) -> Failure {

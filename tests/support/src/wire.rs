@@ -102,6 +102,7 @@ const SHAPES: &[Shape] = &[
     Shape("budget_exceeded", &[("reason", BUDGETS), ("limit", Number), ("observed", Number)], &[("left", List)]),
     Shape("cost_summary", COSTS, &[]),
     Shape("error", &[("code", ERRORS), ("message", Text), ("retryable", Flag)], &[]),
+    Shape("path_changed", &[], &[]),
     Shape("done", &[("message_id", Text), ("finish_reason", FINISHES), ("usage", Object)], &[]),
 ];
 

@@ -118,6 +118,7 @@ pub async fn tell(env: &Env, clock: &Rc<dyn Clock>, outbox: &[Outgoing]) -> Resu
             News::TurnStarted { .. }
             | News::Renamed { .. }
             | News::MessagesReplaced { .. }
+            | News::PathChanged { .. }
             | News::PlanChanged { .. }
             | News::Failed { .. } => {}
         }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use futures::future::{Either, select, try_join};
 use futures::pin_mut;
 use uuid::Uuid;
+use worker::Env;
 
 use bindings::d1::BINDING;
 use engine::toolbelt::ToolPolicy;
@@ -13,12 +14,14 @@ use features::Resources;
 use features::knowledge::collections::Searchable;
 use features::knowledge::retrieved;
 use features::knowledge::store::collections::D1Collections;
-use features::knowledge::store::memories::D1Memories;
+use features::knowledge::store::memories::{self, D1Memories, Spot};
 use features::knowledge::{Collections, Knowledge, KnowledgeError, Memories};
 use wire::protocol::{ApiError, ErrorCode, Memory, Owner, Passage};
 
 use super::Retrieved;
 use crate::chat::Ask;
+use crate::storage::StoreError;
+use crate::storage::outgoing::{News, Outgoing};
 use crate::thread::Thread;
 use bindings::env::is_bound;
 
@@ -33,7 +36,13 @@ pub fn provide(
     thread_id: &str,
     policy: &ToolPolicy,
 ) -> Result<(), ApiError> {
-    let memories = policy.memory.then(|| Rc::new(thread.memories(owner, thread_id)) as Rc<dyn Memories>);
+    let store = Rc::clone(&thread.store);
+    // The calls of a turn are made while it runs: it is the newest turn, and on the path.
+    let spot = move || Ok(Spot { turn: store.ends()?.newest, path: store.path()?.json() });
+    let memories = policy.memory.then(|| {
+        let spots = Box::new(move || spot().map_err(unreadable));
+        Rc::new(D1Memories::in_thread(&thread.env, owner, thread_id, spots)) as Rc<dyn Memories>
+    });
     let searchable = (!policy.collections.is_empty()).then(|| Searchable {
         collections: Rc::new(D1Collections::new(&thread.env, owner)),
         ids: policy.collections.as_slice().into(),
@@ -125,7 +134,10 @@ impl Thread {
         if !memory {
             return Ok(Vec::new());
         }
-        let memories = self.memories(ask.owner, &ask.thread_id.to_string());
+        let path = self.standing(ask.request).map_err(|error| KnowledgeError(error.to_string()))?.path.json();
+        let spots = Box::new(move || Ok(Spot { turn: 0, path: path.clone() }));
+        let thread_id = ask.thread_id.to_string();
+        let memories = D1Memories::in_thread(&self.env, ask.owner, &thread_id, spots);
         memories.recall(Some(question), retrieved::MAX_MEMORIES).await
     }
 
@@ -140,11 +152,21 @@ impl Thread {
         }
         D1Collections::new(&self.env, owner).search(ids, question, retrieved::MAX_PASSAGES).await
     }
+}
 
-    /// The memories of a user, for the calls of a thread.
-    fn memories(&self, owner: &Owner, thread_id: &str) -> D1Memories {
-        D1Memories::new(&self.env, owner, thread_id)
+fn unreadable(error: StoreError) -> KnowledgeError {
+    KnowledgeError(error.0)
+}
+
+/// Marks the memories that turns beside the path of their thread wrote: no other thread finds them.
+pub async fn follow_paths(env: &Env, outbox: &[Outgoing]) -> Result<(), StoreError> {
+    for out in outbox {
+        if let News::PathChanged { path, .. } = &out.news {
+            let followed = memories::follow_path(env, &out.tenant, &out.user_id, &out.thread_id, path);
+            followed.await.map_err(|KnowledgeError(error)| StoreError(error))?;
+        }
     }
+    Ok(())
 }
 
 fn no_collection(at: usize) -> ApiError {

@@ -6,7 +6,7 @@ mod absent;
 #[cfg(feature = "files")]
 pub mod files;
 #[cfg(feature = "knowledge")]
-mod knowledge;
+pub mod knowledge;
 #[cfg(feature = "mcp")]
 mod mcp;
 #[cfg(feature = "projects")]
@@ -16,6 +16,8 @@ mod web;
 
 #[cfg(not(feature = "files"))]
 pub use absent::files;
+#[cfg(not(feature = "knowledge"))]
+pub use absent::knowledge;
 #[cfg(not(feature = "mcp"))]
 pub use absent::mcp::Offered;
 #[cfg(feature = "mcp")]

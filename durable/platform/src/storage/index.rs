@@ -10,10 +10,10 @@ use wire::protocol::{Owner, ThreadSummary, UsageRow};
 
 use super::outgoing::first_id;
 
-/// Looks in titles, then in messages, for a text; ASCII letters match in either case. It does not use `LIKE`, whose
+/// Looks in titles, then in the messages on the path, for a text; ASCII letters match in either case. It does not use `LIKE`, whose
 /// patterns D1 limits to 50 bytes. A search reads all messages of this user alone.
 const FOUND_IN: &str = "(SELECT substr(content, max(1, instr(lower(content), lower(?4)) - 40), 160) FROM messages m \
-    WHERE m.tenant = ?1 AND m.user_id = ?2 AND m.thread_id = threads.id AND instr(lower(content), lower(?4)) > 0 \
+    WHERE m.tenant = ?1 AND m.user_id = ?2 AND m.thread_id = threads.id AND m.beside = 0 AND instr(lower(content), lower(?4)) > 0 \
     ORDER BY created_at, id LIMIT 1) AS snippet";
 
 /// Days are of UTC. A cost is null where one of its calls has no known price.

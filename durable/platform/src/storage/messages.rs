@@ -5,6 +5,7 @@ use worker::SqlStorageValue;
 use wire::model::Message;
 use wire::protocol::{Content, Role, Seq, StopNote, StoredMessage};
 
+use super::path::{ON_PATH, Path, path_of};
 use super::sql::{Row, Store, int, unsigned};
 use super::{StoreError, fit, history};
 
@@ -45,17 +46,36 @@ impl Store {
         self.run(query, bindings)
     }
 
-    /// Messages after a row, oldest first, with their rows: at most `limit`, and no further one after [`PAGE_CHARS`].
-    pub fn messages(&self, after: i64, limit: usize) -> Result<Vec<(i64, StoredMessage)>, StoreError> {
+    /// Messages of a path after a row, oldest first, with their rows: at most `limit`, and no further one after
+    /// [`PAGE_CHARS`]. Without a path: all messages.
+    pub fn messages(
+        &self,
+        path: Option<&Path>,
+        after: i64,
+        limit: usize,
+    ) -> Result<Vec<(i64, StoredMessage)>, StoreError> {
+        let paths = path_of("path", "?4");
         let query = format!(
-            "SELECT {MESSAGE} FROM (
+            "WITH {paths} SELECT {MESSAGE} FROM (
                 SELECT {MESSAGE}, sum(length(content) + ifnull(length(execution_tree), 0) + ifnull(length(parts), 0))
                     OVER (ORDER BY row ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
-                FROM messages WHERE row > ?1 ORDER BY row LIMIT ?2)
+                FROM messages JOIN turns USING (turn_id)
+                WHERE row > ?1 AND (?4 IS NULL OR {ON_PATH}) ORDER BY row LIMIT ?2)
             WHERE ifnull(before, 0) < ?3 ORDER BY row"
         );
-        let bindings = [SqlStorageValue::Integer(after), int(limit as u64), int(PAGE_CHARS)];
+        let path: SqlStorageValue = path.map(Path::json).into();
+        let bindings = [SqlStorageValue::Integer(after), int(limit as u64), int(PAGE_CHARS), path];
         self.rows(&query, bindings)?.into_iter().map(message_of).collect()
+    }
+
+    /// Whether the path has messages after a row; without a path: whether the thread has.
+    pub fn has_messages_after(&self, path: Option<&Path>, row: i64) -> Result<bool, StoreError> {
+        let paths = path_of("path", "?2");
+        let query = format!(
+            "WITH {paths} SELECT 1 FROM messages JOIN turns USING (turn_id)
+            WHERE row > ?1 AND (?2 IS NULL OR {ON_PATH}) LIMIT 1"
+        );
+        Ok(self.row(&query, [SqlStorageValue::Integer(row), path.map(Path::json).into()])?.is_some())
     }
 
     /// The messages of a turn that has ended: the one with this id and the one before it. Turns do not overlap, so the
@@ -71,29 +91,13 @@ impl Store {
         rows.into_iter().map(|row| message_of(row).map(|(_, message)| message)).collect()
     }
 
-    /// The rows and ids of the messages from the beginning of a message's turn, oldest first, at most `limit`. Empty if
-    /// there is no such message.
-    pub fn messages_from_turn_of(&self, id: &str, limit: usize) -> Result<Vec<(i64, String)>, StoreError> {
-        let query = "WITH named AS (SELECT row, turn_id FROM messages WHERE id = ?1)
-            SELECT row, id FROM messages WHERE row >= (
-                SELECT min(row) FROM (
-                    SELECT row, turn_id FROM messages WHERE row <= (SELECT row FROM named)
-                    ORDER BY row DESC LIMIT 2)
-                WHERE turn_id = (SELECT turn_id FROM named))
-            ORDER BY row LIMIT ?2";
-        let rows = self.rows(query, [id.into(), int(limit as u64)])?;
-        rows.into_iter().map(|mut row| Ok((row.int(0)?, row.text(1)?))).collect()
-    }
-
-    /// Deletes the messages from a row on.
-    pub fn cut_messages(&self, from: i64) -> Result<(), StoreError> {
-        self.run("DELETE FROM messages WHERE row >= ?1", [SqlStorageValue::Integer(from)])
-    }
-
-    /// The row and the text of the first message.
-    pub fn first_words(&self) -> Result<Option<(i64, String)>, StoreError> {
-        let row = self.row("SELECT row, content FROM messages ORDER BY row LIMIT 1", [])?;
-        row.map(|mut row| Ok((row.int(0)?, row.text(1)?))).transpose()
+    /// The text of a path's first message.
+    pub fn first_words(&self, path: &Path) -> Result<Option<String>, StoreError> {
+        let paths = path_of("path", "?1");
+        let query = format!(
+            "WITH {paths} SELECT content FROM messages JOIN turns USING (turn_id) WHERE {ON_PATH} ORDER BY row LIMIT 1"
+        );
+        self.row(&query, [path.json().into()])?.map(|mut row| row.text(0)).transpose()
     }
 
     /// A user's message as it was sent. The history of a long turn may have lost it: then only its text is left.
@@ -115,10 +119,14 @@ impl Store {
         self.row(query, [turn_id.into()])?.map(|mut row| row.text(0)).transpose()
     }
 
-    /// The newest message, where it is an answer: its turn, and why the service stopped that turn.
-    pub fn newest_answer(&self) -> Result<Option<(String, Option<StopNote>)>, StoreError> {
-        let query = "SELECT turn_id, role, stop FROM messages ORDER BY row DESC LIMIT 1";
-        let Some(mut row) = self.row(query, [])? else { return Ok(None) };
+    /// The last message of a path, where it is an answer: its turn, and why the service stopped that turn.
+    pub fn last_answer(&self, path: &Path) -> Result<Option<(String, Option<StopNote>)>, StoreError> {
+        let paths = path_of("path", "?1");
+        let query = format!(
+            "WITH {paths} SELECT turn_id, role, stop FROM messages JOIN turns USING (turn_id) WHERE {ON_PATH}
+            ORDER BY row DESC LIMIT 1"
+        );
+        let Some(mut row) = self.row(&query, [path.json().into()])? else { return Ok(None) };
         let (turn_id, role) = (row.text(0)?, of_word::<Role>(row.text(1)?)?);
         let stop = row.maybe_text(2).map(|text| serde_json::from_str(&text)).transpose()?;
         Ok((role == Role::Assistant).then_some((turn_id, stop)))
@@ -130,15 +138,18 @@ impl Store {
         row.map(|row| Ok((row.int(0)?, unsigned(row.int(1)?)))).transpose()
     }
 
-    /// The conversation up to a row, in whole turns: at least its newest `max_bytes`. The engine cuts it further, by
-    /// tokens.
-    pub fn history(&self, until: i64, max_bytes: usize) -> Result<Vec<Message>, StoreError> {
+    /// The conversation on a path up to a row, in whole turns: at least its newest `max_bytes`. The engine cuts it further,
+    /// by tokens.
+    pub fn history(&self, path: &Path, until: i64, max_bytes: usize) -> Result<Vec<Message>, StoreError> {
+        let (paths, path) = (path_of("path", "?2"), path.json());
         let mut turns: Vec<Vec<Message>> = Vec::new();
         let (mut before, mut bytes) = (until.saturating_add(1), 0);
         while bytes < max_bytes {
-            let query = "SELECT row, history FROM messages WHERE row < ?1 AND history IS NOT NULL
-                ORDER BY row DESC LIMIT 16";
-            let rows = self.rows(query, [SqlStorageValue::Integer(before)])?;
+            let query = format!(
+                "WITH {paths} SELECT row, history FROM messages JOIN turns USING (turn_id)
+                WHERE row < ?1 AND history IS NOT NULL AND {ON_PATH} ORDER BY row DESC LIMIT 16"
+            );
+            let rows = self.rows(&query, [SqlStorageValue::Integer(before), path.as_str().into()])?;
             let last = rows.len() < 16;
             for mut row in rows {
                 before = row.int(0)?;

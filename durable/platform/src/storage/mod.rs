@@ -9,6 +9,7 @@ pub mod history;
 pub mod keys;
 pub mod outgoing;
 pub mod page;
+pub mod path;
 pub mod rows;
 pub mod salvage;
 pub mod schedule;
@@ -39,6 +40,8 @@ pub mod thread;
 pub mod timers;
 #[cfg(target_arch = "wasm32")]
 pub mod trim;
+#[cfg(target_arch = "wasm32")]
+pub mod versions;
 
 #[cfg(test)]
 mod bounds_tests;

@@ -1,10 +1,9 @@
 //! The outbox: the news that D1 has not taken yet, in order.
 
-use std::collections::BTreeSet;
-
 use super::StoreError;
 use super::fit::CONTENT_BYTES;
-use super::outgoing::{News, Outgoing, ThreadRow};
+use super::outgoing::{News, Outgoing, Present, ThreadRow};
+use super::path;
 use super::rows::json_bytes;
 use super::sql::{Store, int, unsigned};
 use wire::protocol::{Role, Seq, StoredMessage};
@@ -16,13 +15,6 @@ pub struct Parcel {
     pub ids: Vec<u64>,
     /// How often D1 refused the first row.
     pub attempts: u32,
-}
-
-/// The thread as it is when its news are told.
-pub struct Present {
-    pub title: String,
-    /// Those of the messages in question that no other message has replaced.
-    pub messages: BTreeSet<String>,
 }
 
 /// The most rows of a batch. A batch ends earlier by its size: D1 takes parameters of up to 2 MB.
@@ -58,7 +50,7 @@ impl Store {
     /// version 2 of the tables began: it posted its start.
     fn question(&self, seq_first: Seq) -> Result<Option<StoredMessage>, StoreError> {
         let before = i64::try_from(seq_first).unwrap_or(i64::MAX).saturating_sub(1);
-        let found = self.messages(before, 1)?.pop().map(|(_, message)| message);
+        let found = self.messages(None, before, 1)?.pop().map(|(_, message)| message);
         Ok(found.filter(|message| message.role == Role::User))
     }
 
@@ -110,17 +102,20 @@ impl Store {
         Ok(parcel)
     }
 
-    /// The thread's present title, and which of these messages it still has.
+    /// The thread as it is now, as far as the news of these messages need to know it.
     pub fn present<'m>(&self, ids: impl Iterator<Item = &'m str>) -> Result<Present, StoreError> {
         let ids = serde_json::to_string(&ids.collect::<Vec<_>>())?;
         let query =
             "SELECT (SELECT title FROM meta), (SELECT json_group_array(id) FROM messages WHERE id IN (
             SELECT value FROM json_each(?1)))";
-        let Some(mut row) = self.row(query, [ids.into()])? else {
+        let Some(mut row) = self.row(query, [ids.as_str().into()])? else {
             return Err(StoreError("the thread is not there".to_owned()));
         };
         let title = row.maybe_text(0).unwrap_or_default();
-        Ok(Present { title, messages: serde_json::from_str(&row.text(1)?)? })
+        let path = self.path()?.json();
+        let beside = self.rows(&path::select_beside(), [path.as_str().into(), ids.into()])?;
+        let beside = beside.into_iter().map(|mut row| row.text(0)).collect::<Result<_, _>>()?;
+        Ok(Present { title, messages: serde_json::from_str(&row.text(1)?)?, beside, path })
     }
 
     /// Whether the outbox has a row that D1 has refused.

@@ -3,6 +3,8 @@
 //! Every statement is an upsert or a deletion that names tenant and user, so it may arrive late or twice. Each takes
 //! its rows as one JSON array, which keeps a batch of any size within D1's 100 bound parameters.
 
+mod moves;
+mod present;
 mod telemetry;
 
 use std::collections::BTreeMap;
@@ -10,6 +12,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use self::moves::Moves;
+pub use self::present::Present;
 pub use self::telemetry::first_id;
 use self::telemetry::{CallRows, INSERT_ERROR_LOG, INSERT_LLM_USAGE, INSERT_TOOL_USAGE};
 use engine::budget::Amount;
@@ -26,6 +30,9 @@ pub struct Outgoing {
     pub user_id: String,
     pub thread_id: String,
     pub news: News,
+    /// Whether the messages of these news are beside the path; known when they are told.
+    #[serde(skip)]
+    pub beside: bool,
 }
 
 /// A change that D1 must learn.
@@ -39,9 +46,17 @@ pub enum News {
     Renamed {
         thread: ThreadRow,
     },
-    /// Messages that other messages have replaced.
+    /// Messages that other messages have replaced. Versions up to 4 of the object's tables posted this, and deleted the
+    /// messages.
     MessagesReplaced {
         ids: Vec<String>,
+    },
+    /// Another path is the conversation.
+    PathChanged {
+        /// The messages that came to the path, or left it, and whether each is beside the path now.
+        messages: BTreeMap<String, bool>,
+        /// The path, as ranges of turns.
+        path: String,
     },
     TurnEnded {
         thread: ThreadRow,
@@ -89,6 +104,7 @@ wire::tagged!(News by "kind" {
     "turn_started" => TurnStarted { thread, message },
     "renamed" => Renamed { thread },
     "messages_replaced" => MessagesReplaced { ids },
+    "path_changed" => PathChanged { messages, path },
     "turn_ended" => TurnEnded { thread, #[serde(default)] question, message, calls },
     "plan_changed" => PlanChanged { turn_id, plan, updated_at },
     "spent" => Spent { calls },
@@ -138,7 +154,7 @@ impl Outgoing {
     /// News of an owner's thread.
     pub fn new(owner: &Owner, thread_id: impl Into<String>, news: News) -> Self {
         let (tenant, user_id) = (owner.tenant.clone(), owner.user_id());
-        Outgoing { tenant, user_id, thread_id: thread_id.into(), news }
+        Outgoing { tenant, user_id, thread_id: thread_id.into(), news, beside: false }
     }
 
     /// The turn whose message these news bring.
@@ -146,34 +162,6 @@ impl Outgoing {
         match &self.news {
             News::TurnStarted { message, .. } | News::TurnEnded { message, .. } => Some(&message.turn_id),
             _ => None,
-        }
-    }
-
-    /// The message that these news bring.
-    pub fn message_id(&self) -> Option<&str> {
-        match &self.news {
-            News::TurnStarted { message, .. } | News::TurnEnded { message, .. } => Some(&message.id),
-            _ => None,
-        }
-    }
-
-    /// The same news for a delivery now, which may come late and after later news: with the thread's present title, and
-    /// without its message if another message replaced it meanwhile.
-    pub fn told_now(mut self, title: &str, replaced: bool) -> Self {
-        if let News::TurnStarted { thread, .. } | News::TurnEnded { thread, .. } | News::Renamed { thread } =
-            &mut self.news
-        {
-            title.clone_into(&mut thread.title);
-        }
-        match self.news {
-            News::TurnStarted { thread, .. } if replaced => {
-                Outgoing { news: News::Renamed { thread }, ..self }
-            }
-            News::TurnEnded { calls, .. } if replaced => {
-                let news = News::Spent { calls: calls.without_content() };
-                Outgoing { news, ..self }
-            }
-            _ => self,
         }
     }
 
@@ -187,6 +175,7 @@ impl Outgoing {
             News::TurnStarted { .. }
             | News::Renamed { .. }
             | News::MessagesReplaced { .. }
+            | News::PathChanged { .. }
             | News::PlanChanged { .. }
             | News::Failed { .. }
             | News::ThreadDeleted { .. } => None,
@@ -209,14 +198,15 @@ ON CONFLICT (tenant, user_id, id) DO UPDATE SET
 
 const UPSERT_MESSAGES: &str = "
 INSERT INTO messages (tenant, user_id, id, thread_id, turn_id, role, content, execution_tree, usage, finish_reason,
-  created_at, parts, stop)
+  created_at, parts, stop, beside)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-  value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12 FROM json_each(?1) WHERE true
+  value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13 FROM json_each(?1) WHERE true
 ON CONFLICT (tenant, user_id, id) DO UPDATE SET
   content = excluded.content, execution_tree = excluded.execution_tree, usage = excluded.usage,
-  finish_reason = excluded.finish_reason, parts = excluded.parts, stop = excluded.stop";
+  finish_reason = excluded.finish_reason, parts = excluded.parts, stop = excluded.stop, beside = excluded.beside";
 
-/// The thread's newest news of a plan win, in whatever order they arrive.
+/// The thread's newest news of a plan win, in whatever order they arrive. The revisions of two versions of a turn may be
+/// equal.
 const UPSERT_PLANS: &str = "
 INSERT INTO plans (tenant, user_id, thread_id, id, turn_id, objective, intent_label, context_type, entity_id,
   execution_mode, status, review_verdict, payload, revision, created_at, updated_at)
@@ -227,14 +217,11 @@ ON CONFLICT (tenant, user_id, thread_id, id) DO UPDATE SET
   turn_id = excluded.turn_id, intent_label = excluded.intent_label, status = excluded.status,
   review_verdict = excluded.review_verdict, payload = excluded.payload, revision = excluded.revision,
   updated_at = excluded.updated_at
-WHERE excluded.revision > plans.revision";
+WHERE (excluded.updated_at, excluded.revision) > (plans.updated_at, plans.revision)";
 
 const DELETE_PLANS: &str = "
 DELETE FROM plans WHERE (tenant, user_id, thread_id) IN (SELECT value ->> 0, value ->> 1, value ->> 2
 FROM json_each(?1))";
-
-const DELETE_REPLACED: &str = "
-DELETE FROM messages WHERE (tenant, user_id, id) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1))";
 
 const DELETE_MESSAGES: &str = "
 DELETE FROM messages WHERE (tenant, user_id, thread_id) IN (SELECT value ->> 0, value ->> 1, value ->> 2
@@ -252,18 +239,6 @@ UPDATE error_log SET message = '' WHERE message <> '' AND (tenant, user_id, id) 
   SELECT e.tenant, e.user_id, e.id FROM json_each(?1) JOIN error_log e ON e.tenant = value ->> 0
   AND e.user_id = value ->> 1 AND e.thread_id = value ->> 2 AND e.message <> '')";
 
-/// The rows of an answer, whose ids begin with the message's id and a slash (`telemetry.rs`); a zero comes after a
-/// slash.
-const BLANK_REPLACED_DETAILS: &str = "
-UPDATE tool_usage SET detail = NULL WHERE detail IS NOT NULL AND (tenant, user_id, id) IN (
-  SELECT t.tenant, t.user_id, t.id FROM json_each(?1) JOIN tool_usage t ON t.tenant = value ->> 0
-  AND t.user_id = value ->> 1 AND t.id >= (value ->> 2) || '/' AND t.id < (value ->> 2) || '0')";
-
-const BLANK_REPLACED_ERRORS: &str = "
-UPDATE error_log SET message = '' WHERE message <> '' AND (tenant, user_id, id) IN (
-  SELECT e.tenant, e.user_id, e.id FROM json_each(?1) JOIN error_log e ON e.tenant = value ->> 0
-  AND e.user_id = value ->> 1 AND e.id >= (value ->> 2) || '/' AND e.id < (value ->> 2) || '0')";
-
 const DELETE_THREADS: &str = "
 DELETE FROM threads WHERE (tenant, user_id, id) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1))";
 
@@ -275,9 +250,9 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
     let mut threads = BTreeMap::new();
     let (mut messages, mut plans) = (Vec::new(), Vec::new());
     let mut rows = CallRows::default();
-    let (mut replaced_messages, mut deleted) = (Vec::new(), Vec::new());
+    let (mut moves, mut deleted) = (Moves::default(), Vec::new());
     for out in outbox {
-        let Outgoing { tenant, user_id, thread_id, news } = out;
+        let Outgoing { tenant, user_id, thread_id, news, .. } = out;
         if let News::TurnStarted { thread, .. } | News::TurnEnded { thread, .. } | News::Renamed { thread } =
             news
         {
@@ -290,9 +265,7 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
             messages.push(message_row(out, message)?);
         }
         match news {
-            News::MessagesReplaced { ids } => {
-                replaced_messages.extend(ids.iter().map(|id| (tenant, user_id, id)));
-            }
+            News::MessagesReplaced { .. } | News::PathChanged { .. } => moves.add(out),
             News::ThreadDeleted { .. } => deleted.push((tenant, user_id, thread_id)),
             News::Failed { failure, created_at } => {
                 rows.add_failure(out, failure, *created_at);
@@ -320,9 +293,9 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
     add(INSERT_TOOL_USAGE, json_rows(&rows.tool_usage)?);
     add(INSERT_ERROR_LOG, json_rows(&rows.failures)?);
     add(UPSERT_PLANS, json_rows(&plans)?);
-    add(DELETE_REPLACED, json_rows(&replaced_messages)?);
-    add(BLANK_REPLACED_DETAILS, json_rows(&replaced_messages)?);
-    add(BLANK_REPLACED_ERRORS, json_rows(&replaced_messages)?);
+    for (sql, rows) in moves.statements()? {
+        add(sql, rows);
+    }
     add(DELETE_MESSAGES, json_rows(&deleted)?);
     add(BLANK_DETAILS, json_rows(&deleted)?);
     add(BLANK_ERRORS, json_rows(&deleted)?);
@@ -350,6 +323,7 @@ fn message_row(out: &Outgoing, message: &StoredMessage) -> Result<Value, StoreEr
         message.created_at,
         fit::parts_text(message)?,
         fit::json_text(&message.stop)?,
+        u8::from(out.beside),
     ]))
 }
 

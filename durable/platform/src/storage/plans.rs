@@ -1,24 +1,19 @@
 //! The plans of a thread in its object, which is the authority for them.
 
-use worker::SqlStorageValue;
-
 use wire::protocol::{Plan, PlanStatus};
 
 use super::messages::word;
+use super::path::{Path, select_draft};
 use super::sql::Store;
 use super::{StoreError, schema};
 
-/// A row after all rows: the largest integer that JavaScript represents exactly.
-const LAST_ROW: i64 = (1 << 53) - 1;
-
 impl Store {
-    /// The plan that waits for the user's word, in the conversation before a row.
-    pub fn draft(&self, before: Option<i64>) -> Result<Option<Plan>, StoreError> {
+    /// The plan that waits for the user's word on a path.
+    pub fn draft(&self, path: &Path) -> Result<Option<Plan>, StoreError> {
         if self.row(schema::HAS_PLANS, [])?.is_none() {
             return Ok(None);
         }
-        let before = SqlStorageValue::Integer(before.unwrap_or(LAST_ROW));
-        let row = self.row(schema::SELECT_DRAFT, [before])?;
+        let row = self.row(&select_draft(), [path.json().into()])?;
         row.map(|mut row| Ok(serde_json::from_str(&row.text(0)?)?)).transpose()
     }
 

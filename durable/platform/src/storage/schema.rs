@@ -2,12 +2,12 @@
 //! write makes all tables in one go; an object that was never written to has none. Pure.
 
 /// The version of the tables that this code makes, and to which it upgrades older ones. It stands in `meta`.
-pub const VERSION: i64 = 4;
+pub const VERSION: i64 = 5;
 
 /// The newest version that this code can work with. A step that older code could not live with takes two releases
-/// (CONTRIBUTING.md): the first one raises this, the second one [`VERSION`]. Versions 3 and 4 took one, because no release
+/// (CONTRIBUTING.md): the first one raises this, the second one [`VERSION`]. Versions 3 to 5 took one, because no release
 /// had been made before them: code of an earlier version refuses their tables.
-pub const NEWEST_READ: i64 = 4;
+pub const NEWEST_READ: i64 = 5;
 
 /// A change of a table, made where a column is missing, or where it is still there.
 struct Change {
@@ -28,7 +28,7 @@ const fn has(table: &'static str, column: &'static str, sql: &'static str) -> Ch
 
 /// The steps, by the version that they start from. A step looks at columns, since the tables of version 1 had four shapes
 /// before the version was ever read.
-const STEPS: [(i64, &[Change]); 3] = [(1, &FROM_1), (2, &FROM_2), (3, &FROM_3)];
+const STEPS: [(i64, &[Change]); 4] = [(1, &FROM_1), (2, &FROM_2), (3, &FROM_3), (4, &FROM_4)];
 
 const FROM_1: [Change; 8] = [
     lacks(
@@ -123,6 +123,36 @@ const FROM_2: [Change; 4] = [
 /// The parts of a message.
 const FROM_3: [Change; 1] = [lacks("messages", "parts", "ALTER TABLE messages ADD COLUMN parts TEXT")];
 
+/// The tree of turns. Older turns follow one another, so a thread of an older version is one path.
+const FROM_4: [Change; 3] = [
+    lacks(
+        "turns",
+        "parent_seq",
+        "ALTER TABLE turns ADD COLUMN parent_seq INTEGER;
+        CREATE INDEX turns_apart ON turns (parent_seq, seq_first) WHERE parent_seq IS NOT NULL",
+    ),
+    lacks("meta", "path_seq", "ALTER TABLE meta ADD COLUMN path_seq INTEGER"),
+    // A plan is stored for each turn that changes it. Version 4 deleted the messages of replaced turns: the plans of such
+    // turns are drafts of no conversation.
+    has(
+        "plans",
+        "row",
+        "ALTER TABLE plans RENAME TO plans_before;
+        CREATE TABLE plans (
+          number  INTEGER PRIMARY KEY AUTOINCREMENT,
+          id      TEXT NOT NULL,
+          turn_id TEXT NOT NULL,
+          status  TEXT NOT NULL,
+          payload TEXT NOT NULL,
+          UNIQUE (id, turn_id)
+        );
+        INSERT INTO plans (number, id, turn_id, status, payload)
+          SELECT row, id, turn_id, status, payload FROM plans_before
+          WHERE turn_id IN (SELECT turn_id FROM messages) ORDER BY row;
+        DROP TABLE plans_before",
+    ),
+];
+
 /// Brings the tables of an older version up to [`VERSION`], step by step. Belongs into one transaction. `has_column` says
 /// whether a table has a column, `run` runs statements.
 pub fn upgrade<E>(
@@ -157,10 +187,12 @@ CREATE TABLE meta (
   created_at     INTEGER,
   request_seq    INTEGER,
   -- The tools that a person allowed for good: a JSON array of names.
-  approved_tools TEXT
+  approved_tools TEXT,
+  -- The turn, by its first number, with which the path ends that a person chose; NULL: the newest turn.
+  path_seq       INTEGER
 );
 -- Append-only: a turn's history is frozen as the last row before it. The row is the number of an event of the turn, so
--- it is never used twice, although messages may be replaced: clients have it as a cursor. Version 2 counted its
+-- it is never used twice: clients have it as a cursor. Versions up to 4 deleted replaced messages. Version 2 counted its
 -- messages, which are fewer than their events.
 CREATE TABLE messages (
   row            INTEGER PRIMARY KEY,
@@ -210,9 +242,13 @@ CREATE TABLE turns (
   -- Set while the turn cannot be rebuilt: since when, how many attempts count, and when the next one is made.
   failing_since        INTEGER,
   failed_attempts      INTEGER,
-  retry_at             INTEGER
+  retry_at             INTEGER,
+  -- The turn, by its first number, that this one follows; 0: none. NULL: the turn that began before it.
+  parent_seq           INTEGER
 ) WITHOUT ROWID;
 CREATE INDEX turns_by_seq ON turns (seq_first);
+-- Without rows for turns that follow the turn before them.
+CREATE INDEX turns_apart ON turns (parent_seq, seq_first) WHERE parent_seq IS NOT NULL;
 -- Only what the other tables do not say: when a wait expires, when a queued turn asks again, when the turn of the
 -- next queued message starts, when D1 is asked again after a refusal.
 CREATE TABLE timers (
@@ -233,31 +269,27 @@ CREATE TABLE outbox (
 );
 ";
 
-/// The plans of a thread, made with its first plan: most threads have none.
+/// The plans of a thread, made with its first plan: most threads have none. A plan has a row for each turn that changed it,
+/// because another version of that turn goes on from the plan as it was before.
 pub const CREATE_PLANS: &str = "
 CREATE TABLE IF NOT EXISTS plans (
-  row     INTEGER PRIMARY KEY AUTOINCREMENT,
-  id      TEXT NOT NULL UNIQUE,
-  -- The turn that changed it last.
+  -- Grows with each change of a plan.
+  number  INTEGER PRIMARY KEY AUTOINCREMENT,
+  id      TEXT NOT NULL,
   turn_id TEXT NOT NULL,
   status  TEXT NOT NULL,
-  payload TEXT NOT NULL
+  payload TEXT NOT NULL,
+  UNIQUE (id, turn_id)
 );
 ";
 
 /// Whether there is a table of plans.
 pub const HAS_PLANS: &str = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'plans'";
 
-/// Writes a plan as it is now.
+/// Writes a plan as a turn leaves it.
 pub const UPSERT_PLAN: &str = "
 INSERT INTO plans (id, turn_id, status, payload) VALUES (?1, ?2, ?3, ?4)
-ON CONFLICT (id) DO UPDATE SET turn_id = excluded.turn_id, status = excluded.status, payload = excluded.payload";
-
-/// The plan that waits for the user's word: the newest, unless the turn that left it is no longer part of the
-/// conversation before this row.
-pub const SELECT_DRAFT: &str = "
-SELECT payload FROM plans WHERE status = 'pending_review'
-AND turn_id IN (SELECT turn_id FROM messages WHERE row < ?1) ORDER BY row DESC LIMIT 1";
+ON CONFLICT (id, turn_id) DO UPDATE SET status = excluded.status, payload = excluded.payload";
 
 /// The messages that wait for their turn, made with the first of them: most threads have none. A row stays below the
 /// platform's 2 MB, because `queueing::MAX_PAYLOAD_BYTES` bounds its payload and the wire its words.
@@ -309,5 +341,5 @@ DROP TABLE IF EXISTS queued_messages;
 /// Turns the one row of `meta` into a tombstone.
 pub const BURY: &str = "
 UPDATE meta SET deleted_at = ?1, owner = NULL, thread_id = NULL, title = NULL, created_at = NULL, request_seq = NULL,
-  approved_tools = NULL
+  approved_tools = NULL, path_seq = NULL
 ";

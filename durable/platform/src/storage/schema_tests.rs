@@ -5,18 +5,20 @@ use std::collections::BTreeMap;
 use rusqlite::Connection;
 
 use super::page::{Bound, LogRow, SELECT_PAGE, assemble};
+use super::path::SELECT_ENDS;
 use super::rows::items;
 use super::schema::{BURY, CLEAR, CREATE, CREATE_PLANS, NEWEST_READ, VERSION, upgrade};
 
 /// Each `CREATE` that ever shipped, with the rows of one turn, and the version that stands in it. Four of them say
 /// version 1, because no code read the version before version 2.
-const OLDER: [(&str, i64, &str); 6] = [
+const OLDER: [(&str, i64, &str); 7] = [
     ("1a", 1, include_str!("older/1a.sql")),
     ("1b", 1, include_str!("older/1b.sql")),
     ("1c", 1, include_str!("older/1c.sql")),
     ("1d", 1, include_str!("older/1d.sql")),
     ("2", 2, include_str!("older/2.sql")),
     ("3", 3, include_str!("older/3.sql")),
+    ("4", 4, include_str!("older/4.sql")),
 ];
 
 fn database(sql: &str) -> Connection {
@@ -165,4 +167,30 @@ fn a_new_row_of_the_outbox_comes_after_those_that_are_there() {
     assert_eq!(number(&older, "SELECT max(id) FROM outbox"), newest + 1);
     assert_eq!(older.execute("DELETE FROM outbox WHERE id <= ?1", [newest]), Ok(1));
     assert_eq!(number(&older, "SELECT count(*) FROM outbox"), 1);
+}
+
+// Issue 19, item 2: a thread of version 4 is one path, whatever it replaced. Its plans are those of turns that have
+// messages.
+#[test]
+fn a_thread_without_versions_is_one_path_and_keeps_its_plans() {
+    let older = database(OLDER[6].2);
+    let turn = "INSERT INTO turns (turn_id, status, generation, resumptions, assistant_message_id, seq_first, started_at)
+        VALUES (?1, 'done', 1, 0, ?1 || '-answer', ?2, 0)";
+    older.execute(turn, rusqlite::params!["replaced", 4]).unwrap();
+    older.execute(turn, rusqlite::params!["newest", 9]).unwrap();
+    let plans = "CREATE TABLE plans (
+          row INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, turn_id TEXT NOT NULL, status TEXT NOT NULL,
+          payload TEXT NOT NULL);
+        INSERT INTO plans (row, id, turn_id, status, payload) VALUES
+          (3, 'gone', 'replaced', 'pending_review', '{}'), (4, 'kept', 'old-turn', 'pending_review', '{}')";
+    older.execute_batch(plans).unwrap();
+    bring_up_to_date(&older);
+    assert_eq!(number(&older, "SELECT count(*) FROM turns WHERE parent_seq IS NOT NULL"), 0);
+    let ends = |column| older.query_row(SELECT_ENDS, [], move |row| row.get::<_, i64>(column)).unwrap();
+    assert_eq!((ends(0), ends(1)), (9, 9));
+    let made = database(&format!("{CREATE}{CREATE_PLANS}"));
+    assert_eq!(shape(&older), shape(&made), "with plans as well");
+    let mut statement = older.prepare("SELECT number || id FROM plans").unwrap();
+    let rows: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    assert_eq!(rows, ["4kept"]);
 }

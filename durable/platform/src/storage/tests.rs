@@ -1,4 +1,5 @@
 mod journal;
+mod moves;
 mod outgoing;
 
 use serde_json::json;

@@ -96,18 +96,24 @@ impl Store {
         self.run(schema::BURY, [int(now)])
     }
 
-    /// Writes a turn that begins.
-    pub fn insert_turn(&self, turn: &TurnRow, started_at: u64) -> Result<(), StoreError> {
+    /// Writes a turn that begins. `parent`: the turn that it follows, unless that is the newest.
+    pub fn insert_turn(
+        &self,
+        turn: &TurnRow,
+        parent: Option<Seq>,
+        started_at: u64,
+    ) -> Result<(), StoreError> {
         self.told_start.set(false);
         let query =
             "INSERT INTO turns (turn_id, status, generation, resumptions, assistant_message_id, seq_first,
-            started_at) VALUES (?1, 'running', ?2, 0, ?3, ?4, ?5)";
+            started_at, parent_seq) VALUES (?1, 'running', ?2, 0, ?3, ?4, ?5, ?6)";
         let bindings = [
             turn.turn_id.as_str().into(),
             int(turn.generation),
             turn.assistant_message_id.as_str().into(),
             int(turn.seq_first),
             int(started_at),
+            parent.map_or(SqlStorageValue::Null, int),
         ];
         self.run(query, bindings)
     }

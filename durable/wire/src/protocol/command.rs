@@ -194,6 +194,9 @@ pub enum ThreadCommand {
     Messages {
         limit: u32,
         cursor: Option<String>,
+        /// List the messages of all versions, and not of the path alone.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        all: bool,
     },
     /// Stream the log after this number.
     Stream {
@@ -220,6 +223,10 @@ pub enum ThreadCommand {
     Rename {
         title: String,
     },
+    /// Make the path go through this turn.
+    Choose {
+        turn_id: Uuid,
+    },
     /// Return a user's message in its original form.
     Sent {
         message_id: String,
@@ -245,7 +252,7 @@ pub enum ThreadCommand {
 crate::tagged!(ThreadCommand by "do" {
     "chat" => Chat { turn_id, request, visitor },
     "detail" => Detail,
-    "messages" => Messages { limit, cursor },
+    "messages" => Messages { limit, cursor, #[serde(default)] all },
     "stream" => Stream { after },
     "cancel" => Cancel,
     "tool_result" => ToolResult { tool_call_id, content, is_error },
@@ -253,6 +260,7 @@ crate::tagged!(ThreadCommand by "do" {
     "approvals" => Approvals,
     "withdraw_approval" => WithdrawApproval { tool },
     "rename" => Rename { title },
+    "choose" => Choose { turn_id },
     "sent" => Sent { message_id },
     "queue" => Queue,
     "hold_queue" => HoldQueue { held },

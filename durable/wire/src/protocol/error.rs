@@ -30,6 +30,7 @@ pub enum ErrorCode {
     QueueFull,
     MessageBegun,
     StaleRequestSeq,
+    TooManyVersions,
     BodyTooLarge,
     UriTooLong,
     HeadersTooLarge,
@@ -79,6 +80,9 @@ impl ErrorCode {
             ErrorCode::QueueFull => ("queue_full", 409, "The queue of messages is full"),
             ErrorCode::MessageBegun => ("message_begun", 409, "The turn of the message has begun"),
             ErrorCode::StaleRequestSeq => ("stale_request_seq", 409, "A newer request was seen"),
+            ErrorCode::TooManyVersions => {
+                ("too_many_versions", 409, "The message has reached the limit of versions")
+            }
             ErrorCode::BodyTooLarge => ("body_too_large", 413, "The body is too large"),
             ErrorCode::UriTooLong => ("uri_too_long", 414, "The address is too long"),
             ErrorCode::HeadersTooLarge => ("headers_too_large", 431, "The headers are too large"),

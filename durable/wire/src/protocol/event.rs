@@ -58,7 +58,7 @@ pub enum Event {
         /// The limits of the turn. Turns from earlier versions of the service have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limits: Option<TurnLimits>,
-        /// The message that this turn replaces, together with all later messages.
+        /// A message of the turn beside which this turn stands. The conversation goes on from the turn before that one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         replaces_message_id: Option<String>,
         /// `truncated`: the service has deleted the turn's events, and this event stands for all of them.
@@ -95,7 +95,7 @@ pub enum Event {
         #[serde(flatten)]
         place: Place,
         /// True on the last chunk of a part, which may be empty.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         done: bool,
         #[serde(default, skip_serializing_if = "ChunkKind::is_text")]
         kind: ChunkKind,
@@ -113,7 +113,7 @@ pub enum Event {
         args: Option<serde_json::Value>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         result: Option<String>,
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
@@ -197,7 +197,9 @@ pub enum Event {
     CostSummary(CostSummary),
     /// Why the service stopped the turn, with advice.
     Error { code: String, message: String, retryable: bool },
-    /// The last event of a turn.
+    /// A person chose another path: the conversation ends with this event's turn, which ended earlier.
+    PathChanged,
+    /// The last event of a turn, but for a choice of its path.
     Done {
         message_id: String,
         finish_reason: FinishReason,
@@ -235,6 +237,7 @@ impl Event {
             Event::BudgetExceeded { .. } => "budget_exceeded",
             Event::CostSummary(_) => "cost_summary",
             Event::Error { .. } => "error",
+            Event::PathChanged => "path_changed",
             Event::Done { .. } => "done",
         }
     }
@@ -340,8 +343,4 @@ pub enum FinishReason {
     Error,
     /// The service lost the turn and could not resume it.
     Interrupted,
-}
-
-fn is_false(flag: &bool) -> bool {
-    !flag
 }

@@ -145,6 +145,24 @@ pub struct LeftUndone {
 pub struct MessageList {
     pub messages: Vec<StoredMessage>,
     pub next_cursor: Option<String>,
+    /// The versions of the turns on this page that have several, in their order. Absent where no turn has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, ts(optional, as = "Option<Vec<TurnVersion>>"))]
+    pub versions: Vec<TurnVersion>,
+}
+
+/// A turn beside others that follow the same turn. One of them is on the path, unless the path ends before them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct TurnVersion {
+    pub turn_id: String,
+    /// The turn that it follows; null where it begins the conversation.
+    pub parent_turn_id: Option<String>,
+    /// The oldest version with the same message. Versions that have it in common are answers to one message.
+    pub question_of: String,
+    /// Whether its messages are part of the conversation.
+    pub on_path: bool,
 }
 
 /// A user's message in its original form, with its images and files.
@@ -212,6 +230,8 @@ pub struct WorkspaceList {
 pub struct ThreadDetail {
     #[serde(flatten)]
     pub summary: ThreadSummary,
+    /// The turn with which the conversation ends.
+    pub current_turn_id: Option<String>,
     /// The number of the newest event.
     pub last_seq: u64,
     /// Null when the thread is idle.

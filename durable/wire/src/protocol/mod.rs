@@ -1,6 +1,7 @@
 //! The wire types: requests of clients, responses, events, stored messages. They have no logic beyond checking a
 //! request.
 
+mod change;
 mod command;
 mod content;
 mod error;
@@ -18,6 +19,7 @@ mod request;
 mod tree;
 mod words;
 
+pub use change::{Change, ThreadChange};
 pub use command::{
     ANONYMOUS, Owner, ThreadCommand, ThreadEnvelope, Visitor, check_workspace, hex, quota_object_name,
     workspaces_beside,
@@ -42,7 +44,7 @@ pub use knowledge::{
 pub use message::{
     ApprovalList, CancelStatus, Cancelled, FileEntry, FileList, LeftUndone, MessageList, ReachedLimit, Role,
     SentContent, StandingApproval, StopNote, StoredMessage, Taken, ThreadDetail, ThreadList, ThreadSummary,
-    WorkspaceList,
+    TurnVersion, WorkspaceList,
 };
 pub use part::{CUT_MARK, MessagePart};
 pub use plan::{ExecutionMode, Plan, PlanReview, PlanStatus, PlanStep, StepStatus, Verdict};
@@ -55,7 +57,7 @@ pub use queue::{
 };
 pub use request::{
     Approval, BrowserContext, CONTINUE, ChatContext, ChatRequest, ClientTool, ContextKind, ModeProfile,
-    ThreadChange, ToolResult,
+    ToolResult,
 };
 pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeNode, preview};
 

@@ -238,36 +238,6 @@ impl ContextKind {
     }
 }
 
-/// The longest title, in characters: it must fit on one line of a list.
-pub const MAX_TITLE_CHARS: usize = 200;
-
-/// The body of `PATCH /api/threads/{id}`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-pub struct ThreadChange {
-    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_TITLE_CHARS), regex(pattern = r"[^\s\x00-\x1f\x7f-\x9f]")))]
-    pub title: String,
-}
-
-impl ThreadChange {
-    /// Reads and checks a body. A title is one line: white space and control characters become single spaces.
-    pub fn parse(body: &[u8]) -> Result<ThreadChange, ApiError> {
-        let ThreadChange { title } = read(body)?;
-        let words =
-            title.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
-        let title = words.collect::<Vec<_>>().join(" ");
-        if title.is_empty() {
-            return Err(ApiError::field("title", "the title is blank"));
-        }
-        if title.chars().nth(MAX_TITLE_CHARS).is_some() {
-            let detail = format!("the title is longer than {MAX_TITLE_CHARS} characters");
-            return Err(ApiError::field("title", detail));
-        }
-        Ok(ThreadChange { title })
-    }
-}
-
 /// Reads a body as a JSON object. The error names the first offending member.
 pub(super) fn read<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, ApiError> {
     if body.iter().all(u8::is_ascii_whitespace) {

@@ -5,11 +5,13 @@ use serde_json::{Value, json};
 use super::plan;
 use uuid::{NoContext, Timestamp, Uuid};
 
-use crate::storage::outgoing::{Calls, News, Outgoing, ThreadRow, first_id, retry_after_ms, statements};
+use crate::storage::outgoing::{
+    Calls, News, Outgoing, Present, ThreadRow, first_id, retry_after_ms, statements,
+};
 use engine::journal::{CallRecord, FailureRecord};
 use wire::protocol::{FinishReason, LeftUndone, MessagePart, Owner, Plan, Role, StopNote, StoredMessage};
 
-fn owner() -> Owner {
+pub(super) fn owner() -> Owner {
     Owner { issuer: "anonymous".to_owned(), tenant: "tenant".to_owned(), user: "user".to_owned() }
 }
 
@@ -29,7 +31,7 @@ fn message(id: &str, role: Role) -> StoredMessage {
     }
 }
 
-fn outbox() -> Vec<Outgoing> {
+pub(super) fn outbox() -> Vec<Outgoing> {
     let thread = |updated_at| ThreadRow { title: "title".to_owned(), created_at: 1, updated_at };
     let tool = |id: &str| CallRecord::Tool {
         id: id.to_owned(),
@@ -70,6 +72,7 @@ fn a_short_turn_is_one_batch_that_names_its_owner_everywhere() {
     );
     assert_eq!(rows[1][1][7], json!(r#"{"nodes":[],"version":1}"#), "a tree is a text");
     assert_eq!(rows[1][1][11], json!(r#"[{"type":"text","text":"text"}]"#), "as the parts are");
+    assert_eq!(rows[1][1][13], json!(0), "it is on the path");
     assert_eq!(rows[1][1][9], json!("stop"));
     assert_eq!((&rows[1][0][12], &rows[1][1][12]), (&Value::Null, &Value::Null), "it ended by itself");
     assert_eq!(rows[1][1][10], json!(1_700_000_000_123_u64));
@@ -243,18 +246,26 @@ fn calls_and_failures_are_rows() {
     assert_eq!(calls.records.len(), 1, "a failure may quote deleted text");
 }
 
-/// D1 may hear news in any order and late. It gets the present title, and no message that was replaced.
+/// The thread as it is when it has these messages, one of them beside its path.
+pub(super) fn present(messages: &[&str], beside: &[&str]) -> Present {
+    let ids = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
+    let (title, path) = ("mine".to_owned(), "[[1,9]]".to_owned());
+    Present { title, messages: ids(messages), beside: ids(beside), path }
+}
+
+/// D1 may hear news in any order and late. It gets the present title, and no message that an older version deleted.
 #[test]
-fn late_news_have_the_present_title_and_no_replaced_message() {
-    let told: Vec<_> = outbox().into_iter().map(|out| out.told_now("mine", false)).collect();
+fn late_news_have_the_present_title_and_no_deleted_message() {
+    let here = present(&["m1", "m2"], &[]);
+    let told: Vec<_> = outbox().into_iter().map(|out| out.told_now(&here)).collect();
     let batch = statements(&told).unwrap();
     let threads: Value = serde_json::from_str(&batch[0].rows).unwrap();
     let titles: Vec<_> = threads.as_array().unwrap().iter().map(|row| &row[3]).collect();
     assert_eq!(titles, ["mine"]);
 
-    let replaced = outbox().into_iter().map(|out| out.told_now("mine", true));
+    let deleted = outbox().into_iter().map(|out| out.told_now(&present(&[], &[])));
     let gone = News::MessagesReplaced { ids: vec!["m1".to_owned(), "m2".to_owned()] };
-    let news: Vec<_> = [Outgoing::new(&owner(), "thread", gone)].into_iter().chain(replaced).collect();
+    let news: Vec<_> = [Outgoing::new(&owner(), "thread", gone)].into_iter().chain(deleted).collect();
     let batch = statements(&news).unwrap();
     let verbs = [
         "INSERT INTO threads ",

@@ -40,6 +40,7 @@ crate::tagged!(Event by "type" {
     "budget_exceeded" => BudgetExceeded { reason, limit, observed, #[serde(default)] left },
     "cost_summary" => CostSummary(_),
     "error" => Error { code, message, retryable },
+    "path_changed" => PathChanged,
     "done" => Done { message_id, finish_reason, usage },
 });
 

@@ -149,7 +149,7 @@ fn no_refusal_names_a_rust_type() {
             ],
             |body| ChatRequest::parse(body).map(|_| ()),
         ),
-        (&["title"], |body| ThreadChange::parse(body).map(|_| ())),
+        (&["title", "current_turn_id"], |body| ThreadChange::parse(body).map(|_| ())),
         (&["name", "tenant", "scopes", "user", "expires_at"], |body| NewKey::parse(body, 1_000).map(|_| ())),
         (&["name", "description"], |body| NewCollection::parse(body).map(|_| ())),
         (&["tool_call_id", "result", "is_error"], |body| ToolResult::parse(body).map(|_| ())),
@@ -185,8 +185,12 @@ fn no_refusal_names_a_rust_type() {
 #[test]
 fn a_title_is_one_line() {
     let parse = |title: &str| ThreadChange::parse(json!({ "title": title }).to_string().as_bytes());
-    assert_eq!(parse(" a\n\tb\u{0}c  ").unwrap().title, "a b c");
-    assert_eq!(parse(&"ä".repeat(200)).unwrap().title.chars().count(), 200);
+    let words = |title: &str| match parse(title).unwrap() {
+        Change::Title(title) => title,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(words(" a\n\tb\u{0}c  "), "a b c");
+    assert_eq!(words(&"ä".repeat(200)).chars().count(), 200);
     for title in ["", " \n", &"ä".repeat(201)] {
         assert_eq!(parse(title).unwrap_err().field.as_deref(), Some("title"), "{title}");
     }
@@ -194,6 +198,22 @@ fn a_title_is_one_line() {
         [("", "invalid_json"), ("{}", "invalid_request"), (r#"{"title": 1}"#, "invalid_request")]
     {
         assert_eq!(ThreadChange::parse(body.as_bytes()).unwrap_err().code.as_str(), code, "{body}");
+    }
+}
+
+// Issue 19, item 2: a change of a thread names a title or a turn, and not both.
+#[test]
+fn a_path_is_chosen_by_a_turn() {
+    let turn = Uuid::from_u128(7);
+    let parse = |body: Value| ThreadChange::parse(body.to_string().as_bytes());
+    assert_eq!(parse(json!({ "current_turn_id": turn })), Ok(Change::Path(turn)));
+    assert_eq!(parse(json!({ "current_turn_id": turn, "title": null })), Ok(Change::Path(turn)));
+    for (body, field) in [
+        (json!({ "current_turn_id": turn, "title": "x" }), "title"),
+        (json!({ "current_turn_id": null }), "title"),
+        (json!({ "current_turn_id": "x" }), "current_turn_id"),
+    ] {
+        assert_eq!(parse(body.clone()).unwrap_err().field.as_deref(), Some(field), "{body}");
     }
 }
 

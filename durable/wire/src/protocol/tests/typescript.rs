@@ -64,6 +64,7 @@ fn the_page_has_the_wires_types() {
         ExecutionTree,
         TreeNode,
         MessageList,
+        TurnVersion,
         SentContent,
         FileEntry,
         FileList,

@@ -1,0 +1,190 @@
+//! The tree of a thread's turns, and the path through it that is the conversation. Pure.
+//!
+//! A turn is named by the number of its first event, so turns are ordered by their beginnings. A turn follows the turn
+//! before it in this order, unless its row names another one: it stands apart then. So a thread without versions has no
+//! row for its tree, and a path is a few ranges of turns.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::StoreError;
+use wire::protocol::{Seq, TurnVersion};
+
+/// The most versions of a turn, the first one included: a picker shows one after another, and each page of messages
+/// names all of them.
+pub const MAX_VERSIONS: usize = 50;
+
+/// The parent of the first turns.
+pub const NO_TURN: Seq = 0;
+
+/// The turns that stand apart, each with the turn that it follows ([`NO_TURN`] where it begins the conversation), in the
+/// order of their beginnings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tree(pub Vec<(Seq, Seq)>);
+
+/// The turns from the beginning of a conversation to its end, as ranges of turns: the first and the last of each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path(Vec<(Seq, Seq)>);
+
+impl Tree {
+    /// The path that ends with a turn.
+    pub fn path(&self, last: Seq) -> Path {
+        let (mut ranges, mut last, mut apart) = (Vec::new(), last, self.0.as_slice());
+        while last > NO_TURN {
+            let until = apart.partition_point(|(turn, _)| *turn <= last);
+            let Some(((turn, parent), before)) = apart.get(..until).and_then(<[_]>::split_last) else {
+                ranges.push((NO_TURN + 1, last));
+                break;
+            };
+            ranges.push((*turn, last));
+            // A parent is older than its child, so the walk ends.
+            (last, apart) = ((*parent).min(turn - 1), before);
+        }
+        ranges.reverse();
+        Path(ranges)
+    }
+
+    /// The number before which the newest turn below a turn is the last one; none where that is the newest turn of all.
+    /// The newest turn below a turn ends a path, because a child is newer than its parent.
+    pub fn newest_below(&self, turn: Seq) -> Option<Seq> {
+        let after = self.0.partition_point(|(apart, _)| *apart <= turn);
+        let apart = self.0.get(after..).unwrap_or_default();
+        let ends = apart.iter().skip(1).map(|(turn, _)| Some(*turn)).chain([None]);
+        let first = (turn, apart.first().map(|(turn, _)| *turn));
+        let mut below = vec![first];
+        for ((turn, parent), end) in apart.iter().zip(ends) {
+            let holds =
+                |(from, end): &(Seq, Option<Seq>)| from <= parent && end.is_none_or(|end| *parent < end);
+            if below.iter().any(holds) {
+                below.push((*turn, end));
+            }
+        }
+        below.last().and_then(|(_, end)| *end)
+    }
+}
+
+impl Path {
+    /// The path as the statements take it: a JSON array of ranges.
+    pub fn json(&self) -> String {
+        json!(self.0).to_string()
+    }
+
+    /// Whether a turn is on the path.
+    #[cfg(test)]
+    pub fn has(&self, turn: Seq) -> bool {
+        self.0.iter().any(|(first, last)| (*first..=*last).contains(&turn))
+    }
+}
+
+/// The versions that a page of messages tells of, of those that were found, each with the turn that it follows. `whole`:
+/// the list has all turns, so that each page has the versions of its own turns; otherwise it has those beside its turns.
+pub fn told(found: &[(Seq, TurnVersion)], page: &BTreeSet<&str>, whole: bool) -> Vec<TurnVersion> {
+    let on_page = |version: &TurnVersion| page.contains(version.turn_id.as_str());
+    let groups = found.chunk_by(|(one, _), (other, _)| one == other);
+    let told = groups.flat_map(|group| {
+        let beside = group.len() > 1 && group.iter().any(|(_, version)| on_page(version));
+        group.iter().filter(move |(_, version)| if whole { on_page(version) } else { beside })
+    });
+    told.map(|(_, version)| version.clone()).collect()
+}
+
+/// The turns that stand apart, for [`Tree`].
+pub const SELECT_TREE: &str =
+    "SELECT seq_first, parent_seq FROM turns WHERE parent_seq IS NOT NULL ORDER BY seq_first";
+
+/// The newest turn, and the turn with which the path ends; both [`NO_TURN`] where there is none.
+pub const SELECT_ENDS: &str = "
+SELECT newest, coalesce((SELECT path_seq FROM meta), newest) FROM (
+  SELECT coalesce(max(seq_first), 0) AS newest FROM turns)";
+
+/// The turn that a turn follows.
+pub const SELECT_PARENT: &str = "
+SELECT coalesce(parent_seq, (SELECT max(before.seq_first) FROM turns before WHERE before.seq_first < ?1), 0)
+FROM turns WHERE seq_first = ?1";
+
+/// How many turns follow a turn: those that stand apart, and the next one, unless it does.
+pub const COUNT_CHILDREN: &str = "
+SELECT (SELECT count(*) FROM turns WHERE parent_seq = ?1)
+  + (SELECT count(*) FROM turns WHERE parent_seq IS NULL
+    AND seq_first = (SELECT min(seq_first) FROM turns WHERE seq_first > ?1))";
+
+/// A condition on `seq_first`: the turn is on the path of this parameter. The path must be there as `path`, see
+/// [`PATH`](path_of).
+pub const ON_PATH: &str = "EXISTS (SELECT 1 FROM path WHERE seq_first BETWEEN first AND last)";
+
+/// A table `path` of the ranges in a parameter, such as `?1`.
+pub fn path_of(name: &str, parameter: &str) -> String {
+    format!(
+        "{name} AS MATERIALIZED (
+            SELECT value ->> 0 AS first, value ->> 1 AS last FROM json_each({parameter}))"
+    )
+}
+
+/// The siblings of all turns that follow a turn from `?2` on and before `?3`. Of these points only the turns stand here
+/// that have messages: a version that stored no versions has deleted those of others.
+pub fn select_siblings() -> String {
+    let path = path_of("path", "?1");
+    format!(
+        "WITH {path},
+        points AS (
+          SELECT DISTINCT parent_seq AS point FROM turns
+          WHERE parent_seq IS NOT NULL AND parent_seq >= ?2 AND parent_seq < ?3),
+        children AS (
+          SELECT point, turn_id, seq_first, assistant_message_id FROM points JOIN turns ON parent_seq = point
+          UNION ALL
+          SELECT point, turn_id, seq_first, assistant_message_id FROM points JOIN turns
+            ON seq_first = (SELECT min(seq_first) FROM turns WHERE seq_first > point) WHERE parent_seq IS NULL),
+        asked AS (
+          SELECT point, children.turn_id, seq_first, coalesce(
+            (SELECT content FROM messages WHERE row = seq_first AND messages.turn_id = children.turn_id
+              AND role = 'user'),
+            (SELECT question.content FROM messages answer JOIN messages question
+              ON question.row = (SELECT max(row) FROM messages WHERE row < answer.row)
+              WHERE answer.id = assistant_message_id AND question.turn_id = answer.turn_id)) AS question
+          FROM children)
+        SELECT point, turn_id, (SELECT parent.turn_id FROM turns parent WHERE parent.seq_first = point),
+          first_value(turn_id) OVER (PARTITION BY point, question ORDER BY seq_first), {ON_PATH}
+        FROM asked WHERE question IS NOT NULL ORDER BY point, seq_first"
+    )
+}
+
+/// The messages whose turns are on one of two paths alone.
+pub fn select_moved() -> String {
+    let (before, after) = (path_of("before", "?1"), path_of("after", "?2"));
+    format!(
+        "WITH {before}, {after} SELECT id FROM messages JOIN turns USING (turn_id)
+        WHERE EXISTS (SELECT 1 FROM before WHERE seq_first BETWEEN first AND last)
+          <> EXISTS (SELECT 1 FROM after WHERE seq_first BETWEEN first AND last)
+        ORDER BY row"
+    )
+}
+
+/// The messages of `?2`, a JSON array of ids, that are beside the path of `?1`.
+pub fn select_beside() -> String {
+    let path = path_of("path", "?1");
+    format!(
+        "WITH {path} SELECT messages.id FROM json_each(?2) JOIN messages ON messages.id = value JOIN turns USING (turn_id)
+        WHERE NOT {ON_PATH}"
+    )
+}
+
+/// The plan that waits for the user's word on the path of `?1`. A plan is as the newest turn of the path left it.
+pub fn select_draft() -> String {
+    let path = path_of("path", "?1");
+    format!(
+        "WITH {path},
+        here AS (SELECT number, id, plans.status, payload FROM plans JOIN turns USING (turn_id) WHERE {ON_PATH})
+        SELECT payload FROM here WHERE status = 'pending_review'
+          AND NOT EXISTS (SELECT 1 FROM here later WHERE later.id = here.id AND later.number > here.number)
+        ORDER BY number DESC LIMIT 1"
+    )
+}
+
+/// Reads a row number as SQLite has it.
+pub fn seq(value: i64) -> Result<Seq, StoreError> {
+    Seq::try_from(value).map_err(|_| StoreError(format!("{value} is no number of an event")))
+}
+
+#[cfg(test)]
+mod tests;

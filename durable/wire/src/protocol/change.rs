@@ -1,0 +1,56 @@
+//! The body of `PATCH /api/threads/{id}`.
+
+use serde::Deserialize;
+use uuid::Uuid;
+
+use super::ApiError;
+use super::request::read;
+
+/// The longest title, in characters: it must fit on one line of a list.
+pub const MAX_TITLE_CHARS: usize = 200;
+
+/// The body of `PATCH /api/threads/{id}`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(test, ts(optional_fields))]
+pub struct ThreadChange {
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_TITLE_CHARS), regex(pattern = r"[^\s\x00-\x1f\x7f-\x9f]")))]
+    pub title: Option<String>,
+    /// A turn of the thread. The conversation goes through it, and on to the newest turn below it.
+    pub current_turn_id: Option<Uuid>,
+}
+
+/// The change that a body names.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// Another title.
+    Title(String),
+    /// Another path, through this turn.
+    Path(Uuid),
+}
+
+impl ThreadChange {
+    /// Reads and checks a body. It has one of both members. A title is one line: white space and control characters
+    /// become single spaces.
+    pub fn parse(body: &[u8]) -> Result<Change, ApiError> {
+        let title = match read(body)? {
+            ThreadChange { title: Some(title), current_turn_id: None } => title,
+            ThreadChange { title: None, current_turn_id: Some(turn) } => return Ok(Change::Path(turn)),
+            ThreadChange { .. } => {
+                return Err(ApiError::field("title", "expected either `title` or `current_turn_id`"));
+            }
+        };
+        let words =
+            title.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+        let title = words.collect::<Vec<_>>().join(" ");
+        if title.is_empty() {
+            return Err(ApiError::field("title", "the title is blank"));
+        }
+        if title.chars().nth(MAX_TITLE_CHARS).is_some() {
+            let detail = format!("the title is longer than {MAX_TITLE_CHARS} characters");
+            return Err(ApiError::field("title", detail));
+        }
+        Ok(Change::Title(title))
+    }
+}
