@@ -12,7 +12,8 @@ import { Transcript } from "./components/Transcript";
 import { Unavailable } from "./components/Unavailable";
 import { useDrawer, useKeys } from "./components/useKeys";
 import { en } from "./en";
-import type { ConversationState, TurnClock } from "./state/conversation";
+import type { TurnClock } from "./state/clock";
+import type { ConversationState } from "./state/conversation";
 import { NEW_CHAT } from "./state/drafts";
 import { useOnline } from "./state/online";
 import { conversation, dismissNotice, fetchPart, goTo, page, startPage, threads } from "./state/page";
@@ -132,7 +133,7 @@ function useEditing() {
     setEditing(turnId);
     if (turnId !== null) return setTyping(false);
     if (typing) focusNext(() => document.getElementById(COMPOSER_ID));
-    else focusNext(() => [...document.querySelectorAll<HTMLElement>(".question-edit")].at(-1));
+    else focusNext(() => document.querySelector<HTMLElement>(`[data-turn-id="${editing}"] .question-edit`));
   };
   const editFromComposer = (turnId: string) => {
     setEditing(turnId);

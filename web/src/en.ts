@@ -74,6 +74,7 @@ const errors = {
     queue_full: "Ten messages wait already. Remove one, or wait until the next one is sent.",
     message_begun: "This message has been sent already.",
     queued_message_not_found: "This message is no longer in the queue.",
+    too_many_versions: "This message has as many versions as possible. Write a new message instead.",
     turn_in_progress: "Another answer is still in progress in this chat. Wait for it or stop it, then try again.",
     body_too_large: "This is too large to send.",
     too_many_turns: "Too many of your answers are in progress. Try again when one has ended.",
@@ -191,7 +192,7 @@ const answer = {
   complete: "The answer is complete.",
   again: "Answer again",
   edit: "Edit the message",
-  editNote: "This replaces the current answer.",
+  editNote: "The earlier message and its answers are kept as a version.",
   toEnd: "Go to the end",
   loading: "Loading the chat…",
   table: "Table",
@@ -207,6 +208,15 @@ const answer = {
   goOn: "Continue",
   /** The message of a turn that continues another one, as the service stores it. */
   continued: "Continue.",
+};
+
+const versions = {
+  message: "Versions of this message",
+  answer: "Versions of this answer",
+  previous: "Previous version",
+  next: "Next version",
+  place: (place: number, count: number) => `${place}/${count}`,
+  spoken: (place: number, count: number) => `Version ${place} of ${count}`,
 };
 
 const approval = {
@@ -381,9 +391,10 @@ const usage = {
 const exported = {
   you: "You",
   failed: " (failed)",
+  otherVersions: "Other versions",
 };
 
 export const en = {
-  common, page, errors, signIn, sidebar, empty, composer, attachments, answer, approval, card, work, status, notice,
+  common, page, errors, signIn, sidebar, empty, composer, attachments, answer, versions, approval, card, work, status, notice,
   figures, settings, usage, exported,
 };

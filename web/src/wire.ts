@@ -25,6 +25,7 @@ export type {
   ThreadSummary,
   TreeNode,
   TurnLimits,
+  TurnVersion,
   UsageList,
   UsageRow,
 } from "./wire.generated";

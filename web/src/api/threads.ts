@@ -12,6 +12,7 @@ import type {
   StoredMessage,
   ThreadDetail,
   ThreadList,
+  TurnVersion,
   UsageList,
 } from "../wire";
 import { request, requestJson } from "./http";
@@ -37,21 +38,37 @@ export async function deleteThread(id: string): Promise<void> {
   await request(`/api/threads/${id}`, { method: "DELETE", keepalive: true });
 }
 
-/** All messages of a thread, page after page. */
-export async function readMessages(id: string, signal: AbortSignal): Promise<StoredMessage[]> {
+/** Makes the conversation go through a turn, to the newest turn below it. */
+export function choosePath(id: string, turnId: string): Promise<ThreadDetail> {
+  return requestJson<ThreadDetail>(`/api/threads/${id}`, { method: "PATCH", body: { current_turn_id: turnId } });
+}
+
+/** Messages, and the versions of their turns. */
+export interface Messages {
+  messages: StoredMessage[];
+  versions: TurnVersion[];
+}
+
+/** The messages of a thread, page after page. `all`: those beside its path as well. */
+export async function readMessages(id: string, signal: AbortSignal, all = false): Promise<Messages> {
   const messages: StoredMessage[] = [];
+  const versions: TurnVersion[] = [];
   let cursor: string | null = null;
   do {
     const query = new URLSearchParams({ limit: "200" });
+    if (all) query.set("versions", "all");
     if (cursor !== null) query.set("cursor", cursor);
     const page: MessageList = await requestJson(
       `/api/threads/${id}/messages?${query}`,
       { signal },
     );
     messages.push(...page.messages);
+    // A turn that lies on two pages has its versions on both.
+    const known = new Set(versions.map(({ turn_id }) => turn_id));
+    versions.push(...(page.versions ?? []).filter(({ turn_id }) => !known.has(turn_id)));
     cursor = page.next_cursor;
   } while (cursor !== null);
-  return messages;
+  return { messages, versions };
 }
 
 /** A message as it was sent, with its images and files. */

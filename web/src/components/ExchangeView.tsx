@@ -3,10 +3,11 @@
 import { memo, useMemo, type ReactNode } from "react";
 import { en } from "../en";
 import { features } from "../feature";
-import type { TurnClock } from "../state/conversation";
+import type { TurnClock } from "../state/clock";
 import { childrenOf, outlineOf } from "../turn/outline";
 import { noticeOf, type Notice } from "../turn/status";
 import { isAsked, type Exchange } from "../turn/stored";
+import { answerPicker } from "../turn/versions";
 import { answerText, callsIn, canContinue, openApprovals, type TurnEntry, type TurnView } from "../turn/view";
 import { ApprovalCard } from "./ApprovalCard";
 import { CopyButton } from "./CopyButton";
@@ -17,13 +18,14 @@ import { AgainIcon } from "./Icons";
 import { Question } from "./Question";
 import { TurnFrameProvider } from "./TurnContext";
 import { TurnNotice } from "./TurnNotice";
+import { VersionPicker } from "./VersionPicker";
 import { WorkBar } from "./WorkBar";
 
 interface Props {
   exchange: Exchange;
   /** Null unless the turn runs. */
   clock: TurnClock | null;
-  /** Asks again in place of this exchange; null unless it is the last one and no turn runs. */
+  /** Asks again beside this exchange; null while a turn runs. */
   onAgain: ((exchange: Exchange, question: string) => void) | null;
   /** Goes on from this exchange; null unless it is the last one and no turn runs. */
   onContinue: ((exchange: Exchange) => void) | null;
@@ -68,7 +70,7 @@ export const ExchangeView = memo(function ExchangeView(props: Props) {
         </Guard>
         {answer && features().map(({ name, Below }) => Below && <Below key={name} view={answer} />)}
         {notice && <TurnNotice notice={notice} onRetry={retry} onContinue={goOn} />}
-        {answer && <Footer view={answer} onAgain={again && (() => again(question))} />}
+        <Footer exchange={exchange} onAgain={again && (() => again(question))} />
       </div>
     </section>
   );
@@ -110,11 +112,13 @@ function enclosed(view: TurnView, entries: ReactNode): ReactNode {
   return features().reduce((inside, { Around }) => (Around ? <Around view={view}>{inside}</Around> : inside), entries);
 }
 
-function Footer({ view, onAgain }: { view: TurnView; onAgain: (() => void) | null }) {
-  if (isRunning(view)) return null;
-  const text = answerText(view);
+function Footer({ exchange: { turnId, answer, versions }, onAgain }: { exchange: Exchange; onAgain: (() => void) | null }) {
+  const picker = answerPicker(turnId, versions);
+  if (isRunning(answer) || (answer === null && picker === null)) return null;
+  const text = answer ? answerText(answer) : "";
   return (
     <footer className="answer-footer">
+      <VersionPicker picker={picker} type="answer" />
       {text !== "" && <CopyButton text={text} what={en.common.copyAnswer} />}
       {onAgain && (
         <button type="button" className="icon-button small" data-testid="again" title={en.answer.again} onClick={onAgain}>
@@ -122,7 +126,7 @@ function Footer({ view, onAgain }: { view: TurnView; onAgain: (() => void) | nul
           <span className="visually-hidden">{en.answer.again}</span>
         </button>
       )}
-      {view.cost && <CostSummary cost={view.cost} />}
+      {answer?.cost && <CostSummary cost={answer.cost} />}
     </footer>
   );
 }

@@ -1,16 +1,18 @@
-// The question of an exchange. The person can edit the last one.
+// The question of an exchange. An edited question begins another version.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { en } from "../en";
 import { conversation } from "../state/page";
 import { isImage, parseQuestion, type Medium } from "../turn/attachments";
 import type { Exchange } from "../turn/stored";
+import { questionPicker } from "../turn/versions";
 import { CopyButton } from "./CopyButton";
 import { FileIcon, PencilIcon } from "./Icons";
+import { VersionPicker } from "./VersionPicker";
 
 interface Props {
   exchange: Exchange;
-  /** Sends an edited message in place of this one; null unless it is the last one and no turn runs. */
+  /** Sends an edited message beside this one; null while a turn runs. */
   onEdit: ((question: string) => void) | null;
   editing: boolean;
   setEditing: (editing: boolean) => void;
@@ -58,6 +60,7 @@ export function Question({ exchange, onEdit, editing, setEditing }: Props) {
         ))}
       </div>
       <div className="question-acts">
+        <VersionPicker picker={questionPicker(exchange.turnId, exchange.versions)} type="message" />
         {question !== "" && <CopyButton text={question} what={en.common.copyMessage} />}
         {onEdit && (
           <button

@@ -2,7 +2,7 @@
 
 import { useId, useState } from "react";
 import { en } from "../en";
-import type { TurnClock } from "../state/conversation";
+import type { TurnClock } from "../state/clock";
 import { budgetLines, fractionOf, fullest, type BudgetLine } from "../turn/budget";
 import { durationText, secondsText, type Status } from "../turn/status";
 import type { TurnView } from "../turn/view";

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "react";
 import { en } from "../en";
 import type { Status } from "../turn/status";
-import type { TurnClock } from "../state/conversation";
+import type { TurnClock } from "../state/clock";
 import type { TurnView } from "../turn/view";
 import { MenuIcon } from "./Icons";
 import { TopBarButtons } from "./Panels";

@@ -10,6 +10,7 @@ import { ExchangeView } from "./ExchangeView";
 import { focusComposer } from "./focus";
 import { ArrowDownIcon } from "./Icons";
 import { useStickToBottom } from "./useStickToBottom";
+import { ChooseVersion } from "./VersionPicker";
 
 interface Props {
   state: ConversationState;
@@ -33,6 +34,8 @@ function goOn(exchange: Exchange): void {
   focusComposer();
 }
 
+const choose = (turnId: string) => conversation.choose(turnId);
+
 export function Transcript({ state, demo, editing, setEditing }: Props) {
   const { threadId, phase, exchanges, running } = state;
   const { scroller, content, away, toBottom } = useStickToBottom(
@@ -40,11 +43,12 @@ export function Transcript({ state, demo, editing, setEditing }: Props) {
     exchanges.length > 0,
   );
   // A message that was just sent is always shown.
-  const lastTurn = exchanges.at(-1)?.turnId;
+  const runningTurn = running?.turnId;
   useEffect(() => {
-    if (lastTurn) toBottom();
-  }, [lastTurn, toBottom]);
+    if (runningTurn) toBottom();
+  }, [runningTurn, toBottom]);
 
+  const lastTurn = exchanges.at(-1)?.turnId;
   const waiting = running === null ? waitingIn(exchanges)?.turnId : null;
   const LongList = longList.use(exchanges.length > LONG / 2);
   const whole = exchanges.length < (LongList ? LONG : TOO_LONG);
@@ -53,7 +57,7 @@ export function Transcript({ state, demo, editing, setEditing }: Props) {
       key={exchange.turnId}
       exchange={exchange}
       clock={running?.turnId === exchange.turnId ? running.clock : null}
-      onAgain={running === null && exchange.turnId === lastTurn ? again : null}
+      onAgain={running === null ? again : null}
       onContinue={running === null && exchange.turnId === lastTurn ? goOn : null}
       editing={editing === exchange.turnId}
       setEditing={setEditing}
@@ -67,10 +71,12 @@ export function Transcript({ state, demo, editing, setEditing }: Props) {
         <div className="transcript-content" ref={content}>
           {(phase === "loading" || !(whole || LongList)) && <Loading />}
           {phase === "ready" && exchanges.length === 0 && <EmptyState demo={demo} />}
-          {whole && exchanges.map(draw)}
-          {!whole && LongList && (
-            <LongList exchanges={exchanges} scroller={scroller as RefObject<HTMLDivElement>} draw={draw} />
-          )}
+          <ChooseVersion value={running === null ? choose : null}>
+            {whole && exchanges.map(draw)}
+            {!whole && LongList && (
+              <LongList exchanges={exchanges} scroller={scroller as RefObject<HTMLDivElement>} draw={draw} />
+            )}
+          </ChooseVersion>
         </div>
       </div>
       {away && exchanges.length > 0 && (

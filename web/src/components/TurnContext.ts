@@ -1,7 +1,7 @@
 // The facts of a turn that its cards need.
 
 import { createContext, useContext } from "react";
-import type { TurnClock } from "../state/conversation";
+import type { TurnClock } from "../state/clock";
 
 export interface TurnFrame {
   turnId: string;

@@ -1,7 +1,7 @@
 // The time, for components that count seconds. They share one timer, which stops when none of them counts.
 
 import { useSyncExternalStore } from "react";
-import type { TurnClock } from "../state/conversation";
+import type { TurnClock } from "../state/clock";
 
 const TICK_MS = 250;
 

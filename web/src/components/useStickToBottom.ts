@@ -32,7 +32,7 @@ export function useStickToBottom(chat: string, enabled: boolean) {
       setAway(!stuck.current);
     };
     const onClick = (event: MouseEvent) => {
-      if ((event.target as Element).closest("[aria-expanded]")) stuck.current = false;
+      if ((event.target as Element).closest("[aria-expanded], .versions")) stuck.current = false;
     };
     const observer = new ResizeObserver(() => {
       if (stuck.current) box.scrollTop = box.scrollHeight;

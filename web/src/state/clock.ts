@@ -23,3 +23,9 @@ export interface Running {
 export function started(runningMs = 0): TurnClock {
   return { since: Date.now() - runningMs, waitsSince: null };
 }
+
+/** The clock of a turn that begins to wait, or runs again. */
+export function waiting({ since, waitsSince }: TurnClock, waits: boolean): TurnClock {
+  const now = Date.now();
+  return waits ? { since, waitsSince: now } : { since: since + now - (waitsSince ?? now), waitsSince: null };
+}

@@ -65,6 +65,7 @@ export function opened(prepare: () => Promise<unknown> = async () => {}) {
     began: (id) => began.push(id),
     ended: () => {},
     called: () => {},
+    chose: () => {},
     answered: (id) => answered.push(id),
     queued: () => {},
     told: (_, turnId, what) => told.push(`${turnId} ${what}`),

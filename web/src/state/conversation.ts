@@ -5,45 +5,29 @@
 
 import { followTurn } from "../api/follow";
 import { Refusal, Unreachable, isAbort } from "../api/http";
-import { cancelTurn, decide, readContent, readMessages, readOn, readThread, startTurn } from "../api/threads";
-import type { TurnRequest } from "../api/threads";
+import { cancelTurn, choosePath, decide, readContent, readOn, readThread, startTurn, type TurnRequest } from "../api/threads";
 import { en } from "../en";
 import { features } from "../feature";
 import { Queue } from "../queue/queue";
 import { contentOf, isImage, partsOf, withFiles, type Medium } from "../turn/attachments";
 import type { Content, Decision, ThreadDetail } from "../wire";
-import { begunExchange, exchangesOf, questionIdOf, renewed, type Exchange } from "../turn/stored";
+import { begunExchange, questionIdOf, renewed, type Exchange } from "../turn/stored";
+import { withVersion } from "../turn/versions";
 import { choices } from "./choices";
 import { drawing } from "./drawing";
 import { clearDraft, draftOf, NEW_CHAT, restoreDraft } from "./drafts";
-import { started, type Running, type TurnClock } from "./clock";
+import { started, waiting, type Running, type TurnClock } from "./clock";
 import { awaitAnswer, Look, pause } from "./pause";
 import { problemOf, type Problem } from "./problem";
 import type { Listener } from "./listener";
 import { Meanwhile, type Outgoing } from "./meanwhile";
+import { EMPTY, type ConversationState } from "./onScreen";
+import { readExchanges } from "./reading";
 import { continuationOf, requestOf, sends } from "./request";
 import { setModel } from "./settings";
 import { Store } from "./store";
 
-export interface ConversationState {
-  /** Null: a new chat, without a message yet. */
-  threadId: string | null;
-  phase: "loading" | "ready" | "missing" | "failed";
-  exchanges: Exchange[];
-  running: Running | null;
-  /** Why the last act failed. */
-  problem: Problem | null;
-}
-
-export type { Running, TurnClock };
-
-const EMPTY: ConversationState = {
-  threadId: null,
-  phase: "ready",
-  exchanges: [],
-  running: null,
-  problem: null,
-};
+export type { ConversationState, Running, TurnClock };
 
 export class Conversation {
   readonly store = new Store<ConversationState>(EMPTY);
@@ -107,7 +91,7 @@ export class Conversation {
         this.#refreshing = false;
         return await this.#meanwhile.next(threadId);
       }
-      const read = exchangesOf(await readMessages(threadId, signal));
+      const read = await readExchanges(threadId, signal);
       if (signal.aborted || this.store.get().running) return;
       this.#lastSeq = details.last_seq;
       this.store.set((state) => ({ exchanges: renewed(state.exchanges, read) }));
@@ -123,7 +107,7 @@ export class Conversation {
     }
   }
 
-  /** Sends a message. It replaces the exchange `instead`, which must be the last one. `draft`: it was written in the composer. */
+  /** Sends a message. It begins a version beside the exchange `instead`. `draft`: it was written in the composer. */
   async send(
     words: string,
     instead: Exchange | null = null,
@@ -165,20 +149,45 @@ export class Conversation {
   async #start(threadId: string | null, request: TurnRequest, outgoing: Outgoing, start: () => Promise<Response>): Promise<void> {
     const { words, media, instead } = outgoing;
     const { signal } = this.#visit;
+    const shown = this.store.get().exchanges;
+    const at = instead ? shown.findIndex(({ turnId }) => turnId === instead.turnId) : -1;
+    const left = at === -1 ? [] : shown.slice(at);
     this.store.set((state) => {
-      const before = state.exchanges.filter(({ turnId }) => turnId !== request.turn_id && turnId !== instead?.turnId);
+      const before = state.exchanges.filter((each) => each.turnId !== request.turn_id && !left.includes(each));
+      const again = instead !== null && words === instead.question && media === instead.media;
+      const versions = instead ? withVersion(request.turn_id, again, instead, before.at(-1)?.turnId ?? null) : [];
       return {
         threadId: request.thread_id,
         problem: null,
         running: { turnId: request.turn_id, connection: "open", stopping: false, begun: false, clock: started() },
-        exchanges: [...before, begunExchange(request.turn_id, words, media, before)],
+        exchanges: [...before, begunExchange(request.turn_id, words, media, before, versions)],
       };
     });
     try {
       await this.#follow(request.thread_id, request.turn_id, start);
     } catch (error) {
       if (signal.aborted || isAbort(error)) return;
-      this.#unsend(threadId, request, outgoing, error);
+      this.#unsend(threadId, request, outgoing, left, error);
+    }
+  }
+
+  /** Shows another version of a turn, and the conversation that goes on from it. */
+  async choose(turnId: string): Promise<void> {
+    const { threadId, phase, running } = this.store.get();
+    if (threadId === null || phase !== "ready" || running || this.#refreshing) return;
+    const { signal } = this.#visit;
+    this.#refreshing = true;
+    try {
+      const details = await choosePath(threadId, turnId);
+      this.listener.chose(threadId);
+      const read = await readExchanges(threadId, signal);
+      if (signal.aborted) return;
+      this.#lastSeq = details.last_seq;
+      this.store.set((state) => ({ problem: null, exchanges: renewed(state.exchanges, read) }));
+    } catch (error) {
+      if (!signal.aborted) this.store.set({ problem: problemOf(error, () => void this.choose(turnId)) });
+    } finally {
+      this.#refreshing = false;
     }
   }
 
@@ -242,7 +251,7 @@ export class Conversation {
       // In this order: the messages then have a turn that ends between the two requests.
       const prepared = this.listener.prepare();
       const details = await readThread(threadId, signal);
-      const exchanges = exchangesOf(await readMessages(threadId, signal));
+      const exchanges = await readExchanges(threadId, signal);
       if ((details.queued ?? 0) > 0) await this.queue.read();
       await prepared;
       if (signal.aborted) return;
@@ -328,11 +337,7 @@ export class Conversation {
   #setWaiting(waits: boolean): void {
     const { running } = this.store.get();
     if (!running || waits === (running.clock.waitsSince !== null)) return;
-    const { since, waitsSince } = running.clock;
-    const now = Date.now();
-    this.#setRunning({
-      clock: waits ? { since, waitsSince: now } : { since: since + now - (waitsSince ?? now), waitsSince: null },
-    });
+    this.#setRunning({ clock: waiting(running.clock, waits) });
   }
 
   async #cancel(threadId: string): Promise<void> {
@@ -353,7 +358,7 @@ export class Conversation {
   }
 
   /** The service refused the message, or the connection is lost for good. The typed words go back to the draft. */
-  #unsend(threadId: string | null, request: TurnRequest, outgoing: Outgoing, error: unknown): void {
+  #unsend(threadId: string | null, request: TurnRequest, outgoing: Outgoing, left: readonly Exchange[], error: unknown): void {
     const { words, media, instead, continued } = outgoing;
     if (this.store.get().running?.begun) {
       // The service refused to go on: the chat was deleted, or its session is over.
@@ -371,7 +376,7 @@ export class Conversation {
       problem: problemOf(error, () => void this.#resend(outgoing)),
       exchanges: [
         ...state.exchanges.filter((exchange) => exchange.turnId !== request.turn_id),
-        ...(instead ? [instead] : []),
+        ...left,
       ],
     }));
     // Another tab started a turn here: show it, and say why this message has to wait.

@@ -49,3 +49,11 @@ describe("a chat as Markdown", () => {
     expect(written).toContain("## Espalier\n\n- Look: 50 km\n  - calculate (failed): no\n\nFirst I look.\n\nIt is far.\n\n>");
   });
 });
+
+describe("the other versions of a chat", () => {
+  it("stand behind the conversation", () => {
+    const asked = (content: string): StoredMessage => ({ ...common, id: content, role: "user", content });
+    const text = markdownOf(thread, [asked("Edited?")], [asked("How far?")]);
+    expect(text.trim().split("\n\n")).toEqual(["# A trip", "## You", "Edited?", "# Other versions", "## You", "How far?"]);
+  });
+});

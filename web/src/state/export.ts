@@ -12,23 +12,39 @@ export type Format = "markdown" | "json";
 
 export async function exportThread(id: string, format: Format): Promise<void> {
   const { signal } = new AbortController();
-  const [thread, messages] = await Promise.all([readThread(id, signal), readMessages(id, signal)]);
+  const [thread, { messages: path }, { messages, versions }] = await Promise.all([
+    readThread(id, signal),
+    readMessages(id, signal),
+    readMessages(id, signal, true),
+  ]);
   const name = fileName(thread.title);
   if (format === "json") {
-    save(`${name}.json`, "application/json", `${JSON.stringify({ thread, messages }, null, 2)}\n`);
+    save(`${name}.json`, "application/json", `${JSON.stringify({ thread, messages, versions }, null, 2)}\n`);
   } else {
-    save(`${name}.md`, "text/markdown", markdownOf(thread, messages));
+    save(`${name}.md`, "text/markdown", markdownOf(thread, path, besides(path, messages)));
   }
 }
 
-export function markdownOf(thread: ThreadDetail, messages: readonly StoredMessage[]): string {
-  const parts = [`# ${thread.title.replace(/\s+/g, " ").trim() || en.sidebar.untitled}`];
-  for (const message of messages) {
-    parts.push(`## ${message.role === "user" ? en.exported.you : en.common.product}`);
-    parts.push(...entriesText(message));
-    if (message.stop) parts.push(quoted(message.stop.message));
-  }
+/** The messages that are not on the path. */
+function besides(path: readonly StoredMessage[], messages: readonly StoredMessage[]): StoredMessage[] {
+  const shown = new Set(path.map(({ id }) => id));
+  return messages.filter(({ id }) => !shown.has(id));
+}
+
+/** The conversation, and behind it the messages of its other versions. */
+export function markdownOf(
+  thread: ThreadDetail,
+  messages: readonly StoredMessage[],
+  others: readonly StoredMessage[] = [],
+): string {
+  const parts = [`# ${thread.title.replace(/\s+/g, " ").trim() || en.sidebar.untitled}`, ...messages.flatMap(messageText)];
+  if (others.length > 0) parts.push(`# ${en.exported.otherVersions}`, ...others.flatMap(messageText));
   return `${parts.join("\n\n")}\n`;
+}
+
+function messageText(message: StoredMessage): string[] {
+  const title = `## ${message.role === "user" ? en.exported.you : en.common.product}`;
+  return [title, ...entriesText(message), ...(message.stop ? [quoted(message.stop.message)] : [])];
 }
 
 /** Text, reasoning as quotations, and calls as lists, in order of appearance. */

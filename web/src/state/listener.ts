@@ -6,6 +6,8 @@ export interface Listener {
   ended: (threadId: string) => void;
   /** A tool ended. */
   called: (threadId: string, tool: string) => void;
+  /** The person chose another version. */
+  chose: (threadId: string) => void;
   /** The person decided about a call that waited. */
   answered: (threadId: string) => void;
   /** A message of this page waits for its turn, or a waiting message was changed here. */

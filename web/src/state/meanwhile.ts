@@ -13,7 +13,7 @@ import { pause } from "./pause";
 export interface Outgoing {
   words: string;
   media: readonly Medium[];
-  /** The exchange that it replaces. */
+  /** The exchange beside which it begins a version. */
   instead: Exchange | null;
   /** The turn that it continues; it is no message then. */
   continued?: string;

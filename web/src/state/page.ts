@@ -56,6 +56,11 @@ export const conversation = new Conversation({
   },
   answered: (threadId) => tellTabs({ what: "answered", threadId }),
   queued: (threadId) => tellTabs({ what: "queued", threadId }),
+  chose: (threadId) => {
+    tellTabs({ what: "chose", threadId });
+    // A chat may be named after its first message.
+    void threads.load();
+  },
   told: (threadId, turnId, what) => {
     const title = threads.store.get().threads.find((thread) => thread.id === threadId)?.title.trim();
     notify(turnId, title || en.page.chat, what, () => goTo(threadId));

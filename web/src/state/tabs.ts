@@ -3,7 +3,7 @@
 
 /** An event of a chat, or of the session. */
 export type TabNews =
-  | { what: "began" | "answered" | "queued" | "ended" | "renamed" | "deleted"; threadId: string }
+  | { what: "began" | "answered" | "chose" | "queued" | "ended" | "renamed" | "deleted"; threadId: string }
   | { what: "signed_out" };
 
 const channel = typeof document === "undefined" ? null : new BroadcastChannel("espalier");

@@ -1,8 +1,9 @@
 // A stored message → the TurnView that the live events would have given. Arguments and results of calls are previews.
 
-import type { ExecutionTree, StoredMessage, TreeNode } from "../wire";
+import type { ExecutionTree, StoredMessage, TreeNode, TurnVersion } from "../wire";
 import { withoutMarks, type Medium } from "./attachments";
 import { knownFrom } from "./features";
+import { versionsOf } from "./versions";
 import { newTurn, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
 
 export interface Exchange {
@@ -15,10 +16,12 @@ export interface Exchange {
   askedAt: number;
   /** Null when the service has stored none: the turn still runs, or its answer is lost. */
   answer: TurnView | null;
+  /** The versions of the turn, itself included; none where it is the only one. */
+  versions: readonly TurnVersion[];
 }
 
 /** Messages, oldest first, paired by their turn. */
-export function exchangesOf(messages: readonly StoredMessage[]): Exchange[] {
+export function exchangesOf(messages: readonly StoredMessage[], versions: readonly TurnVersion[] = []): Exchange[] {
   const byTurn = new Map<string, Exchange>();
   for (const message of messages) {
     const exchange = byTurn.get(message.turn_id) ?? {
@@ -28,6 +31,7 @@ export function exchangesOf(messages: readonly StoredMessage[]): Exchange[] {
       questionId: null,
       askedAt: message.created_at,
       answer: null,
+      versions: versionsOf(message.turn_id, versions),
     };
     if (message.role === "user") {
       const { text, media } = withoutMarks(message.content);
@@ -46,8 +50,9 @@ export function begunExchange(
   question: string,
   media: readonly Medium[] = [],
   before: readonly Exchange[] = [],
+  versions: readonly TurnVersion[] = [],
 ): Exchange {
-  return { turnId, question, media, questionId: null, askedAt: Date.now(), answer: newTurn(turnId, before) };
+  return { turnId, question, media, questionId: null, askedAt: Date.now(), answer: newTurn(turnId, before), versions };
 }
 
 /** Whether the question is known. The page may know a turn before its question. */
@@ -66,7 +71,8 @@ export function renewed(shown: readonly Exchange[], read: readonly Exchange[]): 
   return read.map((exchange) => {
     const old = known.get(exchange.turnId);
     const same = old?.answer && old.answer.finishReason !== null && exchange.answer && old.question === exchange.question;
-    return same ? old : exchange;
+    if (!same) return exchange;
+    return JSON.stringify(old.versions) === JSON.stringify(exchange.versions) ? old : { ...old, versions: exchange.versions };
   });
 }
 
