@@ -32,10 +32,11 @@ import { tabs } from "./suites/tabs.mjs";
 import { chats, finding } from "./suites/threads.mjs";
 import { tree } from "./suites/tree.mjs";
 import { nesting, stopping, streaming } from "./suites/turns.mjs";
+import { versions } from "./suites/versions.mjs";
 
 // The longest first, so that no lane ends long after the others.
 const SUITES = {
-  safety, access, plans, budget, approvals, demo, streaming, nesting, stopping, tree, editing, errors, early, math, rtl, media, files, memory,
+  safety, access, plans, budget, approvals, demo, streaming, nesting, stopping, tree, editing, versions, errors, early, math, rtl, media, files, memory,
   collections, projects, queue, sending, notified, reload, swarm, chats, finding, tabs, lines, keys, touch, themes, models, narrow, sign_in: signIn, scale,
 };
 

@@ -152,7 +152,7 @@ async function views(browser, options, how) {
   await page.keyboard.press("Escape");
   await byId(page, "stop").click();
   await settled(page);
-  await byId(page, "edit").click();
+  await byId(page, "edit").last().click();
   await clean(page, `a stopped turn, its message being edited, ${how}`);
 
   await page.route("**/messages/*/content", (route) => route.fulfill({ contentType: "application/json", body: JSON.stringify({ content: LOOK }) }));

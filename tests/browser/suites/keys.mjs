@@ -54,7 +54,7 @@ export async function keys(browser) {
     await byId(page, "attached").getByRole("button").focus();
     await page.keyboard.press("Enter");
     await focus("composer");
-    await byId(page, "edit").focus();
+    await byId(page, "edit").last().focus();
     await page.keyboard.press("Enter");
     await focus("edit-box");
     await page.keyboard.press("Escape");
@@ -67,7 +67,7 @@ export async function keys(browser) {
     await llm.script("brief", [{ text: "Briefly." }]);
     await send(page, llm.says("Briefly", "brief"));
     await settled(page);
-    await byId(page, "again").focus();
+    await byId(page, "again").last().focus();
     await page.keyboard.press("Enter");
     await focus("composer");
     await settled(page);

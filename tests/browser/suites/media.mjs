@@ -144,13 +144,13 @@ export async function media(browser) {
 
   await check("asking again sends the same pictures, and an edited message keeps them", async () => {
     const [before] = notes.chats.slice(-1);
-    await byId(page, "again").click();
+    await byId(page, "again").last().click();
     await settled(page);
     const { content, replaces_message_id } = notes.chats.at(-1);
     assert(replaces_message_id, "it takes the place of the other");
     assertEqual(content, before.content, "the parts");
     await llm.script("edited", [{ text: "Still two." }]);
-    await byId(page, "edit").click();
+    await byId(page, "edit").last().click();
     await byId(page, "edit-box").fill(llm.says("And now?", "edited"));
     await page.keyboard.press("Enter");
     await byId(page, "message-assistant").filter({ hasText: "Still two." }).waitFor();

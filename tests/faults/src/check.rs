@@ -75,7 +75,7 @@ fn stands_in_d1(database: &Database, turn: &Ended, ledger: &Ledger) -> bool {
 #[derive(Default)]
 pub struct Objects {
     pub turns: u32,
-    /// Turns that are not over, or do not have exactly one terminal event, or have events after it.
+    /// Turns that are not over, or do not have exactly one terminal event, or have events after it, or lack a message.
     pub unfinished: u32,
     pub calls: u32,
     /// Calls in the stored history without exactly one result.
@@ -178,13 +178,17 @@ fn object(database: &Database, found: &mut Objects, ledger: &Ledger) -> Result<(
     let turns = "SELECT turn_id, status, seq_last,
         (SELECT count(*) FROM events e, json_each(e.payload) item
           WHERE e.turn_id = t.turn_id AND item.value ->> 2 = 'done') AS done,
-        (SELECT max(e.seq_last) FROM events e WHERE e.turn_id = t.turn_id) AS last FROM turns t";
+        -- A choice of the path is an event of the turn with which the path ends.
+        (SELECT max(e.seq_last) FROM events e
+          WHERE e.turn_id = t.turn_id AND instr(e.payload, '\"path_changed\"') = 0) AS last,
+        -- A new version deletes none of the others.
+        (SELECT count(*) FROM messages m WHERE m.turn_id = t.turn_id) AS messages FROM turns t";
     for turn in database.rows(turns, &[])? {
         found.turns += 1;
         // Old turns' events are trimmed once D1 has their messages.
         let trimmed = turn["last"].is_null();
         let whole = turn["done"] == 1 && turn["last"] == turn["seq_last"];
-        if turn["status"] != "done" || !(whole || trimmed) {
+        if turn["status"] != "done" || !(whole || trimmed) || turn["messages"] != 2 {
             found.unfinished += 1;
             ledger.violation(format!("in its object: {turn}"));
         }

@@ -2,8 +2,10 @@
 //! random events, and at its end compares the events with those that an uncut client gets. `reading` has the
 //! connections of one turn, `queued` the messages that wait for one.
 
+mod body;
 mod queued;
 mod reading;
+mod versions;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,9 +14,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use espalier_test_support::http::Reply;
-use espalier_test_support::{Event, Value, json, wire};
+use espalier_test_support::{Event, json, wire};
 use tokio::time::{Instant, sleep};
 
+use self::body::body_of;
 use crate::rng::Rng;
 use crate::script::{self, Shape};
 use crate::stream::{Stream, User};
@@ -40,6 +43,9 @@ pub struct Seen {
     pub superseded: u32,
     /// Messages that waited for a turn to end.
     pub queued: u32,
+    /// Turns that stand beside another one, and choices of a path.
+    pub versions: u32,
+    pub choices: u32,
     /// Answers of somebody outside that the service took, and calls that waited for one when the runtime was killed.
     pub answers: u32,
     pub killed_waiting: u32,
@@ -94,6 +100,8 @@ pub struct Order {
     pub request_seq: u64,
     /// The number of the turn that it continues.
     pub continues: Option<u64>,
+    /// The message beside whose turn it stands.
+    pub beside: Option<String>,
     /// Whether a newer request may be there before it.
     pub may_be_late: bool,
     /// Whether it is the only turn at its time, in good weather.
@@ -162,6 +170,7 @@ impl Clients {
             for request_seq in 1..=rng.range(1, 4) {
                 next += 2;
                 let mut order = draw(&mut rng, self.shapes, next, &thread_id, request_seq * 2);
+                order.beside = self.version(&user, &thread_id, &mut rng).await;
                 if rng.chance(100) {
                     let waiting: Vec<Order> = (0..rng.range(1, 4))
                         .map(|_| {
@@ -333,37 +342,6 @@ impl Clients {
     }
 }
 
-/// The request of a turn.
-fn body_of(order: &Order) -> Value {
-    let mut body = json!({
-        "thread_id": order.thread_id, "turn_id": script::turn_id(order.number),
-        "content": order.shape.message(order.number), "request_seq": order.request_seq,
-    });
-    if order.queued {
-        body["request_seq"] = json!(null);
-        body["if_running"] = json!("queue");
-        // Its start asks D1: a kill may come between the end of the turn before and the start.
-        body["memory_enabled"] = json!(true);
-    }
-    if order.shape == Shape::Asks {
-        body["chat_context"] = json!({ "kind": "editor" });
-        body["client_tools"] = script::client_tools();
-    }
-    if order.shape == Shape::Plans {
-        body["chat_context"] = json!({ "context_type": "project" });
-    }
-    if order.shape == Shape::Limited {
-        body["chat_context"] = json!({ "context_type": script::LIMITED_CONTEXT });
-    }
-    match order.continues {
-        Some(continued) => json!({
-            "thread_id": order.thread_id, "turn_id": script::turn_id(order.number),
-            "continue": script::turn_id(continued), "chat_context": body["chat_context"],
-        }),
-        None => body,
-    }
-}
-
 fn draw(rng: &mut Rng, shapes: &[Shape], number: u64, thread_id: &str, request_seq: u64) -> Order {
     let reader = match rng.range(0, 10) {
         0..=2 => Reader::Steady,
@@ -388,6 +366,7 @@ fn draw(rng: &mut Rng, shapes: &[Shape], number: u64, thread_id: &str, request_s
         strike,
         request_seq,
         continues: None,
+        beside: None,
         may_be_late: false,
         alone: false,
         queued: false,

@@ -304,6 +304,7 @@ impl Harness {
             strike,
             request_seq: 1,
             continues: None,
+            beside: None,
             may_be_late: false,
             alone: true,
             queued: false,

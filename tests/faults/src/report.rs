@@ -51,6 +51,7 @@ pub fn rows(outcome: &Outcome, quota: [u32; 4]) -> Vec<Row> {
         least("upstream faults", counts.upstream.values().sum(), upstream),
         fact("  of which", kinds(&counts.upstream)),
         fact("D1 faults", kinds(&counts.d1)),
+        fact("versions / choices of a path", format!("{} / {}", seen.versions, seen.choices)),
         fact("cancels / superseded", format!("{} / {}", seen.cancels, seen.superseded)),
         fact("messages that waited for a turn", seen.queued),
         fact(

@@ -82,7 +82,7 @@ impl Clients {
     /// A client that has heard a turn's end finds its message at once.
     async fn is_kept(&self, user: &User, order: &Order, view: &View) {
         let Some(done) = view.events().last() else { return };
-        let path = format!("/api/threads/{}/messages?limit=200", order.thread_id);
+        let path = format!("/api/threads/{}/messages?limit=200&versions=all", order.thread_id);
         loop {
             match user.send("GET", &path, &[], &json!(null)).await {
                 Some(mut reply) if reply.status == 200 => {

@@ -1,0 +1,40 @@
+//! The request of a turn.
+
+use espalier_test_support::{Value, json};
+
+use super::Order;
+use crate::script::{self, Shape};
+
+/// The request of a turn.
+pub(super) fn body_of(order: &Order) -> Value {
+    let mut body = json!({
+        "thread_id": order.thread_id, "turn_id": script::turn_id(order.number),
+        "content": order.shape.message(order.number), "request_seq": order.request_seq,
+    });
+    if let Some(id) = &order.beside {
+        body["replaces_message_id"] = json!(id);
+    }
+    if order.queued {
+        body["request_seq"] = json!(null);
+        body["if_running"] = json!("queue");
+        // Its start asks D1: a kill may come between the end of the turn before and the start.
+        body["memory_enabled"] = json!(true);
+    }
+    if order.shape == Shape::Asks {
+        body["chat_context"] = json!({ "kind": "editor" });
+        body["client_tools"] = script::client_tools();
+    }
+    if order.shape == Shape::Plans {
+        body["chat_context"] = json!({ "context_type": "project" });
+    }
+    if order.shape == Shape::Limited {
+        body["chat_context"] = json!({ "context_type": script::LIMITED_CONTEXT });
+    }
+    match order.continues {
+        Some(continued) => json!({
+            "thread_id": order.thread_id, "turn_id": script::turn_id(order.number),
+            "continue": script::turn_id(continued), "chat_context": body["chat_context"],
+        }),
+        None => body,
+    }
+}
