@@ -134,3 +134,19 @@ it("tells once of a turn that ended, and not of one that was stopped", async () 
   await vi.advanceTimersByTimeAsync(100);
   expect(told).toEqual(["r ended"]);
 });
+
+it("a chat that began here shows its queue", async () => {
+  const { conversation } = opened();
+  service.answer = ({ url, body }) => {
+    if (url !== "/api/chat") return Response.json({ held: false, messages: [] });
+    if (body["if_running"]) return Response.json({ held: false, messages: [message(body["turn_id"]!)] }, { status: 202 });
+    // The stream stays open.
+    return new Response(new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(new TextEncoder().encode(begun(body["turn_id"]!, 1))),
+    }));
+  };
+  void conversation.send("First");
+  await vi.advanceTimersByTimeAsync(50);
+  await conversation.send("Next");
+  expect(conversation.queue.store.get().messages.length).toBe(1);
+});

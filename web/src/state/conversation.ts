@@ -152,6 +152,7 @@ export class Conversation {
     const shown = this.store.get().exchanges;
     const at = instead ? shown.findIndex(({ turnId }) => turnId === instead.turnId) : -1;
     const left = at === -1 ? [] : shown.slice(at);
+    if (threadId === null) this.queue.open(request.thread_id);
     this.store.set((state) => {
       const before = state.exchanges.filter((each) => each.turnId !== request.turn_id && !left.includes(each));
       const again = instead !== null && words === instead.question && media === instead.media;
