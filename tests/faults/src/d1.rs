@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hyper::Response;
+use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::{Value as Sql, ValueRef};
 use rusqlite::{Connection, params_from_iter};
 use serde_json::{Map, Value, json};
@@ -32,6 +33,10 @@ impl Database {
             let sql = std::fs::read_to_string(&file).map_err(|error| error.to_string())?;
             connection.execute_batch(&sql).map_err(|error| format!("{}: {error}", file.display()))?;
         }
+        // D1 is built with the mathematical functions, and the index of memories uses this one.
+        let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+        let ln = |context: &Context<'_>| Ok(context.get::<f64>(0)?.ln());
+        connection.create_scalar_function("ln", 1, flags, ln).map_err(|error| error.to_string())?;
         Ok(Database { connection: Mutex::new(connection), requests: 0.into() })
     }
 
