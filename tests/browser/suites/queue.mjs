@@ -6,7 +6,8 @@ import { assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, v
 import { clean } from "./access.mjs";
 
 const words = (page) => byId(page, "queued-message").locator(".queue-words p:first-child").allInnerTexts();
-const asked = (page) => byId(page, "message-user").allInnerTexts();
+/** The questions, without the heading that only screen readers see. */
+const asked = async (page) => (await byId(page, "message-user").allInnerTexts()).map((text) => text.replace(/^You\n/, ""));
 /** Waits until the focus is there. */
 const focused = (page, id) => page.waitForFunction((id) => document.activeElement?.dataset["testid"] === id, id);
 
