@@ -106,7 +106,7 @@ impl Waiting {
         let said = "First I look.\n\nNow I paste.\n\n[Result of a finished subtask]\n\nNothing there.";
         assert_eq!(last["content"], said);
         // The service keeps the parts that readers saw, and the calls in them.
-        parts::assert_matches(&events, &last["parts"]);
+        parts::assert_matches(&events, &last["parts"], &last["content"]);
         tree::assert_matches(&events, &last["execution_tree"]);
         assert_eq!(self.case.client.thread(&self.thread).await["running_turn_id"], Value::Null);
 

@@ -238,6 +238,7 @@ fn spec(name: &str, idempotent: bool) -> ToolSpec {
         permission_class: Some(PermissionClass::Network),
         parallel_safe: true,
         exclusive_lock: None,
+        read_only: false,
         idempotent,
         mcp_server: None,
         mcp_tool: None,

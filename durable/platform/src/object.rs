@@ -88,7 +88,7 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
             let answer = match decision {
                 Decision::Approve => Answer::Approve,
                 Decision::ApproveForThread => Answer::ApproveForThread,
-                Decision::Deny | Decision::Expired => Answer::Deny,
+                Decision::Deny | Decision::Expired | Decision::Standing => Answer::Deny,
             };
             thread.answer(&owner, &approval_id, Awaited::Approval, answer)
         }

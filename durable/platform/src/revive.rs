@@ -327,13 +327,13 @@ fn last_words(turn: &TurnRow, salvaged: Salvaged, asked: Content, now: u64) -> C
         id: turn.assistant_message_id.clone(),
         turn_id: turn.turn_id.clone(),
         role: Role::Assistant,
+        parts: salvaged.shown.parts_beside(&said),
         content: said,
         created_at: now,
         finish_reason: Some(FinishReason::Interrupted),
         stop: Some(stop.clone()),
         usage: Some(CostSummary::default()),
         execution_tree: Some(salvaged.tree),
-        parts: salvaged.shown.parts(),
     };
     let done = Event::Done {
         message_id: turn.assistant_message_id.clone(),

@@ -42,7 +42,11 @@ fn call_ended(model_call_id: &str) -> Event {
         status: CallStatus::End,
         model: "m".to_owned(),
         place: Place::default(),
+        started_ms: Some(1),
+        first_byte_ms: None,
+        duration_ms: Some(2),
         usage: None,
+        cost_usd: None,
         finish_reason: None,
     }
 }
@@ -274,6 +278,7 @@ fn a_reader_that_lags_behind_the_log_goes_on_from_storage() {
             status: CallStatus::End,
             started_ms: None,
             usage: None,
+            decision: None,
             args: None,
             result,
             is_error: false,

@@ -135,7 +135,7 @@ impl Case {
         if !(quiet && message["execution_tree"].is_null()) {
             tree::assert_matches(events, &message["execution_tree"]);
         }
-        parts::assert_matches(events, &message["parts"]);
+        parts::assert_matches(events, &message["parts"], &message["content"]);
     }
 }
 

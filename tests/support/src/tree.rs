@@ -26,6 +26,23 @@ pub fn assert_matches(events: &[Event], stored: &Value) {
         let end = end.unwrap_or_else(|| panic!("{id} has no end"));
         assert_node(node, start, end);
     }
+    assert_model_calls(events, stored);
+}
+
+/// The model calls of the tree have the values of the events that ended them, in the same order.
+fn assert_model_calls(events: &[Event], stored: &Value) {
+    let ends = events.iter().filter(|event| event.is("model_call_update", &[("status", "end")])).map(|end| {
+        let mut call = end.data.clone();
+        let members = call.as_object_mut().into_iter();
+        members.for_each(|members| {
+            ["type", "seq", "turn_id", "status", "depth"].iter().for_each(|name| drop(members.remove(*name)));
+            let id = members.remove("model_call_id");
+            members.extend(id.map(|id| ("id".to_owned(), id)));
+        });
+        call
+    });
+    let calls = stored["model_calls"].as_array().cloned().unwrap_or_default();
+    assert_eq!(calls, ends.collect::<Vec<_>>(), "{stored:#}");
 }
 
 fn assert_node(node: &Value, start: &Event, end: &Event) {
@@ -40,6 +57,7 @@ fn assert_node(node: &Value, start: &Event, end: &Event) {
         "started_ms",
         "duration_ms",
         "usage",
+        "decision",
     ];
     for member in node.as_object().into_iter().flat_map(|node| node.keys()) {
         assert!(known.contains(&member.as_str()), "a node has no {member}: {node:#}");
@@ -53,6 +71,7 @@ fn assert_node(node: &Value, start: &Event, end: &Event) {
     assert_eq!(node["started_ms"], start.data["started_ms"], "{node:#}");
     assert_eq!(node["duration_ms"], end.data["duration_ms"], "{node:#}");
     assert_eq!(node["usage"], end.data["usage"], "{node:#}");
+    assert_eq!(node["decision"], end.data["decision"], "{node:#}");
     assert_eq!(node["is_error"] == true, end.data["is_error"] == true, "{node:#}");
     // A call that was refused for its arguments may lack a readable title.
     if start.text("name") == "run_subtask" && start.data["args"]["title"].is_string() {

@@ -29,6 +29,7 @@ type Members = &'static [(&'static str, Kind)];
 struct Shape(&'static str, Members, Members);
 
 const STATUS: Kind = OneOf(&["start", "end"]);
+const DECISION: Kind = OneOf(&["approve", "approve_for_thread", "deny", "expired", "standing"]);
 const BUDGETS: Kind = OneOf(&["subtasks", "llm_calls", "tool_calls", "wall_clock"]);
 const FINISHES: Kind =
     OneOf(&["stop", "length", "content_filter", "cancelled", "budget", "error", "interrupted"]);
@@ -63,20 +64,22 @@ const SHAPES: &[Shape] = &[
         &[("details", Text)]),
     Shape("model_call_update",
         &[("model_call_id", Text), ("status", STATUS), ("model", Text), ("parent_id", TextOrNull), ("depth", Number)],
-        &[("usage", Object), ("finish_reason", Text)]),
+        &[("started_ms", Number), ("first_byte_ms", Number), ("duration_ms", Number), ("usage", Object), ("cost_usd", Money),
+          ("finish_reason", Text)]),
     Shape("chunk",
         &[("content", Text), ("part_id", Text), ("model_call_id", Text), ("parent_id", TextOrNull), ("depth", Number)],
         &[("done", Flag), ("kind", OneOf(&["text", "reasoning"]))]),
     Shape("tool_call_update",
         &[("tool_call_id", Text), ("name", Text), ("status", STATUS), ("parent_id", TextOrNull), ("depth", Number)],
         &[("started_ms", Number), ("args", Object), ("result", Text), ("is_error", Flag), ("duration_ms", Number),
-          ("usage", Object), ("awaits", OneOf(&["client"])), ("expires_at", Number)]),
+          ("usage", Object), ("decision", DECISION), ("awaits", OneOf(&["client"])), ("expires_at", Number)]),
     Shape("approval_request",
         &[("approval_id", Text), ("tool_call_id", Text), ("name", Text), ("args", Object), ("permission_class", Text),
-          ("expires_at", Number), ("parent_id", TextOrNull), ("depth", Number)], &[]),
+          ("expires_at", Number), ("parent_id", TextOrNull), ("depth", Number)],
+        &[("read_only", Flag), ("by_client", Flag)]),
     Shape("approval_resolved",
         &[("approval_id", Text), ("tool_call_id", Text),
-          ("decision", OneOf(&["approve", "approve_for_thread", "deny", "expired"])), ("parent_id", TextOrNull), ("depth", Number)], &[]),
+          ("decision", DECISION), ("parent_id", TextOrNull), ("depth", Number)], &[]),
     Shape("model_call_reset",
         &[("model_call_id", Text), ("parent_id", TextOrNull), ("depth", Number), ("reason", Text)], &[]),
     Shape("plan_created", &[("tool_call_id", Text), ("plan", Object)], &[]),
@@ -144,12 +147,19 @@ pub fn check_event(event: &Event) -> Result<(), String> {
     }
     match (event.kind.as_str(), event.text("status")) {
         ("tool_call_update", "start") => {
-            expect_members(data, &["args", "started_ms"], &["result", "is_error", "duration_ms", "usage"])
+            let at_the_end = ["result", "is_error", "duration_ms", "usage", "decision"];
+            expect_members(data, &["args", "started_ms"], &at_the_end)
         }
         ("tool_call_update", _) => {
             expect_members(data, &["result", "duration_ms"], &["args", "started_ms", "awaits", "expires_at"])
         }
-        ("model_call_update", "start") => expect_members(data, &[], &["usage", "finish_reason"]),
+        ("model_call_update", "start") => {
+            let at_the_end = ["first_byte_ms", "duration_ms", "usage", "cost_usd", "finish_reason"];
+            expect_members(data, &["started_ms"], &at_the_end)
+        }
+        ("model_call_update", _) => {
+            expect_members(data, &["started_ms", "duration_ms", "finish_reason"], &[])
+        }
         ("error", _) if event.text("message").is_empty() => Err("an error without a message".into()),
         _ => Ok(()),
     }

@@ -136,6 +136,18 @@ impl Shown {
         self.parts.iter().map(|part| part.part.clone()).collect()
     }
 
+    /// The parts of a message with this content; none where they would only repeat it, as those of a plain answer.
+    pub fn parts_beside(&self, content: &str) -> Vec<MessagePart> {
+        match self.parts.as_slice() {
+            [Part { part: MessagePart::Text { text, parent_id: None, cut: false }, .. }]
+                if text == content =>
+            {
+                Vec::new()
+            }
+            _ => self.parts(),
+        }
+    }
+
     fn write(&mut self, id: String, model_call_id: String, (kind, place): (ChunkKind, Place), text: &str) {
         // An empty chunk closes a part and opens none.
         if text.is_empty() {
@@ -292,6 +304,25 @@ mod tests {
         let mut whole = Shown::default();
         whole.add([reset(), text("b0", Text, None, &"x".repeat(KEPT_BYTES)), reset()]);
         assert_eq!(whole, Shown::default(), "its room is free again");
+    }
+
+    #[test]
+    fn parts_that_only_repeat_the_content_are_left_out() {
+        let of = |told: &[Told], content: &str| {
+            let mut shown = Shown::default();
+            shown.add(told.to_vec());
+            shown.parts_beside(content).len()
+        };
+        let plain = text("a0", Text, None, "Hello.");
+        assert_eq!(of(&[plain.clone()], "Hello."), 0);
+        assert_eq!(
+            of(&[plain.clone()], "Hello. And more."),
+            1,
+            "the content of a turn that failed may have more"
+        );
+        assert_eq!(of(&[text("a0", Reasoning, None, "Hello.")], "Hello."), 1);
+        assert_eq!(of(&[text("a0", Text, Some("call"), "Hello.")], "Hello."), 1);
+        assert_eq!(of(&[plain, called("call")], "Hello."), 2);
     }
 
     #[test]

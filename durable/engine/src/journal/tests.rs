@@ -166,6 +166,7 @@ fn a_member_that_restricts_raises_the_least_reader() {
         ("name", 1),
         ("parallel_safe", 1),
         ("permission_class", 1),
+        ("read_only", 2),
         ("runs_at", 1),
         ("timeout_ms", 1),
     ];

@@ -54,6 +54,17 @@ pub struct PricedModel {
     pub price: Option<Price>,
 }
 
+impl PricedModel {
+    /// The cost of a call with this usage, in US dollars; none where the price is unknown. A call that used nothing
+    /// costs nothing, even then.
+    pub(crate) fn cost_usd(&self, usage: Usage) -> Option<f64> {
+        match self.price {
+            _ if usage == Usage::default() => Some(0.0),
+            price => price.map(|price| price.cost_usd(usage)),
+        }
+    }
+}
+
 /// Models in the order in which the engine asks them: it asks the next one when a model cannot answer. Never
 /// empty.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use crate::journal::{CallRecord, Entry, ToolEnd};
 use crate::memory::{Overlay, stored_bytes, task_key};
 use crate::own::Settled;
 use wire::model::ToolCall;
-use wire::protocol::{Place, TreeNode, preview};
+use wire::protocol::{Decision, Place, TreeNode, preview};
 
 /// The source of a text of a level.
 const SAID: &str = "It said";
@@ -38,6 +38,7 @@ impl Record {
     /// A call has its result: changes the counters, the memory, the plan and the tree.
     pub(super) fn call_ended(&mut self, entry: &Entry, end: &ToolEnd) {
         self.budget.count_result(end.content.len());
+        let decision = self.decision(&entry.at);
         let Some(index) = self.pending.iter().position(|pending| pending.key == entry.at) else { return };
         let pending = self.pending.remove(index);
         self.memory_bytes += self.written(&pending, end);
@@ -46,7 +47,7 @@ impl Record {
             let stage = if pending.since_ms.is_some() { "run" } else { "dispatch" };
             self.failed("tool", stage, Some(&pending.call.name), "tool_failed", &[&end.content]);
         }
-        self.tool_ended(&pending, end, entry.elapsed_ms);
+        self.tool_ended(&pending, end, decision, entry.elapsed_ms);
         // A model may call a tool that only the service may call: such a call is refused before it starts.
         let ran = pending.since_ms.is_some();
         let settles = self.own.find(&pending.call.name).and_then(|own| own.settles).filter(|_| ran);
@@ -107,7 +108,13 @@ impl Record {
     }
 
     /// Closes a call in the tree and in the telemetry; a refused one gets its node only now.
-    fn tool_ended(&mut self, pending: &PendingCall, end: &ToolEnd, elapsed_ms: u64) {
+    fn tool_ended(
+        &mut self,
+        pending: &PendingCall,
+        end: &ToolEnd,
+        decision: Option<Decision>,
+        elapsed_ms: u64,
+    ) {
         if pending.since_ms.is_none() {
             self.add_node(pending, elapsed_ms);
         }
@@ -116,6 +123,7 @@ impl Record {
             node.result_preview = Some(preview(&end.content));
             node.is_error = end.is_error.then_some(true);
             node.duration_ms = end.duration_ms;
+            node.decision = decision;
         }
         self.calls.push(CallRecord::Tool {
             id: pending.id.clone(),

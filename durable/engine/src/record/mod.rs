@@ -8,6 +8,7 @@ pub(crate) mod keys;
 mod models;
 pub(crate) mod replay;
 mod rows;
+pub(crate) mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -317,11 +318,12 @@ impl Record {
                     self.model_ended(&entry.at, &open, outcome, *duration_ms);
                 }
             }
-            Fact::Canned { text, .. } => self.canned(&entry.at, text),
+            Fact::Canned { text, .. } => self.canned(entry, text),
             Fact::Called { place, calls } => self.called(&entry.at, calls, place),
             Fact::ModelDropped => {
                 if let Some(open) = self.models.remove(&entry.at) {
                     let duration_ms = entry.elapsed_ms.saturating_sub(open.since_ms);
+                    self.tree.model_calls.push(self.model_call(&entry.at, &open, None, duration_ms));
                     self.model_row(&entry.at, &open, "aborted", None, duration_ms);
                     self.budget.settle(&entry.at, None);
                 }

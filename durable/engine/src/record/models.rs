@@ -69,6 +69,7 @@ impl Record {
         outcome: &ModelOutcome,
         duration_ms: u64,
     ) {
+        self.tree.model_calls.push(self.model_call(at, open, Some(outcome), duration_ms));
         let price = self.priced_model(at, open.asked).price;
         let is_root = open.place.depth == 0;
         let reply = match outcome {

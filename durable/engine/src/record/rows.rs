@@ -3,8 +3,7 @@
 use super::canned::CANNED;
 use super::keys::work;
 use super::{OpenModelCall, Record};
-use crate::journal::{CallRecord, FailureRecord, TurnStop};
-use crate::profiles::PricedModel;
+use crate::journal::{CallRecord, Entry, FailureRecord, TurnStop};
 use wire::model::Usage;
 use wire::protocol::ModelCost;
 use wire::redact::redacted;
@@ -14,11 +13,12 @@ const MAX_FAILURES: usize = 50;
 
 impl Record {
     /// Records the service's own answer: a row of telemetry, without any spending.
-    pub(super) fn canned(&mut self, at: &str, text: &str) {
+    pub(super) fn canned(&mut self, entry: &Entry, text: &str) {
         self.root_texts.push(text.to_owned());
+        self.tree.model_calls.push(self.canned_call(&entry.at, entry.elapsed_ms));
         let row = self.calls.iter().filter(|row| matches!(row, CallRecord::Model { .. })).count();
         self.calls.push(CallRecord::Model {
-            id: format!("{}_{row}", self.ids.model_call(at)),
+            id: format!("{}_{row}", self.ids.model_call(&entry.at)),
             provider: CANNED.to_owned(),
             model: CANNED.to_owned(),
             operation_type: "clarify_blank".to_owned(),
@@ -90,12 +90,9 @@ impl Record {
         usage: Option<Usage>,
         duration_ms: u64,
     ) {
-        let PricedModel { choice, price } = self.priced_model(at, open.asked);
-        // A call without usage costs nothing, even where the price is unknown.
-        let cost_usd = match usage {
-            Some(usage) if usage == Usage::default() => Some(0.0),
-            usage => usage.zip(price).map(|(usage, price)| price.cost_usd(usage)),
-        };
+        let asked = self.priced_model(at, open.asked);
+        let cost_usd = usage.and_then(|usage| asked.cost_usd(usage));
+        let choice = asked.choice;
         let usage = usage.unwrap_or_default();
         // Providers are foreign: their counts may be any number.
         let add = |total: &mut u64, more: u64| *total = total.saturating_add(more);

@@ -14,8 +14,8 @@ use super::support::*;
 use crate::journal::{CallRecord, Fact, ModelOutcome, Work};
 use wire::model::{Message, Usage};
 use wire::protocol::{
-    CallStatus, Event, ExecutionTree, FinishReason, ModelCost, Place, PlanStatus, StepStatus, TreeNode,
-    preview,
+    CallStatus, Decision, Event, ExecutionTree, FinishReason, ModelCost, Place, PlanStatus, StepStatus,
+    TreeModelCall, TreeNode, preview,
 };
 
 /// Checks all invariants. A failure shows the events.
@@ -57,6 +57,7 @@ struct Call {
     started_ms: Option<u64>,
     duration_ms: u64,
     usage: Option<ModelCost>,
+    decision: Option<Decision>,
     /// The tokens of all model calls below it, as their own events say.
     tokens: u64,
 }
@@ -66,6 +67,8 @@ struct Client {
     /// In the order in which they started.
     ids: Vec<String>,
     calls: BTreeMap<String, Call>,
+    /// In the order in which they ended.
+    model_calls: Vec<TreeModelCall>,
 }
 
 impl Client {
@@ -74,7 +77,7 @@ impl Client {
     // Long: an arm for each kind of event, over the same sets of open calls.
     fn of(case: &Case, events: &[Event], shown: &Shown<'_>) -> Client {
         let (parallel, ran) = (case.limits.parallel.max(1) as usize, ran(case));
-        let mut client = Client { ids: Vec::new(), calls: BTreeMap::new() };
+        let mut client = Client { ids: Vec::new(), calls: BTreeMap::new(), model_calls: Vec::new() };
         let (mut open_calls, mut open_models) = (BTreeSet::new(), BTreeSet::new());
         let (mut open_parts, mut all_models) = (BTreeSet::new(), BTreeSet::new());
         for event in events {
@@ -101,13 +104,22 @@ impl Client {
                         started_ms: Some(started_ms.unwrap()),
                         duration_ms: 0,
                         usage: None,
+                        decision: None,
                         tokens: 0,
                     };
                     assert!(client.calls.insert(id.clone(), call).is_none(), "{id} started twice\n{shown}");
                     client.ids.push(id.clone());
                     open_calls.insert(id.clone());
                 }
-                Event::ToolCallUpdate { tool_call_id: id, result, is_error, duration_ms, usage, .. } => {
+                Event::ToolCallUpdate {
+                    tool_call_id: id,
+                    result,
+                    is_error,
+                    duration_ms,
+                    usage,
+                    decision,
+                    ..
+                } => {
                     let is_beside = |at: &&String| {
                         client.calls[*at].place == client.calls[id].place && ran.contains(key(at))
                     };
@@ -120,7 +132,7 @@ impl Client {
                     call.duration_ms = duration_ms.unwrap();
                     let told = usage.as_ref().map_or(0, |usage| usage.input_tokens + usage.output_tokens);
                     assert_eq!(told, call.tokens, "{id} used what was used below it\n{shown}");
-                    call.usage = usage.clone();
+                    (call.usage, call.decision) = (usage.clone(), *decision);
                 }
                 Event::ModelCallUpdate { model_call_id: id, status: CallStatus::Start, place, .. } => {
                     client.is_inside(place, &open_calls, shown);
@@ -133,6 +145,7 @@ impl Client {
                         around = call.place.parent_id.clone();
                     }
                     assert!(open_models.remove(id) && !open_parts.contains(id), "{shown}");
+                    client.model_calls.push(model_call(event));
                 }
                 Event::Chunk { model_call_id: id, done, .. } => {
                     assert!(open_models.contains(id), "{shown}");
@@ -181,8 +194,8 @@ impl Client {
 
     fn tree(&self) -> ExecutionTree {
         let node = |id: &String| {
-            let Call { name, args, place, result, is_error, started_ms, duration_ms, usage, .. } =
-                &self.calls[id];
+            let call = &self.calls[id];
+            let Call { name, args, place, result, is_error, started_ms, duration_ms, usage, .. } = call;
             let title = args["title"].as_str().unwrap_or(name);
             TreeNode {
                 id: id.clone(),
@@ -195,9 +208,37 @@ impl Client {
                 started_ms: *started_ms,
                 duration_ms: *duration_ms,
                 usage: usage.clone(),
+                decision: call.decision,
             }
         };
-        ExecutionTree { nodes: self.ids.iter().map(node).collect(), ..ExecutionTree::default() }
+        ExecutionTree {
+            nodes: self.ids.iter().map(node).collect(),
+            model_calls: self.model_calls.clone(),
+            ..ExecutionTree::default()
+        }
+    }
+}
+
+/// A model call, as its end event describes it.
+fn model_call(end: &Event) -> TreeModelCall {
+    let Event::ModelCallUpdate { model_call_id, model, place, usage, cost_usd, finish_reason, .. } = end
+    else {
+        panic!("{end:?}")
+    };
+    let Event::ModelCallUpdate { started_ms, first_byte_ms, duration_ms, .. } = end else {
+        panic!("{end:?}")
+    };
+    assert!(first_byte_ms.is_none_or(|first| first <= duration_ms.unwrap()), "{end:?}");
+    TreeModelCall {
+        id: model_call_id.clone(),
+        parent_id: place.parent_id.clone(),
+        model: model.clone(),
+        started_ms: started_ms.unwrap(),
+        first_byte_ms: *first_byte_ms,
+        duration_ms: duration_ms.unwrap(),
+        usage: *usage,
+        cost_usd: *cost_usd,
+        finish_reason: finish_reason.clone().unwrap(),
     }
 }
 

@@ -23,7 +23,7 @@ use crate::prompt;
 use crate::toolbelt::ToolPolicy;
 use crate::turn::{Ran, Turn};
 use wire::model::*;
-use wire::protocol::{ClientTool, ContextKind, Event, Seq};
+use wire::protocol::{ClientTool, ContextKind, Decision, Event, Seq};
 
 /// The moment at which a test kills a run.
 #[derive(Clone, Copy, Debug)]
@@ -345,6 +345,12 @@ impl Case {
 
     pub fn end(&self) -> TurnEnd {
         self.disk.end.borrow().clone().expect("the turn has no end")
+    }
+
+    /// The decision on each tool call of the stored tree.
+    pub fn decisions(&self) -> Vec<Option<Decision>> {
+        let tree = self.end().message.execution_tree.unwrap();
+        tree.nodes.iter().map(|node| node.decision).collect()
     }
 
     /// The events as short lines, for tests that compare the whole list.

@@ -127,6 +127,7 @@ impl TestTools {
         for name in names {
             let mut spec = crate::compose::declarations().remove(1);
             spec.name = (*name).to_owned();
+            spec.read_only = name.starts_with("read");
             spec.permission_class = Some(PermissionClass::WorkspaceWrite);
             spec.parallel_safe = false;
             self.tools.push(Rc::new(VersionedTool { spec }));

@@ -64,6 +64,7 @@ pub fn spec(tool: &ClientTool) -> ToolSpec {
         permission_class: Some(PermissionClass::EditorMutate),
         parallel_safe: false,
         exclusive_lock: None,
+        read_only: false,
         idempotent: false,
         mcp_server: None,
         mcp_tool: None,

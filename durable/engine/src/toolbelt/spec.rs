@@ -70,6 +70,9 @@ pub struct ToolSpec {
     pub parallel_safe: bool,
     /// Two calls with the same lock never overlap, wherever in the tree they are.
     pub exclusive_lock: Option<String>,
+    /// Changes nothing, here or elsewhere. A person who must allow a call reads it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_only: bool,
     /// May run again, with the same operation id, after an interruption lost its result.
     #[serde(default)]
     pub idempotent: bool,
@@ -128,7 +131,7 @@ impl ToolSpec {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolError(pub String);
 
-/// A declaration with the defaults: parallel-safe, idempotent, no lock, 30 s.
+/// A declaration with the defaults: parallel-safe, idempotent, not read-only, no lock, 30 s.
 pub fn declare(name: &str, class: PermissionClass, description: &str, schema: serde_json::Value) -> ToolSpec {
     ToolSpec {
         name: name.to_owned(),
@@ -137,6 +140,7 @@ pub fn declare(name: &str, class: PermissionClass, description: &str, schema: se
         permission_class: Some(class),
         parallel_safe: true,
         exclusive_lock: None,
+        read_only: false,
         idempotent: true,
         mcp_server: None,
         mcp_tool: None,

@@ -6,6 +6,7 @@ use super::Turn;
 use super::announcing::take_parts;
 use super::results::{end_event, failed, start_event, truncated};
 use crate::journal::{Commit, Entry, Fact, Told};
+use crate::record::told::ended;
 use crate::record::{PendingCall, Record};
 use wire::protocol::{CallStatus, Event, StepStatus};
 
@@ -48,7 +49,7 @@ impl Scope<'_> {
                 let event = start_event(id.clone(), &call, &place, now);
                 commit.events.push((format!("tool_start:{key}"), event));
             }
-            commit.events.push((format!("tool_end:{key}"), end_event(turn, id, &call, &place, &end)));
+            commit.events.push((format!("tool_end:{key}"), end_event(turn, &key, &call, &place, &end)));
             if pending.since_ms.is_some() {
                 let composite = turn.composite(&call.name);
                 let told = composite
@@ -75,15 +76,9 @@ impl Scope<'_> {
                 let reset = Event::ModelCallReset { model_call_id: model_call_id.clone(), place, reason };
                 commit.events.push((format!("model_reset:{at}:end"), reset));
             }
-            let end = Event::ModelCallUpdate {
-                model_call_id,
-                status: CallStatus::End,
-                model: turn.record.borrow().chain(&at).at(open.asked).choice.model.clone(),
-                place: open.place,
-                usage: None,
-                finish_reason: Some("aborted".to_owned()),
-            };
-            commit.events.push((format!("model_end:{at}"), end));
+            let duration_ms = now.saturating_sub(open.since_ms);
+            let call = turn.record.borrow().model_call(&at, &open, None, duration_ms);
+            commit.events.push((format!("model_end:{at}"), ended(call, open.place)));
             commit.entries.push(Entry { at, elapsed_ms: now, fact: Fact::ModelDropped });
         }
     }

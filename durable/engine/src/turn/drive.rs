@@ -12,10 +12,11 @@ use super::{Halt, Turn};
 use crate::budget::Spending;
 use crate::journal::{Commit, Fact, ModelOutcome, TurnStop, Work};
 use crate::ports::{Heard, LogError};
-use crate::record::canned::{CANNED, SAY_MORE, canned_reply};
+use crate::record::canned::{SAY_MORE, canned_reply};
 use crate::record::keys::work;
-use wire::model::{ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest, ReplyFinish, Usage};
-use wire::protocol::{CallStatus, ChunkKind, Event};
+use crate::record::told::{ended, started};
+use wire::model::{ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest, Usage};
+use wire::protocol::{ChunkKind, Event, TreeModelCall};
 
 /// Runs a level to its end. The loop is the same at every depth: a subtask is a level inside a call of its
 /// parent's round.
@@ -90,14 +91,6 @@ pub(super) fn start_first(turn: &Turn, root: &Level) -> Result<(), LogError> {
 fn canned(turn: &Turn, level: &Level, at: &str, digest: String) -> Result<ModelOutcome, Halt> {
     let text = SAY_MORE.to_owned();
     let model_call_id = turn.ids.model_call(at);
-    let update = |status, usage, finish_reason| Event::ModelCallUpdate {
-        model_call_id: model_call_id.clone(),
-        status,
-        model: CANNED.to_owned(),
-        place: level.place.clone(),
-        usage,
-        finish_reason,
-    };
     let chunk = Event::Chunk {
         content: text.clone(),
         part_id: turn.ids.part(at, 0),
@@ -106,14 +99,14 @@ fn canned(turn: &Turn, level: &Level, at: &str, digest: String) -> Result<ModelO
         done: true,
         kind: ChunkKind::Text,
     };
-    let ended = update(CallStatus::End, Some(Usage::default()), Some(ReplyFinish::Stop.as_str().to_owned()));
+    let entry = turn.entry(at, Fact::Canned { digest, text: text.clone() });
+    let call = turn.record.borrow().canned_call(at, entry.elapsed_ms);
     let events = vec![
-        (format!("model_start:{at}"), update(CallStatus::Start, None, None)),
+        (format!("model_start:{at}"), started(&call, level.place.clone())),
         (format!("canned:{at}"), chunk),
-        (format!("model_end:{at}"), ended),
+        (format!("model_end:{at}"), ended(call, level.place.clone())),
     ];
-    let fact = Fact::Canned { digest, text: text.clone() };
-    turn.commit(Commit { entries: vec![turn.entry(at, fact)], events, ..Commit::default() })?;
+    turn.commit(Commit { entries: vec![entry], events, ..Commit::default() })?;
     Ok(canned_reply(text))
 }
 
@@ -126,28 +119,25 @@ fn start(turn: &Turn, level: &Level, at: &str, digest: String, request: &ModelRe
     let output_tokens = request.max_output_tokens.unwrap_or(0);
     let input_tokens = request_tokens(request);
     let held = Usage { input_tokens, output_tokens, ..Usage::default() };
+    let entry = turn.entry(at, Fact::ModelStarted { digest, attempt, place: place.clone(), held });
     let mut events = Vec::new();
     if level.place.depth == 0 && level.has_new_results() {
         events.push((format!("state:{at}"), turn.agent_state(None)));
     }
-    events.push((
-        format!("model_start:{at}"),
-        Event::ModelCallUpdate {
-            model_call_id: model_call_id.clone(),
-            status: CallStatus::Start,
-            model: chain.first.choice.model.clone(),
-            place: place.clone(),
-            usage: None,
-            finish_reason: None,
-        },
-    ));
+    let call = TreeModelCall {
+        id: model_call_id.clone(),
+        model: chain.first.choice.model.clone(),
+        started_ms: entry.elapsed_ms,
+        ..TreeModelCall::default()
+    };
+    events.push((format!("model_start:{at}"), started(&call, place.clone())));
     if attempt > 0 {
-        let (place, reason) = (place.clone(), "interrupted".to_owned());
+        let reason = "interrupted".to_owned();
         let reset = Event::ModelCallReset { model_call_id, place, reason };
         events.push((format!("model_reset:{at}:{attempt}"), reset));
     }
     let mut entries = turn.freezing(level);
-    entries.push(turn.entry(at, Fact::ModelStarted { digest, attempt, place, held }));
+    entries.push(entry);
     let reservation = turn.reserve()?;
     match reservation.model_call(Spending::of(held, chain.dearest())) {
         Ok(()) => reservation.commit(Commit { entries, events, ..Commit::default() })?,
@@ -246,25 +236,14 @@ fn end(
     duration_ms: u64,
 ) -> Result<(), Halt> {
     turn.alive()?;
-    let (asked, first_byte_ms) =
-        turn.record.borrow().models.get(at).map_or((0, None), |open| (open.asked, open.first_byte_ms));
-    let (usage, finish_reason) = match outcome {
-        ModelOutcome::Replied(reply) => (reply.usage, reply.finish.as_str()),
-        ModelOutcome::Failed { error, .. } => (None, error.kind.code()),
+    let (asked, first_byte_ms, call) = {
+        let record = turn.record.borrow();
+        let Some(open) = record.models.get(at) else { return Err(Halt::Stopped) };
+        (open.asked, open.first_byte_ms, record.model_call(at, open, Some(outcome), duration_ms))
     };
     let texts = take_parts(turn, at);
     let place = level.place.clone();
-    let mut events = vec![(
-        format!("model_end:{at}"),
-        Event::ModelCallUpdate {
-            model_call_id: turn.ids.model_call(at),
-            status: CallStatus::End,
-            model: turn.spec.chain_of(level.models()).at(asked).choice.model.clone(),
-            place: place.clone(),
-            usage,
-            finish_reason: Some(finish_reason.to_owned()),
-        },
-    )];
+    let mut events = vec![(format!("model_end:{at}"), ended(call, place.clone()))];
     if let (0, ModelOutcome::Replied(reply)) = (place.depth, outcome)
         && let Some(call) = reply.tool_calls.first()
     {

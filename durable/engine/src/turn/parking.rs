@@ -12,7 +12,8 @@ use super::{Halt, Turn};
 use crate::journal::{Answer, Commit, Fact, Parking};
 use crate::ports::LogError;
 use crate::record::Wait;
-use wire::protocol::{AgentState, Awaited, Decision, Event};
+use crate::record::told::decided;
+use wire::protocol::{AgentState, Awaited, Event};
 
 /// The outcome of handing in an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,7 +127,7 @@ impl Turn {
                 let resolved = Event::ApprovalResolved {
                     approval_id: self.ids.approval(&at),
                     tool_call_id: self.ids.tool_call(&at),
-                    decision: decision(&answer),
+                    decision: decided(&answer),
                     place: wait.place,
                 };
                 commit.events.push((format!("approval_resolved:{at}"), resolved));
@@ -189,14 +190,5 @@ impl Turn {
             Awaited::Client => self.ids.tool_call(at),
             Awaited::Approval => self.ids.approval(at),
         }
-    }
-}
-
-fn decision(answer: &Answer) -> Decision {
-    match answer {
-        Answer::Approve => Decision::Approve,
-        Answer::ApproveForThread => Decision::ApproveForThread,
-        Answer::Expired => Decision::Expired,
-        Answer::Deny | Answer::Result { .. } => Decision::Deny,
     }
 }

@@ -60,6 +60,7 @@ pub(super) fn start_event(id: String, call: &ToolCall, place: &Place, started_ms
         is_error: false,
         duration_ms: None,
         usage: None,
+        decision: None,
         awaits: None,
         expires_at: None,
         place: place.clone(),
@@ -67,9 +68,12 @@ pub(super) fn start_event(id: String, call: &ToolCall, place: &Place, started_ms
 }
 
 /// The end event: the call has its result.
-pub(super) fn end_event(turn: &Turn, id: String, call: &ToolCall, place: &Place, end: &ToolEnd) -> Event {
+pub(super) fn end_event(turn: &Turn, key: &str, call: &ToolCall, place: &Place, end: &ToolEnd) -> Event {
+    let id = turn.ids.tool_call(key);
+    let record = turn.record.borrow();
     Event::ToolCallUpdate {
-        usage: turn.record.borrow().usage_below(&id),
+        usage: record.usage_below(&id),
+        decision: record.decision(key),
         tool_call_id: id,
         name: call.name.clone(),
         status: CallStatus::End,

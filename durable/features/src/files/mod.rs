@@ -111,10 +111,15 @@ fn declared() -> [(Operation, ToolSpec); 5] {
     let spec = |name, description, properties: Value, required: &[&str], example: Value| {
         let schema = json!({"type": "object", "properties": properties, "required": required,
             "additionalProperties": false, "examples": [example]});
-        declare(name, PermissionClass::WorkspaceWrite, description, schema)
+        ToolSpec { read_only: true, ..declare(name, PermissionClass::WorkspaceWrite, description, schema) }
     };
     // Idempotent: a store recognises a repeated write by its operation id, and deleting a missing file succeeds.
-    let writes = |spec| ToolSpec { parallel_safe: false, exclusive_lock: Some(LOCK.to_owned()), ..spec };
+    let writes = |spec| ToolSpec {
+        parallel_safe: false,
+        exclusive_lock: Some(LOCK.to_owned()),
+        read_only: false,
+        ..spec
+    };
     [
         (
             Operation::Read,

@@ -74,7 +74,7 @@ fn declared() -> ToolSpec {
             "examples": [{"query": "notice period", "limit": 3}],
         }),
     );
-    ToolSpec { timeout_ms: Some(TIMEOUT_MS), ..spec }
+    ToolSpec { read_only: true, timeout_ms: Some(TIMEOUT_MS), ..spec }
 }
 
 impl Tool for SearchCollection {

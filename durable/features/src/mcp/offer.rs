@@ -128,7 +128,7 @@ impl Offers {
             &Value::Object(schema),
         );
         self.push(Offer {
-            spec: ToolSpec { mcp_tool: Some(listed.name), ..spec },
+            spec: ToolSpec { mcp_tool: Some(listed.name), read_only: !listed.annotations.asks(), ..spec },
             asks: listed.annotations.asks(),
         })
     }
@@ -148,7 +148,7 @@ impl Offers {
             let words = server.tools.get(reading.name()).cloned().unwrap_or_default();
             let (description, schema) = reading.declaration();
             let description = description.replace("SERVER", &server.name);
-            let spec = declare(server, &words, name, description, &schema);
+            let spec = ToolSpec { read_only: true, ..declare(server, &words, name, description, &schema) };
             if let Err(why) = self.push(Offer { spec, asks: false }) {
                 self.left_out.push(format!("{}: {why}", reading.name()));
             }
@@ -248,6 +248,7 @@ fn declare(
         permission_class: Some(words.class.unwrap_or(PermissionClass::Network)),
         parallel_safe: words.parallel_safe,
         exclusive_lock: (!words.parallel_safe).then(|| format!("{PREFIX}{}", server.name)),
+        read_only: false,
         idempotent: words.idempotent,
         mcp_server: Some(server.name.clone()),
         mcp_tool: None,

@@ -25,9 +25,14 @@ fn declared() -> [(Operation, ToolSpec); 13] {
     let spec = |name, description, properties: Value, required: &[&str], example: Value| {
         let schema = json!({"type": "object", "properties": properties, "required": required,
             "additionalProperties": false, "examples": [example]});
-        declare(name, PermissionClass::Knowledge, description, schema)
+        ToolSpec { read_only: true, ..declare(name, PermissionClass::Knowledge, description, schema) }
     };
-    let writes = |spec| ToolSpec { parallel_safe: false, exclusive_lock: Some(LOCK.to_owned()), ..spec };
+    let writes = |spec| ToolSpec {
+        parallel_safe: false,
+        exclusive_lock: Some(LOCK.to_owned()),
+        read_only: false,
+        ..spec
+    };
     let destroys = |spec| ToolSpec { ask: true, ..writes(spec) };
     [
         (

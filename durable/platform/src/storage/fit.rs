@@ -18,6 +18,8 @@ pub const TREE_BYTES: usize = 300_000;
 /// The most bytes of a message's parts, as JSON. A statement for D1 takes twice as many, beside the content and twice the
 /// tree (`bindings::rows::STATEMENT_BYTES`).
 pub const PARTS_BYTES: usize = 350_000;
+/// The most bytes of the model calls in a tree, as JSON: about 300 calls, and a turn makes 120 at most by default.
+pub const MODEL_CALLS_BYTES: usize = 100_000;
 /// The lengths of a shortened text in the parts, in bytes; tried in this order.
 const SHORTER_TEXTS: [usize; 3] = [4_000, 400, 0];
 /// More than the mark of a cut text and the member beside it.
@@ -125,6 +127,14 @@ fn fit_parts(mut parts: Vec<MessagePart>) -> Result<Vec<MessagePart>, StoreError
 }
 
 fn fit_tree(mut tree: ExecutionTree) -> Result<ExecutionTree, StoreError> {
+    let mut calls_bytes = 0;
+    for (at, call) in tree.model_calls.iter().enumerate() {
+        calls_bytes += serde_json::to_string(call)?.len() + 1;
+        if calls_bytes > MODEL_CALLS_BYTES {
+            tree.model_calls.truncate(at);
+            break;
+        }
+    }
     for chars in [PREVIEW_CHARS].into_iter().chain(SHORTER_PREVIEWS) {
         for node in &mut tree.nodes {
             for text in
@@ -143,6 +153,7 @@ fn fit_tree(mut tree: ExecutionTree) -> Result<ExecutionTree, StoreError> {
         tree.plans.clear();
         bytes = 0;
     }
+    bytes += serde_json::to_string(&tree.model_calls)?.len();
     let mut kept = 0;
     for node in &tree.nodes {
         bytes += serde_json::to_string(node)?.len() + 1;
@@ -173,5 +184,36 @@ fn shorten(text: &mut String, chars: usize) {
     if let Some((at, _)) = text.char_indices().nth(chars) {
         text.truncate(at);
         text.push('…');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::protocol::{TreeModelCall, TreeNode};
+
+    fn model_call(n: usize) -> TreeModelCall {
+        TreeModelCall {
+            id: format!("call_0123456789abcdef_{n:04}"),
+            model: "a-model".to_owned(),
+            finish_reason: "tool_calls".to_owned(),
+            ..TreeModelCall::default()
+        }
+    }
+
+    #[test]
+    fn model_calls_are_kept_up_to_their_limit() {
+        let stored = |calls: usize, nodes: usize| {
+            let node = TreeNode { result_preview: Some("\u{1}".repeat(500)), ..TreeNode::default() };
+            let model_calls = (0..calls).map(model_call).collect();
+            let tree = ExecutionTree { nodes: vec![node; nodes], model_calls, ..ExecutionTree::default() };
+            let tree = fit_tree(tree).unwrap();
+            assert!(serde_json::to_string(&tree).unwrap().len() <= TREE_BYTES);
+            tree.model_calls.len()
+        };
+        let most = MODEL_CALLS_BYTES / (serde_json::to_string(&model_call(0)).unwrap().len() + 1);
+        assert!(most > 300, "{most}");
+        assert_eq!((stored(most, 1), stored(most + 1, 1)), (most, most), "the last ones are left out");
+        assert_eq!(stored(most, 10_000), most, "they are worth more than the nodes that do not fit");
     }
 }

@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 
 use super::rows::{Item, TEXT, readable_items, told_by};
 use engine::journal::{Shown, Told as Shows, told_result};
-use wire::protocol::{CallStatus, Content, Event, ExecutionTree, Seq, TreeNode, preview};
+use wire::protocol::{
+    CallStatus, Content, Event, ExecutionTree, Place, Seq, TreeModelCall, TreeNode, preview,
+};
 
 /// The parts of a turn that could be read.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -165,18 +167,18 @@ fn end_of(start: &Told) -> Vec<(String, Value)> {
     let with = |members: Value| {
         let mut event = start.body.clone();
         if let (Value::Object(event), Value::Object(members)) = (&mut event, members) {
-            ["started_ms", "args", "awaits", "expires_at"].iter().for_each(|name| drop(event.remove(*name)));
+            ["args", "awaits", "expires_at"].iter().for_each(|name| drop(event.remove(*name)));
             event.extend(members);
         }
         event
     };
     if start.kind == TOOL_CALL {
-        let end = json!({ "status": "end", "result": UNKNOWN, "is_error": true, "duration_ms": 0 });
+        let end = json!({ "status": "end", "result": UNKNOWN, "is_error": true, "duration_ms": 0, "started_ms": null });
         return vec![(key("_end:"), with(end))];
     }
     // The call's run was lost, so clients must drop the text that they have of it.
     let reset = with(json!({ "type": RESET, "reason": "interrupted" }));
-    let end = with(json!({ "status": "end", "finish_reason": "aborted" }));
+    let end = with(json!({ "status": "end", "finish_reason": "aborted", "duration_ms": 0 }));
     vec![(format!("{}:end", key("_reset:")), reset), (key("_end:"), end)]
 }
 
@@ -184,9 +186,9 @@ fn end_of(start: &Told) -> Vec<(String, Value)> {
 fn tree(events: &[Told], ends: &[(String, Event)]) -> ExecutionTree {
     let parents: BTreeSet<&str> =
         events.iter().filter_map(|told| told.body.get("parent_id").and_then(Value::as_str)).collect();
-    let calls = events.iter().filter(|told| told.kind == TOOL_CALL);
+    let calls = events.iter().filter(|told| [TOOL_CALL, MODEL_CALL].contains(&told.kind.as_str()));
     let calls = calls.filter_map(|told| serde_json::from_value(told.body.clone()).ok());
-    let mut nodes: Vec<TreeNode> = Vec::new();
+    let (mut nodes, mut model_calls): (Vec<TreeNode>, _) = (Vec::new(), Vec::new());
     for event in calls.chain(ends.iter().map(|(_, event)| event.clone())) {
         let Event::ToolCallUpdate {
             tool_call_id: id,
@@ -198,10 +200,12 @@ fn tree(events: &[Told], ends: &[(String, Event)]) -> ExecutionTree {
             is_error,
             duration_ms,
             usage,
+            decision,
             place,
             ..
         } = event
         else {
+            model_calls.extend(model_call(event));
             continue;
         };
         if status == CallStatus::Start {
@@ -222,10 +226,41 @@ fn tree(events: &[Told], ends: &[(String, Event)]) -> ExecutionTree {
             node.result_preview = result.as_deref().map(preview);
             node.is_error = is_error.then_some(true);
             node.duration_ms = duration_ms.unwrap_or_default();
-            node.usage = usage;
+            (node.usage, node.decision) = (usage, decision);
         }
     }
-    ExecutionTree { nodes, ..ExecutionTree::default() }
+    ExecutionTree { nodes, model_calls, ..ExecutionTree::default() }
+}
+
+/// A model call by its end event.
+fn model_call(event: Event) -> Option<TreeModelCall> {
+    let Event::ModelCallUpdate {
+        model_call_id: id,
+        status: CallStatus::End,
+        model,
+        place: Place { parent_id, .. },
+        started_ms,
+        first_byte_ms,
+        duration_ms,
+        usage,
+        cost_usd,
+        finish_reason,
+    } = event
+    else {
+        return None;
+    };
+    Some(TreeModelCall {
+        id,
+        parent_id,
+        model,
+        // Events of earlier versions have no times.
+        started_ms: started_ms?,
+        first_byte_ms,
+        duration_ms: duration_ms?,
+        usage,
+        cost_usd,
+        finish_reason: finish_reason.unwrap_or_default(),
+    })
 }
 
 fn subtasks(entries: &[Value]) -> Vec<String> {

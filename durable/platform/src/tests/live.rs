@@ -84,6 +84,7 @@ fn arguments_count_by_their_length() {
         status: CallStatus::Start,
         started_ms: Some(0),
         usage: None,
+        decision: None,
         args: Some(serde_json::Value::Object(args)),
         result: None,
         is_error: false,

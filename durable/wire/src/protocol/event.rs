@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 mod budget;
-mod ledger;
 mod read;
 
 pub use budget::{BudgetReason, TurnLimits};
-pub use ledger::{CostSummary, ModelCost};
 
-use super::{LeftUndone, Plan, PlanStatus, QueuedPreview, StepStatus, StoredMessage, Verdict};
+use super::{
+    CostSummary, LeftUndone, ModelCost, Plan, PlanStatus, QueuedPreview, StepStatus, StoredMessage, Verdict,
+};
 use crate::model::Usage;
 
 /// The number of an event in its thread. Numbers grow, may skip, and stay unique.
@@ -82,8 +82,20 @@ pub enum Event {
         model: String,
         #[serde(flatten)]
         place: Place,
+        /// The turn's running time when the call started, in milliseconds. The end of a call that was repeated tells the
+        /// start of the repetition.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        started_ms: Option<u64>,
+        /// At the end: the time from the start to the first byte of the answer, and to the end, in milliseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        first_byte_ms: Option<u64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration_ms: Option<u64>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
+        /// At the end, if the usage and the price are known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost_usd: Option<f64>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         finish_reason: Option<String>,
     },
@@ -120,6 +132,9 @@ pub enum Event {
         /// At the end of a `run_subtask`: the usage of its model calls, including those of its own subtasks.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<ModelCost>,
+        /// At the end of a call that needed a person's permission.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        decision: Option<Decision>,
         /// At the start of a call that the client carries out. `expires_at` is its deadline (milliseconds since 1970).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         awaits: Option<Awaited>,
@@ -137,6 +152,12 @@ pub enum Event {
         args: serde_json::Value,
         /// The permission class of the tool, such as `network`.
         permission_class: String,
+        /// Whether the call changes nothing. A reading tool may have a class with writing tools.
+        #[serde(default, skip_serializing_if = "is_false")]
+        read_only: bool,
+        /// Whether the client carries the call out.
+        #[serde(default, skip_serializing_if = "is_false")]
+        by_client: bool,
         expires_at: u64,
         #[serde(flatten)]
         place: Place,
@@ -290,6 +311,8 @@ pub enum Decision {
     Deny,
     /// The request expired. Clients cannot send this decision.
     Expired,
+    /// A person had allowed the tool for the whole thread before, so nobody was asked. Clients cannot send this decision.
+    Standing,
 }
 
 /// The start or the end of a call.
@@ -343,4 +366,8 @@ pub enum FinishReason {
     Error,
     /// The service lost the turn and could not resume it.
     Interrupted,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }

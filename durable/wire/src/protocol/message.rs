@@ -35,7 +35,8 @@ pub struct StoredMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution_tree: Option<ExecutionTree>,
     /// The answer as a reader saw it: text, reasoning and tool calls in order of appearance, those within calls included.
-    /// `content` has the text of the answer alone. Messages stored by earlier versions have no parts.
+    /// `content` has the text of the answer alone. An answer whose only part would be this text has no parts, as have
+    /// messages stored by earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<MessagePart>,
 }

@@ -4,6 +4,7 @@
 mod change;
 mod command;
 mod content;
+mod cost;
 mod error;
 mod event;
 mod key;
@@ -29,10 +30,11 @@ pub use command::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
 pub use content::{
     Content, ContentPart, DataUrl, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS, Medium,
 };
+pub use cost::{CostSummary, ModelCost};
 pub use error::{ApiError, ErrorCode, Problem};
 pub use event::{
-    AgentState, Awaited, BudgetReason, CallStatus, ChunkKind, CostSummary, Decision, Event, FinishReason,
-    ModelCost, Numbered, Place, Seq, TurnLimits,
+    AgentState, Awaited, BudgetReason, CallStatus, ChunkKind, Decision, Event, FinishReason, Numbered, Place,
+    Seq, TurnLimits,
 };
 pub use key::{KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey, SignIn};
 #[cfg(feature = "openapi")]
@@ -59,7 +61,7 @@ pub use request::{
     Approval, BrowserContext, CONTINUE, ChatContext, ChatRequest, ClientTool, ContextKind, ModeProfile,
     ToolResult,
 };
-pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeNode, preview};
+pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeModelCall, TreeNode, preview};
 
 #[cfg(test)]
 mod tests;

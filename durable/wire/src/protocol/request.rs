@@ -166,7 +166,9 @@ impl Approval {
     pub fn parse(body: &[u8]) -> Result<Approval, ApiError> {
         let approval: Approval = read(body)?;
         match approval.decision {
-            Decision::Expired => Err(ApiError::field("decision", "a client cannot send `expired`")),
+            Decision::Expired | Decision::Standing => {
+                Err(ApiError::field("decision", "a client cannot send `expired` or `standing`"))
+            }
             Decision::Approve | Decision::ApproveForThread | Decision::Deny => Ok(approval),
         }
     }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ModelCost, Plan};
+use super::{Decision, ModelCost, Plan};
+use crate::model::Usage;
 
 /// The longest preview of arguments or of a result, in characters (requirement N-126).
 pub const PREVIEW_CHARS: usize = 500;
@@ -21,11 +22,20 @@ pub struct ExecutionTree {
     /// The plans that the turn made, carried out or changed, in their state at its end. Each step that began is a node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plans: Vec<Plan>,
+    /// The turn's model calls in the order in which they ended. Trees stored by earlier versions have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub model_calls: Vec<TreeModelCall>,
 }
 
 impl Default for ExecutionTree {
     fn default() -> Self {
-        ExecutionTree { version: 1, nodes: Vec::new(), omitted: None, plans: Vec::new() }
+        ExecutionTree {
+            version: 1,
+            nodes: Vec::new(),
+            omitted: None,
+            plans: Vec::new(),
+            model_calls: Vec::new(),
+        }
     }
 }
 
@@ -54,6 +64,34 @@ pub struct TreeNode {
     /// On a `run_subtask` node: the usage of its model calls, including those of its own subtasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<ModelCost>,
+    /// On a call that needed a person's permission.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
+}
+
+/// One model call, with the values of its `model_call_update` events.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct TreeModelCall {
+    /// The `model_call_id`.
+    pub id: String,
+    /// The `tool_call_id` of the call whose level asked the model; null at the root.
+    pub parent_id: Option<String>,
+    pub model: String,
+    /// The turn's running time when the call started, in milliseconds.
+    pub started_ms: u64,
+    /// The time from the start to the first byte of the answer, in milliseconds. Absent if the call was cut off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_byte_ms: Option<u64>,
+    pub duration_ms: u64,
+    /// Absent if the provider has not told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Absent if the usage or the price is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    pub finish_reason: String,
 }
 
 /// The first [`PREVIEW_CHARS`] characters. A cut text ends with an ellipsis, which counts.

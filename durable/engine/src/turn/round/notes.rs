@@ -40,6 +40,8 @@ impl Round<'_> {
                 .permission_class
                 .map(|class| class.as_str().to_owned())
                 .unwrap_or_default(),
+            read_only: spec.read_only,
+            by_client: spec.runs_at == RunsAt::Client,
             expires_at,
             place: self.level.place.clone(),
         };
@@ -84,7 +86,7 @@ impl Round<'_> {
     ) -> ToolEnd {
         let fact = Fact::ToolEnded(end.clone());
         commit.entries.push(Entry { at: key.to_owned(), elapsed_ms: now, fact });
-        let event = end_event(self.turn, self.turn.ids.tool_call(key), call, &self.level.place, &end);
+        let event = end_event(self.turn, key, call, &self.level.place, &end);
         commit.events.push((format!("tool_end:{key}"), event));
         let composite = self.turn.composite(&call.name);
         let told = composite.and_then(|composite| composite.ended(self.turn, key, call, end.status(), &end));

@@ -65,6 +65,11 @@ fn the_model_that_answered_is_named_and_charged() {
     let usage = case.end().message.usage.unwrap();
     assert_eq!((usage.llm_calls, usage.input_tokens), (4, 10), "each request is a call of the budget");
     assert!((usage.cost_usd.unwrap() - 1.2e-3).abs() < 1e-9);
+    let told = &case.end().message.execution_tree.unwrap().model_calls[0];
+    assert_eq!(
+        (told.model.as_str(), told.cost_usd, told.usage.unwrap().output_tokens),
+        ("m3", usage.cost_usd, 2)
+    );
     let shares: Vec<_> = usage
         .by_model
         .iter()

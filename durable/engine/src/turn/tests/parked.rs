@@ -10,7 +10,7 @@ use crate::record::keys::WireIds;
 use crate::testing::*;
 use crate::toolbelt::{ToolPolicy, ToolRules};
 use crate::turn::{Ran, Receipt, Turn};
-use wire::protocol::{Awaited, ClientTool, ContextKind, Event, FinishReason};
+use wire::protocol::{Awaited, ClientTool, ContextKind, Decision, Event, FinishReason};
 
 /// A turn in the editor, whose client brings `ui_paste`.
 fn editor(script: Script) -> Case {
@@ -319,9 +319,9 @@ fn a_kill_at_every_commit_of_a_turn_that_asks_loses_and_repeats_nothing() {
 
 #[test]
 fn a_call_that_is_not_allowed_is_not_made() {
-    for (answer, why) in [
-        (Answer::Deny, "The user did not allow this call"),
-        (Answer::Expired, "The time to allow this call ended"),
+    for (answer, why, decision) in [
+        (Answer::Deny, "The user did not allow this call", Decision::Deny),
+        (Answer::Expired, "The time to allow this call ended", Decision::Expired),
     ] {
         let calls = vec![("write", json!({}))];
         let replies = vec![Reply::Calls(calls), Reply::Text("Then not.")];
@@ -350,6 +350,7 @@ fn a_call_that_is_not_allowed_is_not_made() {
         );
         assert!(case.tools.ran.borrow().is_empty());
         assert_eq!(case.end().message.usage.unwrap().tool_calls, 0, "it never ran, so it does not count");
+        assert_eq!(case.decisions(), [Some(decision)]);
     }
 }
 
@@ -391,4 +392,6 @@ fn a_tool_allowed_for_the_thread_is_not_asked_again() {
     case.check();
     assert_eq!(case.tools.ran.borrow().len(), 2);
     assert_eq!(case.lines().iter().filter(|line| line.starts_with("ask")).count(), 1);
+    let decisions = [Some(Decision::ApproveForThread), None, Some(Decision::Standing)];
+    assert_eq!(case.decisions(), decisions, "the second call ran by the first decision");
 }

@@ -80,10 +80,15 @@ fn declared() -> [(Operation, ToolSpec); 3] {
         let schema = json!({"type": "object", "properties": properties, "required": required,
             "additionalProperties": false, "examples": [example]});
         let spec = declare(name, PermissionClass::Knowledge, description, schema);
-        ToolSpec { timeout_ms: Some(TIMEOUT_MS), ..spec }
+        ToolSpec { read_only: true, timeout_ms: Some(TIMEOUT_MS), ..spec }
     };
     // Idempotent: the operation names the memory, and forgetting a missing memory changes nothing.
-    let writes = |spec| ToolSpec { parallel_safe: false, exclusive_lock: Some(LOCK.to_owned()), ..spec };
+    let writes = |spec| ToolSpec {
+        parallel_safe: false,
+        exclusive_lock: Some(LOCK.to_owned()),
+        read_only: false,
+        ..spec
+    };
     [
         (
             Operation::Remember,

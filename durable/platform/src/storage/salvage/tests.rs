@@ -127,6 +127,7 @@ fn cut_off() -> Vec<String> {
         is_error: false,
         duration_ms: None,
         usage: None,
+        decision: None,
         awaits: Some(Awaited::Client),
         expires_at: Some(9),
         place: Place { parent_id: (depth > 0).then(|| "outer".to_owned()), depth },
@@ -136,7 +137,11 @@ fn cut_off() -> Vec<String> {
         status,
         model: "m".to_owned(),
         place: Place::default(),
+        started_ms: Some(6),
+        first_byte_ms: None,
+        duration_ms: None,
         usage: None,
+        cost_usd: None,
         finish_reason: None,
     };
     let (start, end) = (CallStatus::Start, CallStatus::End);
@@ -188,6 +193,12 @@ fn what_clients_saw_is_kept_with_the_calls_in_it() {
         tree.nodes.iter().map(|node| (node.id.as_str(), node.is_error, node.title.as_deref())).collect();
     assert_eq!(nodes, [("outer", Some(true), Some("t")), ("done", None, None), ("inner", Some(true), None)]);
     assert_eq!(tree.nodes[2].parent_id.as_deref(), Some("outer"));
+    let calls: Vec<_> = tree
+        .model_calls
+        .iter()
+        .map(|call| (call.id.as_str(), call.started_ms, call.finish_reason.as_str()))
+        .collect();
+    assert_eq!(calls, [("one", 6, "aborted")]);
     assert_eq!(tree.nodes[2].result_preview.as_deref(), Some(UNKNOWN));
     assert_eq!(tree.nodes[2].args_preview.as_deref(), Some(r#"{"text":"x","title":"t"}"#));
 }

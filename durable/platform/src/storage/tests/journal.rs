@@ -48,6 +48,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         permission_class: None,
         parallel_safe: true,
         exclusive_lock: None,
+        read_only: false,
         idempotent: true,
         mcp_server: Some("docs".to_owned()),
         mcp_tool: Some("search".to_owned()),

@@ -11,14 +11,18 @@ crate::tagged!(Event by "type" {
         replaces_message_id, resumed, #[serde(default)] messages,
     },
     "agent_state" => AgentState { state, context_type, details },
-    "model_call_update" => ModelCallUpdate { model_call_id, status, model, usage, finish_reason, ..place: Place { parent_id, depth } },
+    "model_call_update" => ModelCallUpdate {
+        model_call_id, status, model, started_ms, first_byte_ms, duration_ms, usage, cost_usd, finish_reason,
+        ..place: Place { parent_id, depth }
+    },
     "chunk" => Chunk { content, part_id, model_call_id, #[serde(default)] done, #[serde(default)] kind, ..place: Place { parent_id, depth } },
     "tool_call_update" => ToolCallUpdate {
-        tool_call_id, name, status, started_ms, args, result, #[serde(default)] is_error, duration_ms, usage, awaits,
-        expires_at, ..place: Place { parent_id, depth }
+        tool_call_id, name, status, started_ms, args, result, #[serde(default)] is_error, duration_ms, usage, decision,
+        awaits, expires_at, ..place: Place { parent_id, depth }
     },
     "approval_request" => ApprovalRequest {
-        approval_id, tool_call_id, name, args, permission_class, expires_at, ..place: Place { parent_id, depth }
+        approval_id, tool_call_id, name, args, permission_class, #[serde(default)] read_only, #[serde(default)] by_client,
+        expires_at, ..place: Place { parent_id, depth }
     },
     "approval_resolved" => ApprovalResolved { approval_id, tool_call_id, decision, ..place: Place { parent_id, depth } },
     "model_call_reset" => ModelCallReset { model_call_id, reason, ..place: Place { parent_id, depth } },

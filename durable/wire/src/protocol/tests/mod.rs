@@ -300,6 +300,7 @@ fn events_on_the_wire() {
         awaits: None,
         expires_at: None,
         usage: None,
+        decision: None,
         place: Place::default(),
     };
     let exceeded = Event::BudgetExceeded {

@@ -63,6 +63,7 @@ fn the_page_has_the_wires_types() {
         LeftUndone,
         ExecutionTree,
         TreeNode,
+        TreeModelCall,
         MessageList,
         TurnVersion,
         SentContent,

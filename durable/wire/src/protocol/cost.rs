@@ -1,4 +1,4 @@
-//! The ledger of a turn, as its last events have it.
+//! The ledger of a turn: the tokens and the costs of its model calls.
 
 use std::collections::BTreeMap;
 
