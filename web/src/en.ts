@@ -1,10 +1,11 @@
-// Every text of the core of the page, in English, a section for each part of the page. A feature has its own `en.ts`.
-// A text with a value is a function of it. `words.test.ts` fails when a file of another name holds a text.
+// Every text of the core of the page, in English, a section for each part of the page. The words of an answer's calls stand
+// in `turn/en.ts`. A feature has its own `en.ts`. A text with a value is a function of it. `words.test.ts` fails when a file
+// of another name holds a text.
 
-/** `1 call`, `2,000 calls`. */
-export function count(n: number, noun: string, plural = `${noun}s`): string {
-  return `${n.toLocaleString("en")} ${n === 1 ? noun : plural}`;
-}
+import { count } from "./count";
+import { approval, card, work } from "./turn/en";
+
+export { count };
 
 const common = {
   product: "Espalier",
@@ -217,72 +218,6 @@ const versions = {
   next: "Next version",
   place: (place: number, count: number) => `${place}/${count}`,
   spoken: (place: number, count: number) => `Version ${place} of ${count}`,
-};
-
-const approval = {
-  ask: (tool: string) => `Allow ${tool} to run?`,
-  announced: (tool: string) => `Allow ${tool} to run? The answer is paused until you decide.`,
-  choices: { approve: "Allow once", approve_for_thread: "Allow in this chat", deny: "Deny" },
-  decided: {
-    approve: (tool: string) => `${tool} was allowed once.`,
-    approve_for_thread: (tool: string) => `${tool} was allowed in this chat.`,
-    deny: (tool: string) => `${tool} was denied.`,
-    expired: (tool: string) => `${tool} was not allowed in time.`,
-  },
-  effects: {
-    server: (tool: string, server: string) => `It will run “${tool}” on the server “${server}”.`,
-    host: (host: string) => `It will send a request to ${host}.`,
-    network: "It will send a request to the internet.",
-    file: (path: string) => `It will work with the file “${path}” of this chat.`,
-    files: "It will read or change files of this chat.",
-    editor: "It will change the document that is open in your editor.",
-    knowledge: "It will read or change what Espalier knows: memories, collections or projects.",
-    safe: "It only computes or reads, and changes nothing.",
-    subtask: "It will start or end a subtask.",
-    secrets: "It will read or change your secrets.",
-    unknown: "It will run with these arguments.",
-  },
-  arguments: "Exact arguments",
-  left: (time: string) => `${time} left to decide.`,
-  days: (n: number) => count(n, "day"),
-  hours: (n: number) => count(n, "hour"),
-  minutes: (n: number) => count(n, "minute"),
-  seconds: (n: number) => count(n, "second"),
-  title: "Approvals",
-  standing: "Tools allowed in this chat without asking",
-  noStanding: "No tools are always allowed in this chat.",
-  askAgain: "Ask again",
-  askAgainFor: (tool: string) => `Ask again before ${tool} runs`,
-};
-
-const card = {
-  status: { running: "running", done: "done", error: "failed", denied: "denied", waiting: "waiting for you" },
-  arguments: "Arguments",
-  noArguments: "none",
-  result: "Result",
-  error: "Error",
-  denied: "Denied",
-  deniedWords: "You did not allow this call. It did not run.",
-  emptyResult: "empty",
-  unfinished: "It did not finish.",
-  instructions: "Instructions",
-  subtask: "subtask",
-  calls: (n: number) => count(n, "call"),
-  tokens: (compact: string) => `${compact} tokens`,
-};
-
-const work = {
-  calls: (calls: number, subtasks: number) =>
-    subtasks === 0 ? count(calls, "call") : `${count(calls, "call")}, ${count(subtasks, "subtask")}`,
-  running: (calls: number, time: string) => `${calls} running · ${time}`,
-  timeline: "Timeline",
-  expandAll: "Expand all",
-  collapseAll: "Collapse all",
-  lanes: "Calls over time",
-  lane: (from: string, to: string) => `, from ${from} to ${to}`,
-  laneFailed: ", failed",
-  models: "Models of this answer",
-  columns: { model: "Model", calls: "Calls", input: "Tokens in", output: "Tokens out", cost: "Cost" },
 };
 
 const status = {

@@ -23,7 +23,9 @@ export type {
   ThreadDetail,
   ThreadList,
   ThreadSummary,
+  TreeModelCall,
   TreeNode,
+  Usage,
   TurnLimits,
   TurnVersion,
   UsageList,
@@ -35,7 +37,9 @@ export type TurnEvent = Numbered;
 
 type EventOf<Type extends TurnEvent["type"]> = Extract<TurnEvent, { type: Type }>;
 
+export type ApprovalRequestEvent = EventOf<"approval_request">;
 export type ChunkEvent = EventOf<"chunk">;
+export type ModelCallUpdateEvent = EventOf<"model_call_update">;
 export type ToolCallUpdateEvent = EventOf<"tool_call_update">;
 
 /** `GET /api/models`: the members that the choice of a model needs. */

@@ -52,7 +52,7 @@ export async function approvals(browser) {
     await countStreams(page);
     await send(page, llm.says("Tidy up"));
     await asked.filter({ hasText: "Allow ui_erase to run?" }).filter({ hasText: "the first line" }).waitFor();
-    await byId(asked, "approval-effect").filter({ hasText: "It will change the document that is open in your editor." }).waitFor();
+    await byId(asked, "approval-effect").filter({ hasText: "It will run in the app that you have connected, and may change the document that is open there." }).waitFor();
     await byId(asked, "approval-left").filter({ hasText: /^\d+ \w+ left to decide\.$/ }).waitFor();
     assertEqual(await asked.locator(".primary-button").allInnerTexts(), ["Allow once"], "the primary button");
     await hasStreams(page, 1);
@@ -110,6 +110,7 @@ export async function approvals(browser) {
     await settled(page);
     await openAll(page);
     assertEqual(await cards(page), live, "the cards after a reload");
+    await byId(page, "decision").filter({ hasText: "You allowed this call once." }).waitFor();
   });
 
   await check("a denied call does not run, and its card shows the decision", async () => {

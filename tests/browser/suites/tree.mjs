@@ -43,6 +43,22 @@ export async function tree(browser) {
     await shot(page, "timeline");
   });
 
+  let modelLanes = [];
+  await check("model calls have lanes beside the tools, and a click opens their figures", async () => {
+    modelLanes = await byId(page, "model-lane").allInnerTexts();
+    // Two of the root, two of the subtask that calculates, one of the other.
+    assertEqual(modelLanes.length, 5, "the model calls");
+    for (const lane of modelLanes) assert(/first byte after [\d.]+ m?s, [\d.K]+ tokens in, [\d.K]+ out/.test(lane), lane);
+    const lane = byId(page, "model-lane").first();
+    await lane.click();
+    const details = byId(page, "model-call-details");
+    for (const words of ["First byte after", "Tokens in", "Tokens out", "Cost", "asked for tools"]) await details.filter({ hasText: words }).waitFor();
+    assertEqual(await lane.getAttribute("aria-expanded"), "true", "the lane is open");
+    await shot(page, "timeline-model-call");
+    await lane.click();
+    assertEqual(await details.count(), 0, "the figures after a second click");
+  });
+
   await check("below the timeline stand the models with their calls and tokens", async () => {
     const [row, ...others] = await byId(page, "model-row").allInnerTexts();
     assertEqual(others, [], "other models");
@@ -68,6 +84,7 @@ export async function tree(browser) {
     const shares = await byId(page, "share").allInnerTexts();
     const stored = { cards: await cards(page), lanes: await lanes(page), bars: await bars(page), shares, words: await work.innerText() };
     assertEqual(stored, live, "the stored tree");
+    assertEqual(await byId(page, "model-lane").allInnerTexts(), modelLanes, "the stored model calls");
   });
   await quiet("the tree", notes);
   await context.close();

@@ -1,5 +1,5 @@
-// The model calls of a turn below its timeline: a row for each model, from the turn's ledger. Neither the events nor the
-// tree have the times or costs of single calls, so a call has no lane of its own.
+// The models of a turn below its timeline: a row for each model, from the turn's ledger. The sums of a row include requests
+// that failed, which have no lane.
 
 import { en } from "../en";
 import { compact, money } from "../turn/status";

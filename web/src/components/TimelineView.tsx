@@ -1,14 +1,15 @@
-// The calls of a turn as lanes over its running time, and the models that it asked. A click on a lane opens its card, with
-// arguments and result.
+// The calls of a turn as lanes over its running time. A click on a tool's lane opens its card, with arguments and result. A
+// click on the lane of a model call opens its figures below the lanes.
 
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useRef } from "react";
+import { useId, useRef, useState } from "react";
 import { en } from "../en";
 import { openCards } from "../state/expansion";
 import { durationText } from "../turn/status";
-import type { Lane, Timeline } from "../turn/timeline";
+import type { Lane, ModelLane, Timeline, ToolLane } from "../turn/timeline";
 import type { ToolEntry } from "../turn/view";
 import type { CostSummary } from "../wire";
+import { figuresOf, ModelCallDetails } from "./ModelCallDetails";
 import { ModelRows } from "./ModelRows";
 import { cardId } from "./ToolCallCard";
 
@@ -28,6 +29,9 @@ const OVERSCAN = 12;
 
 export function TimelineView({ id, timeline: { lanes, span }, turnId, calls, cost }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
+  const details = useId();
+  /** The model call whose figures are open. */
+  const [chosen, setChosen] = useState<string | null>(null);
   const list = useVirtualizer({
     count: lanes.length,
     getScrollElement: () => scroller.current,
@@ -44,6 +48,7 @@ export function TimelineView({ id, timeline: { lanes, span }, turnId, calls, cos
       card?.scrollIntoView({ block: "center" });
     });
   };
+  const opened = lanes.find((lane) => lane.kind === "model" && lane.call.id === chosen);
   return (
     <div id={id} className="timeline" data-testid="timeline">
       <div className="timeline-axis" aria-hidden="true">
@@ -58,19 +63,31 @@ export function TimelineView({ id, timeline: { lanes, span }, turnId, calls, cos
             return (
               lane && (
                 <li key={key} style={{ transform: `translateY(${start}px)` }}>
-                  <LaneButton lane={lane} span={span} onShow={show} />
+                  {lane.kind === "tool" ? (
+                    <ToolLaneButton lane={lane} span={span} onShow={show} />
+                  ) : (
+                    <ModelLaneButton
+                      lane={lane}
+                      span={span}
+                      details={details}
+                      open={lane.call.id === chosen}
+                      onToggle={() => setChosen(lane.call.id === chosen ? null : lane.call.id)}
+                    />
+                  )}
                 </li>
               )
             );
           })}
         </ol>
       </div>
+      {opened?.kind === "model" && <ModelCallDetails id={details} lane={opened} />}
       <ModelRows cost={cost} />
     </div>
   );
 }
 
-function LaneButton({ lane: { call, from, to }, span, onShow }: { lane: Lane; span: number; onShow: (call: ToolEntry) => void }) {
+function ToolLaneButton({ lane, span, onShow }: { lane: ToolLane; span: number; onShow: (call: ToolEntry) => void }) {
+  const { call, from, to } = lane;
   return (
     <button
       type="button"
@@ -80,20 +97,71 @@ function LaneButton({ lane: { call, from, to }, span, onShow }: { lane: Lane; sp
       data-call-id={call.id}
       onClick={() => onShow(call)}
     >
-      <span className="lane-name" style={{ paddingLeft: `${Math.min(call.depth, 6) * 0.75}rem` }}>
-        <bdi>{call.title ?? call.name}</bdi>
-      </span>
-      <span className="lane-track" aria-hidden="true">
-        <span
-          className="lane-bar"
-          style={{ left: `${(100 * from) / span}%`, width: `${(100 * (to - from)) / span}%` }}
-        />
+      <LaneName lane={lane} name={call.title ?? call.name} />
+      <Bar lane={lane} span={span} />
+      <span className="lane-figures" aria-hidden="true">
+        {call.durationMs !== null && durationText(call.durationMs)}
       </span>
       <span className="visually-hidden">
         {en.work.lane(durationText(from), durationText(to))}
         {call.status === "error" && en.work.laneFailed}
       </span>
     </button>
+  );
+}
+
+interface ModelLaneProps {
+  lane: ModelLane;
+  span: number;
+  details: string;
+  open: boolean;
+  onToggle: () => void;
+}
+
+function ModelLaneButton({ lane, span, details, open, onToggle }: ModelLaneProps) {
+  const { call, from, to } = lane;
+  const { shown, spoken } = figuresOf(call);
+  return (
+    <button
+      type="button"
+      className="lane"
+      data-testid="model-lane"
+      data-status={call.durationMs === null ? "running" : "done"}
+      data-call-id={call.id}
+      aria-expanded={open}
+      aria-controls={open ? details : undefined}
+      onClick={onToggle}
+    >
+      <LaneName lane={lane} name={call.model} />
+      <Bar lane={lane} span={span} firstByteMs={call.firstByteMs} />
+      <span className="lane-figures" aria-hidden="true">
+        {shown}
+      </span>
+      <span className="visually-hidden">
+        {en.work.lane(durationText(from), durationText(to))}
+        {en.work.modelLane(spoken)}
+      </span>
+    </button>
+  );
+}
+
+function LaneName({ lane: { depth }, name }: { lane: Lane; name: string }) {
+  return (
+    <span className="lane-name" style={{ paddingLeft: `${Math.min(depth, 6) * 0.75}rem` }}>
+      <bdi>{name}</bdi>
+    </span>
+  );
+}
+
+/** The time of a call. Of a model call the time before the first byte is lighter. */
+function Bar({ lane: { kind, from, to }, span, firstByteMs }: { lane: Lane; span: number; firstByteMs?: number | null }) {
+  const left = `${(100 * from) / span}%`;
+  const width = (ms: number) => `${(100 * ms) / span}%`;
+  return (
+    <span className="lane-track" aria-hidden="true">
+      <span className="lane-bar" data-kind={kind} style={{ left, width: width(to - from) }} />
+      {firstByteMs != null && <span className="lane-wait" style={{ left, width: width(Math.min(firstByteMs, to - from)) }} />}
+    </span>
   );
 }
 

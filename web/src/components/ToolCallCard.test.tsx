@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 import { childrenOf, outlineOf } from "../turn/outline";
 import { callsOf } from "../turn/stored";
 import { isDenied } from "../turn/view";
+import type { Decision } from "../wire";
 import { Entries } from "./Entries";
 import { argsGist } from "./ToolArgs";
 
@@ -51,4 +52,10 @@ it("knows a call that a person denied", () => {
     isDenied(callsOf({ version: 1, nodes: [{ id: "a", parent_id: null, name: "fetch_page", result_preview, is_error, duration_ms: 1 }] })[0]!);
   const words = "The user did not allow this call, so it was not made.";
   expect([denied(words, true), denied(words, false), denied("It failed.", true)]).toEqual([true, false, false]);
+});
+
+it("knows it by the decision, whatever the words of the result are", () => {
+  const node = { id: "a", parent_id: null, name: "fetch_page", duration_ms: 1 };
+  const denied = (decision: Decision, is_error: boolean) => isDenied(callsOf({ version: 1, nodes: [{ ...node, decision, is_error, result_preview: "No." }] })[0]!);
+  expect([denied("deny", true), denied("expired", true), denied("approve", true), denied("standing", false)]).toEqual([true, false, false, false]);
 });

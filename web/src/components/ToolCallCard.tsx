@@ -71,6 +71,11 @@ export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props)
       {open && (
         <div id={bodyId} className="tool-body">
           {card?.body ?? (subtask ? <SubtaskBody call={call} outline={outline} /> : <CallBody call={call} />)}
+          {call.decision && call.decision !== "deny" && (
+            <p className="tool-none" data-testid="decision">
+              {en.card.decided[call.decision]}
+            </p>
+          )}
         </div>
       )}
     </article>

@@ -3,15 +3,24 @@
 import { describe, expect, it } from "vitest";
 import { effectOf, timeLeft } from "./approval";
 
-const effect = (permissionClass: string, args: Record<string, unknown> = {}, name = "tool") =>
-  effectOf({ id: "a", name, args, permissionClass, expiresAt: 0, decision: null });
+const effect = (permissionClass: string, args: Record<string, unknown> = {}, name = "tool", facts: { readOnly?: boolean; byClient?: boolean } = {}) =>
+  effectOf({ id: "a", name, args, permissionClass, readOnly: false, byClient: false, ...facts, expiresAt: 0, decision: null });
 
 describe("the effect of a call", () => {
   it("names the host, the path or the server", () => {
     expect(effect("network", { method: "GET", url: "https://example.com:8443/a" })).toBe("It will send a request to example.com:8443.");
     expect(effect("network", { url: "https://bücher.example/" })).toBe("It will send a request to xn--bcher-kva.example.");
-    expect(effect("workspace_write", { path: "notes/plan.md" })).toBe("It will work with the file “notes/plan.md” of this chat.");
+    expect(effect("workspace_write", { path: "notes/plan.md" })).toBe("It will change the file “notes/plan.md” of this chat.");
     expect(effect("network", {}, "mcp__mail__send__now")).toBe("It will run “send__now” on the server “mail”.");
+  });
+
+  it("tells reading from writing, and the reader's own app from the service", () => {
+    const reads = { readOnly: true };
+    expect(effect("workspace_write", { path: "a.md" }, "read_file", reads)).toBe("It will read the file “a.md” of this chat and change nothing.");
+    expect(effect("workspace_write", {}, "list_files", reads)).toBe("It will read files of this chat and change nothing.");
+    expect(effect("knowledge", {}, "recall", reads)).toContain("change nothing");
+    expect(effect("network", {}, "mcp__mail__list", reads)).toContain("says that this only reads");
+    expect(effect("editor_mutate", {}, "ui_paste", { byClient: true })).toContain("the app that you have connected");
   });
 
   it("says so for each class, and for one that this page does not know", () => {

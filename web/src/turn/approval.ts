@@ -6,22 +6,24 @@ import type { Approval } from "./view";
 /** The tools of MCP servers: `mcp__SERVER__TOOL`. */
 const OF_SERVER = /^mcp__(.+?)__(.+)$/s;
 
-export function effectOf({ name, args, permissionClass }: Approval): string {
+export function effectOf({ name, args, permissionClass, readOnly, byClient }: Approval): string {
   const { effects } = en.approval;
   const [, server, tool] = OF_SERVER.exec(name) ?? [];
-  if (server && tool) return effects.server(visibly(tool), visibly(server));
+  if (server && tool) return (readOnly ? effects.serverReads : effects.server)(visibly(tool), visibly(server));
+  if (byClient) return effects.client;
   switch (permissionClass) {
     case "safe":
       return effects.safe;
     case "knowledge":
-      return effects.knowledge;
+      return readOnly ? effects.knowledgeRead : effects.knowledge;
     case "network": {
       const host = hostIn(args);
       return host === null ? effects.network : effects.host(host);
     }
     case "workspace_write": {
       const path = args["path"];
-      return typeof path === "string" && path !== "" ? effects.file(visibly(path)) : effects.files;
+      if (typeof path !== "string" || path === "") return readOnly ? effects.filesRead : effects.files;
+      return (readOnly ? effects.fileRead : effects.file)(visibly(path));
     }
     case "editor_mutate":
       return effects.editor;

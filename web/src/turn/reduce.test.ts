@@ -195,9 +195,10 @@ describe("approvals", () => {
   it("are shown until a person decides, here or elsewhere", () => {
     const asked = played(request("a"), request("b"));
     const args = { url: "https://example.com" };
+    const facts = { permissionClass: "network", readOnly: false, byClient: false };
     expect(asked.approvals).toEqual([
-      { id: "a", name: "fetch_page", args, permissionClass: "network", expiresAt: 1, decision: null },
-      { id: "b", name: "fetch_page", args, permissionClass: "network", expiresAt: 1, decision: null },
+      { id: "a", name: "fetch_page", args, ...facts, expiresAt: 1, decision: null },
+      { id: "b", name: "fetch_page", args, ...facts, expiresAt: 1, decision: null },
     ]);
     const answered = played(request("a"), request("b"), resolved("a", "deny"));
     expect(answered.approvals.map(({ decision }) => decision)).toEqual(["deny", null]);

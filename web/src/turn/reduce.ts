@@ -1,9 +1,9 @@
 // Events → TurnView. The same events give the same view, however often the connection was cut: repeated events are
 // recognised by their number.
 
-import type { ChunkEvent, ToolCallUpdateEvent, TurnEvent } from "../wire";
+import type { ApprovalRequestEvent, ChunkEvent, ModelCallUpdateEvent, ToolCallUpdateEvent, TurnEvent } from "../wire";
 import { isFeaturesLevel, knownAfter } from "./features";
-import { SUBTASK_TOOL, type Begun, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
+import { SUBTASK_TOOL, type Approval, type Begun, type ModelCall, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
 
 export function reduceTurn(view: TurnView, event: TurnEvent): TurnView {
   if (event.turn_id !== view.turnId || event.seq <= view.lastSeq) return view;
@@ -24,18 +24,20 @@ function apply(view: TurnView, event: TurnEvent): TurnView {
         entries: withToolCall(view.entries, event),
         begun: event.status === "start" ? begunTool(view.begun, event.name) : view.begun,
       };
-    case "approval_request": {
-      const { approval_id: id, name, args, permission_class: permissionClass, expires_at: expiresAt } = event;
-      return { ...view, approvals: [...view.approvals, { id, name, args, permissionClass, expiresAt, decision: null }] };
-    }
+    case "approval_request":
+      return { ...view, approvals: [...view.approvals, approvalOf(event)] };
     case "approval_resolved": {
       const { approval_id: id, decision } = event;
       return { ...view, approvals: view.approvals.map((asked) => (asked.id === id ? { ...asked, decision } : asked)) };
     }
     case "model_call_update":
-      return event.status === "end"
-        ? { ...view, entries: view.entries.map((entry) => closed(entry, event.model_call_id)) }
-        : { ...view, begun: { ...view.begun, llm_calls: view.begun.llm_calls + 1 } };
+      return {
+        ...view,
+        modelCalls: withModelCall(view.modelCalls, event),
+        ...(event.status === "end"
+          ? { entries: view.entries.map((entry) => closed(entry, event.model_call_id)) }
+          : { begun: { ...view.begun, llm_calls: view.begun.llm_calls + 1 } }),
+      };
     case "model_call_reset":
       // The service makes the call again, and counts it again.
       return {
@@ -94,6 +96,30 @@ function withChunk(entries: TurnEntry[], event: ChunkEvent): TurnEntry[] {
   return [...entries, part];
 }
 
+function approvalOf(event: ApprovalRequestEvent): Approval {
+  const { approval_id: id, name, args, permission_class: permissionClass, expires_at: expiresAt } = event;
+  const { read_only: readOnly = false, by_client: byClient = false } = event;
+  return { id, name, args, permissionClass, readOnly, byClient, expiresAt, decision: null };
+}
+
+function withModelCall(calls: ModelCall[], event: ModelCallUpdateEvent): ModelCall[] {
+  // Events of an earlier version have no times.
+  if (event.started_ms == null) return calls;
+  const call: ModelCall = {
+    id: event.model_call_id,
+    parentId: event.parent_id ?? null,
+    model: event.model,
+    startedMs: event.started_ms,
+    firstByteMs: event.first_byte_ms ?? null,
+    durationMs: event.duration_ms ?? null,
+    usage: event.usage ?? null,
+    costUsd: event.cost_usd ?? null,
+    finishReason: event.finish_reason ?? null,
+  };
+  const at = calls.findLastIndex(({ id }) => id === call.id);
+  return at === -1 ? [...calls, call] : calls.with(at, call);
+}
+
 function withToolCall(entries: TurnEntry[], event: ToolCallUpdateEvent): TurnEntry[] {
   const at = entries.findLastIndex((entry) => entry.id === event.tool_call_id);
   const known = entries[at];
@@ -113,6 +139,7 @@ function withToolCall(entries: TurnEntry[], event: ToolCallUpdateEvent): TurnEnt
           startedMs: event.started_ms ?? null,
           durationMs: null,
           usage: null,
+          decision: null,
         };
   const next: ToolEntry =
     event.status === "start"
@@ -123,6 +150,7 @@ function withToolCall(entries: TurnEntry[], event: ToolCallUpdateEvent): TurnEnt
           result: event.result ?? null,
           durationMs: event.duration_ms ?? null,
           usage: event.usage ?? null,
+          decision: event.decision ?? null,
         };
   return at === -1 ? [...entries, next] : entries.with(at, next);
 }

@@ -1,10 +1,10 @@
 // A stored message → the TurnView that the live events would have given. Arguments and results of calls are previews.
 
-import type { ExecutionTree, StoredMessage, TreeNode, TurnVersion } from "../wire";
+import type { ExecutionTree, StoredMessage, TreeModelCall, TreeNode, TurnVersion } from "../wire";
 import { withoutMarks, type Medium } from "./attachments";
 import { knownFrom } from "./features";
 import { versionsOf } from "./versions";
-import { newTurn, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
+import { newTurn, type ModelCall, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
 
 export interface Exchange {
   turnId: string;
@@ -81,6 +81,7 @@ export function turnOf(message: StoredMessage): TurnView {
   return {
     ...newTurn(message.turn_id),
     entries: entriesOf(message),
+    modelCalls: (message.execution_tree?.model_calls ?? []).map(modelCallOf),
     features: knownFrom(message),
     cost: message.usage ?? null,
     budget: stop?.budget ? { ...stop.budget, left: stop.left ?? [] } : null,
@@ -97,7 +98,7 @@ const RETRYABLE: ReadonlySet<string> = new Set([
   "provider_rate_limited",
 ]);
 
-/** The entries in the order in which readers saw them. Messages of earlier versions have no parts. */
+/** The entries in the order in which readers saw them. Plain answers have no parts, as have messages of earlier versions. */
 export function entriesOf(message: StoredMessage): TurnEntry[] {
   const calls = callsOf(message.execution_tree);
   const written = (kind: TextEntry["kind"], id: string, content: string, call?: ToolEntry): TextEntry => ({
@@ -158,8 +159,23 @@ export function callsOf(tree: ExecutionTree | null | undefined): ToolEntry[] {
       startedMs: node.started_ms ?? null,
       durationMs: node.duration_ms,
       usage: node.usage ?? null,
+      decision: node.decision ?? null,
     };
   });
+}
+
+function modelCallOf(call: TreeModelCall): ModelCall {
+  return {
+    id: call.id,
+    parentId: call.parent_id,
+    model: call.model,
+    startedMs: call.started_ms,
+    firstByteMs: call.first_byte_ms ?? null,
+    durationMs: call.duration_ms,
+    usage: call.usage ?? null,
+    costUsd: call.cost_usd ?? null,
+    finishReason: call.finish_reason,
+  };
 }
 
 /** The service cuts previews at this length, if need be within a word (docs/wire-protocol.md). */

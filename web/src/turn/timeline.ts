@@ -1,15 +1,27 @@
-// The calls of a turn over its running time: one lane for each, in the order of the tree. A stored turn has the same
-// timeline as the live one.
+// The calls of a turn over its running time, those of tools and of models: one lane for each, in the order of the tree. A
+// stored turn has the same timeline as the live one.
 
 import { childrenOf, outlineOf } from "./outline";
-import { callsIn, type ToolEntry, type TurnView } from "./view";
+import { callsIn, type ModelCall, type ToolEntry, type TurnView } from "./view";
 
-export interface Lane {
-  call: ToolEntry;
+interface Place {
   /** Milliseconds from the beginning of the first call. */
   from: number;
   to: number;
+  depth: number;
 }
+
+export interface ToolLane extends Place {
+  kind: "tool";
+  call: ToolEntry;
+}
+
+export interface ModelLane extends Place {
+  kind: "model";
+  call: ModelCall;
+}
+
+export type Lane = ToolLane | ModelLane;
 
 export interface Timeline {
   lanes: Lane[];
@@ -19,23 +31,35 @@ export interface Timeline {
 
 /** `elapsedMs` is the turn's running time, where the lanes of running calls end. Null where the tree has no times. */
 export function timelineOf(view: TurnView, elapsedMs: number): Timeline | null {
-  const timed = callsIn(view).filter((call) => call.startedMs !== null);
-  if (timed.length === 0) return null;
-  const start = Math.min(...timed.map((call) => call.startedMs ?? 0));
+  const starts = [...callsIn(view), ...view.modelCalls].flatMap(({ startedMs }) => (startedMs === null ? [] : [startedMs]));
+  if (starts.length === 0) return null;
+  const start = Math.min(...starts);
   const outline = outlineOf(view.entries);
   const lanes: Lane[] = [];
-  const add = (parent: string | null) => {
+  const place = (startedMs: number, durationMs: number | null, depth: number): Place => {
+    const from = startedMs - start;
+    return { from, to: durationMs === null ? Math.max(elapsedMs - start, from) : from + durationMs, depth };
+  };
+  const add = (parent: string | null, depth: number) => {
+    // By their starts. The reply that makes calls begins before them.
+    const models = view.modelCalls.filter(({ parentId }) => parentId === parent).sort((a, b) => a.startedMs - b.startedMs);
+    const addModels = (until: number) => {
+      while (models[0] && models[0].startedMs < until) {
+        const call = models.shift();
+        if (call) lanes.push({ kind: "model", call, ...place(call.startedMs, call.durationMs, depth) });
+      }
+    };
     for (const entry of childrenOf(outline, parent)) {
       if (entry.kind !== "tool") continue;
       if (entry.startedMs !== null) {
-        const from = entry.startedMs - start;
-        const to = entry.durationMs === null ? Math.max(elapsedMs - start, from) : from + entry.durationMs;
-        lanes.push({ call: entry, from, to });
+        addModels(entry.startedMs);
+        lanes.push({ kind: "tool", call: entry, ...place(entry.startedMs, entry.durationMs, depth) });
       }
-      add(entry.id);
+      add(entry.id, depth + 1);
     }
+    addModels(Number.POSITIVE_INFINITY);
   };
-  add(null);
+  add(null, 0);
   return { lanes, span: Math.max(1, ...lanes.map(({ to }) => to)) };
 }
 

@@ -4,7 +4,7 @@
 // `entries` is a flat list in order of appearance. `parentId` alone tells the nesting; outline.ts derives it for drawing.
 
 import type { Turns } from "../feature";
-import type { CostSummary, Decision, FinishReason, LeftUndone, ModelCost, TurnLimits } from "../wire";
+import type { CostSummary, Decision, FinishReason, LeftUndone, ModelCost, TurnLimits, Usage } from "../wire";
 import { knownAtBeginning, type Known } from "./features";
 
 interface Entry {
@@ -38,6 +38,25 @@ export interface ToolEntry extends Entry {
   durationMs: number | null;
   /** The tokens and costs of all model calls below a subtask that has ended. */
   usage: ModelCost | null;
+  /** The decision on a call that needed a person's permission, once the call has ended. */
+  decision: Decision | null;
+}
+
+/** One call of a model. Null stands for what is not known, or not yet. */
+export interface ModelCall {
+  id: string;
+  /** The `tool_call_id` of the call whose level asks the model; null at the root. */
+  parentId: string | null;
+  model: string;
+  /** The turn's running time when the call started. */
+  startedMs: number;
+  /** Milliseconds from the start. */
+  firstByteMs: number | null;
+  durationMs: number | null;
+  usage: Usage | null;
+  costUsd: number | null;
+  /** Null while the call runs. */
+  finishReason: string | null;
 }
 
 export type TurnEntry = TextEntry | ToolEntry;
@@ -75,6 +94,10 @@ export interface Approval {
   args: Record<string, unknown>;
   /** The permission class of the tool, such as `network`. */
   permissionClass: string;
+  /** The call changes nothing. */
+  readOnly: boolean;
+  /** The reader's own app carries the call out. */
+  byClient: boolean;
   /** The end of the time to decide (milliseconds since 1970). */
   expiresAt: number;
   /** The person's decision, made here or elsewhere; null while the call waits. */
@@ -88,6 +111,8 @@ export interface TurnView {
   /** The number of the latest event applied. Events up to it that come again are repetitions. */
   lastSeq: number;
   entries: TurnEntry[];
+  /** In any order: those of a stored turn stand in that of their ends. */
+  modelCalls: ModelCall[];
   /** The approvals that the turn has asked for; empty after its end. */
   approvals: Approval[];
   features: Known;
@@ -108,6 +133,7 @@ export function newTurn(turnId: string, before: Turns = []): TurnView {
     questionId: null,
     lastSeq: 0,
     entries: [],
+    modelCalls: [],
     approvals: [],
     features: knownAtBeginning(before),
     agent: null,
@@ -127,12 +153,12 @@ export function isSubtask(entry: ToolEntry): boolean {
   return entry.name === SUBTASK_TOOL;
 }
 
-/** How the service tells the model that a person denied its call. Neither the event nor the tree has a mark for it. */
+/** How the service tells the model that a person denied its call. Turns of earlier versions have no other mark for it. */
 const DENIAL = "The user did not allow this call";
 
 /** A person denied it. */
-export function isDenied({ status, result }: ToolEntry): boolean {
-  return status === "error" && (result?.startsWith(DENIAL) ?? false);
+export function isDenied({ status, result, decision }: ToolEntry): boolean {
+  return decision === "deny" || (status === "error" && (result?.startsWith(DENIAL) ?? false));
 }
 
 /** The stops after which a turn can be continued. */
