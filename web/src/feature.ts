@@ -31,6 +31,9 @@ export interface Feature {
   /** The reader came back to this tab. */
   returned?(): void;
 
+  /** Loads the code that draws these turns, where they need it. A chat that is opened waits for it. */
+  prepare?(turns: Turns): Promise<unknown> | null;
+
   /** Its knowledge of a turn. */
   turn?: TurnKnowledge;
   /** The turn whose outcome waits for the reader's next message. */

@@ -53,6 +53,7 @@ export async function reload(browser) {
   await context.close();
   await plan(browser);
   await approval(browser);
+  await interrupted(browser);
 }
 
 /** Turns that come to their end. */
@@ -128,7 +129,88 @@ async function plan(browser) {
     await send(page, llm.says("Train a pear"));
     await survives(page, ["A plan.", "I make a plan.", "Your pear is tied."], "plan");
   });
+  await check("a reloaded plan is drawn at once, however late its code comes", async () => {
+    await page.route(/PlanBody/, async (route) => {
+      await byId(page, "composer").waitFor();
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      await route.continue();
+    });
+    await page.reload();
+    await byId(page, "message-assistant").last().waitFor();
+    assertEqual(await byId(page, "plan").count(), 1, "plans when the answer appears");
+  });
   await quiet("a reloaded plan", notes);
+  await context.close();
+}
+
+/** A turn that the service has given up, as its rules say (docs/wire-protocol.md): nothing that this suite can do to a
+    service leads to one, so the test plays the service. */
+function lostTurn({ thread_id, turn_id, content }) {
+  const root = { parent_id: null, depth: 0 };
+  const inside = { parent_id: "c1", depth: 1 };
+  const message = "The service lost this turn and could not take it up again. Send the message again.";
+  const result = "The call was stopped and its result is unknown; it may have run.";
+  const usage = { llm_calls: 0, tool_calls: 0, subtasks: 0, input_tokens: 0, cached_tokens: 0, output_tokens: 0, cost_usd: null, by_model: {} };
+  const text = (model_call_id, part_id, content, place, kind) => ({ type: "chunk", content, model_call_id, part_id, done: true, ...(kind ? { kind } : {}), ...place });
+  const asked = (id, started_ms, place) => ({ type: "model_call_update", model_call_id: id, model: "m", status: "start", started_ms, ...place });
+  const ended = (id, started_ms, finish_reason, place) => ({ ...asked(id, started_ms, place), status: "end", duration_ms: 0, finish_reason });
+  const call = { tool_call_id: "c1", name: "run_subtask", ...root };
+  const told = [
+    { type: "session", thread_id, user_message_id: "u", assistant_message_id: "a", provider: "p", model: "m" },
+    { type: "agent_state", state: "thinking", context_type: "thread" },
+    asked("m0", 0, root),
+    text("m0", "m0-0", "Let me see.", root, "reasoning"),
+    text("m0", "m0-1", "I ask another.", root),
+    ended("m0", 0, "tool_calls", root),
+    { type: "tool_call_update", status: "start", started_ms: 5, args: { title: "Look around" }, ...call },
+    asked("m1", 5, inside),
+    text("m1", "m1-0", "This text is lost with its run", inside),
+    { type: "model_call_reset", model_call_id: "m1", reason: "interrupted", ...inside },
+    ended("m1", 5, "aborted", inside),
+    { type: "tool_call_update", status: "end", result, is_error: true, duration_ms: 0, ...call },
+    { type: "error", code: "interrupted", message, retryable: true },
+    { type: "cost_summary", ...usage },
+    { type: "done", message_id: "a", finish_reason: "interrupted", usage },
+  ];
+  const line = (event, index) => `id: ${index + 1}\nevent: ${event.type}\ndata: ${JSON.stringify({ ...event, seq: index + 1, turn_id })}\n\n`;
+  const said = { turn_id, created_at: 1 };
+  const node = { id: "c1", parent_id: null, name: "run_subtask", title: "Look around", args_preview: '{"title":"Look around"}' };
+  const model = { model: "m", duration_ms: 0 };
+  const answer = {
+    ...said, id: "a", role: "assistant", content: "I ask another.", finish_reason: "interrupted", stop: { code: "interrupted", message }, usage,
+    parts: [{ type: "reasoning", text: "Let me see." }, { type: "text", text: "I ask another." }, { type: "call", tool_call_id: "c1" }],
+    execution_tree: {
+      version: 1,
+      nodes: [{ ...node, result_preview: result, is_error: true, started_ms: 5, duration_ms: 0 }],
+      model_calls: [
+        { ...model, id: "m0", parent_id: null, started_ms: 0, finish_reason: "tool_calls" },
+        { ...model, id: "m1", parent_id: "c1", started_ms: 5, finish_reason: "aborted" },
+      ],
+    },
+  };
+  return {
+    events: told.map(line).join(""),
+    thread: { id: thread_id, title: "Lost", created_at: 1, updated_at: 1, last_seq: told.length, running_turn_id: null, running_turn_first_seq: null, running_ms: null },
+    messages: { messages: [{ ...said, id: "u", role: "user", content }, answer], next_cursor: null },
+  };
+}
+
+async function interrupted(browser) {
+  const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
+  let lost = null;
+  await page.route("**/api/chat", (route) => {
+    lost = lostTurn(JSON.parse(route.request().postData()));
+    return route.fulfill({ contentType: "text/event-stream", body: lost.events });
+  });
+  await page.route(/\/api\/threads\/[^/?]+$/, (route) => route.fulfill({ json: lost.thread }));
+  await page.route(/\/api\/threads\/[^/?]+\/messages/, (route) => route.fulfill({ json: lost.messages }));
+  await check("a turn that the service gave up", async () => {
+    await send(page, "Look around");
+    await page.locator('[data-testid="turn-error"][data-code="interrupted"]').waitFor();
+    await survives(page, ["Let me see.", "I ask another.", "Look around", "its result is unknown"]);
+    assert(!(await byId(page, "message-assistant").innerText()).includes("This text is lost"), "the text of a lost run");
+  });
+  await quiet("a reloaded turn that was given up", notes);
   await context.close();
 }
 

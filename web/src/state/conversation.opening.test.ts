@@ -1,6 +1,7 @@
 // Opening a chat, with a turn that runs or without.
 
 import { expect, it, vi } from "vitest";
+import { compose, type Turns } from "../feature";
 import { fakeService, finished, opened, problem } from "./conversation.fixture";
 
 const service = fakeService();
@@ -18,6 +19,28 @@ it("shows no answer before the code that draws it has come", async () => {
   come();
   await opening;
   expect(conversation.store.get()).toMatchObject({ phase: "ready", exchanges: [{ answer: { entries: [{ content: "Hi" }] } }] });
+});
+
+it("waits for the code with which a feature draws these answers, and goes on without it", async () => {
+  const details = { id: "T", title: "", created_at: 0, updated_at: 0, last_seq: 3, running_turn_id: null };
+  const said = { id: "a", turn_id: "1", role: "assistant", content: "Hi", created_at: 0 };
+  service.answer = ({ url }) =>
+    Response.json(url.includes("/messages") ? { messages: [said], next_cursor: null } : details);
+  let fail = () => {};
+  const seen: Turns[] = [];
+  const prepare = (turns: Turns) => {
+    seen.push(turns);
+    return new Promise((_, reject) => (fail = () => reject(new Error("offline"))));
+  };
+  compose([{ name: "drawn", prepare }, { name: "plain", prepare: () => null }]);
+  const { conversation } = opened();
+  const opening = conversation.open("T");
+  await vi.runAllTimersAsync();
+  expect([seen.map((turns) => turns.map(({ turnId }) => turnId)), conversation.store.get().phase]).toEqual([[["1"]], "loading"]);
+  fail();
+  await opening;
+  compose([]);
+  expect(conversation.store.get().phase).toBe("ready");
 });
 
 it("follows a turn that runs, from its first event", async () => {

@@ -254,7 +254,8 @@ export class Conversation {
       const details = await readThread(threadId, signal);
       const exchanges = await readExchanges(threadId, signal);
       if ((details.queued ?? 0) > 0) await this.queue.read();
-      await prepared;
+      // Without a network the chat is drawn without that code.
+      await Promise.all([prepared, ...features().map((feature) => feature.prepare?.(exchanges)?.catch(() => {}))]);
       if (signal.aborted) return;
       this.#lastSeq = details.last_seq;
       this.store.set({ phase: "ready", exchanges, problem });

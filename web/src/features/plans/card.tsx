@@ -10,7 +10,7 @@ import type { Plan } from "../../wire.generated";
 import { words } from "./en";
 import { checklistOf, ended, planCalls, plansOf } from "./plan";
 
-const planBody = part(() => import("./PlanBody").then((module) => module.PlanBody));
+export const planBody = part(() => import("./PlanBody").then((module) => module.PlanBody));
 
 /** The plans of a turn by the calls that show them. */
 const Plans = createContext<ReadonlyMap<string, Plan>>(new Map());

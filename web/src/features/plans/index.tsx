@@ -2,9 +2,9 @@
 // page the card of a plan, the plans in the knowledge of a turn, and the words of the status chip while a plan runs.
 
 import type { Feature } from "../../feature";
-import { PlansProvider, usePlanCard } from "./card";
+import { planBody, PlansProvider, usePlanCard } from "./card";
 import { words } from "./en";
-import { draftFor, MAKES_PLANS, plansAfter, plansStored, STEP_TOOL, waitingPlan } from "./plan";
+import { draftFor, MAKES_PLANS, plansAfter, plansOf, plansStored, STEP_TOOL, waitingPlan } from "./plan";
 import { DRAFT_WAITS, planStatus } from "./status";
 
 export const plans: Feature = {
@@ -15,6 +15,7 @@ export const plans: Feature = {
     const turnId = waitingPlan(turns)?.turnId;
     return turnId === undefined ? null : { turnId, status: DRAFT_WAITS, announcement: words.waits };
   },
+  prepare: (turns) => (turns.some(({ answer }) => answer && plansOf(answer).plans.length > 0) ? planBody.load() : null),
   planStatus,
   Around: PlansProvider,
   useCard: usePlanCard,
