@@ -165,9 +165,9 @@ const composer = {
   chosenMode: "Mode of this chat",
   noMode: "Chat without a mode",
   modes: {
-    general: "General, with planning",
-    swarm: "Swarm: several agents, step by step",
-    auto_route: "Automatic: swarm for complex tasks",
+    general: { name: "General, with planning", about: "Makes a plan for large tasks, and works through it." },
+    swarm: { name: "Swarm: several agents, step by step", about: "Always plans first. Each step gets an agent of its own." },
+    auto_route: { name: "Automatic: swarm for complex tasks", about: "Answers simple messages at once." },
   },
 };
 

@@ -18,8 +18,8 @@ export interface Feature {
 
   /** A choice that a person makes for single chats. The core loads it, and carries it over to a chat that begins. */
   choice?: Pick<PerChat<unknown>, "load" | "takeAlong" | "clear">;
-  /** Context types that it adds to the menu of chat modes, each with its words. */
-  subjects?: Readonly<Record<string, string>>;
+  /** Context types that it adds to the menu of chat modes. */
+  subjects?: Readonly<Record<string, SubjectWords>>;
   /** The members that it adds to a message of this chat. */
   request?(chat: string): Partial<ChatRequest>;
   /** The service refused a message of this chat. */
@@ -55,6 +55,12 @@ export interface Feature {
   useCard?(call: ToolEntry, outline: Outline): Card | null;
   /** Draws the result of a call; null leaves it to the core. */
   result?(call: ToolEntry): Result | null;
+}
+
+/** A chat mode: its name, and one sentence about it. */
+export interface SubjectWords {
+  name: string;
+  about: string;
 }
 
 /** Turns of a chat, oldest first. */

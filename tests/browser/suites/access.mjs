@@ -118,7 +118,7 @@ async function plans(page, how) {
   const [drawn, width] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   assertEqual(drawn <= width, true, `${drawn} of ${width} pixels`);
   await byId(page, "choose-subject").click();
-  await byId(page, "subject-project").waitFor();
+  await byId(page, "subject-project").filter({ hasText: "tasks and documents of a project" }).waitFor();
   await clean(page, `the menu of modes, ${how}`);
   await byId(page, "subject-project").click();
   await byId(page, "subject").waitFor();

@@ -1,7 +1,6 @@
 // Projects, which the agent keeps and a person reads; the subject of a chat; and usage.
 
 import { assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, shot, visit } from "../harness.mjs";
-import { choose } from "./plans.mjs";
 
 const call = (name, args) => ({ calls: [{ name, arguments: args }] });
 
@@ -16,7 +15,9 @@ export async function projects(browser) {
   await check("a project that a chat made is listed, with its tasks", async () => {
     await byId(page, "projects-open").click();
     await byId(page, "projects").filter({ hasText: "No projects yet." }).waitFor();
-    await choose(page, "project_create");
+    await byId(page, "project-new").click();
+    await byId(page, "subject").filter({ hasText: "New project" }).waitFor();
+    await page.waitForFunction(() => document.activeElement?.id === "composer");
     const made = { name: "The <i>garden</i>", description: "Pears along three walls", template_id: "template_software" };
     await llm.script("", [call("create_project", made), { text: "It is there." }]);
     await send(page, llm.says("A new project, please"));

@@ -41,8 +41,9 @@ export function SubjectMenu({ chat, onChosen }: { chat: string; onChosen: () => 
       className="composer-tool"
       labelled
       testId="choose-subject"
-      items={Object.entries(subjectWords()).map(([type, label]) => ({
-        label,
+      items={Object.entries(subjectWords()).map(([type, { name, about }]) => ({
+        label: name,
+        about,
         testId: `subject-${type}`,
         act: () => {
           subjects.choose(chat, { type });

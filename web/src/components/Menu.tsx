@@ -5,6 +5,8 @@ import { useId, useLayoutEffect, useRef, useState, type KeyboardEvent, type Reac
 
 export interface MenuItem {
   label: string;
+  /** One sentence below the label. */
+  about?: string;
   icon?: ReactNode;
   danger?: boolean;
   /** One of several choices, and whether it is the present one. */
@@ -75,11 +77,20 @@ export function Menu({ label, className = "icon-button small", labelled = false,
               }}
             >
               {item.icon}
-              {item.label}
+              {item.about === undefined ? item.label : <Described label={item.label} about={item.about} />}
             </button>
           ))}
       </div>
     </>
+  );
+}
+
+function Described({ label, about }: { label: string; about: string }) {
+  return (
+    <span className="menu-words">
+      <span>{label}</span>
+      <span className="menu-about">{about}</span>
+    </span>
   );
 }
 

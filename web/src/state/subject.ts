@@ -2,7 +2,7 @@
 // and tools; a mode decides how a turn begins (docs/wire-protocol.md, "Contexts", "Router and swarm").
 
 import { en } from "../en";
-import { features } from "../feature";
+import { features, type SubjectWords } from "../feature";
 import type { ChatRequest } from "../wire";
 import { PerChat } from "./perChat";
 
@@ -15,7 +15,7 @@ export interface Subject {
 }
 
 /** The subjects with their words: the general context, those of features, the modes. */
-export function subjectWords(): Readonly<Record<string, string>> {
+export function subjectWords(): Readonly<Record<string, SubjectWords>> {
   return Object.assign({ general }, ...features().map((feature) => feature.subjects), MODES);
 }
 
@@ -28,7 +28,7 @@ export function known(subject: Subject | null | undefined): Subject | null {
 }
 
 export function subjectText({ type, entity }: Subject): string {
-  const words = subjectWords()[type] ?? type;
+  const words = subjectWords()[type]?.name ?? type;
   return entity ? `${words}: ${entity.name}` : words;
 }
 

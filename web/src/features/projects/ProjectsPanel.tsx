@@ -9,7 +9,7 @@ import { Side } from "../../components/Side";
 import { en } from "../../en";
 import type { PanelProps } from "../../feature";
 import { useStore } from "../../state/store";
-import { subjects } from "../../state/subject";
+import { subjects, type Subject } from "../../state/subject";
 import { agoText } from "../../turn/measures";
 import type { DocumentDetail, ProjectDetail, ProjectEntry, ProjectTask } from "../../wire.generated";
 import { words } from "./en";
@@ -25,7 +25,7 @@ export function ProjectsPanel({ chat, onClose }: PanelProps) {
   return (
     <Side title={title} testId="projects" onClose={onClose}>
       {projectId === null ? (
-        <All />
+        <All chat={chat} />
       ) : (
         <>
           <button type="button" className="back-button" data-testid="projects-back" autoFocus onClick={() => void projects.open(null)}>
@@ -44,10 +44,25 @@ export function ProjectsPanel({ chat, onClose }: PanelProps) {
   );
 }
 
-function All() {
+/** The next message of this chat is about a project. */
+function talkAbout(chat: string, subject: Subject): void {
+  subjects.choose(chat, subject);
+  window.document.getElementById(COMPOSER_ID)?.focus();
+}
+
+function All({ chat }: { chat: string }) {
   return (
     <>
       <p className="side-lead">{words.lead}</p>
+      <button
+        type="button"
+        className="outline-button project-use"
+        data-testid="project-new"
+        title={words.createAbout}
+        onClick={() => talkAbout(chat, { type: "project_create" })}
+      >
+        {words.create}
+      </button>
       <PagedList
         list={projects.all}
         label={words.title}
@@ -83,10 +98,7 @@ function Project({ project, failed, chat }: { project: ProjectDetail | null; fai
         type="button"
         className="outline-button project-use"
         data-testid="project-use"
-        onClick={() => {
-          subjects.choose(chat, { type: "project", entity: { id, name } });
-          window.document.getElementById(COMPOSER_ID)?.focus();
-        }}
+        onClick={() => talkAbout(chat, { type: "project", entity: { id, name } })}
       >
         {words.use}
       </button>

@@ -2,7 +2,9 @@
 
 export const words = {
   title: "Projects",
-  lead: "Projects hold tasks and documents. To create one, choose the mode “New project” for a chat and describe it.",
+  lead: "A project holds tasks and documents. Espalier keeps both up to date while you chat about it.",
+  create: "New project",
+  createAbout: "Describe it in your next message.",
   none: "No projects yet.",
   all: "All projects",
   one: "Project",
@@ -15,5 +17,10 @@ export const words = {
   documentsOf: (name: string) => `Documents of ${name}`,
   states: { open: "open", in_progress: "in progress", done: "done" },
   waitsFor: (titles: string) => `waits for ${titles}`,
-  modes: { project: "Project", project_create: "New project", project_audit: "Project review", task: "Tasks" },
+  modes: {
+    project: { name: "Project", about: "Works on the tasks and documents of a project." },
+    project_create: { name: "New project", about: "Describe a project. It is created with its first tasks." },
+    project_audit: { name: "Project review", about: "Examines a project: what is late, blocked or missing." },
+    task: { name: "Tasks", about: "Adds, changes and finishes tasks." },
+  },
 };
