@@ -4,6 +4,7 @@
 //! and in the dashboard, and a message can name the wrong variable.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
@@ -26,7 +27,9 @@ const MAX_MODELS: usize = 64;
 /// The longest name of a model, in bytes.
 const MAX_NAME: usize = 200;
 /// The bounds of a wait for a provider, in milliseconds. A turn may run for 180 s.
-const WAIT_MS: std::ops::RangeInclusive<u64> = 100..=180_000;
+const WAIT_MS: RangeInclusive<u64> = 100..=180_000;
+/// The bounds of the demo model's work on a reply: it must not pass for a lost connection.
+const DEMO_WORK_MS: RangeInclusive<u64> = 0..=10_000;
 
 /// A deployment's models.
 #[derive(Clone, Debug)]
@@ -38,6 +41,8 @@ pub struct Configuration {
     /// The providers by name.
     pub providers: BTreeMap<String, Provider>,
     pub patience: Patience,
+    /// How long the demo model takes before each reply of a subtask, in milliseconds.
+    pub demo_work_ms: u64,
 }
 
 /// The models of each role. The primary role always has a model.
@@ -175,6 +180,7 @@ impl<'a> Reader<'a> {
         }
         let others = self.list("MODELS");
         let patience = self.patience();
+        let demo_work_ms = self.ms("DEMO_WORK_MS", 0, DEMO_WORK_MS);
         let offers: Vec<&PricedModel> =
             primary.iter().chain(more.values()).flat_map(Chain::iter).chain(&others).collect();
         let ids: BTreeSet<String> = offers.iter().map(|offer| offer.choice.id()).collect();
@@ -191,9 +197,13 @@ impl<'a> Reader<'a> {
             }
         }
         match primary {
-            Some(primary) if self.problems.is_empty() => {
-                Ok(Configuration { roles: Roles { primary, more }, others, providers, patience })
-            }
+            Some(primary) if self.problems.is_empty() => Ok(Configuration {
+                roles: Roles { primary, more },
+                others,
+                providers,
+                patience,
+                demo_work_ms,
+            }),
             _ => {
                 // A problem of a shared variable appears for both providers.
                 let mut seen = BTreeSet::new();
@@ -325,17 +335,17 @@ impl<'a> Reader<'a> {
     fn patience(&mut self) -> Patience {
         let default = Patience::default();
         Patience {
-            first_byte_ms: self.wait("LLM_FIRST_BYTE_MS", default.first_byte_ms),
-            idle_ms: self.wait("LLM_IDLE_MS", default.idle_ms),
+            first_byte_ms: self.ms("LLM_FIRST_BYTE_MS", default.first_byte_ms, WAIT_MS),
+            idle_ms: self.ms("LLM_IDLE_MS", default.idle_ms, WAIT_MS),
         }
     }
 
-    fn wait(&mut self, variable: &str, default: u64) -> u64 {
+    fn ms(&mut self, variable: &str, default: u64, bounds: RangeInclusive<u64>) -> u64 {
         let Some(text) = (self.read)(variable) else { return default };
         match text.parse() {
-            Ok(wait) if WAIT_MS.contains(&wait) => wait,
+            Ok(ms) if bounds.contains(&ms) => ms,
             _ => {
-                let (least, most) = (WAIT_MS.start(), WAIT_MS.end());
+                let (least, most) = (bounds.start(), bounds.end());
                 self.problems
                     .push(format!("{variable} must be a number of milliseconds, {least} to {most}."));
                 default

@@ -15,17 +15,19 @@ use wire::model::ModelRequest;
 /// Plays scripts. Dropping the stream stops it at the word.
 pub struct DemoModel {
     clock: Rc<dyn Clock>,
+    /// The wait before each reply of a subtask.
+    work_ms: u64,
 }
 
 impl DemoModel {
-    pub fn new(clock: Rc<dyn Clock>) -> Self {
-        DemoModel { clock }
+    pub fn new(clock: Rc<dyn Clock>, work_ms: u64) -> Self {
+        DemoModel { clock, work_ms }
     }
 }
 
 impl Endpoint for DemoModel {
     fn ask(&self, request: &ModelRequest) -> LocalBoxFuture<'static, Result<Answer, Refusal>> {
-        let start = (Rc::clone(&self.clock), script(request).into_iter());
+        let start = (Rc::clone(&self.clock), script(request, self.work_ms).into_iter());
         let answer = unfold(start, |(clock, mut beats): (Rc<dyn Clock>, vec::IntoIter<Beat>)| async move {
             let beat = beats.next()?;
             clock.sleep(beat.after_ms).await;

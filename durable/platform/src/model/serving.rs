@@ -38,7 +38,9 @@ pub fn serving(
     env: &Env,
 ) -> Rc<dyn Model> {
     let endpoint = |provider: &Provider| -> Rc<dyn Endpoint> {
-        let Some(codec) = provider.api.codec() else { return Rc::new(DemoModel::new(Rc::clone(clock))) };
+        let Some(codec) = provider.api.codec() else {
+            return Rc::new(DemoModel::new(Rc::clone(clock), configuration.demo_work_ms));
+        };
         let http: Rc<dyn Http> = match provider.api {
             Api::WorkersAi => Rc::new(AiBinding(binding(env, AI).unchecked_into())),
             _ => Rc::new(Fetch),

@@ -282,6 +282,9 @@ fn waits_are_bounded() {
         let problems = demo(first_byte, idle).unwrap_err();
         assert!(matches!(&problems[..], [problem] if problem.starts_with(wrong)), "{problems:?}");
     }
+    let work = |ms| read(&[("DEMO_WORK_MS", ms)]);
+    assert_eq!(["", "0", "10000"].map(|ms| work(ms).unwrap().demo_work_ms), [0, 0, 10_000]);
+    assert!(work("10001").unwrap_err()[0].starts_with("DEMO_WORK_MS"));
 }
 
 #[test]

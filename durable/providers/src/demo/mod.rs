@@ -1,9 +1,11 @@
 //! The demo model answers if no provider is configured. A newcomer sees streaming, tools and nested subtasks within a
 //! minute of cloning, without a key, a network or randomness. A pure function from a request to a script. It reads the
-//! last message of the user and all later messages, uses only tools that the request offers, and knows that it is no
+//! last message of the user and all later messages (a message that says no more than "continue" goes on with the one before),
+//! uses only tools that the request offers, and knows that it is no
 //! language model. The player of the script waits between its beats.
 
 mod assignment;
+mod facts;
 mod reading;
 mod rules;
 
@@ -27,9 +29,11 @@ pub struct Beat {
     pub event: ModelEvent,
 }
 
-/// The script of the whole reply to a request.
-pub fn script(request: &ModelRequest) -> Vec<Beat> {
-    let answer = rules::answer(&Scene::of(request));
+/// The script of the whole reply to a request. A reply of a subtask begins after `work_ms`, so that a person can watch it.
+pub fn script(request: &ModelRequest, work_ms: u64) -> Vec<Beat> {
+    let scene = Scene::of(request);
+    let answer = rules::answer(&scene);
+    let wait_ms = if scene.is_subtask() { work_ms } else { 0 };
     let calls_before: usize = request.messages.iter().map(|message| calls_in(message)).sum();
     let tool_calls: Vec<ToolCall> = answer
         .calls
@@ -57,6 +61,7 @@ pub fn script(request: &ModelRequest) -> Vec<Beat> {
         .collect();
     let reply = ModelReply { text: answer.text, tool_calls, finish, usage: Some(usage), raw: None };
     beats.push(Beat { after_ms: WORD_MS, event: ModelEvent::Finished(Box::new(reply)) });
+    beats.first_mut().into_iter().for_each(|first| first.after_ms += wait_ms);
     beats
 }
 
@@ -86,6 +91,8 @@ struct Call {
 struct Scene<'a> {
     /// The last message of the user.
     question: Cow<'a, str>,
+    /// The system prompt.
+    system: &'a str,
     tools: Vec<&'a str>,
     /// The calls made since then with their results, in order.
     outcomes: Vec<Outcome<'a>>,
@@ -102,12 +109,17 @@ impl<'a> Scene<'a> {
     fn of(request: &'a ModelRequest) -> Self {
         let mut scene = Scene {
             question: Cow::Borrowed(""),
+            system: &request.system,
             tools: request.tools.iter().map(|tool| &*tool.name).collect(),
             outcomes: vec![],
         };
         let mut made: Vec<&ToolCall> = vec![];
         for message in &request.messages {
             match &**message {
+                // The finished calls of the turn that goes on stay. Calls that were cut off or refused are made again.
+                Message::User { content } if scene.goes_on(&content.text()) => {
+                    scene.outcomes.retain(|outcome| !outcome.is_error);
+                }
                 Message::User { content } => {
                     scene.question = content.text();
                     scene.outcomes.clear();
@@ -122,6 +134,16 @@ impl<'a> Scene<'a> {
             }
         }
         scene
+    }
+
+    /// Whether a message asks to go on with the question before it.
+    fn goes_on(&self, message: &str) -> bool {
+        let words = message.trim().trim_end_matches(['.', '!']).to_ascii_lowercase();
+        !self.question.is_empty() && ["continue", "go on"].contains(&&*words)
+    }
+
+    fn is_subtask(&self) -> bool {
+        assignment::Assignment::parse(&self.question).is_some()
     }
 
     fn offers(&self, tool: &str) -> bool {

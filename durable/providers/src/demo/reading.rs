@@ -3,6 +3,9 @@
 /// The most topics of a comparison and calculations of a reply: the number of calls that a round runs at the same time.
 const MAX_CALLS: usize = 8;
 
+/// The most questions in a summary.
+const MAX_QUESTIONS: usize = 20;
+
 /// A topic is cut here: it becomes a title.
 const MAX_TOPIC_CHARS: usize = 60;
 
@@ -13,6 +16,34 @@ pub fn count_to(question: &str) -> Option<u64> {
     let (_, rest) = rest.split_once("to ")?;
     let digits: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
     digits.parse().ok().map(|n: u64| n.clamp(1, 500))
+}
+
+/// Whether a system prompt asks for a summary of a conversation.
+pub fn asks_to_summarise(system: &str) -> bool {
+    let lower = system.to_ascii_lowercase();
+    ["you summarise", "you summarize"].iter().any(|words| lower.starts_with(words))
+}
+
+/// The user's messages among lines of the form `user: "…"`, and the items of a summary before them.
+pub fn questions(messages: &str) -> Vec<String> {
+    let asked = |line: &str| {
+        let line = line.trim();
+        let quoted = line.strip_prefix("user: ").and_then(|text| serde_json::from_str::<String>(text).ok());
+        quoted.or_else(|| line.strip_prefix("- ").map(str::to_owned)).filter(|text| !text.trim().is_empty())
+    };
+    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut questions: Vec<String> = messages.lines().filter_map(asked).map(words).collect();
+    // The newest ones, where there are many.
+    questions.drain(..questions.len().saturating_sub(MAX_QUESTIONS));
+    questions
+}
+
+pub fn asks_for_espaliers(question: &str) -> bool {
+    let lower = question.to_ascii_lowercase();
+    lower.contains("espalier")
+        && ["what is", "what's", "what are", "explain", "define", "about"]
+            .iter()
+            .any(|ask| lower.contains(ask))
 }
 
 pub fn asks_the_time(question: &str) -> bool {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::assignment::{Assignment, slug};
-use super::{Answer, Call, Outcome, Scene, reading};
+use super::{Answer, Call, Outcome, Scene, facts, reading};
 
 /// The tools that the rules know how to call. Like any model it knows them by name, and calls only offered tools.
 const CALCULATE: &str = "calculate";
@@ -19,6 +19,9 @@ const NUMBER_MS: u64 = 250;
 const MAX_QUOTE_CHARS: usize = 300;
 
 pub fn answer(scene: &Scene<'_>) -> Answer {
+    if reading::asks_to_summarise(scene.system) {
+        return summary(&scene.question);
+    }
     if let Some(assignment) = Assignment::parse(&scene.question) {
         return carry_out(scene, &assignment);
     }
@@ -31,8 +34,9 @@ pub fn answer(scene: &Scene<'_>) -> Answer {
     }
     match scene.outcomes.as_slice() {
         [] => match single_calls(scene) {
-            calls if calls.is_empty() => introduce(scene),
-            calls => Answer::calls("", calls),
+            calls if !calls.is_empty() => Answer::calls("", calls),
+            _ if reading::asks_for_espaliers(&scene.question) => Answer::text(facts::ESPALIER),
+            _ => introduce(scene),
         },
         outcomes => Answer::text(outcomes.iter().map(sentence).collect::<Vec<_>>().join(" ")),
     }
@@ -67,27 +71,50 @@ fn finding(scene: &Scene<'_>, assignment: &Assignment) -> String {
             _ => sentence(outcome),
         })
         .collect();
-    match told.is_empty() {
-        true => format!("There is nothing that I could look up about {subject} here."),
-        false => told.join(" "),
+    let known = facts::about(subject).map(str::to_owned);
+    match known.into_iter().chain(told).collect::<Vec<_>>() {
+        nothing if nothing.is_empty() => {
+            format!("There is nothing that I could look up about {subject} here.")
+        }
+        told => told.join(" "),
     }
+}
+
+/// A summary of messages, which stand in the question one a line: the user's questions, and the summary before them.
+fn summary(messages: &str) -> Answer {
+    let asked: Vec<String> =
+        reading::questions(messages).iter().map(|asked| format!("- {}", quote(asked))).collect();
+    Answer::text(match asked.is_empty() {
+        true => "Nothing was asked so far.".to_owned(),
+        false => format!("The user asked, in this order:\n\n{}", asked.join("\n")),
+    })
 }
 
 /// The root of a research: one subtask for each topic, all at once, then the comparison.
 fn research(scene: &Scene<'_>, topics: &[String]) -> Answer {
     let list = enumerate(topics);
-    if !scene.has_called(RUN_SUBTASK) {
-        let assignments = topics.iter().enumerate().map(|(place, topic)| Assignment::of_topic(topic, place));
-        let plan = match topics.len() {
-            1 => format!("I hand the research of {list} to a subtask. "),
-            count => format!("I research {list} in {count} subtasks at the same time. "),
+    let assignments: Vec<Assignment> =
+        topics.iter().enumerate().map(|(place, topic)| Assignment::of_topic(topic, place)).collect();
+    let result = |assignment: &Assignment| {
+        let title = assignment.title();
+        let of = |outcome: &&Outcome<'_>| outcome.tool == RUN_SUBTASK && outcome.argument("title") == title;
+        scene.outcomes.iter().rfind(of)
+    };
+    let missing: Vec<&Assignment> =
+        assignments.iter().filter(|assignment| result(assignment).is_none()).collect();
+    if !missing.is_empty() {
+        let plan = match missing.len() {
+            1 if topics.len() == 1 => format!("I hand the research of {list} to a subtask. "),
+            count if count == topics.len() => {
+                format!("I research {list} in {count} subtasks at the same time. ")
+            }
+            count => format!("I go on with the {} that are missing. ", counted(count, "subtask")),
         };
-        return Answer::calls(plan, assignments.map(|assignment| subtask(&assignment)).collect());
+        return Answer::calls(plan, missing.into_iter().map(subtask).collect());
     }
-    let results = scene.outcomes.iter().filter(|outcome| outcome.tool == RUN_SUBTASK);
-    let findings: Vec<String> = topics
+    let findings: Vec<String> = assignments
         .iter()
-        .zip(results)
+        .filter_map(|assignment| Some((&assignment.subject, result(assignment)?)))
         .map(|(topic, outcome)| match outcome.is_error {
             true => format!("- **{topic}**: the subtask failed: {}", quote(outcome.content)),
             false => format!("- **{topic}**: {}", quote(outcome.content)),
@@ -98,8 +125,8 @@ fn research(scene: &Scene<'_>, topics: &[String]) -> Answer {
         _ => format!("{list}, side by side:"),
     };
     Answer::text(format!(
-        "{heading}\n\n{}\n\nThe findings also stand in the memory that the subtasks shared. I am the demo model: I \
-         know nothing about these topics, and a demo score only counts letters and vowels.",
+        "{heading}\n\n{}\n\nThe findings also stand in the memory that the subtasks shared. I am the demo model: a few \
+         sentences are all that I know, and a demo score only counts letters and vowels.",
         findings.join("\n")
     ))
 }
@@ -170,6 +197,11 @@ fn call(tool: &'static str, arguments: serde_json::Value) -> Call {
 
 fn subtask(assignment: &Assignment) -> Call {
     call(RUN_SUBTASK, json!({"title": assignment.title(), "instructions": assignment.instructions()}))
+}
+
+/// "1 subtask", "2 subtasks".
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// "A, B and C".

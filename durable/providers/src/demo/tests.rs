@@ -27,8 +27,8 @@ impl Play {
     }
 
     fn reply(&self) -> ModelReply {
-        let mut beats = script(&self.request);
-        assert_eq!(beats, script(&self.request), "the same again");
+        let mut beats = script(&self.request, 0);
+        assert_eq!(beats, script(&self.request, 0), "the same again");
         let Some(Beat { event: ModelEvent::Finished(reply), .. }) = beats.pop() else { panic!("no end") };
         let text: String = beats
             .into_iter()
@@ -123,7 +123,7 @@ fn a_plain_question_hears_who_answers() {
 
 #[test]
 fn words_come_one_by_one_at_their_pace() {
-    let beats = script(&Play::ask("hi", &[]).request);
+    let beats = script(&Play::ask("hi", &[]).request, 500);
     let first: Vec<_> = beats.iter().take(3).cloned().collect();
     let word = |text: &str| Beat { after_ms: 12, event: ModelEvent::Text(text.into()) };
     assert_eq!(first, [word("I "), word("am "), word("Espalier's ")]);
@@ -144,7 +144,7 @@ fn words_come_one_by_one_at_their_pace() {
 
 #[test]
 fn counting_is_slow_enough_to_be_stopped() {
-    let beats = script(&Play::ask("Please count to 40", &ALL).request);
+    let beats = script(&Play::ask("Please count to 40", &ALL).request, 500);
     assert_eq!(beats.len(), 41);
     assert_eq!(beats[0], Beat { after_ms: 250, event: ModelEvent::Text("1, ".into()) });
     assert_eq!(beats[39].event, ModelEvent::Text("40.".into()));
@@ -282,6 +282,75 @@ fn a_subtask_works_with_the_offered_tools() {
     assert_eq!(text(&instructions, &[]), "There is nothing that I could look up about Rust here.");
     let told = ending(&instructions, Err("no"));
     assert_eq!(told, "run_subtask did not work: no. run_subtask did not work: no.");
+}
+
+// Issue 19, item 14.
+#[test]
+fn subtasks_take_their_time_where_somebody_watches() {
+    let instructions = assignment::Assignment::of_topic("Rust", 1).instructions();
+    let waits = |question: &str, work_ms| script(&Play::ask(question, &ALL).request, work_ms)[0].after_ms;
+    assert_eq!((waits(&instructions, 0), waits(&instructions, 900)), (12, 912));
+    assert_eq!(waits("Research Rust", 900), 12, "the root does not wait");
+}
+
+#[test]
+fn the_examples_of_the_page_have_answers_of_their_own() {
+    let espalier = text("What is an espalier?", &ALL);
+    assert!(espalier.contains("trained to grow flat") && espalier.contains("demo model"), "{espalier}");
+    assert!(!espalier.contains("Try one of these"));
+    let compared = tree("Research apples, pears and figs, then compare them", 0, &mut vec![]);
+    for known in ["Central Asia", "suit a warm wall", "ripen best as a fan"] {
+        assert!(compared.contains(known), "{known}: {compared}");
+    }
+    assert_eq!(calls("Remember that espaliers grow along a frame").len(), 1);
+}
+
+#[test]
+fn a_conversation_is_summarised_by_its_questions() {
+    let mut play = Play::ask(
+        "The summary so far:\n- Earlier\nuser: \"What is\\n1 + 1?\"\nassistant: \"2\"\nuser: \"Continue.\"\nuser: not quoted\n",
+        &ALL,
+    );
+    play.request.system = "You summarise the earlier part of a conversation.".into();
+    let reply = play.reply();
+    assert_eq!(reply.text, "The user asked, in this order:\n\n- Earlier\n- What is 1 + 1?\n- Continue.");
+    assert!(reply.tool_calls.is_empty());
+    let many: String = (0..30).map(|n| format!("user: \"question {n}\"\n")).collect();
+    let questions = reading::questions(&many);
+    assert_eq!((questions.len(), &*questions[0], &*questions[19]), (20, "question 10", "question 29"));
+    assert!(reading::questions("").is_empty());
+}
+
+#[test]
+fn a_turn_goes_on_with_what_is_missing() {
+    let question = "Research Rust, Go and Zig, then compare them";
+    let mut play = Play::ask(question, &ALL);
+    let first = play.reply();
+    play.answer(&first, |call| match call.arguments.contains("Research Go") {
+        true => Ok("Go was found.".into()),
+        false => Err("The call was not made.".into()),
+    });
+    let stopped =
+        Message::Assistant { content: "[This turn was stopped.]".into(), tool_calls: vec![], raw: None };
+    play.request.messages.push(Rc::new(stopped));
+    play.request.messages.push(Rc::new(Message::User { content: "Continue.".into() }));
+    let second = play.reply();
+    let titles: Vec<String> = second
+        .tool_calls
+        .iter()
+        .map(|call| serde_json::from_str::<Value>(&call.arguments).unwrap()["title"].as_str().unwrap().into())
+        .collect();
+    assert_eq!(titles, ["Research Rust", "Research Zig"]);
+    assert_eq!(second.text, "I go on with the 2 subtasks that are missing. ");
+    play.answer(&second, |_| Ok("It was found.".into()));
+    let answer = play.reply();
+    assert!(
+        answer.tool_calls.is_empty() && answer.text.contains("- **Go**: Go was found."),
+        "{}",
+        answer.text
+    );
+    assert!(answer.text.contains("- **Zig**: It was found."), "{}", answer.text);
+    assert!(text("Continue.", &ALL).contains("demo model"), "there is nothing to go on with");
 }
 
 #[test]
