@@ -62,7 +62,10 @@ async fn messages(case: &Case, path: &str) -> (String, Vec<String>) {
 #[tokio::test]
 async fn collections_are_made_filled_searched_and_deleted() {
     let client = Client::anonymous().await;
-    assert_eq!(client.read("/api/collections").await, json!({ "collections": [], "next_cursor": null }));
+    assert_eq!(
+        client.read("/api/collections").await,
+        json!({ "collections": [], "next_cursor": null, "reads_pdfs": false })
+    );
     let body = json!({ "name": " Garden ", "description": "Trees" });
     let made = client.post("/api/collections", &body).await.expect(201).await.json().await;
     let id = made["id"].as_str().expect("an id").to_owned();

@@ -184,7 +184,20 @@ resumed?: string | null,
 /**
  * The turn's messages, if the service has deleted its events.
  */
-messages?: Array<StoredMessage>, } | { "type": "agent_state", state: AgentState, context_type: string, details?: string | null, } | { "type": "model_call_update", model_call_id: string, status: CallStatus, model: string, usage?: Usage | null, finish_reason?: string | null, 
+messages?: Array<StoredMessage>, } | { "type": "agent_state", state: AgentState, context_type: string, details?: string | null, } | { "type": "model_call_update", model_call_id: string, status: CallStatus, model: string, 
+/**
+ * The turn's running time when the call started, in milliseconds. The end of a call that was repeated tells the
+ * start of the repetition.
+ */
+started_ms?: number | null, 
+/**
+ * At the end: the time from the start to the first byte of the answer, and to the end, in milliseconds.
+ */
+first_byte_ms?: number | null, duration_ms?: number | null, usage?: Usage | null, 
+/**
+ * At the end, if the usage and the price are known.
+ */
+cost_usd?: number | null, finish_reason?: string | null, 
 /**
  * The `tool_call_id` of the nearest enclosing `run_subtask`, or null at the root.
  */
@@ -214,6 +227,10 @@ started_ms?: number | null, args?: Record<string, unknown> | null, result?: stri
  */
 usage?: ModelCost | null, 
 /**
+ * At the end of a call that needed a person's permission.
+ */
+decision?: Decision | null, 
+/**
  * At the start of a call that the client carries out. `expires_at` is its deadline (milliseconds since 1970).
  */
 awaits?: Awaited | null, expires_at?: number | null, 
@@ -228,7 +245,15 @@ depth: number, } | { "type": "approval_request", approval_id: string, tool_call_
 /**
  * The permission class of the tool, such as `network`.
  */
-permission_class: string, expires_at: number, 
+permission_class: string, 
+/**
+ * Whether the call changes nothing. A reading tool may have a class with writing tools.
+ */
+read_only?: boolean, 
+/**
+ * Whether the client carries the call out.
+ */
+by_client?: boolean, expires_at: number, 
 /**
  * The `tool_call_id` of the nearest enclosing `run_subtask`, or null at the root.
  */
@@ -288,7 +313,7 @@ export type Awaited = "client" | "approval";
 /**
  * The outcome of a request for approval.
  */
-export type Decision = "approve" | "approve_for_thread" | "deny" | "expired";
+export type Decision = "approve" | "approve_for_thread" | "deny" | "expired" | "standing";
 
 /**
  * The start or the end of a call.
@@ -412,7 +437,11 @@ omitted?: number | null,
 /**
  * The plans that the turn made, carried out or changed, in their state at its end. Each step that began is a node.
  */
-plans?: Array<Plan>, };
+plans?: Array<Plan>, 
+/**
+ * The turn's model calls in the order in which they ended. Trees stored by earlier versions have none.
+ */
+model_calls?: Array<TreeModelCall>, };
 
 /**
  * One tool call. A `run_subtask` node contains the calls of its level and has a title.
@@ -433,7 +462,40 @@ started_ms?: number | null, duration_ms: number,
 /**
  * On a `run_subtask` node: the usage of its model calls, including those of its own subtasks.
  */
-usage?: ModelCost | null, };
+usage?: ModelCost | null, 
+/**
+ * On a call that needed a person's permission.
+ */
+decision?: Decision | null, };
+
+/**
+ * One model call, with the values of its `model_call_update` events.
+ */
+export type TreeModelCall = { 
+/**
+ * The `model_call_id`.
+ */
+id: string, 
+/**
+ * The `tool_call_id` of the call whose level asked the model; null at the root.
+ */
+parent_id: string | null, model: string, 
+/**
+ * The turn's running time when the call started, in milliseconds.
+ */
+started_ms: number, 
+/**
+ * The time from the start to the first byte of the answer, in milliseconds. Absent if the call was cut off.
+ */
+first_byte_ms?: number | null, duration_ms: number, 
+/**
+ * Absent if the provider has not told it.
+ */
+usage?: Usage | null, 
+/**
+ * Absent if the usage or the price is unknown.
+ */
+cost_usd?: number | null, finish_reason: string, };
 
 /**
  * A page of a thread's messages, oldest first.
@@ -706,7 +768,11 @@ updated_at: number, };
 /**
  * A page of a user's collections, newest first.
  */
-export type CollectionList = { collections: Array<Collection>, next_cursor: string | null, };
+export type CollectionList = { collections: Array<Collection>, next_cursor: string | null,
+/**
+ * Whether this deployment reads PDFs as documents.
+ */
+reads_pdfs: boolean, };
 
 /**
  * A document of a collection. The service keeps its text in chunks.

@@ -4,7 +4,7 @@ use features::knowledge::chunks::{Chunk, chunks};
 use features::knowledge::store::collections::{
     D1Collections, MAX_BYTES, MAX_COLLECTIONS, MAX_DOCUMENTS, NewDocument, NotAdded,
 };
-use features::knowledge::store::conversion::{Unread, markdown_of_pdf};
+use features::knowledge::store::conversion::{Unread, markdown_of_pdf, reads_pdfs};
 use features::knowledge::{Collections, KnowledgeError};
 use features::reader::markdown;
 use platform::quota::Stored;
@@ -33,7 +33,8 @@ pub async fn list(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
     let page = of(call, owner).page(limit + 1, at.zip(id.as_deref())).await;
     let mut collections = page.map_err(unreachable)?;
     let next_cursor = ListCursor::cut(&mut collections, limit, |one| (one.created_at, &one.id));
-    Ok(Reply::json(200, &CollectionList { collections, next_cursor }).into())
+    let list = CollectionList { collections, next_cursor, reads_pdfs: reads_pdfs(&call.env) };
+    Ok(Reply::json(200, &list).into())
 }
 
 /// `POST /api/collections`.

@@ -98,6 +98,8 @@ pub struct Collection {
 pub struct CollectionList {
     pub collections: Vec<Collection>,
     pub next_cursor: Option<String>,
+    /// Whether this deployment reads PDFs as documents.
+    pub reads_pdfs: bool,
 }
 
 /// A document of a collection. The service keeps its text in chunks.

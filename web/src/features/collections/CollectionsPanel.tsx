@@ -13,7 +13,7 @@ import { useStore } from "../../state/store";
 import { bytesText } from "../../turn/measures";
 import type { Collection } from "../../wire.generated";
 import { chosen, MAX_CHOSEN } from "./chosen";
-import { ACCEPT, collections } from "./collections";
+import { accepted, collections } from "./collections";
 import "./collections.css";
 import { words } from "./en";
 
@@ -169,13 +169,13 @@ function Documents({ collection }: { collection: Collection }) {
 }
 
 function AddDocuments() {
-  const { sending, refused } = useStore(collections.shelf);
+  const { sending, refused, readsPdfs } = useStore(collections.shelf);
   return (
     <>
       <DropZone
         label={words.add}
-        hint={words.types}
-        accept={ACCEPT}
+        hint={words.types(readsPdfs)}
+        accept={accepted(readsPdfs)}
         testId="add-documents"
         onFiles={(files) => void collections.add(files)}
       >

@@ -5,7 +5,7 @@ import { Refusal } from "../../api/http";
 import { NEW_CHAT } from "../../state/drafts";
 import { collections as feature } from ".";
 import { chosen, chosenFor } from "./chosen";
-import { Collections, MAX_AT_ONCE, MAX_DOCUMENT_BYTES } from "./collections";
+import { accepted, Collections, MAX_AT_ONCE, MAX_DOCUMENT_BYTES } from "./collections";
 
 const collection = (id: string, name = `Named ${id}`) => ({ id, name, description: "", documents: 0, bytes: 0, created_at: 0, updated_at: 0 });
 const document = (id: string, name: string) => ({ id, name, media_type: "text/plain", bytes: 1, chunks: 1, created_at: 0 });
@@ -91,6 +91,19 @@ it("sends documents with their media types, one after the other, and names those
   await collections.add(Array.from({ length: MAX_AT_ONCE + 1 }, (_, index) => file(`f${index}.txt`)));
   expect(requests.length).toBe(MAX_AT_ONCE);
   expect(collections.shelf.get().refused).toEqual(["You can send 50 documents at once. The last 1 were left out."]);
+});
+
+it("takes PDFs only where the service reads them", async () => {
+  const usual = answer;
+  answer = (line) => (/GET .*collections(\?|$)/.test(line) ? Response.json({ collections: [collection("a")], next_cursor: null, reads_pdfs: false }) : usual(line));
+  const { collections } = await loaded();
+  collections.open(collection("a"));
+  expect([accepted(true), accepted(false)]).toEqual([".txt,.md,.markdown,.html,.htm,.pdf", ".txt,.md,.markdown,.html,.htm"]);
+  expect(collections.shelf.get().readsPdfs).toBe(false);
+  requests = [];
+  await collections.add([new File(["%PDF-"], "x.pdf")]);
+  expect(requests).toEqual([]);
+  expect(collections.shelf.get().refused).toEqual(["“x.pdf” is not text, Markdown or HTML. Save it as one of these first."]);
 });
 
 it("deletes a document", async () => {

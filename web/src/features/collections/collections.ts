@@ -8,16 +8,16 @@ import { addDocument, createCollection, deleteCollection, deleteDocument, listCo
 import { unchoose } from "./chosen";
 import { words } from "./en";
 
-/** The media types that the service reads, by a name's ending, since browsers do not know all of them. */
+const PDF = "application/pdf";
+/** The media types that a service may read, by a name's ending, since browsers do not know all of them. */
 const TYPES: Record<string, string> = {
   txt: "text/plain",
   md: "text/markdown",
   markdown: "text/markdown",
   html: "text/html",
   htm: "text/html",
-  pdf: "application/pdf",
+  pdf: PDF,
 };
-export const ACCEPT = Object.keys(TYPES).map((ending) => `.${ending}`).join(",");
 /** The service's limit for one document (docs/wire-protocol.md). */
 export const MAX_DOCUMENT_BYTES = 1_048_576;
 /** The limit for one upload, since each document is a request. */
@@ -30,14 +30,23 @@ interface Shelf {
   sending: number;
   /** The documents that did not arrive, each with the reason. */
   refused: string[];
+  /** Whether the service reads PDFs. True until it has told. */
+  readsPdfs: boolean;
 }
 
-const CLOSED: Shelf = { open: null, sending: 0, refused: [] };
+const CLOSED = { open: null, sending: 0, refused: [] };
+
+/** The endings of the files that the service takes, as an `<input>` names them. */
+export function accepted(readsPdfs: boolean): string {
+  const endings = Object.keys(TYPES).filter((ending) => readsPdfs || TYPES[ending] !== PDF);
+  return endings.map((ending) => `.${ending}`).join(",");
+}
 
 export class Collections {
-  readonly shelf = new Store<Shelf>(CLOSED);
+  readonly shelf = new Store<Shelf>({ ...CLOSED, readsPdfs: true });
   readonly all = new Paged<Collection>(async (cursor) => {
-    const { collections: items, next_cursor } = await listCollections(cursor);
+    const { collections: items, next_cursor, reads_pdfs: readsPdfs = true } = await listCollections(cursor);
+    this.shelf.set({ readsPdfs });
     return { items, next_cursor };
   });
   documents = documentsOf(null);
@@ -63,7 +72,7 @@ export class Collections {
 
   /** Sends documents to the open collection, one after the other. */
   async add(files: readonly File[]): Promise<void> {
-    const { open } = this.shelf.get();
+    const { open, readsPdfs } = this.shelf.get();
     const { documents } = this;
     if (!open) return;
     const some = files.slice(0, MAX_AT_ONCE);
@@ -74,7 +83,7 @@ export class Collections {
     };
     for (const [index, file] of some.entries()) {
       say({ sending: some.length - index, refused });
-      const why = await sent(file, async (name, body) => documents.put(await addDocument(open.id, name, body)));
+      const why = await sent(file, readsPdfs, async (name, body) => documents.put(await addDocument(open.id, name, body)));
       if (why !== null) refused.push(words.refused(file.name, why));
     }
     say({ sending: 0, refused });
@@ -101,10 +110,10 @@ function documentsOf(id: string | null): Paged<Document> {
 }
 
 /** Null, or the reason why the service does not have the document. */
-async function sent(file: File, send: (name: string, body: Blob) => Promise<void>): Promise<string | null> {
+async function sent(file: File, readsPdfs: boolean, send: (name: string, body: Blob) => Promise<void>): Promise<string | null> {
   const ending = file.name.slice(file.name.lastIndexOf(".") + 1).toLowerCase();
   const type = TYPES[ending] ?? Object.values(TYPES).find((known) => known === file.type);
-  if (!type) return words.wrongType;
+  if (!type || (type === PDF && !readsPdfs)) return words.wrongType(readsPdfs);
   if (file.size === 0) return words.emptyFile;
   if (file.size > MAX_DOCUMENT_BYTES) return words.tooLarge;
   try {

@@ -41,9 +41,14 @@ extern "C" {
     fn new(parts: &Array, options: &Object) -> Result<Blob, JsValue>;
 }
 
+/// Whether this deployment can read PDFs.
+pub fn reads_pdfs(env: &Env) -> bool {
+    is_bound(env, AI)
+}
+
 /// A PDF's text, as Markdown.
 pub async fn markdown_of_pdf(env: &Env, pdf: &[u8]) -> Result<String, Unread> {
-    if !is_bound(env, AI) {
+    if !reads_pdfs(env) {
         return Err(Unread::NotHere);
     }
     if !pdf.starts_with(b"%PDF-") {
