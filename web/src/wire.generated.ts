@@ -368,7 +368,8 @@ export type ModelCost = { llm_calls: number, input_tokens: number, cached_tokens
 export type StoredMessage = { id: string, turn_id: string, role: Role, content: string, created_at: number, finish_reason?: FinishReason | null, stop?: StopNote | null, usage?: CostSummary | null, execution_tree?: ExecutionTree | null, 
 /**
  * The answer as a reader saw it: text, reasoning and tool calls in order of appearance, those within calls included.
- * `content` has the text of the answer alone. Messages stored by earlier versions have no parts.
+ * `content` has the text of the answer alone. An answer whose only part would be this text has no parts, as have
+ * messages stored by earlier versions.
  */
 parts?: Array<MessagePart>, };
 
@@ -768,7 +769,7 @@ updated_at: number, };
 /**
  * A page of a user's collections, newest first.
  */
-export type CollectionList = { collections: Array<Collection>, next_cursor: string | null,
+export type CollectionList = { collections: Array<Collection>, next_cursor: string | null, 
 /**
  * Whether this deployment reads PDFs as documents.
  */

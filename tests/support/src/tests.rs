@@ -14,8 +14,9 @@ fn turn() -> Vec<Value> {
     let args = json!({ "title": "T", "instructions": "Do [[fake:e2e-123/a]]" });
     let model = |id: &str, parent: Value, depth: u64, status: &str| {
         let mut event = json!({ "type": "model_call_update", "model_call_id": id, "model": "fake-1", "status": status,
-                                "parent_id": parent, "depth": depth });
+                                "parent_id": parent, "depth": depth, "started_ms": depth });
         if status == "end" {
+            event["duration_ms"] = json!(2);
             event["usage"] = usage.clone();
             event["finish_reason"] = json!("stop");
         }
@@ -110,8 +111,13 @@ fn the_tree_of_the_events_is_the_tree_that_is_stored() {
     let node = json!({ "id": "call-id-1", "parent_id": null, "name": "run_subtask", "title": "T", "duration_ms": 3,
                        "started_ms": 1, "usage": share(), "args_preview": turn[4]["args"].to_string(),
                        "result_preview": "hi call-id-1" });
+    let model = |id: &str, parent: Value, started_ms: u64| {
+        json!({ "id": id, "parent_id": parent, "model": "fake-1", "started_ms": started_ms, "duration_ms": 2,
+                "usage": { "input_tokens": 10, "cached_tokens": 0, "output_tokens": 5 }, "finish_reason": "stop" })
+    };
+    let calls = json!([model("model-id-1", Value::Null, 0), model("model-id-2", json!("call-id-1"), 1)]);
     let events = read(&wire_of(&turn)).unwrap();
-    tree::assert_matches(&events, &json!({ "version": 1, "nodes": [node] }));
+    tree::assert_matches(&events, &json!({ "version": 1, "nodes": [node], "model_calls": calls }));
 }
 
 #[test]
@@ -141,6 +147,8 @@ fn each_break_of_the_wire_is_noticed() {
             renumber(turn);
         }),
         ("a part goes on", |turn| turn[6]["done"] = json!(true)),
+        ("started_ms is missing", |turn| drop(turn[2].as_object_mut().map(|start| start.remove("started_ms")))),
+        ("duration_ms is missing", |turn| drop(turn[3].as_object_mut().map(|end| end.remove("duration_ms")))),
         ("an empty chunk", |turn| turn[6]["content"] = json!("")),
         ("finish_reason \"error\"", |turn| turn[11]["finish_reason"] = json!("error")),
         ("another usage", |turn| turn[11]["usage"]["llm_calls"] = json!(3)),
