@@ -6,12 +6,41 @@ use std::task::{Context, Poll};
 
 use futures::future::LocalBoxFuture;
 use futures::stream::empty;
-use futures::{FutureExt, Stream, StreamExt};
-use js_sys::Uint8Array;
-use worker::{AbortController, AbortSignal, ByteStream, Request, RequestInit, RequestRedirect, Response};
+use futures::{FutureExt, Stream, StreamExt, ready};
+use js_sys::{Object, Promise, Reflect, Uint8Array};
+use wasm_bindgen::prelude::*;
+use worker::wasm_bindgen_futures::JsFuture;
+use worker::web_sys::{ReadableStream, Response};
+use worker::{AbortController, AbortSignal};
 
 use providers::permits::Permits;
-use wire::http::{Http, HttpBody, HttpReply, HttpRequest, Method, Unreachable};
+use wire::http::{Headers, Http, HttpBody, HttpReply, HttpRequest, Method, Unreachable};
+
+// worker's and web-sys' own types make a native object of each step: a Request, its Headers, an iterator. These calls
+// happen for each model request and for each read, so the externs here hand over plain objects.
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(js_name = fetch, catch)]
+    fn fetch_from(url: &str, init: &Object) -> Result<Promise, JsValue>;
+
+}
+
+#[wasm_bindgen(module = "/src/fetch/batches.js")]
+extern "C" {
+    type Batches;
+
+    #[wasm_bindgen(constructor)]
+    fn new(body: &ReadableStream) -> Batches;
+
+    #[wasm_bindgen(method)]
+    fn next(this: &Batches) -> Promise;
+
+    #[wasm_bindgen(method)]
+    fn complete(this: &Batches) -> bool;
+
+    #[wasm_bindgen(method)]
+    fn stop(this: &Batches);
+}
 
 /// `fetch`.
 pub struct Fetch;
@@ -36,35 +65,44 @@ impl Http for PermittedFetch {
     }
 }
 
-async fn fetch(request: Rc<HttpRequest>) -> worker::Result<HttpReply> {
-    let mut init = RequestInit::new();
-    for (name, value) in &request.headers {
-        init.headers.set(name, value)?;
-    }
+async fn fetch(request: Rc<HttpRequest>) -> Result<HttpReply, JsValue> {
     let method = match request.method {
-        Method::Get => worker::Method::Get,
-        Method::Post => worker::Method::Post,
-        Method::Delete => worker::Method::Delete,
+        Method::Get => "GET",
+        Method::Post => "POST",
+        Method::Delete => "DELETE",
     };
-    init.with_method(method).with_redirect(RequestRedirect::Manual);
-    if !request.body.is_empty() {
-        init.with_body(Some(Uint8Array::from(request.body.as_slice()).into()));
-    }
     let abort = AbortOnDrop::default();
-    let Some(signal) = abort.signal() else { return Err("no signal".into()) };
-    let fetch = worker::Fetch::Request(Request::new_with_init(&request.url, &init)?);
-    let response = fetch.send_with_signal(&signal).await?;
-    Ok(reply(response, abort))
+    let headers = Object::new();
+    for (name, value) in &request.headers {
+        set(&headers, name, &value.as_str().into())?;
+    }
+    let init = Object::new();
+    set(&init, "method", &method.into())?;
+    set(&init, "headers", &headers)?;
+    set(&init, "redirect", &"manual".into())?;
+    if let Some(signal) = abort.signal() {
+        set(&init, "signal", &signal)?;
+    }
+    if !request.body.is_empty() {
+        set(&init, "body", &Uint8Array::from(request.body.as_slice()))?;
+    }
+    let response = JsFuture::from(fetch_from(&request.url, &init)?).await?;
+    Ok(reply(response.unchecked_into(), abort))
+}
+
+fn set(object: &Object, name: &str, value: &JsValue) -> Result<(), JsValue> {
+    Reflect::set(object, &name.into(), value).map(drop)
 }
 
 /// A reply of the platform. Dropping its body ends the request.
-pub fn reply(mut response: Response, abort: AbortOnDrop) -> HttpReply {
-    let body: HttpBody = match response.stream() {
-        Ok(bytes) => Body::new(bytes, abort).boxed_local(),
+pub fn reply(response: Response, abort: AbortOnDrop) -> HttpReply {
+    let body: HttpBody = match response.body() {
+        Some(stream) => Body { batches: Batches::new(&stream), next: None, abort }.boxed_local(),
         // A reply such as 204 has no body.
-        Err(_) => empty().boxed_local(),
+        None => empty().boxed_local(),
     };
-    HttpReply { status: response.status_code(), headers: response.headers().entries().collect(), body }
+    let (status, headers) = (response.status(), response.headers());
+    HttpReply { status, headers: Headers::new(move |name| headers.get(name).ok().flatten()), body }
 }
 
 /// Aborts a request when it is dropped. Dropping a future cancels nothing on the platform's side; the abort settles a
@@ -92,22 +130,34 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// The body of a reply, which aborts its request when it is dropped.
-pub struct Body {
-    bytes: ByteStream,
-    _abort: AbortOnDrop,
-}
-
-impl Body {
-    pub fn new(bytes: ByteStream, abort: AbortOnDrop) -> Self {
-        Body { bytes, _abort: abort }
-    }
+/// The body of a reply. Dropping it ends the request, unless all of it was read: the connection serves the next request
+/// then.
+struct Body {
+    batches: Batches,
+    next: Option<JsFuture>,
+    abort: AbortOnDrop,
 }
 
 impl Stream for Body {
     type Item = Result<Vec<u8>, Unreachable>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.bytes.poll_next_unpin(context).map(|read| read.map(|read| read.map_err(|_| Unreachable)))
+        let body = &mut *self;
+        let next = body.next.get_or_insert_with(|| JsFuture::from(body.batches.next()));
+        let batch = ready!(next.poll_unpin(context));
+        body.next = None;
+        Poll::Ready(match batch {
+            Ok(batch) => batch.dyn_into::<Uint8Array>().ok().map(|bytes| Ok(bytes.to_vec())),
+            Err(_) => Some(Err(Unreachable)),
+        })
+    }
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
+        self.batches.stop();
+        if self.batches.complete() {
+            self.abort.0 = None;
+        }
     }
 }

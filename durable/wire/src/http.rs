@@ -57,9 +57,29 @@ impl fmt::Debug for HttpRequest {
 /// A reply whose body is still to be read.
 pub struct HttpReply {
     pub status: u16,
-    /// Names in lower case.
-    pub headers: Vec<(String, String)>,
+    pub headers: Headers,
     pub body: HttpBody,
+}
+
+/// The headers of a reply. One is looked up when it is wanted, because most replies are read without any.
+pub struct Headers(Box<LookUp>);
+
+type LookUp = dyn Fn(&str) -> Option<String>;
+
+impl Headers {
+    /// Headers by a function of their name, which is in lower case.
+    pub fn new(look_up: impl Fn(&str) -> Option<String> + 'static) -> Self {
+        Headers(Box::new(look_up))
+    }
+}
+
+impl From<Vec<(String, String)>> for Headers {
+    /// Names in lower case.
+    fn from(headers: Vec<(String, String)>) -> Self {
+        Headers::new(move |wanted| {
+            headers.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone())
+        })
+    }
 }
 
 /// The body of a reply: decompressed bytes, one item per read. A cut connection may end the stream just as a complete
@@ -68,8 +88,8 @@ pub type HttpBody = LocalBoxStream<'static, Result<Vec<u8>, Unreachable>>;
 
 impl HttpReply {
     /// The value of a header, by its name in lower case.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    pub fn header(&self, name: &str) -> Option<String> {
+        (self.headers.0)(name)
     }
 }
 
@@ -94,7 +114,7 @@ mod tests {
     #[test]
     fn a_reply_has_headers_by_name() {
         let headers = vec![("retry-after".to_owned(), "3".to_owned())];
-        let reply = HttpReply { status: 429, headers, body: empty().boxed_local() };
-        assert_eq!((reply.header("retry-after"), reply.header("location")), (Some("3"), None));
+        let reply = HttpReply { status: 429, headers: headers.into(), body: empty().boxed_local() };
+        assert_eq!((reply.header("retry-after"), reply.header("location")), (Some("3".to_owned()), None));
     }
 }

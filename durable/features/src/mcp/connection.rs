@@ -108,7 +108,7 @@ impl Connection {
         let id = self.id();
         let body = message::request(id, "initialize", &message::initialize());
         let reply = self.sent(None, Method::Post, body, None).await?;
-        let session_id = reply.header("mcp-session-id").map(str::to_owned);
+        let session_id = reply.header("mcp-session-id");
         if let Some(id) = &session_id
             && (id.is_empty() || id.len() > MAX_SESSION || !id.bytes().all(|byte| byte.is_ascii_graphic()))
         {
@@ -249,7 +249,7 @@ impl Connection {
         let mut asked = 0;
         let mut last: Option<(String, Option<u64>)> = None;
         for resumed in 0..=MAX_RESUMPTIONS {
-            let Some(mut reader) = Reader::new(id, reply.header("content-type").unwrap_or_default()) else {
+            let Some(mut reader) = Reader::new(id, &reply.header("content-type").unwrap_or_default()) else {
                 let status = reply.status;
                 return Err(McpError::NotMcp(format!(
                     "status {status} with neither JSON nor an event stream"

@@ -104,7 +104,7 @@ impl Client {
             let Some(location) = location else { return Ok(Opened { url, reply }) };
             target = self
                 .guard
-                .follow(&url, location)
+                .follow(&url, &location)
                 .map_err(|Refused(why)| told(&format!("{url} redirects: {why}")))?;
         }
         Err(told(&format!(

@@ -99,7 +99,7 @@ async fn fetch(client: &Client, url: &str, from: usize, mut patience: Patience) 
     if !(200..300).contains(&reply.status) {
         return Err(told(&format!("{url} answered with status {}", reply.status)));
     }
-    let media = MediaType::parse(reply.header("content-type").unwrap_or_default());
+    let media = MediaType::parse(&reply.header("content-type").unwrap_or_default());
     let mut read = 0;
     let mut reading = None;
     let end = loop {

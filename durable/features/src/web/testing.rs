@@ -106,7 +106,7 @@ impl Http for FakeWeb {
         });
         let content_type = content_type.map(|value| ("content-type".to_owned(), value.to_owned()));
         let location = location.map(|value| ("location".to_owned(), value));
-        let headers = content_type.into_iter().chain(location).collect();
+        let headers = content_type.into_iter().chain(location).collect::<Vec<_>>().into();
         ready(Ok(HttpReply { status, headers, body: body.boxed_local() })).boxed_local()
     }
 }

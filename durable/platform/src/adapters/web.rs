@@ -8,7 +8,7 @@ use js_sys::{JSON, Object, Promise, Reflect, Uint8Array};
 use serde_json::Value;
 use wasm_bindgen::prelude::*;
 use worker::wasm_bindgen_futures::JsFuture;
-use worker::{Env, Response, web_sys};
+use worker::{Env, web_sys};
 
 use crate::compose::{misconfigured, tool_users};
 use crate::fetch::{AbortOnDrop, PermittedFetch, reply};
@@ -88,7 +88,7 @@ impl Browser for QuickActions {
         async move {
             let answer = asked.map_err(|_| Unreachable)?.await.map_err(|_| Unreachable)?;
             let answer: web_sys::Response = answer.dyn_into().map_err(|_| Unreachable)?;
-            Ok(reply(Response::from(answer), AbortOnDrop::default()))
+            Ok(reply(answer, AbortOnDrop::default()))
         }
         .boxed_local()
     }

@@ -111,7 +111,7 @@ impl Unsent {
             let error = self.codec.refusal(response.status, &body);
             let again = match error.kind {
                 ModelErrorKind::RateLimited | ModelErrorKind::Overloaded => {
-                    let header = |name| response.header(name).map(str::to_owned);
+                    let header = |name| response.header(name);
                     let hints = RetryHints {
                         retry_after: header("retry-after"),
                         retry_after_ms: header("retry-after-ms"),

@@ -3,17 +3,20 @@
 //!
 //! The extern is our own, because worker's takes no signal. Without one an abandoned call goes on and is billed.
 
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Poll};
 
 use futures::future::{LocalBoxFuture, ready};
 use futures::stream::once;
-use futures::{FutureExt, StreamExt};
+use futures::{FutureExt, Stream, StreamExt};
 use js_sys::{JSON, Object, Promise, Reflect};
 use wasm_bindgen::prelude::*;
+use worker::ByteStream;
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::web_sys::ReadableStream;
 
-use crate::fetch::{AbortOnDrop, Body};
+use crate::fetch::AbortOnDrop;
 use providers::workers_ai::{as_stream, thrown};
 use wire::http::{Http, HttpBody, HttpReply, HttpRequest, Unreachable};
 
@@ -48,7 +51,7 @@ async fn run(ai: Ai, request: Rc<HttpRequest>) -> Result<HttpReply, JsValue> {
         Err(error) => Err(error),
     };
     let (status, body): (u16, HttpBody) = match answer.map(JsCast::dyn_into) {
-        Ok(Ok(stream)) => (200, Body::new(ReadableStream::into(stream), abort).boxed_local()),
+        Ok(Ok(stream)) => (200, Body { bytes: ReadableStream::into(stream), _abort: abort }.boxed_local()),
         // A model that does not stream answers at once.
         Ok(Err(whole)) => {
             let json = JSON::stringify(&whole)?.as_string().unwrap_or_default();
@@ -60,5 +63,19 @@ async fn run(ai: Ai, request: Rc<HttpRequest>) -> Result<HttpReply, JsValue> {
             (status, once(ready(Ok(body))).boxed_local())
         }
     };
-    Ok(HttpReply { status, headers: Vec::new(), body })
+    Ok(HttpReply { status, headers: Vec::new().into(), body })
+}
+
+/// The body of an answer, which ends its call when it is dropped.
+struct Body {
+    bytes: ByteStream,
+    _abort: AbortOnDrop,
+}
+
+impl Stream for Body {
+    type Item = Result<Vec<u8>, Unreachable>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.bytes.poll_next_unpin(context).map(|read| read.map(|read| read.map_err(|_| Unreachable)))
+    }
 }

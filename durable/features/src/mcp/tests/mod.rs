@@ -27,7 +27,7 @@ pub use super::known::Known;
 pub use super::port::{McpPorts, Spawn};
 pub use engine::ports::Clock;
 pub use engine::toolbelt::Users;
-pub use wire::http::{Http, HttpReply, HttpRequest, Method, Unreachable};
+pub use wire::http::{Headers, Http, HttpReply, HttpRequest, Method, Unreachable};
 pub use wire::protocol::{ANONYMOUS, ContextKind, Owner};
 pub use wire::redact::Secret;
 
@@ -181,10 +181,10 @@ impl Spawn for TestServer {
 }
 
 /// The headers of a reply that the client reads.
-pub fn headers(content_type: &str, session: Option<&str>) -> Vec<(String, String)> {
+pub fn headers(content_type: &str, session: Option<&str>) -> Headers {
     let session = session.map(|id| ("mcp-session-id", id));
     let headers = [("content-type", content_type)].into_iter().chain(session);
-    headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect::<Vec<_>>().into()
 }
 
 impl TestServer {

@@ -39,7 +39,7 @@ impl TestServer {
     /// Answers the oldest waiting request; the pieces that the test pushes into the result are its body.
     fn answer(&self, status: u16) -> mpsc::UnboundedSender<Read> {
         let (body, read) = mpsc::unbounded();
-        let response = HttpReply { status, headers: Vec::new(), body: read.boxed_local() };
+        let response = HttpReply { status, headers: Vec::new().into(), body: read.boxed_local() };
         let sent = self.requests.borrow_mut().remove(0).send(Ok(response));
         assert!(sent.is_ok(), "no request waits for the answer");
         body
@@ -260,7 +260,7 @@ fn a_provider_that_sends_gigabytes_is_cut_off() {
         let mut events = case.call();
         assert!(pending(&mut events));
         let (body, read) = endless(&piece);
-        let response = HttpReply { status: 200, headers: Vec::new(), body };
+        let response = HttpReply { status: 200, headers: Vec::new().into(), body };
         assert!(case.server.requests.borrow_mut().remove(0).send(Ok(response)).is_ok());
         let error = loop {
             match next(&mut events) {
@@ -278,7 +278,7 @@ fn a_provider_that_sends_gigabytes_is_cut_off() {
     let case = Case::new();
     let (body, read) = endless(&x);
     let refusal = refusal(&case, |server| {
-        let response = HttpReply { status: 500, headers: Vec::new(), body };
+        let response = HttpReply { status: 500, headers: Vec::new().into(), body };
         assert!(server.requests.borrow_mut().remove(0).send(Ok(response)).is_ok());
     });
     assert_eq!(refusal.error.kind, ModelErrorKind::Overloaded);

@@ -39,7 +39,7 @@ fn requests_that_may_be_repeated_and_when() {
     let refused = |status: u16, retry_after: Option<&str>| {
         let refusal = refusal(&case, |server| {
             let headers = retry_after.map(|value| ("retry-after".to_owned(), value.to_owned()));
-            let headers = headers.into_iter().collect();
+            let headers = headers.into_iter().collect::<Vec<_>>().into();
             let response = HttpReply { status, headers, body: futures::stream::empty().boxed_local() };
             assert!(server.requests.borrow_mut().remove(0).send(Ok(response)).is_ok());
         });
