@@ -20,6 +20,7 @@ pub mod permits;
 pub mod retry;
 pub mod text_calls;
 pub mod workers_ai;
+mod written;
 
 pub use codec::{Codec, Decoder, MAX_REPLY_BYTES};
 

@@ -25,6 +25,7 @@ use wire::model::{ModelError, ModelRequest};
 
 use super::codec::{EventStream, address, calls_in, headers};
 use super::failure::Complaint;
+use super::written::Written;
 use super::{Codec, Decoder};
 use wire::http::HttpRequest;
 use wire::redact::Secret;
@@ -41,6 +42,7 @@ pub struct OpenAiChat {
     url: String,
     output_limit: OutputLimit,
     key: Option<Secret>,
+    written: Written,
 }
 
 impl OpenAiChat {
@@ -50,6 +52,7 @@ impl OpenAiChat {
             url: address(base_url, "/chat/completions"),
             output_limit: OutputLimit::of_server(base_url),
             key,
+            written: Written::default(),
         }
     }
 }
@@ -57,7 +60,11 @@ impl OpenAiChat {
 impl Codec for OpenAiChat {
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ModelError> {
         let headers = headers(self.key.as_ref());
-        Ok(HttpRequest::post(self.url.clone(), headers, request::body(request, self.output_limit)?))
+        Ok(HttpRequest::post(
+            self.url.clone(),
+            headers,
+            request::body(request, self.output_limit, &self.written)?,
+        ))
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use crate::acceptable;
 use crate::codec::unwritable;
 use crate::parts::{Piece, pieces, plain, told_error};
+use crate::written::{Conversation, Written};
 use wire::model::{
     Message, ModelChoice, ModelError, ModelRequest, RawValueEq, ToolCall, ToolChoice, ToolDefinition,
 };
@@ -36,13 +37,17 @@ impl OutputLimit {
 }
 
 /// The body of a request for a streamed reply.
-pub fn body(request: &ModelRequest, limit: OutputLimit) -> Result<Vec<u8>, ModelError> {
+pub fn body(request: &ModelRequest, limit: OutputLimit, written: &Written) -> Result<Vec<u8>, ModelError> {
     let choice = &*request.model;
     let tools: Vec<_> = request.tools.iter().map(WireTool::of).collect();
     let output = request.output_limit();
     let body = Body {
         model: &choice.model,
-        messages: messages(request, WIRE),
+        messages: Conversation {
+            system: system(request),
+            messages: written
+                .messages(request, |message, choice| vec![wire_message(message, choice, WIRE)])?,
+        },
         // Left out without tools, because some servers refuse these members then. All servers have the same defaults.
         parallel_tool_calls: (!tools.is_empty() && !choice.capabilities.parallel_tool_calls).then_some(false),
         tool_choice: tool_choice(request),
@@ -60,9 +65,12 @@ pub fn body(request: &ModelRequest, limit: OutputLimit) -> Result<Vec<u8>, Model
 
 /// The conversation with its system prompt. Raw messages of `wire` return unchanged.
 pub fn messages<'a>(request: &'a ModelRequest, wire: &str) -> Vec<WireMessage<'a>> {
-    let system = (!request.system.is_empty()).then(|| WireMessage::System { content: &request.system });
     let messages = request.messages.iter().map(|message| wire_message(message, &request.model, wire));
-    system.into_iter().chain(messages).collect()
+    system(request).into_iter().chain(messages).collect()
+}
+
+fn system(request: &ModelRequest) -> Option<WireMessage<'_>> {
+    (!request.system.is_empty()).then(|| WireMessage::System { content: &request.system })
 }
 
 /// `tool_choice`, if it differs from the default.
@@ -88,7 +96,7 @@ const SCHEMA_NAME: &str = "reply";
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,
-    messages: Vec<WireMessage<'a>>,
+    messages: Conversation<WireMessage<'a>>,
     /// OpenAI and others refuse an empty list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<WireTool<'a>>,

@@ -22,6 +22,7 @@ use wire::model::{ModelError, ModelRequest};
 
 use super::codec::{EventStream, address, calls_in, headers};
 use super::failure::Complaint;
+use super::written::Written;
 use super::{Codec, Decoder};
 use wire::http::HttpRequest;
 use wire::redact::Secret;
@@ -36,19 +37,20 @@ const WIRE: &str = "responses";
 pub struct OpenAiResponses {
     url: String,
     key: Option<Secret>,
+    written: Written,
 }
 
 impl OpenAiResponses {
     /// `base_url` means the same as in the official clients: the part before `/responses`.
     pub fn new(base_url: &str, key: Option<Secret>) -> Self {
-        OpenAiResponses { url: address(base_url, "/responses"), key }
+        OpenAiResponses { url: address(base_url, "/responses"), key, written: Written::default() }
     }
 }
 
 impl Codec for OpenAiResponses {
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ModelError> {
         let headers = headers(self.key.as_ref());
-        Ok(HttpRequest::post(self.url.clone(), headers, request::body(request)?))
+        Ok(HttpRequest::post(self.url.clone(), headers, request::body(request, &self.written)?))
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {

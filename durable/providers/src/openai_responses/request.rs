@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use crate::acceptable;
 use crate::codec::unwritable;
 use crate::parts::{Piece, pieces, told_error};
+use crate::written::{Conversation, Written};
 use wire::model::{
     Message, ModelChoice, ModelError, ModelRequest, RawValueEq, ToolCall, ToolChoice, ToolDefinition,
 };
@@ -18,7 +19,7 @@ use super::WIRE;
 const SCHEMA_NAME: &str = "reply";
 
 /// The body of a request for a streamed reply.
-pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ModelError> {
+pub fn body(request: &ModelRequest, written: &Written) -> Result<Vec<u8>, ModelError> {
     let choice = &*request.model;
     let tools: Vec<_> = request.tools.iter().map(Tool::of).collect();
     let schema = request.response_schema.as_deref().filter(|_| choice.capabilities.structured_output);
@@ -26,7 +27,7 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ModelError> {
     let body = Body {
         model: &choice.model,
         instructions: &request.system,
-        input: request.messages.iter().flat_map(|message| input(message, choice)).collect(),
+        input: Conversation { system: None, messages: written.messages(request, input)? },
         tool_choice: match request.tool_choice {
             _ if tools.is_empty() => None,
             ToolChoice::Auto => None,
@@ -52,7 +53,7 @@ struct Body<'a> {
     model: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     instructions: &'a str,
-    input: Vec<InputItem<'a>>,
+    input: Conversation<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
