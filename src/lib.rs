@@ -38,10 +38,17 @@ mod serve;
 #[cfg(target_arch = "wasm32")]
 pub use ::platform::{QuotaObject, ThreadObject};
 
+#[cfg(target_arch = "wasm32")]
+#[wasm_bindgen::prelude::wasm_bindgen(module = "/src/microtasks.js")]
+extern "C" {
+    fn schedule_by_promises();
+}
+
 /// Logs a panic with its stack, then calls the hook that `worker` installed: it has the instance rebuilt.
 #[cfg(target_arch = "wasm32")]
 #[worker::event(start)]
 fn start() {
+    schedule_by_promises();
     let rebuild = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         console_error_panic_hook::hook(panic);
