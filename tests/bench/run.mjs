@@ -133,6 +133,52 @@ async function coldStart() {
   ]);
 }
 
+// ---- first turns ----
+
+// A process's first turn, beside the first turn of a later thread and a later turn of a thread: milliseconds of one
+// client to the end of each. The session before it is the process's first request. So the first difference is what the
+// process does once (compiling functions at their first call, the configuration), and the second what a thread does once
+// (its object, its tables).
+async function firstTurns(llm) {
+  const seen = { process: [], thread: [], later: [] };
+  const timed = async (worker, thread) => {
+    const started = performance.now();
+    await turn(worker, SCENARIOS[0], thread);
+    return performance.now() - started;
+  };
+  for (let round = 0; round < Number(options.rounds); round++) {
+    const worker = await start(NAMES[0], llm);
+    await migrate(worker);
+    worker.credentials = await session(worker);
+    seen.process.push(await timed(worker, crypto.randomUUID()));
+    for (let i = 0; i < 12; i++) {
+      const thread = crypto.randomUUID();
+      const [first, later] = [await timed(worker, thread), await timed(worker, thread)];
+      // The first threads still compile what the first turn did not touch.
+      if (i >= 4) {
+        seen.thread.push(first);
+        seen.later.push(later);
+      }
+    }
+    await worker.miniflare.dispose();
+  }
+  const middle = Object.fromEntries(Object.entries(seen).map(([name, times]) => [name, median(times)]));
+  figures.first_turn_ms = middle;
+  console.log("\nThe first turn, 50 chunks, ms to its end");
+  table([
+    ["", "median", "lowest", "highest", "above the next line"],
+    ...[
+      ["of a process", "process", middle.process - middle.thread],
+      ["of a thread", "thread", middle.thread - middle.later],
+      ["a later one", "later"],
+    ].map(([title, name, above]) => [
+      title,
+      ...[median, least, most].map((of) => fixed(of(seen[name]), 1)),
+      above === undefined ? "" : fixed(above, 1),
+    ]),
+  ]);
+}
+
 // ---- turns ----
 
 // One batch: `concurrency` clients, each with its own thread that had one turn before the clock starts, so that the
@@ -306,6 +352,7 @@ try {
   if (!options["floors-only"]) await printCounts(llm);
   if (options["counts-only"]) await end();
   await coldStart();
+  if (!options["floors-only"]) await firstTurns(llm);
   const workers = [];
   for (const name of NAMES) {
     const worker = await start(name, llm);

@@ -2,7 +2,7 @@
 // its bytes cost, and a streamed answer has one for each of its tokens.
 
 /** The least time between two batches, in milliseconds: the distance of the writes to a client. What comes alone does
- * not wait, and neither does the end. */
+ * not wait, and neither do the end and a batch of AHEAD_BYTES. */
 const SPACING_MS = 5;
 /** The most bytes that are read ahead. */
 const AHEAD_BYTES = 65536;
@@ -58,17 +58,19 @@ export class Batches {
   }
 
   #offer() {
-    if (!this.#waiting || this.#timer) return;
+    if (!this.#waiting) return;
     const over = this.#complete !== undefined;
     if (!this.#bytes && !over) return;
     const wait = this.#handed + SPACING_MS - Date.now();
-    if (wait > 0 && !over) {
-      this.#timer = setTimeout(() => {
+    if (wait > 0 && !over && this.#bytes < AHEAD_BYTES) {
+      this.#timer ??= setTimeout(() => {
         this.#timer = undefined;
         this.#offer();
       }, wait);
       return;
     }
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     const { resolve, reject } = this.#waiting;
     this.#waiting = undefined;
     if (!this.#bytes) return this.#complete ? resolve() : reject();
