@@ -130,3 +130,8 @@ export function compose(features: readonly Feature[]): void {
 export function features(): readonly Feature[] {
   return composed;
 }
+
+/** Settles once the code that draws these turns is there. Without a network they are drawn without it. */
+export function preparedFor(turns: Turns): Promise<unknown> {
+  return Promise.all(composed.map((feature) => feature.prepare?.(turns)?.catch(() => {})));
+}

@@ -285,7 +285,7 @@ observed: number,
 /**
  * The work that the limit left undone, as in the stored message's `stop`.
  */
-left?: Array<LeftUndone>, } | { "type": "cost_summary" } & CostSummary | { "type": "error", code: string, message: string, retryable: boolean, } | { "type": "done", message_id: string, finish_reason: FinishReason, 
+left?: Array<LeftUndone>, } | { "type": "cost_summary" } & CostSummary | { "type": "error", code: string, message: string, retryable: boolean, } | { "type": "path_changed" } | { "type": "done", message_id: string, finish_reason: FinishReason, 
 /**
  * The values of `cost_summary`; absent in events of earlier versions.
  */

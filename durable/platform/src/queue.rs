@@ -16,8 +16,7 @@ use crate::storage::queue::{Queueable, QueuedRow};
 use crate::storage::rows::Fresh;
 use crate::storage::turn::Reason;
 use wire::protocol::{
-    ApiError, ChatRequest, ErrorCode, Event, MAX_QUEUED, MessageQueue, Owner, QueuedPreview, StopNote,
-    Visitor,
+    ApiError, ChatRequest, ErrorCode, Event, MAX_QUEUED, MessageQueue, Owner, QueuedPreview, Visitor,
 };
 
 use super::admission::Manner;
@@ -228,8 +227,7 @@ impl Thread {
                     Ok(self.store.put_off_queued(&row.id, row.attempts + 1, now + wait_ms)?)
                 })
             }
-            AfterRefusal::Fail(StopNote { code, message }) => {
-                let failure = StopNote { code, message };
+            AfterRefusal::Fail(failure) => {
                 self.change_queue(|| Ok(self.store.fail_queued(&row.id, &failure)?))
             }
         }

@@ -46,9 +46,7 @@ pub fn after_refusal(error: &ApiError, attempts: u64) -> AfterRefusal {
         E::TooManyTurns | E::Misconfigured | E::Internal if !attempts::queued_too_long(attempts) => {
             AfterRefusal::Again { wait_ms: back_off_ms(attempts + 1) }
         }
-        code => {
-            AfterRefusal::Fail(StopNote { code: code.as_str().to_owned(), message: error.detail.clone() })
-        }
+        code => AfterRefusal::Fail(StopNote::new(code.as_str(), error.detail.clone())),
     }
 }
 
@@ -65,7 +63,7 @@ mod tests {
             content: String::new(),
             created_at: 1,
             finish_reason: Some(finish_reason),
-            stop: stop.map(|code| StopNote { code: code.to_owned(), message: String::new() }),
+            stop: stop.map(|code| StopNote::new(code, "")),
             usage: None,
             execution_tree: None,
             parts: Vec::new(),
@@ -100,7 +98,7 @@ mod tests {
         for code in [ErrorCode::TooManyTurns, ErrorCode::Misconfigured, ErrorCode::Internal] {
             assert_eq!(after(code, 0), AfterRefusal::Again { wait_ms: back_off_ms(1) }, "{code:?}");
             assert_eq!(after(code, 9), AfterRefusal::Again { wait_ms: 30_000 }, "{code:?}");
-            let note = StopNote { code: code.as_str().to_owned(), message: "why".to_owned() };
+            let note = StopNote::new(code.as_str(), "why");
             assert_eq!(after(code, u64::MAX), AfterRefusal::Fail(note), "{code:?}: for a week");
         }
         for code in [ErrorCode::QuotaExceeded, ErrorCode::InvalidRequest, ErrorCode::CollectionNotFound] {

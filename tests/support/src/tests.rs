@@ -147,7 +147,9 @@ fn each_break_of_the_wire_is_noticed() {
             renumber(turn);
         }),
         ("a part goes on", |turn| turn[6]["done"] = json!(true)),
-        ("started_ms is missing", |turn| drop(turn[2].as_object_mut().map(|start| start.remove("started_ms")))),
+        ("started_ms is missing", |turn| {
+            drop(turn[2].as_object_mut().map(|start| start.remove("started_ms")))
+        }),
         ("duration_ms is missing", |turn| drop(turn[3].as_object_mut().map(|end| end.remove("duration_ms")))),
         ("an empty chunk", |turn| turn[6]["content"] = json!("")),
         ("finish_reason \"error\"", |turn| turn[11]["finish_reason"] = json!("error")),

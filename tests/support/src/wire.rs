@@ -22,7 +22,6 @@ enum Kind {
     OneOf(&'static [&'static str]),
 }
 use Kind::{Flag, List, Money, Number, Object, OneOf, Text, TextOrNull};
-
 type Members = &'static [(&'static str, Kind)];
 
 /// An event's type, the members that must be there, and those that may be.

@@ -7,7 +7,7 @@ import { followTurn } from "../api/follow";
 import { Refusal, Unreachable, isAbort } from "../api/http";
 import { cancelTurn, choosePath, decide, readContent, readOn, readThread, startTurn, type TurnRequest } from "../api/threads";
 import { en } from "../en";
-import { features } from "../feature";
+import { features, preparedFor } from "../feature";
 import { Queue } from "../queue/queue";
 import { contentOf, isImage, partsOf, withFiles, type Medium } from "../turn/attachments";
 import type { Content, Decision, ThreadDetail } from "../wire";
@@ -253,9 +253,7 @@ export class Conversation {
       const prepared = this.listener.prepare();
       const details = await readThread(threadId, signal);
       const exchanges = await readExchanges(threadId, signal);
-      if ((details.queued ?? 0) > 0) await this.queue.read();
-      // Without a network the chat is drawn without that code.
-      await Promise.all([prepared, ...features().map((feature) => feature.prepare?.(exchanges)?.catch(() => {}))]);
+      await Promise.all([prepared, preparedFor(exchanges), details.queued ? this.queue.read() : null]);
       if (signal.aborted) return;
       this.#lastSeq = details.last_seq;
       this.store.set({ phase: "ready", exchanges, problem });

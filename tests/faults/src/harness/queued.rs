@@ -70,6 +70,7 @@ impl Harness {
                 strike: strike.clone().filter(|_| index == 0),
                 request_seq: 1,
                 continues: None,
+                beside: None,
                 may_be_late: false,
                 alone: true,
                 queued: index > 0,
