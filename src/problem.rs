@@ -94,7 +94,7 @@ mod tests {
     use super::{ApiError, ErrorCode, Failure};
 
     fn body(failure: &Failure) -> serde_json::Value {
-        serde_json::from_slice(&failure.reply().body.unwrap()).unwrap()
+        wire::json::from_slice(&failure.reply().body.unwrap()).unwrap()
     }
 
     #[test]

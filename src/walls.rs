@@ -35,6 +35,19 @@ fn the_database_is_opened_in_one_place() {
 }
 
 #[test]
+fn one_reader_reads_json() {
+    for (path, text) in [sources("src"), sources("durable")].concat() {
+        let place = path.to_string_lossy();
+        let is_reader = place.ends_with("wire/src/json.rs") || place.ends_with("wire/src/tagged.rs");
+        let is_test = ["test", "benches", "transcripts"].iter().any(|word| place.contains(word));
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        for sign in [concat!("serde_json::", "from_"), concat!("serde_json::", "Deserializer")] {
+            assert!(is_reader || is_test || !code.contains(sign), "{place} has {sign}: use wire::json");
+        }
+    }
+}
+
+#[test]
 fn only_stores_have_sql() {
     const VERBS: [&str; 4] = ["SELECT ", "INSERT ", "UPDATE ", "DELETE FROM "];
     for (path, text) in sources("src") {

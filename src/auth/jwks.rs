@@ -2,7 +2,7 @@
 //! is fetched anew. Pure.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::jwt::Algorithm;
 
@@ -67,16 +67,21 @@ impl Jwk {
 pub struct KeySet(Vec<Jwk>);
 
 #[derive(Deserialize)]
-struct Published {
-    keys: Vec<Value>,
+struct Published<'a> {
+    #[serde(borrow)]
+    keys: Vec<&'a RawValue>,
 }
 
 impl KeySet {
     /// Reads a published set. It leaves out keys for other uses and malformed ones, because issuers share sets between
     /// uses.
     pub fn parse(json: &[u8], algorithm: Algorithm) -> Result<Self, serde_json::Error> {
-        let published: Published = serde_json::from_slice(json)?;
-        let keys = published.keys.into_iter().take(MAX_KEYS).filter_map(|key| Jwk::deserialize(key).ok());
+        let published: Published<'_> = wire::json::from_slice(json)?;
+        let keys = published
+            .keys
+            .into_iter()
+            .take(MAX_KEYS)
+            .filter_map(|key| wire::json::from_str::<Jwk>(key.get()).ok());
         Ok(KeySet(keys.filter(|key| key.suits(algorithm)).collect()))
     }
 

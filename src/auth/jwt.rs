@@ -71,7 +71,7 @@ pub struct Issuer {
 impl Issuer {
     /// Reads the variable `JWT`, a JSON array. The error is for the operator.
     pub fn parse_all(json: &str) -> Result<Vec<Issuer>, String> {
-        let issuers: Vec<Issuer> = serde_json::from_str(json)
+        let issuers: Vec<Issuer> = wire::json::from_str(json)
             .map_err(|error| format!("the variable JWT: {}", json_problem(&error)))?;
         if issuers.len() > MAX_ISSUERS {
             return Err(format!("the variable JWT has more than {MAX_ISSUERS} issuers"));
@@ -207,14 +207,14 @@ impl<'a> Token<'a> {
         let (signed, signature) = token.rsplit_once('.')?;
         let (header, claims) = signed.split_once('.')?;
         let decode = |part: &str| BASE64_URL_SAFE_NO_PAD.decode(part).ok();
-        let header: Header = serde_json::from_slice(&decode(header)?).ok()?;
+        let header: Header = wire::json::from_slice(&decode(header)?).ok()?;
         let typ = header.typ.as_deref().map(str::to_ascii_lowercase);
         if header.crit.is_some() || !matches!(typ.as_deref(), None | Some("jwt" | "at+jwt")) {
             return None;
         }
         let claims = decode(claims)?;
-        let all_claims = serde_json::from_slice(&claims).ok()?;
-        let claims = serde_json::from_slice(&claims).ok()?;
+        let all_claims = wire::json::from_slice(&claims).ok()?;
+        let claims = wire::json::from_slice(&claims).ok()?;
         Some(Token { header, claims, all_claims, signed, signature: decode(signature)? })
     }
 

@@ -1,5 +1,5 @@
 //! The API's description: an OpenAPI 3.1 document, made of the routing table, its comments and the wire's types. Only
-//! the tests build it. `make openapi` writes it to `openapi.json` beside this file, and the Worker serves that file.
+//! the tests build it. `make openapi` writes it to `web/public/openapi.json`, which the Worker serves from its assets.
 //!
 //! A new route has a row with a comment in `router/table.rs`, and an arm of [`contract`] here.
 

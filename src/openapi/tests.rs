@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::document::document;
 use crate::router;
 
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/openapi/openapi.json");
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/web/public/openapi.json");
 /// Set by `make openapi`.
 const WRITE: &str = "ESPALIER_WRITE_OPENAPI";
 
@@ -16,7 +16,7 @@ fn the_file_matches_the_routes_and_types() {
         std::fs::write(FILE, &text).unwrap();
     }
     let written = std::fs::read_to_string(FILE).unwrap_or_default();
-    assert!(written == text, "src/openapi/openapi.json is not what the API is: run `make openapi`");
+    assert!(written == text, "web/public/openapi.json is not what the API is: run `make openapi`");
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod keys;
 mod knowledge;
 mod models;
 mod object;
+mod openapi;
 #[cfg(feature = "projects")]
 mod projects;
 mod session;
@@ -28,11 +29,7 @@ use crate::auth::scope::Access;
 use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::query;
-use crate::reply::Reply;
 use crate::router::{Route, Row};
-
-/// The description of the API, as `make openapi` wrote it (`src/openapi`).
-const OPENAPI: &[u8] = include_bytes!("../openapi/openapi.json");
 
 /// Admits a request by the row of its route, reads its body, and calls the route's function. The routes of a feature have their
 /// arms in the feature's file.
@@ -46,7 +43,7 @@ pub async fn dispatch(call: &mut Call, row: &Row, route: Route<'_>) -> Result<An
     let call = &*call;
     match route {
         Route::Health => Ok(health::report(call)),
-        Route::OpenApi => Ok(Reply::bytes(200, "application/json", OPENAPI.to_vec()).into()),
+        Route::OpenApi => openapi::description(call).await,
         Route::Session => session::open(call, &body).await,
         Route::SignOut => session::sign_out(call).await,
         Route::Chat => chat::start(call, caller.owner()?, &body).await,

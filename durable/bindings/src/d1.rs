@@ -1,5 +1,7 @@
 //! Opens D1. No other code opens it.
 
+use js_sys::{Array, JSON};
+use serde::Deserialize;
 use wasm_bindgen::JsValue;
 use worker::{D1Database, D1PreparedStatement, D1Result, Env};
 
@@ -18,6 +20,16 @@ pub async fn batch(env: &Env, statements: Vec<D1PreparedStatement>) -> worker::R
         Some(error) => Err(error.into()),
         None => Ok(results),
     }
+}
+
+/// The rows of a result, as a JSON array of objects. A row crosses from JavaScript as one text: member by member it would
+/// cost a crossing each, and another reader beside that of JSON for each type of row.
+pub fn rows(result: &D1Result) -> worker::Result<String> {
+    #[derive(Deserialize)]
+    #[serde(transparent)]
+    struct Row(#[serde(with = "serde_wasm_bindgen::preserve")] JsValue);
+    let rows: Array = result.results()?.into_iter().map(|Row(row)| row).collect();
+    Ok(JSON::stringify(&rows)?.into())
 }
 
 /// A text as a parameter.

@@ -89,7 +89,7 @@ impl OwnCalls {
             title: String,
         }
         let titled = self.find(name).filter(|call| call.has_title)?;
-        let read = serde_json::from_str(arguments).map(|Titled { title }| title);
+        let read = wire::json::from_str(arguments).map(|Titled { title }| title);
         Some(read.unwrap_or_else(|_| titled.name.to_owned()))
     }
 }

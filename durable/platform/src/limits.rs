@@ -54,7 +54,7 @@ pub fn from_env(var: impl Fn(&str) -> Option<String>, context: &ContextProfile) 
 
 fn overridden(limits: Limits, json: &str, context: &ContextProfile) -> Result<Limits, String> {
     let wrong = |error: serde_json::Error| format!("the variable LIMITS: {}", json_problem(&error));
-    let own: Map<String, Value> = serde_json::from_str(json).map_err(wrong)?;
+    let own: Map<String, Value> = wire::json::from_str(json).map_err(wrong)?;
     let (of_contexts, of_all): (Map<_, _>, Map<_, _>) =
         own.into_iter().partition(|(_, value)| value.is_object());
     if of_contexts.keys().any(|name| ContextProfile::named(name).is_none()) {
@@ -80,7 +80,7 @@ fn overridden(limits: Limits, json: &str, context: &ContextProfile) -> Result<Li
             }
             known.extend(members);
         }
-        let limits: Limits = serde_json::from_value(with.clone()).map_err(wrong)?;
+        let limits: Limits = wire::json::from_value(&with).map_err(wrong)?;
         if limits.tool_result_bytes > MAX_TOOL_RESULT_BYTES {
             return Err(format!(
                 "the variable LIMITS: tool_result_bytes may be {MAX_TOOL_RESULT_BYTES} at most"
@@ -99,7 +99,7 @@ pub fn tool_rules(var: impl Fn(&str) -> Option<String>) -> Result<ToolRules, Str
     let Some(json) = var("TOOL_POLICY").filter(|json| !json.trim().is_empty()) else {
         return Ok(ToolRules::default());
     };
-    let rules: ToolRules = serde_json::from_str(&json)
+    let rules: ToolRules = wire::json::from_str(&json)
         .map_err(|error| format!("the variable TOOL_POLICY: {}", json_problem(&error)))?;
     let known = |name: &str| {
         PermissionClass::ALL.iter().any(|class| class.as_str() == name) || features::is_known(name)

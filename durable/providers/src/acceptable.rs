@@ -29,7 +29,7 @@ pub fn arguments(arguments: &str) -> Cow<'_, str> {
         _raw: &'a str,
     }
     let object =
-        arguments.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(arguments).is_ok();
+        arguments.trim_start().starts_with('{') && wire::json::from_str::<IgnoredAny>(arguments).is_ok();
     match object {
         true => Cow::Borrowed(arguments),
         false if arguments.trim().is_empty() => Cow::Borrowed("{}"),

@@ -24,7 +24,7 @@ pub struct Complaint {
 impl Complaint {
     /// Reads the body of a refusal. A body that is not JSON gives an empty complaint.
     pub fn from_body(body: &[u8]) -> Self {
-        serde_json::from_slice(body).map(|value| Complaint::from_json(&value)).unwrap_or_default()
+        wire::json::from_slice(body).map(|value| Complaint::from_json(&value)).unwrap_or_default()
     }
 
     /// Reads an error object in any of the known forms.

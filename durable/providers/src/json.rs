@@ -11,11 +11,6 @@ use serde_json::value::RawValue;
 /// Unknown members, in their original order.
 pub type Unknown<'a> = Vec<(Text<'a>, &'a RawValue)>;
 
-/// Reads an object. A derived type would also accept an array of its members.
-pub fn read<'a, T: Deserialize<'a>>(json: &'a str) -> Option<T> {
-    if json.starts_with('{') { serde_json::from_str(json).ok() } else { None }
-}
-
 /// A string, borrowed if it has no escapes. (A bare `Option<Cow<str>>` never borrows in serde.)
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text<'a>(pub Cow<'a, str>);
@@ -53,7 +48,7 @@ pub fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
     let inner = if json.starts_with('"') { json.get(1..json.len().saturating_sub(1)) } else { None };
     match inner {
         Some(text) if memchr::memchr(b'\\', text.as_bytes()).is_none() => Some(Cow::Borrowed(text)),
-        Some(_) => serde_json::from_str::<Text<'_>>(json).ok().map(|text| text.0),
+        Some(_) => wire::json::from_str::<Text<'_>>(json).ok().map(|text| text.0),
         None => (json != "null").then_some(Cow::Borrowed(json)),
     }
 }

@@ -142,7 +142,7 @@ impl Members {
     }
 
     fn of_element(raw: &RawValue) -> Option<Members> {
-        let object: Object<'_> = serde_json::from_str(raw.get()).ok()?;
+        let object: Object<'_> = wire::json::from_str(raw.get()).ok()?;
         let member =
             |(name, raw): &(Text<'_>, &RawValue)| (name.as_str().into(), Member::Once((*raw).to_owned()));
         let members = Members(object.unknown.iter().map(member).collect());
@@ -178,7 +178,7 @@ impl Member {
         match self {
             Member::Text(text) => Cow::Borrowed(text),
             Member::Once(raw) => {
-                serde_json::from_str::<Text<'_>>(raw.get()).map_or(Cow::Borrowed(""), |text| text.0)
+                wire::json::from_str::<Text<'_>>(raw.get()).map_or(Cow::Borrowed(""), |text| text.0)
             }
             Member::List(_) => Cow::Borrowed(""),
         }
@@ -202,7 +202,7 @@ impl Member {
     /// Joins two strings. A later value of any other type replaces the earlier one.
     fn join_text(&mut self, raw: &RawValue) {
         let piece = match raw.get().starts_with('"') {
-            true => serde_json::from_str::<String>(raw.get()).ok(),
+            true => wire::json::from_str::<String>(raw.get()).ok(),
             false => None,
         };
         let Some(piece) = piece else {
@@ -210,7 +210,7 @@ impl Member {
             return;
         };
         if let Member::Once(first) = self {
-            *self = Member::Text(serde_json::from_str(first.get()).unwrap_or_default());
+            *self = Member::Text(wire::json::from_str(first.get()).unwrap_or_default());
         }
         if let Member::Text(text) = self {
             text.push_str(&piece);
@@ -219,7 +219,7 @@ impl Member {
 }
 
 fn join_list(list: &mut Vec<Element>, raw: &RawValue) {
-    let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(raw.get()) else { return };
+    let Ok(elements) = wire::json::from_str::<Vec<&RawValue>>(raw.get()) else { return };
     for raw in elements {
         let Some(piece) = Members::of_element(raw) else {
             list.push(Element::Whole(raw.to_owned()));

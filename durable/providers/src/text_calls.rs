@@ -55,7 +55,7 @@ fn in_words(message: &Message) -> Message {
         Message::User { .. } => message.clone(),
         Message::Assistant { content, tool_calls, .. } => {
             let calls = tool_calls.iter().map(|call| {
-                let arguments = serde_json::from_str(&call.arguments).unwrap_or(serde_json::Value::Null);
+                let arguments = wire::json::from_str(&call.arguments).unwrap_or(serde_json::Value::Null);
                 serde_json::json!({"tool": call.name, "arguments": arguments}).to_string()
             });
             let said = Some(content.clone()).filter(|content| !content.is_empty());
@@ -149,7 +149,7 @@ fn call(text: &str, call_id: &str) -> Option<ToolCall> {
         arguments: Option<Box<RawValue>>,
     }
     let (_, json) = text.split_at(text.find('{')?);
-    let written = serde_json::Deserializer::from_str(json).into_iter::<Written>().next()?.ok()?;
+    let written: Written = wire::json::values(json).next()?.ok()?;
     let arguments = written.arguments.map_or_else(|| "{}".to_owned(), |raw| raw.get().to_owned());
     Some(ToolCall { call_id: call_id.to_owned(), name: written.tool, arguments })
 }

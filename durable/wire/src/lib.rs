@@ -2,6 +2,7 @@
 //! HTTP as a port, redaction. This crate knows neither turns nor providers nor the platform.
 
 pub mod http;
+pub mod json;
 pub mod model;
 pub mod protocol;
 pub mod redact;

@@ -170,7 +170,7 @@ mod tests {
             (r#"{"depth": hunter2"#, "expected value at line 1"),
             (r#"{"depth": 1"#, "EOF while parsing an object"),
         ] {
-            let problem = json_problem(&serde_json::from_str::<Wanted>(json).unwrap_err());
+            let problem = json_problem(&crate::json::from_str::<Wanted>(json).unwrap_err());
             assert!(problem.contains(told) && !problem.contains("hunter2"), "{json}: {problem}");
         }
     }

@@ -37,7 +37,7 @@ macro_rules! tagged {
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 fn variant(name: &str, json: &str) -> Option<serde_json::Result<$type>> {
-                    let json = &mut serde_json::Deserializer::from_str(json);
+                    let json = $crate::json::Objects(&mut serde_json::Deserializer::from_str(json));
                     Some(match name {
                         $($name => $crate::tagged!(@ json, $type::$variant $({ $($fields)* })? $(($inner))?),)*
                         _ => return None,

@@ -1,6 +1,6 @@
 //! The rows of API keys in D1. A row has the digest of its key, never the key.
 
-use bindings::d1::{database, number, text};
+use bindings::d1::{database, number, rows, text};
 use serde::Deserialize;
 use wire::protocol::{KeySummary, hex};
 use worker::wasm_bindgen::JsValue;
@@ -23,7 +23,8 @@ const ENDED: &str = "min(ifnull(revoked_at, 9e15), ifnull(expires_at, 9e15))";
 pub async fn find(env: &Env, prefix: &str) -> Result<Option<KeyRow>> {
     const QUERY: &str = "SELECT prefix, name, hash, tenant, user_id, scopes, expires_at, revoked_at, last_used_at \
         FROM api_keys WHERE prefix = ?1";
-    database(env)?.prepare(QUERY).bind(&[text(prefix)])?.first(None).await
+    let found = rows(&database(env)?.prepare(QUERY).bind(&[text(prefix)])?.all().await?)?;
+    Ok(wire::json::from_str::<Vec<KeyRow>>(&found)?.pop())
 }
 
 /// Writes down that a key was used.
@@ -67,8 +68,8 @@ pub async fn list(env: &Env, tenant: &str) -> Result<Vec<KeySummary>> {
     const QUERY: &str = "SELECT prefix, name, user_id, scopes, created_at, created_by, expires_at, revoked_at, \
         last_used_at FROM api_keys WHERE tenant = ?1 ORDER BY created_at, prefix LIMIT ?2";
     let values = [text(tenant), JsValue::from(2 * MAX_KEYS)];
-    let rows: Vec<ListedRow> = database(env)?.prepare(QUERY).bind(&values)?.all().await?.results()?;
-    Ok(rows.into_iter().map(KeySummary::from).collect())
+    let listed = rows(&database(env)?.prepare(QUERY).bind(&values)?.all().await?)?;
+    Ok(wire::json::from_str::<Vec<ListedRow>>(&listed)?.into_iter().map(KeySummary::from).collect())
 }
 
 /// Deletes the keys that ended long ago. Where too many ended lately to list them, it deletes the oldest of those. A key
@@ -115,8 +116,8 @@ pub async fn is_live(env: &Env, tenant: &str, prefix: &str, now: u64) -> Result<
 }
 
 async fn has_prefix(env: &Env, query: &str, values: &[JsValue]) -> Result<bool> {
-    let found = database(env)?.prepare(query).bind(values)?.first::<String>(Some("prefix")).await?;
-    Ok(found.is_some())
+    let found = rows(&database(env)?.prepare(query).bind(values)?.all().await?)?;
+    Ok(found != "[]")
 }
 
 /// Revokes a key and all keys that it minted, directly or through others. Returns the `user_id` of each; none where the
@@ -131,6 +132,7 @@ pub async fn revoke(env: &Env, tenant: &str, prefix: &str, now: u64) -> Result<V
         user_id: String,
     }
     let values = [text(tenant), text(prefix), number(now)];
-    let revoked: Vec<Revoked> = database(env)?.prepare(QUERY).bind(&values)?.all().await?.results()?;
+    let revoked = rows(&database(env)?.prepare(QUERY).bind(&values)?.all().await?)?;
+    let revoked: Vec<Revoked> = wire::json::from_str(&revoked)?;
     Ok(revoked.into_iter().map(|Revoked { user_id }| user_id).collect())
 }

@@ -1,6 +1,6 @@
 //! The rows of signed-in sessions in D1. A row has the digest of its token, never the token.
 
-use bindings::d1::{batch, database, number, text};
+use bindings::d1::{batch, database, number, rows, text};
 use wire::protocol::hex;
 use worker::wasm_bindgen::JsValue;
 use worker::{Env, Result};
@@ -13,7 +13,8 @@ pub async fn find_key(env: &Env, token: &SessionToken) -> Result<Option<KeyRow>>
     const QUERY: &str = "SELECT k.prefix, k.name, k.hash, k.tenant, k.user_id, k.scopes, \
         min(s.expires_at, coalesce(k.expires_at, s.expires_at)) AS expires_at, k.revoked_at, k.last_used_at \
         FROM sessions s JOIN api_keys k ON k.prefix = s.key_prefix WHERE s.hash = ?1";
-    database(env)?.prepare(QUERY).bind(&[hash(token)])?.first(None).await
+    let found = rows(&database(env)?.prepare(QUERY).bind(&[hash(token)])?.all().await?)?;
+    Ok(wire::json::from_str::<Vec<KeyRow>>(&found)?.pop())
 }
 
 /// Stores a session of the key with this prefix. To make room it deletes the sessions that are over, and the oldest of the

@@ -62,7 +62,7 @@ pub fn arguments(json: &str) -> Result<Arguments, ToolError> {
         return Err(refused(&spec(), "output_schema", "it must be an object: a JSON Schema"));
     }
     // Models write a result in the order of the schema's members, so the schema keeps that order.
-    if let Ok(AsWritten { output_schema: Some(schema) }) = serde_json::from_str(json)
+    if let Ok(AsWritten { output_schema: Some(schema) }) = wire::json::from_str(json)
         && is_object(&schema)
     {
         arguments.output_schema = Some(schema);

@@ -41,7 +41,7 @@ impl<'de> Deserialize<'de> for Entry {
             fact: Box<RawValue>,
         }
         let Row { at, elapsed_ms, fact } = Row::deserialize(deserializer)?;
-        let fact = serde_json::from_str(fact.get()).unwrap_or_else(|error| Fact::Unknown(error.to_string()));
+        let fact = wire::json::from_str(fact.get()).unwrap_or_else(|error| Fact::Unknown(error.to_string()));
         Ok(Entry { at, elapsed_ms, fact })
     }
 }

@@ -79,7 +79,7 @@ pub fn intent(json: &str) -> Result<Intent, ToolError> {
     // The legacy alias counts only where the call names no mode.
     let mode = match (&execution_mode, auto_execute) {
         (None, Some(false)) => ExecutionMode::DraftOnly,
-        (Some(named), _) => serde_json::from_value(named.clone()).unwrap_or_default(),
+        (Some(named), _) => wire::json::from_value(named).unwrap_or_default(),
         (None, _) => ExecutionMode::default(),
     };
     Ok(Intent { objective, mode, requested_outputs, priority_entities })
@@ -224,7 +224,7 @@ mod tests {
     // B-036
     #[test]
     fn the_schema_has_its_members() {
-        let schema: serde_json::Value = serde_json::from_str(spec().input_schema.0.get()).unwrap();
+        let schema: serde_json::Value = wire::json::from_str(spec().input_schema.0.get()).unwrap();
         let names: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
         assert_eq!(
             names,

@@ -55,7 +55,7 @@ pub(super) async fn make(
         Ok(Err(ToolError(why)))
     };
     match ask(turn, parent, key, LevelPath::planner(key), question).await? {
-        LevelEnd::Structured(json) => match serde_json::from_str(&json) {
+        LevelEnd::Structured(json) => match wire::json::from_str(&json) {
             Ok(draft) => Ok(Ok(draft)),
             Err(error) => refused(error.to_string()),
         },

@@ -34,7 +34,7 @@ pub(super) async fn review(acting: Acting<'_>, mut plan: Plan) -> Result<Outcome
         replies: replies(turn),
     };
     let reviewed = match ask(turn, parent, key, LevelPath::reviewer(key), question).await? {
-        LevelEnd::Structured(json) => serde_json::from_str::<Reviewed>(&json).ok(),
+        LevelEnd::Structured(json) => wire::json::from_str::<Reviewed>(&json).ok(),
         _ => None,
     };
     let Some(Reviewed { verdict, notes }) = reviewed else {

@@ -77,7 +77,7 @@ fn schema() -> Value {
 
 /// The role that a call's result names; none for the turn's own models.
 fn role(result: &str) -> Option<Role> {
-    match serde_json::from_str::<RouteDecision>(result).ok()?.role {
+    match wire::json::from_str::<RouteDecision>(result).ok()?.role {
         RouteRole::Primary => None,
         RouteRole::Secondary => Some(Role::Secondary),
         RouteRole::Subagent => Some(Role::Subagent),
@@ -86,7 +86,7 @@ fn role(result: &str) -> Option<Role> {
 
 /// Whether a call's result says that the request is complex.
 pub(super) fn is_complex(result: &str) -> bool {
-    let decision = serde_json::from_str::<RouteDecision>(result);
+    let decision = wire::json::from_str::<RouteDecision>(result);
     decision.is_ok_and(|decision| decision.complexity == Complexity::Complex)
 }
 
@@ -124,7 +124,7 @@ async fn route(Running { turn, parent, key, .. }: Running<'_>) -> Result<Outcome
         replies: 1,
     };
     let decision = match ask(turn, parent, key, LevelPath::router(key), question).await? {
-        LevelEnd::Structured(json) => serde_json::from_str::<RouteDecision>(&json).ok(),
+        LevelEnd::Structured(json) => wire::json::from_str::<RouteDecision>(&json).ok(),
         _ => None,
     };
     let decision = decision.unwrap_or_else(|| RouteDecision::fallback("its answer was not understood"));

@@ -93,7 +93,7 @@ pub struct PlanRules {
 impl PlanRules {
     /// Checks a planner's result. The planner reads the error, so its text says how to correct the plan.
     pub fn check(&self, payload: &str) -> Result<(), String> {
-        let draft: Draft = serde_json::from_str(payload).map_err(|error| error.to_string())?;
+        let draft: Draft = wire::json::from_str(payload).map_err(|error| error.to_string())?;
         draft.check_ids()?;
         for step in &draft.steps {
             if let Some(tool) = step.tool.as_ref().filter(|tool| !self.tools.contains(tool)) {

@@ -54,7 +54,7 @@ struct Arguments {
 
 /// Reads the arguments of a call; none if they are not those of a step.
 fn arguments(json: &str) -> Option<Arguments> {
-    serde_json::from_str(json).ok()
+    wire::json::from_str(json).ok()
 }
 
 /// The call of a step.

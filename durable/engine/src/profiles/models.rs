@@ -169,12 +169,12 @@ mod tests {
     #[test]
     fn usage_and_prices_of_older_versions_are_read() {
         let usage: Usage =
-            serde_json::from_str(r#"{"input_tokens":3,"cached_tokens":2,"output_tokens":1}"#).unwrap();
+            wire::json::from_str(r#"{"input_tokens":3,"cached_tokens":2,"output_tokens":1}"#).unwrap();
         assert_eq!(
             usage,
             Usage { input_tokens: 3, cached_tokens: 2, cache_write_tokens: 0, output_tokens: 1 }
         );
-        let price: Price = serde_json::from_str(r#"{"input":3,"cached":2,"output":1}"#).unwrap();
+        let price: Price = wire::json::from_str(r#"{"input":3,"cached":2,"output":1}"#).unwrap();
         assert_eq!(price, Price { input: 3.0, cached: 2.0, cache_write: None, output: 1.0 });
     }
 

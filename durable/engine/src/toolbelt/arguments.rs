@@ -24,7 +24,7 @@ pub fn read<T: DeserializeOwned>(spec: &ToolSpec, written: &str) -> Result<T, To
     let given = object(written).map_err(|problem| refused(spec, "", &problem))?;
     let mut given = Value::Object(unwrapped(given, &schema));
     settle(&mut given, &schema);
-    T::deserialize(&given).map_err(|_| match fault(&given, &schema, "") {
+    wire::json::from_value(&given).map_err(|_| match fault(&given, &schema, "") {
         Some((at, problem)) => refused(spec, &at, &problem),
         None => refused(spec, "", "they are not what the tool takes"),
     })
@@ -40,7 +40,7 @@ pub fn refused(spec: &ToolSpec, at: &str, problem: &str) -> ToolError {
 }
 
 pub fn schema_of(spec: &ToolSpec) -> Value {
-    serde_json::from_str(spec.input_schema.0.get()).unwrap_or_default()
+    wire::json::from_str(spec.input_schema.0.get()).unwrap_or_default()
 }
 
 /// The arguments as a JSON object. A blank text and `null` count as an empty object.
@@ -49,10 +49,10 @@ fn object(written: &str) -> Result<Map<String, Value>, String> {
     if text.is_empty() || text == "null" {
         return Ok(Map::new());
     }
-    let mut value: Value = serde_json::from_str(text).map_err(|error| not_json(&error))?;
+    let mut value: Value = wire::json::from_str(text).map_err(|error| not_json(&error))?;
     // Some models write the object as a string once more.
     if let Value::String(inner) = &value
-        && let Ok(object) = serde_json::from_str(unfenced(inner))
+        && let Ok(object) = wire::json::from_str(unfenced(inner))
     {
         value = object;
     }
@@ -164,7 +164,7 @@ fn says_nothing(value: &Value, schema: &Value) -> bool {
 }
 
 fn parsed(text: &str, is_wanted: fn(&Value) -> bool) -> Option<Value> {
-    serde_json::from_str(text).ok().filter(is_wanted)
+    wire::json::from_str(text).ok().filter(is_wanted)
 }
 
 /// The value of an enum that differs in case or separators alone.

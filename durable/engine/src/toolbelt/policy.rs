@@ -174,7 +174,7 @@ mod tests {
             serde_json::json!({"classes": classes, "workspace_root": "/", "allowed_mcp_servers": ["docs"]});
         assert_eq!(json, expected);
         assert_eq!(serde_json::from_value::<ToolPolicy>(json).unwrap(), policy);
-        let none: ToolPolicy = serde_json::from_str("{}").unwrap();
+        let none: ToolPolicy = wire::json::from_str("{}").unwrap();
         assert!(!none.allows(&spec(Some(PermissionClass::Safe))), "what says nothing allows nothing");
     }
 
@@ -211,7 +211,7 @@ mod tests {
         use PermissionClass::*;
         let named = |name: &str, class| ToolSpec { name: name.to_owned(), ..spec(Some(class)) };
         let rules = r#"{"network": "ask", "fetch": "on", "safe": "off", "secrets": "on", "write": "ask"}"#;
-        let rules: ToolRules = serde_json::from_str(rules).unwrap();
+        let rules: ToolRules = wire::json::from_str(rules).unwrap();
         let approved = BTreeSet::from(["allowed".to_owned()]);
         let policy = in_a_workspace(ContextKind::Thread).narrowed(rules, approved);
         for (name, class, rule) in [
@@ -227,6 +227,6 @@ mod tests {
             assert_eq!(policy.rule(&named(name, class)), rule, "{name}");
         }
         let json = serde_json::to_string(&policy).unwrap();
-        assert_eq!(serde_json::from_str::<ToolPolicy>(&json).unwrap(), policy, "it is frozen in entry 0");
+        assert_eq!(wire::json::from_str::<ToolPolicy>(&json).unwrap(), policy, "it is frozen in entry 0");
     }
 }

@@ -55,7 +55,7 @@ impl OutputSchema {
     /// Compiles a schema from a turn's journal. The version of this code that wrote it has checked its
     /// bounds. This version may have lower ones, and a deploy must not refuse a level that has begun.
     pub fn compile_frozen(source: Rc<RawValueEq>) -> Result<Self, String> {
-        let schema: Value = serde_json::from_str(source.0.get()).map_err(|error| not_json(&error))?;
+        let schema: Value = wire::json::from_str(source.0.get()).map_err(|error| not_json(&error))?;
         OutputSchema::build(source, &schema, MAX_COMPILED_FROZEN_PATTERN)
     }
 
@@ -73,7 +73,7 @@ impl OutputSchema {
         if text.len() > MAX_BYTES {
             return Err(format!("the schema has {} bytes, the limit is {MAX_BYTES}", text.len()));
         }
-        let schema: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let schema: Value = wire::json::from_str(text).map_err(|error| error.to_string())?;
         if schema.get("type").and_then(Value::as_str) != Some("object") {
             return Err("the schema must be an object with \"type\": \"object\"".to_owned());
         }
@@ -92,7 +92,7 @@ impl OutputSchema {
 
     /// Checks a payload against the schema. The error names the violations, for the model.
     pub fn check(&self, payload: &str) -> Result<(), String> {
-        let payload: Value = serde_json::from_str(payload).map_err(|error| not_json(&error))?;
+        let payload: Value = wire::json::from_str(payload).map_err(|error| not_json(&error))?;
         if depth(&payload) > MAX_PAYLOAD_DEPTH {
             return Err(format!("it nests deeper than {MAX_PAYLOAD_DEPTH} levels"));
         }

@@ -72,7 +72,7 @@ impl ToolUsers {
         };
         let wrong = |problem: &str| format!("the variable TOOL_USERS: {problem}");
         let given: BTreeMap<String, Vec<String>> =
-            serde_json::from_str(&json).map_err(|error| wrong(&json_problem(&error)))?;
+            wire::json::from_str(&json).map_err(|error| wrong(&json_problem(&error)))?;
         let known = |name: &str| {
             name == FETCH_ALLOW || PermissionClass::ALL.iter().any(|class| class.as_str() == name)
         };

@@ -14,7 +14,7 @@ const MAX_TOLD_ARGUMENTS: usize = 100_000;
 
 /// Arguments as they stand in events for clients.
 pub(super) fn told_arguments(arguments: &str) -> serde_json::Value {
-    match serde_json::from_str(arguments) {
+    match wire::json::from_str(arguments) {
         _ if arguments.len() > MAX_TOLD_ARGUMENTS => {
             let (told, _) = arguments.split_at(arguments.floor_char_boundary(MAX_TOLD_ARGUMENTS));
             serde_json::json!({ "_raw": format!("{told}…") })

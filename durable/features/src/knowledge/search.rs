@@ -139,7 +139,7 @@ mod tests {
 
     fn asked(question: &str) -> Vec<(String, f64)> {
         let expressions = expressions(&["s1".to_owned()], question).unwrap_or("[]".to_owned());
-        let all: Vec<(String, f64)> = serde_json::from_str(&expressions).unwrap();
+        let all: Vec<(String, f64)> = wire::json::from_str(&expressions).unwrap();
         let inner = |one: String| {
             let term = one.strip_prefix("(scope : (\"s1\")) AND (terms : \"").unwrap();
             term.strip_suffix("\")").unwrap().to_owned()
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn every_scope_is_named_in_every_expression() {
         let scopes = ["s1".to_owned(), "s2".to_owned()];
-        let all: Value = serde_json::from_str(&expressions(&scopes, "one two").unwrap()).unwrap();
+        let all: Value = wire::json::from_str(&expressions(&scopes, "one two").unwrap()).unwrap();
         let expected =
             ["one", "two"].map(|word| format!("(scope : (\"s1\" OR \"s2\")) AND (terms : \"{word}\")"));
         assert_eq!(all, serde_json::json!([[expected[0], 1.0], [expected[1], 1.0]]));

@@ -110,12 +110,12 @@ async fn granted(request: HttpRequest, timeout_ms: u64, ports: &McpPorts) -> Res
     };
     let (status, body) = ports.within(timeout_ms, answer).await.unwrap_or(Err(refused("did not answer")))?;
     if status != 200 {
-        let Denied { error } = serde_json::from_slice(&body).unwrap_or_default();
+        let Denied { error } = wire::json::from_slice(&body).unwrap_or_default();
         // Quotes only an error code in the form of RFC 6749, because a server's text may repeat our secret.
         let word = error.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') && error.len() < 40;
         return Err(refused(&format!("answered {status} {}", if word { error } else { String::new() })));
     }
-    let granted: Granted = serde_json::from_slice(&body).map_err(|_| refused("sent no token"))?;
+    let granted: Granted = wire::json::from_slice(&body).map_err(|_| refused("sent no token"))?;
     let fits = (1..=MAX_TOKEN).contains(&granted.access_token.len())
         && granted.access_token.bytes().all(|byte| byte.is_ascii_graphic());
     match granted.token_type.eq_ignore_ascii_case("bearer") && fits {

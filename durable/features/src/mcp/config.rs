@@ -95,7 +95,7 @@ impl McpServers {
         };
         let wrong = |problem: String| format!("the variable MCP_SERVERS: {problem}");
         let given: BTreeMap<String, ServerWords> =
-            serde_json::from_str(&json).map_err(|error| wrong(json_problem(&error)))?;
+            wire::json::from_str(&json).map_err(|error| wrong(json_problem(&error)))?;
         if given.len() > MAX_SERVERS {
             return Err(wrong(format!("there may be {MAX_SERVERS} servers at most")));
         }

@@ -234,7 +234,7 @@ impl Connection {
         self.ports.within(self.server.timeout_ms, read).await;
         body.truncate(MAX_REFUSAL);
         let said: Option<RpcError> =
-            serde_json::from_slice(&body).ok().and_then(|message: Incoming| message.error);
+            wire::json::from_slice(&body).ok().and_then(|message: Incoming| message.error);
         let said = said.map_or_else(|| String::from_utf8_lossy(&body).into_owned(), |error| error.message);
         redacted(&self.hidden(said))
     }
@@ -379,7 +379,7 @@ impl Drop for Open<'_> {
 /// Reads a result as its expected type.
 pub fn parsed<T: DeserializeOwned>(result: &RawValue) -> Result<T, McpError> {
     // The error names a position and a type, and may repeat a value.
-    serde_json::from_str(result.get()).map_err(|error| {
+    wire::json::from_str(result.get()).map_err(|error| {
         McpError::NotMcp(format!("its result has an unexpected shape: {}", redacted(&error.to_string())))
     })
 }

@@ -82,7 +82,7 @@ impl ToolResult {
     pub fn told(&self) -> String {
         let mut parts: Vec<String> = self.content.iter().map(Item::part).collect();
         if let Some(structured) = self.structured_content.as_deref() {
-            let value = |text: &str| serde_json::from_str::<Value>(text).ok();
+            let value = |text: &str| wire::json::from_str::<Value>(text).ok();
             let structured_value = value(structured.get());
             let texts = self.content.iter().filter_map(|part| part.text.as_deref());
             if !texts.map(value).any(|text| text.is_some() && text == structured_value) {

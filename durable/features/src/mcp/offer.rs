@@ -97,7 +97,7 @@ pub struct Offers {
 impl Offers {
     /// Adds a listed tool.
     pub fn take(&mut self, server: &Server, tool: &RawValue) {
-        let Ok(listed) = serde_json::from_str::<ListedTool>(tool.get()) else {
+        let Ok(listed) = wire::json::from_str::<ListedTool>(tool.get()) else {
             return self.left_out.push("a tool that cannot be read".to_owned());
         };
         let name = listed.name.clone();

@@ -105,14 +105,14 @@ impl Reader {
 }
 
 fn take(request: u64, json: &[u8], heard: &mut Vec<ServerMessage>) -> Result<(), Unreadable> {
-    let message: Incoming = serde_json::from_slice(json).map_err(|_| Unreadable::NotJson)?;
+    let message: Incoming = wire::json::from_slice(json).map_err(|_| Unreadable::NotJson)?;
     let Incoming { id, method, params, result, error } = message;
     let is_ours = |id: &RawValue| id.get() == request.to_string();
     match (method, id) {
         (Some(method), Some(id)) => heard.push(ServerMessage::Asked { id, method }),
         (Some(method), None) if method.ends_with("/list_changed") => heard.push(ServerMessage::Changed),
         (Some(method), None) if method == "notifications/progress" => {
-            let progress = params.and_then(|params| serde_json::from_str::<Progress>(params.get()).ok());
+            let progress = params.and_then(|params| wire::json::from_str::<Progress>(params.get()).ok());
             heard.extend(
                 progress.filter(|progress| progress.progress_token == request).map(ServerMessage::Progress),
             );

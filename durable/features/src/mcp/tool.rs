@@ -50,7 +50,7 @@ impl Tool for McpTool {
         let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
         // Rewrites the arguments in the form that a person approves: a duplicate member or a number beyond a double
         // could otherwise mean something else to the server.
-        let arguments = serde_json::from_str::<Value>(arguments).and_then(|value| to_raw_value(&value));
+        let arguments = wire::json::from_str::<Value>(arguments).and_then(|value| to_raw_value(&value));
         async move {
             let arguments = arguments.map_err(|error| ToolError(format!("invalid arguments: {error}")))?;
             let hidden = |text| cut(connection.hidden(text), MAX_TOLD_BYTES);

@@ -123,13 +123,8 @@ impl Projects for D1Projects {
             self.prepare(query, values)
         });
         async move {
-            #[derive(Deserialize)]
-            struct Written {
-                #[serde(rename = "id")]
-                _id: String,
-            }
             let result = statement?.all().await.map_err(failed)?;
-            Ok(!result.results::<Written>().map_err(failed)?.is_empty())
+            Ok(d1::rows(&result).map_err(failed)? != "[]")
         }
         .boxed_local()
     }
@@ -151,7 +146,8 @@ fn read(
 ) -> LocalBoxFuture<'static, Result<Vec<Item>, ProjectsError>> {
     async move {
         let result = statement?.all().await.map_err(failed)?;
-        let rows = result.results::<Row>().map_err(failed)?;
+        let rows = d1::rows(&result).map_err(failed)?;
+        let rows: Vec<Row> = wire::json::from_str(&rows).map_err(|error| failed(error.into()))?;
         rows.into_iter().map(item).collect()
     }
     .boxed_local()
@@ -159,7 +155,7 @@ fn read(
 
 fn item(row: Row) -> Result<Item, ProjectsError> {
     let Row { kind, id, project_id, title, body, version, operation, created_at, updated_at } = row;
-    let body = serde_json::from_str(&body).map_err(|error| ProjectsError(format!("{id}: {error}")))?;
+    let body = wire::json::from_str(&body).map_err(|error| ProjectsError(format!("{id}: {error}")))?;
     let project_id = Some(project_id).filter(|project_id| !project_id.is_empty());
     Ok(Item { kind, id, project_id, title, body, version, operation, created_at, updated_at })
 }

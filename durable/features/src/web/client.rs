@@ -160,7 +160,7 @@ impl Client {
                 return Err(Silence::TooLarge);
             }
         }
-        let answer = serde_json::from_slice(&body).ok().filter(|_| reply.status == 200).and_then(addresses);
+        let answer = wire::json::from_slice(&body).ok().filter(|_| reply.status == 200).and_then(addresses);
         answer.ok_or(Silence::Unreachable)
     }
 }

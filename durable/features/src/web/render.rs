@@ -45,7 +45,7 @@ pub async fn render(
         Err(Silence::TooLarge) => return failed("it is too large"),
         Err(Silence::Unreachable) => return failed("the browser could not be reached; try without render"),
     };
-    let rendered = serde_json::from_slice::<Rendered>(&body).ok().filter(|rendered| rendered.success);
+    let rendered = wire::json::from_slice::<Rendered>(&body).ok().filter(|rendered| rendered.success);
     match (status, rendered.and_then(|rendered| rendered.result)) {
         (200..300, Some(markdown)) => {
             let mut window = Window::new(from, MAX_TOLD_BYTES);

@@ -143,7 +143,7 @@ async fn send<T: DeserializeOwned>(
         Either::Right(_) => return Err(StoreError("quota: no answer in time".to_owned())),
     };
     match answered {
-        (200, body) => Ok(Some(serde_json::from_str(&body)?)),
+        (200, body) => Ok(Some(wire::json::from_str(&body)?)),
         (204, _) => Ok(None),
         (status, _) => Err(StoreError(format!("quota: status {status}"))),
     }

@@ -37,7 +37,7 @@ impl DurableObject for QuotaObject {
 
     async fn fetch(&self, mut request: Request) -> worker::Result<Response> {
         let body = request.text().await?;
-        let answer = match serde_json::from_str(&body) {
+        let answer = match wire::json::from_str(&body) {
             Ok(command) => {
                 self.arm().await?;
                 self.answer(command)

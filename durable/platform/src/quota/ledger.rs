@@ -355,7 +355,7 @@ fn minus(one: Amount, other: Amount) -> Amount {
 }
 
 pub(super) fn read<T: DeserializeOwned, S: Shelf>(shelf: &mut S, key: &str) -> Result<Option<T>, S::Error> {
-    Ok(shelf.get(key)?.map(|value| serde_json::from_str(&value)).transpose()?)
+    Ok(shelf.get(key)?.map(|value| wire::json::from_str(&value)).transpose()?)
 }
 
 pub(super) fn write<T: Serialize, S: Shelf>(

@@ -12,7 +12,6 @@ pub use ledger::{Shelf, admit, forget_thread, go_on, park, release, renew, settl
 pub use uploads::{Stored, UploadAsk, reserve_upload, settle_upload};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use engine::budget::Amount;
 use engine::profiles::Grant;
@@ -90,11 +89,8 @@ impl Quotas {
         if json.trim().is_empty() {
             return Ok(Quotas::default());
         }
-        // The variable must be an object: serde would take an array for one without members, and the service would
-        // limit nothing.
-        let wrong = |error: serde_json::Error| format!("the variable QUOTAS: {}", json_problem(&error));
-        let members: Map<String, Value> = serde_json::from_str(&json).map_err(wrong)?;
-        let quotas: Quotas = serde_json::from_value(Value::Object(members)).map_err(wrong)?;
+        let quotas: Quotas = wire::json::from_str(&json)
+            .map_err(|error| format!("the variable QUOTAS: {}", json_problem(&error)))?;
         let within = |value: Option<u32>, most| value.is_none_or(|value| value <= most);
         for quota in quotas.all() {
             let usd = quota.usd_per_day.is_none_or(|usd| usd.is_finite() && usd >= 0.0);

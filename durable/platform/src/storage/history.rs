@@ -67,7 +67,7 @@ pub fn fit(history: &[Message], max_bytes: usize) -> Result<String, StoreError> 
 
 /// The user's message with its images and files; none where it had none, or where they were left out.
 pub fn question(history: &str) -> Result<Option<Content>, StoreError> {
-    let messages: Vec<Message> = serde_json::from_str(history)?;
+    let messages: Vec<Message> = wire::json::from_str(history)?;
     Ok(messages.into_iter().find_map(|message| match message {
         Message::User { content } if !content.parts().is_empty() => Some(content),
         _ => None,

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use worker::{Env, Result};
 
-use bindings::d1::{database, number, text};
+use bindings::d1::{database, number, rows, text};
 use wire::protocol::{Owner, ThreadSummary, UsageRow};
 
 use super::outgoing::first_id;
@@ -52,12 +52,12 @@ pub async fn threads(env: &Env, owner: &Owner, query: ThreadQuery<'_>) -> Result
         "SELECT id, title, created_at, updated_at, {columns} FROM threads \
         WHERE tenant = ?1 AND user_id = ?2{conditions} ORDER BY updated_at DESC, id DESC LIMIT ?3"
     );
-    database(env)?.prepare(sql).bind(&values)?.all().await?.results()
+    Ok(wire::json::from_str(&rows(&database(env)?.prepare(sql).bind(&values)?.all().await?)?)?)
 }
 
 /// The usage of a user since a time, by day, operation, model and context.
 pub async fn usage(env: &Env, owner: &Owner, since_ms: u64, limit: u32) -> Result<Vec<UsageRow>> {
     let (user_id, first) = (owner.user_id(), first_id(since_ms));
     let values = [text(&owner.tenant), text(&user_id), number(since_ms), limit.into(), text(&first)];
-    database(env)?.prepare(USAGE).bind(&values)?.all().await?.results()
+    Ok(wire::json::from_str(&rows(&database(env)?.prepare(USAGE).bind(&values)?.all().await?)?)?)
 }

@@ -156,7 +156,7 @@ impl Store {
                 let json = row.text(1)?;
                 if bytes < max_bytes {
                     bytes += json.len();
-                    turns.push(serde_json::from_str(&json)?);
+                    turns.push(wire::json::from_str(&json)?);
                 }
             }
             if last {
@@ -176,11 +176,11 @@ pub(super) fn word(value: &impl serde::Serialize) -> Result<String, StoreError> 
 }
 
 fn of_word<T: serde::de::DeserializeOwned>(word: String) -> Result<T, StoreError> {
-    Ok(serde_json::from_value(serde_json::Value::String(word))?)
+    Ok(wire::json::from_value(&serde_json::Value::String(word))?)
 }
 
 fn message_of(mut row: Row) -> Result<(i64, StoredMessage), StoreError> {
-    let json = |text: Option<String>| text.map(|text| serde_json::from_str(&text)).transpose();
+    let json = |text: Option<String>| text.map(|text| wire::json::from_str(&text)).transpose();
     let message = StoredMessage {
         id: row.text(1)?,
         turn_id: row.text(2)?,
@@ -188,10 +188,10 @@ fn message_of(mut row: Row) -> Result<(i64, StoredMessage), StoreError> {
         content: row.text(4)?,
         created_at: unsigned(row.int(5)?),
         finish_reason: row.maybe_text(6).map(of_word).transpose()?,
-        stop: row.maybe_text(7).map(|text| serde_json::from_str(&text)).transpose()?,
-        usage: row.maybe_text(8).map(|text| serde_json::from_str(&text)).transpose()?,
+        stop: row.maybe_text(7).map(|text| wire::json::from_str(&text)).transpose()?,
+        usage: row.maybe_text(8).map(|text| wire::json::from_str(&text)).transpose()?,
         execution_tree: json(row.maybe_text(9))?,
-        parts: row.maybe_text(10).map(|text| serde_json::from_str(&text)).transpose()?.unwrap_or_default(),
+        parts: row.maybe_text(10).map(|text| wire::json::from_str(&text)).transpose()?.unwrap_or_default(),
     };
     Ok((row.int(0)?, message))
 }

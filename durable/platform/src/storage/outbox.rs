@@ -93,7 +93,7 @@ impl Store {
                 break;
             }
             parcel.ids.push(id);
-            match (serde_json::from_str(&payload), &mut parcel.rows) {
+            match (wire::json::from_str(&payload), &mut parcel.rows) {
                 (Ok(outgoing), Ok(rows)) => rows.push(outgoing),
                 (Err(error), Ok(_)) => parcel.rows = Err(StoreError(format!("outbox row {id}: {error}"))),
                 (_, Err(_)) => {}
@@ -115,7 +115,7 @@ impl Store {
         let path = self.path()?.json();
         let beside = self.rows(&path::select_beside(), [path.as_str().into(), ids.into()])?;
         let beside = beside.into_iter().map(|mut row| row.text(0)).collect::<Result<_, _>>()?;
-        Ok(Present { title, messages: serde_json::from_str(&row.text(1)?)?, beside, path })
+        Ok(Present { title, messages: wire::json::from_str(&row.text(1)?)?, beside, path })
     }
 
     /// Whether the outbox has a row that D1 has refused.
@@ -140,7 +140,7 @@ impl Store {
     pub fn spent_news(&self) -> Result<Vec<Outgoing>, StoreError> {
         let mut spent = Vec::new();
         for mut row in self.rows("SELECT payload FROM outbox ORDER BY id", [])? {
-            match serde_json::from_str::<Outgoing>(&row.text(0)?) {
+            match wire::json::from_str::<Outgoing>(&row.text(0)?) {
                 Ok(outgoing) => spent.extend(outgoing.without_content()),
                 Err(error) => worker::console_error!("an outbox row is lost with its thread: {error}"),
             }

@@ -69,9 +69,9 @@ pub fn assemble(rows: &[LogRow], bound: Bound, after: Seq, before: Seq) -> Resul
                 continue;
             }
             if kind == TEXT {
-                expand(&serde_json::from_str(body.get())?, &row.turn_id, after, through, &mut events)?;
+                expand(&wire::json::from_str(body.get())?, &row.turn_id, after, through, &mut events)?;
             } else if after < seq {
-                let event = serde_json::from_str(body.get())?;
+                let event = wire::json::from_str(body.get())?;
                 events.push(Numbered { seq, turn_id: row.turn_id.clone(), event });
             }
         }

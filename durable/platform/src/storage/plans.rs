@@ -14,7 +14,7 @@ impl Store {
             return Ok(None);
         }
         let row = self.row(&select_draft(), [path.json().into()])?;
-        row.map(|mut row| Ok(serde_json::from_str(&row.text(0)?)?)).transpose()
+        row.map(|mut row| Ok(wire::json::from_str(&row.text(0)?)?)).transpose()
     }
 
     /// Stores plans as they are at a turn's end. Belongs into the transaction of that end.

@@ -83,13 +83,13 @@ fn add(rows: &mut Vec<EventRow>, (first, last): (Seq, Seq), item: &impl Serializ
 
 /// The items of a row.
 pub fn items(payload: &str) -> Result<Vec<Item<'_>>, StoreError> {
-    Ok(serde_json::from_str(payload)?)
+    Ok(wire::json::from_str(payload)?)
 }
 
 /// The items of a row that can be read.
 pub fn readable_items(payload: &str) -> Vec<Item<'_>> {
-    let items: Vec<&RawValue> = serde_json::from_str(payload).unwrap_or_default();
-    items.into_iter().filter_map(|item| serde_json::from_str(item.get()).ok()).collect()
+    let items: Vec<&RawValue> = wire::json::from_str(payload).unwrap_or_default();
+    items.into_iter().filter_map(|item| wire::json::from_str(item.get()).ok()).collect()
 }
 
 /// The kinds of events that change the parts of a message.
@@ -103,8 +103,8 @@ pub fn told(payload: &str) -> Result<Vec<(Seq, Told)>, StoreError> {
 /// The thing that an item of a row has told; none where it changes no part.
 pub fn told_by(Item(seq, _, kind, body): &Item<'_>) -> Result<Option<(Seq, Told)>, StoreError> {
     let told = match kind.as_ref() {
-        TEXT => Some(Told::text(&serde_json::from_str(body.get())?)),
-        kind if SHOWN.contains(&kind) => Told::event(&serde_json::from_str(body.get())?),
+        TEXT => Some(Told::text(&wire::json::from_str(body.get())?)),
+        kind if SHOWN.contains(&kind) => Told::event(&wire::json::from_str(body.get())?),
         _ => None,
     };
     Ok(told.map(|told| (*seq, told)))
@@ -136,7 +136,7 @@ pub fn pieces(text: &str) -> Vec<&str> {
 pub fn entries(rows: impl IntoIterator<Item = (u64, String)>) -> Result<Vec<Entry>, StoreError> {
     let mut entries = Vec::new();
     for text in whole(rows) {
-        for entry in serde_json::Deserializer::from_str(&text).into_iter() {
+        for entry in wire::json::values(&text) {
             entries.push(entry?);
         }
     }

@@ -68,7 +68,7 @@ pub fn salvaged<'a>(
     let text = |name: &str| member(name).and_then(Value::as_str).map(str::to_owned);
     Salvaged {
         user_message_id: text("user_message_id"),
-        content: member("content").and_then(|content| serde_json::from_value(content.clone()).ok()),
+        content: member("content").and_then(|content| wire::json::from_value(content).ok()),
         context_type: text("context_type"),
         texts: texts(&events),
         subtasks: subtasks(&entries),
@@ -85,7 +85,7 @@ pub fn elapsed_ms(text: &str) -> Option<u64> {
 
 /// The entries of a text of the journal, up to the first one that is no JSON.
 fn values(text: &str) -> Vec<Value> {
-    serde_json::Deserializer::from_str(text).into_iter().map_while(Result::ok).collect()
+    wire::json::values(text).map_while(Result::ok).collect()
 }
 
 /// An item of a row, as far as it is needed here.
@@ -93,7 +93,7 @@ fn told(Item(seq, key, kind, body): Item<'_>) -> Option<Told> {
     if !KINDS.contains(&kind.as_ref()) {
         return None;
     }
-    let body = serde_json::from_str(body.get()).ok()?;
+    let body = wire::json::from_str(body.get()).ok()?;
     Some(Told { seq, key: key.into_owned(), kind: kind.into_owned(), body })
 }
 
@@ -158,7 +158,7 @@ fn ends(events: &[Told]) -> Vec<(String, Event)> {
     }
     // A call that starts later lies within an earlier one, or beside it.
     let ends = open.into_iter().rev().flat_map(|(_, start)| end_of(start));
-    ends.filter_map(|(key, event)| Some((key, serde_json::from_value(event).ok()?))).collect()
+    ends.filter_map(|(key, event)| Some((key, wire::json::from_value(&event).ok()?))).collect()
 }
 
 /// The events that end an open call, with the engine's own keys: an event that is there already is not written again.
@@ -187,7 +187,7 @@ fn tree(events: &[Told], ends: &[(String, Event)]) -> ExecutionTree {
     let parents: BTreeSet<&str> =
         events.iter().filter_map(|told| told.body.get("parent_id").and_then(Value::as_str)).collect();
     let calls = events.iter().filter(|told| [TOOL_CALL, MODEL_CALL].contains(&told.kind.as_str()));
-    let calls = calls.filter_map(|told| serde_json::from_value(told.body.clone()).ok());
+    let calls = calls.filter_map(|told| wire::json::from_value(&told.body).ok());
     let (mut nodes, mut model_calls): (Vec<TreeNode>, _) = (Vec::new(), Vec::new());
     for event in calls.chain(ends.iter().map(|(_, event)| event.clone())) {
         let Event::ToolCallUpdate {

@@ -41,7 +41,7 @@ impl Store {
         let thread = match row.maybe_int(1) {
             Some(_) => None,
             None => Some(ThreadMeta {
-                owner: serde_json::from_str(&row.text(2)?)?,
+                owner: wire::json::from_str(&row.text(2)?)?,
                 thread_id: row.text(3)?,
                 title: row.text(4)?,
                 created_at: unsigned(row.int(5)?),
@@ -146,7 +146,7 @@ impl Store {
     pub fn approved_tools(&self) -> Result<BTreeSet<String>, StoreError> {
         let row = self.row("SELECT approved_tools FROM meta", [])?;
         let json = row.and_then(|mut row| row.maybe_text(0));
-        Ok(json.map(|json| serde_json::from_str(&json)).transpose()?.unwrap_or_default())
+        Ok(json.map(|json| wire::json::from_str(&json)).transpose()?.unwrap_or_default())
     }
 
     /// Stores that a person allows a tool for good.

@@ -59,7 +59,7 @@ impl Blocks {
         let bytes = members.take(&block.unknown);
         let text = |name: &str| {
             let raw = block.unknown.iter().find(|(known, _)| known.as_str() == name);
-            raw.and_then(|(_, raw)| serde_json::from_str::<Text<'a>>(raw.get()).ok())
+            raw.and_then(|(_, raw)| wire::json::from_str::<Text<'a>>(raw.get()).ok())
         };
         let (kind, told) = match &*members.text("type") {
             "text" => (BlockKind::Text, text("text").map(Told::Text)),

@@ -267,7 +267,7 @@ fn said<'a>(message: &'a Message, choice: &ModelChoice) -> Vec<Block<'a>> {
 fn replied<'a>(message: &'a Message, choice: &ModelChoice, is_current: bool) -> Vec<Block<'a>> {
     let Message::Assistant { content, tool_calls, raw } = message else { return Vec::new() };
     let blocks = raw.as_ref().and_then(|raw| raw.for_model(choice, WIRE));
-    if let Some(blocks) = blocks.and_then(|raw| serde_json::from_str::<Vec<&RawValue>>(raw.get()).ok()) {
+    if let Some(blocks) = blocks.and_then(|raw| wire::json::from_str::<Vec<&RawValue>>(raw.get()).ok()) {
         return blocks
             .into_iter()
             .filter(|block| is_current || !is_thinking(block))
@@ -294,6 +294,6 @@ fn is_thinking(block: &RawValue) -> bool {
         #[serde(borrow, default, rename = "type")]
         kind: Loose<'a>,
     }
-    serde_json::from_str::<BlockType<'_>>(block.get())
+    wire::json::from_str::<BlockType<'_>>(block.get())
         .is_ok_and(|block| matches!(block.kind.as_str(), "thinking" | "redacted_thinking"))
 }

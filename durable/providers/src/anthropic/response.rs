@@ -7,7 +7,6 @@ use serde_json::value::RawValue;
 
 use crate::codec::{MAX_REPLY_BYTES, Reading};
 use crate::failure::{Complaint, protocol, too_large};
-use crate::json;
 use wire::model::{ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, ReplyFinish, Usage};
 use wire::sse::SseEvent;
 
@@ -65,8 +64,8 @@ impl Reply {
         if data.is_empty() || data == "[DONE]" {
             return Ok(Stream::GoesOn);
         }
-        let event: Event<'_> = json::read(data)
-            .ok_or_else(|| protocol("The model provider sent an event that cannot be read."))?;
+        let event: Event<'_> = wire::json::from_str(data)
+            .map_err(|_| protocol("The model provider sent an event that cannot be read."))?;
         let kind = if event.kind.as_str().is_empty() { sse.event } else { event.kind.as_str() };
         match kind {
             "message_start" => {
@@ -139,7 +138,7 @@ impl Reply {
     }
 
     fn count(&mut self, usage: Option<&RawValue>) {
-        let counts: Option<UsageCounts> = usage.and_then(|usage| serde_json::from_str(usage.get()).ok());
+        let counts: Option<UsageCounts> = usage.and_then(|usage| wire::json::from_str(usage.get()).ok());
         let Some(new) = counts else { return };
         let known = self.usage;
         self.usage = UsageCounts {
@@ -184,7 +183,7 @@ fn finish(reason: &str) -> ReplyFinish {
 }
 
 fn complaint(json: &str) -> ModelError {
-    serde_json::from_str::<Value>(json)
+    wire::json::from_str::<Value>(json)
         .map(|value| Complaint::from_json(&value))
         .unwrap_or_default()
         .in_stream()

@@ -121,7 +121,7 @@ fn table<T: DeserializeOwned>(
     problems: &mut Vec<String>,
 ) -> BTreeMap<String, T> {
     let Some(json) = read(variable) else { return BTreeMap::new() };
-    serde_json::from_str(&json).unwrap_or_else(|error| {
+    wire::json::from_str(&json).unwrap_or_else(|error| {
         problems.push(format!("{variable} is not JSON such as {such_as}: {}.", json_problem(&error)));
         BTreeMap::new()
     })

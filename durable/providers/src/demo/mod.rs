@@ -164,7 +164,7 @@ impl<'a> Scene<'a> {
 impl Outcome<'_> {
     /// A string among the arguments of the call.
     fn argument(&self, name: &str) -> String {
-        let arguments: Value = serde_json::from_str(self.arguments).unwrap_or_default();
+        let arguments: Value = wire::json::from_str(self.arguments).unwrap_or_default();
         arguments.get(name).and_then(Value::as_str).unwrap_or_default().into()
     }
 }

@@ -8,7 +8,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::codec::{MAX_REPLY_BYTES, Reading, cut};
 use crate::failure::{Complaint, protocol, too_large};
-use crate::json::{Text, read};
+use crate::json::Text;
 use crate::members::Members;
 use wire::model::{
     ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, RawValueEq, ReplyFinish, ToolCall, Usage,
@@ -54,7 +54,7 @@ impl Reading for Reply {
             return Err(complaint(data));
         }
         if !data.is_empty() {
-            let chunk: Chunk<'_> = serde_json::from_str(data)
+            let chunk: Chunk<'_> = wire::json::from_str(data)
                 .map_err(|_| protocol("The model provider sent a chunk that cannot be read."))?;
             self.take_chunk(chunk, events)?;
         }
@@ -155,7 +155,7 @@ impl Reply {
 
     /// Adds the known parts of a content: text, and thinking that a member of the delta has not already brought.
     fn take_parts(&mut self, parts: &[&RawValue], told: bool, events: &mut Vec<ModelEvent>) {
-        for part in parts.iter().filter_map(|raw| read::<Part<'_>>(raw.get())) {
+        for part in parts.iter().filter_map(|raw| wire::json::from_str::<Part<'_>>(raw.get()).ok()) {
             match part.kind.as_str() {
                 "text" => self.take_text(Text(part.text.0.unwrap_or_default()), events),
                 "thinking" => part.thinking.iter().for_each(|thinking| {
@@ -234,7 +234,7 @@ fn thought(thinking: &Content<'_>) -> String {
     match thinking {
         Content::Text(text) => text.as_str().to_owned(),
         Content::Parts(parts) => {
-            let parts = parts.iter().filter_map(|raw| read::<Part<'_>>(raw.get()));
+            let parts = parts.iter().filter_map(|raw| wire::json::from_str::<Part<'_>>(raw.get()).ok());
             parts.filter_map(|part| part.text.0).collect()
         }
     }
@@ -257,14 +257,14 @@ fn finish(reason: &str) -> Finish {
 
 /// The error for the JSON of a complaint.
 pub fn complaint(json: &str) -> ModelError {
-    serde_json::from_str::<Value>(json)
+    wire::json::from_str::<Value>(json)
         .map(|value| Complaint::from_json(&value))
         .unwrap_or_default()
         .in_stream()
 }
 
 fn read_usage(raw: &RawValue) -> Option<Usage> {
-    let counts: UsageCounts = serde_json::from_str(raw.get()).ok()?;
+    let counts: UsageCounts = wire::json::from_str(raw.get()).ok()?;
     let details = counts.prompt_tokens_details.and_then(|details| details.cached_tokens);
     Some(Usage {
         input_tokens: counts.prompt_tokens?,

@@ -136,7 +136,7 @@ fn input<'a>(message: &'a Message, choice: &ModelChoice) -> Vec<InputItem<'a>> {
         Message::Assistant { content, tool_calls, raw } => {
             // A raw message is the list of the reply's items.
             let items = raw.as_ref().and_then(|raw| raw.for_model(choice, WIRE));
-            if let Some(items) = items.and_then(|raw| serde_json::from_str::<Vec<&RawValue>>(raw.get()).ok())
+            if let Some(items) = items.and_then(|raw| wire::json::from_str::<Vec<&RawValue>>(raw.get()).ok())
             {
                 return items.into_iter().map(InputItem::Raw).collect();
             }

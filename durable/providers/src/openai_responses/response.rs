@@ -7,7 +7,6 @@ use serde_json::value::RawValue;
 
 use crate::codec::{MAX_REPLY_BYTES, Reading};
 use crate::failure::{Complaint, protocol, too_large};
-use crate::json;
 use wire::model::{ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, ReplyFinish, Usage};
 use wire::sse::SseEvent;
 
@@ -63,8 +62,8 @@ impl Reply {
         if data.is_empty() || data == "[DONE]" {
             return Ok(None);
         }
-        let event: Event<'a> = json::read(data)
-            .ok_or_else(|| protocol("The model provider sent an event that cannot be read."))?;
+        let event: Event<'a> = wire::json::from_str(data)
+            .map_err(|_| protocol("The model provider sent an event that cannot be read."))?;
         // OpenRouter names the type only in the data. The codec reads both the data and the event's name.
         let kind = if event.kind.as_str().is_empty() { sse.event } else { event.kind.as_str() };
         match kind {
@@ -155,8 +154,8 @@ impl Reply {
         events: &mut Vec<ModelEvent>,
     ) -> Result<(), ModelError> {
         let Some(raw) = raw else { return Ok(()) };
-        let wire: WireItem<'_> = json::read(raw.get())
-            .ok_or_else(|| protocol("The model provider sent an item that cannot be read."))?;
+        let wire: WireItem<'_> = wire::json::from_str(raw.get())
+            .map_err(|_| protocol("The model provider sent an item that cannot be read."))?;
         // An item without an index is known by its id.
         let index = match (index, wire.id.as_str()) {
             (None, "") => Some(self.items.next()),
@@ -195,8 +194,8 @@ impl Reply {
         finish: impl Fn(&str) -> ReplyFinish,
         events: &mut Vec<ModelEvent>,
     ) -> Result<(ReplyFinish, Response<'a>), ModelError> {
-        let response: Response<'a> = json::read(response.map_or("{}", RawValue::get))
-            .ok_or_else(|| protocol("The model provider sent a response that cannot be read."))?;
+        let response: Response<'a> = wire::json::from_str(response.map_or("{}", RawValue::get))
+            .map_err(|_| protocol("The model provider sent a response that cannot be read."))?;
         if let Some(error) = response.error {
             return Err(complaint(error.get()));
         }
@@ -234,14 +233,14 @@ impl Reply {
 }
 
 fn complaint(json: &str) -> ModelError {
-    serde_json::from_str::<Value>(json)
+    wire::json::from_str::<Value>(json)
         .map(|value| Complaint::from_json(&value))
         .unwrap_or_default()
         .in_stream()
 }
 
 fn read_usage(raw: &RawValue) -> Option<Usage> {
-    let counts: UsageCounts = serde_json::from_str(raw.get()).ok()?;
+    let counts: UsageCounts = wire::json::from_str(raw.get()).ok()?;
     Some(Usage {
         input_tokens: counts.input_tokens?,
         cached_tokens: counts.input_tokens_details.and_then(|details| details.cached_tokens).unwrap_or(0),

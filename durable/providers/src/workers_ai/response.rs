@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use crate::codec::Reading;
 use crate::failure::protocol;
-use crate::json::read;
 use crate::openai_chat::response::{Reply, complaint};
 use wire::model::{ModelChoice, ModelError, ModelEvent};
 use wire::sse::SseEvent;
@@ -37,8 +36,8 @@ impl Reading for AiReply {
             return Err(complaint(data));
         }
         if !data.is_empty() {
-            let chunk: AiChunk<'_> =
-                read(data).ok_or_else(|| protocol("The model provider sent a chunk that cannot be read."))?;
+            let chunk: AiChunk<'_> = wire::json::from_str(data)
+                .map_err(|_| protocol("The model provider sent a chunk that cannot be read."))?;
             chunk.told(&mut self.0, events)?;
         }
         Ok(Some(self))

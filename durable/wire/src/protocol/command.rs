@@ -151,8 +151,8 @@ impl ThreadEnvelope {
             ApiError::new(ErrorCode::VersionsDiffer, detail).retry_after(RETRY_AFTER_S)
         };
         let told = |error: serde_json::Error| differs(format!("the request: {error}"));
-        let sent: Value = serde_json::from_str(body).map_err(told)?;
-        let envelope = ThreadEnvelope::deserialize(&sent).map_err(told)?;
+        let sent: Value = crate::json::from_str(body).map_err(told)?;
+        let envelope = crate::json::from_str::<ThreadEnvelope>(body).map_err(told)?;
         match unread(&sent, &serde_json::to_value(&envelope).map_err(told)?) {
             Some(path) => Err(differs(path)),
             None => Ok(envelope),

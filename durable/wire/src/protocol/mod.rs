@@ -10,7 +10,6 @@ mod event;
 mod key;
 mod knowledge;
 mod message;
-mod object;
 mod part;
 mod path;
 mod plan;

@@ -35,7 +35,7 @@ fn at(text: &[u8]) -> String {
                 let (string, after) = after.split_at(string_length(after));
                 rest = after;
                 if let Some(Open::Object(name @ None)) = inside {
-                    *name = serde_json::from_slice(&[b"\"", string].concat()).ok();
+                    *name = crate::json::from_slice(&[b"\"", string].concat()).ok();
                 }
             }
             _ => {}

@@ -1,5 +1,7 @@
 //! The body of `POST /api/chat`: its type, and the checks that need no storage.
 
+use std::str::from_utf8;
+
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -8,9 +10,8 @@ use uuid::Uuid;
 use super::command::check_workspace;
 #[cfg(feature = "openapi")]
 use super::command::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
-use super::object::{Object, object, objects};
 use super::path;
-use super::words::{self, not_json};
+use super::words::{self, not_json, not_utf8};
 use super::{ApiError, Content, Decision, ErrorCode, IfRunning};
 
 /// The longest name of a context's type or entity, in characters: prompts contain them.
@@ -62,12 +63,12 @@ pub struct ChatRequest {
     /// `request_seq`.
     #[serde(default)]
     pub if_running: Option<IfRunning>,
-    #[serde(default, deserialize_with = "object")]
+    #[serde(default)]
     pub chat_context: Option<ChatContext>,
     /// Asks for a router or a swarm. Without it a turn runs the plain loop.
     #[serde(default)]
     pub mode_profile: Option<ModeProfile>,
-    #[serde(default, deserialize_with = "object")]
+    #[serde(default)]
     pub browser_context: Option<BrowserContext>,
     #[serde(default)]
     pub cancel_on_disconnect: Option<bool>,
@@ -85,7 +86,7 @@ pub struct ChatRequest {
     #[serde(default)]
     #[cfg_attr(test, ts(optional, type = "Record<string, unknown>"))]
     pub media_generation: Option<Map<String, Value>>,
-    #[serde(default, deserialize_with = "objects")]
+    #[serde(default)]
     #[cfg_attr(feature = "openapi", schemars(length(max = 32)))]
     pub client_tools: Option<Vec<ClientTool>>,
     #[serde(default)]
@@ -249,10 +250,8 @@ pub(super) fn read<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, ApiEr
         let detail = format!("the body is nested deeper than {MAX_JSON_DEPTH} levels");
         return Err(ApiError::new(ErrorCode::InvalidJson, detail));
     }
-    let mut json = serde_json::Deserializer::from_slice(body);
-    let Object(value) = Object::deserialize(&mut json).map_err(|error| refusal(body, &error))?;
-    json.end().map_err(|error| not_json(&error))?;
-    Ok(value)
+    let text = from_utf8(body).map_err(|error| not_utf8(body, error.valid_up_to()))?;
+    crate::json::from_str(text).map_err(|error| refusal(text, &error))
 }
 
 impl ChatRequest {
@@ -337,13 +336,12 @@ impl ChatRequest {
     }
 }
 
-fn refusal(body: &[u8], error: &serde_json::Error) -> ApiError {
+fn refusal(body: &str, error: &serde_json::Error) -> ApiError {
     // serde_json reports bad syntax for a number in place of an enum's name, although the body is valid JSON.
-    let is_json = |text: &str| serde_json::from_str::<IgnoredAny>(text).is_ok();
-    if !error.is_data() && !std::str::from_utf8(body).is_ok_and(is_json) {
+    if !error.is_data() && crate::json::from_str::<IgnoredAny>(body).is_err() {
         return not_json(error);
     }
-    words::refusal(&path::of_error(body, error), error)
+    words::refusal(&path::of_error(body.as_bytes(), error), error)
 }
 
 /// Measures the nesting of arrays and objects without building them.

@@ -33,12 +33,22 @@ pub(super) fn refusal(path: &str, error: &serde_json::Error) -> ApiError {
 
 /// The refusal of a body that is not JSON.
 pub(super) fn not_json(error: &serde_json::Error) -> ApiError {
-    let detail = match error.classify() {
-        Category::Eof => "the body ends before it is complete".to_owned(),
-        Category::Io | Category::Syntax | Category::Data => {
-            format!("the body is not JSON from line {}, column {} on", error.line(), error.column())
-        }
-    };
+    match error.classify() {
+        Category::Eof => ApiError::new(ErrorCode::InvalidJson, "the body ends before it is complete"),
+        Category::Io | Category::Syntax | Category::Data => not_json_from(error.line(), error.column()),
+    }
+}
+
+/// The refusal of a body that is UTF-8 up to this byte.
+pub(super) fn not_utf8(body: &[u8], from: usize) -> ApiError {
+    let before = body.get(..from).unwrap_or(body);
+    let line = memchr::memchr_iter(b'\n', before).count() + 1;
+    let column = before.rsplit(|&byte| byte == b'\n').next().map_or(0, <[u8]>::len) + 1;
+    not_json_from(line, column)
+}
+
+fn not_json_from(line: usize, column: usize) -> ApiError {
+    let detail = format!("the body is not JSON from line {line}, column {column} on");
     ApiError::new(ErrorCode::InvalidJson, detail)
 }
 
@@ -55,10 +65,9 @@ fn in_words(told: &str) -> String {
         "a boolean" => "true or false",
         "a sequence" => "an array",
         "a map" => "an object",
+        _ if expected.starts_with("struct ") => "an object",
         _ if expected.starts_with("a nonzero ") => "a whole number of at least 1",
-        _ if ["struct ", "enum ", "variant "].iter().any(|kind| expected.starts_with(kind)) => {
-            "something else"
-        }
+        _ if ["enum ", "variant "].iter().any(|kind| expected.starts_with(kind)) => "something else",
         expected => expected,
     };
     format!("must be {wanted}")

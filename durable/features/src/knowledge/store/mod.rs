@@ -57,7 +57,7 @@ pub type Asked<T> = Result<T, KnowledgeError>;
 
 /// The rows of a statement's result.
 pub fn rows<T: DeserializeOwned>(result: &D1Result) -> Asked<Vec<T>> {
-    result.results().map_err(failed)
+    wire::json::from_str(&d1::rows(result).map_err(failed)?).map_err(|error| failed(error.into()))
 }
 
 fn failed(error: worker::Error) -> KnowledgeError {

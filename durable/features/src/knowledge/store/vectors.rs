@@ -132,7 +132,7 @@ impl Vectors {
         let options = parsed(&json!({ "topK": limit, "returnMetadata": "none", "filter": filter }))?;
         let found = settled(self.index.query(&vector, &options)).await?;
         let found = JSON::stringify(&found).map_err(failed)?.as_string().unwrap_or_default();
-        let Found { matches } = serde_json::from_str(&found).map_err(|_| unreadable("the found vectors"))?;
+        let Found { matches } = wire::json::from_str(&found).map_err(|_| unreadable("the found vectors"))?;
         let near = matches.into_iter().filter(|found| found.score >= MIN_SIMILARITY).filter_map(|found| {
             let (document_id, place) = found.id.rsplit_once(':')?;
             let (document_id, place) = (document_id.to_owned(), place.parse().ok()?);

@@ -50,7 +50,7 @@ struct Found {
 }
 
 pub fn hits(body: &[u8]) -> Option<Vec<Hit>> {
-    let answer: Answer = serde_json::from_slice(body).ok()?;
+    let answer: Answer = wire::json::from_slice(body).ok()?;
     let hit = |Found { title, url, description }| Hit {
         // Title and description may contain HTML.
         title: one_line(&title),

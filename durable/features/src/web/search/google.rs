@@ -45,7 +45,7 @@ struct Item {
 }
 
 pub fn hits(body: &[u8]) -> Option<Vec<Hit>> {
-    let answer: Answer = serde_json::from_slice(body).ok()?;
+    let answer: Answer = wire::json::from_slice(body).ok()?;
     let hit = |Item { title, link, snippet }| Hit { title, url: link, snippet };
     (answer.kind == "customsearch#search").then(|| answer.items.into_iter().map(hit).collect())
 }

@@ -34,7 +34,7 @@ struct Found {
 }
 
 pub fn hits(body: &[u8]) -> Option<Vec<Hit>> {
-    let answer: Answer = serde_json::from_slice(body).ok()?;
+    let answer: Answer = wire::json::from_slice(body).ok()?;
     let hit = |Found { url, title, content }| Hit { title, url, snippet: content.unwrap_or_default() };
     Some(answer.results.into_iter().map(hit).collect())
 }

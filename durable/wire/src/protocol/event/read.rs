@@ -56,8 +56,8 @@ impl<'de> Deserialize<'de> for Numbered {
             turn_id: String,
         }
         let json = Box::<RawValue>::deserialize(from)?;
-        let Number { seq, turn_id } = serde_json::from_str(json.get()).map_err(D::Error::custom)?;
-        Ok(Numbered { seq, turn_id, event: serde_json::from_str(json.get()).map_err(D::Error::custom)? })
+        let Number { seq, turn_id } = crate::json::from_str(json.get()).map_err(D::Error::custom)?;
+        Ok(Numbered { seq, turn_id, event: crate::json::from_str(json.get()).map_err(D::Error::custom)? })
     }
 }
 

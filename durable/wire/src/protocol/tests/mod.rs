@@ -119,6 +119,14 @@ fn a_refusal_says_the_right_form_and_names_no_rust_type() {
         let error = ChatRequest::parse(body.as_bytes()).unwrap_err();
         assert_eq!(error.detail, detail, "{body}");
     }
+    for (body, place) in [
+        (b"\xff".as_slice(), "line 1, column 1"),
+        (b"{\"content\":\n\n \"\xc3\xa9\xff\"}", "line 3, column 5"),
+    ] {
+        let error = ChatRequest::parse(body).unwrap_err();
+        assert_eq!(error.code, ErrorCode::InvalidJson);
+        assert_eq!(error.detail, format!("the body is not JSON from {place} on"));
+    }
 }
 
 /// Each member of each body, with a value of each JSON type. A refusal contains no word of Rust.
