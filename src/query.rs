@@ -171,3 +171,4 @@ mod tests {
         }
     }
 }
+fn x() { let _ = serde_json::from_str::<u8>("1"); }

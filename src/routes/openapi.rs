@@ -1,5 +1,5 @@
 //! The description of the API. `make openapi` writes it to `web/public`, and each deployment has it among its assets:
-//! within the module it would be 25 kB of every upload, and each isolate would load it.
+//! within the module it would be 16 kB of every upload, and each isolate would load its 200 kB.
 
 use worker::Fetcher;
 

@@ -34,6 +34,9 @@ async fn every_answer_of_the_api_has_them() {
     for (method, path, status) in [
         ("GET", "/api/health", 200),
         ("HEAD", "/api/health", 200),
+        ("GET", "/openapi.json", 200),
+        ("HEAD", "/openapi.json", 200),
+        ("POST", "/openapi.json", 405),
         ("GET", "/api/threads", 200),
         ("POST", "/api/session", 200),
         ("OPTIONS", "/api/chat", 204),
@@ -48,6 +51,16 @@ async fn every_answer_of_the_api_has_them() {
         assert_eq!(reply.status, status, "{method} {path}");
     }
     assert_guarded(&Client::nobody_at(&env("ESPALIER_URL")).get(&thread).await, "401");
+}
+
+/// The description is an asset, which the Worker serves as one of its own answers.
+#[tokio::test]
+async fn the_description_of_the_api_is_the_file() {
+    let anybody = Client::nobody_at(&env("ESPALIER_CLOSED_URL")).with("if-none-match", "*");
+    let reply = anybody.get("/openapi.json").await.expect(200).await;
+    assert_eq!(reply.header("content-type"), "application/json");
+    assert_eq!(reply.header("etag"), "");
+    assert_eq!(reply.text().await, include_str!("../../web/public/openapi.json"));
 }
 
 #[tokio::test]
