@@ -150,12 +150,12 @@ async fn sent(request: Rc<HttpRequest>) -> Result<HttpReply, Unreachable> {
     let status = reply.status;
     let named = ["content-type", "mcp-session-id", "www-authenticate"]
         .map(|name| (name.to_owned(), reply.header(name).to_owned()));
-    let headers = named.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+    let headers: Vec<_> = named.into_iter().filter(|(_, value)| !value.is_empty()).collect();
     let body = unfold(reply, |mut reply| async {
         let read = reply.read().await.map_err(|_| Unreachable).transpose()?;
         Some((read.map(|bytes| bytes.to_vec()), reply))
     });
-    Ok(HttpReply { status, headers, body: body.boxed_local() })
+    Ok(HttpReply { status, headers: headers.into(), body: body.boxed_local() })
 }
 
 struct TokioClock(Instant);

@@ -171,4 +171,3 @@ mod tests {
         }
     }
 }
-fn x() { let _ = serde_json::from_str::<u8>("1"); }

@@ -5,7 +5,6 @@ import { Composer } from "./components/Composer";
 import { COMPOSER_ID, focusNext } from "./components/focus";
 import { PanelsProvider, SidePanel, usePanels } from "./components/Panels";
 import { Sidebar } from "./components/Sidebar";
-import { SignIn } from "./components/SignIn";
 import { Toast } from "./components/Toast";
 import { TopBar } from "./components/TopBar";
 import { Transcript } from "./components/Transcript";
@@ -17,7 +16,7 @@ import type { ConversationState } from "./state/conversation";
 import { NEW_CHAT } from "./state/drafts";
 import { useOnline } from "./state/online";
 import { conversation, dismissNotice, fetchPart, goTo, page, startPage, threads } from "./state/page";
-import { queueView, settingsDialog } from "./state/parts";
+import { queueView, settingsDialog, signIn } from "./state/parts";
 import { useStore } from "./state/store";
 import { IDLE, OFFLINE, statusOf, type Status } from "./turn/status";
 import { isAsked } from "./turn/stored";
@@ -35,6 +34,8 @@ export function App() {
     delete document.documentElement.dataset["opening"];
   }, []);
 
+  const SignIn = signIn.use(phase === "signedOut");
+
   if (phase === "failed") {
     return (
       <Unavailable title={en.page.unavailable} problem={problem} onAction={() => void startPage()}>
@@ -42,7 +43,7 @@ export function App() {
       </Unavailable>
     );
   }
-  if (phase === "signedOut") return <SignIn ended={session !== null} />;
+  if (phase === "signedOut") return SignIn && <SignIn ended={session !== null} />;
   return (
     <PanelsProvider value={panels}>
       <Page menuOpen={menuOpen} setMenuOpen={setMenuOpen} settingsOpen={settingsOpen} setSettingsOpen={setSettingsOpen} />

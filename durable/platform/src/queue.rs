@@ -243,5 +243,5 @@ struct Next {
 }
 
 fn read(row: &QueuedRow) -> Result<Queued, ApiError> {
-    serde_json::from_str(&row.payload).map_err(|error| internal(&format!("a queued message: {error}")))
+    wire::json::from_str(&row.payload).map_err(|error| internal(&format!("a queued message: {error}")))
 }

@@ -7,7 +7,7 @@ import { callsOf } from "../turn/stored";
 import { isDenied } from "../turn/view";
 import type { Decision } from "../wire";
 import { Entries } from "./Entries";
-import { argsGist } from "./ToolArgs";
+import { argsGist } from "./gist";
 
 function drawn(...nodes: [id: string, parent: string | null, name: string][]): string[] {
   const calls = callsOf({

@@ -6,6 +6,7 @@ import { memo, useId, type ReactNode } from "react";
 import { en } from "../en";
 import { features, type Card } from "../feature";
 import { useOpen } from "../state/expansion";
+import { callDetails } from "../state/parts";
 import { childrenOf, type Outline } from "../turn/outline";
 import { compact, shareText } from "../turn/status";
 import { isDenied, isSubtask, type ToolEntry, type ToolStatus, type TurnEntry } from "../turn/view";
@@ -15,7 +16,7 @@ import { Elapsed } from "./Elapsed";
 import { Entries } from "./Entries";
 import { CheckIcon, ChevronIcon, CloseIcon, PauseIcon } from "./Icons";
 import { Markdown } from "./Markdown";
-import { argsGist, resultGist, ToolArgs } from "./ToolArgs";
+import { argsGist, resultGist } from "./gist";
 import { useTurnFrame } from "./TurnContext";
 
 /** The id of a card in the document. */
@@ -107,8 +108,8 @@ function CallBody({ call }: { call: ToolEntry }) {
   return (
     <>
       <p className="tool-label">{en.card.arguments}</p>
-      <ToolArgs call={call} />
-      <Result call={call} />
+      <Details call={call} type="arguments" />
+      <Details call={call} type="result" />
     </>
   );
 }
@@ -149,10 +150,10 @@ export function SubtaskBody({ call, outline, instructions }: Props & { instructi
   return (
     <>
       <Disclosure label={en.card.instructions}>
-        {instructions || <ToolArgs call={call} />}
+        {instructions || <Details call={call} type="arguments" />}
       </Disclosure>
       <Entries entries={inside} outline={outline} clamped />
-      {!repeated && (isProse(call) ? <WrittenResult text={call.result ?? ""} /> : <Result call={call} />)}
+      {!repeated && (isProse(call) ? <WrittenResult text={call.result ?? ""} /> : <Details call={call} type="result" />)}
       {call.usage && (
         <p className="tool-share" data-testid="share">
           {shareText(call.usage, tokens)}
@@ -175,40 +176,9 @@ function WrittenResult({ text }: { text: string }) {
   );
 }
 
-/** The wire allows results of 50 000 bytes. The card shows the first page. */
-const RESULT_CHARS = 4000;
-
-function Result({ call }: { call: ToolEntry }) {
-  if (call.status === "running") return null;
-  const result = call.result ?? "";
-  if (isDenied(call)) {
-    return (
-      <>
-        <p className="tool-label">{en.card.denied}</p>
-        <p className="tool-none">{en.card.deniedWords}</p>
-      </>
-    );
-  }
-  const cut = result.length > RESULT_CHARS;
-  const drawn = features().map((feature) => feature.result?.(call)).find(Boolean);
-  if (drawn) {
-    return (
-      <>
-        <p className="tool-label">{drawn.label}</p>
-        {drawn.body}
-      </>
-    );
-  }
-  return (
-    <>
-      <p className="tool-label">{call.status === "error" ? en.card.error : en.card.result}</p>
-      {result === "" ? (
-        <p className="tool-none">{call.status === "error" ? en.card.unfinished : en.card.emptyResult}</p>
-      ) : (
-        <pre className="tool-result" tabIndex={0} dir="auto">
-          {cut ? `${result.slice(0, RESULT_CHARS)}…` : result}
-        </pre>
-      )}
-    </>
-  );
+/** Arguments and result are a part of the page: most cards stay folded. */
+function Details({ call, type }: { call: ToolEntry; type: "arguments" | "result" }) {
+  const details = callDetails.use();
+  if (!details) return null;
+  return type === "result" ? <details.ToolResult call={call} /> : <details.ToolArgs call={call} />;
 }

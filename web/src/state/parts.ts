@@ -46,6 +46,10 @@ export const richText = part(() => import("../components/RichText").then((module
 /** A part of its own: it is large, and most answers have no code. */
 export const colours = part(() => import("../components/highlight").then((module) => module.colour));
 export const longList = part(() => import("../components/LongList").then((module) => module.LongList));
+export const callDetails = part(() => import("../components/CallDetails"));
+export const approvalCard = part(() => import("../components/ApprovalCard").then((module) => module.ApprovalCard));
+export const signIn = part(() => import("../components/SignIn").then((module) => module.SignIn));
+export const versionButtons = part(() => import("../components/VersionButtons").then((module) => module.VersionButtons));
 export const queueView = part(() => import("../queue/QueueView").then((module) => module.QueueView));
 export const timelineView = part(() => import("../components/TimelineView").then((module) => module.TimelineView));
 /** With the sections that features add: they appear together. */

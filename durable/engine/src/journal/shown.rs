@@ -314,9 +314,9 @@ mod tests {
             shown.parts_beside(content).len()
         };
         let plain = text("a0", Text, None, "Hello.");
-        assert_eq!(of(&[plain.clone()], "Hello."), 0);
+        assert_eq!(of(std::slice::from_ref(&plain), "Hello."), 0);
         assert_eq!(
-            of(&[plain.clone()], "Hello. And more."),
+            of(std::slice::from_ref(&plain), "Hello. And more."),
             1,
             "the content of a turn that failed may have more"
         );

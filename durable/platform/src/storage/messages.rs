@@ -128,7 +128,7 @@ impl Store {
         );
         let Some(mut row) = self.row(&query, [path.json().into()])? else { return Ok(None) };
         let (turn_id, role) = (row.text(0)?, of_word::<Role>(row.text(1)?)?);
-        let stop = row.maybe_text(2).map(|text| serde_json::from_str(&text)).transpose()?;
+        let stop = row.maybe_text(2).map(|text| wire::json::from_str(&text)).transpose()?;
         Ok((role == Role::Assistant).then_some((turn_id, stop)))
     }
 

@@ -60,9 +60,9 @@ impl Store {
             queue.messages.push(QueuedMessage {
                 id: row.text(0)?,
                 content: row.text(1)?,
-                attachments: serde_json::from_str(&row.text(2)?)?,
+                attachments: wire::json::from_str(&row.text(2)?)?,
                 created_at: unsigned(row.int(3)?),
-                failure: failure.map(|failure| serde_json::from_str(&failure)).transpose()?,
+                failure: failure.map(|failure| wire::json::from_str(&failure)).transpose()?,
             });
         }
         queue.held = !queue.messages.is_empty() && self.timer(Reason::Messages)?.is_none();

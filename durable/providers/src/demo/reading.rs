@@ -28,7 +28,7 @@ pub fn asks_to_summarise(system: &str) -> bool {
 pub fn questions(messages: &str) -> Vec<String> {
     let asked = |line: &str| {
         let line = line.trim();
-        let quoted = line.strip_prefix("user: ").and_then(|text| serde_json::from_str::<String>(text).ok());
+        let quoted = line.strip_prefix("user: ").and_then(|text| wire::json::from_str::<String>(text).ok());
         quoted.or_else(|| line.strip_prefix("- ").map(str::to_owned)).filter(|text| !text.trim().is_empty())
     };
     let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");

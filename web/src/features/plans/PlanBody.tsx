@@ -9,7 +9,7 @@ import { Elapsed } from "../../components/Elapsed";
 import { Entries } from "../../components/Entries";
 import { ChevronIcon } from "../../components/Icons";
 import { Markdown } from "../../components/Markdown";
-import { argsGist, resultGist } from "../../components/ToolArgs";
+import { argsGist, resultGist } from "../../components/gist";
 import { cardId, SubtaskBody } from "../../components/ToolCallCard";
 import { useTurnFrame } from "../../components/TurnContext";
 import { useOpen } from "../../state/expansion";

@@ -44,20 +44,3 @@ export function resultGist(call: ToolEntry): string {
   if (isDenied(call)) return en.card.status.denied;
   return (call.result ?? "").trim().replace(/\s+/g, " ").slice(0, 120);
 }
-
-export function ToolArgs({ call }: { call: ToolEntry }) {
-  const fields = argFields(call.args);
-  if (fields === null) return <pre tabIndex={0} dir="auto">{String(call.args)}</pre>;
-  const shown = fields.filter(([name]) => !(name === "title" && call.title !== null));
-  if (shown.length === 0) return <p className="tool-none">{en.card.noArguments}</p>;
-  return (
-    <dl className="tool-args">
-      {shown.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd dir="auto">{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
-}

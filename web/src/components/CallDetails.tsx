@@ -1,0 +1,61 @@
+// A call's arguments and its result, in an open card.
+
+import { en } from "../en";
+import { features } from "../feature";
+import { isDenied, type ToolEntry } from "../turn/view";
+import { argFields } from "./gist";
+
+export function ToolArgs({ call }: { call: ToolEntry }) {
+  const fields = argFields(call.args);
+  if (fields === null) return <pre tabIndex={0} dir="auto">{String(call.args)}</pre>;
+  const shown = fields.filter(([name]) => !(name === "title" && call.title !== null));
+  if (shown.length === 0) return <p className="tool-none">{en.card.noArguments}</p>;
+  return (
+    <dl className="tool-args">
+      {shown.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd dir="auto">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** The wire allows results of 50 000 bytes. The card shows the first page. */
+const RESULT_CHARS = 4000;
+
+export function ToolResult({ call }: { call: ToolEntry }) {
+  if (call.status === "running") return null;
+  const result = call.result ?? "";
+  if (isDenied(call)) {
+    return (
+      <>
+        <p className="tool-label">{en.card.denied}</p>
+        <p className="tool-none">{en.card.deniedWords}</p>
+      </>
+    );
+  }
+  const cut = result.length > RESULT_CHARS;
+  const drawn = features().map((feature) => feature.result?.(call)).find(Boolean);
+  if (drawn) {
+    return (
+      <>
+        <p className="tool-label">{drawn.label}</p>
+        {drawn.body}
+      </>
+    );
+  }
+  return (
+    <>
+      <p className="tool-label">{call.status === "error" ? en.card.error : en.card.result}</p>
+      {result === "" ? (
+        <p className="tool-none">{call.status === "error" ? en.card.unfinished : en.card.emptyResult}</p>
+      ) : (
+        <pre className="tool-result" tabIndex={0} dir="auto">
+          {cut ? `${result.slice(0, RESULT_CHARS)}…` : result}
+        </pre>
+      )}
+    </>
+  );
+}
