@@ -111,7 +111,7 @@ async fn only_the_newest_turn_that_a_limit_ended_is_continued() {
 
     let next = case.chat_with(&body).await;
     assert_eq!(case.stored(&next).await["content"], "Well.");
-    refused(user, json!({}), "continue", "not the newest turn").await;
+    refused(user, json!({}), "continue", "not the last turn of this conversation").await;
     let ended = json!({ "continue": first(&next, "session").text("turn_id") });
     refused(user, ended, "continue", "no limit ended this turn").await;
     assert_eq!(user.messages(&thread).await.len(), 4, "a refusal leaves nothing");
