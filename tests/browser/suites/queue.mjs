@@ -4,6 +4,7 @@
 
 import { assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, visit } from "../harness.mjs";
 import { clean } from "./access.mjs";
+import { bringTool, erase } from "./approvals.mjs";
 
 const words = (page) => byId(page, "queued-message").locator(".queue-words p:first-child").allInnerTexts();
 /** The questions, without the heading that only screen readers see. */
@@ -11,14 +12,15 @@ const asked = async (page) => (await byId(page, "message-user").allInnerTexts())
 /** Waits until the focus is there. */
 const focused = (page, id) => page.waitForFunction((id) => document.activeElement?.dataset["testid"] === id, id);
 
-/** A chat whose answer waits at the barrier `hold`. */
-async function busy(browser, options) {
+/** A chat whose answer waits for an approval: its clock stands still, however slow the machine is. */
+async function busy(browser) {
   const llm = fakeLlm();
-  await llm.script("", [{ text: ["One ", "two."], barrier: { name: llm.barrier("hold"), after: 1 } }]);
+  await llm.script("", [{ calls: [erase("the first line")] }, { text: "Done." }]);
   for (const path of ["a", "b", "c"]) await llm.script(path, [{ text: [`Answer ${path}.`] }]);
-  const seen = await visit(browser, env("ESPALIER_URL"), options);
+  const seen = await visit(browser, env("ESPALIER_URL"));
+  await bringTool(seen.page);
   await send(seen.page, llm.says("Count"));
-  await byId(seen.page, "message-assistant").filter({ hasText: "One" }).waitFor();
+  await byId(seen.page, "approval").waitFor();
   return { llm, ...seen };
 }
 
@@ -74,7 +76,7 @@ export async function queue(browser) {
   });
 
   await check("the next message is sent when the answer is complete", async () => {
-    await llm.release("hold");
+    await byId(page, "approval").locator(".primary-button").click();
     await byId(page, "message-assistant").filter({ hasText: "Answer c." }).waitFor();
     await settled(page);
     assertEqual(await asked(page), [llm.says("Count"), c], "the questions");
@@ -100,9 +102,9 @@ export async function sending(browser) {
   });
 
   await check("a stop holds the queue until the person resumes it", async () => {
-    await llm.script("slow", [{ text: ["Slow ", "end."], barrier: { name: llm.barrier("never"), after: 1 } }]);
+    await llm.script("slow", [{ calls: [erase("the second line")] }]);
     await send(page, llm.says("Slowly", "slow"));
-    await byId(page, "message-assistant").filter({ hasText: "Slow" }).waitFor();
+    await byId(page, "approval").waitFor();
     await write(page, llm.says("Say c", "c"));
     await byId(page, "queued-message").waitFor();
     await byId(page, "stop").click();

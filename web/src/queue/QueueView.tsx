@@ -12,6 +12,12 @@ import "./queue.css";
 
 export function QueueView({ queue: { held, messages } }: { queue: MessageQueue }) {
   const [editing, setEditing] = useState<string | null>(null);
+  /** The message that was edited: the focus goes back to its button. */
+  const [edited, setEdited] = useState<string | null>(null);
+  const close = (id: string) => {
+    setEditing(null);
+    setEdited(id);
+  };
   return (
     <section className="queue" aria-labelledby="queue-title" data-testid="queue" data-held={held}>
       <header className="queue-head">
@@ -34,9 +40,9 @@ export function QueueView({ queue: { held, messages } }: { queue: MessageQueue }
         {messages.map((message) => (
           <li key={message.id} data-testid="queued-message" data-id={message.id}>
             {editing === message.id ? (
-              <Editor message={message} onDone={() => setEditing(null)} />
+              <Editor message={message} onDone={() => close(message.id)} />
             ) : (
-              <Waiting message={message} onEdit={() => setEditing(message.id)} />
+              <Waiting message={message} focused={edited === message.id} onEdit={() => setEditing(message.id)} />
             )}
           </li>
         ))}
@@ -45,7 +51,12 @@ export function QueueView({ queue: { held, messages } }: { queue: MessageQueue }
   );
 }
 
-function Waiting({ message, onEdit }: { message: QueuedMessage; onEdit: () => void }) {
+/** `focused`: it was just edited, and the focus goes on at its button. */
+function Waiting({ message, focused, onEdit }: { message: QueuedMessage; focused: boolean; onEdit: () => void }) {
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (focused) button.current?.focus();
+  }, []);
   const { id, content, attachments, failure } = message;
   const said = content.trim() || attachments.join(" ");
   return (
@@ -59,7 +70,7 @@ function Waiting({ message, onEdit }: { message: QueuedMessage; onEdit: () => vo
           </p>
         )}
       </div>
-      <button type="button" className="icon-button small" data-testid="queued-edit" title={words.edit} onClick={onEdit}>
+      <button ref={button} type="button" className="icon-button small" data-testid="queued-edit" title={words.edit} onClick={onEdit}>
         <PencilIcon />
         <span className="visually-hidden">{words.editPart(said)}</span>
       </button>
@@ -87,22 +98,17 @@ function Editor({ message, onDone }: { message: QueuedMessage; onDone: () => voi
   const [text, setText] = useState(message.content);
   const box = useRef<HTMLTextAreaElement>(null);
   useEffect(() => box.current?.focus(), []);
-  // The edit button stands in the place of the box again.
-  const close = () => {
-    onDone();
-    focusNext(() => document.querySelector<HTMLElement>(`[data-id="${message.id}"] [data-testid=queued-edit]`));
-  };
   const complete = text.trim() !== "" || message.attachments.length > 0;
   const save = () => {
     if (!complete) return;
-    void conversation.queue.edit(message.id, text).then((taken) => taken && close());
+    void conversation.queue.edit(message.id, text).then((taken) => taken && onDone());
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.nativeEvent.isComposing) return;
     if (event.key === "Escape") {
       // The key stops no answer here.
       event.preventDefault();
-      close();
+      onDone();
     } else if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
       save();
@@ -127,7 +133,7 @@ function Editor({ message, onDone }: { message: QueuedMessage; onDone: () => voi
         onKeyDown={onKeyDown}
       />
       <div className="queue-acts">
-        <button type="button" className="link-button" onClick={close}>
+        <button type="button" className="link-button" onClick={onDone}>
           {en.common.cancel}
         </button>
         <button type="submit" className="link-button" data-testid="queued-save" disabled={!complete}>

@@ -88,11 +88,12 @@ export function noticeOf(view: TurnView): Notice | null {
   const code = failure?.code ?? finishReason ?? "error";
   const retryable = failure?.retryable ?? finishReason === "interrupted";
   const text = failure?.message ?? "";
-  if (finishReason === "cancelled" || code === "cancelled") {
-    return { code, tone: "quiet", title: en.notice.stopped, text: en.notice.stoppedText, retryable };
-  }
+  // It ends as cancelled too.
   if (code === "superseded") {
     return { code, tone: "quiet", title: en.notice.superseded, text: "", retryable };
+  }
+  if (finishReason === "cancelled" || code === "cancelled") {
+    return { code, tone: "quiet", title: en.notice.stopped, text: en.notice.stoppedText, retryable };
   }
   if (finishReason === "budget" || code === "budget_exceeded") {
     return { code, tone: "warning", title: budgetTitle(view), text: leftText(view), retryable };
