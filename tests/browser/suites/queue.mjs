@@ -76,7 +76,7 @@ export async function queue(browser) {
   });
 
   await check("the next message is sent when the answer is complete", async () => {
-    await byId(page, "approval").locator(".primary-button").click();
+    await byId(page, "approval").getByRole("button", { name: "Deny" }).click();
     await byId(page, "message-assistant").filter({ hasText: "Answer c." }).waitFor();
     await settled(page);
     assertEqual(await asked(page), [llm.says("Count"), c], "the questions");
