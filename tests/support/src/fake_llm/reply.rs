@@ -131,7 +131,12 @@ pub fn pieces(call: &Call) -> Vec<String> {
 impl Step {
     /// The waits of a reply after this many deltas.
     pub fn waits(&self, sent: usize) -> impl Iterator<Item = Act> {
-        self.barrier.iter().filter(move |barrier| barrier.after == sent).cloned().map(Act::Wait)
+        self.barriers(sent).cloned().map(Act::Wait)
+    }
+
+    /// The barriers of a reply after this many deltas. A refusal, which has no deltas, waits at those after none.
+    pub fn barriers(&self, sent: usize) -> impl Iterator<Item = &Barrier> {
+        self.barrier.iter().filter(move |barrier| barrier.after == sent)
     }
 }
 

@@ -66,7 +66,7 @@ async fn answer(ledger: Arc<Ledger>, request: Request<Incoming>) -> Response<Bod
         let text =
             |value: &hyper::header::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
         let headers = head.headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect();
-        return complete(ledger, wire, headers, &body);
+        return complete(ledger, wire, headers, &body).await;
     }
     let (method, path, search) =
         (head.method.as_str(), head.uri.path(), head.uri.query().unwrap_or_default());
@@ -140,7 +140,7 @@ fn report(ledger: &Ledger, prefix: &str, status: u16) -> Response<Body> {
 }
 
 /// The APIs themselves.
-fn complete(ledger: Arc<Ledger>, wire: Wire, headers: Headers, body: &[u8]) -> Response<Body> {
+async fn complete(ledger: Arc<Ledger>, wire: Wire, headers: Headers, body: &[u8]) -> Response<Body> {
     let parsed: Result<Value, _> = serde_json::from_slice(body);
     let body = parsed.as_ref().cloned().unwrap_or_default();
     let (marker, step) = wire.position(&body).unwrap_or_default();
@@ -158,6 +158,9 @@ fn complete(ledger: Arc<Ledger>, wire: Wire, headers: Headers, body: &[u8]) -> R
         }
     };
     if let Some(refusal) = script.status.as_ref().filter(|refusal| ledger.fails(&marker, step, refusal)) {
+        for barrier in script.barriers(0) {
+            ledger.pass(barrier).await;
+        }
         let scripted = || wire.error(refusal.code, &format!("scripted status {}", refusal.code));
         let mut response = plain(refusal.code, &refusal.body.clone().unwrap_or_else(scripted));
         for (name, value) in &refusal.headers {

@@ -147,6 +147,17 @@ async fn a_test_can_hold_a_reply_between_two_deltas() {
 }
 
 #[tokio::test]
+async fn a_test_can_hold_a_refusal() {
+    let llm = scripted([status(401).waiting("gate", 0)]).await;
+    let (reply, ()) = tokio::join!(ask(&llm, json!([user()])), async {
+        let waiting = llm.wait("m", 1).await;
+        assert_eq!(waiting.requests[0].outcome, Outcome::Running);
+        llm.release("gate").await;
+    });
+    reply.expect(401).await;
+}
+
+#[tokio::test]
 async fn a_client_that_goes_away_is_noticed_at_once_in_each_state_of_the_reply() {
     let barrier = Barrier { name: "never".into(), count: None, after: 0 };
     for step in [deltas(["one"]).hanging(), Step { barrier: vec![barrier], ..text("4") }] {
