@@ -5,6 +5,41 @@ import { clean } from "./access.mjs";
 
 const ANSWER = "The root of $x^2 = 2$ is \\(\\sqrt{2}\\):\n\n$$\n\\int_0^1 x\\,dx\n= \\frac{1}{2}\n$$\n\nIt costs $5 and $10. Bad: $\\frac{a$.\n\n```\n$code$\n```";
 
+/** From `globalThis.lastPiece` on, the page gets the rest of its turn's stream in one piece, when the stream has ended. */
+async function oneLastPiece(page) {
+  await page.evaluate(() => {
+    const { fetch } = globalThis;
+    globalThis.fetch = async (address, init) => {
+      const response = await fetch(address, init);
+      if (!response.body || new URL(address, location.href).pathname !== "/api/chat") return response;
+      const rest = [];
+      const pieces = new TransformStream({
+        transform: (piece, stream) => (globalThis.lastPiece ? rest.push(piece) : stream.enqueue(piece)),
+        flush: async (stream) => stream.enqueue(new Uint8Array(await new Blob(rest).arrayBuffer())),
+      });
+      return new Response(response.body.pipeThrough(pieces), response);
+    };
+  });
+}
+
+/** A turn whose last words reach the page together with its end. */
+async function endsAtOnce(page, llm) {
+  await check("nor when the end of the answer comes together with its last part", async () => {
+    const answer = byId(page, "message-assistant").last();
+    await oneLastPiece(page);
+    const at = ANSWER.indexOf("\\frac{1}");
+    const [begun, rest] = [ANSWER.slice(0, at), ANSWER.slice(at, ANSWER.indexOf("It costs"))];
+    await llm.script("late", [{ text: [begun, rest], barrier: { name: llm.barrier("late"), after: 1 } }]);
+    await send(page, llm.says("Once more", "late"));
+    await byId(answer, "formula").nth(1).waitFor();
+    await page.evaluate(() => (globalThis.lastPiece = true));
+    await llm.release("late");
+    await settled(page);
+    await byId(answer, "formula").nth(2).waitFor();
+    assertEqual(await page.evaluate(() => globalThis.sources), [], "sources on screen");
+  });
+}
+
 export async function math(browser) {
   const llm = fakeLlm();
   const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
@@ -45,6 +80,8 @@ export async function math(browser) {
     await settled(page);
     assertEqual(await page.evaluate(() => globalThis.sources), [], "sources on screen");
   });
+
+  await endsAtOnce(page, llm);
   await clean(page, "formulas");
 
   await check("a wide formula scrolls inside itself", async () => {

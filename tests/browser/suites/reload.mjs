@@ -130,9 +130,11 @@ async function plan(browser) {
     await survives(page, ["A plan.", "I make a plan.", "Your pear is tied."], "plan");
   });
   await check("a reloaded plan is drawn at once, however late its code comes", async () => {
+    // All else that an answer needs is there, and the page had the time to draw it.
+    const rest = Promise.all([/RichText/, /\/messages\?/].map(async (address) => (await page.waitForResponse(address)).finished()));
     await page.route(/PlanBody/, async (route) => {
-      await byId(page, "composer").waitFor();
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      await rest;
+      await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
       await route.continue();
     });
     await page.reload();

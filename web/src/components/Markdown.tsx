@@ -1,6 +1,6 @@
 // A model's text as markdown, or as plain text until the code that draws markdown has come.
 
-import { memo, useDeferredValue } from "react";
+import { memo, useDeferredValue, useMemo } from "react";
 import { richText } from "../state/parts";
 
 interface Props {
@@ -11,11 +11,13 @@ interface Props {
 
 export const Markdown = memo(function Markdown({ text, growing = false }: Props) {
   const RichText = richText.use();
-  // While text streams in fast, typing and scrolling go before drawing each step.
-  const drawn = useDeferredValue(text);
+  // While text streams in fast, typing and scrolling go before drawing each step. Both are deferred together: otherwise
+  // the text without its last part would be drawn as a whole one.
+  const newest = useMemo(() => ({ text, growing }), [text, growing]);
+  const drawn = useDeferredValue(newest);
   return (
-    <div className="prose" data-growing={growing}>
-      {RichText ? <RichText text={drawn} growing={growing} /> : <p className="plain" dir="auto">{drawn}</p>}
+    <div className="prose" data-growing={drawn.growing}>
+      {RichText ? <RichText {...drawn} /> : <p className="plain" dir="auto">{drawn.text}</p>}
     </div>
   );
 });
