@@ -127,7 +127,7 @@ async fn a_repeated_request_is_queued_once_and_finds_its_turn() {
     let turns = follow(&case, &thread, &events).await;
     assert_eq!(turns.len(), 1);
     assert_eq!(case.client.chat(&body).await.rest().await, turns[0]);
-    // Nothing runs: the message starts at once.
+    // No turn runs, so the message starts at once.
     case.script("two", [text("two")]).await;
     let now = case.chat_with(&request(&case, &thread, "two")).await;
     assert_eq!(told(&now), Vec::<usize>::new(), "a turn that did not wait tells of no queue");

@@ -1,5 +1,5 @@
 //! Versions of turns: where a turn that starts stands among the turns of its thread, and the choice of another path.
-//! Nothing here deletes a turn.
+//! A version takes no turn away.
 
 use std::rc::Rc;
 

@@ -203,10 +203,11 @@ fn object(database: &Database, found: &mut Objects, ledger: &Ledger) -> Result<(
             ledger.violation(format!("calls without exactly one result: {history}"));
         }
     }
-    // A path is told twice, and its second row is due when any older batch must have ended. It belongs to no turn.
+    // A path is told twice, and its second row is due when any older batch must have ended.
     let outbox = database.rows(
         "SELECT count(*) AS rows FROM outbox
-         WHERE turn_id IS NOT NULL OR attempts > 0 OR due_at <= unixepoch('subsec') * 1000",
+         WHERE payload ->> '$.news.kind' IS NOT 'path_changed' OR attempts > 0
+             OR due_at <= unixepoch('subsec') * 1000",
         &[],
     )?;
     found.undelivered += outbox.first().and_then(|row| row["rows"].as_u64()).unwrap_or(0) as u32;

@@ -176,8 +176,8 @@ pub fn reply(marker: &str, step: usize) -> Option<Step> {
         "plans/p" => vec![at.plans()],
         "plans/a" | "plans/b" => vec![at.does(&["once", "again"]), at.says()],
         "plans/c" => vec![at.does(&["once"]), at.says()],
-        // What follows the limit depends on what the model is told, see `continued`. A subtask that fails before its last
-        // call reaches no limit, and the root goes on.
+        // The reply after the limit depends on what the model is told, see `continued`. A subtask that fails before its
+        // last call reaches no limit, and the root goes on.
         "limited" => vec![at.does(&["once", "task:a"]), at.says()],
         "limited/a" => vec![at.does(&["once", "again", "once", "once"]), at.says()],
         "files" => vec![at.does(&["write"]), at.does(&["edit"]), at.does(&["read"]), at.says()],
