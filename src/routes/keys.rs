@@ -13,13 +13,13 @@ use crate::problem::Failure;
 use crate::reply::Reply;
 
 /// `GET /api/keys`.
-pub async fn list(call: &Call, admin: &Verified) -> Result<Answer, Failure> {
+pub async fn list(call: &Call, admin: Verified) -> Result<Answer, Failure> {
     let keys = store::list(&call.env, &admin.principal.owner.tenant).await;
     Ok(Reply::json(200, &KeyList { keys: keys.map_err(Failure::internal("listing API keys"))? }).into())
 }
 
 /// `POST /api/keys`: a key for somebody of the same tenant.
-pub async fn mint(call: &Call, admin: &Verified, body: &[u8]) -> Result<Answer, Failure> {
+pub async fn mint(call: &Call, admin: Verified, body: &[u8]) -> Result<Answer, Failure> {
     let new = NewKey::parse(body, call.now)?;
     let scopes = match &new.scopes {
         None => Scopes::USER,
@@ -75,7 +75,7 @@ async fn store(call: &Call, tenant: &str, key: &ApiKey, summary: &KeySummary) ->
 
 /// `DELETE /api/keys/{prefix}`: ends the key and all keys that it minted, directly or through others. Revoking it again
 /// changes nothing.
-pub async fn revoke(call: &Call, admin: &Verified, prefix: &str) -> Result<Answer, Failure> {
+pub async fn revoke(call: &Call, admin: Verified, prefix: &str) -> Result<Answer, Failure> {
     let tenant = &admin.principal.owner.tenant;
     let revoked = store::revoke(&call.env, tenant, prefix, call.now).await;
     let revoked = revoked.map_err(Failure::internal("revoking an API key"))?;

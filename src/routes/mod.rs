@@ -23,77 +23,93 @@ mod threads;
 mod uploads;
 mod usage;
 
+use std::future::ready;
+#[cfg(any(feature = "files", feature = "knowledge"))]
+use std::mem::take;
+
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
 use wire::protocol::{QueueChange, QueuedChange, ThreadCommand};
 
+use self::credentials::Caller;
 use crate::auth::scope::Access;
 use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::query;
 use crate::router::{Route, Row};
 
-/// Admits a request by the row of its route, reads its body, and calls the route's function. The routes of a feature have their
-/// arms in the feature's file.
-// Long: an arm for each route.
+/// The answer of a route, still to come.
+type Answering<'a> = LocalBoxFuture<'a, Result<Answer, Failure>>;
+
+/// Admits a request by the row of its route, reads its body, and calls the route's function.
 pub async fn dispatch(call: &mut Call, row: &Row, route: Route<'_>) -> Result<Answer, Failure> {
     if row.access != Access::Unlimited {
         damper::check(call).await?;
     }
     let caller = credentials::admit(call, row).await?;
-    let body = call.body(row.body).await?;
-    let call = &*call;
-    match route {
-        Route::Health => Ok(health::report(call)),
-        Route::OpenApi => openapi::description(call).await,
-        Route::Session => session::open(call, &body).await,
-        Route::SignOut => session::sign_out(call).await,
-        Route::Chat => chat::start(call, caller.owner()?, &body).await,
-        Route::Models => models::list(call),
-        Route::Threads => threads::list(call, &caller.owner()?).await,
-        Route::Thread { id } => threads::ask(call, caller.owner()?, id, ThreadCommand::Detail).await,
-        Route::ChangeThread { id } => threads::change(call, caller.owner()?, id, &body).await,
-        Route::DeleteThread { id } => threads::ask(call, caller.owner()?, id, ThreadCommand::Delete).await,
-        Route::Messages { id } => threads::messages(call, caller.owner()?, id).await,
+    let mut body = call.body(row.body).await?;
+    answering(call, caller, &mut body, route)?.await
+}
+
+/// Calls the function of a route. The routes of a feature have their arms in the feature's file. Each future is boxed: the
+/// first request of an isolate would compile the code of all routes otherwise.
+// Long: an arm for each route.
+fn answering<'a>(
+    call: &'a Call,
+    caller: Caller,
+    body: &'a mut Vec<u8>,
+    route: Route<'a>,
+) -> Result<Answering<'a>, Failure> {
+    let ask = |owner, id, command| threads::ask(call, owner, id, command).boxed_local();
+    Ok(match route {
+        Route::Health => ready(Ok(health::report(call))).boxed_local(),
+        Route::OpenApi => openapi::description(call).boxed_local(),
+        Route::Session => session::open(call, body).boxed_local(),
+        Route::SignOut => session::sign_out(call).boxed_local(),
+        Route::Chat => chat::start(call, caller.owner()?, body).boxed_local(),
+        Route::Models => ready(models::list(call)).boxed_local(),
+        Route::Threads => threads::list(call, caller.owner()?).boxed_local(),
+        Route::Thread { id } => ask(caller.owner()?, id, ThreadCommand::Detail),
+        Route::ChangeThread { id } => threads::change(call, caller.owner()?, id, body).boxed_local(),
+        Route::DeleteThread { id } => ask(caller.owner()?, id, ThreadCommand::Delete),
+        Route::Messages { id } => threads::messages(call, caller.owner()?, id).boxed_local(),
         Route::Sent { id, message } => {
-            let command = ThreadCommand::Sent { message_id: message.to_owned() };
-            threads::ask(call, caller.owner()?, id, command).await
+            ask(caller.owner()?, id, ThreadCommand::Sent { message_id: message.to_owned() })
         }
         Route::Stream { id } => {
             let after = query::after(call.query(), call.header("last-event-id").as_deref())?;
-            threads::ask(call, caller.owner()?, id, ThreadCommand::Stream { after }).await
+            ask(caller.owner()?, id, ThreadCommand::Stream { after })
         }
-        Route::Cancel { id } => threads::ask(call, caller.owner()?, id, ThreadCommand::Cancel).await,
-        Route::ToolResults { id } => answers::tool_result(call, caller.owner()?, id, &body).await,
+        Route::Cancel { id } => ask(caller.owner()?, id, ThreadCommand::Cancel),
+        Route::ToolResults { id } => answers::tool_result(call, caller.owner()?, id, body).boxed_local(),
         Route::Approval { id, approval } => {
-            answers::approval(call, caller.owner()?, id, approval, &body).await
+            answers::approval(call, caller.owner()?, id, approval, body).boxed_local()
         }
-        Route::Approvals { id } => threads::ask(call, caller.owner()?, id, ThreadCommand::Approvals).await,
+        Route::Approvals { id } => ask(caller.owner()?, id, ThreadCommand::Approvals),
         Route::WithdrawApproval { id, approval } => {
-            let command = ThreadCommand::WithdrawApproval { tool: approval.to_owned() };
-            threads::ask(call, caller.owner()?, id, command).await
+            ask(caller.owner()?, id, ThreadCommand::WithdrawApproval { tool: approval.to_owned() })
         }
-        Route::Queue { id } => threads::ask(call, caller.owner()?, id, ThreadCommand::Queue).await,
+        Route::Queue { id } => ask(caller.owner()?, id, ThreadCommand::Queue),
         Route::HoldQueue { id } => {
-            let QueueChange { held } = QueueChange::parse(&body)?;
-            threads::ask(call, caller.owner()?, id, ThreadCommand::HoldQueue { held }).await
+            let QueueChange { held } = QueueChange::parse(body)?;
+            ask(caller.owner()?, id, ThreadCommand::HoldQueue { held })
         }
         Route::EditQueued { id, message } => {
-            let QueuedChange { content } = QueuedChange::parse(&body)?;
-            let command = ThreadCommand::EditQueued { message_id: message.to_owned(), content };
-            threads::ask(call, caller.owner()?, id, command).await
+            let QueuedChange { content } = QueuedChange::parse(body)?;
+            ask(caller.owner()?, id, ThreadCommand::EditQueued { message_id: message.to_owned(), content })
         }
         Route::RemoveQueued { id, message } => {
-            let command = ThreadCommand::RemoveQueued { message_id: message.to_owned() };
-            threads::ask(call, caller.owner()?, id, command).await
+            ask(caller.owner()?, id, ThreadCommand::RemoveQueued { message_id: message.to_owned() })
         }
-        Route::Usage => usage::sums(call, &caller.owner()?).await,
-        Route::Keys => keys::list(call, &caller.verified()?).await,
-        Route::MintKey => keys::mint(call, &caller.verified()?, &body).await,
-        Route::RevokeKey { prefix } => keys::revoke(call, &caller.verified()?, prefix).await,
+        Route::Usage => usage::sums(call, caller.owner()?).boxed_local(),
+        Route::Keys => keys::list(call, caller.verified()?).boxed_local(),
+        Route::MintKey => keys::mint(call, caller.verified()?, body).boxed_local(),
+        Route::RevokeKey { prefix } => keys::revoke(call, caller.verified()?, prefix).boxed_local(),
         #[cfg(feature = "files")]
-        Route::Files(route) => files::answer(call, caller.owner()?, route, body).await,
+        Route::Files(route) => files::answer(call, caller.owner()?, route, take(body)).boxed_local(),
         #[cfg(feature = "projects")]
-        Route::Projects(route) => projects::answer(call, &caller.owner()?, route).await,
+        Route::Projects(route) => projects::answer(call, caller.owner()?, route).boxed_local(),
         #[cfg(feature = "knowledge")]
-        Route::Knowledge(route) => knowledge::answer(call, &caller.owner()?, route, body).await,
-    }
+        Route::Knowledge(route) => knowledge::answer(call, caller.owner()?, route, take(body)).boxed_local(),
+    })
 }

@@ -14,7 +14,8 @@ use crate::reply::Reply;
 use crate::router::ProjectsRoute;
 
 /// Does what a route of projects is for.
-pub async fn answer(call: &Call, owner: &Owner, route: ProjectsRoute<'_>) -> Result<Answer, Failure> {
+pub async fn answer(call: &Call, owner: Owner, route: ProjectsRoute<'_>) -> Result<Answer, Failure> {
+    let owner = &owner;
     match route {
         ProjectsRoute::Templates => templates(call, owner).await,
         ProjectsRoute::Projects => list(call, owner).await,

@@ -21,14 +21,14 @@ pub async fn ask(call: &Call, owner: Owner, id: &str, command: ThreadCommand) ->
 }
 
 /// `GET /api/threads`: newest first, all of them or those that have a text.
-pub async fn list(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
+pub async fn list(call: &Call, owner: Owner) -> Result<Answer, Failure> {
     let Page { limit, cursor } = query::page(call.query())?;
     let (at, id) = ListCursor::place(cursor.as_deref())?.unzip();
     let wanted = query::wanted(call.query())?;
     // One row more than asked for tells whether there is another page.
     let after = at.zip(id.as_deref());
     let query = ThreadQuery { wanted: wanted.as_deref(), after, limit: limit + 1 };
-    let threads = index::threads(&call.env, owner, query).await;
+    let threads = index::threads(&call.env, &owner, query).await;
     let mut threads = threads.map_err(Failure::internal("listing threads"))?;
     let next_cursor = ListCursor::cut(&mut threads, limit, |thread| (thread.updated_at, &thread.id));
     Ok(Reply::json(200, &ThreadList { next_cursor, threads }).into())

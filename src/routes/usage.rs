@@ -16,11 +16,11 @@ const MAX_ROWS: u32 = 1_000;
 const DAY_MS: u64 = 86_400_000;
 
 /// The sums.
-pub async fn sums(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
+pub async fn sums(call: &Call, owner: Owner) -> Result<Answer, Failure> {
     let days = query::days(call.query(), DAYS, MAX_DAYS)?;
     let today = call.now - call.now % DAY_MS;
     let from = today.saturating_sub(u64::from(days - 1) * DAY_MS);
-    let usage = index::usage(&call.env, owner, from, MAX_ROWS).await;
+    let usage = index::usage(&call.env, &owner, from, MAX_ROWS).await;
     let usage = usage.map_err(Failure::internal("summing usage"))?;
     Ok(Reply::json(200, &UsageList { from, usage }).into())
 }
