@@ -269,6 +269,22 @@ parent_id: string | null,
 /**
  * 0 at the root.
  */
+depth: number, } | { "type": "limit_request", approval_id: string, reason: BudgetReason, limit: number, observed: number, raised_to: number, grants_left: number, usage: CostSummary, expires_at: number, 
+/**
+ * The `tool_call_id` of the nearest enclosing `run_subtask`, or null at the root.
+ */
+parent_id: string | null, 
+/**
+ * 0 at the root.
+ */
+depth: number, } | { "type": "limit_resolved", approval_id: string, decision: Decision, limits: TurnLimits, 
+/**
+ * The `tool_call_id` of the nearest enclosing `run_subtask`, or null at the root.
+ */
+parent_id: string | null, 
+/**
+ * 0 at the root.
+ */
 depth: number, } | { "type": "model_call_reset", model_call_id: string, reason: string, 
 /**
  * The `tool_call_id` of the nearest enclosing `run_subtask`, or null at the root.
@@ -308,7 +324,7 @@ export type AgentState = "thinking" | "executing_plan" | "waiting_on_user";
 /**
  * The party that a waiting call needs.
  */
-export type Awaited = "client" | "approval";
+export type Awaited = "client" | "approval" | "limit";
 
 /**
  * The outcome of a request for approval.

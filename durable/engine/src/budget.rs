@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::profiles::{Limits, Price};
+use crate::profiles::{Limits, MAX_GRANTS, OnLimit, Price};
 use serde::{Deserialize, Serialize};
 use wire::model::Usage;
 use wire::protocol::BudgetReason;
@@ -34,6 +34,8 @@ pub struct Exceeded {
     pub limit: u64,
     /// The count or amount that the reservation would have reached.
     pub observed: u64,
+    /// The limit after one more grant of a person, where the reservation would fit then; none where nobody is asked.
+    pub raised_to: Option<u64>,
 }
 
 /// The tokens that model calls use, and their cost.
@@ -47,7 +49,10 @@ pub struct Spending {
 /// The counters of one turn, shared by all its levels.
 #[derive(Clone, Debug)]
 pub struct TurnBudget {
+    /// The limits with all that a person has granted, and the turn's own.
     limits: Limits,
+    own: Limits,
+    grants: u32,
     subtasks: u32,
     llm_calls: u32,
     tool_calls: u32,
@@ -61,7 +66,49 @@ impl TurnBudget {
     /// A fresh budget: every root turn has its own.
     pub fn new(limits: Limits) -> Self {
         let (spent, held) = (Spending::default(), BTreeMap::new());
-        TurnBudget { limits, subtasks: 0, llm_calls: 0, tool_calls: 0, spent, held, result_bytes: 0 }
+        TurnBudget {
+            limits,
+            own: limits,
+            grants: 0,
+            subtasks: 0,
+            llm_calls: 0,
+            tool_calls: 0,
+            spent,
+            held,
+            result_bytes: 0,
+        }
+    }
+
+    /// The limits as they are now.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// How often a person may still grant the budget once more.
+    pub fn grants_left(&self) -> u32 {
+        match self.own.on_limit {
+            OnLimit::End => 0,
+            OnLimit::Ask => MAX_GRANTS.saturating_sub(self.grants),
+        }
+    }
+
+    /// A person grants the budget once more.
+    pub fn grant(&mut self) {
+        self.grants = self.grants.saturating_add(1);
+        self.limits = self.own.with_grants(self.grants);
+    }
+
+    /// A limit that this count or amount would exceed, if it does.
+    fn exceeded(
+        &self,
+        reason: BudgetReason,
+        observed: u64,
+        of: fn(&Limits) -> Option<u64>,
+    ) -> Option<Exceeded> {
+        let limit = of(&self.limits).filter(|limit| observed > *limit)?;
+        let next = (self.grants_left() > 0).then(|| self.own.with_grants(self.grants.saturating_add(1)));
+        let raised_to = next.and_then(|next| of(&next)).filter(|raised_to| observed <= *raised_to);
+        Some(Exceeded { reason, limit, observed, raised_to })
     }
 
     /// The number of calls of this kind so far.
@@ -75,13 +122,23 @@ impl TurnBudget {
 
     /// The limit that reserving `more` calls would exceed, if any.
     pub fn exceeded_by(&self, what: Counted, more: u32) -> Option<Exceeded> {
-        let (limit, reason) = match what {
-            Counted::Subtask => (self.limits.subtasks, BudgetReason::Subtasks),
-            Counted::LlmCall => (self.limits.llm_calls, BudgetReason::LlmCalls),
-            Counted::ToolCall => (self.limits.tool_calls, BudgetReason::ToolCalls),
-        };
-        let observed = self.used(what).saturating_add(more);
-        (observed > limit).then_some(Exceeded { reason, limit: limit.into(), observed: observed.into() })
+        let observed = self.used(what).saturating_add(more).into();
+        match what {
+            Counted::Subtask => {
+                self.exceeded(BudgetReason::Subtasks, observed, |limits| Some(limits.subtasks.into()))
+            }
+            Counted::LlmCall => {
+                self.exceeded(BudgetReason::LlmCalls, observed, |limits| Some(limits.llm_calls.into()))
+            }
+            Counted::ToolCall => {
+                self.exceeded(BudgetReason::ToolCalls, observed, |limits| Some(limits.tool_calls.into()))
+            }
+        }
+    }
+
+    /// The limit that this many tool calls of the root would exceed, if any (B-027).
+    pub fn exceeded_at_root(&self, calls: u32) -> Option<Exceeded> {
+        self.exceeded(BudgetReason::ToolCalls, calls.into(), |limits| limits.root_tool_calls.map(u64::from))
     }
 
     /// Counts a journaled reservation.
@@ -100,21 +157,17 @@ impl TurnBudget {
         let all = self.all().and(more);
         let tokens = all.tokens.input_tokens.saturating_add(all.tokens.output_tokens);
         let cost = all.whole_microusd();
+        let request = more.tokens.input_tokens;
         // Pruning could not bring a request under the history's limit if it is still above it here.
-        let request = (BudgetReason::Tokens, Some(self.limits.history_tokens), more.tokens.input_tokens);
-        [
-            request,
-            (BudgetReason::Tokens, self.limits.turn_tokens, tokens),
-            (BudgetReason::Cost, self.limits.turn_cost_microusd, cost),
-        ]
-        .into_iter()
-        .find_map(|(reason, limit, observed)| over(reason, limit, observed))
+        self.exceeded(BudgetReason::Tokens, request, |limits| Some(limits.history_tokens))
+            .or_else(|| self.exceeded(BudgetReason::Tokens, tokens, |limits| limits.turn_tokens))
+            .or_else(|| self.exceeded(BudgetReason::Cost, cost, |limits| limits.turn_cost_microusd))
     }
 
     /// The limit that one more tool result of this size would exceed, if any.
     pub fn exceeded_by_result(&self, bytes: usize) -> Option<Exceeded> {
         let observed = self.result_bytes.saturating_add(bytes as u64);
-        over(BudgetReason::Bytes, self.limits.turn_result_bytes, observed)
+        self.exceeded(BudgetReason::Bytes, observed, |limits| limits.turn_result_bytes)
     }
 
     /// Holds the reservation of a model call. An earlier reservation at the same place that was never settled
@@ -167,12 +220,9 @@ impl TurnBudget {
             reason: BudgetReason::WallClock,
             limit,
             observed: elapsed_ms,
+            raised_to: None,
         })
     }
-}
-
-fn over(reason: BudgetReason, limit: Option<u64>, observed: u64) -> Option<Exceeded> {
-    limit.filter(|limit| observed > *limit).map(|limit| Exceeded { reason, limit, observed })
 }
 
 // A provider may report any number, so the sums saturate.
@@ -203,93 +253,4 @@ impl Spending {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    // N-136 N-141 N-142 N-143 N-119
-    #[test]
-    fn each_counter_refuses_just_beyond_its_limit() {
-        let limits = Limits { subtasks: 2, llm_calls: 3, tool_calls: 4, ..Limits::default() };
-        for (what, limit, reason) in [
-            (Counted::Subtask, 2, BudgetReason::Subtasks),
-            (Counted::LlmCall, 3, BudgetReason::LlmCalls),
-            (Counted::ToolCall, 4, BudgetReason::ToolCalls),
-        ] {
-            let mut budget = TurnBudget::new(limits);
-            for _ in 0..limit {
-                assert_eq!(budget.exceeded_by(what, 1), None);
-                budget.count(what);
-            }
-            let observed = u64::from(limit) + 1;
-            assert_eq!(budget.exceeded_by(what, 1), Some(Exceeded { reason, limit: limit.into(), observed }));
-            assert_eq!(budget.used(what), limit);
-        }
-    }
-
-    // N-144
-    #[test]
-    fn the_wall_clock_ends_at_its_limit() {
-        let budget = TurnBudget::new(Limits { wall_clock_ms: 1_000, ..Limits::default() });
-        assert_eq!(budget.exceeded_by_tokens(Spending::default()), None);
-        assert_eq!(budget.wall_clock(999), None);
-        let at_limit = Exceeded { reason: BudgetReason::WallClock, limit: 1_000, observed: 1_000 };
-        assert_eq!(budget.wall_clock(1_000), Some(at_limit));
-    }
-
-    fn tokens(input_tokens: u64, output_tokens: u64) -> Spending {
-        Spending::of(Usage { input_tokens, cached_tokens: 0, cache_write_tokens: 0, output_tokens }, None)
-    }
-
-    // N-118 N-195
-    #[test]
-    fn tokens_are_held_then_settled() {
-        let limits = Limits { turn_tokens: Some(100), history_tokens: 90, ..Limits::default() };
-        let mut budget = TurnBudget::new(limits);
-        assert_eq!(budget.exceeded_by_tokens(tokens(60, 40)), None);
-        budget.hold("0", tokens(60, 40));
-        let refused = budget.exceeded_by_tokens(tokens(1, 0));
-        assert_eq!(refused, Some(Exceeded { reason: BudgetReason::Tokens, limit: 100, observed: 101 }));
-        budget.settle("0", Some(tokens(50, 10)));
-        assert_eq!(budget.exceeded_by_tokens(tokens(30, 10)), None);
-        budget.hold("1", tokens(10, 0));
-        budget.hold("1", tokens(10, 0));
-        assert_eq!(budget.charged(), Amount { tokens: 80, microusd: 0 }, "settled, lost and open calls");
-        assert!(
-            budget.exceeded_by_tokens(tokens(20, 1)).is_some(),
-            "a call whose run was lost stays paid for"
-        );
-        budget.settle("1", Some(tokens(u64::MAX, u64::MAX)));
-        assert!(budget.exceeded_by_tokens(tokens(0, 0)).is_some(), "a count beyond all measure is one still");
-        let long = TurnBudget::new(limits).exceeded_by_tokens(tokens(91, 0));
-        assert_eq!(long, Some(Exceeded { reason: BudgetReason::Tokens, limit: 90, observed: 91 }));
-    }
-
-    #[test]
-    fn money_and_result_bytes() {
-        let limits = Limits { turn_cost_microusd: Some(10), turn_result_bytes: Some(5), ..Limits::default() };
-        let price = Price { input: 1.0, cached: 0.5, cache_write: None, output: 2.0 };
-        let mut budget = TurnBudget::new(limits);
-        let priced = |input, output| Spending::of(tokens(input, output).tokens, Some(price));
-        assert_eq!(budget.exceeded_by_tokens(priced(6, 2)), None);
-        let refused = budget.exceeded_by_tokens(priced(7, 2));
-        let beyond = Some(Exceeded { reason: BudgetReason::Cost, limit: 10, observed: 11 });
-        assert_eq!(refused, beyond);
-        // The budget holds a call at the dearest price of its chain and settles it at its own.
-        budget.hold("0", priced(6, 2));
-        assert_eq!(budget.exceeded_by_tokens(priced(1, 0)), beyond);
-        budget.settle("0", Some(Spending { microusd: 0.1, ..priced(6, 2) }));
-        for step in 1..=9 {
-            assert_eq!(budget.exceeded_by_tokens(priced(0, 0)), None);
-            budget.settle(&step.to_string(), Some(Spending { microusd: 1.1, ..Spending::default() }));
-        }
-        assert_eq!(budget.exceeded_by_tokens(priced(0, 0)), None, "ten, whatever adding made of it");
-        assert_eq!(budget.exceeded_by_tokens(priced(1, 0)), beyond);
-        assert_eq!(budget.charged(), Amount { tokens: 8, microusd: 10 });
-        budget.hold("10", priced(2, 1));
-        assert_eq!(budget.charged(), Amount { tokens: 11, microusd: 14 }, "what is open may still be used");
-        budget.count_result(5);
-        assert_eq!(budget.exceeded_by_result(0), None);
-        let refused = budget.exceeded_by_result(1);
-        assert_eq!(refused, Some(Exceeded { reason: BudgetReason::Bytes, limit: 5, observed: 6 }));
-    }
-}
+mod tests;

@@ -10,7 +10,7 @@ use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing, ThreadRow};
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::Reason;
 use engine::journal::{Answer, TurnStop};
-use engine::turn::Receipt;
+use engine::turn::{Asked, Receipt};
 use wire::protocol::{
     ApiError, ApprovalList, Awaited, CancelStatus, Cancelled, ErrorCode, MessageList, Owner, SentContent,
     Seq, StandingApproval, Taken, ThreadDetail, ThreadSummary,
@@ -233,10 +233,17 @@ impl Thread {
             OpenTurn::OnHold(held) => return Err(on_hold(&held.turn, self.clock.now_ms())),
             OpenTurn::None => return Err(not_waiting()),
         };
-        let for_good = run.turn.waiting_tool(id, on).filter(|_| answer == Answer::ApproveForThread);
+        let asked = run.turn.waiting(id, on);
+        let for_good = answer == Answer::ApproveForThread;
+        if for_good && asked == Some(Asked::Limit) {
+            let problem = "a limit is raised for this turn alone: `approve` or `deny`";
+            return Err(ApiError::field("decision", problem));
+        }
         let receipt = self.store.transaction(|| {
-            for_good.iter().try_for_each(|tool| self.store.approve_tool(tool))?;
-            if run.turn.waiting_tool(id, on).is_some() {
+            if let (true, Some(Asked::Call(tool))) = (for_good, &asked) {
+                self.store.approve_tool(tool)?;
+            }
+            if asked.is_some() {
                 self.queue(&run)?;
             }
             run.turn.answer(id, on, answer).map_err(not_logged)
@@ -244,6 +251,8 @@ impl Thread {
         match receipt {
             Receipt::Unknown => return Err(not_waiting()),
             Receipt::Repeated => {}
+            // A turn that runs on has more time: other turns may not take its place.
+            Receipt::Taken if asked == Some(Asked::Limit) && self.is_current(&run) => self.keep_lease(&run),
             Receipt::Taken => self.go_on_in_its_place(&run),
         }
         json_response(&Taken { taken: receipt != Receipt::Repeated })

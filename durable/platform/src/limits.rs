@@ -61,6 +61,10 @@ fn overridden(limits: Limits, json: &str, context: &ContextProfile) -> Result<Li
         return Err("the variable LIMITS: an object stands under a name that is no context's".to_owned());
     }
     let mut all = serde_json::to_value(limits).map_err(wrong)?;
+    if let Value::Object(known) = &mut all {
+        // The journals of turns that do not ask leave it out.
+        known.insert("on_limit".to_owned(), serde_json::to_value(limits.on_limit).map_err(wrong)?);
+    }
     let mut checked = limits;
     // A mistake in one context is an error in every context.
     for (name, members) in

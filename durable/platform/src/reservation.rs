@@ -31,6 +31,7 @@ impl Thread {
             return Ok(Grant::default());
         }
         let (limits, least) = compose::terms(self, ask.request, quotas.limits_money())?;
+        let most = limits.at_most();
         let address = ask.visitor.and_then(|visitor| visitor.address.as_deref());
         let turn = turn_key(ask);
         let question = QuotaAsk {
@@ -38,7 +39,7 @@ impl Thread {
             turn,
             new_thread: quotas.threads_per_user.filter(|_| new_thread),
             lease_ms: limits.wall_clock_ms + LEASE_MARGIN_MS,
-            most: Grant { tokens: limits.turn_tokens, microusd: limits.turn_cost_microusd },
+            most: Grant { tokens: most.turn_tokens, microusd: most.turn_cost_microusd },
             least,
         };
         match accounts::admit(&self.env, &self.clock, &ask.owner.tenant, question).await {
@@ -95,5 +96,5 @@ impl Thread {
 
 /// How long a turn counts as running after the last message about it.
 pub fn lease_ms(run: &Run) -> u64 {
-    run.turn.spec().limits.wall_clock_ms + LEASE_MARGIN_MS
+    run.turn.wall_clock_ms() + LEASE_MARGIN_MS
 }

@@ -125,6 +125,17 @@ fn line(labels: &mut Labels, event: &Event) -> Option<String> {
             let call = labels.of("call", event, "tool_call_id");
             format!("{}{call} {}", at(labels, event), event.text("decision"))
         }
+        "limit_request" => {
+            let [limit, observed, raised_to, left] =
+                ["limit", "observed", "raised_to", "grants_left"].map(|it| &data[it]);
+            let more = format!("raised_to={raised_to} left={left}");
+            format!(
+                "{}may it {}? limit={limit} observed={observed} {more}",
+                at(labels, event),
+                event.text("reason")
+            )
+        }
+        "limit_resolved" => format!("{}{} {}", at(labels, event), event.text("decision"), data["limits"]),
         // The service promises that it does not stop too early, and not how late it looks at the clock.
         "budget_exceeded"
             if event.text("reason") == "wall_clock"

@@ -20,7 +20,7 @@ use crate::profiles::{Chain, Limits, Role};
 use crate::toolbelt::{ToolPolicy, ToolSpec};
 use crate::versions::Versions;
 use wire::model::{ModelError, ModelReply, ToolCall, Usage};
-use wire::protocol::{Awaited, BudgetReason, Content, Event, Place, Plan, StepStatus};
+use wire::protocol::{Awaited, BudgetReason, Content, Event, Place, Plan, ReachedLimit, StepStatus};
 
 pub use end::{CallRecord, FailureRecord, TurnEnd};
 pub use format::{FORMAT, LEAST_READER, told_result};
@@ -145,8 +145,16 @@ pub enum Fact {
     Stopped(TurnStop),
     /// The turn was taken up again after its run was lost.
     Resumed { count: u32 },
-    /// A call waits for a client or a person, from one time to another (milliseconds since 1970).
-    Waiting { on: Awaited, place: Place, since: u64, until: u64 },
+    /// A call waits for a client or a person, from one time to another (milliseconds since 1970). A turn that waits at a
+    /// limit names it; its entry's `at` counts such questions.
+    Waiting {
+        on: Awaited,
+        place: Place,
+        since: u64,
+        until: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<ReachedLimit>,
+    },
     /// The client or the person answered, or the wait expired; the first answer wins.
     Answered { on: Awaited, answer: Answer, at_ms: u64 },
     /// The turn was parked: it needs an answer to go on. Until then its calls and its clocks stand still.
@@ -170,12 +178,19 @@ pub enum Answer {
         #[serde(default)]
         is_error: bool,
     },
-    /// A person allows this call alone, or this tool for the whole thread.
+    /// A person allows this call alone, or this tool for the whole thread. At a limit: grants the budget once more.
     Approve,
     ApproveForThread,
     Deny,
     /// The wait ended without an answer.
     Expired,
+}
+
+impl Answer {
+    /// Whether a person allows what they were asked for.
+    pub fn allows(&self) -> bool {
+        matches!(self, Answer::Approve | Answer::ApproveForThread)
+    }
 }
 
 impl Fact {

@@ -131,9 +131,12 @@ fn a_member_that_restricts_raises_the_least_reader() {
         ("history_tokens", 1),
         ("iterations", 1),
         ("llm_calls", 1),
+        // Code that does not know these two ends the turn at its limit, and grants nothing.
+        ("on_limit", 2),
         ("output_tokens", 1),
         ("parallel", 1),
         ("plan_ms", 1),
+        ("quota", 2),
         ("root_tool_calls", 1),
         ("schema_retries", 1),
         ("step_iterations", 1),

@@ -2,11 +2,34 @@
 
 use serde::{Deserialize, Serialize};
 
+use wire::protocol::TurnLimits;
+
 mod contexts;
 mod models;
 
 pub use contexts::ContextProfile;
 pub use models::{Chain, Price, PricedModel, Role};
+
+/// The end of a turn's budget: the turn ends there, or asks a person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum OnLimit {
+    #[default]
+    End,
+    /// The turn waits for a person, who may grant it the same budget once more.
+    Ask,
+}
+
+impl OnLimit {
+    fn is_end(&self) -> bool {
+        *self == OnLimit::End
+    }
+}
+
+/// How often a person may grant a turn its budget once more. The operator's ceiling of a turn is therefore four times its
+/// limits.
+pub const MAX_GRANTS: u32 = 3;
 
 /// The limits of one turn over its whole tree. Their values stand in `*.toml` beside this file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +74,11 @@ pub struct Limits {
     pub turn_result_bytes: Option<u64>,
     /// Millionths of a US dollar of all model calls; no limit if absent.
     pub turn_cost_microusd: Option<u64>,
+    #[serde(skip_serializing_if = "OnLimit::is_end")]
+    pub on_limit: OnLimit,
+    /// The most that the quotas let the turn use, with all that a person grants it.
+    #[serde(skip_serializing_if = "Grant::is_unlimited")]
+    pub quota: Grant,
 }
 
 /// The base of all profiles: each profile sets all limits that are not optional.
@@ -75,13 +103,22 @@ const UNLIMITED: Limits = Limits {
     turn_tokens: None,
     turn_result_bytes: None,
     turn_cost_microusd: None,
+    on_limit: OnLimit::End,
+    quota: Grant { tokens: None, microusd: None },
 };
 
 /// The most that a quota lets a turn use; an absent amount is unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Grant {
     pub tokens: Option<u64>,
     pub microusd: Option<u64>,
+}
+
+impl Grant {
+    fn is_unlimited(&self) -> bool {
+        *self == Grant::default()
+    }
 }
 
 include!(concat!(env!("OUT_DIR"), "/profiles.rs"));
@@ -105,8 +142,44 @@ impl Limits {
         Limits {
             turn_tokens: least(self.turn_tokens, grant.tokens),
             turn_cost_microusd: least(self.turn_cost_microusd, grant.microusd),
+            quota: grant,
             ..self
         }
+    }
+
+    /// The limits of a turn to which a person has granted its budget this many times more, as far as the quotas allow it.
+    /// The bounds of a level, of a plan, of a request and of a single result stay as they are.
+    pub fn with_grants(self, grants: u32) -> Limits {
+        let times = grants.saturating_add(1);
+        let calls = |limit: u32| limit.saturating_mul(times);
+        let amount = |limit: Option<u64>, most: Option<u64>| {
+            limit.map(|limit| limit.saturating_mul(times.into()).min(most.unwrap_or(u64::MAX)))
+        };
+        Limits {
+            subtasks: calls(self.subtasks),
+            llm_calls: calls(self.llm_calls),
+            tool_calls: calls(self.tool_calls),
+            root_tool_calls: self.root_tool_calls.map(calls),
+            wall_clock_ms: self.wall_clock_ms.saturating_mul(times.into()),
+            turn_tokens: amount(self.turn_tokens, self.quota.tokens),
+            turn_result_bytes: amount(self.turn_result_bytes, None),
+            turn_cost_microusd: amount(self.turn_cost_microusd, self.quota.microusd),
+            ..self
+        }
+    }
+
+    /// The limits with all that a person may grant.
+    pub fn at_most(self) -> Limits {
+        match self.on_limit {
+            OnLimit::End => self,
+            OnLimit::Ask => self.with_grants(MAX_GRANTS),
+        }
+    }
+
+    /// The limits whose use a client can display.
+    pub fn told(&self) -> TurnLimits {
+        let Limits { subtasks, llm_calls, tool_calls, wall_clock_ms, .. } = *self;
+        TurnLimits { subtasks, llm_calls, tool_calls, wall_clock_ms }
     }
 
     /// The number of model calls of a simple request, within these limits.
@@ -152,6 +225,11 @@ impl Limits {
             turn_tokens: optional(self.turn_tokens, other.turn_tokens),
             turn_result_bytes: optional(self.turn_result_bytes, other.turn_result_bytes),
             turn_cost_microusd: optional(self.turn_cost_microusd, other.turn_cost_microusd),
+            on_limit: if self.on_limit == other.on_limit { self.on_limit } else { OnLimit::End },
+            quota: Grant {
+                tokens: optional(self.quota.tokens, other.quota.tokens),
+                microusd: optional(self.quota.microusd, other.quota.microusd),
+            },
         }
     }
 }
@@ -208,5 +286,39 @@ mod tests {
         assert_eq!(granted(None, None), (Some(10), None));
         assert_eq!(granted(Some(20), Some(5)), (Some(10), Some(5)));
         assert_eq!(granted(Some(5), None), (Some(5), None));
+    }
+
+    // Issue 19, 4.
+    #[test]
+    fn a_person_grants_a_budget_once_more_within_the_quotas() {
+        let (tokens, money) = (Some(100), Some(u64::MAX));
+        let own = Limits { root_tool_calls: Some(8), turn_tokens: tokens, turn_cost_microusd: money, ..FREE };
+        assert_eq!((own.with_grants(0), own.at_most()), (own, own), "nobody is asked");
+        let once = own.with_grants(1);
+        assert_eq!((once.subtasks, once.llm_calls, once.tool_calls), (16, 60, 120));
+        assert_eq!((once.root_tool_calls, once.wall_clock_ms), (Some(16), 240_000));
+        assert_eq!(
+            (once.turn_tokens, once.turn_cost_microusd, once.turn_result_bytes),
+            (Some(200), money, None)
+        );
+        let unbounded = |limits: Limits| Limits {
+            subtasks: 0,
+            llm_calls: 0,
+            tool_calls: 0,
+            root_tool_calls: None,
+            wall_clock_ms: 0,
+            turn_tokens: None,
+            turn_cost_microusd: None,
+            ..limits
+        };
+        assert_eq!(unbounded(once), unbounded(own), "the other limits stay");
+        let limited =
+            Limits { on_limit: OnLimit::Ask, ..own }.within(Grant { tokens: Some(250), microusd: Some(7) });
+        let granted = |grants| {
+            (limited.with_grants(grants).turn_tokens, limited.with_grants(grants).turn_cost_microusd)
+        };
+        assert_eq!([0, 1, 2, 3].map(granted).map(|(tokens, _)| tokens), [100, 200, 250, 250].map(Some));
+        assert_eq!((granted(3).1, limited.at_most()), (Some(7), limited.with_grants(MAX_GRANTS)));
+        assert_eq!(u32::MAX, Limits { llm_calls: u32::MAX, ..own }.with_grants(u32::MAX).llm_calls);
     }
 }

@@ -25,7 +25,7 @@ use crate::plan::ledger::Ledger;
 use crate::profiles::{Chain, PricedModel, Role};
 use crate::toolbelt::Toolbelt;
 use wire::model::ToolCall;
-use wire::protocol::{Awaited, BudgetReason, CostSummary, ExecutionTree, ModelCost, Place, Plan, PlanStatus};
+use wire::protocol::{Awaited, CostSummary, ExecutionTree, ModelCost, Place, Plan, PlanStatus, ReachedLimit};
 
 /// The ledger of a model or a subtask before its first call.
 fn unused() -> ModelCost {
@@ -43,7 +43,7 @@ pub(crate) struct PendingCall {
     pub(crate) since_ms: Option<u64>,
 }
 
-/// A call that waits for an answer from outside.
+/// A call that waits for an answer from outside, or a turn that waits at a limit.
 #[derive(Clone, Debug)]
 pub(crate) struct Wait {
     pub(crate) place: Place,
@@ -51,6 +51,8 @@ pub(crate) struct Wait {
     /// When the wait began and when it expires (milliseconds since 1970).
     pub(crate) since: u64,
     pub(crate) until: u64,
+    /// The limit that a person may raise.
+    pub(crate) limit: Option<ReachedLimit>,
     /// The answer, and its time.
     pub(crate) answer: Option<(Answer, u64)>,
 }
@@ -101,7 +103,7 @@ pub(crate) struct Record {
     pub(crate) stop: Option<TurnStop>,
     pub(crate) pending: Vec<PendingCall>,
     pub(crate) models: BTreeMap<String, OpenModelCall>,
-    /// By the call's key, and the party that it waits for. Answered waits stay.
+    /// By the call's key or the number of the limit's question, and the party that is waited for. Answered waits stay.
     pub(crate) waits: BTreeMap<(String, Awaited), Wait>,
     /// How often the turn was parked, and whether it is parked now.
     pub(crate) parkings: u32,
@@ -257,13 +259,20 @@ impl Record {
 
     /// The limit that this many more tool calls of the root would exceed (B-027).
     pub(crate) fn exceeded_at_root(&self, more: u32) -> Option<Exceeded> {
-        let limit = self.spec.limits.root_tool_calls?;
-        let observed = self.root_calls.saturating_add(more);
-        (observed > limit).then_some(Exceeded {
-            reason: BudgetReason::ToolCalls,
-            limit: limit.into(),
-            observed: observed.into(),
-        })
+        self.budget.exceeded_at_root(self.root_calls.saturating_add(more))
+    }
+
+    /// The key of the question at a limit that nobody has answered yet, if there is one.
+    pub(crate) fn open_question(&self) -> Option<String> {
+        let open =
+            |((_, on), wait): &(&(String, Awaited), &Wait)| *on == Awaited::Limit && wait.answer.is_none();
+        self.waits.iter().find(open).map(|((at, _), _)| at.clone())
+    }
+
+    /// The key of the next question at a limit.
+    pub(crate) fn next_question(&self) -> String {
+        let asked = self.waits.keys().filter(|(_, on)| *on == Awaited::Limit).count();
+        format!("limit.{asked}")
     }
 
     /// Whether the turn has missed the goal of its context so far (B-013).
@@ -283,10 +292,11 @@ impl Record {
             Fact::Started(_) | Fact::Resumed { .. } | Fact::Unknown(_) => {}
             Fact::Toolset(specs) => self.toolsets.add(Toolbelt::new(specs.iter().cloned())),
             Fact::Opened(spec) => self.opened(&entry.at, spec),
-            Fact::Waiting { on, place, since, until } => {
+            Fact::Waiting { on, place, since, until, limit } => {
                 let call = self.pending.iter().find(|pending| pending.key == entry.at);
                 let name = call.map(|pending| pending.call.name.clone()).unwrap_or_default();
-                let wait = Wait { place: place.clone(), name, since: *since, until: *until, answer: None };
+                let (place, limit) = (place.clone(), *limit);
+                let wait = Wait { place, name, since: *since, until: *until, limit, answer: None };
                 self.waits.insert((entry.at.clone(), *on), wait);
             }
             Fact::Answered { on, answer, at_ms } => {
@@ -296,6 +306,9 @@ impl Record {
                         self.approved.insert(wait.name.clone());
                     }
                     wait.answer = Some((answer.clone(), *at_ms));
+                    if answer.allows() && wait.limit.is_some() {
+                        self.budget.grant();
+                    }
                 }
             }
             Fact::Parked { .. } => {

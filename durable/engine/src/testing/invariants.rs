@@ -14,8 +14,8 @@ use super::support::*;
 use crate::journal::{CallRecord, Fact, ModelOutcome, Work};
 use wire::model::{Message, Usage};
 use wire::protocol::{
-    CallStatus, Decision, Event, ExecutionTree, FinishReason, ModelCost, Place, PlanStatus, StepStatus,
-    TreeModelCall, TreeNode, preview,
+    Awaited, CallStatus, Decision, Event, ExecutionTree, FinishReason, ModelCost, Place, PlanStatus,
+    StepStatus, TreeModelCall, TreeNode, preview,
 };
 
 /// Checks all invariants. A failure shows the events.

@@ -48,6 +48,23 @@ pub fn line(event: &Event) -> String {
             let error = if *is_error { " error" } else { "" };
             format!("tool {} {name} {status:?}{error}{result}{}", short(tool_call_id), place(at))
         }
+        Event::LimitRequest {
+            approval_id,
+            reason,
+            limit,
+            observed,
+            raised_to,
+            grants_left,
+            place: at,
+            ..
+        } => {
+            let raised = format!("{raised_to} next, {grants_left} left");
+            format!("limit {} {reason:?} {observed} of {limit}, {raised}{}", short(approval_id), place(at))
+        }
+        Event::LimitResolved { approval_id, decision, limits, place: at } => {
+            let now = format!("{} llm {} tools", limits.llm_calls, limits.tool_calls);
+            format!("limit {} {decision:?} {now}{}", short(approval_id), place(at))
+        }
         Event::ModelCallReset { model_call_id, place: at, .. } => {
             format!("reset {}{}", short(model_call_id), place(at))
         }

@@ -14,7 +14,7 @@ use super::lines::line;
 pub use super::scripted::*;
 use super::test_tools::TestTools;
 use crate::journal::{
-    Commit, Entry, FORMAT, LEAST_READER, Setting, Shown, TextPart, Told, TurnEnd, TurnSpec,
+    Commit, Entry, FORMAT, Fact, LEAST_READER, Setting, Shown, TextPart, Told, TurnEnd, TurnSpec,
 };
 use crate::offer::{InContext, offered};
 use crate::ports::*;
@@ -337,6 +337,16 @@ impl Case {
             }
         }
         self.seen.extend(log.seen.take());
+    }
+
+    /// Whether the turn is parked, as its journal says.
+    pub fn is_parked(&self) -> bool {
+        let entries = self.disk.entries.borrow();
+        let facts = entries.iter().rev().map(|entry| &entry.fact);
+        let mut lives = facts.filter(|fact| {
+            matches!(fact, Fact::Parked { .. } | Fact::Unparked { .. } | Fact::Resumed { .. })
+        });
+        lives.next().is_some_and(|fact| matches!(fact, Fact::Parked { .. }))
     }
 
     pub fn events(&self) -> Vec<Event> {

@@ -9,7 +9,7 @@ use super::level::{Level, LevelEnd, Step, request_tokens};
 use super::parking::Tally;
 use super::round::round;
 use super::{Halt, Turn};
-use crate::budget::Spending;
+use crate::budget::{Exceeded, Spending};
 use crate::journal::{Commit, Fact, ModelOutcome, TurnStop, Work};
 use crate::ports::{Heard, LogError};
 use crate::record::canned::{SAY_MORE, canned_reply};
@@ -55,8 +55,10 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
         return canned(turn, level, &at, digest);
     }
     let attempt = turn.replay.attempts(&at);
-    if !turn.has_started(&at) {
-        start(turn, level, &at, digest.clone(), request)?;
+    while !turn.has_started(&at) {
+        if let Err(exceeded) = start(turn, level, &at, digest.clone(), request)? {
+            turn.wait_for_room(exceeded, &level.place).await?;
+        }
     }
     let _runs = Tally::of(&turn.busy);
     let heard = listen(turn, level, &at, attempt, request).await?;
@@ -80,8 +82,14 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
 /// the call.
 pub(super) fn start_first(turn: &Turn, root: &Level) -> Result<(), LogError> {
     let Step::CallModel(request) = root.next() else { return Ok(()) };
-    match start(turn, root, &root.step_key(), root.digest().hex(), &request) {
+    let started = start(turn, root, &root.step_key(), root.digest().hex(), &request);
+    let begun = started.and_then(|started| match started {
         // A turn without room for the call is stopped now.
+        Err(exceeded) if exceeded.raised_to.is_none() => turn.exceed(exceeded),
+        // Where a person may make room, `drive` asks.
+        Ok(()) | Err(_) => Ok(()),
+    });
+    match begun {
         Ok(()) | Err(Halt::Stopped) => Ok(()),
         Err(Halt::Log(error)) => Err(error),
     }
@@ -110,8 +118,15 @@ fn canned(turn: &Turn, level: &Level, at: &str, digest: String) -> Result<ModelO
     Ok(canned_reply(text))
 }
 
-/// Reserves a model call and journals its start, and with a level's first call the level's opening.
-fn start(turn: &Turn, level: &Level, at: &str, digest: String, request: &ModelRequest) -> Result<(), Halt> {
+/// Reserves a model call and journals its start, and with a level's first call the level's opening. A call that would
+/// cross a limit journals nothing.
+fn start(
+    turn: &Turn,
+    level: &Level,
+    at: &str,
+    digest: String,
+    request: &ModelRequest,
+) -> Result<Result<(), Exceeded>, Halt> {
     let attempt = turn.replay.attempts(at);
     let place = level.place.clone();
     let model_call_id = turn.ids.model_call(at);
@@ -141,12 +156,12 @@ fn start(turn: &Turn, level: &Level, at: &str, digest: String, request: &ModelRe
     let reservation = turn.reserve()?;
     match reservation.model_call(Spending::of(held, chain.dearest())) {
         Ok(()) => reservation.commit(Commit { entries, events, ..Commit::default() })?,
-        Err(exceeded) => return turn.exceed(exceeded),
+        Err(exceeded) => return Ok(Err(exceeded)),
     }
     if let Some(open) = turn.record.borrow_mut().models.get_mut(at) {
         open.live = true;
     }
-    Ok(())
+    Ok(Ok(()))
 }
 
 impl Turn {

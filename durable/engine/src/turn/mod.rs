@@ -8,10 +8,11 @@
 //! - `round`: runs the calls of one reply. `called`: the calls that the service makes in a model's place.
 //! - `composite`: the engine's own calls, as the loop knows them.
 //! - `reserve`: asks the budget. `results`: a call's start and end in words.
-//! - `parking`: calls that wait for an answer from outside.
+//! - `parking`: calls that wait for an answer from outside. `asking`: the question at a limit.
 //! - `closing`: ends open calls. `left`: the work that this leaves undone. `ending`: ends the turn.
 
 mod announcing;
+mod asking;
 mod called;
 mod closing;
 pub(crate) mod composite;
@@ -42,7 +43,7 @@ pub use self::left::{LEFT_CHARS, MAX_LEFT};
 #[cfg(any(test, feature = "testing"))]
 pub use self::level::request_tokens;
 pub use self::level::{Level, LevelEnd, Step};
-pub use self::parking::Receipt;
+pub use self::parking::{Asked, Receipt};
 pub(crate) use self::results::truncated;
 pub use self::run::{Ran, Turn};
 

@@ -1,5 +1,5 @@
 //! Calls that wait for an answer from outside: from a client that carries a tool out, or from a person who
-//! allows a call.
+//! allows a call. A turn that waits at a limit (`asking.rs`) waits in the same way.
 //!
 //! A wait is journaled, then awaited like anything else. When only waits are left of the turn, the turn is
 //! parked: its futures are dropped, no clock and no counter runs, and the answer resumes it from the journal.
@@ -26,6 +26,15 @@ pub enum Receipt {
     Unknown,
 }
 
+/// The subject of a question to somebody outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// A call of this tool.
+    Call(String),
+    /// The limits of the turn.
+    Limit,
+}
+
 /// Adds one to a counter for as long as it lives.
 pub(super) struct Tally<'a>(&'a Cell<u32>);
 
@@ -47,25 +56,31 @@ impl Turn {
     pub fn answer(&self, id: &str, on: Awaited, answer: Answer) -> Result<Receipt, LogError> {
         let found = {
             let record = self.record.borrow();
-            let waits = record.waits.iter().filter(|((_, of), _)| *of == on);
-            waits.map(|((at, _), wait)| (at.clone(), wait.clone())).find(|(at, _)| self.wire_id(at, on) == id)
+            let waits = record.waits.iter().filter(|((_, of), _)| answered_by(*of) == on);
+            let mut waits = waits.map(|((at, of), wait)| (at.clone(), *of, wait.clone()));
+            waits.find(|(at, of, _)| self.wire_id(at, *of) == id)
         };
         match found {
             _ if self.ended.get() || self.record.borrow().stop.is_some() => Ok(Receipt::Unknown),
             None => Ok(Receipt::Unknown),
-            Some((_, Wait { answer: Some(_), .. })) => Ok(Receipt::Repeated),
-            Some((at, wait)) => {
-                self.write_answers(vec![(at, on, wait, answer)])?;
+            Some((_, _, Wait { answer: Some(_), .. })) => Ok(Receipt::Repeated),
+            Some((at, of, wait)) => {
+                self.write_answers(vec![(at, of, wait, answer)])?;
                 Ok(Receipt::Taken)
             }
         }
     }
 
-    /// The tool of a call that waits under this id.
-    pub fn waiting_tool(&self, id: &str, on: Awaited) -> Option<String> {
+    /// The wait under this id that has no answer yet.
+    pub fn waiting(&self, id: &str, on: Awaited) -> Option<Asked> {
         let record = self.record.borrow();
-        let mut waits = record.waits.iter().filter(|((_, of), wait)| *of == on && wait.answer.is_none());
-        waits.find(|((at, _), _)| self.wire_id(at, on) == id).map(|(_, wait)| wait.name.clone())
+        let mut waits =
+            record.waits.iter().filter(|((_, of), wait)| answered_by(*of) == on && wait.answer.is_none());
+        let found = waits.find(|((at, of), _)| self.wire_id(at, *of) == id);
+        found.map(|(_, wait)| match wait.limit {
+            Some(_) => Asked::Limit,
+            None => Asked::Call(wait.name.clone()),
+        })
     }
 
     /// Answers every expired wait with `Expired`. Returns whether there were any.
@@ -119,7 +134,8 @@ impl Turn {
         let mut commit = Commit::default();
         if self.record.borrow().parked {
             let count = self.record.borrow().parkings;
-            let tool = answers.first().map(|(_, _, wait, _)| wait.name.as_str());
+            let tool =
+                answers.first().map(|(_, _, wait, _)| wait.name.as_str()).filter(|name| !name.is_empty());
             commit.events.push((format!("state:unparked:{count}"), self.agent_state(tool)));
         }
         for (at, on, wait, answer) in answers {
@@ -128,13 +144,18 @@ impl Turn {
                     approval_id: self.ids.approval(&at),
                     tool_call_id: self.ids.tool_call(&at),
                     decision: decided(&answer),
-                    place: wait.place,
+                    place: wait.place.clone(),
                 };
                 commit.events.push((format!("approval_resolved:{at}"), resolved));
             }
-            commit.entries.push(self.entry(&at, Fact::Answered { on, answer, at_ms }));
+            let answered = Fact::Answered { on, answer: answer.clone(), at_ms };
+            commit.entries.push(self.entry(&at, answered));
+            if let Some(reached) = wait.limit {
+                self.note_decision(&mut commit, &at, reached, &answer, wait.place);
+            }
         }
         self.write(commit)?;
+        self.stopped.wake();
         let waiting = self.waiters.take();
         waiting.into_iter().for_each(std::task::Waker::wake);
         Ok(())
@@ -188,7 +209,15 @@ impl Turn {
     fn wire_id(&self, at: &str, on: Awaited) -> String {
         match on {
             Awaited::Client => self.ids.tool_call(at),
-            Awaited::Approval => self.ids.approval(at),
+            Awaited::Approval | Awaited::Limit => self.ids.approval(at),
         }
+    }
+}
+
+/// The kind of answer that ends a wait: a person decides on a limit as on a call.
+fn answered_by(on: Awaited) -> Awaited {
+    match on {
+        Awaited::Limit => Awaited::Approval,
+        on => on,
     }
 }

@@ -32,7 +32,7 @@ impl Turn {
 
     /// Stops the turn over a limit (N-147, N-179).
     pub(super) fn exceed<T>(&self, exceeded: Exceeded) -> Result<T, Halt> {
-        let Exceeded { reason, limit, observed } = exceeded;
+        let Exceeded { reason, limit, observed, .. } = exceeded;
         self.stop(crate::journal::TurnStop::Budget { reason, limit, observed })?;
         Err(Halt::Stopped)
     }

@@ -80,6 +80,8 @@ enum Next {
     Run(Rc<ToolSpec>),
     /// A person must allow the call first; only then the call is reserved and starts.
     Ask(Rc<ToolSpec>),
+    /// The call would cross a limit that a person may raise.
+    Wait(Rc<ToolSpec>),
     Settled(ToolEnd),
 }
 
@@ -93,6 +95,10 @@ impl<'a> Round<'a> {
             Next::Ask(spec) => match self.allowed(&key, call, &spec).await? {
                 Ok(()) => spec,
                 Err(end) => return Ok(end.map(|end| (index, end))),
+            },
+            Next::Wait(spec) => match self.start(&key, call, &spec).await? {
+                true => spec,
+                false => return Ok(None),
             },
         };
         let turn = self.turn;

@@ -23,7 +23,7 @@ use crate::record::keys::{Digest, LevelPath, WireIds};
 use crate::record::replay::Replay;
 use crate::toolbelt::OutputSchema;
 use wire::model::Message;
-use wire::protocol::{Event, Place, TurnLimits};
+use wire::protocol::{Event, Place};
 
 /// The most resumptions of one turn without progress between them, and in all. Without these limits a turn that
 /// dies in each of its runs would cost model calls forever.
@@ -84,12 +84,7 @@ impl Turn {
             assistant_message_id: spec.assistant_message_id.clone(),
             provider: spec.chain.first.choice.provider.clone(),
             model: spec.chain.first.choice.model.clone(),
-            limits: Some(TurnLimits {
-                subtasks: spec.limits.subtasks,
-                llm_calls: spec.limits.llm_calls,
-                tool_calls: spec.limits.tool_calls,
-                wall_clock_ms: spec.limits.wall_clock_ms,
-            }),
+            limits: Some(spec.limits.told()),
             replaces_message_id: spec.replaces_message_id.clone(),
             resumed: None,
             messages: Vec::new(),
@@ -295,7 +290,7 @@ impl Turn {
         });
         let deadline = async {
             loop {
-                let left = self.spec.limits.wall_clock_ms.saturating_sub(self.elapsed_ms());
+                let left = self.wall_clock_ms().saturating_sub(self.elapsed_ms());
                 self.ports.clock.sleep(left).await;
                 if let Err(halt) = self.check() {
                     return halt;

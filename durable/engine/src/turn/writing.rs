@@ -16,9 +16,14 @@ impl Turn {
         self.earlier_ms + self.ports.clock.now_ms().saturating_sub(self.began_ms)
     }
 
+    /// How long the turn may be running, with all that a person granted.
+    pub fn wall_clock_ms(&self) -> u64 {
+        self.record.borrow().budget.limits().wall_clock_ms
+    }
+
     /// When the turn's time is up, on the clock of this run.
     pub(super) fn until_ms(&self) -> u64 {
-        let left_ms = self.spec.limits.wall_clock_ms.saturating_sub(self.earlier_ms);
+        let left_ms = self.wall_clock_ms().saturating_sub(self.earlier_ms);
         self.began_ms.saturating_add(left_ms)
     }
 

@@ -1,7 +1,7 @@
 //! The limits of a turn, as the operator's variables give them.
 
 use crate::limits;
-use engine::profiles::{ContextProfile, Limits};
+use engine::profiles::{ContextProfile, Limits, OnLimit};
 
 #[test]
 fn single_limits_are_overridden() {
@@ -20,6 +20,34 @@ fn single_limits_are_overridden() {
     assert!(limits("", "{\"tool_result_bytes\": 200001}").unwrap_err().contains("tool_result_bytes"));
     let error = limits("", "{\"subtask\": 8}").unwrap_err();
     assert!(error.contains("LIMITS") && error.contains("subtask"), "{error}");
+}
+
+// Issue 19, 4: who asks is the operator's word, for all contexts or for one.
+#[test]
+fn a_deployment_says_whether_a_turn_asks_at_its_limits() {
+    let limits = |json: &'static str, name: &str| {
+        limits::from_env(move |name| (name == "LIMITS").then(|| json.to_owned()), context(name))
+    };
+    let on_limit = |json, name| limits(json, name).map(|limits| limits.on_limit);
+    assert_eq!(on_limit("{}", "thread"), Ok(OnLimit::End));
+    assert_eq!(on_limit(r#"{"on_limit": "ask"}"#, "thread"), Ok(OnLimit::Ask));
+    let one = r#"{"on_limit": "ask", "llm_calls": 9, "project": {"on_limit": "end"}}"#;
+    assert_eq!((on_limit(one, "thread"), on_limit(one, "project")), (Ok(OnLimit::Ask), Ok(OnLimit::End)));
+    assert_eq!(limits(one, "thread").unwrap().at_most().llm_calls, 36);
+    assert_eq!(limits(one, "project").unwrap().at_most().llm_calls, 9);
+    for wrong in [
+        r#"{"on_limit": "sometimes"}"#,
+        r#"{"on_limit": true}"#,
+        r#"{"on_limit": null}"#,
+        r#"{"project": {"on_limit": "never"}}"#,
+        r#"{"subtasks": "many"}"#,
+        // The quotas alone say how much a turn may have of them.
+        r#"{"quota": {"tokens": 9}}"#,
+        r#"{"quota": null}"#,
+    ] {
+        let error = limits(wrong, "thread").unwrap_err();
+        assert!(error.contains("the variable LIMITS"), "{error}");
+    }
 }
 
 fn context(name: &str) -> &'static ContextProfile {

@@ -170,6 +170,28 @@ pub enum Event {
         #[serde(flatten)]
         place: Place,
     },
+    /// The turn would cross a limit, and waits until a person grants it the same budget once more: by the route of the
+    /// approvals. `usage` is its use so far, `raised_to` the limit after the grant, and `grants_left` counts this one.
+    LimitRequest {
+        approval_id: String,
+        reason: BudgetReason,
+        limit: u64,
+        observed: u64,
+        raised_to: u64,
+        grants_left: u32,
+        usage: CostSummary,
+        expires_at: u64,
+        #[serde(flatten)]
+        place: Place,
+    },
+    /// The decision on a request for another budget, with the turn's limits from here on. A denial ends the turn.
+    LimitResolved {
+        approval_id: String,
+        decision: Decision,
+        limits: TurnLimits,
+        #[serde(flatten)]
+        place: Place,
+    },
     /// The model call broke off, and the service repeats it. Clients discard its parts.
     ModelCallReset {
         model_call_id: String,
@@ -241,6 +263,8 @@ impl Event {
             Event::ToolCallUpdate { .. } => "tool_call_update",
             Event::ApprovalRequest { .. } => "approval_request",
             Event::ApprovalResolved { .. } => "approval_resolved",
+            Event::LimitRequest { .. } => "limit_request",
+            Event::LimitResolved { .. } => "limit_resolved",
             Event::ModelCallReset { .. } => "model_call_reset",
             Event::PlanCreated { .. } => "plan_created",
             Event::PlanReadyForReview { .. } => "plan_ready_for_review",
@@ -288,6 +312,8 @@ pub enum Awaited {
     Client,
     /// A person allows the call.
     Approval,
+    /// A person grants the turn its budget once more.
+    Limit,
 }
 
 impl Awaited {
@@ -296,6 +322,7 @@ impl Awaited {
         match self {
             Awaited::Client => "client",
             Awaited::Approval => "approval",
+            Awaited::Limit => "limit",
         }
     }
 }

@@ -1,20 +1,31 @@
 //! The totals of a turn: its limits, its stored tree, its history and its memory.
 
 use super::*;
+use crate::profiles::{MAX_GRANTS, OnLimit};
 
 pub(super) fn count_of(kinds: &[&str], kind: &str) -> usize {
     kinds.iter().filter(|is| **is == kind).count()
 }
 
 /// The turn stays within each limit exactly, as counted in the journal.
+// Long: an arm for each fact that counts.
 pub(super) fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
-    let limits = case.limits;
+    let entries = case.disk.entries.borrow();
+    // A person raises the limits, and no reservation comes before that.
+    let (mut limits, mut grants, mut asked) = (case.limits, 0, 0);
     let (mut llm_calls, mut tool_calls, mut subtasks, mut result_bytes) = (0, 0, 0, 0);
     let mut tokens: BTreeMap<(&str, u32), Usage> = BTreeMap::new();
     let mut steps: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    let entries = case.disk.entries.borrow();
     for entry in entries.iter() {
         match &entry.fact {
+            Fact::Waiting { on: Awaited::Limit, .. } => {
+                asked += 1;
+                assert_eq!(asked, grants + 1, "one question at a time\n{shown}");
+            }
+            Fact::Answered { on: Awaited::Limit, answer, .. } if answer.allows() => {
+                grants += 1;
+                limits = case.limits.with_grants(grants);
+            }
             Fact::ModelStarted { attempt, place, held, .. } => {
                 llm_calls += 1;
                 tokens.insert((&entry.at, *attempt), *held);
@@ -41,9 +52,10 @@ pub(super) fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
             Fact::ToolEnded(end) => result_bytes += end.content.len() as u64,
             _ => {}
         }
+        assert!(llm_calls <= limits.llm_calls && tool_calls <= limits.tool_calls, "{shown}");
+        assert!(subtasks <= limits.subtasks, "{shown}");
     }
-    assert!(llm_calls <= limits.llm_calls && tool_calls <= limits.tool_calls, "{shown}");
-    assert!(subtasks <= limits.subtasks, "{shown}");
+    assert!(asked == 0 || (case.limits.on_limit == OnLimit::Ask && asked <= MAX_GRANTS), "{asked}\n{shown}");
     assert!(limits.turn_result_bytes.is_none_or(|limit| result_bytes <= limit), "{shown}");
     let used: u64 = tokens.values().map(|usage| usage.input_tokens + usage.output_tokens).sum();
     assert!(limits.turn_tokens.is_none_or(|limit| used <= limit), "{used} tokens\n{shown}");

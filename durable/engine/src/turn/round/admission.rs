@@ -15,8 +15,9 @@ use wire::model::ToolCall;
 use wire::protocol::Awaited;
 
 impl<'a> Round<'a> {
-    /// Admits calls: one commit with all their starts, and with the ends of the refused ones. A call that
-    /// would cross a limit is left out; the calls that fit run, and the turn ends after them.
+    /// Admits calls: one commit with all their starts, and with the ends of the refused ones. A call that would cross a
+    /// limit waits until a person raises it. Where nobody is asked it is left out; the calls that fit run, and the turn
+    /// ends after them.
     pub(super) fn admit(&self, indexes: &[usize]) -> Result<Vec<Admitted<'a>>, Halt> {
         let turn = self.turn;
         let mut commit = Commit::default();
@@ -46,12 +47,17 @@ impl<'a> Round<'a> {
                 }
                 Ok(spec) => {
                     turn.check()?;
-                    if let Err(exceeded) = self.reserve(&mut reservation, call) {
-                        self.leave_out(exceeded);
-                        continue;
+                    match self.reserve(&mut reservation, call) {
+                        Ok(()) => {
+                            self.note_reserved(&mut commit, &key, call, &spec, now);
+                            Next::Run(spec)
+                        }
+                        Err(exceeded) if exceeded.raised_to.is_some() => Next::Wait(spec),
+                        Err(exceeded) => {
+                            self.leave_out(exceeded);
+                            continue;
+                        }
                     }
-                    self.note_reserved(&mut commit, &key, call, &spec, now);
-                    Next::Run(spec)
                 }
                 Err(refusal) => {
                     let end = self.failed(refusal);
@@ -127,6 +133,36 @@ impl<'a> Round<'a> {
         Ok(Rc::clone(spec))
     }
 
+    /// Starts a call once there is room for it. Returns false where it is left out.
+    pub(super) async fn start(&self, key: &str, call: &ToolCall, spec: &ToolSpec) -> Result<bool, Halt> {
+        while let Err(exceeded) = self.start_at_once(key, call, spec)? {
+            if exceeded.raised_to.is_none() {
+                self.leave_out(exceeded);
+                return Ok(false);
+            }
+            self.turn.wait_for_room(exceeded, &self.level.place).await?;
+        }
+        Ok(true)
+    }
+
+    /// Reserves a call and notes its start. A call that would cross a limit changes nothing.
+    fn start_at_once(
+        &self,
+        key: &str,
+        call: &ToolCall,
+        spec: &ToolSpec,
+    ) -> Result<Result<(), Exceeded>, Halt> {
+        let turn = self.turn;
+        let mut commit = Commit::default();
+        let mut reservation = turn.reserve()?;
+        if let Err(exceeded) = self.reserve(&mut reservation, call) {
+            return Ok(Err(exceeded));
+        }
+        self.note_reserved(&mut commit, key, call, spec, turn.elapsed_ms());
+        reservation.commit(commit)?;
+        Ok(Ok(()))
+    }
+
     /// Waits for a person, then starts the call. A call that does not start returns its end as the error, or
     /// none where it would cross a limit.
     pub(super) async fn allowed(
@@ -137,22 +173,14 @@ impl<'a> Round<'a> {
     ) -> Result<Result<(), Option<ToolEnd>>, Halt> {
         let turn = self.turn;
         let (answer, waited_ms) = turn.answered(key, Awaited::Approval).await;
-        let now = turn.elapsed_ms();
-        let mut commit = Commit::default();
         let why = match answer {
             Answer::Approve | Answer::ApproveForThread => {
-                let mut reservation = turn.reserve()?;
-                if let Err(exceeded) = self.reserve(&mut reservation, call) {
-                    self.leave_out(exceeded);
-                    return Ok(Err(None));
-                }
-                self.note_reserved(&mut commit, key, call, spec, now);
-                reservation.commit(commit)?;
-                return Ok(Ok(()));
+                return Ok(self.start(key, call, spec).await?.then_some(()).ok_or(None));
             }
             Answer::Expired => UNASKED,
             Answer::Deny | Answer::Result { .. } => DENIED,
         };
+        let (now, mut commit) = (turn.elapsed_ms(), Commit::default());
         self.note_start(&mut commit, key, call, now, None);
         let end = self.note_end(&mut commit, key, call, failed(why.to_owned(), waited_ms), now);
         turn.commit(commit)?;

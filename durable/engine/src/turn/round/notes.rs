@@ -52,7 +52,7 @@ impl Round<'_> {
     pub(super) fn note_wait(&self, commit: &mut Commit, key: &str, on: Awaited, wait_ms: u64) -> u64 {
         let since = self.turn.ports.clock.now_ms();
         let until = since.saturating_add(wait_ms);
-        let waiting = Fact::Waiting { on, place: self.level.place.clone(), since, until };
+        let waiting = Fact::Waiting { on, place: self.level.place.clone(), since, until, limit: None };
         commit.entries.push(self.turn.entry(key, waiting));
         until
     }

@@ -1,6 +1,7 @@
 //! The engine against a scripted model, an injected clock and a log in memory: whole event lists, natively, in
 //! milliseconds.
 
+mod asking;
 mod budget;
 #[path = "../../../examples/by_hand.rs"]
 mod by_hand;

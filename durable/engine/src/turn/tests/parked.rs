@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use crate::journal::{Answer, Fact, TurnStop};
+use crate::journal::{Answer, TurnStop};
 use crate::record::keys::WireIds;
 use crate::testing::*;
 use crate::toolbelt::{ToolPolicy, ToolRules};
@@ -51,12 +51,6 @@ fn result(turn: &Turn, key: &str, content: &str) -> Receipt {
 
 fn decide(turn: &Turn, key: &str, answer: Answer) -> Receipt {
     turn.answer(&WireIds::new("turn").approval(key), Awaited::Approval, answer).unwrap()
-}
-
-fn is_parked(case: &Case) -> bool {
-    let entries = case.disk.entries.borrow();
-    let of = |fact: &Fact| matches!(fact, Fact::Parked { .. } | Fact::Unparked { .. } | Fact::Resumed { .. });
-    entries.iter().rev().find(|entry| of(&entry.fact)).is_some_and(|e| matches!(e.fact, Fact::Parked { .. }))
 }
 
 const PARKED: [&str; 7] = [
@@ -155,7 +149,7 @@ fn an_answer_while_others_run_needs_no_parking() {
     let id = WireIds::new("turn").tool_call("0.0-0.0");
     let mut heard = Vec::new();
     case.run_with(None, |turn, _| {
-        if heard.is_empty() && turn.waiting_tool(&id, Awaited::Client).is_some() {
+        if heard.is_empty() && turn.waiting(&id, Awaited::Client).is_some() {
             heard.push(result(turn, "0.0-0.0", "done"));
             heard.push(result(turn, "0.0-0.0", "again"));
         }
@@ -176,7 +170,7 @@ fn the_first_answer_wins_and_a_forged_one_does_nothing() {
         assert_eq!(decide(turn, "0.0", Answer::Approve), Receipt::Unknown);
         assert!(!turn.expire().unwrap());
     });
-    assert!(is_parked(&case), "what says nothing changes nothing");
+    assert!(case.is_parked(), "what says nothing changes nothing");
     assert_eq!(
         case.disk.entries.borrow().len(),
         before + 2,
@@ -190,7 +184,7 @@ fn the_clock_and_the_counters_of_a_parked_turn_stand_still() {
     let mut case = editor(script(&[("go", vec![Reply::Calls(calls), Reply::Text("Pasted.")])]));
     case.run_with(None, |_, _| {});
     for index in 0..25 {
-        assert!(is_parked(&case));
+        assert!(case.is_parked());
         case.clock.pass(case.limits.wall_clock_ms);
         assert_eq!(case.say(None, |turn| result(turn, &format!("0.{index}"), "done")), Receipt::Taken);
     }
@@ -274,8 +268,7 @@ fn yes(case: &mut Case, kill: Option<Kill>) {
     let heard = case.say(kill, |turn| {
         keys.map(|key| {
             let id = WireIds::new("turn").approval(key);
-            turn.waiting_tool(&id, Awaited::Approval)
-                .map(|_| turn.answer(&id, Awaited::Approval, Answer::Approve))
+            turn.waiting(&id, Awaited::Approval).map(|_| turn.answer(&id, Awaited::Approval, Answer::Approve))
         })
     });
     assert!(heard.iter().flatten().count() == 1, "one at a time: {heard:?}");
@@ -288,7 +281,7 @@ fn play(case: &mut Case, kill: Option<Kill>) {
         if case.disk.end.borrow().is_some() {
             return;
         }
-        match is_parked(case) {
+        match case.is_parked() {
             true => yes(case, kill),
             false => case.resume(None),
         }

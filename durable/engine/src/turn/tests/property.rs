@@ -7,11 +7,12 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::journal::{Fact, TurnStop};
-use crate::profiles::{Limits, Price};
+use crate::journal::{Answer, Fact, TurnStop};
+use crate::profiles::{Grant, Limits, OnLimit, Price};
+use crate::record::keys::WireIds;
 use crate::testing::*;
 use wire::model::{Message, ModelErrorKind, ReplyFinish};
-use wire::protocol::ModeProfile;
+use wire::protocol::{Awaited, ModeProfile};
 
 /// How many levels a script has, beside the root. Any level may start any other, itself included.
 const LEVELS: usize = 6;
@@ -45,6 +46,22 @@ struct Random {
     stops: Vec<(usize, bool)>,
     /// The losses of its runs, one after the other.
     kills: Vec<Kill>,
+    /// The answers to the questions at its limits, one after the other, and whether each comes before the turn parks.
+    /// None: it does not ask.
+    answers: Vec<(u8, bool)>,
+}
+
+/// Answers the open question at a limit, if there is one. With `early`, only where its answer does not wait for the
+/// parking.
+fn decide(turn: &crate::turn::Turn, answers: &[(u8, bool)], early: bool) {
+    for (number, (answer, is_early)) in answers.iter().enumerate() {
+        let id = WireIds::new("turn").approval(&format!("limit.{number}"));
+        if (*is_early || !early) && turn.waiting(&id, Awaited::Approval).is_some() {
+            let answer = if *answer < 3 { Answer::Approve } else { Answer::Deny };
+            // A run that was killed just now cannot take it.
+            let _ = turn.answer(&id, Awaited::Approval, answer);
+        }
+    }
 }
 
 fn call(number: u8, unique: &str) -> (&'static str, Value) {
@@ -179,6 +196,9 @@ impl Random {
         case.history = history;
         case.context = "project";
         case.limits = self.limits;
+        if !self.answers.is_empty() {
+            case.limits.on_limit = OnLimit::Ask;
+        }
         case.setting.mode = match self.mode {
             7 => Some(ModeProfile::Swarm),
             8 | 9 => Some(ModeProfile::AutoRoute),
@@ -195,10 +215,17 @@ impl Random {
                     // A run that was killed just now cannot write this stop either.
                     let _ = turn.stop(if *by_newer { TurnStop::Superseded } else { TurnStop::Cancelled });
                 }
+                decide(turn, &self.answers, true);
                 steps += 1;
             };
             if case.disk.commits.get() == 0 {
                 case.run_with(kill, during);
+            } else if case.is_parked() {
+                case.clock.pass(40_000);
+                case.say(kill, |turn| {
+                    decide(turn, &self.answers, false);
+                    let _ = turn.expire();
+                });
             } else {
                 case.resume_with(kill, during);
             }
@@ -225,6 +252,7 @@ fn limits() -> impl Strategy<Value = Limits> {
         prop::option::weighted(0.2, 0..20_000_u64),
         prop::option::weighted(0.2, 0..2_000_u64),
         prop::option::weighted(0.2, 0..20_000_u64),
+        prop::option::weighted(0.2, 20_000..40_000_u64).prop_map(|tokens| Grant { tokens, microusd: None }),
     );
     let of_plans = (
         prop::option::weighted(0.2, 0..9_u32),
@@ -236,7 +264,7 @@ fn limits() -> impl Strategy<Value = Limits> {
         let (root_tool_calls, step_iterations, step_ms, plan_ms) = of_plans;
         let (subtasks, llm_calls, tool_calls, depth, parallel, iterations) = counted;
         let (wall_clock_ms, tool_result_bytes, history_tokens, schema_retries) = measured;
-        let (turn_tokens, turn_result_bytes, turn_cost_microusd) = optional;
+        let (turn_tokens, turn_result_bytes, turn_cost_microusd, quota) = optional;
         Limits {
             root_tool_calls,
             step_iterations,
@@ -258,6 +286,8 @@ fn limits() -> impl Strategy<Value = Limits> {
             turn_tokens,
             turn_result_bytes,
             turn_cost_microusd,
+            on_limit: OnLimit::End,
+            quota,
         }
     })
 }
@@ -273,11 +303,13 @@ fn kill() -> impl Strategy<Value = Kill> {
 fn turns(kills: usize) -> impl Strategy<Value = Random> {
     let stops = prop::collection::vec((0..200_usize, any::<bool>()), 0..3);
     let kills = prop::collection::vec(kill(), kills..=kills * 4);
+    let answers =
+        prop_oneof![1 => Just(Vec::new()), 1 => prop::collection::vec((0..4_u8, any::<bool>()), 1..5)];
     let steps = || prop::collection::vec((any::<u8>(), any::<u8>()), 1..6);
     let tree =
         (level(), prop::collection::vec(level(), LEVELS), [steps(), steps()], (0..21_u8, 0..9_u8), 0..10_u8);
-    (tree, limits(), any::<bool>(), 0..u64::MAX, stops, kills).prop_map(
-        |((root, levels, plans, said, mode), limits, priced, seed, stops, kills)| Random {
+    (tree, limits(), any::<bool>(), 0..u64::MAX, stops, (kills, answers)).prop_map(
+        |((root, levels, plans, said, mode), limits, priced, seed, stops, (kills, answers))| Random {
             root,
             levels,
             plans,
@@ -288,6 +320,7 @@ fn turns(kills: usize) -> impl Strategy<Value = Random> {
             seed,
             stops,
             kills,
+            answers,
         },
     )
 }

@@ -117,7 +117,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         Fact::Stopped(TurnStop::Model { error }),
         Fact::Stopped(TurnStop::Superseded),
         Fact::Resumed { count: 1 },
-        Fact::Waiting { on: Awaited::Approval, place: place.clone(), since: 1, until: 2 },
+        Fact::Waiting { on: Awaited::Approval, place: place.clone(), since: 1, until: 2, limit: None },
         Fact::Answered { on: Awaited::Client, answer: Answer::Expired, at_ms: 3 },
         Fact::Answered {
             on: Awaited::Client,

@@ -25,6 +25,10 @@ crate::tagged!(Event by "type" {
         expires_at, ..place: Place { parent_id, depth }
     },
     "approval_resolved" => ApprovalResolved { approval_id, tool_call_id, decision, ..place: Place { parent_id, depth } },
+    "limit_request" => LimitRequest {
+        approval_id, reason, limit, observed, raised_to, grants_left, usage, expires_at, ..place: Place { parent_id, depth }
+    },
+    "limit_resolved" => LimitResolved { approval_id, decision, limits, ..place: Place { parent_id, depth } },
     "model_call_reset" => ModelCallReset { model_call_id, reason, ..place: Place { parent_id, depth } },
     "plan_created" => PlanCreated { tool_call_id, plan },
     "plan_ready_for_review" => PlanReadyForReview { plan },

@@ -65,7 +65,7 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
             let wrong = [
                 "MODEL_PRIMARY:openai:gpt-5-mini, groq:llama",
                 r#"MODEL_OPTIONS:{"openai:*":{"temperature":3}}"#,
-                r#"LIMITS:{"subtasks":"many"}"#,
+                r#"LIMITS:{"on_limit":"sometimes"}"#,
                 r#"MCP_SERVERS:{"my__docs":{"url":"https://docs.example/mcp"}}"#,
                 "FETCH_ALLOW:localhost",
                 "SEARCH:brave",
@@ -100,8 +100,13 @@ fn provider(world: &World) -> Vec<String> {
             r#""openai-responses:fake-5":{"reasoning":true}}"#,
         ]
         .concat(),
-        // Long enough for every test on a slow machine, short enough for the test that reaches it.
-        r#"LIMITS:{"wall_clock_ms":20000}"#.to_owned(),
+        // Long enough for every test on a slow machine, short enough for the test that reaches it. The turns of two
+        // contexts ask at their limits; in one of them the time to answer is short.
+        [
+            r#"LIMITS:{"wall_clock_ms":20000,"project_audit":{"on_limit":"ask","tool_calls":4},"#,
+            r#""task":{"on_limit":"ask","llm_calls":8,"approval_wait_ms":1500}}"#,
+        ]
+        .concat(),
         // Few enough for a test to reach it.
         "EVENT_TURNS:3".to_owned(),
         // The rest of the web: the same server once more.

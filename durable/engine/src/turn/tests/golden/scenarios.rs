@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::journal::{Answer, TurnStop};
 use crate::plan::tests::project;
-use crate::profiles::{Chain, Price, Role};
+use crate::profiles::{Chain, Grant, OnLimit, Price, Role};
 use crate::record::keys::WireIds;
 use crate::testing::*;
 use crate::toolbelt::{ToolPolicy, ToolRules};
@@ -52,6 +52,7 @@ pub const ALL: &[Scenario] = &[
     plain("routed", routed),
     Scenario { name: "parked-approval", case: approval, during: |_, _| {}, parks: true },
     Scenario { name: "parked-client", case: client, during: |_, _| {}, parks: true },
+    Scenario { name: "parked-limit", case: limit, during: |_, _| {}, parks: true },
     plain("stopped-budget", || {
         let endless = vec![Reply::TextAndCalls("More. ", vec![("echo", json!({}))])];
         Case::new(script(&[("go", endless)])).limits(|limits| limits.llm_calls = 3)
@@ -90,10 +91,10 @@ pub const ALL: &[Scenario] = &[
     },
 ];
 
-/// Answers each wait of a parked turn: allows the call, or gives its result.
+/// Answers each wait of a parked turn: allows the call, grants the budget once more, or gives the result.
 pub fn answer(turn: &Turn) {
     let ids = WireIds::new("turn");
-    for key in ["0.0", "0.1", "0.0-0.0"] {
+    for key in ["0.0", "0.1", "0.0-0.0", "limit.0"] {
         turn.answer(&ids.approval(key), Awaited::Approval, Answer::ApproveForThread).unwrap();
         let result = Answer::Result { content: "pasted".to_owned(), is_error: false };
         turn.answer(&ids.tool_call(key), Awaited::Client, result).unwrap();
@@ -321,6 +322,18 @@ fn approval() -> Case {
     case.policy = policy.narrowed(rules, BTreeSet::from(["other".to_owned()]));
     case.offered_by = case.policy.clone();
     case
+}
+
+/// A subtask waits at the limit of tool calls.
+fn limit() -> Case {
+    Case::new(script(&[
+        ("go", vec![Reply::Calls(vec![subtask("a"), ("echo", json!({}))]), Reply::Text("All is done.")]),
+        ("a", vec![Reply::Calls(vec![("write", json!({}))]), Reply::Text("a done")]),
+    ]))
+    .limits(|limits| {
+        (limits.tool_calls, limits.on_limit) = (2, OnLimit::Ask);
+        limits.quota = Grant { tokens: Some(4_000_000), microusd: Some(4_000_000) };
+    })
 }
 
 /// The editor has been asked to paste.

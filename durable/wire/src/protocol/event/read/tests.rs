@@ -25,6 +25,8 @@ fn events() -> Vec<Value> {
         json!({"type": "tool_call_update", "tool_call_id": "c", "name": "n", "status": "start", "started_ms": 3, "args": {"a": 1}, "awaits": "client", "expires_at": 9, "parent_id": null, "depth": 0}),
         json!({"type": "approval_request", "approval_id": "a", "tool_call_id": "c", "name": "n", "args": {}, "permission_class": "network", "expires_at": 1, "parent_id": null, "depth": 0}),
         json!({"type": "approval_resolved", "approval_id": "a", "tool_call_id": "c", "decision": "approve_for_thread", "parent_id": null, "depth": 0}),
+        json!({"type": "limit_request", "approval_id": "a", "reason": "tool_calls", "limit": 4, "observed": 5, "raised_to": 8, "grants_left": 3, "usage": cost, "expires_at": 1, "parent_id": "p", "depth": 1}),
+        json!({"type": "limit_resolved", "approval_id": "a", "decision": "deny", "limits": {"subtasks": 1, "llm_calls": 2, "tool_calls": 3, "wall_clock_ms": 4}, "parent_id": null, "depth": 0}),
         json!({"type": "model_call_reset", "model_call_id": "m", "parent_id": null, "depth": 0, "reason": "r"}),
         json!({"type": "executor_start", "plan_id": "p", "steps": 2}),
         json!({"type": "step_start", "plan_id": "p", "step_id": "s", "index": 1, "title": "t", "tool_call_id": "c"}),
