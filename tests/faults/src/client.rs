@@ -234,7 +234,7 @@ impl Clients {
         let read = async {
             tokio::select! {
                 read = tokio::time::timeout(self.lost_after, self.read(user, order)) => read,
-                never = self.person(user, order), if order.shape == Shape::Asks => match never {},
+                never = self.person(user, order), if order.shape.waits() => match never {},
             }
         };
         let (read, ()) = tokio::join!(read, cancel);
@@ -356,7 +356,7 @@ fn draw(rng: &mut Rng, shapes: &[Shape], number: u64, thread_id: &str, request_s
     let cancel = rng.chance(80).then(|| rng.range(0, 1500));
     let (shape, thread_id) = (*rng.pick(shapes), thread_id.to_owned());
     // A client that answers a turn also reads it.
-    let reader = if (shape, reader) == (Shape::Asks, Reader::Alone) { Reader::Restless } else { reader };
+    let reader = if shape.waits() && reader == Reader::Alone { Reader::Restless } else { reader };
     Order {
         number,
         thread_id,

@@ -195,13 +195,15 @@ impl Harness {
     }
 
     /// Plays the fixed turn, struck at each of its commits in each way and killed at each of its requests. Plays a turn
-    /// that waits for somebody outside, struck at each of its commits, and messages that wait for a turn. Returns the
+    /// that waits for somebody outside, and one that asks at its limit, struck at each of their commits, and messages that
+    /// wait for a turn. Returns the
     /// number of boundaries.
     pub async fn boundaries(&mut self, stride: u32) -> Result<u32, String> {
         let whole = self.commits(Shape::Whole, &["kill", "abort", "tear", "panic"], stride).await?;
         let asks = self.commits(Shape::Asks, &["kill", "abort"], stride).await?;
+        let grows = self.commits(Shape::Grows, &["kill", "abort"], stride).await?;
         let queued = self.queued().await?;
-        Ok(whole + asks + queued + self.moments(stride).await?)
+        Ok(whole + asks + grows + queued + self.moments(stride).await?)
     }
 
     /// Plays a turn, struck at each of its commits.

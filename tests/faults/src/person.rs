@@ -1,4 +1,5 @@
-//! Somebody outside for whom a turn waits: the client that carries a tool out, or the person who allows a call.
+//! Somebody outside for whom a turn waits: the client that carries a tool out, or the person who allows a call or grants
+//! another budget.
 //!
 //! Each has its own connection, so that a turn whose reader went away still gets its answer.
 
@@ -71,7 +72,7 @@ impl Clients {
 /// The question in an event: its id, the path for the answer, and the answer.
 fn asked(order: &Order, event: &Event) -> Option<(String, String, Value)> {
     let thread = format!("/api/threads/{}", order.thread_id);
-    if event.kind == "approval_request" {
+    if ["approval_request", "limit_request"].contains(&event.kind.as_str()) {
         let id = event.text("approval_id").to_owned();
         let path = format!("{thread}/approvals/{id}");
         return Some((id, path, json!({ "decision": "approve" })));

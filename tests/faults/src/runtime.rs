@@ -46,10 +46,12 @@ const SECRET: &str = "not-a-secret-but-of-the-length-of-one";
 /// As in tests/support: the kill goes to the group, because workerd would outlive a killed wrangler.
 const KEEPER: &str = r#""$@" </dev/null & read -r _; kill -9 0"#;
 
-/// The time of a turn: enough for all its faults. It ends a turn that hangs. One context has few calls.
+/// The time of a turn: enough for all its faults. It ends a turn that hangs. One context has few calls, and one asks for more.
 fn limits() -> String {
     let few = json!({ "tool_calls": script::LIMITED_CALLS });
-    json!({ "wall_clock_ms": 15_000, script::LIMITED_CONTEXT: few }).to_string()
+    let asks = json!({ "tool_calls": script::GROWING_CALLS, "on_limit": "ask" });
+    json!({ "wall_clock_ms": 15_000, script::LIMITED_CONTEXT: few, script::GROWING_CONTEXT: asks })
+        .to_string()
 }
 
 impl Runtime {

@@ -24,6 +24,8 @@ pub enum Shape {
     Plans,
     /// More calls than its limit allows, in a subtask and in the root: another turn continues it.
     Limited,
+    /// More calls than its limit allows, in a subtask and beside it: it asks for more each time, and somebody grants it.
+    Grows,
     /// A file of the workspace that is written, edited and read.
     Files,
     /// The acts of the first four, in one round: the fixed turn that is killed at each of its commits.
@@ -31,7 +33,7 @@ pub enum Shape {
 }
 
 /// The shapes of a storm. Raw workerd has no R2, so only the whole of wrangler plays the last one.
-pub const SHAPES: [Shape; 8] = [
+pub const SHAPES: [Shape; 9] = [
     Shape::Direct,
     Shape::Parallel,
     Shape::Nested,
@@ -39,6 +41,7 @@ pub const SHAPES: [Shape; 8] = [
     Shape::Asks,
     Shape::Plans,
     Shape::Limited,
+    Shape::Grows,
     Shape::Files,
 ];
 
@@ -52,9 +55,15 @@ impl Shape {
             Shape::Asks => "asks",
             Shape::Plans => "plans",
             Shape::Limited => "limited",
+            Shape::Grows => "grows",
             Shape::Files => "files",
             Shape::Whole => "whole",
         }
+    }
+
+    /// Whether it waits for somebody outside.
+    pub fn waits(self) -> bool {
+        matches!(self, Shape::Asks | Shape::Grows)
     }
 
     /// The text of a turn's message. Its marker is `SHAPE#NUMBER`; a subtask's is `SHAPE/PATH#NUMBER`.
@@ -66,6 +75,9 @@ impl Shape {
 /// The context of the limited turns, which alone has few calls: with four, the subtask's last call is one too many.
 pub const LIMITED_CONTEXT: &str = "task";
 pub const LIMITED_CALLS: u32 = 4;
+/// The context of the turns that ask at their limit. Each grant brings two calls more, so one of five asks twice.
+pub const GROWING_CONTEXT: &str = "project_audit";
+pub const GROWING_CALLS: u32 = 2;
 /// The step of the model's first reply in a continuation: after one reply and the service's last words.
 pub const CONTINUED_STEP: usize = 2;
 
@@ -180,6 +192,8 @@ pub fn reply(marker: &str, step: usize) -> Option<Step> {
         // last call reaches no limit, and the root goes on.
         "limited" => vec![at.does(&["once", "task:a"]), at.says()],
         "limited/a" => vec![at.does(&["once", "again", "once", "once"]), at.says()],
+        "grows" => vec![at.does(&["task:a", "once"]), at.says()],
+        "grows/a" => vec![at.does(&["once", "again"]), at.does(&["again"]), at.says()],
         "files" => vec![at.does(&["write"]), at.does(&["edit"]), at.does(&["read"]), at.says()],
         "whole" => vec![at.does(&["once", "task:a", "again", "schema:s"]), at.says()],
         "whole/a" => vec![at.does(&["task:c", "once"]), at.says()],

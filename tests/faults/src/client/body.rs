@@ -30,6 +30,9 @@ pub(super) fn body_of(order: &Order) -> Value {
     if order.shape == Shape::Limited {
         body["chat_context"] = json!({ "context_type": script::LIMITED_CONTEXT });
     }
+    if order.shape == Shape::Grows {
+        body["chat_context"] = json!({ "context_type": script::GROWING_CONTEXT });
+    }
     match order.continues {
         Some(continued) => json!({
             "thread_id": order.thread_id, "turn_id": script::turn_id(order.number),
