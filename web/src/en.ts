@@ -3,7 +3,7 @@
 // of another name holds a text.
 
 import { count } from "./count";
-import { approval, card, work } from "./turn/en";
+import { approval, card, limit, work } from "./turn/en";
 
 export { count };
 
@@ -253,8 +253,7 @@ const notice = {
   stoppedText: "Finished work is kept.",
   superseded: "Replaced by a newer message.",
   budgetUsed: "This answer reached a limit.",
-  budget: (limit: string, what: string) => `This answer reached its limit of ${limit} ${what}.`,
-  costBudget: (money: string) => `This answer reached its limit of ${money}.`,
+  budget: (limit: string) => `This answer reached its limit of ${limit}.`,
   budgets: {
     subtasks: "subtasks",
     llm_calls: "model calls",
@@ -330,6 +329,6 @@ const exported = {
 };
 
 export const en = {
-  common, page, errors, signIn, sidebar, empty, composer, attachments, answer, versions, approval, card, work, status, notice,
+  common, page, errors, signIn, sidebar, empty, composer, attachments, answer, versions, approval, limit, card, work, status, notice,
   figures, settings, usage, exported,
 };

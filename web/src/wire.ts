@@ -38,6 +38,8 @@ export type TurnEvent = Numbered;
 type EventOf<Type extends TurnEvent["type"]> = Extract<TurnEvent, { type: Type }>;
 
 export type ApprovalRequestEvent = EventOf<"approval_request">;
+export type LimitRequestEvent = EventOf<"limit_request">;
+export type LimitResolvedEvent = EventOf<"limit_resolved">;
 export type ChunkEvent = EventOf<"chunk">;
 export type ModelCallUpdateEvent = EventOf<"model_call_update">;
 export type ToolCallUpdateEvent = EventOf<"tool_call_update">;

@@ -4,8 +4,8 @@
 import { useEffect, useRef, useState } from "react";
 import { en } from "../en";
 import type { ConversationState } from "../state/conversation";
-import { noticeOf } from "../turn/status";
-import { answerText, openApprovals, type TurnView } from "../turn/view";
+import { limitText, noticeOf } from "../turn/status";
+import { answerText, openApprovals, openLimit, type TurnView } from "../turn/view";
 import { waitingIn } from "../turn/waiting";
 
 export function Announcer({ exchanges, running }: ConversationState) {
@@ -32,6 +32,11 @@ export function Announcer({ exchanges, running }: ConversationState) {
   useEffect(() => {
     if (asked) setWords(en.approval.announced(asked.name));
   }, [asked?.id]);
+
+  const limit = view ? openLimit(view) : undefined;
+  useEffect(() => {
+    if (limit) setWords(en.limit.announced(limitText(limit.reason, limit.limit)));
+  }, [limit?.id]);
 
   return (
     <div className="visually-hidden" role="log" aria-live="polite" aria-label={en.answer.live} data-testid="announcer">

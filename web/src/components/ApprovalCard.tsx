@@ -3,23 +3,14 @@
 import { useState } from "react";
 import { en } from "../en";
 import { conversation } from "../state/page";
-import { effectOf, timeLeft, visibly } from "../turn/approval";
+import { effectOf, visibly } from "../turn/approval";
 import type { Approval } from "../turn/view";
 import type { Decision } from "../wire";
 import { focusComposer } from "./focus";
 import { Named } from "./Named";
-import { useNow } from "./useNow";
+import { TimeLeft } from "./TimeLeft";
 
 const CHOICES = ["approve", "approve_for_thread", "deny"] as const satisfies Decision[];
-
-function TimeLeft({ expiresAt }: { expiresAt: number }) {
-  const now = useNow(true);
-  return (
-    <span className="approval-left" data-testid="approval-left">
-      {timeLeft(expiresAt, now)}
-    </span>
-  );
-}
 
 export function ApprovalCard({ approval }: { approval: Approval }) {
   const { id, name, args, decision } = approval;

@@ -4,12 +4,12 @@ import { memo, useMemo, type ReactNode } from "react";
 import { en } from "../en";
 import { features } from "../feature";
 import type { TurnClock } from "../state/clock";
-import { approvalCard } from "../state/parts";
+import { approvalCard, limitCard } from "../state/parts";
 import { childrenOf, outlineOf } from "../turn/outline";
 import { noticeOf, type Notice } from "../turn/status";
 import { isAsked, type Exchange } from "../turn/stored";
 import { answerPicker } from "../turn/versions";
-import { answerText, callsIn, canContinue, openApprovals, type TurnEntry, type TurnView } from "../turn/view";
+import { answerText, callsIn, canContinue, openApprovals, openLimit, type TurnEntry, type TurnView } from "../turn/view";
 import { CopyButton } from "./CopyButton";
 import { CostSummary } from "./CostSummary";
 import { Entries } from "./Entries";
@@ -84,13 +84,16 @@ function Answer({ view }: { view: TurnView }) {
   const outline = useMemo(() => outlineOf(view.entries), [view.entries]);
   const root = childrenOf(outline, null);
   const ApprovalCard = approvalCard.use(view.approvals.length > 0);
+  const LimitCard = limitCard.use(view.limitRequests.length > 0);
   // Between two events there is nothing to draw: the dots show that the turn goes on.
-  const quiet = isRunning(view) && openApprovals(view).length === 0 && !root.some(isMoving);
+  const asks = openApprovals(view).length > 0 || openLimit(view) !== undefined;
+  const quiet = isRunning(view) && !asks && !root.some(isMoving);
   return (
     <>
       {callsIn(view).length > 0 && <WorkBar view={view} />}
       {enclosed(view, <Entries entries={root} outline={outline} />)}
       {ApprovalCard && view.approvals.map((approval) => <ApprovalCard key={approval.id} approval={approval} />)}
+      {LimitCard && view.limitRequests.map((request) => <LimitCard key={request.id} request={request} />)}
       {quiet && (
         <div className="pending" aria-hidden="true">
           <i />

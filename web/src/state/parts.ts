@@ -47,6 +47,7 @@ export const richText = part(() => import("../components/RichText").then((module
 export const colours = part(() => import("../components/highlight").then((module) => module.colour));
 export const longList = part(() => import("../components/LongList").then((module) => module.LongList));
 export const callDetails = part(() => import("../components/CallDetails"));
+export const limitCard = part(() => import("../components/LimitCard").then((module) => module.LimitCard));
 export const approvalCard = part(() => import("../components/ApprovalCard").then((module) => module.ApprovalCard));
 export const signIn = part(() => import("../components/SignIn").then((module) => module.SignIn));
 export const versionButtons = part(() => import("../components/VersionButtons").then((module) => module.VersionButtons));

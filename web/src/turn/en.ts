@@ -44,6 +44,20 @@ export const approval = {
   askAgainFor: (tool: string) => `Ask again before ${tool} runs`,
 };
 
+export const limit = {
+  ask: (limit: string) => `Allow more than ${limit}?`,
+  used: (parts: string[]) => `This answer has reached its limit. Used so far: ${parts.join(", ")}.`,
+  gives: (limit: string) => `If you allow it, the answer continues with the same budget once more: up to ${limit}.`,
+  times: (n: number) => (n === 1 ? "This is the last time." : `You can allow this ${n} times.`),
+  announced: (limit: string) => `Allow more than ${limit}? The answer is paused until you decide.`,
+  choices: { approve: "Allow more", deny: "End here" },
+  decided: {
+    approve: (limit: string) => `More was allowed: up to ${limit}.`,
+    deny: "No more was allowed.",
+    expired: "Nobody answered in time.",
+  },
+};
+
 export const card = {
   status: { running: "running", done: "done", error: "failed", denied: "denied", waiting: "waiting for you" },
   arguments: "Arguments",

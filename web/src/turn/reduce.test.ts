@@ -5,7 +5,7 @@ import type { TurnEvent } from "../wire";
 import { compose } from "../feature";
 import { childrenOf, outlineOf } from "./outline";
 import { reduceTurn } from "./reduce";
-import { newTurn, openApprovals, type TurnView } from "./view";
+import { newTurn, openApprovals, openLimit, type TurnView } from "./view";
 
 const TURN = "turn";
 
@@ -208,5 +208,39 @@ describe("approvals", () => {
 
   it("are dropped at the end of the turn", () => {
     expect(played(request("a"), done("cancelled")).approvals).toEqual([]);
+  });
+});
+
+// Issue 19, 4.
+describe("questions at a limit", () => {
+  const usage = { llm_calls: 2, tool_calls: 4, subtasks: 1, input_tokens: 9, cached_tokens: 0, output_tokens: 1, cost_usd: null, by_model: {} };
+  const request = (id: string): Body => ({
+    type: "limit_request",
+    approval_id: id,
+    reason: "tool_calls",
+    limit: 4,
+    observed: 5,
+    raised_to: 8,
+    grants_left: 3,
+    usage,
+    expires_at: 1,
+  });
+  const limits = { subtasks: 64, llm_calls: 120, tool_calls: 8, wall_clock_ms: 40_000 };
+  const resolved = (id: string, decision: "approve" | "deny"): Body => ({ type: "limit_resolved", approval_id: id, decision, limits });
+
+  it("stand until a person decides, and the answer of the service brings the limits", () => {
+    const asked = played(request("a"));
+    expect(asked.limitRequests).toEqual([
+      { id: "a", reason: "tool_calls", limit: 4, raisedTo: 8, grantsLeft: 3, usage, expiresAt: 1, decision: null },
+    ]);
+    expect([openLimit(asked)?.id, asked.limits]).toEqual(["a", null]);
+    const answered = played(request("a"), resolved("a", "approve"), request("b"));
+    expect([answered.limitRequests.map(({ decision }) => decision), openLimit(answered)?.id]).toEqual([["approve", null], "b"]);
+    expect(answered.limits).toEqual(limits);
+    expect(openLimit(played(request("a"), resolved("a", "deny")))).toBeUndefined();
+  });
+
+  it("are dropped at the end of the turn", () => {
+    expect(played(request("a"), done("cancelled")).limitRequests).toEqual([]);
   });
 });

@@ -1,9 +1,9 @@
 // Events → TurnView. The same events give the same view, however often the connection was cut: repeated events are
 // recognised by their number.
 
-import type { ApprovalRequestEvent, ChunkEvent, ModelCallUpdateEvent, ToolCallUpdateEvent, TurnEvent } from "../wire";
+import type { ApprovalRequestEvent, ChunkEvent, FinishReason, LimitRequestEvent, LimitResolvedEvent, ModelCallUpdateEvent, ToolCallUpdateEvent, TurnEvent } from "../wire";
 import { isFeaturesLevel, knownAfter } from "./features";
-import { SUBTASK_TOOL, type Approval, type Begun, type ModelCall, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
+import { SUBTASK_TOOL, type Approval, type Begun, type LimitRequest, type ModelCall, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
 
 export function reduceTurn(view: TurnView, event: TurnEvent): TurnView {
   if (event.turn_id !== view.turnId || event.seq <= view.lastSeq) return view;
@@ -30,6 +30,9 @@ function apply(view: TurnView, event: TurnEvent): TurnView {
       const { approval_id: id, decision } = event;
       return { ...view, approvals: view.approvals.map((asked) => (asked.id === id ? { ...asked, decision } : asked)) };
     }
+    case "limit_request":
+    case "limit_resolved":
+      return atLimit(view, event);
     case "model_call_update":
       return {
         ...view,
@@ -58,13 +61,7 @@ function apply(view: TurnView, event: TurnEvent): TurnView {
     case "cost_summary":
       return { ...view, cost: event };
     case "done":
-      return {
-        ...view,
-        agent: null,
-        approvals: [],
-        finishReason: event.finish_reason,
-        entries: view.entries.map(settled),
-      };
+      return over(view, event.finish_reason);
     default:
       // A later version may send other types.
       return view;
@@ -100,6 +97,23 @@ function approvalOf(event: ApprovalRequestEvent): Approval {
   const { approval_id: id, name, args, permission_class: permissionClass, expires_at: expiresAt } = event;
   const { read_only: readOnly = false, by_client: byClient = false } = event;
   return { id, name, args, permissionClass, readOnly, byClient, expiresAt, decision: null };
+}
+
+function over(view: TurnView, finishReason: FinishReason): TurnView {
+  const entries = view.entries.map(settled);
+  return { ...view, agent: null, approvals: [], limitRequests: [], finishReason, entries };
+}
+
+function atLimit(view: TurnView, event: LimitRequestEvent | LimitResolvedEvent): TurnView {
+  if (event.type === "limit_request") return { ...view, limitRequests: [...view.limitRequests, limitRequestOf(event)] };
+  const { approval_id: id, decision, limits } = event;
+  const limitRequests = view.limitRequests.map((asked) => (asked.id === id ? { ...asked, decision } : asked));
+  return { ...view, limitRequests, limits };
+}
+
+function limitRequestOf(event: LimitRequestEvent): LimitRequest {
+  const { approval_id: id, reason, limit, raised_to: raisedTo, grants_left: grantsLeft, usage, expires_at: expiresAt } = event;
+  return { id, reason, limit, raisedTo, grantsLeft, usage, expiresAt, decision: null };
 }
 
 function withModelCall(calls: ModelCall[], event: ModelCallUpdateEvent): ModelCall[] {

@@ -117,11 +117,14 @@ export function noticeOf(view: TurnView): Notice | null {
 }
 
 function budgetTitle({ budget }: TurnView): string {
-  if (!budget) return en.notice.budgetUsed;
-  if (budget.reason === "cost") return en.notice.costBudget(money(budget.limit / 1e6));
-  const limit =
-    budget.reason === "wall_clock" ? durationText(budget.limit) : budget.limit.toLocaleString("en");
-  return en.notice.budget(limit, en.notice.budgets[budget.reason] ?? budget.reason);
+  return budget ? en.notice.budget(limitText(budget.reason, budget.limit)) : en.notice.budgetUsed;
+}
+
+/** A limit with its unit: 60 model calls. */
+export function limitText(reason: string, limit: number): string {
+  if (reason === "cost") return money(limit / 1e6);
+  const amount = reason === "wall_clock" ? durationText(limit) : limit.toLocaleString("en");
+  return `${amount} ${en.notice.budgets[reason] ?? reason}`;
 }
 
 /** The most pieces of work that a notice names. */

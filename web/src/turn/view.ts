@@ -104,6 +104,23 @@ export interface Approval {
   decision: Decision | null;
 }
 
+/** A limit of the turn that a person may raise. */
+export interface LimitRequest {
+  id: string;
+  reason: string;
+  limit: number;
+  /** The limit after one grant. */
+  raisedTo: number;
+  /** How often the budget can be granted, this time included. */
+  grantsLeft: number;
+  /** The use of the turn when it asked. */
+  usage: CostSummary;
+  /** The end of the time to decide (milliseconds since 1970). */
+  expiresAt: number;
+  /** The person's decision, made here or elsewhere; null while the turn waits. */
+  decision: Decision | null;
+}
+
 export interface TurnView {
   turnId: string;
   /** The id of the stored question; null until the service has told it. */
@@ -115,6 +132,8 @@ export interface TurnView {
   modelCalls: ModelCall[];
   /** The approvals that the turn has asked for; empty after its end. */
   approvals: Approval[];
+  /** The limits at which the turn has asked for more; empty after its end. */
+  limitRequests: LimitRequest[];
   features: Known;
   agent: AgentState | null;
   limits: TurnLimits | null;
@@ -135,6 +154,7 @@ export function newTurn(turnId: string, before: Turns = []): TurnView {
     entries: [],
     modelCalls: [],
     approvals: [],
+    limitRequests: [],
     features: knownAtBeginning(before),
     agent: null,
     limits: null,
@@ -172,6 +192,11 @@ export function canContinue({ failure, finishReason }: TurnView): boolean {
 /** The calls that wait for a person's decision. */
 export function openApprovals({ approvals }: TurnView): Approval[] {
   return approvals.filter(({ decision }) => decision === null);
+}
+
+/** The limit at which the turn waits for a person's decision. */
+export function openLimit({ limitRequests }: TurnView): LimitRequest | undefined {
+  return limitRequests.find(({ decision }) => decision === null);
 }
 
 export function callsIn(view: TurnView): ToolEntry[] {
