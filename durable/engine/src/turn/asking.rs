@@ -7,7 +7,7 @@
 //!
 //! A limit asks where a reservation is refused: calls, tokens, money. The running time does not: it ends calls that run,
 //! and the wait for a person would lose them. Neither do the bytes of results, whose calls have run. A grant raises these
-//! two with the others.
+//! two with the others. A model call whose request failed asks nobody for room for another request: it has failed.
 
 use super::{Halt, Turn};
 use crate::budget::Exceeded;
