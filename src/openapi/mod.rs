@@ -123,6 +123,7 @@ fn path_parameter(name: &str) -> Parameter {
             json!({ "type": "string" }),
         ),
         "project" => Parameter::path(name, "The project's id.", json!({ "type": "string" })),
+        "task" => Parameter::path(name, "The task's id.", json!({ "type": "string" })),
         "prefix" => Parameter::path(name, "The key's `prefix`.", json!({ "type": "string" })),
         "path" => {
             let what = "The file's path in the workspace, percent-encoded but for its slashes.";

@@ -1,6 +1,8 @@
 //! The answers of the routes of projects.
 
-use wire::protocol::{DocumentDetail, ErrorCode, ProjectDetail, ProjectList, TemplateList};
+use wire::protocol::{
+    DocumentDetail, ErrorCode, ProjectDetail, ProjectEntry, ProjectList, ProjectTask, TemplateList,
+};
 
 use super::contract::Contract;
 use crate::router::ProjectsRoute as Route;
@@ -10,9 +12,25 @@ pub fn contract(route: Route<'_>, row: Contract) -> Contract {
     match route {
         Route::Templates => row.gives::<TemplateList>(200),
         Route::Projects => row.gives::<ProjectList>(200),
-        Route::Project { .. } => row.gives::<ProjectDetail>(200).refuses(&[ErrorCode::ProjectNotFound]),
-        Route::ProjectDocument { .. } => {
-            row.gives::<DocumentDetail>(200).refuses(&[ErrorCode::ProjectNotFound])
+        Route::Project { .. } => row.of_project().gives::<ProjectDetail>(200),
+        Route::ChangeProject { .. } => row.of_project().changes().gives::<ProjectEntry>(200),
+        Route::ChangeTask { .. } => row.of_project().changes().gives::<ProjectTask>(200),
+        Route::ProjectDocument { .. } => row.of_project().gives::<DocumentDetail>(200),
+        Route::ChangeProjectDocument { .. } => row.of_project().changes().gives::<DocumentDetail>(200),
+        Route::DeleteProject { .. } | Route::DeleteTask { .. } | Route::DeleteProjectDocument { .. } => {
+            row.of_project().gives_nothing("It is deleted.")
         }
+    }
+}
+
+impl Contract {
+    /// A route of a project, or of a part of one.
+    fn of_project(self) -> Self {
+        self.refuses(&[ErrorCode::ProjectNotFound])
+    }
+
+    /// A route that changes it.
+    fn changes(self) -> Self {
+        self.refuses(&[ErrorCode::ProjectConflict])
     }
 }

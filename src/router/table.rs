@@ -216,8 +216,21 @@ routes! {
         Get "/api/projects" => Projects, Needs(Read), Nothing;
         /// Returns a project with its tasks and documents.
         Get "/api/projects/{}" => Project(project), Needs(Read), Nothing;
+        /// Changes a project's name or description.
+        Patch "/api/projects/{}" => ChangeProject(project), Needs(Write), json::<wire::protocol::ProjectChange>();
+        /// Deletes a project with its tasks and documents.
+        Delete "/api/projects/{}" => DeleteProject(project), Needs(Write), Nothing;
+        /// Changes a task's title, notes or status. A task that waits for others cannot be done.
+        Patch "/api/projects/{}/tasks/{}" => ChangeTask(project, task), Needs(Write), json::<wire::protocol::TaskChange>();
+        /// Deletes a task. Tasks that waited for it no longer do.
+        Delete "/api/projects/{}/tasks/{}" => DeleteTask(project, task), Needs(Write), Nothing;
         /// Returns a document of a project, in Markdown.
         Get "/api/projects/{}/documents/{}" => ProjectDocument(project, document), Needs(Read), Nothing;
+        /// Changes a document's title or content.
+        Patch "/api/projects/{}/documents/{}" => ChangeProjectDocument(project, document), Needs(Write),
+            json::<wire::protocol::DocumentChange>();
+        /// Deletes a document of a project.
+        Delete "/api/projects/{}/documents/{}" => DeleteProjectDocument(project, document), Needs(Write), Nothing;
     }
 
     feature "knowledge" => Knowledge(KnowledgeRoute) {

@@ -113,7 +113,13 @@ fn of_projects() -> Vec<(&'static str, &'static str, Route<'static>)> {
         ("GET", "/api/templates", R::Templates),
         ("GET", "/api/projects", R::Projects),
         ("GET", "/api/projects/p", R::Project { project: "p" }),
+        ("PATCH", "/api/projects/p", R::ChangeProject { project: "p" }),
+        ("DELETE", "/api/projects/p", R::DeleteProject { project: "p" }),
+        ("PATCH", "/api/projects/p/tasks/t", R::ChangeTask { project: "p", task: "t" }),
+        ("DELETE", "/api/projects/p/tasks/t", R::DeleteTask { project: "p", task: "t" }),
         ("GET", "/api/projects/p/documents/d", R::ProjectDocument { project: "p", document: "d" }),
+        ("PATCH", "/api/projects/p/documents/d", R::ChangeProjectDocument { project: "p", document: "d" }),
+        ("DELETE", "/api/projects/p/documents/d", R::DeleteProjectDocument { project: "p", document: "d" }),
     ];
     of_projects.map(|(method, path, route)| (method, path, Route::Projects(route))).into()
 }

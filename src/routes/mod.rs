@@ -108,7 +108,7 @@ fn answering<'a>(
         #[cfg(feature = "files")]
         Route::Files(route) => files::answer(call, caller.owner()?, route, take(body)).boxed_local(),
         #[cfg(feature = "projects")]
-        Route::Projects(route) => projects::answer(call, caller.owner()?, route).boxed_local(),
+        Route::Projects(route) => projects::answer(call, caller.owner()?, route, body).boxed_local(),
         #[cfg(feature = "knowledge")]
         Route::Knowledge(route) => knowledge::answer(call, caller.owner()?, route, take(body)).boxed_local(),
     })

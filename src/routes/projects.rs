@@ -1,11 +1,12 @@
-//! The user's projects, for reading. The agent's tools create and change them.
+//! The user's projects. The agent's tools create them; a person reads, changes and deletes them.
 
+use features::projects::change::{self, Change, Place, Unchanged};
 use features::projects::item::{Body, Item, ItemKind, built_in};
 use features::projects::store::D1Projects;
 use features::projects::{Projects, ProjectsError};
 use wire::protocol::{
-    ApiError, DocumentDetail, DocumentEntry, ErrorCode, Owner, ProjectDetail, ProjectEntry, ProjectList,
-    ProjectTask, TemplateEntry, TemplateList,
+    ApiError, DocumentChange, DocumentDetail, DocumentEntry, ErrorCode, Owner, ProjectChange, ProjectDetail,
+    ProjectEntry, ProjectList, ProjectTask, TaskChange, TemplateEntry, TemplateList,
 };
 
 use crate::call::{Answer, Call};
@@ -14,14 +15,43 @@ use crate::reply::Reply;
 use crate::router::ProjectsRoute;
 
 /// Does what a route of projects is for.
-pub async fn answer(call: &Call, owner: Owner, route: ProjectsRoute<'_>) -> Result<Answer, Failure> {
+pub async fn answer(
+    call: &Call,
+    owner: Owner,
+    route: ProjectsRoute<'_>,
+    body: &[u8],
+) -> Result<Answer, Failure> {
     let owner = &owner;
     match route {
         ProjectsRoute::Templates => templates(call, owner).await,
         ProjectsRoute::Projects => list(call, owner).await,
         ProjectsRoute::Project { project } => get(call, owner, project).await,
+        ProjectsRoute::ChangeProject { project } => {
+            let to = Change::Project(ProjectChange::parse(body)?);
+            let item = changed(call, owner, whole(project), to).await?;
+            Ok(Reply::json(200, &entry(&item)).into())
+        }
+        ProjectsRoute::DeleteProject { project } => delete(call, owner, whole(project)).await,
+        ProjectsRoute::ChangeTask { project, task: id } => {
+            let to = Change::Task(TaskChange::parse(body)?);
+            let item = changed(call, owner, within(ItemKind::Task, project, id), to).await?;
+            Ok(Reply::json(200, &task(&item).ok_or_else(not_found)?).into())
+        }
+        ProjectsRoute::DeleteTask { project, task } => {
+            delete(call, owner, within(ItemKind::Task, project, task)).await
+        }
         ProjectsRoute::ProjectDocument { project, document } => {
-            self::document(call, owner, project, document).await
+            let place = within(ItemKind::Document, project, document);
+            let found = change::found(&projects_of(call, owner), place).await.map_err(refused)?;
+            Ok(Reply::json(200, &self::document(found)?).into())
+        }
+        ProjectsRoute::ChangeProjectDocument { project, document } => {
+            let to = Change::Document(DocumentChange::parse(body)?);
+            let item = changed(call, owner, within(ItemKind::Document, project, document), to).await?;
+            Ok(Reply::json(200, &self::document(item)?).into())
+        }
+        ProjectsRoute::DeleteProjectDocument { project, document } => {
+            delete(call, owner, within(ItemKind::Document, project, document)).await
         }
     }
 }
@@ -52,17 +82,6 @@ async fn get(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
     let project = projects.get(ItemKind::Project, id).await.map_err(unreachable)?.ok_or_else(not_found)?;
     let tasks = projects.list(ItemKind::Task, Some(id)).await.map_err(unreachable)?;
     let documents = projects.list(ItemKind::Document, Some(id)).await.map_err(unreachable)?;
-    let task = |item: &Item| {
-        let task = item.task()?;
-        Some(ProjectTask {
-            id: item.id.clone(),
-            title: item.title.clone(),
-            status: task.status,
-            notes: task.notes.clone(),
-            blocked_by: task.blocked_by.clone(),
-            updated_at: item.updated_at,
-        })
-    };
     let document = |item: &Item| DocumentEntry {
         id: item.id.clone(),
         title: item.title.clone(),
@@ -70,20 +89,44 @@ async fn get(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
     };
     let detail = ProjectDetail {
         project: entry(&project),
-        tasks: tasks.iter().filter_map(task).collect(),
+        tasks: tasks.iter().filter_map(self::task).collect(),
         documents: documents.iter().map(document).collect(),
     };
     Ok(Reply::json(200, &detail).into())
 }
 
-/// `GET /api/projects/{id}/documents/{document}`.
-async fn document(call: &Call, owner: &Owner, id: &str, document: &str) -> Result<Answer, Failure> {
-    let found = projects_of(call, owner).get(ItemKind::Document, document).await.map_err(unreachable)?;
-    let found = found.filter(|item| item.project_id.as_deref() == Some(id)).ok_or_else(not_found)?;
-    let Item { id, title, body, updated_at, .. } = found;
-    let Body::Document { content } = body else { return Err(not_found().into()) };
-    let entry = DocumentEntry { id, title, updated_at };
-    Ok(Reply::json(200, &DocumentDetail { entry, content }).into())
+async fn changed(call: &Call, owner: &Owner, place: Place<'_>, to: Change) -> Result<Item, Failure> {
+    change::change(&projects_of(call, owner), place, &to, call.now).await.map_err(refused)
+}
+
+async fn delete(call: &Call, owner: &Owner, place: Place<'_>) -> Result<Answer, Failure> {
+    change::delete(&projects_of(call, owner), place).await.map_err(refused)?;
+    Ok(Reply::empty().into())
+}
+
+const fn whole(id: &str) -> Place<'_> {
+    Place { kind: ItemKind::Project, project_id: None, id }
+}
+
+const fn within<'a>(kind: ItemKind, project: &'a str, id: &'a str) -> Place<'a> {
+    Place { kind, project_id: Some(project), id }
+}
+
+fn task(item: &Item) -> Option<ProjectTask> {
+    let task = item.task()?;
+    Some(ProjectTask {
+        id: item.id.clone(),
+        title: item.title.clone(),
+        status: task.status,
+        notes: task.notes.clone(),
+        blocked_by: task.blocked_by.clone(),
+        updated_at: item.updated_at,
+    })
+}
+
+fn document(Item { id, title, body, updated_at, .. }: Item) -> Result<DocumentDetail, ApiError> {
+    let Body::Document { content } = body else { return Err(not_found()) };
+    Ok(DocumentDetail { entry: DocumentEntry { id, title, updated_at }, content })
 }
 
 fn entry(item: &Item) -> ProjectEntry {
@@ -106,9 +149,17 @@ fn projects_of(call: &Call, owner: &Owner) -> D1Projects {
 }
 
 fn not_found() -> ApiError {
-    ApiError::new(ErrorCode::ProjectNotFound, "there is no such project or document")
+    ApiError::new(ErrorCode::ProjectNotFound, "there is no such project, task or document")
 }
 
 fn unreachable(ProjectsError(error): ProjectsError) -> Failure {
     Failure::internal("reading projects")(error)
+}
+
+fn refused(why: Unchanged) -> Failure {
+    match why {
+        Unchanged::NotFound => not_found().into(),
+        Unchanged::Conflict(why) => ApiError::new(ErrorCode::ProjectConflict, why).into(),
+        Unchanged::Unreachable(error) => unreachable(error),
+    }
 }

@@ -24,7 +24,7 @@ BEYOND_SCHEMAS = [
     ("Chat", r"replaces_message_id", "the thread must have the message"),
     ("Chat", r"if_running", "a message that replaces another one cannot wait"),
     ("Chat", r"continue|content|thread_id", "a limit must have ended the turn, which stands instead of a message and needs its thread"),
-    ("ChangeThread", r"title|current_turn_id", "a title or a turn, not both, and the thread must have the turn"),
+    ("ChangeThread", r"title|current_turn_id", "one member at a time, and the thread must have the turn"),
     ("(Put|Delete)?(Workspace)?File", r"path", "a path must have one reading only"),
     ("Chat", r"request_seq|browser_context\.tab_count", "72.0 is an integer to JSON Schema, and none to the service"),
     ("Put(Workspace)?File", r"", "one condition at a time"),
@@ -106,15 +106,19 @@ def with_memory():
 
 
 def with_project():
+    # A user has at most 100: delete the oldest.
+    there = requests.get(f"{URL}/api/projects", headers=KEY, timeout=30).json()["projects"]
+    for one in there[:-50]:
+        requests.delete(f"{URL}/api/projects/{one['id']}", headers=KEY, timeout=30).raise_for_status()
     context = {"chat_context": {"context_type": "project"}}
-    new = {"name": "Garden", "description": "Roses.", "template_id": "template_blank"}
+    new = {"name": "Garden", "description": "Roses.", "template_id": "template_research"}
     making = {"chat_context": {"context_type": "project_create"}}
     say(making, {"calls": [{"name": "create_project", "arguments": new}]}, {"text": ["Made."]})
     project = requests.get(f"{URL}/api/projects", headers=KEY, timeout=30).json()["projects"][-1]["id"]
     publish = {"project_id": project, "title": "Brief", "content": "Roses."}
     say(context, {"calls": [{"name": "publish_context_document", "arguments": publish}]}, {"text": ["There."]})
     known = requests.get(f"{URL}/api/projects/{project}", headers=KEY, timeout=30).json()
-    return {"project": project, "document": known["documents"][0]["id"]}
+    return {"project": project, "document": known["documents"][0]["id"], "task": known["tasks"][0]["id"]}
 
 
 def the_project():
@@ -156,9 +160,14 @@ MAKE = {
     "DeleteCollection": with_collection,
     "DeleteDocument": with_document,
     "ForgetMemory": with_memory,
-    # A user has at most 100, and no operation uses one up.
     "Project": the_project,
+    "ChangeProject": the_project,
+    "ChangeTask": the_project,
     "ProjectDocument": the_project,
+    "ChangeProjectDocument": the_project,
+    "DeleteProject": with_project,
+    "DeleteTask": with_project,
+    "DeleteProjectDocument": with_project,
     # Lists that would otherwise be empty.
     "Memories": with_memory,
     "RevokeKey": lambda: {"prefix": post("/api/keys", {"name": "to be revoked"}).json()["prefix"]},

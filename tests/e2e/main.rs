@@ -39,6 +39,8 @@ mod models;
 mod on_hold;
 mod parked;
 mod plans;
+#[cfg(feature = "projects")]
+mod projects;
 mod queue;
 mod quotas;
 mod sign_in;

@@ -672,6 +672,25 @@ tasks: Array<string>, };
 export type TemplateList = { templates: Array<TemplateEntry>, };
 
 /**
+ * The body of `PATCH /api/projects/{id}`. A member that is left out stays as it is.
+ */
+export type ProjectChange = { name?: string, description?: string, };
+
+/**
+ * The body of `PATCH /api/projects/{id}/tasks/{task}`. A member that is left out stays as it is.
+ */
+export type TaskChange = { title?: string, notes?: string, status?: TaskStatus, };
+
+/**
+ * The body of `PATCH /api/projects/{id}/documents/{document}`. A member that is left out stays as it is.
+ */
+export type DocumentChange = { title?: string, 
+/**
+ * Markdown.
+ */
+content?: string, };
+
+/**
  * A project as the list shows it.
  */
 export type ProjectEntry = { id: string, name: string, description: string, template_id: string | null, created_at: number, updated_at: number, };

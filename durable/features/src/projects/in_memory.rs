@@ -8,11 +8,13 @@ use futures::future::{LocalBoxFuture, ready};
 use crate::projects::item::{Item, ItemKind};
 use crate::projects::{Projects, ProjectsError};
 
-/// Items in memory. A test can take the storage down.
+/// Items in memory. A test can take the storage down, and let somebody else change the items.
 #[derive(Default)]
 pub struct InMemory {
     pub items: RefCell<Vec<Item>>,
     pub is_down: Cell<bool>,
+    /// So many of the next changes come too late: somebody else has changed the item.
+    pub races: Cell<u32>,
 }
 
 impl InMemory {
@@ -57,6 +59,10 @@ impl Projects for InMemory {
     fn update(&self, item: Item, over: u32) -> LocalBoxFuture<'static, Result<bool, ProjectsError>> {
         self.answer(|| {
             let mut known = self.items.borrow_mut();
+            if let Some(left) = self.races.get().checked_sub(1) {
+                self.races.set(left);
+                known.iter_mut().filter(|old| old.id == item.id).for_each(|old| old.version += 1);
+            }
             let old = known.iter_mut().find(|old| old.id == item.id && old.version == over);
             old.map(|old| *old = item).is_some()
         })

@@ -9,9 +9,9 @@ pub const MAX_TEMPLATES: usize = 50;
 pub const MAX_TASKS: usize = 300;
 pub const MAX_DOCUMENTS: usize = 50;
 /// The longest title, text and document, in characters.
-pub const MAX_TITLE: usize = 200;
-pub const MAX_TEXT: usize = 4_000;
-pub const MAX_DOCUMENT: usize = 30_000;
+pub const MAX_TITLE: usize = wire::protocol::MAX_NAME_CHARS;
+pub const MAX_TEXT: usize = wire::protocol::MAX_PROJECT_TEXT_CHARS;
+pub const MAX_DOCUMENT: usize = wire::protocol::MAX_PROJECT_DOCUMENT_CHARS;
 
 /// The kind of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

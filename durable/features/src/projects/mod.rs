@@ -1,7 +1,8 @@
 //! The tools of the project domain: the user's templates, projects, tasks and documents.
 //! New items get their ids from the operation, so a repeated call finds its own items. Changed items store the last
-//! operation. A person must allow each deletion.
+//! operation. A person must allow each deletion. A person also changes and deletes items on the page (`change.rs`).
 
+pub mod change;
 pub mod item;
 mod operations;
 mod port;
@@ -91,6 +92,8 @@ impl Tool for ProjectTool {
     }
 }
 
+#[cfg(test)]
+mod change_tests;
 #[cfg(test)]
 pub mod in_memory;
 #[cfg(test)]

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 use wire::protocol::TaskStatus;
 
+use super::change::ATTEMPTS;
 use super::reading;
 use crate::projects::item::{
     Body, Item, ItemKind, MAX_DOCUMENT, MAX_TEXT, MAX_TITLE, Task, TemplateTask, blockers, built_in,
@@ -13,9 +14,6 @@ use crate::projects::item::{
 };
 use crate::projects::{Projects, ProjectsError};
 use engine::ports::{Clock, ToolContext, ToolError};
-
-/// How often a change is retried after a concurrent change.
-const ATTEMPTS: u32 = 3;
 
 /// The context of one call.
 pub(super) struct Desk {

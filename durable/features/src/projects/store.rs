@@ -55,9 +55,11 @@ impl D1Projects {
     }
 
     fn insert(&self, item: &Item) -> Result<D1PreparedStatement, ProjectsError> {
+        // The project may have been deleted since it was read. Nobody would ever find what it leaves behind.
         let query = format!(
             "INSERT INTO project_items (tenant, user_id, {COLUMNS})
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+            SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11 WHERE ?5 = '' OR EXISTS (SELECT 1 FROM project_items
+            WHERE tenant = ?1 AND user_id = ?2 AND kind = 'project' AND id = ?5)
             ON CONFLICT (tenant, user_id, kind, id) DO NOTHING"
         );
         self.prepare(&query, values(item)?)

@@ -19,6 +19,7 @@ pub enum ErrorCode {
     KeyNotFound,
     FileNotFound,
     ProjectNotFound,
+    ProjectConflict,
     MemoryNotFound,
     CollectionNotFound,
     DocumentNotFound,
@@ -49,6 +50,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// The code on the wire, its HTTP status and its title.
+    // Long: a row for each code.
     const fn row(self) -> (&'static str, u16, &'static str) {
         match self {
             ErrorCode::InvalidJson => ("invalid_json", 400, "The body is not valid JSON"),
@@ -68,7 +70,10 @@ impl ErrorCode {
             ErrorCode::NotWaiting => ("not_waiting", 404, "No call waits for this answer"),
             ErrorCode::KeyNotFound => ("key_not_found", 404, "There is no such API key"),
             ErrorCode::FileNotFound => ("file_not_found", 404, "There is no such file"),
-            ErrorCode::ProjectNotFound => ("project_not_found", 404, "There is no such project or document"),
+            ErrorCode::ProjectNotFound => {
+                ("project_not_found", 404, "There is no such project, task or document")
+            }
+            ErrorCode::ProjectConflict => ("project_conflict", 409, "The project does not allow this change"),
             ErrorCode::MemoryNotFound => ("memory_not_found", 404, "There is no such memory"),
             ErrorCode::CollectionNotFound => ("collection_not_found", 404, "There is no such collection"),
             ErrorCode::DocumentNotFound => ("document_not_found", 404, "There is no such document"),

@@ -50,7 +50,8 @@ pub use message::{
 pub use part::{CUT_MARK, MessagePart};
 pub use plan::{ExecutionMode, Plan, PlanReview, PlanStatus, PlanStep, StepStatus, Verdict};
 pub use project::{
-    DocumentDetail, DocumentEntry, ProjectDetail, ProjectEntry, ProjectList, ProjectTask, TaskStatus,
+    DocumentChange, DocumentDetail, DocumentEntry, MAX_PROJECT_DOCUMENT_CHARS, MAX_PROJECT_TEXT_CHARS,
+    ProjectChange, ProjectDetail, ProjectEntry, ProjectList, ProjectTask, TaskChange, TaskStatus,
     TemplateEntry, TemplateList, UsageList, UsageRow,
 };
 pub use queue::{

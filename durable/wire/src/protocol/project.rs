@@ -2,6 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::request::read;
+use super::{ApiError, line};
+
+/// The longest description of a project and the longest notes of a task, in characters: they stand in a list.
+pub const MAX_PROJECT_TEXT_CHARS: usize = 4_000;
+/// The longest document of a project, in characters: the agent reads documents whole.
+pub const MAX_PROJECT_DOCUMENT_CHARS: usize = 30_000;
+
 /// A template.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -128,4 +136,117 @@ pub enum TaskStatus {
     Open,
     InProgress,
     Done,
+}
+
+/// The body of `PATCH /api/projects/{id}`. A member that is left out stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct ProjectChange {
+    #[cfg_attr(feature = "openapi", schemars(length(max = super::MAX_NAME_CHARS), regex(pattern = super::LINE)))]
+    pub name: Option<String>,
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_PROJECT_TEXT_CHARS)))]
+    pub description: Option<String>,
+}
+
+/// The body of `PATCH /api/projects/{id}/tasks/{task}`. A member that is left out stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct TaskChange {
+    #[cfg_attr(feature = "openapi", schemars(length(max = super::MAX_NAME_CHARS), regex(pattern = super::LINE)))]
+    pub title: Option<String>,
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_PROJECT_TEXT_CHARS)))]
+    pub notes: Option<String>,
+    pub status: Option<TaskStatus>,
+}
+
+/// The body of `PATCH /api/projects/{id}/documents/{document}`. A member that is left out stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct DocumentChange {
+    #[cfg_attr(feature = "openapi", schemars(length(max = super::MAX_NAME_CHARS), regex(pattern = super::LINE)))]
+    pub title: Option<String>,
+    /// Markdown.
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_PROJECT_DOCUMENT_CHARS)))]
+    pub content: Option<String>,
+}
+
+impl ProjectChange {
+    /// Reads and checks a body.
+    pub fn parse(body: &[u8]) -> Result<ProjectChange, ApiError> {
+        let ProjectChange { name, description } = read(body)?;
+        within("description", description.as_deref(), MAX_PROJECT_TEXT_CHARS)?;
+        Ok(ProjectChange { name: name.map(|name| line("name", &name)).transpose()?, description })
+    }
+}
+
+impl TaskChange {
+    /// Reads and checks a body.
+    pub fn parse(body: &[u8]) -> Result<TaskChange, ApiError> {
+        let TaskChange { title, notes, status } = read(body)?;
+        within("notes", notes.as_deref(), MAX_PROJECT_TEXT_CHARS)?;
+        Ok(TaskChange { title: title.map(|title| line("title", &title)).transpose()?, notes, status })
+    }
+}
+
+impl DocumentChange {
+    /// Reads and checks a body.
+    pub fn parse(body: &[u8]) -> Result<DocumentChange, ApiError> {
+        let DocumentChange { title, content } = read(body)?;
+        within("content", content.as_deref(), MAX_PROJECT_DOCUMENT_CHARS)?;
+        Ok(DocumentChange { title: title.map(|title| line("title", &title)).transpose()?, content })
+    }
+}
+
+fn within(field: &str, text: Option<&str>, most: usize) -> Result<(), ApiError> {
+    match text.is_some_and(|text| text.chars().nth(most).is_some()) {
+        true => Err(ApiError::field(field, format!("expected at most {most} characters"))),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The member that a refusal names; the texts have `chars` characters.
+    fn refused(member: &str, chars: usize) -> [Option<String>; 3] {
+        let body = format!(r#"{{"{member}":"{}"}}"#, "é".repeat(chars));
+        let field = |error: ApiError| error.field.unwrap_or_default();
+        [
+            ProjectChange::parse(body.as_bytes()).err().map(field),
+            TaskChange::parse(body.as_bytes()).err().map(field),
+            DocumentChange::parse(body.as_bytes()).err().map(field),
+        ]
+    }
+
+    // Issue 19, item 12: each text at its limit and beyond it. A body without the member is no refusal.
+    #[test]
+    fn texts_have_limits() {
+        let table = [
+            ("name", super::super::MAX_NAME_CHARS, [true, false, false]),
+            ("title", super::super::MAX_NAME_CHARS, [false, true, true]),
+            ("description", MAX_PROJECT_TEXT_CHARS, [true, false, false]),
+            ("notes", MAX_PROJECT_TEXT_CHARS, [false, true, false]),
+            ("content", MAX_PROJECT_DOCUMENT_CHARS, [false, false, true]),
+        ];
+        for (member, most, has) in table {
+            assert_eq!(refused(member, most), [None, None, None], "{member}");
+            assert_eq!(refused(member, most + 1), has.map(|has| has.then(|| member.to_owned())), "{member}");
+        }
+        assert_eq!(refused("name", 0)[0].as_deref(), Some("name"), "a blank name");
+        assert_eq!(refused("description", 0), [None, None, None], "a project without a description");
+    }
+
+    #[test]
+    fn a_title_is_one_line() {
+        let change = ProjectChange::parse(br#"{"name":"  Garden "}"#).unwrap();
+        assert_eq!(change, ProjectChange { name: Some("Garden".to_owned()), description: None });
+        assert_eq!(TaskChange::parse(br#"{"title":"a\nb"}"#).unwrap_err().field.as_deref(), Some("title"));
+        assert_eq!(TaskChange::parse(br#"{"status":"late"}"#).unwrap_err().field.as_deref(), Some("status"));
+        let done = TaskChange { title: None, notes: None, status: Some(TaskStatus::Done) };
+        assert_eq!(TaskChange::parse(br#"{"status":"done"}"#), Ok(done));
+    }
 }

@@ -15,7 +15,8 @@ import type { Collection } from "../../wire.generated";
 import { chosen, MAX_CHOSEN } from "./chosen";
 import { accepted, collections } from "./collections";
 import "./collections.css";
-import { words } from "./en";
+import { words as names } from "./en";
+import { words } from "./panel/en";
 
 export function CollectionsPanel({ chat, onClose }: PanelProps) {
   const { open } = useStore(collections.shelf);
@@ -24,7 +25,7 @@ export function CollectionsPanel({ chat, onClose }: PanelProps) {
     void collections.all.load();
   }, []);
   return (
-    <Side title={open ? open.name : words.title} testId="collections" onClose={onClose}>
+    <Side title={open ? open.name : names.title} testId="collections" onClose={onClose}>
       {open ? <Documents collection={open} /> : <All chat={chat} />}
     </Side>
   );
@@ -38,7 +39,7 @@ function All({ chat }: { chat: string }) {
       <p className="side-lead">{words.lead}</p>
       <PagedList
         list={collections.all}
-        label={words.title}
+        label={names.title}
         none={words.none}
         note={full && words.full(MAX_CHOSEN)}
         row={(collection) => <CollectionRow key={collection.id} collection={collection} chat={chat} />}

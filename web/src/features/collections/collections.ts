@@ -6,7 +6,7 @@ import { Store } from "../../state/store";
 import type { Collection, Document } from "../../wire.generated";
 import { addDocument, createCollection, deleteCollection, deleteDocument, listCollections, listDocuments } from "./api";
 import { unchoose } from "./chosen";
-import { words } from "./en";
+import { words } from "./panel/en";
 
 const PDF = "application/pdf";
 /** The media types that a service may read, by a name's ending, since browsers do not know all of them. */

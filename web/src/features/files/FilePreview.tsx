@@ -4,7 +4,7 @@ import { BackIcon, SaveIcon } from "../../components/Icons";
 import { Markdown } from "../../components/Markdown";
 import { Problem } from "../../components/PagedList";
 import { en } from "../../en";
-import { words } from "./en";
+import { words } from "./panel/en";
 import type { Preview } from "./preview";
 import { workspace, type Opened } from "./workspace";
 

@@ -11,7 +11,8 @@ import type { PanelProps } from "../../feature";
 import { useStore } from "../../state/store";
 import { agoText, bytesText } from "../../turn/measures";
 import type { FileEntry } from "../../wire.generated";
-import { words } from "./en";
+import { words as names } from "./en";
+import { words } from "./panel/en";
 import { FilePreview } from "./FilePreview";
 import { workspace, type Upload } from "./workspace";
 import "./files.css";
@@ -23,7 +24,7 @@ export function FilesPanel({ threadId, onClose }: PanelProps) {
   useEffect(() => workspace.show(threadId), [threadId]);
   useEffect(() => () => workspace.show(null), []);
   return (
-    <Side title={opened?.file.path ?? words.title} testId="files" onClose={onClose}>
+    <Side title={opened?.file.path ?? names.title} testId="files" onClose={onClose}>
       {opened ? <FilePreview opened={opened} /> : <List threadId={threadId} />}
     </Side>
   );
@@ -48,7 +49,7 @@ function List({ threadId }: { threadId: string | null }) {
             )}
           </DropZone>
           <Problem words={problem} onRetry={() => void workspace.load()} />
-          <ul className="file-list" aria-label={words.title} aria-busy={phase === "loading"}>
+          <ul className="file-list" aria-label={names.title} aria-busy={phase === "loading"}>
             {files.map((file) => (
               <FileRow key={file.path} file={file} />
             ))}

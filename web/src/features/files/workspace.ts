@@ -6,7 +6,7 @@ import { saveBlob } from "../../state/save";
 import { Store } from "../../state/store";
 import type { FileEntry } from "../../wire.generated";
 import { deleteFile, listFiles, readFile, writeFile } from "./api";
-import { words } from "./en";
+import { words } from "./panel/en";
 import { previewOf, type Preview } from "./preview";
 
 /** A file on its way into the workspace, or the reason why it did not arrive. */

@@ -1,8 +1,9 @@
-// The panel in which a person reads projects, their tasks and documents. The agent makes and changes them.
+// The panel in which a person reads, changes and deletes projects, their tasks and documents. The agent makes them.
 
 import { useEffect } from "react";
-import { COMPOSER_ID } from "../../components/focus";
-import { BackIcon, ChevronIcon, FileIcon } from "../../components/Icons";
+import { Confirm } from "../../components/Confirm";
+import { COMPOSER_ID, focusNext } from "../../components/focus";
+import { BackIcon, ChevronIcon, FileIcon, PencilIcon, TrashIcon } from "../../components/Icons";
 import { Markdown } from "../../components/Markdown";
 import { PagedList, Problem } from "../../components/PagedList";
 import { Side } from "../../components/Side";
@@ -12,7 +13,9 @@ import { useStore } from "../../state/store";
 import { subjects, type Subject } from "../../state/subject";
 import { agoText } from "../../turn/measures";
 import type { DocumentDetail, ProjectDetail, ProjectEntry, ProjectTask } from "../../wire.generated";
-import { words } from "./en";
+import { words as names } from "./en";
+import { EditForm, useEditing } from "./panel/EditForm";
+import { words } from "./panel/en";
 import { projects } from "./projects";
 import "./projects.css";
 
@@ -21,7 +24,7 @@ export { projects };
 export function ProjectsPanel({ chat, onClose }: PanelProps) {
   const { projectId, documentId, project, document, problem } = useStore(projects.desk);
   useEffect(() => projects.show(), []);
-  const title = document?.title ?? project?.name ?? words.title;
+  const title = document?.title ?? project?.name ?? names.title;
   return (
     <Side title={title} testId="projects" onClose={onClose}>
       {projectId === null ? (
@@ -34,7 +37,7 @@ export function ProjectsPanel({ chat, onClose }: PanelProps) {
           </button>
           <Problem words={problem} onRetry={() => void projects.load()} />
           {documentId !== null ? (
-            <Page document={document} failed={problem !== null} />
+            <Page key={documentId} document={document} failed={problem !== null} />
           ) : (
             <Project project={project} failed={problem !== null} chat={chat} />
           )}
@@ -42,6 +45,16 @@ export function ProjectsPanel({ chat, onClose }: PanelProps) {
       )}
     </Side>
   );
+}
+
+/** The service's limits, in characters (docs/wire-protocol.md). */
+const MAX_TITLE = 200;
+const MAX_TEXT = 4_000;
+const MAX_DOCUMENT = 30_000;
+
+/** Goes on here after an act whose button is gone. */
+function focusIn(selector: string): void {
+  focusNext(() => window.document.querySelector<HTMLElement>(`[data-testid="projects"] ${selector}`));
 }
 
 /** The next message of this chat is about a project. */
@@ -65,7 +78,7 @@ function All({ chat }: { chat: string }) {
       </button>
       <PagedList
         list={projects.all}
-        label={words.title}
+        label={names.title}
         none={words.none}
         row={(project) => <ProjectRow key={project.id} project={project} />}
       />
@@ -90,18 +103,10 @@ function ProjectRow({ project: { id, name, description, updated_at } }: { projec
 
 function Project({ project, failed, chat }: { project: ProjectDetail | null; failed: boolean; chat: string }) {
   if (!project) return <Waiting failed={failed} />;
-  const { id, name, description, tasks, documents } = project;
+  const { id, name, tasks, documents } = project;
   return (
     <>
-      {description && <p className="project-about" dir="auto">{description}</p>}
-      <button
-        type="button"
-        className="outline-button project-use"
-        data-testid="project-use"
-        onClick={() => talkAbout(chat, { type: "project", entity: { id, name } })}
-      >
-        {words.use}
-      </button>
+      <About key={id} project={project} chat={chat} />
       <section className="project-part">
         <h3>{words.tasks}</h3>
         {tasks.length === 0 && <p className="side-note">{words.noTasks}</p>}
@@ -129,16 +134,66 @@ function Project({ project, failed, chat }: { project: ProjectDetail | null; fai
           ))}
         </ul>
       </section>
+      <div className="side-foot">
+        <Confirm
+          label={words.remove}
+          question={words.removeQuestion}
+          yes={en.common.delete}
+          className="link-button danger"
+          testId="project-delete"
+          act={async () => {
+            if (await projects.remove(null)) focusIn("[data-testid=project-new]");
+          }}
+        />
+      </div>
+    </>
+  );
+}
+
+function About({ project: { id, name, description }, chat }: { project: ProjectDetail; chat: string }) {
+  const { editing, button, edit, done } = useEditing();
+  if (editing) {
+    return (
+      <EditForm
+        label={words.edit}
+        fields={[
+          { member: "name", label: words.name, value: name, max: MAX_TITLE },
+          { member: "description", label: words.about, value: description, max: MAX_TEXT, rows: 3 },
+        ]}
+        save={(changed) => projects.change(null, changed)}
+        onDone={done}
+      />
+    );
+  }
+  return (
+    <>
+      {description && <p className="project-about" dir="auto">{description}</p>}
+      <div className="project-acts">
+        <button
+          type="button"
+          className="outline-button project-use"
+          data-testid="project-use"
+          onClick={() => talkAbout(chat, { type: "project", entity: { id, name } })}
+        >
+          {words.use}
+        </button>
+        <button ref={button} type="button" className="link-button" data-testid="project-edit" onClick={edit}>
+          {words.edit}
+        </button>
+      </div>
     </>
   );
 }
 
 const MARKS: Record<ProjectTask["status"], string> = { open: "[ ]", in_progress: "[>]", done: "[x]" };
 
-function Task({ task: { title, status, notes, blocked_by }, tasks }: { task: ProjectTask; tasks: readonly ProjectTask[] }) {
+function Task({ task, tasks }: { task: ProjectTask; tasks: readonly ProjectTask[] }) {
+  const { id, title, status, notes, blocked_by } = task;
+  const { editing, button, edit, done } = useEditing();
   const before = tasks.filter(({ id, status }) => blocked_by.includes(id) && status !== "done");
+  if (editing) return <TaskForm task={task} onDone={done} />;
   return (
-    <li className="task" data-testid="project-task" data-state={status}>
+    <li className="row task" data-testid="project-task" data-state={status}>
       <span className="task-mark" aria-hidden="true">
         {MARKS[status]}
       </span>
@@ -150,16 +205,79 @@ function Task({ task: { title, status, notes, blocked_by }, tasks }: { task: Pro
         {status !== "done" && before.length > 0 && <span className="row-more">{words.waitsFor(before.map((each) => each.title).join(", "))}</span>}
         {notes && <span className="row-more task-notes" dir="auto">{notes}</span>}
       </div>
+      <button ref={button} type="button" className="icon-button small" data-testid="task-edit" title={words.editPart(title)} onClick={edit}>
+        <PencilIcon />
+        <span className="visually-hidden">{words.editPart(title)}</span>
+      </button>
+      <Confirm
+        label={en.common.deletePart(title)}
+        question={en.common.deleteQuestion(title)}
+        yes={en.common.delete}
+        testId="task-delete"
+        act={async () => void (await projects.remove({ kind: "tasks", id }))}
+      >
+        <TrashIcon />
+      </Confirm>
+    </li>
+  );
+}
+
+function TaskForm({ task: { id, title, status, notes }, onDone }: { task: ProjectTask; onDone: () => void }) {
+  return (
+    <li className="task">
+      <EditForm
+        label={words.editPart(title)}
+        fields={[
+          { member: "title", label: words.title, value: title, max: MAX_TITLE },
+          { member: "status", label: words.status, value: status, max: MAX_TITLE, choices: words.states },
+          { member: "notes", label: words.notes, value: notes, max: MAX_TEXT, rows: 3 },
+        ]}
+        save={(changed) => projects.change({ kind: "tasks", id }, changed)}
+        onDone={onDone}
+      />
     </li>
   );
 }
 
 function Page({ document, failed }: { document: DocumentDetail | null; failed: boolean }) {
+  const { editing, button, edit, done } = useEditing();
   if (!document) return <Waiting failed={failed} />;
+  const { id, title, content } = document;
+  const part = { kind: "documents", id } as const;
+  if (editing) {
+    return (
+      <EditForm
+        label={words.editDocument}
+        fields={[
+          { member: "title", label: words.title, value: title, max: MAX_TITLE },
+          { member: "content", label: words.content, value: content, max: MAX_DOCUMENT, rows: 18 },
+        ]}
+        save={(changed) => projects.change(part, changed)}
+        onDone={done}
+      />
+    );
+  }
   return (
-    <article className="project-page" data-testid="project-page">
-      <Markdown text={document.content} />
-    </article>
+    <>
+      <article className="project-page" data-testid="project-page">
+        <Markdown text={content} />
+      </article>
+      <div className="side-foot project-acts">
+        <button ref={button} type="button" className="link-button" data-testid="document-edit" onClick={edit}>
+          {words.editDocument}
+        </button>
+        <Confirm
+          label={words.removeDocument}
+          question={words.removeDocumentQuestion}
+          yes={en.common.delete}
+          className="link-button danger"
+          testId="document-delete"
+          act={async () => {
+            if (await projects.remove(part)) focusIn(".back-button");
+          }}
+        />
+      </div>
+    </>
   );
 }
 

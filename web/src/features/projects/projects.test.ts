@@ -84,3 +84,31 @@ it("adds its subjects after the general one, and names the project in a message"
   compose([]);
   expect(requestPart("T")).toEqual({});
 });
+
+// Issue 19, item 12.
+it("changes a task, shows it as the service has it, and tells why it was refused", async () => {
+  const { projects } = await shown();
+  await projects.open("b");
+  asked = [];
+  expect(await projects.change({ kind: "tasks", id: "t" }, { status: "done" })).toBeNull();
+  expect(asked).toEqual(["/api/projects/b/tasks/t", "/api/projects/b"]);
+  answer = () => Response.json({ code: "project_conflict", detail: "This task waits for: Dig" }, { status: 409 });
+  expect(await projects.change(null, { name: "New" })).toBe("This task waits for: Dig");
+});
+
+it("goes back from what it deleted, and no chat stays about a project that is gone", async () => {
+  const { projects, desk } = await shown();
+  subjects.choose("T", { type: "project", entity: { id: "b", name: "Garden" } });
+  subjects.choose("U", { type: "project", entity: { id: "a", name: "Other" } });
+  await projects.open("b");
+  await projects.open("d");
+  expect(await projects.remove({ kind: "documents", id: "d" })).toBe(true);
+  expect([desk().documentId, desk().projectId, desk().project?.id]).toEqual([null, "b", "b"]);
+  answer = (path) => (path === "/api/projects" ? Response.json({ projects: [] }) : Response.json({ code: "internal" }, { status: 500 }));
+  expect([await projects.remove(null), desk().projectId]).toEqual([false, "b"]);
+  expect(desk().problem).toContain("Something went wrong");
+  answer = (path) =>
+    path === "/api/projects" ? Response.json({ projects: [] }) : Response.json({ code: "project_not_found" }, { status: 404 });
+  expect([await projects.remove(null), desk().projectId]).toEqual([true, null]);
+  expect([subjects.of("T"), subjects.of("U")?.entity?.id]).toEqual([undefined, "a"]);
+});

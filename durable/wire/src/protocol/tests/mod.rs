@@ -129,11 +129,11 @@ fn a_refusal_says_the_right_form_and_names_no_rust_type() {
     }
 }
 
-/// Each member of each body, with a value of each JSON type. A refusal contains no word of Rust.
+// Long: a table with a row for each body, of members that get a value of each JSON type.
 #[test]
 fn no_refusal_names_a_rust_type() {
     type Parse = fn(&[u8]) -> Result<(), ApiError>;
-    let bodies: [(&[&str], Parse); 6] = [
+    let bodies: [(&[&str], Parse); 9] = [
         (
             &[
                 "content",
@@ -160,6 +160,9 @@ fn no_refusal_names_a_rust_type() {
         (&["title", "current_turn_id"], |body| ThreadChange::parse(body).map(|_| ())),
         (&["name", "tenant", "scopes", "user", "expires_at"], |body| NewKey::parse(body, 1_000).map(|_| ())),
         (&["name", "description"], |body| NewCollection::parse(body).map(|_| ())),
+        (&["name", "description"], |body| ProjectChange::parse(body).map(|_| ())),
+        (&["title", "notes", "status"], |body| TaskChange::parse(body).map(|_| ())),
+        (&["title", "content"], |body| DocumentChange::parse(body).map(|_| ())),
         (&["tool_call_id", "result", "is_error"], |body| ToolResult::parse(body).map(|_| ())),
         (&["approval_id", "decision"], |body| Approval::parse(body).map(|_| ())),
     ];

@@ -1,0 +1,116 @@
+// The form in which a person changes a project, a task or a document. It sends the changed members alone: what the agent
+// changes at the same time stays.
+
+import { useEffect, useRef, useState, type FormEvent } from "react";
+import { en } from "../../../en";
+import { words } from "./en";
+
+export interface Field {
+  /** The member of the request. */
+  member: string;
+  label: string;
+  value: string;
+  /** The service's limit, in characters (docs/wire-protocol.md). */
+  max: number;
+  /** Such a text has several lines, and may be blank. */
+  rows?: number;
+  /** The values to choose from, with their words. */
+  choices?: Readonly<Record<string, string>>;
+}
+
+interface Props {
+  label: string;
+  fields: readonly Field[];
+  /** Null, or the reason why nothing was changed. */
+  save: (changed: Record<string, string>) => Promise<string | null>;
+  onDone: () => void;
+}
+
+export function EditForm({ label, fields, save, onDone }: Props) {
+  const [values, setValues] = useState(() => Object.fromEntries(fields.map(({ member, value }) => [member, value])));
+  const [begun] = useState(values);
+  // A button that is disabled would lose the focus.
+  const busy = useRef(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => form.current?.querySelector<HTMLElement>("input, textarea")?.focus(), []);
+  const complete = fields.every(({ member, rows, choices }) => rows || choices || values[member]?.trim());
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    if (!complete || busy.current) return;
+    const changed = Object.fromEntries(Object.entries(values).filter(([member, value]) => value !== begun[member]));
+    if (Object.keys(changed).length === 0) return onDone();
+    busy.current = true;
+    const why = await save(changed);
+    busy.current = false;
+    setProblem(why);
+    if (why === null) onDone();
+  };
+  const change = (member: string) => (value: string) => setValues((known) => ({ ...known, [member]: value }));
+  return (
+    <form
+      ref={form}
+      className="project-form"
+      aria-label={label}
+      onSubmit={submit}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
+        // The same key closes the panel elsewhere.
+        event.preventDefault();
+        onDone();
+      }}
+    >
+      {fields.map((field) => (
+        <Control key={field.member} field={field} value={values[field.member] ?? ""} change={change(field.member)} />
+      ))}
+      {problem !== null && (
+        <p className="side-problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <div className="project-acts">
+        <button type="submit" className="primary-button small" data-testid="edit-save" disabled={!complete}>
+          {words.save}
+        </button>
+        <button type="button" className="quiet-button" onClick={onDone}>
+          {en.common.cancel}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function Control({ field, value, change }: { field: Field; value: string; change: (value: string) => void }) {
+  const { member, label, max, rows, choices } = field;
+  const common = { "data-testid": `edit-${member}`, value, onChange: ({ target }: { target: { value: string } }) => change(target.value) };
+  return (
+    <label>
+      {label}
+      {choices ? (
+        <select {...common}>
+          {Object.entries(choices).map(([value, name]) => (
+            <option key={value} value={value}>
+              {name}
+            </option>
+          ))}
+        </select>
+      ) : rows ? (
+        <textarea dir="auto" rows={rows} maxLength={max} {...common} />
+      ) : (
+        <input dir="auto" required maxLength={max} {...common} />
+      )}
+    </label>
+  );
+}
+
+/** Opens a form in place of its button, which takes the focus back when the form closes. */
+export function useEditing() {
+  const [editing, setEditing] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const was = useRef(false);
+  useEffect(() => {
+    if (was.current && !editing) button.current?.focus();
+    was.current = editing;
+  }, [editing]);
+  return { editing, button, edit: () => setEditing(true), done: () => setEditing(false) };
+}
