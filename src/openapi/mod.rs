@@ -60,7 +60,7 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             .gives::<ThreadList>(200),
         Route::Thread { .. } => row.in_thread().gives::<ThreadDetail>(200),
         Route::ChangeThread { .. } => {
-            row.in_thread().gives::<ThreadDetail>(200).refuses(&[E::TurnInProgress])
+            row.in_thread().gives::<ThreadDetail>(200).refuses(&[E::TurnInProgress, E::TooManyPins])
         }
         Route::DeleteThread { .. } => row.in_thread().gives_nothing("It is deleted."),
         Route::Messages { .. } => row.in_thread().pages().query(versions()).gives::<MessageList>(200),

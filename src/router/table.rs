@@ -142,11 +142,13 @@ routes! {
     Post "/api/chat" => Chat, Needs(Write), json::<ChatRequest>();
     /// Lists the models that a request may name.
     Get "/api/models" => Models, Needs(Read), Nothing;
-    /// Lists the user's threads, newest first: all of them, or those that contain a text.
+    /// Lists the user's threads: the pinned ones, then the others, each newest first; all of them, or those that contain a
+    /// text.
     Get "/api/threads" => Threads, Needs(Read), Nothing;
     /// Returns a thread and the turn that runs in it.
     Get "/api/threads/{}" => Thread(id), Needs(Read), Nothing;
-    /// Changes a thread's title, or the path that is its conversation. A path is chosen while no turn runs or waits.
+    /// Changes a thread's title, the path that is its conversation, or its pin. A path is chosen while no turn runs or
+    /// waits. A user has at most 20 pinned threads.
     Patch "/api/threads/{}" => ChangeThread(id), Needs(Write), json::<ThreadChange>();
     /// Deletes a thread for ever. This stops a turn that runs in it. The id stays unusable.
     Delete "/api/threads/{}" => DeleteThread(id), Needs(Write), Nothing;

@@ -1,5 +1,6 @@
 //! Requests to a thread's object.
 
+use serde::de::DeserializeOwned;
 use wire::protocol::ThreadEnvelope;
 use worker::js_sys::Uint8Array;
 use worker::wasm_bindgen::JsCast;
@@ -25,4 +26,11 @@ async fn send(env: &Env, envelope: &ThreadEnvelope) -> Result<Response> {
     let request = Request::new_with_str_and_init("https://thread/", &init)?;
     let response = JsFuture::from(object.fetch_with_request(&request)?).await?;
     Ok(response.dyn_into()?)
+}
+
+/// Reads the JSON of an object's answer.
+pub async fn read<T: DeserializeOwned>(response: &Response) -> std::result::Result<T, Failure> {
+    let text = async { JsFuture::from(response.text()?).await };
+    let text = text.await.ok().and_then(|text| text.as_string()).unwrap_or_default();
+    wire::json::from_str(&text).map_err(Failure::internal("reading an object's answer"))
 }

@@ -3,7 +3,7 @@
 use platform::storage::index::{self, ThreadQuery};
 use uuid::Uuid;
 use wire::protocol::{
-    ApiError, Change, ErrorCode, Owner, ThreadChange, ThreadCommand, ThreadEnvelope, ThreadList,
+    ApiError, Change, ErrorCode, Owner, ThreadChange, ThreadCommand, ThreadDetail, ThreadEnvelope, ThreadList,
 };
 
 use super::object;
@@ -20,7 +20,7 @@ pub async fn ask(call: &Call, owner: Owner, id: &str, command: ThreadCommand) ->
     object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
 }
 
-/// `GET /api/threads`: newest first, all of them or those that have a text.
+/// `GET /api/threads`: the pinned ones first, then newest first; all of them or those that have a text.
 pub async fn list(call: &Call, owner: Owner) -> Result<Answer, Failure> {
     let Page { limit, cursor } = query::page(call.query())?;
     let (at, id) = ListCursor::place(cursor.as_deref())?.unzip();
@@ -30,17 +30,39 @@ pub async fn list(call: &Call, owner: Owner) -> Result<Answer, Failure> {
     let query = ThreadQuery { wanted: wanted.as_deref(), after, limit: limit + 1 };
     let threads = index::threads(&call.env, &owner, query).await;
     let mut threads = threads.map_err(Failure::internal("listing threads"))?;
-    let next_cursor = ListCursor::cut(&mut threads, limit, |thread| (thread.updated_at, &thread.id));
+    let next_cursor = ListCursor::cut(&mut threads, limit, |thread| (index::place(thread), &thread.id));
     Ok(Reply::json(200, &ThreadList { next_cursor, threads }).into())
 }
 
-/// `PATCH /api/threads/{id}`: another title, or another path.
+/// `PATCH /api/threads/{id}`: another title, another path, or a pin.
 pub async fn change(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answer, Failure> {
     let command = match ThreadChange::parse(body)? {
         Change::Title(title) => ThreadCommand::Rename { title },
         Change::Path(turn_id) => ThreadCommand::Choose { turn_id },
+        Change::Pinned(pinned) => return pin(call, owner, id, pinned).await,
     };
     ask(call, owner, id, command).await
+}
+
+/// Pins a thread or takes its pin away. A pin is the user's and not the conversation's, and bounded across their
+/// threads: so it stands in the index. The object tells whether there is such a thread.
+async fn pin(call: &Call, owner: Owner, id: &str, pinned: bool) -> Result<Answer, Failure> {
+    let Answer::Object(response) = ask(call, owner.clone(), id, ThreadCommand::Detail).await? else {
+        return Err(Failure::internal("pinning a thread")("no answer of its object"));
+    };
+    if !response.ok() {
+        return Ok(Answer::Object(response));
+    }
+    let mut thread: ThreadDetail = object::read(&response).await?;
+    thread.summary.pinned_at = pinned.then_some(call.now);
+    let done = index::pin(&call.env, &owner, &thread.summary, thread.summary.pinned_at).await;
+    match done.map_err(Failure::internal("pinning a thread"))? {
+        true => Ok(Reply::json(200, &thread).into()),
+        false => {
+            let detail = format!("a user has at most {} pinned threads", index::MAX_PINNED);
+            Err(ApiError::new(ErrorCode::TooManyPins, detail).into())
+        }
+    }
 }
 
 /// `GET /api/threads/{id}/messages`: those on the path, or those of all versions.

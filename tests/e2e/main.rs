@@ -38,6 +38,7 @@ mod memory;
 mod models;
 mod on_hold;
 mod parked;
+mod pins;
 mod plans;
 #[cfg(feature = "projects")]
 mod projects;

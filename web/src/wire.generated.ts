@@ -155,7 +155,11 @@ export type ThreadChange = { title?: string,
 /**
  * A turn of the thread. The conversation goes through it, and on to the newest turn below it.
  */
-current_turn_id?: string, };
+current_turn_id?: string, 
+/**
+ * Pins the thread above the others in the list, or takes the pin away.
+ */
+pinned?: boolean, };
 
 /**
  * An event with its number and its turn: one `data:` object of the stream.
@@ -564,12 +568,16 @@ export type FileList = { files: Array<FileEntry>, };
  */
 export type ThreadSummary = { id: string, title: string, created_at: number, updated_at: number, 
 /**
+ * When the user pinned it. Absent elsewhere than in lists, and in the answer to the pin.
+ */
+pinned_at?: number | null, 
+/**
  * In the response to a search: an excerpt of the message that matches.
  */
 snippet?: string | null, };
 
 /**
- * A page of a user's threads, newest first.
+ * A page of a user's threads: the pinned ones, then the others, each newest first.
  */
 export type ThreadList = { threads: Array<ThreadSummary>, next_cursor: string | null, };
 
@@ -601,6 +609,10 @@ running_ms: number | null,
  * How many messages wait for their turn.
  */
 queued: number, id: string, title: string, created_at: number, updated_at: number, 
+/**
+ * When the user pinned it. Absent elsewhere than in lists, and in the answer to the pin.
+ */
+pinned_at?: number | null, 
 /**
  * In the response to a search: an excerpt of the message that matches.
  */

@@ -51,6 +51,7 @@ impl Thread {
                 title: thread.title,
                 created_at: thread.created_at,
                 updated_at: newest.map_or(thread.created_at, |(_, at)| at),
+                pinned_at: None,
                 snippet: None,
             },
             current_turn_id: self.store.turn_id(self.store.ends()?.of_path)?,

@@ -2,6 +2,34 @@
 
 import { readFile } from "node:fs/promises";
 import { assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, visit } from "../harness.mjs";
+import { clean } from "./access.mjs";
+
+/** Issue 19, item 13: the older of two chats is pinned by keyboard, and unpinned. */
+async function pinning(page, items) {
+  const days = () => page.locator(".thread-day").allInnerTexts();
+  const older = items.filter({ hasText: "1 + 1" });
+  const choose = async () => {
+    await byId(older, "thread-menu").focus();
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.activeElement?.dataset.testid === "thread-pin");
+    const taken = page.waitForResponse((answer) => answer.request().method() === "PATCH");
+    await page.keyboard.press("Enter");
+    assertEqual((await taken).status(), 200, "the service's answer");
+    await page.waitForFunction(() => document.activeElement?.dataset.testid === "thread-menu");
+  };
+  await check("a chat is pinned above the others, also after a reload, and unpinned", async () => {
+    await choose();
+    assertEqual(await days(), ["Pinned", "Today"], "the groups");
+    await page.reload();
+    await items.nth(1).waitFor();
+    assertEqual(await days(), ["Pinned", "Today"], "the groups after the reload");
+    assert((await items.first().innerText()).includes("1 + 1"), await items.first().innerText());
+    await clean(page, "a pinned chat");
+    await choose();
+    assertEqual(await days(), ["Today"], "the groups without a pin");
+    assert((await items.first().innerText()).includes("2 + 2"), await items.first().innerText());
+  });
+}
 
 export async function chats(browser) {
   const { page, context, notes } = await visit(browser, env("ESPALIER_DEMO_URL"));
@@ -20,6 +48,7 @@ export async function chats(browser) {
     await settled(page);
   });
 
+  await pinning(page, items);
   const remove = async (item) => {
     await item.hover();
     await byId(item, "thread-menu").click();
@@ -117,6 +146,9 @@ export async function finding(browser) {
     const { thread, messages } = JSON.parse(json);
     assert(file.endsWith(".json") && thread.id && messages.length === 2, json);
     assertEqual(messages[1].execution_tree.nodes.length, 1, "its nodes");
+    assert(!("pinned_at" in thread), json);
+    await Promise.all([page.waitForResponse((answer) => answer.request().method() === "PATCH"), menu("Which pears keep?", "thread-pin")]);
+    assert(JSON.parse((await saved("thread-json"))[1]).thread.pinned_at > 0, "a saved pin");
   });
   await quiet("finding chats", notes);
   await context.close();

@@ -33,6 +33,10 @@ export function renameThread(id: string, title: string): Promise<ThreadDetail> {
   return requestJson<ThreadDetail>(`/api/threads/${id}`, { method: "PATCH", body: { title } });
 }
 
+export function pinThread(id: string, pinned: boolean): Promise<ThreadDetail> {
+  return requestJson<ThreadDetail>(`/api/threads/${id}`, { method: "PATCH", body: { pinned } });
+}
+
 /** The request arrives even while the page is being closed. */
 export async function deleteThread(id: string): Promise<void> {
   await request(`/api/threads/${id}`, { method: "DELETE", keepalive: true });

@@ -39,6 +39,7 @@ export const ChevronIcon = line("M8 5.5l4.5 4.5L8 14.5");
 export const CheckIcon = line("M5 10.5l3.5 3.5L15 6.5");
 export const CopyIcon = line("M7.5 7.5h8v8h-8zM12.5 7.5v-3h-8v8h3");
 export const PencilIcon = line("M4.5 15.5l.6-3L13 4.6l2.4 2.4-7.9 7.9zM11.3 6.3l2.4 2.4");
+export const PinIcon = line("M7 3.5h6M8 3.5v5l-2.5 3h9L12 8.5v-5M10 11.5v5");
 export const AgainIcon = line("M15.5 10a5.5 5.5 0 1 1-1.7-4M15.5 3.8v3.4h-3.4");
 export const SaveIcon = line("M10 4v8.5M6 9l4 3.8L14 9M4.5 16h11");
 export const SearchIcon = line("M9 14a5 5 0 1 0 0-10 5 5 0 0 0 0 10zM12.8 12.8l3.4 3.4");

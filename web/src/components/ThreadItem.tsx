@@ -4,7 +4,7 @@ import { saveThread, threads } from "../state/page";
 import { addressOf } from "../state/route";
 import type { ThreadSummary } from "../wire";
 import { focusNext, neighbour } from "./focus";
-import { MoreIcon, PencilIcon, SaveIcon, TrashIcon } from "./Icons";
+import { MoreIcon, PencilIcon, PinIcon, SaveIcon, TrashIcon } from "./Icons";
 import { Menu } from "./Menu";
 
 interface Props {
@@ -26,6 +26,12 @@ export function ThreadItem({ thread, current, onOpen, onDelete }: Props) {
     focusNext(() => next?.querySelector("a") ?? document.getElementById(NEW_CHAT_ID));
   };
 
+  const pin = () => {
+    void threads.pin(thread);
+    // It is drawn anew among the others of its kind.
+    focusNext(() => document.querySelector<HTMLElement>(`[data-thread-id="${thread.id}"] button`));
+  };
+
   return (
     <li ref={item} className="thread-item" data-testid="thread-item" data-thread-id={thread.id} data-current={current}>
       {naming ? (
@@ -44,6 +50,7 @@ export function ThreadItem({ thread, current, onOpen, onDelete }: Props) {
             label={en.sidebar.more(title)}
             testId="thread-menu"
             items={[
+              { label: thread.pinned_at ? en.sidebar.unpin : en.sidebar.pin, icon: <PinIcon />, testId: "thread-pin", act: pin },
               { label: en.sidebar.rename, icon: <PencilIcon />, testId: "thread-rename", act: () => setNaming(true) },
               {
                 label: en.sidebar.saveMarkdown,

@@ -27,4 +27,9 @@ it("knows yesterday after a day of 25 hours", () => {
   vi.unstubAllEnvs();
 });
 
+it("has the pinned chats in a group of their own", () => {
+  const threads = [{ ...at(2025, 9, 2), pinned_at: 1 }, at(2026, 10, 23, 9, 0)];
+  expect(byDay(threads, NOW).map(({ label }) => label)).toEqual(["Pinned", "Today"]);
+});
+
 it("has no group without a chat", () => expect(byDay([], NOW)).toEqual([]));

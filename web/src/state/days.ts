@@ -13,12 +13,12 @@ const DAY_MS = 86_400_000;
 /** Made on first use: most lists need none. */
 let months: Intl.DateTimeFormat | null = null;
 
-/** Newest first, as the list is. */
+/** The pinned ones, then newest first, as the list is. */
 export function byDay(threads: readonly ThreadSummary[], now: number): DayGroup[] {
   const midnight = new Date(now).setHours(0, 0, 0, 0);
   const groups: DayGroup[] = [];
   for (const thread of threads) {
-    const label = labelOf(thread.updated_at, midnight);
+    const label = thread.pinned_at ? en.sidebar.pinned : labelOf(thread.updated_at, midnight);
     const group = groups.find((each) => each.label === label);
     if (group) group.threads.push(thread);
     else groups.push({ label, threads: [thread] });

@@ -10,13 +10,15 @@ import { saveBlob } from "./save";
 
 export type Format = "markdown" | "json";
 
-export async function exportThread(id: string, format: Format): Promise<void> {
+/** `pinnedAt`: the list of chats tells it, and the chat does not. */
+export async function exportThread(id: string, format: Format, pinnedAt: number | null = null): Promise<void> {
   const { signal } = new AbortController();
-  const [thread, { messages: path }, { messages, versions }] = await Promise.all([
+  const [read, { messages: path }, { messages, versions }] = await Promise.all([
     readThread(id, signal),
     readMessages(id, signal),
     readMessages(id, signal, true),
   ]);
+  const thread = pinnedAt === null ? read : { ...read, pinned_at: pinnedAt };
   const name = fileName(thread.title);
   if (format === "json") {
     save(`${name}.json`, "application/json", `${JSON.stringify({ thread, messages, versions }, null, 2)}\n`);

@@ -176,7 +176,7 @@ export function undoRemoval(): void {
 export async function saveThread(threadId: string, format: Format): Promise<void> {
   try {
     const { exportThread } = await import("./export");
-    await exportThread(threadId, format);
+    await exportThread(threadId, format, threads.find(threadId)?.pinned_at);
   } catch (error) {
     page.set({ notice: wordsFor(error) });
   }

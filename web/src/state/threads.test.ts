@@ -86,3 +86,36 @@ it("searches once for fast typing, and drops late answers", async () => {
   await vi.advanceTimersByTimeAsync(0);
   expect(threads.store.get().found).toBeNull();
 });
+
+// Issue 19, item 13.
+it("puts a pinned chat above the others at once, and takes the pin back if the service refuses", async () => {
+  const { threads, ids } = await loaded();
+  answer = () => Response.json(thread("b", 1));
+  await threads.pin(threads.store.get().threads[1]!);
+  expect([ids(), requests]).toEqual([["b", "a"], ["PATCH /api/threads/b"]]);
+  threads.touch("a", "");
+  expect(ids()).toEqual(["b", "a"]);
+  answer = () => Response.json({ code: "too_many_pins" }, { status: 409 });
+  const pinning = threads.pin(threads.store.get().threads[1]!);
+  expect(ids()).toEqual(["a", "b"]);
+  await pinning;
+  expect([ids(), threads.store.get().problem]).toEqual([["b", "a"], "20 chats are pinned already. Unpin one first."]);
+  answer = () => Response.json(thread("b", 1));
+  await threads.pin(threads.store.get().threads[0]!);
+  expect(ids()).toEqual(["a", "b"]);
+});
+
+it("reads the list again that was requested before a pin, and keeps older pages below pinned chats", async () => {
+  const { threads, ids } = await loaded();
+  const late: ((response: Response) => void)[] = [];
+  answer = (_, method) => (method === "PATCH" ? Response.json({}) : new Promise<Response>((resolve) => late.push(resolve)));
+  const loading = threads.load();
+  await threads.pin(threads.store.get().threads[1]!);
+  late[0]!(Response.json({ threads: [thread("a", 2), thread("b", 1)], next_cursor: null }));
+  await vi.waitFor(() => expect(late.length).toBe(2));
+  expect(ids()).toEqual(["b", "a"]);
+  late[1]!(Response.json({ threads: [{ ...thread("b", 1), pinned_at: 5 }, thread("c", 9)], next_cursor: "more" }));
+  await loading;
+  // "a" is older than the first page, and "b" stands there once.
+  expect(ids()).toEqual(["b", "c", "a"]);
+});

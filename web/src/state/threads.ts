@@ -1,7 +1,7 @@
 // The list of chats in the sidebar: its pages, its search, and the person's acts on an entry.
 
 import { Refusal, isAbort, wordsFor } from "../api/http";
-import { deleteThread, listThreads, renameThread } from "../api/threads";
+import { deleteThread, listThreads, pinThread, renameThread } from "../api/threads";
 import type { ThreadSummary } from "../wire";
 import { Store } from "./store";
 import { tellTabs } from "./tabs";
@@ -39,19 +39,22 @@ export class Threads {
   readonly #fresh = new Map<string, ThreadSummary>();
   /** Chats that were deleted here. The index may still have them for a moment. */
   readonly #deleted = new Set<string>();
+  /** Counts the pins that were changed here: a list that was requested before does not have them. */
+  #pins = 0;
   #leavingTimer: ReturnType<typeof setTimeout> | null = null;
   #search = new AbortController();
   #searchTimer: ReturnType<typeof setTimeout> | null = null;
 
   async load(): Promise<void> {
+    const pins = this.#pins;
     try {
       const page = await listThreads(null);
+      if (pins !== this.#pins) return await this.load();
       this.store.set((state) => {
         const first = this.#merge(page.threads);
-        const oldest = first.at(-1)?.updated_at ?? 0;
+        const last = first.at(-1);
         // Further pages stay below the renewed first page.
-        const older =
-          page.next_cursor === null ? [] : state.threads.filter((t) => t.updated_at < oldest);
+        const older = page.next_cursor === null || !last ? [] : state.threads.filter((thread) => inOrder(last, thread) < 0);
         return {
           phase: "ready",
           threads: [...first, ...older],
@@ -113,8 +116,20 @@ export class Threads {
       : { id, title: titleFrom(firstWords), created_at: now, updated_at: now };
     if (!known) this.#fresh.set(id, thread);
     this.store.set((state) => ({
-      threads: [thread, ...state.threads.filter((other) => other.id !== id)],
+      threads: [thread, ...state.threads.filter((other) => other.id !== id)].sort(inOrder),
     }));
+  }
+
+  /** Pins a chat above the others at once, or takes its pin away, and undoes it if the service refuses. */
+  async pin({ id, pinned_at: before = null }: ThreadSummary): Promise<void> {
+    this.#repin(id, before ? null : Date.now());
+    try {
+      await pinThread(id, !before);
+      tellTabs({ what: "renamed", threadId: id });
+    } catch (error) {
+      this.#repin(id, before);
+      this.store.set({ problem: wordsFor(error) });
+    }
   }
 
   /** Shows the new title at once, and the old one again if the service refuses. */
@@ -132,11 +147,16 @@ export class Threads {
     }
   }
 
+  /** The entry of a chat on screen. */
+  find(id: string): ThreadSummary | undefined {
+    const { threads, found } = this.store.get();
+    return [...threads, ...(found ?? [])].find((known) => known.id === id);
+  }
+
   /** Removes a chat from the list. The page tells the service when the time to undo is over. */
   remove(id: string): void {
     void this.settle();
-    const { threads, found } = this.store.get();
-    const thread = [...threads, ...(found ?? [])].find((known) => known.id === id);
+    const thread = this.find(id);
     if (!thread) return;
     this.#deleted.add(id);
     this.store.set((state) => ({ ...this.#without(state), leaving: thread, problem: null }));
@@ -189,7 +209,7 @@ export class Threads {
     this.#deleted.delete(thread.id);
     this.store.set((state) => ({
       leaving: null,
-      threads: [...state.threads.filter(({ id }) => id !== thread.id), thread].sort(newestFirst),
+      threads: [...state.threads.filter(({ id }) => id !== thread.id), thread].sort(inOrder),
     }));
   }
 
@@ -207,14 +227,25 @@ export class Threads {
     }));
   }
 
+  #repin(id: string, pinned_at: number | null): void {
+    this.#pins += 1;
+    const change = (thread: ThreadSummary) => (thread.id === id ? { ...thread, pinned_at } : thread);
+    this.store.set((state) => ({
+      threads: state.threads.map(change).sort(inOrder),
+      found: state.found?.map(change).sort(inOrder) ?? null,
+      problem: null,
+    }));
+  }
+
   #merge(indexed: ThreadSummary[]): ThreadSummary[] {
     for (const { id } of indexed) this.#fresh.delete(id);
-    return [...this.#fresh.values(), ...indexed].filter(({ id }) => !this.#deleted.has(id)).sort(newestFirst);
+    return [...this.#fresh.values(), ...indexed].filter(({ id }) => !this.#deleted.has(id)).sort(inOrder);
   }
 }
 
-function newestFirst(a: ThreadSummary, b: ThreadSummary): number {
-  return b.updated_at - a.updated_at;
+/** The pinned chats, then the others, each newest first, as the service lists them. */
+function inOrder(a: ThreadSummary, b: ThreadSummary): number {
+  return Number(!!b.pinned_at) - Number(!!a.pinned_at) || b.updated_at - a.updated_at;
 }
 
 function titleFrom(words: string): string {

@@ -1,8 +1,6 @@
 //! The lists of D1 across threads: a user's threads, and the sums of their usage. The threads' objects send the rows
 //! (`outgoing.rs`).
 
-use std::fmt::Write;
-
 use worker::{Env, Result};
 
 use bindings::d1::{database, number, rows, text};
@@ -25,16 +23,37 @@ const USAGE: &str = "SELECT date(created_at / 1000, 'unixepoch') AS day, operati
     GROUP BY day, operation_type, provider, model, context_type \
     ORDER BY day DESC, calls DESC, operation_type, provider, model, context_type LIMIT ?4";
 
+/// The most pinned threads of a user: the others must stay in sight below them.
+pub const MAX_PINNED: u32 = 20;
+
+/// Stands before the time of a pinned thread in its place in the list, so that it comes before all others. Times in
+/// milliseconds stay far below it, and D1 takes integers up to 2^53.
+const PINNED: u64 = 1 << 52;
+
+/// Writes the thread's row where its object has not told D1 of it yet. A pin that is there keeps its time. No row comes
+/// back where the user has as many pins as allowed.
+const PIN: &str = "INSERT INTO threads (tenant, user_id, id, title, created_at, updated_at, pinned_at) \
+    SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE (SELECT count(*) FROM threads \
+    WHERE tenant = ?1 AND user_id = ?2 AND pinned_at IS NOT NULL AND id <> ?3) < ?8 \
+    ON CONFLICT (tenant, user_id, id) DO UPDATE SET pinned_at = coalesce(pinned_at, excluded.pinned_at) RETURNING pinned_at";
+
+const UNPIN: &str = "UPDATE threads SET pinned_at = NULL WHERE tenant = ?1 AND user_id = ?2 AND id = ?3";
+
 /// The threads of a user that a list has.
 pub struct ThreadQuery<'a> {
     /// Only threads whose title or messages have this text.
     pub wanted: Option<&'a str>,
-    /// Only threads after this place in the list: a time and an id.
+    /// Only threads after this [`place`] in the list, and its id.
     pub after: Option<(u64, &'a str)>,
     pub limit: u32,
 }
 
-/// The threads of a user, newest first.
+/// The place of a thread in the list. The id breaks ties.
+pub fn place(thread: &ThreadSummary) -> u64 {
+    thread.updated_at + thread.pinned_at.map_or(0, |_| PINNED)
+}
+
+/// The threads of a user: the pinned ones, then the others, each newest first.
 pub async fn threads(env: &Env, owner: &Owner, query: ThreadQuery<'_>) -> Result<Vec<ThreadSummary>> {
     let ThreadQuery { wanted, after, limit } = query;
     let mut values = vec![text(&owner.tenant), text(&owner.user_id()), limit.into()];
@@ -44,15 +63,43 @@ pub async fn threads(env: &Env, owner: &Owner, query: ThreadQuery<'_>) -> Result
         columns = FOUND_IN;
         conditions.push_str(" AND (snippet IS NOT NULL OR instr(lower(title), lower(?4)) > 0)");
     }
-    if let Some((at, id)) = after {
-        let _ = write!(conditions, " AND (updated_at, id) < (?{}, ?{})", values.len() + 1, values.len() + 2);
-        values.extend([number(at), text(id)]);
-    }
-    let sql = format!(
-        "SELECT id, title, created_at, updated_at, {columns} FROM threads \
-        WHERE tenant = ?1 AND user_id = ?2{conditions} ORDER BY updated_at DESC, id DESC LIMIT ?3"
-    );
+    let beyond = after.map(|(at, id)| {
+        let condition = format!(" AND (updated_at, id) < (?{}, ?{})", values.len() + 1, values.len() + 2);
+        values.extend([number(at % PINNED), text(id)]);
+        (at >= PINNED, condition)
+    });
+    // Each half has an index of its own.
+    let half = |pinned: bool| {
+        let after = beyond.as_ref().filter(|(at_pinned, _)| *at_pinned == pinned);
+        let after = after.map_or("", |(_, condition)| condition);
+        let not = if pinned { " NOT" } else { "" };
+        format!(
+            "SELECT * FROM (SELECT id, title, created_at, updated_at, pinned_at, {columns} FROM threads \
+            WHERE tenant = ?1 AND user_id = ?2 AND pinned_at IS{not} NULL{conditions}{after} \
+            ORDER BY updated_at DESC, id DESC LIMIT ?3)"
+        )
+    };
+    let sql = match beyond {
+        Some((false, _)) => half(false),
+        _ => format!(
+            "SELECT * FROM ({} UNION ALL {}) ORDER BY pinned_at IS NULL, updated_at DESC, id DESC LIMIT ?3",
+            half(true),
+            half(false)
+        ),
+    };
     Ok(wire::json::from_str(&rows(&database(env)?.prepare(sql).bind(&values)?.all().await?)?)?)
+}
+
+/// Pins a thread of the user, or takes its pin away. False where the user has [`MAX_PINNED`] others.
+pub async fn pin(env: &Env, owner: &Owner, thread: &ThreadSummary, pinned_at: Option<u64>) -> Result<bool> {
+    let key = [text(&owner.tenant), text(&owner.user_id()), text(&thread.id)];
+    let Some(now) = pinned_at else {
+        database(env)?.prepare(UNPIN).bind(&key)?.run().await?;
+        return Ok(true);
+    };
+    let times = [number(thread.created_at), number(thread.updated_at), number(now), MAX_PINNED.into()];
+    let values: Vec<_> = key.into_iter().chain([text(&thread.title)]).chain(times).collect();
+    Ok(rows(&database(env)?.prepare(PIN).bind(&values)?.all().await?)? != "[]")
 }
 
 /// The usage of a user since a time, by day, operation, model and context.

@@ -19,6 +19,8 @@ pub struct ThreadChange {
     pub title: Option<String>,
     /// A turn of the thread. The conversation goes through it, and on to the newest turn below it.
     pub current_turn_id: Option<Uuid>,
+    /// Pins the thread above the others in the list, or takes the pin away.
+    pub pinned: Option<bool>,
 }
 
 /// The change that a body names.
@@ -28,17 +30,27 @@ pub enum Change {
     Title(String),
     /// Another path, through this turn.
     Path(Uuid),
+    /// Whether the thread is pinned.
+    Pinned(bool),
 }
 
 impl ThreadChange {
-    /// Reads and checks a body. It has one of both members. A title is one line: white space and control characters
+    /// Reads and checks a body. It has one of its members. A title is one line: white space and control characters
     /// become single spaces.
     pub fn parse(body: &[u8]) -> Result<Change, ApiError> {
         let title = match read(body)? {
-            ThreadChange { title: Some(title), current_turn_id: None } => title,
-            ThreadChange { title: None, current_turn_id: Some(turn) } => return Ok(Change::Path(turn)),
+            ThreadChange { title: Some(title), current_turn_id: None, pinned: None } => title,
+            ThreadChange { title: None, current_turn_id: Some(turn), pinned: None } => {
+                return Ok(Change::Path(turn));
+            }
+            ThreadChange { title: None, current_turn_id: None, pinned: Some(pinned) } => {
+                return Ok(Change::Pinned(pinned));
+            }
             ThreadChange { .. } => {
-                return Err(ApiError::field("title", "expected either `title` or `current_turn_id`"));
+                return Err(ApiError::field(
+                    "title",
+                    "expected one of `title`, `current_turn_id` and `pinned`",
+                ));
             }
         };
         let words =

@@ -32,6 +32,7 @@ pub enum ErrorCode {
     MessageBegun,
     StaleRequestSeq,
     TooManyVersions,
+    TooManyPins,
     BodyTooLarge,
     UriTooLong,
     HeadersTooLarge,
@@ -87,6 +88,9 @@ impl ErrorCode {
             ErrorCode::StaleRequestSeq => ("stale_request_seq", 409, "A newer request was seen"),
             ErrorCode::TooManyVersions => {
                 ("too_many_versions", 409, "The message has reached the limit of versions")
+            }
+            ErrorCode::TooManyPins => {
+                ("too_many_pins", 409, "The user has reached the limit of pinned threads")
             }
             ErrorCode::BodyTooLarge => ("body_too_large", 413, "The body is too large"),
             ErrorCode::UriTooLong => ("uri_too_long", 414, "The address is too long"),

@@ -183,12 +183,15 @@ pub struct ThreadSummary {
     pub title: String,
     pub created_at: u64,
     pub updated_at: u64,
+    /// When the user pinned it. Absent elsewhere than in lists, and in the answer to the pin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pinned_at: Option<u64>,
     /// In the response to a search: an excerpt of the message that matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snippet: Option<String>,
 }
 
-/// A page of a user's threads, newest first.
+/// A page of a user's threads: the pinned ones, then the others, each newest first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]

@@ -157,7 +157,7 @@ fn no_refusal_names_a_rust_type() {
             ],
             |body| ChatRequest::parse(body).map(|_| ()),
         ),
-        (&["title", "current_turn_id"], |body| ThreadChange::parse(body).map(|_| ())),
+        (&["title", "current_turn_id", "pinned"], |body| ThreadChange::parse(body).map(|_| ())),
         (&["name", "tenant", "scopes", "user", "expires_at"], |body| NewKey::parse(body, 1_000).map(|_| ())),
         (&["name", "description"], |body| NewCollection::parse(body).map(|_| ())),
         (&["name", "description"], |body| ProjectChange::parse(body).map(|_| ())),
@@ -209,6 +209,19 @@ fn a_title_is_one_line() {
         [("", "invalid_json"), ("{}", "invalid_request"), (r#"{"title": 1}"#, "invalid_request")]
     {
         assert_eq!(ThreadChange::parse(body.as_bytes()).unwrap_err().code.as_str(), code, "{body}");
+    }
+}
+
+// Issue 19, item 13: a pin is the only member of its change.
+#[test]
+fn a_pin_is_set_or_taken_away() {
+    let parse = |body: Value| ThreadChange::parse(body.to_string().as_bytes());
+    assert_eq!(parse(json!({ "pinned": true })), Ok(Change::Pinned(true)));
+    assert_eq!(parse(json!({ "pinned": false, "title": null })), Ok(Change::Pinned(false)));
+    for (body, field) in
+        [(json!({ "pinned": true, "title": "x" }), "title"), (json!({ "pinned": "yes" }), "pinned")]
+    {
+        assert_eq!(parse(body.clone()).unwrap_err().field.as_deref(), Some(field), "{body}");
     }
 }
 
