@@ -22,6 +22,7 @@ import { problemOf, type Problem } from "./problem";
 import type { Listener } from "./listener";
 import { Meanwhile, type Outgoing } from "./meanwhile";
 import { EMPTY, type ConversationState } from "./onScreen";
+import { OneByOne } from "./oneByOne";
 import { readExchanges } from "./reading";
 import { continuationOf, requestOf, sends } from "./request";
 import { setModel } from "./settings";
@@ -55,7 +56,8 @@ export class Conversation {
   #unsure: TurnRequest | null = null;
   /** The newest event on screen. Newer ones come from another tab or device. */
   #lastSeq = 0;
-  #refreshing = false;
+  /** The readings of the open chat: what one of them finds must not overwrite a path that is chosen meanwhile. */
+  readonly #readings = new OneByOne();
   /** Wanted when somebody may have answered a turn that waits. */
   readonly #look = new Look();
 
@@ -81,29 +83,25 @@ export class Conversation {
   async refresh(): Promise<void> {
     const { threadId, phase, running } = this.store.get();
     if (running) this.#look.want();
-    if (threadId === null || phase !== "ready" || running || this.#refreshing) return;
+    if (threadId === null || phase !== "ready" || running || this.#readings.isBusy) return;
     const { signal } = this.#visit;
-    this.#refreshing = true;
     try {
-      const details = await readThread(threadId, signal);
-      if ((details.queued ?? 0) > 0 || !this.queue.isEmpty) await this.queue.read();
-      if (details.running_turn_id === null && details.last_seq === this.#lastSeq) {
-        this.#refreshing = false;
-        return await this.#meanwhile.next(threadId);
-      }
-      const read = await readExchanges(threadId, signal);
-      if (signal.aborted || this.store.get().running) return;
-      this.#lastSeq = details.last_seq;
-      this.store.set((state) => ({ exchanges: renewed(state.exchanges, read) }));
-      this.#refreshing = false;
-      await this.#catchUp(details);
+      const details = await this.#readings.run(async () => {
+        const details = await readThread(threadId, signal);
+        if ((details.queued ?? 0) > 0 || !this.queue.isEmpty) await this.queue.read();
+        if (details.running_turn_id === null && details.last_seq === this.#lastSeq) return details;
+        const read = await readExchanges(threadId, signal);
+        if (signal.aborted || this.store.get().running) return null;
+        this.#lastSeq = details.last_seq;
+        this.store.set((state) => ({ exchanges: renewed(state.exchanges, read) }));
+        return details;
+      });
+      if (details) await this.#catchUp(details);
     } catch (error) {
       // The person did not ask for this: a failure leaves the chat as it is, unless the chat is gone.
       if (!signal.aborted && error instanceof Refusal && error.status === 404) {
         this.store.set({ phase: "missing", running: null });
       }
-    } finally {
-      this.#refreshing = false;
     }
   }
 
@@ -175,20 +173,20 @@ export class Conversation {
   /** Shows another version of a turn, and the conversation that goes on from it. */
   async choose(turnId: string): Promise<void> {
     const { threadId, phase, running } = this.store.get();
-    if (threadId === null || phase !== "ready" || running || this.#refreshing) return;
+    if (threadId === null || phase !== "ready" || running) return;
     const { signal } = this.#visit;
-    this.#refreshing = true;
     try {
-      const details = await choosePath(threadId, turnId);
-      this.listener.chose(threadId);
-      const read = await readExchanges(threadId, signal);
-      if (signal.aborted) return;
-      this.#lastSeq = details.last_seq;
-      this.store.set((state) => ({ problem: null, exchanges: renewed(state.exchanges, read) }));
+      await this.#readings.run(async () => {
+        if (signal.aborted || this.store.get().running) return;
+        const details = await choosePath(threadId, turnId);
+        this.listener.chose(threadId);
+        const read = await readExchanges(threadId, signal);
+        if (signal.aborted) return;
+        this.#lastSeq = details.last_seq;
+        this.store.set((state) => ({ problem: null, exchanges: renewed(state.exchanges, read) }));
+      });
     } catch (error) {
       if (!signal.aborted) this.store.set({ problem: problemOf(error, () => void this.choose(turnId)) });
-    } finally {
-      this.#refreshing = false;
     }
   }
 

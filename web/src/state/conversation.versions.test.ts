@@ -18,7 +18,7 @@ beforeEach(() => {
   service.answer = ({ url, method, body }) => {
     if (method === "PATCH") {
       if (refusal) return refusal;
-      path = ["1", "4"];
+      path = body["current_turn_id"] === "4" ? ["1", "4"] : ["1", "2", "3"];
       return Response.json({ ...details, last_seq: 9 });
     }
     if (method === "POST") return refusal ?? finished(body["turn_id"]!, 20);
@@ -44,6 +44,17 @@ describe("another version", () => {
     expect(service.requests.find(({ method }) => method === "PATCH")!.body).toEqual({ current_turn_id: "4" });
     expect(turns()).toEqual(["1", "4"]);
     expect(conversation.store.get().exchanges[0]).toBe(first);
+  });
+
+  it("is shown after a reading of the chat that was on its way, and the last click counts", async () => {
+    const { conversation, turns } = await shown();
+    service.requests.length = 0;
+    const refreshing = conversation.refresh();
+    await Promise.all([conversation.choose("4"), conversation.choose("2"), refreshing]);
+    const changed = service.requests.filter(({ method }) => method === "PATCH");
+    expect(changed.map(({ body }) => body["current_turn_id"])).toEqual(["4", "2"]);
+    expect(service.requests.findIndex(({ method }) => method === "PATCH")).toBeGreaterThan(0);
+    expect(turns()).toEqual(["1", "2", "3"]);
   });
 
   it("leaves everything as it was when the service refuses", async () => {
