@@ -47,6 +47,7 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             E::TurnInProgress,
             E::StaleRequestSeq,
             E::QueueFull,
+            E::MessageRemoved,
             E::TooManyVersions,
             E::TooManyThreads,
             E::TooManyTurns,

@@ -201,10 +201,25 @@ async fn a_parked_turn_that_cannot_be_rebuilt_can_be_superseded_and_deleted() {
     waiting.break_journal().await;
     let Waiting { case, stream, thread, .. } = waiting;
     case.script("next", [text("Here I am.")]).await;
+    case.script("queued", [text("And me.")]).await;
+    let queued = json!({
+        "thread_id": thread, "turn_id": new_id(), "content": case.said("Then", "queued"), "if_running": "queue"
+    });
+    case.client.post("/api/chat", &queued).await.expect(202).await;
     let body = json!({ "thread_id": thread, "request_seq": 1, "content": case.said("Next", "next") });
     let next = case.chat_with(&body).await;
     assert_eq!(first(&next, "done").text("finish_reason"), "stop");
-    assert_eq!(first(&stream.rest().await, "done").text("finish_reason"), "interrupted");
+    let old = stream.rest().await;
+    assert_eq!(first(&old, "done").text("finish_reason"), "cancelled");
+    assert_eq!(first(&old, "error").text("code"), "superseded");
+    // The queue goes on, as after a turn that ran.
+    let answered = || async {
+        let messages = case.client.messages(&thread).await;
+        messages.last().is_some_and(|last| last["content"] == "And me.").then_some(messages)
+    };
+    let messages = eventually("the queued message has its turn", answered).await;
+    let stops: Vec<&Value> = messages.iter().map(|message| &message["stop"]["code"]).collect();
+    assert_eq!(stops.iter().filter(|code| **code == "superseded").count(), 1, "{stops:?}");
 
     let waiting = Waiting::new().await;
     waiting.break_journal().await;

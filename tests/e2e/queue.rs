@@ -182,6 +182,21 @@ async fn a_waiting_message_can_be_edited_and_removed_and_one_that_began_cannot()
     }
 }
 
+// Its client did not get the answer, and repeats the request.
+#[tokio::test]
+async fn a_removed_message_does_not_come_back() {
+    let (case, thread) = (Case::new().await, new_id());
+    let stream = held(&case, &thread).await;
+    let body = request(&case, &thread, "a");
+    case.client.post("/api/chat", &body).await.expect(202).await;
+    let path = format!("/api/threads/{thread}/queue/{}", body["turn_id"].as_str().unwrap_or_default());
+    case.client.send("DELETE", &path, "").await.expect(204).await;
+    case.llm.release(&case.barrier("hold")).await;
+    stream.rest().await;
+    assert_problem(case.client.post("/api/chat", &body).await, 410, "message_removed", None).await;
+    assert_eq!(case.client.messages(&thread).await.len(), 2);
+}
+
 #[tokio::test]
 async fn images_and_files_wait_with_their_message() {
     let case = Case::new().await;

@@ -75,6 +75,7 @@ const errors = {
     queue_full: "Ten messages wait already. Remove one, or wait until the next one is sent.",
     message_begun: "This message has been sent already.",
     queued_message_not_found: "This message is no longer in the queue.",
+    message_removed: "This message is no longer in the queue.",
     too_many_versions: "This message has as many versions as possible. Write a new message instead.",
     too_many_pins: "20 chats are pinned already. Unpin one first.",
     turn_in_progress: "Another answer is still in progress in this chat. Wait for it or stop it, then try again.",

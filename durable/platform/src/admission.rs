@@ -84,6 +84,8 @@ pub struct Looked {
     pub highest_seq: Option<u64>,
     /// The message is in the queue.
     pub is_queued: bool,
+    /// The message was taken out of the queue: the request is a repetition that came late.
+    pub is_removed: bool,
     /// The queue has messages, and their turns start by themselves.
     pub queue_goes_on: bool,
 }
@@ -179,6 +181,10 @@ impl<C, R, O> Admission<C, R, O> {
         self.queue_goes_on = looked.queue_goes_on;
         match self.manner {
             Manner::Queue if looked.is_queued => return self.without_grant(State::AnswerQueued),
+            Manner::Queue if looked.is_removed => {
+                let detail = "this message was removed from the queue: send it with another turn_id";
+                return self.failed(ApiError::new(ErrorCode::MessageRemoved, detail));
+            }
             Manner::Next if !(looked.is_queued && looked.queue_goes_on) => {
                 let detail = "the message is not the next one of the queue";
                 return self.failed(ApiError::new(ErrorCode::QueuedMessageNotFound, detail));

@@ -138,7 +138,8 @@ impl Thread {
         let waiting = self.superseding.get().filter(|(_, turn_id)| *turn_id != ask.turn_id);
         let highest_seq = seen.max(waiting.and_then(|(request_seq, _)| request_seq));
         let (is_queued, queue_goes_on) = self.look_at_queue(ask)?;
-        let looked = Looked { turn, highest_seq, is_queued, queue_goes_on };
+        let is_removed = ask.manner == Manner::Queue && self.store.was_removed(&ask.turn_id.to_string())?;
+        let looked = Looked { turn, highest_seq, is_queued, is_removed, queue_goes_on };
         *last = Seen { thread, looked: Some(looked.clone()), ..Seen::default() };
         Ok(looked)
     }
@@ -165,7 +166,7 @@ impl Thread {
         self.superseding.set(Some((request_seq, ask.turn_id)));
         match self.open()? {
             OpenTurn::Run(run) => self.stop(&run, TurnStop::Superseded).await,
-            OpenTurn::OnHold(held) => self.abandon(&held),
+            OpenTurn::OnHold(held) => self.abandon_for_another(&held),
             OpenTurn::None => Ok(()),
         }
     }

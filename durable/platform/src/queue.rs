@@ -16,7 +16,8 @@ use crate::storage::queue::{Queueable, QueuedRow};
 use crate::storage::rows::Fresh;
 use crate::storage::turn::Reason;
 use wire::protocol::{
-    ApiError, ChatRequest, ErrorCode, Event, MAX_QUEUED, MessageQueue, Owner, QueuedPreview, Visitor,
+    ApiError, ChatRequest, ErrorCode, Event, MAX_QUEUED, MAX_REMOVED, MessageQueue, Owner, QueuedPreview,
+    Visitor,
 };
 
 use super::admission::Manner;
@@ -112,7 +113,7 @@ impl Thread {
     pub fn remove_queued(self: &Rc<Self>, owner: &Owner, id: &str) -> Result<Response, ApiError> {
         self.found(owner)?;
         self.waiting_message(id)?;
-        self.change_queue(|| Ok(self.store.take_queued(id).map(drop)?))?;
+        self.change_queue(|| Ok(self.store.remove_queued(id, MAX_REMOVED)?))?;
         no_content()
     }
 

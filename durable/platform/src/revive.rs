@@ -193,7 +193,7 @@ impl Thread {
                     self.store.hasten_timer(reason, failing.retry_at_ms)?;
                     self.store.arm(self.clock.now_ms())?;
                 }
-                Step::End => self.end(thread, turn)?,
+                Step::End => self.end(thread, turn, lost())?,
                 Step::Done => return Ok(revival.outcome()),
             }
             revival.written();
@@ -275,12 +275,17 @@ impl Thread {
 
     /// Ends a turn that cannot be rebuilt, because a request stops it.
     pub fn abandon(&self, OnHold { thread, turn }: &OnHold) -> Result<(), ApiError> {
-        Ok(self.end(thread, turn)?)
+        Ok(self.end(thread, turn, lost())?)
+    }
+
+    /// Ends a turn that cannot be rebuilt, because a newer message takes its place.
+    pub fn abandon_for_another(&self, OnHold { thread, turn }: &OnHold) -> Result<(), ApiError> {
+        Ok(self.end(thread, turn, superseded())?)
     }
 
     /// Ends a turn with all text that the object has of it, so that the thread can go on. The log keeps the turn's
     /// events.
-    fn end(&self, thread: &ThreadMeta, turn: &TurnRow) -> Result<(), StoreError> {
+    fn end(&self, thread: &ThreadMeta, turn: &TurnRow, why: Why) -> Result<(), StoreError> {
         let mut events = Vec::new();
         self.store.payloads(turn, |payload| {
             events.push(payload);
@@ -303,7 +308,7 @@ impl Thread {
         worker::console_error!("turn {} is given up", turn.turn_id);
         // The store ends running turns only, so a parked one is made to run in the same commit.
         let parking = (turn.status == TurnStatus::Parked).then_some(Parking::Over);
-        let commit = Commit { parking, ..last_words(turn, salvaged, asked, self.clock.now_ms()) };
+        let commit = Commit { parking, ..last_words(turn, salvaged, asked, (why, self.clock.now_ms())) };
         log.commit(commit).map_err(|error| StoreError(format!("giving a turn up: {error:?}")))?;
         // The alarm may stand at an attempt that will not be made any more.
         self.store.arm(self.clock.now_ms())?;
@@ -312,12 +317,31 @@ impl Thread {
     }
 }
 
-/// The end of a turn that cannot go on, in the form that `turn::ending` gives to an end.
-fn last_words(turn: &TurnRow, salvaged: Salvaged, asked: Content, now: u64) -> Commit {
+/// Why a turn ends that cannot be rebuilt.
+struct Why {
+    stop: StopNote,
+    finish_reason: FinishReason,
+    /// Whether the same message may be sent again.
+    retryable: bool,
+}
+
+fn lost() -> Why {
     let message = "The service lost this turn and could not take it up again. Send the message again.";
     let stop = StopNote::new("interrupted", message);
+    Why { stop, finish_reason: FinishReason::Interrupted, retryable: true }
+}
+
+/// As the engine ends a turn that runs.
+fn superseded() -> Why {
+    let stop = StopNote::new("superseded", "A newer message took its place.");
+    Why { stop, finish_reason: FinishReason::Cancelled, retryable: false }
+}
+
+/// The end of a turn that cannot go on, in the form that `turn::ending` gives to an end.
+fn last_words(turn: &TurnRow, salvaged: Salvaged, asked: Content, (why, now): (Why, u64)) -> Commit {
+    let Why { stop, finish_reason, retryable } = why;
     let said = salvaged.text();
-    let mark = format!("[This turn was stopped: {message}]");
+    let mark = format!("[This turn was stopped: {}]", stop.message);
     let note = Message::Assistant {
         content: if said.is_empty() { mark } else { format!("{said}\n\n{mark}") },
         tool_calls: Vec::new(),
@@ -330,19 +354,19 @@ fn last_words(turn: &TurnRow, salvaged: Salvaged, asked: Content, now: u64) -> C
         parts: salvaged.shown.parts_beside(&said),
         content: said,
         created_at: now,
-        finish_reason: Some(FinishReason::Interrupted),
+        finish_reason: Some(finish_reason),
         stop: Some(stop.clone()),
         usage: Some(CostSummary::default()),
         execution_tree: Some(salvaged.tree),
     };
     let done = Event::Done {
         message_id: turn.assistant_message_id.clone(),
-        finish_reason: FinishReason::Interrupted,
+        finish_reason,
         usage: Some(CostSummary::default()),
     };
     let mut events = salvaged.ends;
     events.extend([
-        ("error".to_owned(), Event::Error { code: stop.code, message: stop.message, retryable: true }),
+        ("error".to_owned(), Event::Error { code: stop.code, message: stop.message, retryable }),
         ("cost_summary".to_owned(), Event::CostSummary(CostSummary::default())),
         ("done".to_owned(), done),
     ]);

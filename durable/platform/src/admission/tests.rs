@@ -233,6 +233,13 @@ fn a_message_is_queued_while_a_turn_is_open_or_others_wait_before_it() {
     assert_eq!(queueing().steps(), starts(), "nothing runs, and a queue that is held keeps nobody waiting");
     let again = Looked { is_queued: true, ..Looked::default() };
     assert_eq!(Case { looks: vec![again], ..queueing() }.steps(), ["Look", "AnswerQueued"], "a repetition");
+    let removed = Looked { is_removed: true, ..Looked::default() };
+    let gone =
+        "Refuse(message_removed: this message was removed from the queue: send it with another turn_id)";
+    for open in [None, Some("other")] {
+        let late = Case { looks: vec![removed.clone()], open: vec![open], ..queueing() };
+        assert_eq!(late.steps(), ["Look", gone], "a repetition after the removal");
+    }
     let full = Case { open: vec![Some("other")], fails: Some(3), ..queueing() };
     assert_eq!(full.steps(), ["Look", "LookForOpen", "Check", "Queue", "Refuse(internal: this step fails)"]);
 }

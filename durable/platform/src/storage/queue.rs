@@ -114,6 +114,20 @@ impl Store {
         Ok(taken)
     }
 
+    /// Takes a message out of the queue for good: a repeated request does not bring it back.
+    pub fn remove_queued(&self, id: &str, most: usize) -> Result<(), StoreError> {
+        if self.take_queued(id)? {
+            self.run(schema::PUT_REMOVED, [id.into()])?;
+            self.run(schema::TRIM_REMOVED, [int(most as u64)])?;
+        }
+        Ok(())
+    }
+
+    /// Whether a message was taken out of the queue for good.
+    pub fn was_removed(&self, id: &str) -> Result<bool, StoreError> {
+        Ok(self.has_queue()? && self.row(schema::IS_REMOVED, [id.into()])?.is_some())
+    }
+
     /// Lets the queue go on from this time on, if it has messages. Earlier refusals count no more.
     pub fn let_queue_go_on(&self, now: u64) -> Result<(), StoreError> {
         if self.queued()? == 0 {

@@ -6,9 +6,10 @@ use proptest::prelude::*;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::schema::{
-    CLEAR, CREATE, CREATE_QUEUE, HAS_QUEUE, PUT_QUEUED, SELECT_NEXT, SELECT_QUEUE, TAKE_QUEUED,
+    CLEAR, CREATE, CREATE_QUEUE, HAS_QUEUE, IS_REMOVED, PUT_QUEUED, PUT_REMOVED, SELECT_NEXT, SELECT_QUEUE,
+    TAKE_QUEUED, TRIM_REMOVED,
 };
-use wire::protocol::MAX_QUEUED;
+use wire::protocol::{MAX_QUEUED, MAX_REMOVED};
 
 fn database() -> Connection {
     let database = Connection::open_in_memory().unwrap();
@@ -51,6 +52,28 @@ fn the_eleventh_message_is_refused_and_the_ten_stay() {
     assert!(take(&database, "m3"));
     assert!(put(&database, "one too many"), "there is room again");
     assert_eq!(queue(&database).last().unwrap(), "one too many");
+}
+
+fn is_removed(database: &Connection, id: &str) -> bool {
+    database.query_row(IS_REMOVED, [id], |_| Ok(())).optional().unwrap().is_some()
+}
+
+#[test]
+fn the_last_removed_messages_are_remembered() {
+    let database = database();
+    let remove = |id: &str| {
+        database.execute(PUT_REMOVED, [id]).unwrap();
+        database.execute(TRIM_REMOVED, [MAX_REMOVED as i64]).unwrap();
+    };
+    (0..MAX_REMOVED).for_each(|number| remove(&format!("m{number}")));
+    assert!(is_removed(&database, "m0") && !is_removed(&database, "another"));
+    remove("m0");
+    assert!(is_removed(&database, "m0"), "a repetition forgets nothing");
+    remove("one more");
+    assert!(!is_removed(&database, "m0") && is_removed(&database, "m1") && is_removed(&database, "one more"));
+    database.execute_batch(CLEAR).unwrap();
+    let tables = "SELECT 1 FROM sqlite_master WHERE name = 'removed_messages'";
+    assert!(!database.prepare(tables).unwrap().exists([]).unwrap(), "a deletion");
 }
 
 #[test]

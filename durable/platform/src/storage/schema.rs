@@ -310,6 +310,11 @@ CREATE TABLE IF NOT EXISTS queued_messages (
   -- JSON: why its turn was refused. NULL where it was not.
   failure     TEXT
 );
+CREATE TABLE IF NOT EXISTS removed_messages (
+  row INTEGER PRIMARY KEY,
+  -- The id of a message that was taken out of the queue before its turn.
+  id  TEXT NOT NULL UNIQUE
+);
 ";
 
 /// Whether there is a table of queued messages.
@@ -331,11 +336,22 @@ pub const SELECT_NEXT: &str = "SELECT id, payload, attempts FROM queued_messages
 /// Takes a message out of the queue.
 pub const TAKE_QUEUED: &str = "DELETE FROM queued_messages WHERE id = ?1 RETURNING row";
 
+/// Remembers a message that is removed.
+pub const PUT_REMOVED: &str = "INSERT INTO removed_messages (id) VALUES (?1) ON CONFLICT (id) DO NOTHING";
+
+/// Forgets the oldest removed messages beyond ?1.
+pub const TRIM_REMOVED: &str =
+    "DELETE FROM removed_messages WHERE row <= (SELECT max(row) FROM removed_messages) - ?1";
+
+/// Whether a message was removed.
+pub const IS_REMOVED: &str = "SELECT 1 FROM removed_messages WHERE id = ?1";
+
 /// Empties a deleted thread but for its tombstone and its sequence block, which [`BURY`] leaves, and its news.
 pub const CLEAR: &str = "
 DELETE FROM messages; DELETE FROM events; DELETE FROM journal; DELETE FROM turns; DELETE FROM timers;
 DROP TABLE IF EXISTS plans;
 DROP TABLE IF EXISTS queued_messages;
+DROP TABLE IF EXISTS removed_messages;
 ";
 
 /// Turns the one row of `meta` into a tombstone.

@@ -15,6 +15,7 @@ pub enum ErrorCode {
     ThreadNotFound,
     MessageNotFound,
     QueuedMessageNotFound,
+    MessageRemoved,
     NotWaiting,
     KeyNotFound,
     FileNotFound,
@@ -68,6 +69,7 @@ impl ErrorCode {
             ErrorCode::QueuedMessageNotFound => {
                 ("queued_message_not_found", 404, "There is no such message in the queue")
             }
+            ErrorCode::MessageRemoved => ("message_removed", 410, "The message was removed from the queue"),
             ErrorCode::NotWaiting => ("not_waiting", 404, "No call waits for this answer"),
             ErrorCode::KeyNotFound => ("key_not_found", 404, "There is no such API key"),
             ErrorCode::FileNotFound => ("file_not_found", 404, "There is no such file"),

@@ -55,7 +55,7 @@ pub use project::{
     TemplateEntry, TemplateList, UsageList, UsageRow,
 };
 pub use queue::{
-    IfRunning, MAX_QUEUED, MessageQueue, QueueChange, QueuedChange, QueuedMessage, QueuedPreview,
+    IfRunning, MAX_QUEUED, MAX_REMOVED, MessageQueue, QueueChange, QueuedChange, QueuedMessage, QueuedPreview,
 };
 pub use request::{
     Approval, BrowserContext, CONTINUE, ChatContext, ChatRequest, ClientTool, ContextKind, ModeProfile,

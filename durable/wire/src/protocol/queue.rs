@@ -8,6 +8,9 @@ use super::{ApiError, Content, ContentPart, StopNote, preview};
 /// The most messages that wait in a thread: as many as a person can look over.
 pub const MAX_QUEUED: usize = 10;
 
+/// The most removed messages that a thread remembers, the latest ones: a client repeats its last requests only.
+pub const MAX_REMOVED: usize = 50;
+
 /// How a chat request meets a turn that has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
