@@ -187,6 +187,8 @@ pub struct Case {
     pub subtask_chain: Option<Chain>,
     pub context: &'static str,
     pub setting: Setting,
+    /// The message that the turn is a version beside.
+    pub replaces: Option<&'static str>,
 }
 
 impl Case {
@@ -208,6 +210,7 @@ impl Case {
             content: "go".to_owned(),
             history: Vec::new(),
             retrieved: None,
+            replaces: None,
             seen: BTreeMap::new(),
             capabilities: Capabilities::default(),
             offered_by: policy.clone(),
@@ -259,7 +262,7 @@ impl Case {
             system: prompt::root(about, &self.limits),
             history_until: 0,
             retrieved: self.retrieved.clone(),
-            replaces_message_id: None,
+            replaces_message_id: self.replaces.map(str::to_owned),
             created_at: 0,
         }
     }

@@ -99,6 +99,25 @@ fn a_kill_at_every_commit_loses_nothing_and_repeats_nothing() {
     killed_at_every_commit(|| Case::new(rich()));
 }
 
+// Issue 19, item 2: so does a turn that begins a version. Its readers learn once which message it stands beside.
+#[test]
+fn a_kill_at_every_commit_of_a_version_loses_nothing() {
+    let version = || Case { replaces: Some("earlier"), ..Case::new(rich()) };
+    killed_at_every_commit(version);
+    let told = |event: &Event| matches!(event, Event::Session { replaces_message_id: Some(id), .. } if id == "earlier");
+    for dies_after in [None, Some(Kill::AfterCommits(1)), Some(Kill::AfterCommits(6))] {
+        let mut case = version();
+        let is_killed = dies_after.is_some();
+        case.run_with(dies_after, |_, _| {});
+        if is_killed {
+            case.resume(None);
+        }
+        let events = case.disk.events.borrow();
+        assert_eq!(events.values().filter(|event| told(event)).count(), 1);
+        assert!(told(&events[&1]), "{:?}", events[&1]);
+    }
+}
+
 // B-085: a plan goes on at the step where its run was lost.
 #[test]
 fn a_kill_at_every_commit_of_a_plan_loses_nothing() {
