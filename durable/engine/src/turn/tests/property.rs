@@ -208,7 +208,10 @@ impl Random {
         case.price = self.priced.then_some(Price { input: 1.0, cached: 0.5, cache_write: None, output: 2.0 });
         let mut steps = 0;
         let mut kills = self.kills.iter();
+        let mut runs = 0;
         while case.disk.end.borrow().is_none() {
+            runs += 1;
+            assert!(runs < 100, "it does not end: {:#?}", case.lines());
             let kill = kills.next().copied();
             let during = |turn: &crate::turn::Turn, _: usize| {
                 for (_, by_newer) in self.stops.iter().filter(|(at, _)| *at == steps) {
