@@ -47,6 +47,7 @@ impl Health {
         }
         problems.extend(limits::from_env(&var, ContextProfile::of(None)).err());
         problems.extend(limits::kept_turns(&var).err());
+        problems.extend(limits::summaries(&var).err());
         problems.extend(limits::tool_rules(&var).err());
         problems.extend(ToolUsers::from_env(&var).err());
         problems.extend(features::problems(&features::Configuration {
@@ -153,6 +154,7 @@ mod tests {
             ("LIMITS", r#"{"hunter2": {}}"#.to_owned()),
             ("LIMITS", "hunter2".to_owned()),
             ("EVENT_TURNS", "hunter2".to_owned()),
+            ("SUMMARIES", "hunter2".to_owned()),
             ("TOOL_POLICY", r#"{"hunter2": "on"}"#.to_owned()),
             ("TOOL_POLICY", r#"{"network": "hunter2"}"#.to_owned()),
             ("TOOL_USERS", r#"{"hunter2": ["key"]}"#.to_owned()),

@@ -21,6 +21,7 @@ async fn a_wrong_configuration_is_told_and_no_turn_starts() {
     let problems = told().await;
     let wrong = [
         "LIMITS",
+        "SUMMARIES",
         "MCP_SERVERS",
         "FETCH_ALLOW",
         "BRAVE_API_KEY",

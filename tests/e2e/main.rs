@@ -47,6 +47,7 @@ mod quotas;
 mod sign_in;
 mod silent_readers;
 mod smoke_model;
+mod summaries;
 mod swarm;
 mod threads;
 mod tokens;

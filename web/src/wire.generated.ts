@@ -297,7 +297,7 @@ parent_id: string | null,
 /**
  * 0 at the root.
  */
-depth: number, } | { "type": "plan_created", tool_call_id: string, plan: Plan, } | { "type": "plan_ready_for_review", plan: Plan, } | { "type": "plan_review", plan_id: string, verdict: Verdict, notes: string, } | { "type": "executor_start", plan_id: string, steps: number, } | { "type": "step_start", plan_id: string, step_id: string, index: number, title: string, tool_call_id: string, } | { "type": "step_complete", plan_id: string, step_id: string, index: number, status: StepStatus, result: string, } | { "type": "executor_complete", plan_id: string, status: PlanStatus, completed: number, failed: number, skipped: number, } | { "type": "swarmPlanReady", steps: Array<string>, } | { "type": "swarmStepStarted", stepIndex: number, description: string, } | { "type": "swarmToolExecuted", stepIndex: number, tool: string, briefResult: string, } | { "type": "swarmStepCompleted", stepIndex: number, result: string, status: StepStatus, } | { "type": "swarmComplete", result: string, } | { "type": "queue_update", held: boolean, messages: Array<QueuedPreview>, } | { "type": "budget_exceeded", reason: BudgetReason, limit: number, 
+depth: number, } | { "type": "history_summary", text?: string | null, } | { "type": "plan_created", tool_call_id: string, plan: Plan, } | { "type": "plan_ready_for_review", plan: Plan, } | { "type": "plan_review", plan_id: string, verdict: Verdict, notes: string, } | { "type": "executor_start", plan_id: string, steps: number, } | { "type": "step_start", plan_id: string, step_id: string, index: number, title: string, tool_call_id: string, } | { "type": "step_complete", plan_id: string, step_id: string, index: number, status: StepStatus, result: string, } | { "type": "executor_complete", plan_id: string, status: PlanStatus, completed: number, failed: number, skipped: number, } | { "type": "swarmPlanReady", steps: Array<string>, } | { "type": "swarmStepStarted", stepIndex: number, description: string, } | { "type": "swarmToolExecuted", stepIndex: number, tool: string, briefResult: string, } | { "type": "swarmStepCompleted", stepIndex: number, result: string, status: StepStatus, } | { "type": "swarmComplete", result: string, } | { "type": "queue_update", held: boolean, messages: Array<QueuedPreview>, } | { "type": "budget_exceeded", reason: BudgetReason, limit: number, 
 /**
  * The attempted value. For counters this is the limit plus one.
  */
@@ -397,7 +397,7 @@ parts?: Array<MessagePart>, };
  * A part of an assistant message. `parent_id` is the `tool_call_id` of the call that contains the part; a part of the
  * answer itself has none. `cut`: the service left out the end of the text, which would not fit into its row.
  */
-export type MessagePart = { "type": "text", text: string, parent_id?: string | null, cut?: boolean, } | { "type": "reasoning", text: string, parent_id?: string | null, cut?: boolean, } | { "type": "call", tool_call_id: string, parent_id?: string | null, };
+export type MessagePart = { "type": "text", text: string, parent_id?: string | null, cut?: boolean, } | { "type": "reasoning", text: string, parent_id?: string | null, cut?: boolean, } | { "type": "summary", text?: string | null, } | { "type": "call", tool_call_id: string, parent_id?: string | null, };
 
 /**
  * The author of a message.

@@ -42,6 +42,8 @@ pub fn run() -> Vec<String> {
                 happened.push(format!("model call with {} messages", request.messages.len()));
                 level.apply_model(ModelOutcome::Replied(Box::new(model(&request))));
             }
+            // A level that stands alone has no earlier turns.
+            Step::Summarise(_) => level.prune_without_summary(),
             Step::CallTools(calls) => {
                 happened.extend(calls.iter().map(|call| format!("{} {}", call.name, call.arguments)));
                 level.apply_tools(&calls.iter().map(weather).collect::<Vec<_>>());

@@ -4,14 +4,13 @@
 use std::rc::Rc;
 
 use crate::calls::{finish, memory, subtask};
-use crate::journal::{Entry, Shown, TurnSpec};
+use crate::journal::{Entry, History, Past, Shown, TurnSpec};
 use crate::own::{OwnCall, OwnCalls};
 use crate::plan::{create, router, step, swarm, update};
 use crate::ports::{LogError, Ports};
 use crate::toolbelt::ToolSpec;
-use crate::turn::Turn;
 use crate::turn::composite::{Own, Parts};
-use wire::model::Message;
+use crate::turn::{Turn, fits};
 
 /// The calls that the engine carries out itself.
 const CALLS: &[&Own] = &[
@@ -48,8 +47,14 @@ pub fn declarations() -> Vec<ToolSpec> {
 impl Turn {
     /// Commits entry 0 with the turn's first events. `history` is the conversation before this turn. Synchronous: the
     /// caller's own writes (the user's message, the running mark) are durable with it if no await stands between.
-    pub fn begin(spec: TurnSpec, history: Vec<Message>, ports: Ports) -> Result<Rc<Turn>, LogError> {
+    pub fn begin(spec: TurnSpec, history: History, ports: Ports) -> Result<Rc<Turn>, LogError> {
         Turn::begin_with(PARTS, spec, history, ports)
+    }
+
+    /// Whether the first request of a turn has room for these earlier turns. Where it has none, a summary takes the place of
+    /// the oldest ones.
+    pub fn fits(spec: &TurnSpec, earlier: &[Past]) -> bool {
+        fits(spec, earlier, PARTS.facts)
     }
 
     /// Rebuilds a turn whose run was lost from its journal, in the order in which it was written, and from the parts
@@ -57,7 +62,7 @@ impl Turn {
     pub fn resume(
         entries: Vec<Entry>,
         shown: Shown,
-        history: Vec<Message>,
+        history: History,
         ports: Ports,
     ) -> Result<Rc<Turn>, LogError> {
         Turn::resume_with(PARTS, entries, shown, history, ports)
@@ -67,7 +72,7 @@ impl Turn {
     pub fn rebuild(
         entries: Vec<Entry>,
         shown: Shown,
-        history: Vec<Message>,
+        history: History,
         ports: Ports,
     ) -> Result<Rc<Turn>, LogError> {
         Turn::rebuild_with(PARTS, entries, shown, history, ports)

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use engine::budget::Amount;
-use engine::journal::{FORMAT, LEAST_READER, Setting, TurnSpec};
+use engine::journal::{FORMAT, LEAST_READER, Setting, Summaries, TurnSpec};
 use engine::offer::InContext;
 use engine::ports::{Model, Tools};
 use engine::profiles::Grant;
@@ -21,7 +21,7 @@ use wire::protocol::{
 
 use super::adapters::{self, Offered, Retrieved};
 use super::deployment::{Deployment, Var};
-use super::limits::{self, Overrides};
+use super::limits::{self, Overrides, SummariseOldTurns};
 use super::thread::Thread;
 use bindings::env::{AI, is_bound};
 
@@ -102,8 +102,12 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     let routed = [Role::Secondary, Role::Subagent].into_iter().filter_map(|role| Some((role, other(role)?)));
     let asks_router = frame.mode == Some(ModeProfile::AutoRoute) && frame.model.is_none();
     let routed = if asks_router { routed.collect() } else { BTreeMap::new() };
-    let setting =
-        Setting { reviewers: other(Role::Quality), routed, ..setting(frame, &limits, has_tools, draft) };
+    let setting = Setting {
+        reviewers: other(Role::Quality),
+        routed,
+        summaries: summaries(&thread.deployment, &limits, other(Role::Speed))?,
+        ..setting(frame, &limits, has_tools, draft)
+    };
     let spec = TurnSpec {
         format: FORMAT,
         least_reader: LEAST_READER,
@@ -125,6 +129,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         policy,
         system,
         history_until: frame.history_until,
+        summary: None,
         retrieved: frame.retrieved.message.clone(),
         replaces_message_id: frame.replaces_message_id.clone(),
         created_at: frame.user_message.created_at,
@@ -163,7 +168,21 @@ fn setting(frame: &Frame<'_>, limits: &Limits, has_tools: bool, draft: Option<Pl
         browser: frame.browser.cloned(),
         reviewers: None,
         routed: BTreeMap::new(),
+        summaries: None,
     }
+}
+
+/// How the turn summarises earlier turns: by the models of the role `speed`, where there are any whose prices are known or
+/// not needed.
+fn summaries(
+    deployment: &Deployment,
+    limits: &Limits,
+    speed: Option<Chain>,
+) -> Result<Option<Summaries>, ApiError> {
+    let chosen = deployment.once(|var| limits::summaries(var)).map_err(misconfigured)?;
+    let is_priced = |chain: &Chain| chain.iter().all(|offer| offer.price.is_some());
+    let models = speed.filter(|chain| limits.turn_cost_microusd.is_none() || is_priced(chain));
+    Ok((*chosen == SummariseOldTurns::On).then_some(Summaries { models }))
 }
 
 /// The `operation_type` of a turn that can only talk (B-063).

@@ -42,6 +42,8 @@ mod log;
 #[cfg(target_arch = "wasm32")]
 pub mod object;
 #[cfg(target_arch = "wasm32")]
+mod past;
+#[cfg(target_arch = "wasm32")]
 mod place;
 #[cfg(target_arch = "wasm32")]
 mod queue;

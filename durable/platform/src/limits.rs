@@ -125,3 +125,19 @@ pub fn kept_turns(var: impl Fn(&str) -> Option<String>) -> Result<u32, String> {
     let turns = text.trim().parse().ok().filter(|turns| (1..=MAX_EVENT_TURNS).contains(turns));
     turns.ok_or_else(|| format!("the variable EVENT_TURNS must be a number from 1 to {MAX_EVENT_TURNS}"))
 }
+
+/// Whether turns that no longer fit into a request are summarised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SummariseOldTurns {
+    On,
+    Off,
+}
+
+/// Reads `SUMMARIES`.
+pub fn summaries(var: impl Fn(&str) -> Option<String>) -> Result<SummariseOldTurns, String> {
+    match var("SUMMARIES").unwrap_or_default().trim() {
+        "" | "on" => Ok(SummariseOldTurns::On),
+        "off" => Ok(SummariseOldTurns::Off),
+        _ => Err("the variable SUMMARIES must be on or off".to_owned()),
+    }
+}

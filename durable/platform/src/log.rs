@@ -197,6 +197,9 @@ impl TurnLog {
             execution_mode: end.plans.last().map(|plan| plan.execution_mode.as_str().to_owned()),
         };
         self.store.keep_plans(&about.turn_id, &end.plans)?;
+        if let Some(summary) = &end.summary {
+            self.store.keep_summary(summary, now)?;
+        }
         let news = News::TurnEnded { thread, question: question.map(Box::new), message, calls };
         self.store.post(&Outgoing::new(&about.owner, about.thread_id.as_str(), news), now)?;
         // One row of the outbox for each plan: a plan may be long.

@@ -68,7 +68,14 @@ mod tests {
             execution_tree: None,
             parts: Vec::new(),
         };
-        TurnEnd { message, history: Vec::new(), calls: Vec::new(), plans: Vec::new(), used: None }
+        TurnEnd {
+            message,
+            history: Vec::new(),
+            calls: Vec::new(),
+            plans: Vec::new(),
+            summary: None,
+            used: None,
+        }
     }
 
     // Issue 19, item 5.

@@ -10,7 +10,7 @@ use crate::storage::salvage::Salvaged;
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::{Reason, TurnRow, TurnStatus};
 use crate::storage::{Failing, StoreError};
-use engine::journal::{Commit, Entry, Fact, Parking, Shown, TurnEnd, TurnSpec};
+use engine::journal::{Commit, Entry, Fact, History, Parking, Shown, TurnEnd, TurnSpec};
 use engine::ports::{Log, LogError, Ports};
 use engine::turn::Turn;
 use wire::model::Message;
@@ -239,7 +239,7 @@ impl Thread {
         &self,
         thread: &ThreadMeta,
         turn: &TurnRow,
-        rebuild: impl FnOnce(Vec<Entry>, Shown, Vec<Message>, Ports) -> Result<Rc<Turn>, LogError>,
+        rebuild: impl FnOnce(Vec<Entry>, Shown, History, Ports) -> Result<Rc<Turn>, LogError>,
     ) -> Result<Run, ApiError> {
         let live = self.live_for(turn)?;
         let numbers = self.numbers()?;
@@ -255,8 +255,7 @@ impl Thread {
         #[cfg(feature = "faults")]
         super::faults::at_rebuild(spec);
         let path = self.store.tree()?.path(turn.seq_first);
-        let bytes = compose::history_bytes(&spec.limits);
-        let history = self.store.history(&path, spec.history_until, bytes)?;
+        let history = self.frozen_history(&path, spec)?;
         let (parts, _) = compose::parts(self, &thread.owner, &thread.thread_id, &spec.policy)?;
         let reserved = numbers.reserved();
         let ports = self.ports(parts, about, &live, Rc::clone(&numbers), keys);
@@ -372,7 +371,8 @@ fn last_words(turn: &TurnRow, salvaged: Salvaged, asked: Content, (why, now): (W
     ]);
     let history = vec![Message::User { content: asked }, note];
     let (calls, plans) = (Vec::new(), Vec::new());
-    let end = Some(Box::new(TurnEnd { message: stored, history, calls, plans, used: None }));
+    let end = TurnEnd { message: stored, history, calls, plans, summary: None, used: None };
+    let end = Some(Box::new(end));
     Commit { events, end, ..Commit::default() }
 }
 

@@ -11,6 +11,7 @@ use crate::storage::keys::Keys;
 use crate::storage::outgoing::Outgoing;
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::{TurnRow, TurnStatus};
+use engine::journal::History;
 use engine::ports::Ports;
 use engine::profiles::Grant;
 use engine::turn::Turn;
@@ -63,13 +64,10 @@ impl Thread {
     ) -> Result<TurnRow, ApiError> {
         let numbers = self.numbers()?;
         let opening = self.opening(ask, thread, numbers.next())?;
-        let (spec, parts) = compose::compose(self, &self.frame(ask, &opening, &before)?)?;
+        let (mut spec, parts) = compose::compose(self, &self.frame(ask, &opening, &before)?)?;
         let history = match opening.is_new {
-            true => Vec::new(),
-            false => {
-                let bytes = compose::history_bytes(&spec.limits);
-                self.store.history(&opening.standing.path, opening.history_until, bytes)?
-            }
+            true => History::default(),
+            false => self.history(&opening.standing.path, &mut spec)?,
         };
         let Opening { thread, turn, .. } = &opening;
         let live = Rc::new(LiveLog::new(turn.turn_id.as_str(), turn.seq_first));

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
-use engine::journal::{Commit, Setting, TurnSpec};
+use engine::journal::{Commit, History, Setting, TurnSpec};
 use engine::offer::{InContext, offered};
 use engine::ports::{Clock, Heard, Log, LogError, Model, Ports, Tool, Tools};
 use engine::profiles::{Chain, ContextProfile, Limits, PricedModel};
@@ -225,7 +225,7 @@ fn eight_subtasks_that_stream_and_a_silent_reader_stay_under_16_mb() {
         clock: Rc::clone(&clock),
         log: Rc::clone(&log) as Rc<dyn Log>,
     };
-    let turn = Turn::begin(spec(), Vec::new(), ports).unwrap();
+    let turn = Turn::begin(spec(), History::default(), ports).unwrap();
     let reader =
         RefCell::new(Reader::new(Rc::new(Unread), clock, Source::Live(Rc::clone(&live)), 0).into_stream());
     assert!(reader.borrow_mut().next().now_or_never().is_some(), "the first events, and no more");

@@ -83,6 +83,7 @@ const SHAPES: &[Shape] = &[
     Shape("limit_resolved",
         &[("approval_id", Text), ("decision", DECISION), ("limits", Object), ("parent_id", TextOrNull), ("depth", Number)], &[]),
     Shape("model_call_reset", &[("model_call_id", Text), ("parent_id", TextOrNull), ("depth", Number), ("reason", Text)], &[]),
+    Shape("history_summary", &[], &[("text", Text)]),
     Shape("plan_created", &[("tool_call_id", Text), ("plan", Object)], &[]),
     Shape("plan_ready_for_review", &[("plan", Object)], &[]),
     Shape("plan_review",
@@ -290,7 +291,7 @@ impl Calls {
         let (parent, depth) =
             (event.data["parent_id"].clone(), event.data["depth"].as_u64().unwrap_or_default());
         if event.data.get("depth").is_some() {
-            self.check_parent(&parent, depth)?;
+            self.check_parent(event, &parent, depth)?;
         }
         let status = event.text("status");
         match event.kind.as_str() {
@@ -347,10 +348,16 @@ impl Calls {
         }
     }
 
-    /// The parent is a `run_subtask` one level above that has begun and not ended (N-057, N-112).
-    fn check_parent(&self, parent: &Value, depth: u64) -> Result<(), String> {
+    /// The parent is a `run_subtask` one level above that has begun and not ended (N-057, N-112). A summary is one model
+    /// call below the root that no call contains.
+    fn check_parent(&self, event: &Event, parent: &Value, depth: u64) -> Result<(), String> {
         let Some(id) = parent.as_str() else {
-            return (depth == 0).then_some(()).ok_or_else(|| format!("depth {depth} without a parent"));
+            let is_model_call = event.kind.starts_with("model_call_");
+            let is_summary = is_model_call && event.text("model_call_id").contains("-summary-");
+            let expected = u64::from(is_summary);
+            return (depth == expected)
+                .then_some(())
+                .ok_or_else(|| format!("depth {depth} without a parent"));
         };
         let parent = self.tools.get(id).ok_or("an unknown parent")?;
         if !LEVELS.contains(&parent.name.as_str()) || parent.depth + 1 != depth {

@@ -189,6 +189,7 @@ fn opening(turn: &Turn, parent: &Level, arguments: &str) -> Result<Opening, Tool
         iterations: limits.iterations,
         partial: false,
         left_out,
+        covers: None,
     };
     let shared = belt.without(|name| turn.facts().root_only(name) || name == finish::NAME);
     Ok(Opening { spec, shared })

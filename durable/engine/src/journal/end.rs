@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Summary;
 use crate::budget::Amount;
 use wire::model::Message;
 use wire::protocol::{Plan, StoredMessage};
@@ -15,6 +16,8 @@ pub struct TurnEnd {
     pub calls: Vec<CallRecord>,
     /// The plans that the turn made or changed, in their final state.
     pub plans: Vec<Plan>,
+    /// The summary of earlier turns that the turn made.
+    pub summary: Option<Summary>,
     /// The amount that the service charges against quotas; none where it is unknown.
     pub used: Option<Amount>,
 }

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::PastId;
 use crate::plan::rules::PlanRules;
 use crate::profiles::Role;
 use crate::toolbelt::ToolSpec;
@@ -41,4 +42,7 @@ pub struct LevelSpec {
     /// The tools that the caller named and does not have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+    /// The last of the earlier turns that the level's text takes the place of; none in a level that makes no summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub covers: Option<PastId>,
 }

@@ -5,6 +5,7 @@
 mod end;
 mod format;
 mod level;
+mod past;
 mod setting;
 mod shown;
 #[cfg(test)]
@@ -25,7 +26,9 @@ use wire::protocol::{Awaited, BudgetReason, Content, Event, Place, Plan, Reached
 pub use end::{CallRecord, FailureRecord, TurnEnd};
 pub use format::{FORMAT, LEAST_READER, told_result};
 pub use level::LevelSpec;
-pub use setting::{Setting, Work};
+pub(crate) use past::shortened;
+pub use past::{History, MAX_SUMMARY_BYTES, Past, PastId, Summary};
+pub use setting::{Setting, Summaries, Work};
 pub use shown::{KEPT_BYTES, Shown, Told};
 pub use text::TextPart;
 
@@ -310,6 +313,9 @@ pub struct TurnSpec {
     /// reference freezes the history.
     #[serde(default)]
     pub history_until: i64,
+    /// The summary in the place of the oldest turns of that history.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Summary>,
     /// The text that retrieval found for the user's message. The model gets it as a separate message before
     /// that one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -334,9 +340,15 @@ impl TurnSpec {
             None => None,
             Some(Role::Subagent) => self.subtask_chain.as_ref(),
             Some(Role::Quality) => self.setting.reviewers.as_ref(),
+            Some(Role::Speed) => self.summarisers(),
             Some(role) => self.setting.routed.get(&role),
         };
         other.unwrap_or(&self.chain)
+    }
+
+    /// The models that write summaries, where they differ from the turn's own.
+    fn summarisers(&self) -> Option<&Chain> {
+        self.setting.summaries.as_ref()?.models.as_ref()
     }
 
     /// The name of a role's models in the telemetry.
@@ -344,6 +356,7 @@ impl TurnSpec {
         match models {
             Some(Role::Quality) => Role::Quality.as_str(),
             Some(Role::Subagent) if self.subtask_chain.is_some() => Role::Subagent.as_str(),
+            Some(Role::Speed) if self.summarisers().is_some() => Role::Speed.as_str(),
             Some(role) if self.setting.routed.contains_key(&role) => role.as_str(),
             _ => &self.profile,
         }
@@ -358,6 +371,7 @@ impl TurnSpec {
             Work::Review => "plan_review",
             Work::Step => "plan_step",
             Work::Route => "route",
+            Work::Summary => "history_summary",
         }
     }
 

@@ -44,6 +44,18 @@ pub struct Setting {
     /// The models by role that the router may choose for the root.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub routed: BTreeMap<Role, Chain>,
+    /// How turns that leave the model's view are summarised; none where they leave without a word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summaries: Option<Summaries>,
+}
+
+/// The way in which a turn summarises earlier turns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Summaries {
+    /// The models that write the summaries, where they differ from the turn's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub models: Option<Chain>,
 }
 
 impl Default for Setting {
@@ -60,6 +72,7 @@ impl Default for Setting {
             browser: None,
             reviewers: None,
             routed: BTreeMap::new(),
+            summaries: None,
         }
     }
 }
@@ -78,6 +91,8 @@ pub enum Work {
     Step,
     /// Routes a request.
     Route,
+    /// Summarises earlier turns.
+    Summary,
 }
 
 impl Work {
@@ -86,6 +101,7 @@ impl Work {
         match self {
             Work::Subtask | Work::Step => Some(Role::Subagent),
             Work::Review => Some(Role::Quality),
+            Work::Summary => Some(Role::Speed),
             Work::Root | Work::Plan | Work::Route => None,
         }
     }

@@ -21,6 +21,8 @@ pub enum Told {
     Text { part_id: String, model_call_id: String, kind: ChunkKind, place: Place, text: String },
     /// A tool call has started.
     Called { tool_call_id: String, place: Place },
+    /// Earlier messages left the model's view, with or without a summary in their place.
+    Summary { text: Option<String> },
     /// Readers drop the parts of a model call.
     Reset { model_call_id: String },
 }
@@ -51,6 +53,7 @@ impl Told {
             Event::ToolCallUpdate { tool_call_id, status: CallStatus::Start, place, .. } => {
                 Told::Called { tool_call_id: tool_call_id.clone(), place: place.clone() }
             }
+            Event::HistorySummary { text } => Told::Summary { text: text.clone() },
             Event::ModelCallReset { model_call_id, .. } => {
                 Told::Reset { model_call_id: model_call_id.clone() }
             }
@@ -123,6 +126,7 @@ impl Shown {
                         });
                     }
                 }
+                Told::Summary { text } => self.summarise(text),
                 Told::Reset { model_call_id } => {
                     self.parts.retain(|part| part.kind().is_none() || part.model_call_id != model_call_id);
                     self.count();
@@ -145,6 +149,26 @@ impl Shown {
                 Vec::new()
             }
             _ => self.parts(),
+        }
+    }
+
+    /// Whether readers know that messages were left out without a summary.
+    pub(crate) fn has_left_out(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part.part, MessagePart::Summary { text: None }))
+    }
+
+    /// Adds the note of a summary, or of messages that were left out: one of each kind. A later summary includes the one
+    /// before it, so it takes its place.
+    fn summarise(&mut self, text: Option<String>) {
+        let is_same = |part: &&mut Part| matches!(&part.part, MessagePart::Summary { text: known } if known.is_some() == text.is_some());
+        match self.parts.iter_mut().find(is_same) {
+            Some(known) => known.part = MessagePart::Summary { text },
+            None => self.parts.push(Part {
+                id: String::new(),
+                model_call_id: String::new(),
+                bytes: 0,
+                part: MessagePart::Summary { text },
+            }),
         }
     }
 
@@ -228,7 +252,7 @@ impl Part {
         match self.part {
             MessagePart::Text { .. } => Some(ChunkKind::Text),
             MessagePart::Reasoning { .. } => Some(ChunkKind::Reasoning),
-            MessagePart::Call { .. } => None,
+            MessagePart::Call { .. } | MessagePart::Summary { .. } => None,
         }
     }
 }
@@ -267,6 +291,7 @@ mod tests {
                     format!("r {}{inside}", text.replace(CUT_MARK, "!"))
                 }
                 MessagePart::Call { tool_call_id, .. } => format!("c {tool_call_id}{inside}"),
+                MessagePart::Summary { text } => format!("s {}", text.unwrap_or_default()),
             }
         };
         shown.parts().into_iter().map(line).collect()
@@ -286,6 +311,19 @@ mod tests {
             called("call"),
         ]);
         assert_eq!(lines(&shown), ["r Hm.", "t Inside. in call", "t So.", "c call"]);
+    }
+
+    // Issue 19, item 3.
+    #[test]
+    fn a_later_summary_takes_the_place_of_the_one_before() {
+        let summary = |text: Option<&str>| Told::Summary { text: text.map(str::to_owned) };
+        let mut shown = Shown::default();
+        shown.add([summary(Some("one")), text("a0", Text, None, "So."), summary(Some("two"))]);
+        assert!(!shown.has_left_out());
+        shown.add([summary(None), called("call"), summary(None)]);
+        shown.add([Told::Reset { model_call_id: "a".to_owned() }]);
+        assert!(shown.has_left_out());
+        assert_eq!(lines(&shown), ["s two", "s ", "c call"], "a reset drops no note");
     }
 
     #[test]

@@ -174,6 +174,7 @@ fn a_member_that_restricts_raises_the_least_reader() {
         ("timeout_ms", 1),
     ];
     let level = [
+        ("covers", 2),
         ("instructions", 2),
         ("iterations", 2),
         ("left_out", 2),

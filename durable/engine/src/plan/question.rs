@@ -52,6 +52,7 @@ fn opening(question: Question) -> Result<Opening, ToolError> {
         iterations: question.replies,
         partial: false,
         left_out: Vec::new(),
+        covers: None,
     };
     Ok(Opening { spec, shared: Toolbelt::new([]) })
 }

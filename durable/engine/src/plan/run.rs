@@ -96,6 +96,7 @@ fn waves(turn: &Turn, parent: &Level, key: &str, objective: &str) -> Level {
         iterations: turn.spec.limits.iterations,
         partial: false,
         left_out: Vec::new(),
+        covers: None,
     };
     let shared = parent.belt.without(|name| turn.facts().root_only(name) || name == step::NAME);
     turn.open_unasked(parent, key, LevelPath::waves(key), Opening { spec, shared })

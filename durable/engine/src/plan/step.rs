@@ -183,6 +183,7 @@ fn opening(turn: &Turn, parent: &Level, arguments: &str) -> Opening {
         iterations: limits.step_iterations,
         partial: true,
         left_out: Vec::new(),
+        covers: None,
     };
     Opening { spec, shared: parent.belt.replacing(NAME, None) }
 }

@@ -59,6 +59,11 @@ impl LevelPath {
         LevelPath(format!("{call_key}-{ROUTE}-"))
     }
 
+    /// The level that summarises earlier turns for the step that follows; `number` counts the summaries of the turn.
+    pub(crate) fn summary(step_key: &str, number: u32) -> Self {
+        LevelPath(format!("{step_key}s{number}-{SUMMARY}-"))
+    }
+
     /// The level of a running plan. Its steps are waves, without a model call.
     pub(crate) fn waves(call_key: &str) -> Self {
         LevelPath(format!("{call_key}-{WAVE}"))
@@ -68,6 +73,7 @@ impl LevelPath {
 const PLAN: &str = "plan";
 const REVIEW: &str = "review";
 const ROUTE: &str = "route";
+const SUMMARY: &str = "summary";
 const WAVE: char = 'w';
 
 /// The path of the level that a step belongs to, from the step's key.
@@ -83,6 +89,7 @@ pub(crate) fn work(at: &str) -> Work {
         PLAN => Work::Plan,
         REVIEW => Work::Review,
         ROUTE => Work::Route,
+        SUMMARY => Work::Summary,
         call if call.starts_with(WAVE) => Work::Step,
         _ => Work::Subtask,
     }
@@ -139,6 +146,7 @@ mod tests {
             (LevelPath::planner(&call), "0.12-plan-0", Work::Plan),
             (LevelPath::reviewer(&call), "0.12-review-0", Work::Review),
             (LevelPath::router(&call), "0.12-route-0", Work::Route),
+            (LevelPath::summary("12", 1), "12s1-summary-0", Work::Summary),
         ] {
             assert_eq!(path.step(0), step);
             assert_eq!(work(step), expected);

@@ -17,7 +17,7 @@ use self::frozen::{Opening, Toolsets};
 use self::keys::{WireIds, work};
 use crate::budget::{Counted, Exceeded, TurnBudget};
 use crate::journal::{
-    Answer, CallRecord, Entry, Fact, LevelSpec, Shown, TextPart, ToolEnd, TurnSpec, TurnStop, Work,
+    Answer, CallRecord, Entry, Fact, LevelSpec, Shown, Summary, TextPart, ToolEnd, TurnSpec, TurnStop, Work,
 };
 use crate::memory::{MAX_TURN_BYTES, Overlay, stored_bytes};
 use crate::own::OwnCalls;
@@ -120,6 +120,8 @@ pub(crate) struct Record {
     pub(crate) toolsets: Toolsets,
     /// The openings of child levels, by their paths.
     levels: BTreeMap<String, Rc<Opening>>,
+    /// The newest summary of earlier turns that the turn made.
+    pub(crate) summary: Option<Summary>,
     /// The role whose models the router chose for the root.
     pub(crate) routed: Option<Role>,
     /// The results of the root's current round, which has not settled yet.
@@ -170,6 +172,7 @@ impl Record {
             shown: Shown::default(),
             toolsets: Toolsets::new(Toolbelt::new(spec.tools.iter().cloned())),
             levels: BTreeMap::new(),
+            summary: None,
             routed: None,
             round: BTreeMap::new(),
             unanswered: BTreeMap::new(),

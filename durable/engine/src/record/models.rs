@@ -1,8 +1,8 @@
 //! Model calls in a turn's record: the open ones, their usage, their text.
 
-use super::{OpenModelCall, Record};
+use super::{OpenModelCall, Record, keys};
 use crate::budget::{Counted, Spending};
-use crate::journal::{Entry, ModelOutcome};
+use crate::journal::{Entry, ModelOutcome, Summary};
 use wire::model::{ModelError, Usage};
 use wire::protocol::Place;
 
@@ -62,6 +62,12 @@ impl Record {
         self.failed("provider", "first_byte", None, error.kind.code(), &[&choice.id(), &error.message]);
     }
 
+    /// The summary that a model call's text is; none where its level makes none.
+    pub(crate) fn summary_in(&self, at: &str, open: &OpenModelCall, text: &str) -> Option<Summary> {
+        let opening = self.opening(keys::level(at))?;
+        Summary::of(opening.spec.covers.as_ref(), text, &self.priced_model(at, open.asked).choice.model)
+    }
+
     pub(super) fn model_ended(
         &mut self,
         at: &str,
@@ -89,6 +95,9 @@ impl Record {
             ModelOutcome::Replied(reply) => reply,
         };
         self.model_row(at, open, "ok", reply.usage, duration_ms);
+        if let Some(summary) = self.summary_in(at, open, &reply.text) {
+            self.summary = Some(summary);
+        }
         self.budget.settle(at, reply.usage.map(|usage| Spending::of(usage, price)));
         if is_root {
             self.round.clear();

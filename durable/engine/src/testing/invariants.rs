@@ -91,7 +91,7 @@ impl Client {
                     started_ms,
                     ..
                 } => {
-                    client.is_inside(place, &open_calls, shown);
+                    client.is_inside(place, false, &open_calls, shown);
                     let (step, index) = step_and_index(id);
                     let call = Call {
                         name: name.clone(),
@@ -135,7 +135,7 @@ impl Client {
                     (call.usage, call.decision) = (usage.clone(), *decision);
                 }
                 Event::ModelCallUpdate { model_call_id: id, status: CallStatus::Start, place, .. } => {
-                    client.is_inside(place, &open_calls, shown);
+                    client.is_inside(place, is_summary(id), &open_calls, shown);
                     assert!(all_models.insert(id.clone()) && open_models.insert(id.clone()), "{shown}");
                 }
                 Event::ModelCallUpdate { model_call_id: id, place, usage, .. } => {
@@ -166,9 +166,11 @@ impl Client {
         client
     }
 
-    /// An event with a parent is one level deeper than that parent, which is an open call.
-    fn is_inside(&self, place: &Place, open: &BTreeSet<String>, shown: &Shown<'_>) {
+    /// An event with a parent is one level deeper than that parent, which is an open call. A summary is a level below the
+    /// root without a call.
+    fn is_inside(&self, place: &Place, is_summary: bool, open: &BTreeSet<String>, shown: &Shown<'_>) {
         match &place.parent_id {
+            None if is_summary => assert_eq!(place.depth, 1, "{shown}"),
             None => assert_eq!(place.depth, 0, "{shown}"),
             Some(parent) => {
                 assert!(open.contains(parent), "{parent} is not open\n{shown}");
@@ -253,6 +255,11 @@ fn ran(case: &Case) -> BTreeSet<String> {
 /// An id holds the place of its call in the turn: `call_TAG_LEVEL-STEP.INDEX`.
 fn key(id: &str) -> &str {
     id.rsplit('_').next().unwrap()
+}
+
+/// Whether a model call summarises earlier turns.
+fn is_summary(id: &str) -> bool {
+    id.contains("-summary-")
 }
 
 fn step_and_index(id: &str) -> (usize, usize) {

@@ -68,6 +68,8 @@ pub fn line(event: &Event) -> String {
         Event::ModelCallReset { model_call_id, place: at, .. } => {
             format!("reset {}{}", short(model_call_id), place(at))
         }
+        Event::HistorySummary { text: Some(text) } => format!("summary {text:?}"),
+        Event::HistorySummary { text: None } => "left out".to_owned(),
         Event::SwarmPlanReady { steps } => format!("swarm plan {}", steps.join(", ")),
         Event::SwarmStepStarted { step_index, description } => {
             format!("swarm step {step_index} start {description}")

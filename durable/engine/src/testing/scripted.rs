@@ -180,9 +180,15 @@ impl Model for ScriptedModel {
     }
 }
 
-/// The name of a level in a script: its instructions, or for a planner or reviewer the kind of work and the
-/// objective.
+/// The name of a level in a script: its instructions, for a planner or reviewer the kind of work and the objective, for a
+/// summary whether it continues an earlier one.
 fn script_key(text: &str) -> String {
+    if text.starts_with("<earlier_summary>") {
+        return "summary again".to_owned();
+    }
+    if text.starts_with("<messages>") {
+        return "summary".to_owned();
+    }
     let between = |from: &str, to: &str| Some(text.split_once(from)?.1.split_once(to)?.0.to_owned());
     if let Some(objective) = between("<objective>\n", "\n</objective>").filter(|_| text.starts_with('<')) {
         let kind = match () {

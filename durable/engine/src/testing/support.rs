@@ -14,7 +14,8 @@ use super::lines::line;
 pub use super::scripted::*;
 use super::test_tools::TestTools;
 use crate::journal::{
-    Commit, Entry, FORMAT, Fact, LEAST_READER, Setting, Shown, TextPart, Told, TurnEnd, TurnSpec,
+    Commit, Entry, FORMAT, History, LEAST_READER, Past, PastId, Setting, Shown, Summary, TextPart, Told,
+    TurnEnd, TurnSpec,
 };
 use crate::offer::{InContext, offered};
 use crate::ports::*;
@@ -171,6 +172,10 @@ pub struct Case {
     /// The user's message, which is the root's instructions.
     pub content: String,
     pub history: Vec<Message>,
+    /// How many turns of the history stand before a gap.
+    pub before_gap: usize,
+    /// The summary of the turns before the history.
+    pub summary: Option<Summary>,
     pub retrieved: Option<String>,
     /// The events that the clients of all runs saw.
     pub seen: BTreeMap<Seq, Event>,
@@ -209,6 +214,8 @@ impl Case {
             limits: Limits::default(),
             content: "go".to_owned(),
             history: Vec::new(),
+            before_gap: 0,
+            summary: None,
             retrieved: None,
             replaces: None,
             seen: BTreeMap::new(),
@@ -230,7 +237,7 @@ impl Case {
         self
     }
 
-    fn spec(&self) -> TurnSpec {
+    pub fn spec(&self) -> TurnSpec {
         let profile = &ContextProfile::named(self.context).unwrap().in_mode(self.setting.mode);
         let draft = self.setting.draft.as_deref();
         let in_context = InContext { profile: *profile, has_draft: draft.is_some() };
@@ -261,10 +268,25 @@ impl Case {
             tools: offered(&*self.tools, &self.client_tools, &self.offered_by, in_context),
             system: prompt::root(about, &self.limits),
             history_until: 0,
+            summary: self.summary.clone(),
             retrieved: self.retrieved.clone(),
             replaces_message_id: self.replaces.map(str::to_owned),
             created_at: 0,
         }
+    }
+
+    /// The history in turns, each from a user message on. The first one has the row 1 and the id `past-1`.
+    pub fn earlier(&self) -> History {
+        let mut turns: Vec<Past> = Vec::new();
+        for message in &self.history {
+            if matches!(message, Message::User { .. }) || turns.is_empty() {
+                let row = turns.len() as i64 + 1;
+                let id = PastId { row, turn_id: format!("past-{row}") };
+                turns.push(Past { id, messages: Vec::new() });
+            }
+            turns.last_mut().unwrap().messages.push(message.clone());
+        }
+        History { turns, before_gap: self.before_gap }
     }
 
     fn ports(&self, log: Rc<RunLog>) -> Ports {
@@ -275,7 +297,7 @@ impl Case {
     /// Begins the turn and lets `during` act on it between two steps of the executor, until it is over.
     pub fn run_with(&mut self, kill: Option<Kill>, during: impl FnMut(&Turn, usize)) {
         let log = self.log(kill);
-        let turn = Turn::begin(self.spec(), self.history.clone(), self.ports(Rc::clone(&log)));
+        let turn = Turn::begin(self.spec(), self.earlier(), self.ports(Rc::clone(&log)));
         self.play(turn, &log, during);
     }
 
@@ -288,7 +310,7 @@ impl Case {
     pub fn resume_with(&mut self, kill: Option<Kill>, during: impl FnMut(&Turn, usize)) {
         let log = self.log(kill);
         let (entries, shown) = self.disk.read();
-        let turn = Turn::resume(entries, shown, self.history.clone(), self.ports(Rc::clone(&log)));
+        let turn = Turn::resume(entries, shown, self.earlier(), self.ports(Rc::clone(&log)));
         self.play(turn, &log, during);
     }
 
@@ -296,7 +318,7 @@ impl Case {
     pub fn say<T>(&mut self, kill: Option<Kill>, say: impl FnOnce(&Turn) -> T) -> T {
         let log = self.log(kill);
         let (entries, shown) = self.disk.read();
-        let turn = Turn::rebuild(entries, shown, self.history.clone(), self.ports(Rc::clone(&log))).unwrap();
+        let turn = Turn::rebuild(entries, shown, self.earlier(), self.ports(Rc::clone(&log))).unwrap();
         let said = say(&turn);
         self.play(Ok(turn), &log, |_, _| {});
         said

@@ -99,6 +99,18 @@ fn append(turn: &Turn, part: &mut TextPart, content: String, done: bool) {
     part.chunks.push((seq, length));
 }
 
+impl Turn {
+    /// Keeps the text of a model call that readers get in another form.
+    pub(super) fn hear(&self, at: &str, content: &str) {
+        let mut record = self.record.borrow_mut();
+        let Some(open) = record.models.get_mut(at) else { return };
+        match open.said.last_mut() {
+            Some(said) => said.push_str(content),
+            None => open.said.push(content.to_owned()),
+        }
+    }
+}
+
 /// Closes a part with an empty chunk that is marked as done.
 pub(super) fn close(turn: &Turn, part: &mut TextPart) {
     append(turn, part, String::new(), true);

@@ -5,17 +5,18 @@ use futures::future::LocalBoxFuture;
 use futures::{FutureExt, StreamExt};
 
 use super::announcing::{Speaking, announce, take_parts};
-use super::level::{Level, LevelEnd, Step, request_tokens};
+use super::level::{Level, LevelEnd, Step};
 use super::parking::Tally;
+use super::reserve::reservation_of;
 use super::round::round;
-use super::{Halt, Turn};
-use crate::budget::{Exceeded, Spending};
+use super::{Halt, Turn, summary};
+use crate::budget::Exceeded;
 use crate::journal::{Commit, Fact, ModelOutcome, TurnStop, Work};
 use crate::ports::{Heard, LogError};
 use crate::record::canned::{SAY_MORE, canned_reply};
 use crate::record::keys::work;
 use crate::record::told::{ended, started};
-use wire::model::{ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest, Usage};
+use wire::model::{ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest};
 use wire::protocol::{ChunkKind, Event, TreeModelCall};
 
 /// Runs a level to its end. The loop is the same at every depth: a subtask is a level inside a call of its
@@ -24,6 +25,12 @@ pub(crate) fn drive<'a>(turn: &'a Turn, level: &'a mut Level) -> LocalBoxFuture<
     async move {
         loop {
             match level.next() {
+                Step::Summarise(leaving) => {
+                    if let Some(mut child) = summary::begin(turn, level, leaving)? {
+                        let end = drive(turn, &mut child).await?;
+                        summary::settle(level, &child, end);
+                    }
+                }
                 Step::CallModel(request) => {
                     let outcome = call_model(turn, level, &request).await?;
                     level.apply_model(outcome);
@@ -69,7 +76,11 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
         open.map(|open| (open.said.concat(), open.since_ms)).unwrap_or_default()
     };
     let outcome = match heard {
-        Ok(reply) => ModelOutcome::Replied(Box::new(ModelReply { text: said, ..*reply })),
+        Ok(reply) => {
+            // A summary is text: calls beside it would have no level that makes them.
+            let tool_calls = if level.covers().is_some() { Vec::new() } else { reply.tool_calls };
+            ModelOutcome::Replied(Box::new(ModelReply { text: said, tool_calls, ..*reply }))
+        }
         Err(error) => ModelOutcome::Failed { error, said },
     };
     // From the journaled start on, as the time of the first byte.
@@ -131,11 +142,9 @@ fn start(
     let place = level.place.clone();
     let model_call_id = turn.ids.model_call(at);
     let chain = turn.spec.chain_of(level.models());
-    let output_tokens = request.max_output_tokens.unwrap_or(0);
-    let input_tokens = request_tokens(request);
-    let held = Usage { input_tokens, output_tokens, ..Usage::default() };
+    let (held, spending) = reservation_of(turn, level, request);
     let entry = turn.entry(at, Fact::ModelStarted { digest, attempt, place: place.clone(), held });
-    let mut events = Vec::new();
+    let mut events: Vec<_> = turn.told_before(level, at, request).into_iter().collect();
     if level.place.depth == 0 && level.has_new_results() {
         events.push((format!("state:{at}"), turn.agent_state(None)));
     }
@@ -154,7 +163,7 @@ fn start(
     let mut entries = turn.freezing(level);
     entries.push(entry);
     let reservation = turn.reserve()?;
-    match reservation.model_call(Spending::of(held, chain.dearest())) {
+    match reservation.model_call(spending) {
         Ok(()) => reservation.commit(Commit { entries, events, ..Commit::default() })?,
         Err(exceeded) => return Ok(Err(exceeded)),
     }
@@ -207,6 +216,8 @@ async fn listen(
         turn.answering(at);
         for event in events {
             match event {
+                ModelEvent::Text(content) if level.covers().is_some() => turn.hear(at, &content),
+                ModelEvent::Reasoning(_) if level.covers().is_some() => {}
                 ModelEvent::Text(content) => {
                     announce(turn, &from, ChunkKind::Text, content)?;
                 }
@@ -264,6 +275,7 @@ fn end(
     {
         events.push((format!("state:{at}:tools"), turn.agent_state(Some(&call.name))));
     }
+    events.extend(turn.told_after(level, at, outcome));
     let ended =
         Fact::ModelEnded { digest, outcome: outcome.clone(), duration_ms, place, asked, first_byte_ms };
     turn.commit(Commit { entries: vec![turn.entry(at, ended)], texts, events, ..Commit::default() })

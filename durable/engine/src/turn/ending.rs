@@ -158,6 +158,7 @@ fn last_words(turn: &Turn, mut commit: Commit, last: &Record, words: LastWords) 
         history,
         calls: last.calls.clone(),
         plans: last.plans_at_end(),
+        summary: last.summary.clone(),
         used: Some(last.budget.charged()),
     }));
     turn.write(commit)?;

@@ -2,12 +2,16 @@
 //! reads no clock and draws no random numbers, so the same outcomes lead to the same steps, live and in
 //! replay.
 
+mod earlier;
 mod prune;
 mod start;
 mod step;
+mod transcript;
 
 use std::rc::Rc;
 
+pub(super) use self::earlier::{Earlier, Leaving, MAX_SUMMARIES};
+pub(crate) use self::prune::fits;
 pub use self::prune::request_tokens;
 use self::prune::{fixed_tokens, messages_tokens, prune};
 pub(super) use self::start::LevelStart;
@@ -69,6 +73,8 @@ pub struct Level {
     tools: Rc<[ToolDefinition]>,
     messages: Vec<Rc<Message>>,
     own_from: usize,
+    /// The turns among the messages before that, and the summary of older ones.
+    earlier: Earlier,
     /// The token limit for the messages of a request; prompt and tools come on top.
     message_tokens: u64,
     iterations: u32,
@@ -90,7 +96,7 @@ pub struct Level {
 impl Level {
     pub(super) fn new(start: LevelStart, limits: Limits) -> Self {
         let LevelStart { path, place, models, model, system, history, instructions, belt, .. } = start;
-        let LevelStart { schema, opening, memory, digest, own, .. } = start;
+        let LevelStart { earlier, schema, opening, memory, digest, own, .. } = start;
         let at_limit = match opening.as_ref().is_some_and(|opening| opening.spec.partial) {
             true => AtLimit::Returns,
             false => AtLimit::Fails,
@@ -120,6 +126,7 @@ impl Level {
             tools,
             messages,
             own_from,
+            earlier,
             message_tokens,
             iterations: 0,
             schema,
@@ -133,6 +140,7 @@ impl Level {
             digest,
             state: State::Model,
         }
+        .with_summary()
     }
 
     /// Returns the next step. Asking twice gives the same answer.
@@ -152,17 +160,25 @@ impl Level {
                     false => LevelEnd::IterationLimit(self.limits.iterations),
                 })
             }
-            State::Model => Step::CallModel(ModelRequest {
-                model: Rc::clone(&self.model),
-                system: Rc::clone(&self.system),
-                messages: self.sent(),
-                tools: Rc::clone(&self.tools),
-                tool_choice: self.tool_choice,
-                response_schema: None,
-                max_output_tokens: self.limits.bounds_output().then_some(self.limits.output_tokens),
-            }),
+            State::Model => match self.leaving() {
+                Some(leaving) => Step::Summarise(leaving),
+                None => Step::CallModel(self.request()),
+            },
             State::Tools(calls) => Step::CallTools(Rc::clone(calls)),
             State::Done(end) => Step::Finish(end.clone()),
+        }
+    }
+
+    /// The request of the next model call, pruned to the token limit.
+    pub(super) fn request(&self) -> ModelRequest {
+        ModelRequest {
+            model: Rc::clone(&self.model),
+            system: Rc::clone(&self.system),
+            messages: self.sent(),
+            tools: Rc::clone(&self.tools),
+            tool_choice: self.tool_choice,
+            response_schema: None,
+            max_output_tokens: self.limits.bounds_output().then_some(self.limits.output_tokens),
         }
     }
 
@@ -229,7 +245,7 @@ impl Level {
 
     /// The messages of the next request.
     fn sent(&self) -> Vec<Rc<Message>> {
-        prune(&self.messages, self.own_from, self.message_tokens)
+        prune(&self.messages, self.earlier.summaries(), self.own_from, self.message_tokens)
     }
 
     /// Halves the token limit of the messages, once. Returns whether that makes the next request shorter.

@@ -6,6 +6,7 @@
 //! - `level`: one level as a pure state machine, which decides each next step. `open`: opens child levels.
 //! - `drive`: takes a level to its end, and awaits its model calls. `announcing`: their text, at once.
 //! - `round`: runs the calls of one reply. `called`: the calls that the service makes in a model's place.
+//! - `summary`: levels that summarise the turns before this one.
 //! - `composite`: the engine's own calls, as the loop knows them.
 //! - `reserve`: asks the budget. `results`: a call's start and end in words.
 //! - `parking`: calls that wait for an answer from outside. `asking`: the question at a limit.
@@ -29,6 +30,7 @@ mod reserve;
 mod results;
 mod round;
 mod run;
+mod summary;
 #[cfg(test)]
 pub(crate) mod tests;
 mod writing;
@@ -40,6 +42,7 @@ pub(crate) use self::drive::drive;
 #[cfg(any(test, feature = "faults"))]
 pub use self::edition::edit_prompts;
 pub use self::left::{LEFT_CHARS, MAX_LEFT};
+pub(crate) use self::level::fits;
 #[cfg(any(test, feature = "testing"))]
 pub use self::level::request_tokens;
 pub use self::level::{Level, LevelEnd, Step};

@@ -5,14 +5,21 @@
 use std::rc::Rc;
 
 use super::Turn;
-use super::level::{Level, LevelStart};
+use super::level::{Earlier, Level, LevelStart};
 use crate::journal::{Entry, Fact, LevelSpec};
 use crate::ports::ToolError;
 use crate::profiles::Limits;
 use crate::record::frozen::Opening;
-use crate::record::keys::LevelPath;
+use crate::record::keys::{Digest, LevelPath};
 use crate::toolbelt::OutputSchema;
 use wire::protocol::Place;
+
+/// The place of a child level in its turn.
+struct Within {
+    path: LevelPath,
+    place: Place,
+    digest: Digest,
+}
 
 impl Turn {
     /// Opens the level at `path` within the call `key` of its parent. `make` runs only for a level that the
@@ -38,12 +45,32 @@ impl Turn {
         let schema = finish.map(|tool| compile(Rc::clone(&tool.input_schema))).transpose();
         let schema =
             schema.map_err(|problem| ToolError(format!("invalid arguments at output_schema: {problem}")))?;
-        Ok(self.child(parent, key, path, opening, schema.map(Rc::new)))
+        Ok(self.child(parent, self.within(parent, key, path), opening, schema.map(Rc::new)))
     }
 
     /// Opens a level that asks no model: the service makes its calls. Nothing of it is frozen.
     pub(crate) fn open_unasked(&self, parent: &Level, key: &str, path: LevelPath, opening: Opening) -> Level {
-        self.child(parent, key, path, Rc::new(opening), None)
+        self.child(parent, self.within(parent, key, path), Rc::new(opening), None)
+    }
+
+    /// Opens a level that no call contains. `make` runs only for a level that the journal does not know.
+    pub(super) fn open_beside(
+        &self,
+        parent: &Level,
+        path: LevelPath,
+        make: impl FnOnce() -> Opening,
+    ) -> Level {
+        let known = self.record.borrow().opening(path.as_str());
+        let opening = known.unwrap_or_else(|| Rc::new(as_edited(make())));
+        let place = Place { parent_id: parent.place.parent_id.clone(), depth: parent.place.depth + 1 };
+        let digest = parent.digest().with(path.as_str());
+        self.child(parent, Within { path, place, digest }, opening, None)
+    }
+
+    /// The place of a level within a call of its parent.
+    fn within(&self, parent: &Level, key: &str, path: LevelPath) -> Within {
+        let place = Place { parent_id: Some(self.ids.tool_call(key)), depth: parent.place.depth + 1 };
+        Within { path, place, digest: parent.digest().with(key) }
     }
 
     fn ends_level(&self, name: &str) -> bool {
@@ -54,24 +81,24 @@ impl Turn {
     fn child(
         &self,
         parent: &Level,
-        key: &str,
-        path: LevelPath,
+        Within { path, place, digest }: Within,
         opening: Rc<Opening>,
         schema: Option<Rc<OutputSchema>>,
     ) -> Level {
         let spec = &opening.spec;
         let start = LevelStart {
             path,
-            place: Place { parent_id: Some(self.ids.tool_call(key)), depth: parent.place.depth + 1 },
+            place,
             models: spec.models,
             model: Rc::clone(&self.spec.chain_of(spec.models).first.choice),
             system: spec.system.as_str().into(),
             history: Vec::new(),
+            earlier: Earlier::default(),
             instructions: spec.instructions.clone(),
             belt: opening.shared.with(spec.own_tools.iter().cloned()),
             schema,
             memory: parent.memory.fork(),
-            digest: parent.digest().with(key),
+            digest,
             opening: Some(Rc::clone(&opening)),
             own: self.facts(),
         };

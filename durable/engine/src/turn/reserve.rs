@@ -3,9 +3,11 @@
 //! [`Reservation`] collects the spending of one commit. Committing consumes it, and `clippy.toml` refuses an
 //! await while one is held. So two parallel levels can never both pass a limit that has room for one.
 
+use super::level::{Level, request_tokens};
 use super::{Halt, Turn};
 use crate::budget::{Counted, Exceeded, Spending};
 use crate::journal::Commit;
+use wire::model::{ModelRequest, Usage};
 
 /// The spending of one commit, before it is written.
 #[must_use]
@@ -83,4 +85,12 @@ impl Reservation<'_> {
     pub(super) fn commit(self, commit: Commit) -> Result<(), Halt> {
         self.turn.commit(commit)
     }
+}
+
+/// The reservation of a model call: estimated input and greatest output, and what they cost at most.
+pub(super) fn reservation_of(turn: &Turn, level: &Level, request: &ModelRequest) -> (Usage, Spending) {
+    let output_tokens = request.max_output_tokens.unwrap_or(0);
+    let input_tokens = request_tokens(request);
+    let held = Usage { input_tokens, output_tokens, ..Usage::default() };
+    (held, Spending::of(held, turn.spec.chain_of(level.models()).dearest()))
 }

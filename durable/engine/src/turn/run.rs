@@ -13,9 +13,9 @@ use futures::{FutureExt, pin_mut};
 use super::composite::Parts;
 use super::drive::{drive, start_first};
 use super::gathered::Gathered;
-use super::level::{Level, LevelEnd, LevelStart};
+use super::level::{Earlier, Level, LevelEnd, LevelStart, MAX_SUMMARIES};
 use super::{Halt, ending};
-use crate::journal::{Commit, Entry, Fact, Shown, TurnSpec, TurnStop};
+use crate::journal::{Commit, Entry, Fact, History, Past, PastId, Shown, TurnSpec, TurnStop};
 use crate::memory::AgentMemory;
 use crate::ports::{LogError, Ports};
 use crate::record::Record;
@@ -34,7 +34,9 @@ const MAX_RESUMPTIONS: u32 = 20;
 pub struct Turn {
     pub(crate) spec: Rc<TurnSpec>,
     pub(crate) ids: WireIds,
-    pub(super) history: Vec<Rc<Message>>,
+    /// The messages of the turns before this one, and how many of them stand before a gap.
+    history: Vec<(PastId, Vec<Rc<Message>>)>,
+    before_gap: usize,
     pub(crate) ports: Ports,
     pub(crate) replay: Replay,
     pub(crate) record: RefCell<Record>,
@@ -75,7 +77,7 @@ impl Turn {
     pub(crate) fn begin_with(
         parts: Parts,
         spec: TurnSpec,
-        history: Vec<Message>,
+        history: History,
         ports: Ports,
     ) -> Result<Rc<Turn>, LogError> {
         let session = Event::Session {
@@ -109,7 +111,7 @@ impl Turn {
         parts: Parts,
         entries: Vec<Entry>,
         shown: Shown,
-        history: Vec<Message>,
+        history: History,
         ports: Ports,
     ) -> Result<Rc<Turn>, LogError> {
         let turn = Turn::rebuild_with(parts, entries, shown, history, ports)?;
@@ -129,7 +131,7 @@ impl Turn {
         parts: Parts,
         entries: Vec<Entry>,
         shown: Shown,
-        history: Vec<Message>,
+        history: History,
         ports: Ports,
     ) -> Result<Rc<Turn>, LogError> {
         let spec = entries.iter().find_map(|entry| match &entry.fact {
@@ -158,7 +160,7 @@ impl Turn {
     fn new(
         parts: Parts,
         spec: Rc<TurnSpec>,
-        history: Vec<Message>,
+        history: History,
         ports: Ports,
         replay: Replay,
         earlier_ms: u64,
@@ -166,7 +168,8 @@ impl Turn {
         let ids = WireIds::new(&spec.turn_id);
         Turn {
             record: RefCell::new(Record::new(&spec, parts.facts)),
-            history: history.into_iter().map(Rc::new).collect(),
+            before_gap: history.before_gap,
+            history: history.turns.into_iter().map(shared).collect(),
             began_ms: ports.clock.now_ms(),
             earlier_ms,
             ids,
@@ -257,13 +260,19 @@ impl Turn {
     }
 
     fn root(&self) -> Level {
+        let may_summarise = self.spec.setting.summaries.is_some() && !self.spec.is_blank();
+        let summaries = if may_summarise { MAX_SUMMARIES } else { 0 };
+        let (mut history, earlier) =
+            Earlier::new(&self.history, self.before_gap, self.spec.summary.as_ref(), summaries);
+        history.extend(self.retrieved());
         let start = LevelStart {
             path: LevelPath::default(),
             place: Place::default(),
             models: None,
             model: Rc::clone(&self.spec.chain.first.choice),
             system: self.spec.system.as_str().into(),
-            history: self.history.iter().cloned().chain(self.retrieved()).collect(),
+            history,
+            earlier,
             instructions: self.spec.content.clone(),
             belt: self.record.borrow().toolsets.get(Some(0)),
             schema: None,
@@ -302,4 +311,8 @@ impl Turn {
             Either::Right((halt, _)) => halt,
         }
     }
+}
+
+fn shared(past: Past) -> (PastId, Vec<Rc<Message>>) {
+    (past.id, past.messages.into_iter().map(Rc::new).collect())
 }

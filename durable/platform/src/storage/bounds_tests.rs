@@ -225,6 +225,7 @@ fn lengths(parts: &[MessagePart]) -> Vec<(usize, bool)> {
             (text.trim_end_matches(CUT_MARK).len(), *cut)
         }
         MessagePart::Call { .. } => (0, false),
+        MessagePart::Summary { text } => (text.as_ref().map_or(0, String::len), false),
     };
     parts.iter().map(length).collect()
 }

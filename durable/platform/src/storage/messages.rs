@@ -137,34 +137,6 @@ impl Store {
         let row = self.row("SELECT row, created_at FROM messages ORDER BY row DESC LIMIT 1", [])?;
         row.map(|row| Ok((row.int(0)?, unsigned(row.int(1)?)))).transpose()
     }
-
-    /// The conversation on a path up to a row, in whole turns: at least its newest `max_bytes`. The engine cuts it further,
-    /// by tokens.
-    pub fn history(&self, path: &Path, until: i64, max_bytes: usize) -> Result<Vec<Message>, StoreError> {
-        let (paths, path) = (path_of("path", "?2"), path.json());
-        let mut turns: Vec<Vec<Message>> = Vec::new();
-        let (mut before, mut bytes) = (until.saturating_add(1), 0);
-        while bytes < max_bytes {
-            let query = format!(
-                "WITH {paths} SELECT row, history FROM messages JOIN turns USING (turn_id)
-                WHERE row < ?1 AND history IS NOT NULL AND {ON_PATH} ORDER BY row DESC LIMIT 16"
-            );
-            let rows = self.rows(&query, [SqlStorageValue::Integer(before), path.as_str().into()])?;
-            let last = rows.len() < 16;
-            for mut row in rows {
-                before = row.int(0)?;
-                let json = row.text(1)?;
-                if bytes < max_bytes {
-                    bytes += json.len();
-                    turns.push(wire::json::from_str(&json)?);
-                }
-            }
-            if last {
-                break;
-            }
-        }
-        Ok(turns.into_iter().rev().flatten().collect())
-    }
 }
 
 /// A unit variant's name on the wire.

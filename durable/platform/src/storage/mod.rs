@@ -33,6 +33,8 @@ pub mod quota;
 #[cfg(target_arch = "wasm32")]
 pub mod sql;
 #[cfg(target_arch = "wasm32")]
+pub mod summaries;
+#[cfg(target_arch = "wasm32")]
 pub mod tell;
 #[cfg(target_arch = "wasm32")]
 pub mod thread;
@@ -51,6 +53,8 @@ mod migrations_tests;
 mod queue_tests;
 #[cfg(test)]
 mod schema_tests;
+#[cfg(test)]
+mod summaries_tests;
 #[cfg(test)]
 mod tests;
 

@@ -181,6 +181,35 @@ pub fn select_draft() -> String {
     )
 }
 
+/// The newest turns with a history on the path of `?1`, between the rows `?2` and `?3`, which are no part of them: at most
+/// `?4`.
+pub fn newest_turns() -> String {
+    turns_between("ORDER BY row DESC")
+}
+
+/// The oldest ones.
+pub fn oldest_turns() -> String {
+    turns_between("ORDER BY row")
+}
+
+fn turns_between(order: &str) -> String {
+    let path = path_of("path", "?1");
+    format!(
+        "WITH {path} SELECT row, turn_id, history FROM messages JOIN turns USING (turn_id)
+        WHERE row > ?2 AND row < ?3 AND history IS NOT NULL AND {ON_PATH} {order} LIMIT ?4"
+    )
+}
+
+/// The summary that covers most of the path of `?1` up to the row `?2`. The turns before a turn are the same on each path
+/// that has it, so a summary holds where the last turn that it covers is on the path.
+pub fn select_summary() -> String {
+    let path = path_of("path", "?1");
+    format!(
+        "WITH {path} SELECT covers, turn_id, text, model FROM summaries JOIN turns USING (turn_id)
+        WHERE covers <= ?2 AND {ON_PATH} ORDER BY covers DESC LIMIT 1"
+    )
+}
+
 /// Reads a row number as SQLite has it.
 pub fn seq(value: i64) -> Result<Seq, StoreError> {
     Seq::try_from(value).map_err(|_| StoreError(format!("{value} is no number of an event")))

@@ -346,12 +346,37 @@ pub const TRIM_REMOVED: &str =
 /// Whether a message was removed.
 pub const IS_REMOVED: &str = "SELECT 1 FROM removed_messages WHERE id = ?1";
 
+/// The summaries of a thread, made with its first one: most threads have none.
+pub const CREATE_SUMMARIES: &str = "
+CREATE TABLE IF NOT EXISTS summaries (
+  -- The row of the last answer that it covers, and its turn. It covers all turns before that one on the same path.
+  covers     INTEGER PRIMARY KEY,
+  turn_id    TEXT NOT NULL,
+  text       TEXT NOT NULL,
+  model      TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+);
+";
+
+/// Whether there is a table of summaries.
+pub const HAS_SUMMARIES: &str = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'summaries'";
+
+/// Writes a summary. One that covers the same messages goes.
+pub const UPSERT_SUMMARY: &str = "
+INSERT OR REPLACE INTO summaries (covers, turn_id, text, model, created_at) VALUES (?1, ?2, ?3, ?4, ?5)";
+
+/// Keeps the newest eight: a conversation goes on with the last one, the others serve other versions of its turns.
+pub const TRIM_SUMMARIES: &str = "
+DELETE FROM summaries WHERE covers NOT IN (
+  SELECT covers FROM summaries ORDER BY created_at DESC, covers DESC LIMIT 8)";
+
 /// Empties a deleted thread but for its tombstone and its sequence block, which [`BURY`] leaves, and its news.
 pub const CLEAR: &str = "
 DELETE FROM messages; DELETE FROM events; DELETE FROM journal; DELETE FROM turns; DELETE FROM timers;
 DROP TABLE IF EXISTS plans;
 DROP TABLE IF EXISTS queued_messages;
 DROP TABLE IF EXISTS removed_messages;
+DROP TABLE IF EXISTS summaries;
 ";
 
 /// Turns the one row of `meta` into a tombstone.

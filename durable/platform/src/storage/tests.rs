@@ -338,6 +338,7 @@ fn the_parts_of_a_turn_are_read_from_its_rows() {
                 format!("{text} {}", parent_id.unwrap_or_default())
             }
             MessagePart::Call { tool_call_id, .. } => tool_call_id,
+            MessagePart::Summary { text } => text.unwrap_or_default(),
         })
         .collect();
     assert_eq!(shown, ["First. ", "Inside. call", "a", "b", "Last. ", "Again. call"]);

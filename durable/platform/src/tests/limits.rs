@@ -82,3 +82,13 @@ fn how_many_turns_keep_their_events() {
         assert!(kept(wrong).unwrap_err().contains("EVENT_TURNS"), "{wrong}");
     }
 }
+
+// Issue 19, item 3.
+#[test]
+fn whether_old_turns_are_summarised() {
+    use limits::SummariseOldTurns::{Off, On};
+    let chosen = |text: &'static str| limits::summaries(move |_| Some(text.to_owned()));
+    assert_eq!(limits::summaries(|_| None), Ok(On));
+    assert_eq!([chosen(""), chosen(" on "), chosen("off")], [Ok(On), Ok(On), Ok(Off)]);
+    assert!(chosen("no").unwrap_err().contains("SUMMARIES"));
+}

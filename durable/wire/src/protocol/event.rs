@@ -199,6 +199,12 @@ pub enum Event {
         place: Place,
         reason: String,
     },
+    /// Earlier messages of the thread have left the model's view. With a text, this summary stands in their place from here
+    /// on; a later one includes it. Without one, they were left out.
+    HistorySummary {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+    },
     /// A model made a plan.
     PlanCreated { tool_call_id: String, plan: Box<Plan> },
     /// The plan waits for the user, who decides with the next message.
@@ -266,6 +272,7 @@ impl Event {
             Event::LimitRequest { .. } => "limit_request",
             Event::LimitResolved { .. } => "limit_resolved",
             Event::ModelCallReset { .. } => "model_call_reset",
+            Event::HistorySummary { .. } => "history_summary",
             Event::PlanCreated { .. } => "plan_created",
             Event::PlanReadyForReview { .. } => "plan_ready_for_review",
             Event::PlanReview { .. } => "plan_review",

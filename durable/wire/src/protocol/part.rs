@@ -28,6 +28,12 @@ pub enum MessagePart {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         cut: bool,
     },
+    /// Earlier messages of the thread left the model's view here. `text` is the summary in their place; without one, they
+    /// were left out.
+    Summary {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+    },
     /// A tool call. The node of the execution tree with this id describes it.
     Call {
         tool_call_id: String,
@@ -39,6 +45,7 @@ pub enum MessagePart {
 crate::tagged!(MessagePart by "type" {
     "text" => Text { text, #[serde(default)] parent_id, #[serde(default)] cut },
     "reasoning" => Reasoning { text, #[serde(default)] parent_id, #[serde(default)] cut },
+    "summary" => Summary { text },
     "call" => Call { tool_call_id, #[serde(default)] parent_id },
 });
 
@@ -49,6 +56,7 @@ impl MessagePart {
             MessagePart::Text { parent_id, .. }
             | MessagePart::Reasoning { parent_id, .. }
             | MessagePart::Call { parent_id, .. } => parent_id.as_deref(),
+            MessagePart::Summary { .. } => None,
         }
     }
 

@@ -20,9 +20,14 @@ pub(super) fn parts(case: &Case, events: &[Event], shown: &Shown<'_>) {
                 (if cut { "cut reasoning" } else { "reasoning" }, text)
             }
             MessagePart::Call { tool_call_id, .. } => ("call", tool_call_id),
+            MessagePart::Summary { text: None } => ("left out", String::new()),
+            MessagePart::Summary { text: Some(text) } => ("summary", text),
         };
         stored.entry(parent).or_default().push(part);
     }
+    let notes = stored.get(&None).into_iter().flatten();
+    let summary = notes.into_iter().find(|(kind, _)| *kind == "summary").map(|(_, text)| text.clone());
+    assert_eq!(case.end().summary.map(|summary| summary.text), summary, "readers know what is kept\n{shown}");
     let mut seen = seen(events);
     let content = case.end().message.content;
     // A plain answer is stored once.
@@ -54,6 +59,14 @@ fn seen(events: &[Event]) -> Levels {
                             content.clone(),
                         ));
                     }
+                }
+            }
+            Event::HistorySummary { text } => {
+                let kind = if text.is_some() { "summary" } else { "left out" };
+                let text = text.clone().unwrap_or_default();
+                match entries.iter_mut().find(|(_, _, _, known, _)| *known == kind) {
+                    Some((.., known)) => *known = text,
+                    None => entries.push(("", "", None, kind, text)),
                 }
             }
             Event::ToolCallUpdate { tool_call_id: id, status: CallStatus::Start, place, .. } => {

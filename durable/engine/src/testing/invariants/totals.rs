@@ -32,7 +32,8 @@ pub(super) fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
                 let level = entry.at.trim_end_matches(|digit: char| digit.is_ascii_digit());
                 steps.entry(level).or_default().insert(&entry.at);
                 assert!(held.input_tokens <= limits.history_tokens, "{shown}");
-                assert!(entry.elapsed_ms < limits.wall_clock_ms && place.depth <= limits.depth, "{shown}");
+                let depth = if level.ends_with("-summary-") { 0 } else { place.depth };
+                assert!(entry.elapsed_ms < limits.wall_clock_ms && depth <= limits.depth, "{shown}");
             }
             Fact::ModelEnded { outcome: ModelOutcome::Replied(reply), .. } => {
                 let last = tokens.range_mut(..=(entry.at.as_str(), u32::MAX)).next_back().unwrap();
@@ -63,7 +64,7 @@ pub(super) fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
         Work::Plan | Work::Review => limits.schema_retries + 2,
         Work::Step => limits.step_iterations,
         Work::Root | Work::Subtask => limits.iterations,
-        Work::Route => 1,
+        Work::Route | Work::Summary => 1,
     };
     assert!(steps.iter().all(|(at, made)| made.len() <= most(at) as usize), "{shown}");
     let is_cut = |call: &Call| call.result.len() <= limits.tool_result_bytes;

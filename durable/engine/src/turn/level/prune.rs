@@ -2,12 +2,15 @@
 
 use std::rc::Rc;
 
-use wire::model::{Message, ModelRequest, ToolDefinition};
+use crate::journal::{Past, TurnSpec};
+use crate::own::OwnCalls;
+use crate::toolbelt::ToolSpec;
+use wire::model::{Message, ModelRequest, RawValueEq, ToolDefinition};
 use wire::protocol::{Content, ContentPart, Medium};
 
 /// Bytes of text per token, for estimates: the usual rule of thumb, which overestimates prose in Latin letters a
 /// little and so errs on the side of pruning.
-const BYTES_PER_TOKEN: usize = 4;
+pub(super) const BYTES_PER_TOKEN: usize = 4;
 /// The estimated tokens of a message beside its text.
 const TOKENS_PER_MESSAGE: u64 = 8;
 /// The most tokens of an image with the usual providers, which scale large ones down: Anthropic says 1600,
@@ -17,10 +20,16 @@ const TOKENS_PER_IMAGE: usize = 1_600;
 const PDF_BYTES_PER_TOKEN: usize = 20;
 
 /// The newest messages that fit. Whole turns go first, oldest first. Of the turn before this one the oldest rounds go
-/// before the whole of it, because this one may continue it. Then go the level's own oldest rounds. The level's
-/// instructions, at `own_from`, and its newest round always stay.
-pub(super) fn prune(messages: &[Rc<Message>], own_from: usize, limit_tokens: u64) -> Vec<Rc<Message>> {
+/// before the whole of it, because this one may continue it. Then go the `summaries` at the beginning, then the level's
+/// own oldest rounds. The level's instructions, at `own_from`, and its newest round always stay.
+pub(super) fn prune(
+    messages: &[Rc<Message>],
+    summaries: usize,
+    own_from: usize,
+    limit_tokens: u64,
+) -> Vec<Rc<Message>> {
     let (earlier, own) = messages.split_at(own_from.min(messages.len()));
+    let (summaries, earlier) = earlier.split_at(summaries.min(earlier.len()));
     let Some((instructions, rounds)) = own.split_first() else { return messages.to_vec() };
     let left = limit_tokens.saturating_sub(tokens(instructions));
     let newest_round = rounds.iter().rposition(|message| begins_round(message)).unwrap_or(0);
@@ -28,11 +37,14 @@ pub(super) fn prune(messages: &[Rc<Message>], own_from: usize, limit_tokens: u64
     let kept = rounds.get(from..).unwrap_or_default();
     let left =
         if from == 0 { left.saturating_sub(kept.iter().map(|message| tokens(message)).sum()) } else { 0 };
+    let summaries = if messages_tokens(summaries) <= left { summaries } else { &[] };
+    let left = left.saturating_sub(messages_tokens(summaries));
     let turns = earlier.get(newest_that_fit(earlier, left, begins_turn)..).unwrap_or_default();
     let has_answer = turns.iter().any(|message| begins_round(message));
     let part = if has_answer { None } else { part_of_newest(earlier, left) };
     let (question, before) = part.map_or((None, turns), |(question, rounds)| (Some(question), rounds));
-    question.into_iter().chain(before).chain([instructions]).chain(kept).map(Rc::clone).collect()
+    let earlier = summaries.iter().chain(question).chain(before);
+    earlier.chain([instructions]).chain(kept).map(Rc::clone).collect()
 }
 
 // A turn begins with its user message, a round with the model's: a cut anywhere else could part a call from its result.
@@ -46,7 +58,10 @@ fn begins_round(message: &Message) -> bool {
 
 /// The turn before this one without its oldest rounds: its user message, and everything from the oldest round that
 /// fits on. None if no round fits.
-fn part_of_newest(earlier: &[Rc<Message>], limit_tokens: u64) -> Option<(&Rc<Message>, &[Rc<Message>])> {
+pub(super) fn part_of_newest(
+    earlier: &[Rc<Message>],
+    limit_tokens: u64,
+) -> Option<(&Rc<Message>, &[Rc<Message>])> {
     let last_round = earlier.iter().rposition(|message| begins_round(message))?;
     let at = earlier.get(..last_round)?.iter().rposition(|message| begins_turn(message))?;
     let (question, rounds) = earlier.get(at..)?.split_first()?;
@@ -82,14 +97,33 @@ pub(super) fn messages_tokens(messages: &[Rc<Message>]) -> u64 {
 
 /// An estimate of the fixed part of each request of a level: prompt and tool declarations.
 pub(super) fn fixed_tokens(system: &str, tools: &[ToolDefinition]) -> u64 {
-    let declared =
-        |tool: &ToolDefinition| tool.name.len() + tool.description.len() + tool.input_schema.0.get().len();
-    let bytes = system.len() + tools.iter().map(declared).sum::<usize>();
+    let bytes = |tool: &ToolDefinition| declared_bytes(&tool.name, &tool.description, &tool.input_schema);
+    tokens_of_bytes(system.len() + tools.iter().map(bytes).sum::<usize>())
+}
+
+fn declared_bytes(name: &str, description: &str, input_schema: &RawValueEq) -> usize {
+    name.len() + description.len() + input_schema.0.get().len()
+}
+
+fn tokens_of_bytes(bytes: usize) -> u64 {
     (bytes / BYTES_PER_TOKEN) as u64
 }
 
+/// Whether the first request of a turn's root has room for these earlier turns.
+pub(crate) fn fits(spec: &TurnSpec, turns: &[Past], own: OwnCalls) -> bool {
+    let can_call = spec.chain.first.choice.calls();
+    let is_offered = |tool: &&ToolSpec| can_call && own.levels(&tool.name) <= spec.limits.depth;
+    let bytes = |tool: &ToolSpec| declared_bytes(&tool.name, &tool.description, &tool.input_schema);
+    let declared: usize = spec.tools.iter().filter(is_offered).map(bytes).sum();
+    let user = |content: &Content| content_tokens(content) + TOKENS_PER_MESSAGE;
+    let retrieved = spec.retrieved.as_deref().map_or(0, |text| user(&text.into()));
+    let earlier: u64 = turns.iter().flat_map(|turn| &turn.messages).map(tokens).sum();
+    let all = tokens_of_bytes(spec.system.len() + declared) + user(&spec.content) + retrieved + earlier;
+    all <= spec.limits.history_tokens
+}
+
 /// An estimate: providers count exactly, and each model differently.
-fn tokens(message: &Message) -> u64 {
+pub(super) fn tokens(message: &Message) -> u64 {
     let bytes = match message {
         Message::User { content } => return content_tokens(content) + TOKENS_PER_MESSAGE,
         Message::Tool { content, .. } => content.len(),
@@ -137,12 +171,12 @@ mod tests {
     fn pruning_drops_whole_turns_and_keeps_the_last_one() {
         let long = "x".repeat(400);
         let messages = [user(&long), tool(&long), user(&long), tool(&long), user("now"), tool(&long)];
-        assert_eq!(prune(&messages, 4, 1_000_000), messages);
+        assert_eq!(prune(&messages, 0, 4, 1_000_000), messages);
         // Each long message is 108 tokens, the last turn 8 + 108.
-        assert_eq!(prune(&messages, 4, 116 + 216), messages[2..]);
-        assert_eq!(prune(&messages, 4, 116 + 215), messages[4..]);
+        assert_eq!(prune(&messages, 0, 4, 116 + 216), messages[2..]);
+        assert_eq!(prune(&messages, 0, 4, 116 + 215), messages[4..]);
         assert_eq!(
-            prune(&messages, 4, 0),
+            prune(&messages, 0, 4, 0),
             messages[4..],
             "the last user message stays even beyond the limit"
         );
@@ -161,14 +195,27 @@ mod tests {
         let messages = [vec![user("before"), assistant("yes")], own].concat();
         // The instructions are 8 tokens, each round 8 + 108.
         let all = 8 + 3 * 116;
-        assert_eq!(prune(&messages, 2, all + 17), messages, "what came before has 9 + 8 tokens");
-        assert_eq!(prune(&messages, 2, all + 16), messages[2..]);
-        assert_eq!(prune(&messages, 2, all), messages[2..]);
+        assert_eq!(prune(&messages, 0, 2, all + 17), messages, "what came before has 9 + 8 tokens");
+        assert_eq!(prune(&messages, 0, 2, all + 16), messages[2..]);
+        assert_eq!(prune(&messages, 0, 2, all), messages[2..]);
         let without = |rounds: usize| [&messages[2..3], &messages[3 + 2 * rounds..]].concat();
-        assert_eq!(prune(&messages, 2, all - 1), without(1));
-        assert_eq!(prune(&messages, 2, all - 116), without(1));
-        assert_eq!(prune(&messages, 2, all - 117), without(2));
-        assert_eq!(prune(&messages, 2, 0), without(2), "the newest round stays even beyond the limit");
+        assert_eq!(prune(&messages, 0, 2, all - 1), without(1));
+        assert_eq!(prune(&messages, 0, 2, all - 116), without(1));
+        assert_eq!(prune(&messages, 0, 2, all - 117), without(2));
+        assert_eq!(prune(&messages, 0, 2, 0), without(2), "the newest round stays even beyond the limit");
+    }
+
+    // Issue 19, item 3.
+    #[test]
+    fn a_summary_stays_longer_than_the_turns_after_it() {
+        let long = "x".repeat(400);
+        let messages = [user(&long), user(&long), assistant(&long), user("now")];
+        // The summary is 108 tokens, the turn after it 216, the instructions 8.
+        let pruned = |limit| prune(&messages, 1, 3, limit);
+        assert_eq!(pruned(8 + 108 + 216), messages);
+        let without_turn = [messages[0].clone(), messages[3].clone()];
+        assert_eq!((pruned(8 + 108 + 215), pruned(8 + 108)), (without_turn.to_vec(), without_turn.to_vec()));
+        assert_eq!(pruned(8 + 107), messages[3..]);
     }
 
     // Issue 19, 4: a turn may continue the one before it, which then loses its oldest rounds before the whole of it.
@@ -183,11 +230,11 @@ mod tests {
         let (begin, found, go, stopped) = (9, 9, 8, 9);
         let all = begin + 2 * 116 + stopped + found + go;
         let without = |rounds: usize| [&messages[2..3], &messages[3 + 2 * rounds..]].concat();
-        assert_eq!(prune(&messages, 9, all), messages[2..]);
-        assert_eq!(prune(&messages, 9, all - 1), without(1));
-        assert_eq!(prune(&messages, 9, all - 116), without(1));
-        assert_eq!(prune(&messages, 9, all - 117), without(2), "the last words tell what is left");
-        assert_eq!(prune(&messages, 9, found + go), messages[8..], "no round fits");
+        assert_eq!(prune(&messages, 0, 9, all), messages[2..]);
+        assert_eq!(prune(&messages, 0, 9, all - 1), without(1));
+        assert_eq!(prune(&messages, 0, 9, all - 116), without(1));
+        assert_eq!(prune(&messages, 0, 9, all - 117), without(2), "the last words tell what is left");
+        assert_eq!(prune(&messages, 0, 9, found + go), messages[8..], "no round fits");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::Level;
+use super::{Earlier, Level};
 use crate::memory::AgentMemory;
 use crate::own::OwnCalls;
 use crate::profiles::{Limits, Role};
@@ -22,6 +22,8 @@ pub(in crate::turn) struct LevelStart {
     pub(in crate::turn) system: Rc<str>,
     /// The messages before the level's own.
     pub(in crate::turn) history: Vec<Rc<Message>>,
+    /// The turns among them.
+    pub(in crate::turn) earlier: Earlier,
     pub(in crate::turn) instructions: Content,
     pub(in crate::turn) belt: Toolbelt,
     /// The schema of the level's result; with one, the level ends only with `finish_subtask`.
@@ -52,6 +54,7 @@ impl Level {
             model: Rc::new(model),
             system: system.into(),
             history: Vec::new(),
+            earlier: Earlier::default(),
             instructions: instructions.into(),
             belt,
             schema: None,

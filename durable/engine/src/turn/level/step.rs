@@ -2,11 +2,14 @@
 
 use std::rc::Rc;
 
+use super::Leaving;
 use wire::model::{ModelError, ModelRequest, ReplyFinish, ToolCall};
 
 /// The next step that a level asks for.
 #[derive(Debug)]
 pub enum Step {
+    /// Turns must leave before the next model call: a summary takes their place.
+    Summarise(Leaving),
     CallModel(ModelRequest),
     CallTools(Rc<[ToolCall]>),
     Finish(LevelEnd),

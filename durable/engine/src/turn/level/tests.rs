@@ -16,6 +16,7 @@ fn a_level_sends_exactly_the_parts_that_it_was_given() {
             model: Rc::clone(&model),
             system: "system".into(),
             history: vec![Rc::clone(&before)],
+            earlier: Earlier::default(),
             instructions: "now".into(),
             belt: Toolbelt::new(compose::declarations()),
             schema: None,

@@ -3,11 +3,12 @@
 
 use serde_json::json;
 
+use super::summaries::{behind, gist};
 use crate::journal::TurnStop;
 use crate::testing::*;
 use wire::protocol::FinishReason;
 
-/// Parallel tools, a surplus, serial ones and a lock; a nested subtask, and a structured one that is wrong
+/// Summaries of the turns before it. Parallel tools, a surplus, serial ones and a lock; a nested subtask, and a structured one that is wrong
 /// once.
 fn everything() -> Case {
     let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
@@ -18,7 +19,7 @@ fn everything() -> Case {
         vec![("write", json!({})), ("locked", json!({})), ("secret", json!({})), ("fail", json!({}))];
     let first = [vec![subtask("a"), structured], echoes, serial].concat();
     let write = ("memory_write", json!({"key": "k", "value": "v"}));
-    Case::new(script(&[
+    let levels = [
         (
             "go",
             vec![
@@ -30,7 +31,9 @@ fn everything() -> Case {
         ("a", vec![Reply::TextAndCalls("I ask b. ", vec![subtask("b"), write]), Reply::Text("a done")]),
         ("b", vec![Reply::Calls(vec![("locked", json!({})), ("echo", json!({}))]), Reply::Text("b done")]),
         ("s", vec![Reply::Text("It is 1."), finishes(json!("one")), finishes(json!(1))]),
-    ]))
+    ];
+    let levels: Vec<_> = levels.into_iter().chain(gist()).collect();
+    behind(20, Case::new(script(&levels)))
 }
 
 fn cancelled(case: &Case, at: usize) {

@@ -17,6 +17,7 @@ mod parked;
 mod property;
 mod round;
 mod stops;
+mod summaries;
 mod writes;
 
 #[test]

@@ -7,6 +7,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::summaries::behind;
 use crate::journal::{Answer, Fact, TurnStop};
 use crate::profiles::{Grant, Limits, OnLimit, Price};
 use crate::record::keys::WireIds;
@@ -39,6 +40,8 @@ struct Random {
     /// The last reply of a planner and a reviewer, and the verdict.
     said: (u8, u8),
     limits: Limits,
+    /// The number of turns before it, of which twelve fit, and the reply to a request for a summary.
+    past: (u8, u8),
     priced: bool,
     /// The seed for the delays of models and tools; 0 means no delays.
     seed: u64,
@@ -159,7 +162,11 @@ impl Random {
             let complex = json!({"role": "primary", "complexity": "complex", "reason": ""});
             root.insert(0, Reply::Calls(vec![("finish_subtask", complex)]));
         }
-        numbered.chain([(name, root)]).chain(plans).collect()
+        let summaries = ["summary", "summary again"].map(|kind| {
+            let reply = reply(&(self.past.1, vec![0]), kind);
+            (kind.to_owned(), vec![reply])
+        });
+        numbered.chain([(name, root)]).chain(plans).chain(summaries).collect()
     }
 
     /// Steps build only on earlier ones. One plan in some has a circle, which is refused.
@@ -198,6 +205,12 @@ impl Random {
         case.limits = self.limits;
         if !self.answers.is_empty() {
             case.limits.on_limit = OnLimit::Ask;
+        }
+        if self.past.0 > 0 {
+            let history_tokens = self.limits.history_tokens;
+            case = behind(usize::from(self.past.0), case);
+            case.limits.history_tokens = case.limits.history_tokens.min(history_tokens);
+            case.before_gap = usize::from(self.past.1 % 3);
         }
         case.setting.mode = match self.mode {
             7 => Some(ModeProfile::Swarm),
@@ -311,14 +324,16 @@ fn turns(kills: usize) -> impl Strategy<Value = Random> {
     let steps = || prop::collection::vec((any::<u8>(), any::<u8>()), 1..6);
     let tree =
         (level(), prop::collection::vec(level(), LEVELS), [steps(), steps()], (0..21_u8, 0..9_u8), 0..10_u8);
-    (tree, limits(), any::<bool>(), 0..u64::MAX, stops, (kills, answers)).prop_map(
-        |((root, levels, plans, said, mode), limits, priced, seed, stops, (kills, answers))| Random {
+    let past = prop_oneof![3 => Just(0), 2 => 0..40_u8];
+    (tree, limits(), (past, 0..21_u8), any::<bool>(), 0..u64::MAX, stops, (kills, answers)).prop_map(
+        |((root, levels, plans, said, mode), limits, past, priced, seed, stops, (kills, answers))| Random {
             root,
             levels,
             plans,
             mode,
             said,
             limits,
+            past,
             priced,
             seed,
             stops,

@@ -88,6 +88,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         tools,
         system: "s".to_owned(),
         history_until: 7,
+        summary: None,
         retrieved: Some("r".to_owned()),
         replaces_message_id: Some("m".to_owned()),
         created_at: 8,

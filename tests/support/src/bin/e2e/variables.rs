@@ -69,6 +69,7 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
                 r#"MCP_SERVERS:{"my__docs":{"url":"https://docs.example/mcp"}}"#,
                 "FETCH_ALLOW:localhost",
                 "SEARCH:brave",
+                "SUMMARIES:perhaps",
             ];
             let vars = [vec![anonymous, session], wrong.map(str::to_owned).to_vec()];
             ("broken", "ESPALIER_BROKEN_URL", vars.concat())
@@ -101,9 +102,11 @@ fn provider(world: &World) -> Vec<String> {
         ]
         .concat(),
         // Long enough for every test on a slow machine, short enough for the test that reaches it. The turns of two
-        // contexts ask at their limits; in one of them the time to answer is short.
+        // contexts ask at their limits. In one of them a few long messages fill a request, in the other the time to answer
+        // is short.
         [
-            r#"LIMITS:{"wall_clock_ms":20000,"project_audit":{"on_limit":"ask","tool_calls":4},"#,
+            r#"LIMITS:{"wall_clock_ms":20000,"#,
+            r#""project_audit":{"on_limit":"ask","tool_calls":4,"history_tokens":24000},"#,
             r#""task":{"on_limit":"ask","llm_calls":8,"approval_wait_ms":1500}}"#,
         ]
         .concat(),

@@ -6,13 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use crate::journal::{Answer, TurnStop};
+use crate::journal::{Answer, PastId, Summaries, Summary, TurnStop};
 use crate::plan::tests::project;
 use crate::profiles::{Chain, Grant, OnLimit, Price, Role};
 use crate::record::keys::WireIds;
 use crate::testing::*;
 use crate::toolbelt::{ToolPolicy, ToolRules};
 use crate::turn::Turn;
+use crate::turn::tests::summaries::{behind, gist};
 use wire::model::{Capabilities, ModelErrorKind, ReplyFinish};
 use wire::protocol::{
     Awaited, BrowserContext, ClientTool, ContextKind, ExecutionMode, ModeProfile, Plan, PlanReview,
@@ -50,6 +51,7 @@ pub const ALL: &[Scenario] = &[
     plain("plan-of-an-earlier-turn", earlier_plan),
     plain("swarm", swarm),
     plain("routed", routed),
+    plain("summarised", summarised),
     Scenario { name: "parked-approval", case: approval, during: |_, _| {}, parks: true },
     Scenario { name: "parked-client", case: client, during: |_, _| {}, parks: true },
     Scenario { name: "parked-limit", case: limit, during: |_, _| {}, parks: true },
@@ -303,6 +305,18 @@ fn routed() -> Case {
     case.setting.simple_iterations = 5;
     case.setting.routed =
         BTreeMap::from([(Role::Secondary, Chain::of(offer("cheap", Capabilities::default())))]);
+    case
+}
+
+/// A turn that continues the summary of earlier turns.
+fn summarised() -> Case {
+    let replies = vec![Reply::Calls(vec![("echo", json!({}))]), Reply::Text("It is done.")];
+    let replies: Vec<_> = [("go", replies)].into_iter().chain(gist()).collect();
+    let mut case = behind(13, Case::new(script(&replies)));
+    let covers = PastId { row: -1, turn_id: "past-0".to_owned() };
+    case.summary = Some(Summary { covers, text: "They met.".to_owned(), model: "m0".to_owned() });
+    let models = Some(Chain::of(offer("fast", Capabilities::default())));
+    case.setting.summaries = Some(Summaries { models });
     case
 }
 
