@@ -1,6 +1,7 @@
 // A turn of each shape, before and after a reload: the answer is the one that the reader saw.
 
 import { assert, assertEqual, byId, check, env, fakeLlm, openAll, quiet, send, settled, visit } from "../harness.mjs";
+import { clean } from "./access.mjs";
 import { bringTool, erase } from "./approvals.mjs";
 import { choose, makesPlan, planned, STEPS } from "./plans.mjs";
 
@@ -54,6 +55,7 @@ export async function reload(browser) {
   await plan(browser);
   await approval(browser);
   await interrupted(browser);
+  await summary(browser);
 }
 
 /** Turns that come to their end. */
@@ -213,6 +215,36 @@ async function interrupted(browser) {
     assert(!(await byId(page, "message-assistant").innerText()).includes("This text is lost"), "the text of a lost run");
   });
   await quiet("a reloaded turn that was given up", notes);
+  await context.close();
+}
+
+/** Sends messages in a context whose requests are short, with much text that nobody needs to type. */
+const fillRequests = (page) =>
+  page.route("**/api/chat", (route) => {
+    const body = JSON.parse(route.request().postData());
+    const content = `${body.content} ${"and so on ".repeat(2_000)}`;
+    const filled = { ...body, content, chat_context: { context_type: "project_audit" } };
+    return route.continue({ postData: JSON.stringify(filled) });
+  });
+
+/** Issue 19, item 3: earlier messages leave the model's view for a summary. */
+async function summary(browser) {
+  const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
+  await fillRequests(page);
+  const note = page.getByRole("button", { name: "Earlier messages were summarised" });
+  await check("a summary of earlier messages", async () => {
+    for (let turn = 1; turn <= 8 && (await note.count()) === 0; turn += 1) {
+      const llm = fakeLlm();
+      await llm.script("", [{ text: turn === 1 ? "The user is Ada." : "I see." }]);
+      await send(page, llm.says(turn === 1 ? "My name is Ada" : "Go on"));
+      await byId(page, "cost-summary").nth(turn - 1).waitFor();
+      await settled(page);
+    }
+    // The fake answers the request for a summary as it answered the first of the messages in it.
+    await survives(page, ["Earlier messages were summarised", "The user is Ada.", "I see."]);
+    await clean(page, "a summary of earlier messages, open");
+  });
+  await quiet("a summary of earlier messages", notes);
   await context.close();
 }
 

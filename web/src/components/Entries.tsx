@@ -37,6 +37,8 @@ function EntryView({ entry, outline, clamped }: { entry: TurnEntry; outline: Out
       return <ToolCallCard call={entry} outline={outline} />;
     case "reasoning":
       return <Reasoning part={entry} />;
+    case "summary":
+      return <Summary text={entry.content} />;
     case "text":
       return clamped ? (
         <Clamp growing={!entry.done}>
@@ -46,6 +48,15 @@ function EntryView({ entry, outline, clamped }: { entry: TurnEntry; outline: Out
         <Markdown text={entry.content} growing={!entry.done} />
       );
   }
+}
+
+function Summary({ text }: { text: string }) {
+  if (text === "") return <p className="disclosure-note">{en.answer.leftOut}</p>;
+  return (
+    <Disclosure label={en.answer.summarised}>
+      <Markdown text={text} growing={false} />
+    </Disclosure>
+  );
 }
 
 function Reasoning({ part }: { part: TextEntry }) {

@@ -24,6 +24,8 @@ const answer: StoredMessage = {
 describe("a chat as Markdown", () => {
   it("has text, reasoning and calls in the order in which one saw them", () => {
     const parts: StoredMessage["parts"] = [
+      { type: "summary", text: "They met." },
+      { type: "summary" },
       { type: "reasoning", text: "Far?\nMaybe." },
       { type: "text", text: "First I look." },
       { type: "call", tool_call_id: "look" },
@@ -36,6 +38,8 @@ describe("a chat as Markdown", () => {
       "## You",
       "How far?",
       "## Espalier",
+      "> Earlier messages were summarised\n> \n> They met.",
+      "> Earlier messages were left out, because this chat is too long for the model.",
       "> Far?\n> Maybe.",
       "First I look.",
       "- Look: 50 km\n  - calculate (failed): no",

@@ -65,7 +65,8 @@ function entriesText(message: StoredMessage): string[] {
     }
     closeList();
     const text = entry.content.trim();
-    if (text !== "") texts.push(entry.kind === "text" ? text : quoted(text));
+    if (entry.kind === "summary") texts.push(quoted(text === "" ? en.answer.leftOut : `${en.answer.summarised}\n\n${text}`));
+    else if (text !== "") texts.push(entry.kind === "text" ? text : quoted(text));
   }
   closeList();
   return texts;

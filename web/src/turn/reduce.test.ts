@@ -85,6 +85,19 @@ describe("text", () => {
     expect(view.entries.map((entry) => entry.kind)).toEqual(["reasoning", "text"]);
   });
 
+  // Issue 19, item 3.
+  it("of a summary takes the place of the summary before it, and a reset drops none", () => {
+    const view = played(
+      { type: "history_summary", text: "one" },
+      chunk("Yes"),
+      { type: "history_summary", text: "two" },
+      { type: "history_summary" },
+      { type: "model_call_reset", model_call_id: "m1", reason: "resumed" },
+    );
+    expect(view.entries.map(({ kind, id }) => [kind, id])).toEqual([["summary", "summary"], ["summary", "left-out"]]);
+    expect(sketch(view)).toEqual(["two", ""]);
+  });
+
   it("is closed by the end of its model call, and an empty last chunk opens nothing", () => {
     const view = played(
       chunk("a"),

@@ -3,7 +3,7 @@
 
 import type { ApprovalRequestEvent, ChunkEvent, FinishReason, LimitRequestEvent, LimitResolvedEvent, ModelCallUpdateEvent, ToolCallUpdateEvent, TurnEvent } from "../wire";
 import { isFeaturesLevel, knownAfter } from "./features";
-import { SUBTASK_TOOL, type Approval, type Begun, type LimitRequest, type ModelCall, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
+import { SUBTASK_TOOL, summaryEntry, type Approval, type Begun, type LimitRequest, type ModelCall, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
 
 export function reduceTurn(view: TurnView, event: TurnEvent): TurnView {
   if (event.turn_id !== view.turnId || event.seq <= view.lastSeq) return view;
@@ -46,10 +46,10 @@ function apply(view: TurnView, event: TurnEvent): TurnView {
       return {
         ...view,
         begun: { ...view.begun, llm_calls: view.begun.llm_calls + 1 },
-        entries: view.entries.filter(
-          (entry) => entry.kind === "tool" || entry.modelCallId !== event.model_call_id,
-        ),
+        entries: view.entries.filter((entry) => entry.kind === "tool" || entry.modelCallId !== event.model_call_id),
       };
+    case "history_summary":
+      return { ...view, entries: withSummary(view.entries, event.text ?? null) };
     case "budget_exceeded": {
       const { reason, limit, observed, left } = event;
       return { ...view, budget: { reason, limit, observed, left: left ?? [] } };
@@ -132,6 +132,13 @@ function withModelCall(calls: ModelCall[], event: ModelCallUpdateEvent): ModelCa
   };
   const at = calls.findLastIndex(({ id }) => id === call.id);
   return at === -1 ? [...calls, call] : calls.with(at, call);
+}
+
+/** A later summary takes the place of the one before. */
+function withSummary(entries: TurnEntry[], text: string | null): TurnEntry[] {
+  const note = summaryEntry(text);
+  const at = entries.findIndex(({ id }) => id === note.id);
+  return at === -1 ? [...entries, note] : entries.with(at, note);
 }
 
 function withToolCall(entries: TurnEntry[], event: ToolCallUpdateEvent): TurnEntry[] {

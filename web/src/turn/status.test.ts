@@ -15,6 +15,7 @@ describe("the status chip", () => {
     [agent("thinking", "executing_tool:run_subtask"), "Working on subtasks"],
     [agent("thinking", "executing_tool:route_request"), "Choosing how to work"],
     [agent("thinking", "queued"), "Queued"],
+    [agent("thinking", "summarising_history"), "Summarising"],
     [agent("executing_plan"), "Running plan"],
     [agent("waiting_on_user"), "Waiting for you"],
     [turn({ finishReason: "stop" }), "Idle"],

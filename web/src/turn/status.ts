@@ -42,6 +42,9 @@ export function statusOf(view: TurnView, connection: Connection, stopping: boole
       words: en.status.queuedWords,
     };
   }
+  if (details === "summarising_history") {
+    return { key: "thinking", label: en.status.summarising, words: en.status.summarisingWords };
+  }
   if (details.startsWith(EXECUTING_TOOL)) {
     const tool = details.slice(EXECUTING_TOOL.length);
     const open = callsIn(view).filter((call) => call.status === "running").length;

@@ -169,6 +169,8 @@ const live = [
   call("b", "run_subtask", "end", null, { result: "no", is_error: true, duration_ms: 1 }),
   call("a", "run_subtask", "end", null, { result, duration_ms: 1 }),
   chunk("So it is.", "p3"),
+  { type: "history_summary", text: "They met." },
+  { type: "history_summary" },
   { type: "done", message_id: "m", finish_reason: "stop" },
 ].map((event, index) => ({ ...event, seq: index + 1, turn_id: "t" }) as unknown as TurnEvent);
 const stored = message({
@@ -188,6 +190,8 @@ const stored = message({
     { type: "call", tool_call_id: "a1", parent_id: "a" },
     { type: "text", text: result, parent_id: "a" },
     { type: "text", text: "So it is." },
+    { type: "summary", text: "They met." },
+    { type: "summary" },
   ],
 });
 
@@ -213,6 +217,8 @@ describe("the parts of a stored message", () => {
       [0, "reasoning", "Let me think.", true],
       [0, "text", "First I look.", true],
       [0, "text", "So it is.", true],
+      [0, "summary", "They met.", true],
+      [0, "summary", "", true],
     ]);
   });
 

@@ -4,7 +4,7 @@ import type { ExecutionTree, StoredMessage, TreeModelCall, TreeNode, TurnVersion
 import { withoutMarks, type Medium } from "./attachments";
 import { knownFrom } from "./features";
 import { versionsOf } from "./versions";
-import { newTurn, type ModelCall, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
+import { newTurn, summaryEntry, type ModelCall, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
 
 export interface Exchange {
   turnId: string;
@@ -119,6 +119,7 @@ export function entriesOf(message: StoredMessage): TurnEntry[] {
       const call = byId.get(part.tool_call_id);
       return call && left.delete(call) ? [call] : [];
     }
+    if (part.type === "summary") return [summaryEntry(part.text ?? null)];
     // A later version may store other parts. The tree of a long turn may lack the call around a text.
     const around = byId.get(part.parent_id ?? "");
     if ((part.type !== "text" && part.type !== "reasoning") || (part.parent_id && !around)) return [];

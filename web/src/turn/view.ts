@@ -16,7 +16,8 @@ interface Entry {
 }
 
 export interface TextEntry extends Entry {
-  kind: "text" | "reasoning";
+  /** `summary`: the summary of earlier messages that left the model's view; without text, they were left out. */
+  kind: "text" | "reasoning" | "summary";
   /** A reset drops all parts of one model call. Null in a stored turn. */
   modelCallId: string | null;
   content: string;
@@ -143,6 +144,12 @@ export interface TurnView {
   cost: CostSummary | null;
   /** Null while the turn runs. */
   finishReason: FinishReason | null;
+}
+
+/** The note that earlier messages left the model's view: one with a summary, and one without, at most. */
+export function summaryEntry(text: string | null): TextEntry {
+  const id = text === null ? "left-out" : "summary";
+  return { kind: "summary", id, parentId: null, depth: 0, modelCallId: null, content: text ?? "", done: true };
 }
 
 /** A turn that begins after these. */
