@@ -79,21 +79,80 @@ async fn a_long_thread_is_summarised_once_and_goes_on_with_the_summary() {
     assert!(body.contains("<conversation_summary>") && body.contains("answer t1"));
 }
 
-// A replaced message is in no summary any more: what a turn sees is made of the messages that are there.
+// A version of a turn goes on from its own path: a summary that covers turns beside the path is not told, and serves again
+// once its path is chosen.
 #[tokio::test]
-async fn a_summary_does_not_outlive_its_messages() {
+async fn a_summary_stands_on_the_paths_that_have_its_turns() {
     let case = Case::new().await;
     let thread = new_id();
     let (_, events) = until_summarised(&case, &thread).await;
+    let summarised = first(&events, "session").data["turn_id"].as_str().expect("a turn").to_owned();
     let messages = case.client.messages(&thread).await;
-    assert!(!events.is_empty());
-    case.script("anew", [text("Hello.")]).await;
-    let context = json!({ "context_type": "project_audit" });
-    let body = json!({
-        "thread_id": thread, "content": case.said("Anew", "anew"), "chat_context": context,
-        "replaces_message_id": messages[0]["id"],
-    });
-    case.chat_with(&body).await;
-    let body = case.requests("anew").await.requests[0].body.to_string();
-    assert!(!body.contains("conversation_summary") && !body.contains("Ada"), "{body}");
+    let ask = async |path: &str, replaces: Value| {
+        case.script(path, [text("Hello.")]).await;
+        let body = json!({
+            "thread_id": thread, "content": case.said("Who am I?", path), "replaces_message_id": replaces,
+            "chat_context": { "context_type": "project_audit" },
+        });
+        let events = case.chat_with(&body).await;
+        assert!(events.iter().all(|event| event.kind != "history_summary"), "{path}");
+        case.requests(path).await.requests[0].body.to_string()
+    };
+    let anew = ask("anew", messages[0]["id"].clone()).await;
+    assert!(!anew.contains("conversation_summary") && !anew.contains("Ada"), "{anew}");
+    let onward = ask("onward", Value::Null).await;
+    assert!(!onward.contains("conversation_summary") && onward.contains("Hello."), "{onward}");
+
+    let chosen = case.client.patch(&thread, &json!({ "current_turn_id": summarised })).await;
+    chosen.expect(200).await;
+    let back = ask("back", Value::Null).await;
+    assert!(back.contains("<conversation_summary>") && back.contains("answer t1"), "{back}");
+    assert_eq!(case.requests("t1").await.requests.len(), 2, "no summary was made again");
+    // Another version of the turn that made the summary begins with it.
+    let last = messages.iter().rfind(|message| message["role"] == "user").expect("a question");
+    let beside = ask("beside", last["id"].clone()).await;
+    assert!(beside.contains("<conversation_summary>") && beside.contains("answer t1"), "{beside}");
+}
+
+// A thread of 500 turns answers about its first: each summary continues the one before it.
+#[tokio::test]
+async fn a_thread_of_500_turns_answers_about_its_first() {
+    let case = Case::new().await;
+    let thread = new_id();
+    // The fake answers the question for a summary by the first marker in it: of the first summary the marker of the first
+    // turn, of each later one the marker in the summary before it.
+    case.script("first", [text(&case.said("The user is Ada.", "gist"))]).await;
+    case.endless_script("gist", [text(&case.said("Still Ada.", "gist"))]).await;
+    case.endless_script("turn", [text("Noted.")]).await;
+    let send = async |words: &str, path: &str| {
+        let context = json!({ "context_type": "project_audit" });
+        let content = format!("{} {}", case.said(words, path), "and so on ".repeat(25));
+        let body = json!({ "thread_id": thread, "content": content, "chat_context": context });
+        case.client.chat(&body).await.turn().await
+    };
+    send("My name is Ada.", "first").await;
+    let mut summaries = 0;
+    for _ in 2..500 {
+        let events = send("Go on.", "turn").await;
+        let notes: Vec<&Event> = events.iter().filter(|event| event.kind == "history_summary").collect();
+        assert!(notes.iter().all(|note| note.text("text").contains("Ada.")), "{notes:?}");
+        summaries += notes.len();
+    }
+    assert!((2..10).contains(&summaries), "{summaries}");
+    case.script("last", [text("You are Ada.")]).await;
+    send("Who am I?", "last").await;
+    let asked = case.requests("last").await.requests;
+    let body = asked[0].body.to_string();
+    assert!(body.contains("<conversation_summary>") && body.contains("Still Ada."), "{body}");
+    assert!(!body.contains("My name is Ada."));
+    // Each later question for a summary has the summary before it.
+    let gists = case.requests("gist").await.requests;
+    assert_eq!(gists.len(), summaries - 1);
+    assert!(gists.iter().all(|asked| asked.body.to_string().contains("<earlier_summary>")));
+    let count = "SELECT count(*) AS messages FROM messages WHERE thread_id = ?";
+    stored::eventually("D1 has 500 turns", || async {
+        let rows = stored::d1(count, &[&thread]).await;
+        (rows.first()?["messages"] == 1_000).then_some(())
+    })
+    .await;
 }
