@@ -12,7 +12,7 @@ use uuid::Uuid;
 use wire::protocol::Owner;
 
 /// The tables of each `CREATE` that shipped, with the rows of one turn.
-const OLDER: [&str; 7] = [
+pub const OLDER: [&str; 7] = [
     include_str!("../../durable/platform/src/storage/older/1a.sql"),
     include_str!("../../durable/platform/src/storage/older/1b.sql"),
     include_str!("../../durable/platform/src/storage/older/1c.sql"),
@@ -24,8 +24,8 @@ const OLDER: [&str; 7] = [
 
 const STATE: &str = "ESPALIER_STATE_DIR";
 
-/// Plants a thread of this client that other code made. Returns its id, and the name of its object.
-async fn planted(client: &Client, sql: &str) -> (String, String) {
+/// Plants a thread of this client that other code made, or longer than a test can make it. Returns its id, and the name of its object.
+pub async fn planted(client: &Client, sql: &str) -> (String, String) {
     let session = client.post("/api/session", &json!({})).await.expect(200).await.json().await;
     let user = session["user_id"].as_str().expect("a user").to_owned();
     let owner = Owner { issuer: "anonymous".to_owned(), tenant: "public".to_owned(), user };

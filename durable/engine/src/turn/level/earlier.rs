@@ -102,7 +102,7 @@ impl Level {
     /// The turns that must leave before the next request; none where everything fits, and where they leave without a
     /// summary.
     pub(super) fn leaving(&self) -> Option<Leaving> {
-        let Earlier { turns, end, before_gap, left, .. } = &self.earlier;
+        let Earlier { turns, end, before_gap, has_gap, left, .. } = &self.earlier;
         if turns.is_empty() || *left == 0 {
             return None;
         }
@@ -113,7 +113,12 @@ impl Level {
         if (fits && *before_gap == 0) || room < self.message_tokens / 8 {
             return None;
         }
-        let from = if fits { *before_gap } else { self.first_that_stays(room).max(*before_gap) };
+        // A summary covers all turns before its last one, so none reaches across the gap.
+        let from = match (has_gap, before_gap) {
+            (true, 0) => return None,
+            (true, before_gap) => *before_gap,
+            (false, _) => self.first_that_stays(room),
+        };
         self.chunk(from)
     }
 

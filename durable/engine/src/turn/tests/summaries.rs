@@ -1,6 +1,8 @@
 //! Summaries of earlier turns (issue 19, item 3): when they are made, what stands in a request, and that no turn fails for
 //! one.
 
+mod long;
+
 use serde_json::json;
 
 use super::faults::killed_at_every_commit;
@@ -189,48 +191,6 @@ fn a_later_turn_uses_the_summary_and_continues_it() {
     ));
     assert_eq!((asked.len(), first_of_root(&case)[0].as_str()), (1, "Still Ada."));
     assert_eq!(case.end().summary.unwrap().text, "Still Ada.");
-}
-
-// A thread of 500 turns that was never summarised: the oldest turns come first, so its first turn is known at once.
-#[test]
-fn a_thread_of_500_turns_answers_about_its_first() {
-    let mut case = after(500, &gist());
-    case.setting.summaries =
-        Some(Summaries { models: Some(Chain::of(offer("small", Capabilities::default()))) });
-    let case = case.run();
-    let requests = case.model.requests.borrow();
-    for request in requests.iter() {
-        assert!(request_tokens(request) <= case.limits.history_tokens, "{}", request_tokens(request));
-    }
-    let asked = summaries(&case);
-    assert_eq!(asked.len(), 4, "a turn asks for four at most");
-    assert!(asked.iter().all(|request| request.model.model == "small"));
-    assert!(text(&asked[0]).contains("My name is Ada.") && text(&asked[1]).contains("The user is Ada."));
-    assert_eq!(first_of_root(&case)[0], "Still Ada.");
-    assert_eq!(first_of_root(&case).last().unwrap(), "go");
-    let lines = case.lines();
-    assert_eq!(lines.iter().filter(|line| line.starts_with("summary ")).count(), 4);
-    assert_eq!(
-        lines.iter().filter(|line| *line == "left out").count(),
-        1,
-        "the turns between are told of\n{lines:#?}"
-    );
-
-    // The next turn goes on where this one stopped.
-    let covered = case.end().summary.unwrap().covers.row as usize;
-    assert!((20..100).contains(&covered), "{covered}");
-    let next = with_summary(501, covered).run();
-    assert!(text(&summaries(&next)[0]).contains(&format!("question {}\"", covered + 1)));
-}
-
-#[test]
-fn turns_before_a_gap_leave_even_where_all_fits() {
-    let mut case = after(6, &gist());
-    case.before_gap = 2;
-    let case = case.run();
-    assert_eq!(first_of_root(&case)[..2], ["The user is Ada.", "question 3"]);
-    assert_eq!(case.end().summary.unwrap().covers.row, 2);
-    assert!(case.lines().contains(&"left out".to_owned()), "the turns in the gap are left out");
 }
 
 #[test]
